@@ -18,6 +18,7 @@ Field = str | Callable[[Row], Any]
 """Where a row keeps something: a dotted path, 'a.b.0.c', or a function of the row."""
 
 _BATCH = 256
+_MAGIC = {b'PAR1': 'parquet', b'PK\x03\x04': 'zip'}
 
 FIELDS = (
     *(column.name for column in COLUMNS),
@@ -91,6 +92,8 @@ def first_row(path: Path) -> Row | None:
         InputError: the file cannot be read.
     """
     kind = _kind(path)
+    if kind == 'zip':
+        return None
     if kind == 'json':
         return first_object(path)
     rows = _parquet_rows(path, 1) if kind == 'parquet' else rows_of(path)
@@ -98,15 +101,15 @@ def first_row(path: Path) -> Row | None:
 
 
 def _kind(path: Path) -> str:
-    """Return 'parquet', 'json' or 'csv', by name and by how a file begins."""
+    """Return 'parquet', 'zip', 'json' or 'csv', by name and by how a file begins."""
     name = path.name.lower().removesuffix('.gz')
     try:
         with gzip.open(path) if path.name.lower().endswith('.gz') else path.open('rb') as file:
             head = file.read(256)
     except (OSError, EOFError) as error:
         raise InputError(f'cannot read {path}: {getattr(error, "strerror", None) or error}') from error
-    if head[:4] == b'PAR1':
-        return 'parquet'
+    if head[:4] in _MAGIC:
+        return _MAGIC[head[:4]]
     if name.endswith('.parquet'):
         raise InputError(f'cannot read {path}: it does not begin as Parquet does')
     if name.endswith(('.csv', '.tsv')):
@@ -209,11 +212,15 @@ class Format:
             `files`. It reads no whole file.
         files: of a folder that `recognises`: the files of each run.
         run_of: what the files of one run have in common; the default makes each file a run.
-        rows: of a file.
-        expand: makes rows of samples of a row of a file; none of one that does not count.
+        chosen: of the files of a run that are given, or lie in a folder, those that are read.
+        rows: of a file. A row is {'_bad': why} where it cannot be read, {'_skipped': sentence} where it does
+            not count; '_said' in one of a sample has sentences too. They become remarks, `{count}` in them is
+            how often they are there.
+        expand: makes rows of samples of a row of a file.
         about: of the files and the first row of a run: what `Run` has besides (model, dataset, written_by,
             judge, ks, settings, created, remarks).
         specialise: makes of this the format of one run, by its first row.
+        options: names that --field may give, besides those of `fields`, which `specialise` uses.
     """
 
     fields: Mapping[str, Field] = field(default_factory=dict)
@@ -221,10 +228,12 @@ class Format:
     recognises: Callable[[Path, Row | None], bool] | None = None
     files: Callable[[Path], list[list[Path]]] | None = None
     run_of: Callable[[Path], Hashable] = Path
+    chosen: Callable[[Sequence[Path]], list[Path]] = sorted
     rows: Callable[[Path], Iterator[Row]] = rows_of
     expand: Callable[[Row], Iterable[Row]] = _one
     about: Callable[[Sequence[Path], Row], Mapping[str, Any]] = _nothing
     specialise: Callable[[Row, Options], Format] | None = None
+    options: frozenset[str] = frozenset()
 
     def claims(self, path: Path, first: Row | None) -> bool:
         """Whether a file is of this format, or a folder is, whose first row is None."""

@@ -18,10 +18,17 @@ from ..files import SAMPLES
 from ..health import NOT_DRAWN, STATES
 from ..json_rows import Row
 from ..samples import COLUMNS, Counts, Run, Samples
+from . import evalscope, inspect_logs, lm_eval, matharena, nemo_skills, verl
 from .format import FIELDS, MISSING, NO_OPTIONS, Field, Format, Options, at, first_row, number_in
 from .table import TABLE
 
 FORMATS: dict[str, Format] = {
+    'lm-eval': lm_eval.FORMAT,
+    'inspect': inspect_logs.FORMAT,
+    'evalscope': evalscope.FORMAT,
+    'nemo-skills': nemo_skills.FORMAT,
+    'verl': verl.FORMAT,
+    'matharena': matharena.FORMAT,
     'table': TABLE,
 }
 """Name of a format → where its files keep what; a file that no other recognises may be a table."""
@@ -60,9 +67,9 @@ def read_samples(
     """
     if format is not None and format not in FORMATS:
         raise InputError(f'{format!r} is no format; expected one of {", ".join(FORMATS)}')
-    unknown = sorted(set(options.fields) - set(FIELDS))
-    if unknown:
-        raise InputError(f'{unknown[0]!r} is no field; expected one of {", ".join(FIELDS)}')
+    known = dict.fromkeys((*FIELDS, *(one for form in FORMATS.values() for one in form.options)))
+    if unknown := sorted(options.fields.keys() - known):
+        raise InputError(f'{unknown[0]!r} is no field; expected one of {", ".join(known)}')
     runs: list[Run] = []
     bad: list[str] = []
     failed: list[str] = []
@@ -250,10 +257,12 @@ class _Reading:
         """Whether a verdict was a number."""
         self._name = name
         self._format = FORMATS[name]
-        self._given = {} if self._format.specialise else options.given
+        told = {} if name == 'table' else options.given  # a table finds all of them itself
+        self._given = {key: one for key, one in told.items() if key not in self._format.options}
         self._touched: set[str] = set()
         self._fields: dict[str, Field] = {}
         self._first: Row | None = None
+        self._skipped: Counter[str] = Counter()
         self._columns: dict[str, list[Any]] = defaultdict(list)
         self._pools: dict[str, dict[Any, Any]] = defaultdict(dict)
         self._least = 1.0 if options.correct_from is None else options.correct_from
@@ -266,6 +275,7 @@ class _Reading:
         Raises:
             InputError: a file cannot be read, or samples contradict each other.
         """
+        self.files = self._format.chosen(self.files)
         for path in self.files:
             for batch in self._batches(path):
                 self._add(path, batch)
@@ -274,7 +284,8 @@ class _Reading:
                 raise InputError(f'no row is left:\n{_listed(self.bad)}')
             return []
         if not self._columns:
-            raise InputError(f'{_shown(self.files)} is empty; expected samples, counts or responses')
+            why = f': {"; ".join(_filled(self._skipped))}' if self._skipped else ''
+            raise InputError(f'{_shown(self.files)} is empty; expected samples, counts or responses{why}')
         for name, (_, option) in self._given.items():
             if name not in self._touched:
                 there = ', '.join(one for one in self._first or () if one[:1] not in '_-')
@@ -295,7 +306,7 @@ class _Reading:
                 return
             for number, row in batch:
                 row.setdefault('_row', number)
-                row['_file'] = path
+                row.setdefault('_file', path)
             yield [row for _, row in batch]
 
     def _add(self, path: Path, batch: list[Row]) -> None:
@@ -314,7 +325,7 @@ class _Reading:
                 if isinstance(error, ValueError)
                 else f'not as {self._name} writes it: {error!r:.99}'
             )
-            self.bad.append(f'{path}:{batch[0]["_row"]}: {why}')
+            self.bad.append(f'{batch[0]["_file"]}:{batch[0]["_row"]}: {why}')
             return
         for name, values in columns.items():
             self._columns[name] += values
@@ -328,6 +339,9 @@ class _Reading:
         rows = batch
         if self._given or self._format.expand is not Format.expand:
             rows = [one for row in batch for one in self._expanded(row)]
+        skipped = [row['_skipped'] for row in rows if '_skipped' in row]
+        if skipped:
+            rows = [row for row in rows if '_skipped' not in row]
         columns: dict[str, list[Any]] = {}
         for name, how in self._fields.items():
             if callable(how):
@@ -339,7 +353,9 @@ class _Reading:
             columns |= self._cleaned(name, values)
         columns['file'] = [self._pooled('file', str(row['_file'])) for row in rows]
         columns['row'] = [row['_row'] for row in rows]
-        return columns
+        columns['_said'] = [row.get('_said') for row in rows]
+        self._skipped.update(skipped)
+        return columns if rows else {}
 
     def _begin(self, first: Row) -> None:
         """Learn from the first row where rows keep what."""
@@ -351,7 +367,7 @@ class _Reading:
 
     def _expanded(self, row: Row) -> Iterable[Row]:
         """Return the rows of samples of a row, with what the options give under '--NAME'."""
-        samples = list(self._format.expand(row))
+        samples = [row] if '_skipped' in row else list(self._format.expand(row))
         for name, (path, option) in self._given.items():
             told = at(row, path)
             values = [at(one, path) for one in samples] if told is None else [told] * len(samples)
@@ -453,6 +469,8 @@ class _Reading:
             remarks.append(f'{len(self.bad)} bad rows are left out, the first: {self.bad[0]}')
         if 'correct' in self.options.given:
             about['judge'] = {'name': f'field {self.options.given["correct"][0]}'}
+        said = Counter(one for some in columns.pop('_said') if some for one in some)
+        remarks += _filled(said + self._skipped)
         notes = Counter(columns.pop('_note', ()))
         remarks += [
             said.format(count=notes[note], least=self._least) for note, said in _NOTES.items() if notes[note]
@@ -573,6 +591,10 @@ class _Reading:
                 f'{_shown(self.files)} holds everything twice: its second {half} samples are the first ones '
                 'again. Take one half out; other samples that are equal need numbers in a column replica'
             )
+
+
+def _filled(said: Counter[str]) -> list[str]:
+    return [sentence.replace('{count}', str(count)) for sentence, count in said.items()]
 
 
 def _shown(files: Sequence[Path]) -> str:

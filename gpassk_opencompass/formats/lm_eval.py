@@ -1,0 +1,236 @@
+"""The samples that lm-evaluation-harness 0.4 logs with `--log_samples`: a row a question under one filter.
+
+The harness scores the filtered response, which with `repeats` above 1 is one of n; only a task that scores
+each leaves a verdict of all n. Model and sampling stand in `results_<date>.json` beside the samples.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..files import mapping
+from .format import Format, Options, Row, at
+
+_NAME = re.compile(r'samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.jsonl(?:\.gz)?')
+
+_QUESTIONS = ('question', 'problem', 'Question', 'Problem', 'query', 'input')
+"""Fields of a task's data that hold a question; the first that is there."""
+
+_SETTINGS = {
+    **{name: name for name in ('temperature', 'top_p', 'top_k', 'repetition_penalty')},
+    **dict.fromkeys(('max_gen_toks', 'max_tokens', 'max_new_tokens'), 'max_out_len'),
+    'seed': 'random_seed',
+}
+"""Name of a generation setting there → here."""
+
+_OTHER = '{count} rows are of another filter than %r and were passed over: --field filter=… chooses another'
+_ONE_OF_N = (
+    'of {count} questions the harness scored only what its filter %r left of %d responses (%s): these '
+    'verdicts are not taken'
+)
+_EMPTY = '{count} responses are "None", written where a server sent no text: they count as empty'
+_WHOLE_PROMPT = (
+    'the data of {count} questions has no field known to hold the question: the whole prompt stands for it'
+)
+
+
+def _responses(row: Row) -> list[str | None] | None:
+    """Return the responses to a question; None where choices were weighed."""
+    [first, *more] = row['resps']
+    if all(isinstance(one, (list, tuple)) for one in first):
+        if isinstance(at(row, 'arguments.gen_args_0.arg_1'), str):
+            return None
+        raise ValueError(
+            'its responses are likelihoods of whole texts (of a perplexity task); expected texts'
+        )
+    if more:
+        raise ValueError(f'it has {len(more) + 1} prompts; expected one, with all responses in resps[0]')
+    if bad := [one for one in first if one is not None and not isinstance(one, str)]:
+        raise ValueError(f'resps[0] holds a {type(bad[0]).__name__}; expected texts')
+    return list(first)
+
+
+def _left(row: Row) -> list[Any]:
+    """Return what the filter left of the responses, also where it stands in a list within the list."""
+    kept = row['filtered_resps']
+    return list(kept[0] if len(kept) == 1 and isinstance(kept[0], list) else kept)
+
+
+class _Filter:
+    """The rows of one filter, of which the first shows which metric has a verdict of each response.
+
+    texts: whether rows have responses, else likelihoods of choices; None before the first row.
+    metric: '' where there is none of all n responses.
+    by_filter: it is of all n as far as the filter left them all, which each row has to show.
+    """
+
+    def __init__(self, first: Row, options: Options) -> None:
+        self.name, self.asked = options.fields.get('filter', first['filter']), options.fields
+        self.texts: bool | None = None
+        self.metric, self.by_filter = '', False
+        if first['filter'] == self.name:
+            self.begin(first)
+
+    def begin(self, row: Row) -> None:
+        """Choose the metric.
+
+        A list may hold a verdict of each instruction in place of each response: unless its name tells, it is
+        taken where the filter left all n responses, and of one response only if there is no number.
+        """
+        responses, names = _responses(row), [name for name in row['metrics'] if name in row]
+        n, numbers = (
+            len(responses or [None]),
+            [name for name in names if isinstance(row[name], (bool, int, float))],
+        )
+        lists = [name for name in names if isinstance(row[name], list) and len(row[name]) == n]
+        lists = [
+            name
+            for name in lists
+            if all(isinstance(one, (bool, int, float, type(None))) for one in row[name])
+        ]
+        self.texts = responses is not None
+        if 'correct' in lists:
+            self.metric = 'correct'
+        elif n == 1:
+            self.metric = [*numbers, *lists, ''][0]
+        elif len(_left(row)) == n:
+            self.metric = [*lists, *(name for name in numbers if name == 'pass@1'), ''][0]
+            self.by_filter = bool(self.metric)
+
+    @property
+    def mean(self) -> bool:
+        """Return whether the metric is the mean of all n verdicts."""
+        return self.by_filter and self.metric == 'pass@1'
+
+    def samples(self, row: Row) -> Iterator[Row]:
+        """Yield a row of each response."""
+        if row['filter'] != self.name:
+            yield {'_skipped': _OTHER % self.name}
+            return
+        if self.texts is None:
+            self.begin(row)
+        texts, left, told, doc = _responses(row), _left(row), row.get(self.metric), row['doc']
+        if (texts is not None) != self.texts:
+            raise ValueError('some rows hold responses and some likelihoods of choices; expected one kind')
+        n = len(texts or [None])
+        if self.by_filter and len(left) != n:
+            raise ValueError(
+                f'filtered_resps is {row["filtered_resps"]!r:.60}, for {n} responses, so that {self.metric} '
+                'is not of them all as it is in the first row'
+            )
+        verdicts = told if isinstance(told, list) else [None if self.mean else told] * n
+        if self.metric and (len(verdicts) != n or self.metric not in row):
+            raise ValueError(f'{self.metric} is {told!r:.60}, for {n} responses; expected a verdict of each')
+        answers = left if self.metric and len(left) == n and left != texts else [None] * n
+        question = next((doc[name] for name in _QUESTIONS if isinstance(doc.get(name), str)), None)
+        said = [_WHOLE_PROMPT] if question is None and 'question' not in self.asked else []
+        if not self.metric and n > 1 and row['metrics'] and 'correct' not in self.asked:
+            said.append(_ONE_OF_N % (self.name, n, ', '.join(row['metrics'])))
+        shared = {**row, '_question': at(row, 'arguments.gen_args_0.arg_0') if question is None else question}
+        for place, text in enumerate([None] if texts is None else texts):
+            empty = self.texts and text in (None, 'None')
+            own = {'_replica': place, '_correct': verdicts[place], '_answer': answers[place]}
+            own |= {'_response': '' if empty else text, '_state': 'empty' if empty else None}
+            yield {**shared, **own, '_said': [*said, *([_EMPTY] if empty else [])]}
+            said = []
+
+    def counts(self, row: Row) -> Iterator[Row]:
+        """Yield the counts of a question, of which the mean of the verdicts on all n responses is known."""
+        one, *more = self.samples(row)
+        n, share = len(more) + 1, row.get('pass@1')
+        if '_skipped' not in one:
+            if (
+                not isinstance(share, (int, float))
+                or abs(share * n - round(share * n)) > 1e-6
+                or not 0 <= share <= 1
+            ):
+                raise ValueError(
+                    f'pass@1 is {share!r:.40}, of {n} responses; expected the share of the correct'
+                )
+            one |= {'_n': n, '_c': round(share * n)}
+        yield one
+
+    def about(self, paths: Sequence[Path], row: Row) -> Mapping[str, Any]:
+        """Return what the summary of the run tells, which was written beside it at the same moment."""
+        named, summary = _NAME.fullmatch(paths[0].name), {}
+        task = named['task'] if named else ''
+        for path in sorted(paths[0].parent.glob(f'*_{named["date"]}.json')) if named else ():
+            try:
+                told = mapping(json.loads(path.read_bytes()))
+            except (OSError, ValueError, RecursionError):
+                continue
+            summary = told if {'results', 'configs', 'versions'} <= told.keys() else summary
+        args = at(summary, 'config.model_args')
+        args = mapping(args) or dict(pair.split('=', 1) for pair in str(args).split(',') if '=' in pair)
+        names = [summary.get('model_name'), args.get('pretrained'), args.get('model')]
+        own = at(summary, f'configs.{task}.metadata.gpassk.judge')
+        judge = {'name': f'{self.metric} of lm-eval', 'task': task, 'filter': self.name}
+        judge |= {'version': at(summary, f'versions.{task}')}
+        asked = mapping(at(row, 'arguments.gen_args_0.arg_1'))
+        settings = {
+            here: asked[name] for name, here in _SETTINGS.items() if isinstance(asked.get(name), (int, float))
+        }
+        settings |= {'temperature': 0.0} if asked.get('do_sample') is False else {}
+        engine, version = at(summary, 'config.model'), summary.get('lm_eval_version')
+        return {
+            'model': next((name for name in names if isinstance(name, str) and name), ''),
+            'dataset': task,
+            'written_by': f'lm-eval {version}' if isinstance(version, str) else 'lm-eval',
+            'judge': own or {key: one for key, one in judge.items() if one not in (None, '')}
+            if self.metric
+            else {},
+            'settings': settings | ({'engine': engine} if isinstance(engine, str) else {}),
+        }
+
+
+def _of_data(name: str) -> Any:
+    """Return a function that finds what the data of a task say of a question; uids are those of ours."""
+
+    def find(row: Row) -> Any:
+        doc = row['doc']
+        ours = all(isinstance(doc.get(one), str) for one in ('uid', 'problem', 'split', 'language'))
+        return (
+            doc.get(name)
+            if ours or name in ('split', 'language')
+            else row['doc_id']
+            if name == 'uid'
+            else None
+        )
+
+    return find
+
+
+def _specialise(first: Row, options: Options) -> Format:
+    rows = _Filter(first, options)
+    if rows.mean and options.kind != 'responses' and 'correct' not in options.fields:
+        fields = {**_OF_QUESTIONS, 'n': '_n', 'c': '_c'}
+        return replace(FORMAT, fields=fields, expand=rows.counts, about=rows.about)
+    return replace(FORMAT, expand=rows.samples, about=rows.about)
+
+
+_OF_QUESTIONS = {name: _of_data(name) for name in ('uid', 'problem', 'split', 'language')}
+
+FORMAT = Format(
+    fields={
+        **_OF_QUESTIONS,
+        'replica': '_replica',
+        'question': '_question',
+        'reference': lambda row: (
+            json.dumps(row['target'], ensure_ascii=False)
+            if isinstance(row['target'], (list, dict))
+            else row['target']
+        ),
+        'response': '_response',
+        'answer': '_answer',
+        'correct': '_correct',
+        'state': '_state',
+    },
+    needs=frozenset({'doc_id', 'doc', 'target', 'arguments', 'resps', 'filtered_resps', 'filter', 'metrics'}),
+    specialise=_specialise,
+    options=frozenset({'filter'}),
+)
