@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 from result_files import THIRDS, block
 
 from gpassk_opencompass import InputError
-from gpassk_opencompass.results.read import read
-from gpassk_opencompass.results.record import data_of
-from gpassk_opencompass.results.result import Result
+from gpassk_opencompass.record import Result, data_of, read
 
 Step = str | int
 
@@ -45,11 +43,12 @@ def good_record() -> dict[str, Any]:
     details = {
         'question': ['q'] * 24, 'reference': ['1'] * 24, 'answers': [['1', '2', '3', '4']] * 24,
         'verdicts': ['1' * c + '?' * u + '0' * (4 - c - u) for c, u in zip(THIRDS, unjudged, strict=True)],
-        'judged_by': ['aabb'] * 24, 'judges': {'a': 'rule', 'b': 'llm'},
     }  # fmt: skip
     asked = data_of([f'u{number}' for number in range(24)], details['question'], details['reference'])
-    more = {'data': asked, 'judge': judge, 'replicas': {'warnings': ['w']}, 'unjudged_reasons': {'silent': 1}}
     whole = block(THIRDS, 4, unjudged=unjudged)
+    copies = {'distinct': 2.5, 'identical_questions': 1, 'long_repeats': 0, 'warnings': ['w']}
+    told = {'unjudged_reasons': {'silent': 1}, 'judged_by': {'rule': 48, 'llm': 47}, 'copies_of': copies}
+    more = {'data': asked.model_dump(exclude_none=True), 'judge': judge, 'health': whole['health'] | told}
     record = {'accuracy': 50.0, 'details': details, 'gpassk': {**whole, **names, **more}}
     return copy.deepcopy(json.loads(json.dumps(record)))
 

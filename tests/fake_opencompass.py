@@ -94,13 +94,19 @@ def record(
     k: list[int] | None = None,
     judge: str = '',
     questions: int = QUESTIONS,
+    model: str = 'm-run',
+    dataset: str = 'd-run',
 ) -> dict[str, Any]:
     """A result, as far as anybody here looks at it."""
     uids = [f'q{number}' for number in range(questions)]
     block = {
-        'schema': 2, 'n': n, 'k': k or [size for size in (2, 4) if size <= n], 'thresholds': [0.5, 1.0],
-        'unjudged': 0, 'data': {'questions': questions, 'sha256': 64 * '0'},
-        'counts': {'uid': uids, 'problem': uids, 'group': ['A_en'] * questions, 'c': [n // 2] * questions},
+        'schema': 3, 'run': {'model': model, 'dataset': dataset, 'host': 'opencompass'},
+        'n': n, 'k': k or [size for size in (2, 4) if size <= n], 'thresholds': [0.5, 1.0],
+        'health': {'samples': n * questions}, 'data': {'questions': questions, 'sha256': 64 * '0'},
+        'counts': {
+            'uid': uids, 'problem': uids, 'group': ['A_en'] * questions,
+            'c': [n // 2] * questions, 'unjudged': [0] * questions,
+        },
         'judge': {'name': 'llm', 'model': judge} if judge else {'name': 'rule'},
     }  # fmt: skip
     return {'accuracy': 100 * (n // 2) / n, 'gpassk': block}
@@ -180,7 +186,8 @@ def _work(arguments: Namespace, behaviour: str, folder: Path) -> None:
     if behaviour == 'unjudged':
         write(place / 'logs/eval' / part.with_suffix('.out'), traceback_of('IncompleteError: unjudged'))
     elif arguments.m != 'infer':
-        result = record(dataset['n'], dataset['k'], dataset['eval_cfg']['evaluator']['model_name'])
+        judge, names = dataset['eval_cfg']['evaluator']['model_name'], (model['abbr'], dataset['abbr'])
+        result = record(dataset['n'], dataset['k'], judge, QUESTIONS, *names)
         write(place / 'results' / part.with_suffix('.json'), result)
 
 

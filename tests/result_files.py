@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +30,13 @@ def block(
     groups: Sequence[str] = ('A_cn', 'A_en'),
     unjudged: Sequence[int] | None = None,
     problems: Sequence[str] | None = None,
+    run: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """`gpassk` of a record; the questions take turns in the groups."""
     uids = [f'u{number}' for number in range(len(c))]
     return {
-        'schema': 2,
+        'schema': 3,
+        'run': {'host': 'opencompass', **(run or {})},
         'n': n,
         'k': list(k) if n > 1 else [1],
         'thresholds': [0.5, 0.75, 1.0],
@@ -46,7 +48,7 @@ def block(
             'c': list(c),
             'unjudged': list(unjudged or [0] * len(c)),
         },
-        'unjudged': sum(unjudged or []),
+        'health': {'samples': n * len(c), 'unjudged': sum(unjudged or [])},
         'judge': {'name': judge, 'statistics': {'pairs': len(c)}},
         'signature': f'G-Pass@k|n:{n}|judge:{judge}',
     }
@@ -66,7 +68,8 @@ def write_result(
     name = f'{dataset}-k1-r1' if n == 1 else f'{dataset}-k2-r{n // 2}'
     path = outputs / work / time / 'results' / model / f'{name}.json'
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({'gpassk': block(c, n, **more)}), encoding='utf-8')
+    run = {'model': model, 'dataset': name}
+    path.write_text(json.dumps({'gpassk': block(c, n, run=run, **more)}), encoding='utf-8')
     return path
 
 

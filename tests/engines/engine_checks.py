@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from scipy.stats import chi2
 
+from gpassk_opencompass.health import Generation
 from gpassk_opencompass.plugin.handover import Sample
-from gpassk_opencompass.results.health import Generation
 from gpassk_opencompass.sweep.grid import expand
 
 QUESTION = '7'

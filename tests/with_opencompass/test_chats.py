@@ -22,7 +22,7 @@ from gpassk_opencompass.chat.exchange import Access
 from gpassk_opencompass.chat.limits import Limits
 from gpassk_opencompass.chat.routes import endpoints
 from gpassk_opencompass.demo import MODEL
-from gpassk_opencompass.results.health import Generation
+from gpassk_opencompass.health import Generation
 
 plugin = import_plugin()
 chats = import_plugin('.models.chats')

@@ -15,7 +15,7 @@ from hosts import import_plugin
 from judge_server import Act, Asked, Fail, JudgeServer, Say, completion
 
 from gpassk_opencompass.demo import MODEL
-from gpassk_opencompass.results.health import Generation
+from gpassk_opencompass.health import Generation
 
 plugin = import_plugin()
 seeds = import_plugin('.handover')

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 from forks import Forks
-from hosts import dataset_config, import_plugin, results_of, write_bench, write_config
+from hosts import dataset_config, import_plugin, write_bench, write_config
 
 from gpassk_opencompass.demo import MODEL
-from gpassk_opencompass.results.check import check
-from gpassk_opencompass.results.read import collect
+from gpassk_opencompass.record import Result, read
 
 import_plugin()
 pytestmark = pytest.mark.e2e
@@ -46,22 +45,26 @@ def rows_of(out: Path) -> list[dict[str, Any]]:
     return [row for shard in shards for row in json.loads(shard.read_text()).values()]
 
 
-def by_question(column: list[Any]) -> list[list[Any]]:
-    """Row = replica × questions + question."""
-    return [column[question :: len(QUESTIONS)] for question in range(len(QUESTIONS))]
+def result_in(out: Path) -> Result:
+    """The only result of a run."""
+    [path] = out.glob('*/results/*/*.json')
+    return read(path)
+
+
+def by_question(column: list[Any]) -> list[Any]:
+    """Question by question; in the predictions row = replica × questions + question."""
+    return [one for question in range(len(QUESTIONS)) for one in column[question :: len(QUESTIONS)]]
 
 
 def test_a_limit_that_is_too_short_stands_beside_the_score(forks: Forks, tmp_path: Path) -> None:
     """Two tokens a response: all are cut off, by the engine's own word."""
     config = config_of(tmp_path, max_out_len=2)
     forks.opencompass(config, tmp_path / 'out')
-    [result] = results_of(tmp_path / 'out')
-    block = result['gpassk']
-    assert (block['truncated'], block['truncated_by']) == (32, 'engine')
-    assert (block['output_tokens'], block['finish_reasons']) == (64, {'length': 32})
+    health = result_in(tmp_path / 'out').health
+    assert (health.truncated, health.truncated_by) == (32, 'engine')
+    assert (health.output_tokens, health.finish_reasons) == (64, {'length': 32})
     [summary] = (tmp_path / 'out').glob('*/summary/*.md')
     assert '| demo (100.0 % cut off, 100.0 % without an answer)' in summary.read_text()
-    check('bench', result)
 
 
 def test_shards_are_put_together_sample_by_sample(forks: Forks, tmp_path: Path) -> None:
@@ -69,25 +72,23 @@ def test_shards_are_put_together_sample_by_sample(forks: Forks, tmp_path: Path) 
     config = config_of(tmp_path, max_out_len=24)
     out = tmp_path / 'out'
     forks.opencompass(config, out, '--max-num-workers', '2')
-    [result] = results_of(out)
-    told = [row['generation'] for row in rows_of(out)]
+    rows = rows_of(out)
+    told = [row['generation'] for row in rows]
     assert len(told) == N * len(QUESTIONS)
     tokens = [one['output_tokens'] for one in told]
     assert len(set(tokens)) > 2
-    [found] = collect([out]).results
-    samples, block = found.samples, result['gpassk']
+    found = result_in(out)
+    samples, health = found.samples(), found.health
     assert samples is not None
-    assert samples.by_question('output_tokens') == by_question(tokens)
-    assert samples.by_question('finish_reason') == by_question([one['finish_reason'] for one in told])
-    assert samples.by_question('seed') == by_question([row['sample']['seed'] for row in rows_of(out)])
-    assert samples.by_question('response_characters') == by_question(
-        [len(row['prediction']) for row in rows_of(out)]
-    )
-    places = zip(samples.column('file') or (), samples.column('row') or (), strict=True)
-    texts = [json.loads((found.path.parent / file).read_text())[str(row)] for file, row in places]
-    assert texts == [row for one in by_question(rows_of(out)) for row in one]
-    assert block['output_tokens'] == sum(tokens)
-    assert block['prompt_tokens'] == sum(one['prompt_tokens'] for one in told)
-    assert block['truncated'] == sum(one['finish_reason'] == 'length' for one in told)
-    assert 'seconds' not in block
-    check('bench', result)
+    assert samples['output_tokens'] == by_question(tokens)
+    assert samples['finish_reason'] == by_question([one['finish_reason'] for one in told])
+    assert samples['seed'] == by_question([row['sample']['seed'] for row in rows])
+    assert samples['fingerprint'] == by_question([row['sample']['fingerprint'] for row in rows])
+    assert samples['response'] == by_question([row['prediction'] for row in rows])
+    places = zip(samples['file'], samples['row'], strict=True)
+    texts = [json.loads((found.path.parent / file).read_text())[str(row - 1)] for file, row in places]
+    assert texts == by_question(rows)
+    assert health.output_tokens == sum(tokens)
+    assert health.prompt_tokens == sum(one['prompt_tokens'] for one in told)
+    assert health.truncated == sum(one['finish_reason'] == 'length' for one in told)
+    assert health.seconds is None

@@ -11,7 +11,7 @@ import pytest
 from hosts import READER, import_plugin, write_bench
 
 from gpassk_opencompass import InputError
-from gpassk_opencompass.results.check import check
+from gpassk_opencompass.record import result_of
 from gpassk_opencompass.sweep.data_check import OPENCOMPASS_COPIES
 
 plugin = import_plugin()
@@ -59,8 +59,8 @@ def test_the_record_is_marked(tmp_path: Path) -> None:
         evaluator = plugin.GPassKEvaluator()
         told = {'predictions': ['\\boxed{1}'] * len(rows), 'references': rows['answer'], 'test_set': rows}
         records.append(evaluator.evaluate(2, 2, rows, **told))
-        check('record', records[-1])
-    assert 'limited' not in records[0]['gpassk']
+        assert result_of(tmp_path, records[-1]).limits == records[-1]['gpassk']['limited']
+    assert records[0]['gpassk']['limited'] == {}
     assert records[1]['gpassk']['limited'] == {'limit': 3, 'of': 14, 'samples': 2}
     assert records[1]['gpassk']['data']['questions'] == 3
 

@@ -8,7 +8,7 @@ import pytest
 from hosts import import_plugin
 
 from gpassk_opencompass import final_answer
-from gpassk_opencompass.results.health import NOT_DRAWN, STATES
+from gpassk_opencompass.health import NOT_DRAWN, STATES
 
 responses = import_plugin('.responses')
 

@@ -13,7 +13,7 @@ from engine_requests import infer
 from hosts import import_plugin
 
 from gpassk_opencompass.demo import MODEL
-from gpassk_opencompass.results.health import Generation
+from gpassk_opencompass.health import Generation
 
 plugin = import_plugin()
 seeds = import_plugin('.handover')

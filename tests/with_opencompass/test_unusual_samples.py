@@ -13,7 +13,7 @@ from engine_requests import QUESTIONS, REPLICAS, SAMPLING, _rows, _tasks, config
 from hosts import import_plugin
 
 from gpassk_opencompass import IncompleteError, InputError
-from gpassk_opencompass.results.health import Generation
+from gpassk_opencompass.health import Generation
 
 plugin = import_plugin()
 unusual = import_plugin('.unusual')
