@@ -143,7 +143,8 @@ def test_a_served_model_is_measured(work_dir: Path) -> None:
         # A model may say a text in other tokens than a tokenizer, but in none longer than the longest.
         assert len(row['prediction']) / longest <= told['output_tokens'] <= limit
         assert told['seconds'] > 0
-    assert result['gpassk']['output_tokens'] == sum(row['generation']['output_tokens'] for row in rows)
-    assert result['gpassk']['truncated_by'] == 'engine'
-    assert result['gpassk']['replicas']['distinct'] > 2
-    assert result['gpassk']['replicas']['warnings'] == []
+    health = result['gpassk']['health']
+    assert health['output_tokens'] == sum(row['generation']['output_tokens'] for row in rows)
+    assert health['truncated_by'] == 'engine'
+    assert health['copies_of']['distinct'] > 2
+    assert health['copies_of']['warnings'] == []

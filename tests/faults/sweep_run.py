@@ -103,7 +103,7 @@ class SweepRun:
     def _check_numbers(self, work_dir: Path, workers: int) -> None:
         [result] = results_of(work_dir)
         assert result['gpassk']['counts']['c'] == COUNTS
-        assert result['gpassk']['unjudged'] == 0
+        assert result['gpassk']['health']['unjudged'] == 0
         assert _predictions(work_dir) == {str(row): answer(*sample) for row, sample in enumerate(SAMPLES)}
         stored = StoredVerdicts(find_stores([work_dir]))
         verdicts = {line.about['answer']: line.verdict.value == 'correct' for line in stored}

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from result_files import ABBR, THIRDS, entry_of, write_result
 
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.json_lines import JsonRows
+from gpassk_opencompass.json_rows import json_rows
 from gpassk_opencompass.naming.manifest import manifest_text, read_manifest
 from gpassk_opencompass.report.leaderboard import boards
 from gpassk_opencompass.results.read import collect
@@ -59,7 +59,7 @@ def test_a_damaged_archive_is_refused(folder: Path, content: bytes) -> None:
     path = folder / 'damaged.jsonl.gz'
     path.write_bytes(content)
     with contextlib.suppress(InputError):
-        list(JsonRows(path))
+        list(json_rows(path))
 
 
 @fuzz(

@@ -17,45 +17,47 @@ from fuzzing import fuzz
 from hypothesis import strategies as st
 from tabulate import LATEX_ESCAPE_RULES
 
+from gpassk_opencompass.record import read, result_of, write
 from gpassk_opencompass.report.leaderboard import Board, boards
 from gpassk_opencompass.report.scores import read_scores, scores_of
 from gpassk_opencompass.report.tables import write_scored
-from gpassk_opencompass.results.read import read
-from gpassk_opencompass.results.record import data_of
+from gpassk_opencompass.samples import Samples
 from gpassk_opencompass.tables import Table, one_line, read_csv_cell
 from gpassk_opencompass.unseen import escaped
 
 NAMES = [
     'model', 'dataset', 'judge', 'group', 'uid', 'problem', 'signature', 'warning', 'question', 'reference',
-    'answer', 'reason',
+    'answer', 'reason', 'response',
 ]  # fmt: skip
 texts = st.fixed_dictionaries({}, optional=dict.fromkeys(NAMES, any_text | answers))
 
 
 def board_with(folder: Path, texts: dict[str, str]) -> list[Board]:
     """The boards of one result whose texts are these; none where they make it damaged."""
-    record = good_record()
-    block, details = record['gpassk'], record['details']
-    block['run'] = {
-        'model': texts.get('model', 'm'),
-        'dataset': texts.get('dataset', 'MATH500-L5'),
-        'host': 'file',
-    }
+    record, places = good_record(), range(24 * 4)
+    block, counts = record['gpassk'], record['gpassk']['counts']
+    names = {'model': texts.get('model', 'm'), 'dataset': texts.get('dataset', 'MATH500-L5')}
+    block['run'] = {**names, 'host': 'file'}
     block['judge'] = {'name': texts.get('judge', 'rule'), 'model': texts.get('judge', 'Q')}
     block['signature'] = texts.get('signature', 's')
-    block['replicas'] = {'warnings': [texts.get('warning', 'w')]}
-    block['unjudged_reasons'] = {texts.get('reason', 'r'): 1}
+    block['health']['copies_of']['warnings'] = [texts.get('warning', 'w')]
+    block['health']['unjudged_reasons'] = {texts.get('reason', 'r'): 1}
     for name in ('group', 'uid', 'problem'):
-        block['counts'][name] = [
-            f'{texts.get(name, name)}{row if name == "uid" else ""}' for row in range(24)
-        ]
-    details['question'] = [texts.get('question', 'q')] * 24
-    details['reference'] = [texts.get('reference', '1')] * 24
-    details['answers'] = [['1', texts.get('answer', '2'), '3', '4']] * 24
-    block['data'] = data_of(block['counts']['uid'], details['question'], details['reference'])
+        counts[name] = [f'{texts.get(name, name)}{row if name == "uid" else ""}' for row in range(24)]
+    samples = {
+        **{name: [counts[name][row // 4] for row in places] for name in ('group', 'uid', 'problem')},
+        'replica': [row % 4 for row in places],
+        'verdict': ['correct' if row % 4 < counts['c'][row // 4] else 'incorrect' for row in places],
+        'answer': [texts.get('answer', '2') if row % 4 == 1 else '1' for row in places],
+        'question': [texts.get('question', 'q')] * 96,
+        'reference': [texts.get('reference', '1')] * 96,
+        'response': [texts.get('response', 'r')] * 96,
+        'why': [texts.get('reason', 'r')] * 96,
+        'judged_by': [texts.get('judge', 'rule')] * 96,
+    }
     path = folder / 'drawn.gpassk.json'
-    path.write_text(json.dumps(record), encoding='utf-8')
     try:
+        write(path, result_of(path, record).with_samples(Samples(samples)))
         return boards([read(path)])[0]
     except ValueError:
         assert texts, 'without odd texts the result is whole'
