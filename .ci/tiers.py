@@ -16,7 +16,7 @@ TIERS = {
     'lighteval': (
         'constraints/lighteval.txt',
         'examples/lighteval/*',
-        'gpassk_opencompass/lighteval_*.py',
+        'gpassk_opencompass/lighteval.py',
         'gpassk_opencompass/sources/lighteval*',
         'tests/lighteval/*',
         'tests/harnesses/*lighteval*',

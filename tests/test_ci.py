@@ -25,7 +25,7 @@ def tiers() -> dict[str, Any]:
 @pytest.mark.parametrize(
     ('path', 'tier'),
     [
-        ('gpassk_opencompass/lighteval_tasks.py', 'lighteval'),
+        ('gpassk_opencompass/lighteval.py', 'lighteval'),
         ('gpassk_opencompass/sources/verl.py', 'harnesses'),
         ('gpassk_opencompass/plugin/models/vllm.py', 'engines'),
         ('gpassk_opencompass/report/page/source/app.tsx', 'browsers'),

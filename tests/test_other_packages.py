@@ -245,19 +245,17 @@ TOLD = """
 import json
 from gpassk_opencompass.judges import Pair
 from gpassk_opencompass.judges.build import build_judge, judge_config
-from gpassk_opencompass.lighteval_settings import read_settings
 
 pairs = [Pair('?', '2', said) for said in ('2.004', '3', 'two')]
 config = {'type': 'nearly', 'tolerance': 0.01}
 cascade = {'type': 'cascade', 'first': {'type': 'nearly'}, 'second': config}
 judges = [config, judge_config('', (), config), cascade]
-judges.append(read_settings({'judge': 'nearly', 'judge_options': {'tolerance': 0.01}}, {}).judge)
 print(json.dumps([[said.verdict.value for said in build_judge(judge).judge(pairs)] for judge in judges]))
 """
 
 
 def test_their_judge_is_built_from_any_config(tmp_path: Path, packages: Path) -> None:
-    """Of a config, of a cascade, and of Lighteval's settings."""
+    """Of a config, and of a cascade."""
     done = python(tmp_path, packages, '-c', TOLD)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == [['correct', 'incorrect', 'unjudged']] * 4
+    assert json.loads(done.stdout) == [['correct', 'incorrect', 'unjudged']] * 3

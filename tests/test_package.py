@@ -136,10 +136,8 @@ sweep: errors files judges naming question_sets questions registry serving sweep
 plugin: answers chat errors files health json_rows judges keys metrics naming plugin question_sets
     questions record report results samples scoring serving times unseen
 inspect_ai: errors metrics uncertainty
-lighteval_settings: errors judges metrics results
-lighteval_metric: errors judges lighteval_settings results scoring uncertainty
-lighteval_tasks: demo errors lighteval_metric lighteval_settings naming question_sets questions
-    scoring
+lighteval: demo errors judges metrics naming question_sets questions record samples scoring
+    uncertainty
 runs: errors files judges naming results runs serving sweep times
 demo:
 cli: agreement answers arguments audit chat cli counting demo errors exports files judges keys
@@ -156,7 +154,7 @@ PACKAGES = {
     'datasets': {'plugin', 'questions'},
     'inspect_ai': {'inspect_ai'},
     'jinja2': {'report'},
-    'lighteval': {'lighteval_metric', 'lighteval_tasks'},
+    'lighteval': {'lighteval'},
     'lmdeploy': {'plugin'},
     'math_verify': {'judges'},
     'matplotlib': {'report'},
@@ -164,7 +162,7 @@ PACKAGES = {
     'opencompass': {'plugin'},
     'pebble': {'judges'},
     'pyarrow': {'exports', 'plugin', 'results', 'sources'},
-    'pydantic': {'results', 'sources'},
+    'pydantic': {'lighteval', 'results', 'sources'},
     'rich': {'cli'},
     'sympy': {'judges'},
     'torch': {'plugin'},

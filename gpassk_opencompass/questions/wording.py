@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
-from ..judges.prompts import is_chinese
+from ..errors import MissingExtraError
+from ..judges.prompts import is_chinese, protocol_constants
 
 ENGLISH = '{question}\n\nWork this out step by step, and end with your final answer inside \\boxed{{}}.'
 CHINESE = '{question}\n\n请一步一步地推导，并在最后把最终答案写在 \\boxed{{}} 里。'
@@ -21,10 +23,20 @@ def language_of(text: str) -> str:
     return 'cn' if _CHINESE.search(text) else 'en'
 
 
-def asked(question: str, language: str) -> str:
-    r"""Return the whole prompt.
+@cache
+def _prompts() -> tuple[str, str]:
+    """Return the prompts of the protocol where OpenCompass is installed, else this package's."""
+    try:
+        texts = protocol_constants()
+    except MissingExtraError:
+        return ENGLISH, CHINESE
+    return texts['PROMPT_EN'], texts['PROMPT_CN']
 
-    >>> asked('What is $3+4$?', 'en').splitlines()[-1]
-    'Work this out step by step, and end with your final answer inside \\boxed{}.'
+
+def asked(question: str, language: str) -> str:
+    r"""Return the whole prompt: the protocol's as the installed OpenCompass has it, else this package's.
+
+    >>> 'What is $3+4$?' in asked('What is $3+4$?', 'en'), '\\boxed{}' in asked('$3+4$', 'cn')
+    (True, True)
     """
-    return (CHINESE if is_chinese(language) else ENGLISH).format(question=question)
+    return _prompts()[is_chinese(language)].format(question=question)

@@ -1,0 +1,341 @@
+"""G-Pass@k in Lighteval: `--custom-tasks gpassk_opencompass.lighteval`, tasks whose metric are our judges.
+
+Lighteval also takes this file's path, and then it is in no package: so its imports are absolute.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from contextlib import closing
+from copy import deepcopy
+from functools import cache, partial
+from importlib.metadata import version
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from lighteval.metrics.metrics_sample import SampleLevelComputation, SamplingMetric
+from lighteval.metrics.utils.metric_utils import SampleLevelMetric
+from lighteval.models.model_output import ModelResponse
+from lighteval.tasks.lighteval_task import LightevalTaskConfig
+from lighteval.tasks.requests import Doc, SamplingMethod
+from loguru import logger
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from gpassk_opencompass import demo
+from gpassk_opencompass.errors import IncompleteError, InputError
+from gpassk_opencompass.judges.build import build_judge, check_judge, with_store
+from gpassk_opencompass.judges.store import STORE_VARIABLE, cache_folder
+from gpassk_opencompass.metrics import DEFAULT_THRESHOLDS, Metric, metric_table
+from gpassk_opencompass.naming.names import LiveMathBenchName
+from gpassk_opencompass.question_sets import BENCHMARKS, LIVE_MATH_BENCH_HUB, LiveMathBenchRows
+from gpassk_opencompass.questions.benchmarks import benchmark_rows, live_math_bench_rows
+from gpassk_opencompass.questions.wording import asked
+from gpassk_opencompass.record import Result, Share, Size, means, values
+from gpassk_opencompass.samples import Counts, Samples
+from gpassk_opencompass.scoring import score
+from gpassk_opencompass.uncertainty.intervals import mean_interval
+
+VARIABLE = 'GPASSK_LIGHTEVAL'  # names a file of settings, YAML or JSON
+PARAMETERS = ('n', 'k', 'thresholds', 'judge', 'unjudged_tolerance')  # of a task, task@n=16@k=8
+NAME = 'G-Pass@k'  # of the metric; with an @ in it, Lighteval hands a task's parameters on
+MOST_QUESTIONS = 1000  # rows of `question_numbers`, for each of which a task has a question or none
+_FORGET = 'Delete the task in the cache (cache_dir; ~/.cache/huggingface/lighteval/<model>) and run it again.'
+_PACKAGES = ('lighteval', 'numpy', 'datasets', 'transformers', 'torch')
+_OF_QUESTION = ('uid', 'problem', 'question', 'split', 'language')
+_OF_SAMPLE = {'answer': 'answers', 'verdict': 'verdicts', 'judged_by': 'judged_by', 'why': 'why'}
+_OF_RUN = {'n', 'ks', 'thresholds', 'judge', 'data', 'bounds', 'versions', 'signature'}
+
+Rows = list[dict[str, Any]]
+
+
+class Settings(BaseModel):
+    """What tasks are told, by a file or by their parameters; docs/lighteval.md explains each."""
+
+    model_config = ConfigDict(extra='forbid', strict=True)
+
+    n: Size = 48
+    k: list[Size] = [4, 8, 16]
+    thresholds: list[Share] = list(DEFAULT_THRESHOLDS)
+    judge: dict[str, Any] = Field({'type': 'rule'}, validate_default=True)
+    unjudged_tolerance: Share = 0.01
+    questions: str = ''
+    max_new_tokens: Size | None = None
+
+    @field_validator('k', 'thresholds', mode='before')
+    @classmethod
+    def _items(cls, value: Any) -> Any:
+        if isinstance(value, str):  # Lighteval takes no commas in parameters, so no lists
+            return [yaml.safe_load(word) for word in value.split()]
+        return list(value) if isinstance(value, (list, tuple)) else [value]
+
+    @field_validator('judge', mode='before')
+    @classmethod
+    def _config(cls, value: Any) -> Any:
+        config = {'type': value} if isinstance(value, str) else value
+        check_judge(config)
+        return with_store(config, cache_folder('verdicts'))  # Lighteval tells a metric no output folder
+
+    @model_validator(mode='after')
+    def _metrics(self) -> Settings:
+        metric_table(self.n, self.k, self.thresholds)
+        return self
+
+
+def checked(model: type[BaseModel], given: object, where: str) -> Any:
+    """Return a model of what is given; InputError lists all that is wrong with keys and values."""
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        lines = [where]
+        for one in error.errors():
+            value = '' if isinstance(one['input'], dict) else f' = {one["input"]!r:.80}'
+            said = one['msg'].removeprefix('Value error, ')
+            lines.append(f'{".".join(map(str, one["loc"]))}{value}: {said}'.removeprefix(': '))
+        raise InputError('\n  '.join([*lines, f'The keys are {", ".join(model.model_fields)}.'])) from error
+
+
+def read_settings(path: str, model: type[BaseModel] = Settings) -> Any:
+    """Return the settings in a file, YAML or JSON; InputError lists all that is wrong in it."""
+    try:
+        given = yaml.safe_load(Path(path).read_text(encoding='utf-8'))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise InputError(f'{path} cannot be read as YAML or JSON: {error}') from error
+    return checked(model, given, f'{path}:')
+
+
+@cache
+def _look_outside(judge: str) -> None:
+    """Build the judge once, so that a missing key, package or folder is found; warn of unread variables."""
+    build_judge(json.loads(judge)).close()
+    named = {name for name in os.environ if name.startswith('GPASSK_') and name not in judge}
+    if unread := sorted(named - {VARIABLE, STORE_VARIABLE}):
+        logger.warning(
+            f'nothing reads the environment variables {", ".join(unread)}: settings are parameters of a task '
+            f'(aime2024@n=16@k=8) or stand in the file that {VARIABLE} names'
+        )
+
+
+class GPassKSamples(SamplingMetric, SampleLevelComputation):  # type: ignore[misc]
+    """n responses a question judged together; Lighteval sets `PARAMETERS` as attributes."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.__dict__.update(base=settings, given={})
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in PARAMETERS:
+            raise InputError(f'{NAME} has no parameter {name!r}; it has {", ".join(PARAMETERS)}')
+        self.given[name] = value
+
+    def __str__(self) -> str:
+        """Return what decides about responses: Lighteval keeps them under the text of the whole task."""
+        return f'{type(self).__name__}(n={self.settings.n})'
+
+    @property
+    def settings(self) -> Settings:
+        """Return the settings with the task's parameters; refuse what cannot be met."""
+        return checked(Settings, {**self.base.model_dump(), **self.given}, 'The task cannot be run:')
+
+    def num_samples(self) -> int:
+        """Return n, and try the judge out: Lighteval asks for n before anything is generated."""
+        _look_outside(json.dumps(self.settings.judge))
+        return self.settings.n
+
+    def compute(self, docs: Sequence[Doc], responses: Sequence[ModelResponse], **_: Any) -> Rows:
+        """Return an entry a question, with each answer beside its verdict; errors are those of scoring."""
+        settings = self.settings
+        versions = {name: version(name) for name in _PACKAGES}
+        wanted = settings.model_dump(include={'n', 'k', 'thresholds', 'unjudged_tolerance'})
+        with closing(build_judge(settings.judge)) as judge:
+            result = score(samples_of(docs, responses, settings.n), judge, versions=versions, **wanted)
+        if lost := result.health.unjudged:
+            told = f'{lost} of {result.health.samples} samples stayed unjudged and count as wrong'
+            logger.warning(f'{told}; the same command again asks for them: {result.health.unjudged_reasons}')
+        return _entries(docs, result)
+
+    def corpus(self, entries: Rows) -> dict[str, float]:
+        """Return the means over the questions, each with its standard error between source problems.
+
+        Last come the shares of unjudged samples, and of different texts of a question (1 / n: copies).
+        """
+        n, counted = self.settings.n, [entry for entry in entries if not entry['left_out']]
+        problem = [entry['problem'] for entry in counted]
+        c, *shares = (np.array([one[name] for one in counted]) for name in ('c', 'unjudged', 'distinct'))
+        counts = Counts(problem, problem, problem, np.full(len(c), n), c, shares[0])
+        told: dict[str, float] = {}
+        for name, mean in means(counts, sorted(self.settings.k), self.settings.thresholds).items():
+            # NaN for one problem: Lighteval's average over a group would take a missing key for 0.
+            error = mean_interval(values(counts, Metric.parse(name)), problem).error
+            told |= {name: mean, f'{name}_stderr': error}
+        unjudged, distinct = (float(column.mean()) / n for column in shares)
+        return told | {'unjudged_share': unjudged, 'distinct_share': distinct}
+
+
+def _entries(docs: Sequence[Doc], result: Result) -> Rows:
+    """Return the entry of each doc; what is said of the whole run is the same text in each."""
+    samples = result.samples()
+    assert samples is not None  # those that were scored
+    counts, rows = samples.counts(), samples.by_question()
+    names = means(counts, result.ks, result.thresholds)
+    metrics = {name: values(counts, Metric.parse(name)).tolist() for name in names}
+    left_out = {uid: reason for reason, uids in result.left_out.items() for uid in uids}
+    run = result.model_dump_json(by_alias=True, include=_OF_RUN)
+    entries = {}
+    for place, uid in enumerate(counts.uid):
+        own = samples.select(rows[uid])
+        entries[uid] = {
+            'metrics': {name: column[place] for name, column in metrics.items()},
+            **{name: int(getattr(counts, name)[place]) for name in ('c', 'unjudged', 'undecided')},
+            'distinct': len(set(own['response'])),
+            'problem': counts.problem[place],
+            'left_out': left_out.get(uid, ''),
+            **{entry: own[column] for column, entry in _OF_SAMPLE.items()},
+            **{name: own[name] for name in ('reply_key', 'state') if name in own},
+            'gpassk': run,
+        }
+    return [entries[doc.specific['uid']] for doc in docs]
+
+
+def samples_of(docs: Sequence[Doc], responses: Sequence[ModelResponse], n: int) -> Samples:
+    """Return the first n responses to each doc, in the order of the data: Lighteval shuffles its docs.
+
+    Raises:
+        InputError: a response to another prompt: Lighteval pairs what its cache holds by row number alone.
+        IncompleteError: a doc has fewer than n responses.
+    """
+    rows: Rows = []
+    pairs = sorted(zip(docs, responses, strict=True), key=lambda pair: int(pair[0].id or 0))
+    for (doc, response), lengths in zip(pairs, _output_tokens([said for _, said in pairs]), strict=True):
+        told = {name: text for name, text in doc.specific.items() if name != 'benchmark'}
+        where = f'{told["uid"]} of {doc.task_name}'
+        if response.input and _letters(told['question']) not in _letters(response.input):
+            raise InputError(
+                f'what was generated for {where} was generated for another question: Lighteval kept it from '
+                f'other data under this name. {_FORGET}'
+            )
+        if len(response.text) < n:
+            raise IncompleteError(
+                f'{len(response.text)} responses to {where}, n = {n} are needed: the model must sample '
+                f'(temperature above 0, no continuous batching), and an endpoint take n and answer. {_FORGET}'
+            )
+        prompt = len([] if response.input_tokens is None else response.input_tokens)
+        told['prompt_tokens'] = max(prompt - (response.padded_tokens_count or 0), 0) or None
+        told['group'] = f'{told.pop("split")}_{told["language"]}'
+        told_apart = [one if len(one) >= n else [None] * n for one in (response.reasonings or (), lengths)]
+        for replica, (text, thought, tokens) in enumerate(zip(response.text[:n], *told_apart, strict=False)):
+            # An endpoint that gives a choice no content (all tokens went into the thinking) said nothing.
+            own = {'response': text or '', 'thought': thought, 'output_tokens': tokens}
+            rows.append({**told, **own, 'replica': replica})
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    return Samples({name: column for name, column in columns.items() if set(column) != {None}})
+
+
+def _output_tokens(responses: Sequence[ModelResponse]) -> list[list[int]]:
+    """Return how many tokens each response has; [] where that is not known: of models that keep none.
+
+    transformers may pad the responses of a batch to one length, which nothing marks: then none are known.
+    """
+    said = (response.output_tokens for response in responses)
+    lists = [list(kept) if isinstance(kept, (list, tuple)) else [] for kept in said]
+    lists = [kept if all(isinstance(one, Sized) for one in kept) else [] for kept in lists]
+    same_length = all(len(set(map(len, kept))) < 2 for kept in lists)
+    padded = same_length and any(len(one) > 1 and one[-1] == one[-2] for kept in lists for one in kept)
+    return [[] if padded else list(map(len, kept)) for kept in lists]
+
+
+def _letters(prompt: str | Sequence[Any]) -> str:
+    """Return the text of a prompt, which may be chat messages, without white space."""
+    parts = [prompt] if isinstance(prompt, str) else prompt
+    said = (part.get('content') if isinstance(part, Mapping) else part for part in parts)
+    return ''.join(''.join(map(str, said)).split())
+
+
+class Prompt:
+    """The prompt function of a task: makes a `Doc` of a row's number, None beyond the last question.
+
+    Lighteval keeps responses under a text of the task in which this object's name stands. So the name says
+    what is asked, once that is known, and responses to other questions are never taken for those to these.
+    """
+
+    def __init__(self, benchmark: str, read: Callable[[], Rows]) -> None:
+        self._benchmark, self._read = benchmark, read
+        self._docs: Rows = []
+
+    @property
+    def __name__(self) -> str:
+        digest = hashlib.sha256(repr([doc['query'] for doc in self._docs]).encode()).hexdigest()
+        return f'{self._benchmark} {digest[:16]}' if self._docs else self._benchmark
+
+    def __call__(self, row: dict[str, Any], task_name: str) -> Doc | None:
+        """Return the question of the number in `row`; the first call reads the whole list."""
+        if row.get('__few_shots'):  # of the list itself, with their answers
+            raise InputError(f'{task_name}: there are no few-shot examples; say {task_name} or {task_name}|0')
+        if (number := row['number']) == 0 or not self._docs:
+            self._docs = [
+                {
+                    'query': one.get('prompt') or asked(one['question'], one['language']),
+                    'choices': [one['answer']],
+                    'gold_index': 0,
+                    'specific': {name: one[name] for name in _OF_QUESTION}
+                    | {'reference': one['answer'], 'benchmark': self._benchmark},
+                }
+                for one in self._read()
+            ]
+        if (size := len(self._docs)) > MOST_QUESTIONS:
+            raise InputError(f'{task_name}: {size} questions; a task has at most {MOST_QUESTIONS}: split it')
+        return Doc(task_name=task_name, **deepcopy(self._docs[number])) if number < size else None
+
+
+def task(name: str, benchmark: str, read: Callable[[], Rows], settings: Settings) -> LightevalTaskConfig:
+    """Return a task: its name in Lighteval, that of the benchmark in results, what reads the questions."""
+    samples = GPassKSamples(settings)
+    metric = SampleLevelMetric(NAME, True, SamplingMethod.GENERATIVE, samples, samples.corpus, True)
+    return LightevalTaskConfig(
+        name=name,
+        prompt_function=Prompt(benchmark, read),
+        # Lighteval calls load_dataset(hf_repo, hf_subset) and nothing else, which finds neither a folder in
+        # LiveMathBench's layout nor several lists: so it loads numbers, and the prompt function reads.
+        hf_repo=str(Path(demo.__file__).parents[1] / 'question_numbers'),
+        hf_subset='default',
+        hf_avail_splits=['test'],
+        evaluation_splits=['test'],
+        few_shots_split='test',
+        generation_size=settings.max_new_tokens,
+        metrics=[metric],
+        version=1,
+    )
+
+
+def live_math_bench(name: str, rows: LiveMathBenchName, settings: Settings) -> LightevalTaskConfig:
+    """Return a task that asks these questions of LiveMathBench."""
+    path = settings.questions or LIVE_MATH_BENCH_HUB
+    read = partial(live_math_bench_rows, path, rows.version, rows.splits, rows.languages)
+    return task(name, str(rows), read, settings)
+
+
+def tasks(settings: Settings) -> Iterator[LightevalTaskConfig]:
+    """Yield a task a benchmark; of a version of LiveMathBench also one a split and language."""
+    for name, found in BENCHMARKS.each():
+        if isinstance(found, InputError):
+            logger.warning(f'{found}; it is no task')
+        elif isinstance(found, LiveMathBenchRows):
+            for split, language in product(found.splits, found.languages):
+                part = LiveMathBenchName(found.version, (split,), (language,))
+                yield live_math_bench(f'livemathbench:v{found.version}_{split}_{language}', part, settings)
+            yield live_math_bench(name.replace('-', '_'), LiveMathBenchName(*found), settings)
+        else:
+            yield task(name, found.label, partial(benchmark_rows, name, settings.questions), settings)
+    of_demo = settings.model_copy(update={'questions': demo.QUESTIONS, 'max_new_tokens': 40})
+    yield live_math_bench(
+        'gpassk_demo', LiveMathBenchName(demo.VERSION, demo.SPLITS, demo.LANGUAGES), of_demo
+    )
+
+
+_FILE = os.environ.get(VARIABLE, '').strip()
+TASKS_TABLE = list(tasks(read_settings(_FILE) if _FILE else Settings()))
+"""What Lighteval looks for."""
