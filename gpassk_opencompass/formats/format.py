@@ -21,7 +21,7 @@ _BATCH = 256
 _MAGIC = {b'PAR1': 'parquet', b'PK\x03\x04': 'zip'}
 
 FIELDS = (
-    *(column.name for column in COLUMNS),
+    *(column.name for column in COLUMNS if column.name not in ('verdict', 'file', 'row')),
     *('correct', 'split', 'turn', 'model', 'dataset', 'n', 'c', 'unjudged'),
 )
 """What a row may tell: columns of a sample, its verdict as told, its group, run and turn, counts."""

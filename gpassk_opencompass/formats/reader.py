@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from itertools import islice
+from itertools import compress, islice
 from math import inf
 from pathlib import Path
+from shutil import copyfileobj
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -36,16 +38,17 @@ FORMATS: dict[str, Format] = {
 ENDINGS = ('.json', '.jsonl', '.eval', '.parquet', '.csv', '.tsv')
 """What the names of files end in that are looked at in a folder, also with .gz."""
 
-_OF_SAMPLES = frozenset({'correct', *(c.name for c in COLUMNS)}) - {
-    'run', 'uid', 'problem', 'group', 'language', 'question', 'reference',
-}  # fmt: skip
-"""Of which each sample of a row has its own."""
-
-_COUNTED = 'n', 'c', 'unjudged'
-_INTEGERS = frozenset({'turn', *_COUNTED, *(column.name for column in COLUMNS if column.kind == 'int64')})
-_OF_RUN = 'model', 'dataset', 'run'
+_OF_QUESTION = frozenset(
+    ('uid', 'problem', 'group', 'split', 'language', 'question', 'reference', 'model', 'dataset', 'run')
+)
+_INTEGERS = frozenset(
+    ('turn', 'n', 'c', 'unjudged', *(column.name for column in COLUMNS if column.kind == 'int64'))
+)
+_SELDOM_EQUAL = 'response', 'thought', 'answer', 'fingerprint'
 _BATCH = 256
 _SHOWN = 50
+_BY_CHANCE = 1e-6
+"""Probability below which two equal halves of a file are no accident."""
 
 
 def read_samples(
@@ -74,22 +77,24 @@ def read_samples(
     bad: list[str] = []
     failed: list[str] = []
     numbers = False
-    for name, files, given in _found(paths, format, tell):
-        try:
+    with TemporaryDirectory() as folder:
+        given = [_from_pipe(Path(path), Path(folder)) for path in paths]
+        for name, files in _found(given, format, tell):
             reading = _Reading(name, files, options)
-            runs += reading.runs()
-            bad += reading.bad if not options.drop_bad else ()
+            try:
+                runs += reading.runs()
+            except InputError as error:
+                if not set(given).isdisjoint(files):
+                    raise
+                failed.append(str(error))
+            bad += [] if options.drop_bad else reading.bad
             numbers |= reading.numbers
-        except InputError as error:
-            if given:
-                raise
-            failed.append(str(error))
     if bad:
-        raise InputError(_listed(bad) + '\nmend the rows, or leave them out: --drop-bad')
-    for one in failed if runs else ():
+        raise InputError(f'{_listed(bad)}\nmend the rows, or leave them out: --drop-bad')
+    if not runs:
+        raise InputError('\n'.join(failed) or f'{", ".join(map(str, given))}: there is no run')
+    for one in failed:
         tell(f'left out: {one}')
-    if failed and not runs:
-        raise InputError('\n'.join(failed))
     if options.correct_from is not None and not numbers:
         raise InputError(
             f'--correct-from {options.correct_from:g} changes nothing: no verdict is a number; leave it out, '
@@ -99,13 +104,14 @@ def read_samples(
 
 
 def _only(runs: list[Run], parts: Sequence[str]) -> list[Run]:
-    if not parts:
-        return runs
-    names = ', '.join(sorted({run.name for run in runs}))
+    names = [run.name or run.files[0].name for run in runs]
     for part in parts:
-        if not any(part in run.name for run in runs):
-            raise InputError(f'no run has --only {part!r} in its name; there are {names}')
-    return [run for run in runs if any(part in run.name for part in parts)]
+        if not any(part in name for name in names):
+            raise InputError(
+                f'no run has --only {part!r} in its name; there are {", ".join(sorted(set(names)))}'
+            )
+    chosen = [any(part in name for part in parts) or not parts for name in names]
+    return list(compress(runs, chosen))
 
 
 def _listed(lines: Sequence[str]) -> str:
@@ -113,32 +119,46 @@ def _listed(lines: Sequence[str]) -> str:
     return '\n'.join([*lines[:_SHOWN], *more])
 
 
+def _shown(files: Sequence[Path]) -> str:
+    return str(files[0]) + (f' and {len(files) - 1} more files' if len(files) > 1 else '')
+
+
 # ---- files -----------------------------------------------------------------------------------------------
 
 
+def _from_pipe(path: Path, folder: Path) -> Path:
+    """Return a path that can be read several times."""
+    if not path.exists():
+        raise InputError(f'{path} is neither a file nor a folder')
+    if path.is_file() or path.is_dir():
+        return path
+    copy = folder / path.name
+    with path.open('rb') as pipe, copy.open('wb') as file:
+        copyfileobj(pipe, file)
+    return copy
+
+
 def _found(
-    paths: Iterable[str | Path], wanted: str | None, tell: Callable[[str], None]
-) -> Iterator[tuple[str, list[Path], bool]]:
-    """Yield the format, the files of each run, and whether one of them was given by its name."""
-    whole: list[tuple[str, list[Path], bool]] = []
+    given: Sequence[Path], wanted: str | None, tell: Callable[[str], None]
+) -> Iterator[tuple[str, list[Path]]]:
+    """Yield the format and the files of each run."""
     found: dict[tuple[str, Any], list[Path]] = defaultdict(list)
     seen: set[Path] = set()
-    given = {Path(path) for path in paths}
-    for path in map(Path, paths):
-        if not path.exists():
-            raise InputError(f'{path} is neither a file nor a folder')
+    for path in given:
         passed_over: list[Path] = []
-        some, before = False, set(seen)
-        for place, name in _places(path, wanted, path, seen):
-            some |= name is not None
+        some = path.resolve() in seen
+        for place in _places(path, wanted, seen):
+            name = _format_of(place, wanted, place == path)
             if name is None:
-                passed_over.append(place)
-            elif place.is_dir():
-                groups = FORMATS[name].files(place)  # type: ignore[misc]
-                whole += ((name, files, place in given and len(groups) == 1) for files in groups)
+                passed_over += [] if place.is_dir() else [place]
+                continue
+            some = True
+            if place.is_dir():
+                seen.update(file.resolve() for file in place.rglob('*'))
+                yield from ((name, files) for files in FORMATS[name].files(place))  # type: ignore[misc]
             else:
                 found[name, FORMATS[name].run_of(place)].append(place)
-        if not some and (passed_over or path.resolve() not in before):
+        if not some:
             there = f': there is {passed_over[0]}, …' if passed_over else ''
             which = 'that one of the formats recognises' if wanted is None else f'of {wanted}'
             raise InputError(
@@ -147,43 +167,33 @@ def _found(
             )
         for one in passed_over:
             tell(f'passed over: {one}')
-    yield from whole
-    for (name, _), files in found.items():
-        yield name, sorted(files), not given.isdisjoint(files)
+    yield from ((name, sorted(files)) for (name, _), files in found.items())
 
 
-def _places(
-    path: Path, wanted: str | None, given: Path, seen: set[Path]
-) -> Iterator[tuple[Path, str | None]]:
-    """Yield files, and folders that are read as a whole, with their formats, or None."""
+def _places(path: Path, wanted: str | None, seen: set[Path]) -> Iterator[Path]:
+    """Yield a path, and what lies in it if it is a folder that was not taken as a whole."""
     if path.resolve() in seen:  # by a link, perhaps to a folder above
         return
     seen.add(path.resolve())
-    name = _format_of(path, wanted, path == given)
-    if name is None and path.is_dir():
-        for entry in sorted(path.iterdir()):
-            if _is_looked_at(entry):
-                yield from _places(entry, wanted, given, seen)
-    else:
-        yield path, name
-
-
-def _is_looked_at(entry: Path) -> bool:
-    if entry.name.startswith('.') or entry.name.endswith(SAMPLES):
-        return False
-    return entry.is_dir() or (entry.is_file() and entry.name.lower().removesuffix('.gz').endswith(ENDINGS))
+    yield path
+    for entry in sorted(path.iterdir()) if path.is_dir() else ():
+        hidden = entry.name.startswith('.') or entry.name.endswith(SAMPLES)
+        named = entry.is_file() and entry.name.lower().removesuffix('.gz').endswith(ENDINGS)
+        if not hidden and (named or entry.is_dir()):
+            yield from _places(entry, wanted, seen)
 
 
 def _format_of(path: Path, wanted: str | None, given: bool) -> str | None:
     """Return the format of a file or folder; None where no format recognises it."""
-    if wanted and given and not path.is_dir():
+    folder = path.is_dir()
+    if wanted and given and not folder:
         return wanted
     try:
-        first = None if path.is_dir() else first_row(path)
+        first = None if folder else first_row(path)
     except InputError:
         if given:
             raise
-        first = None
+        return None
     claims = [name for name in FORMATS if wanted in (None, name) and FORMATS[name].claims(path, first)]
     if len(claims) > 1 and 'table' in claims:
         claims.remove('table')
@@ -191,8 +201,8 @@ def _format_of(path: Path, wanted: str | None, given: bool) -> str | None:
         raise InputError(
             f'{path} looks like files of {" and of ".join(claims)}; say which: --from {claims[0]}'
         )
-    if not claims and given and not path.is_dir():
-        return 'table'  # which says what it expects
+    if given and not folder:
+        claims.append('table')  # which says what it expects
     return claims[0] if claims else None
 
 
@@ -231,12 +241,12 @@ def _text(value: Any) -> str | None:
 
 def _integer(name: str, value: Any) -> int | None:
     """Return a whole number; None where there is nothing, or no sensible number of tokens."""
-    value = number_in(value)
-    whole = isinstance(value, int) and not isinstance(value, bool)
+    number = number_in(value)
+    whole: int | None = number if isinstance(number, int) and not isinstance(number, bool) else None
     if name.endswith('_tokens'):
-        return value if whole and 0 <= value < 2**53 else None
-    if value is None or whole:
-        return value
+        return whole if whole is not None and 0 <= whole < 2**53 else None
+    if number is whole:
+        return whole
     raise ValueError(
         f'{name} is {value!r:.40}; expected a whole number, or another column: --field {name}=NAME'
     )
@@ -290,8 +300,7 @@ class _Reading:
             if name not in self._touched:
                 there = ', '.join(one for one in self._first or () if one[:1] not in '_-')
                 raise InputError(f'{option} finds nothing in {_shown(self.files)}; a row has {there}')
-        runs = self._split()
-        return [self._run(key, rows) for key, rows in runs.items()]
+        return [self._run(called, columns) for called, columns in self._split()]
 
     def _batches(self, path: Path) -> Iterator[list[Row]]:
         rows = enumerate(self._format.rows(path), 1)
@@ -360,7 +369,10 @@ class _Reading:
     def _begin(self, first: Row) -> None:
         """Learn from the first row where rows keep what."""
         if self._format.specialise:
-            self._format = self._format.specialise(first, self.options)
+            try:
+                self._format = self._format.specialise(first, self.options)
+            except InputError as error:
+                raise InputError(f'{_shown(self.files)}: {error}') from error
         self._fields = {**self._format.fields, **{name: f'--{name}' for name in self._given}}
         self._about = self._format.about(self.files, first)
         self._first = first
@@ -371,7 +383,7 @@ class _Reading:
         for name, (path, option) in self._given.items():
             told = at(row, path)
             values = [at(one, path) for one in samples] if told is None else [told] * len(samples)
-            if told is not None and name in _OF_SAMPLES:
+            if told is not None and name not in _OF_QUESTION:
                 if isinstance(told, list) and len(told) == len(samples):
                     values = told
                 elif len(samples) != 1:
@@ -395,14 +407,17 @@ class _Reading:
             return {name: values if plain else [_integer(name, value) for value in values]}
         if name == 'seconds':
             return {name: list(map(_seconds, values))}
+        if name == 'reference':
+            values = [one[0] if isinstance(one, list) and len(one) == 1 else one for one in values]
         texts = list(map(_text, values))
         if name == 'uid' and None in texts:
-            raise ValueError('nothing tells the question of this row: its key is empty')
+            _, option = self.options.given.get('uid', ('', 'its key'))
+            raise ValueError(f'nothing tells the question of this row: {option} finds nothing in it')
         if name == 'state':
             texts = [one if one in STATES else None for one in texts]
         elif name == 'response':
             texts = [one or '' for one in texts]
-        if name not in ('response', 'thought', 'answer', 'fingerprint'):  # which seldom repeat
+        if name not in _SELDOM_EQUAL:
             pool = self._pools[name]
             texts = list(map(pool.setdefault, texts, texts))
         return {name: texts}
@@ -430,40 +445,28 @@ class _Reading:
             )
         self.numbers = True
         correct = number >= self._least
+        note = 'below' if number < 0 else 'partial' if number and not correct else None
         if number > max(1, self._least):
             note = 'above'
-        else:
-            note = 'below' if number < 0 else 'partial' if number and not correct else None
         return ('correct' if correct else 'incorrect'), note
 
-    # -- runs
+    def _split(self) -> Iterator[tuple[dict[str, str], dict[str, list[Any]]]]:
+        """Yield what the rows call a run, and its columns."""
+        names = {key: self._columns.pop(key, None) for key in ('model', 'dataset', 'run')}
+        told = {key: column for key, column in names.items() if column}
+        rows: dict[tuple[str | None, ...], list[int]] = defaultdict(list)
+        for row, key in enumerate(zip(*told.values(), strict=True)):
+            rows[key].append(row)
+        if not told:
+            yield {}, self._columns
+        for key, chosen in rows.items():
+            called = {name: value or '' for name, value in zip(told, key, strict=True)}
+            model, _, dataset = called.pop('run', '').partition('/')
+            of_run = {name: [column[row] for row in chosen] for name, column in self._columns.items()}
+            yield {'model': model, 'dataset': dataset} | called, of_run
 
-    def _split(self) -> dict[tuple[str, ...], list[int] | None]:
-        """Return (model, data set) → the rows of each run; None: all."""
-        told = [self._columns.pop(name, None) for name in ('model', 'dataset')]
-        runs = self._columns.pop('run', None)
-        if runs and not any(told):
-            told = [
-                list(column)
-                for column in zip(*((one or '').partition('/')[::2] for one in runs), strict=True)
-            ]
-        size = len(self._columns['uid'])
-        keys = list(zip(*(column or [None] * size for column in told), strict=True))
-        if len(set(keys)) == 1:
-            return {tuple(one or '' for one in keys[0]): None}
-        found: dict[tuple[str, ...], list[int]] = defaultdict(list)
-        for row, key in enumerate(keys):
-            found[tuple(one or '' for one in key)].append(row)
-        return dict(found)
-
-    def _run(self, key: tuple[str, ...], rows: list[int] | None) -> Run:
-        columns = (
-            dict(self._columns)
-            if rows is None
-            else {name: [column[row] for row in rows] for name, column in self._columns.items()}
-        )
-        about = {**self._about}
-        about |= {name: one for name, one in zip(('model', 'dataset'), key, strict=True) if one}
+    def _run(self, called: Mapping[str, str], columns: dict[str, list[Any]]) -> Run:
+        about = {**self._about, **{name: value for name, value in called.items() if value}}
         remarks = list(about.pop('remarks', ()))
         if self.bad:
             remarks.append(f'{len(self.bad)} bad rows are left out, the first: {self.bad[0]}')
@@ -471,66 +474,58 @@ class _Reading:
             about['judge'] = {'name': f'field {self.options.given["correct"][0]}'}
         said = Counter(one for some in columns.pop('_said') if some for one in some)
         remarks += _filled(said + self._skipped)
-        notes = Counter(columns.pop('_note', ()))
-        remarks += [
-            said.format(count=notes[note], least=self._least) for note, said in _NOTES.items() if notes[note]
-        ]
+        _put_groups(columns)
+        files, wanted = tuple(self.files), self.options.kind
         if 'c' in columns:
-            made: dict[str, Any] = {'samples': None, 'counts': _counts(columns)}
+            held, run = ['counts'], Run(None, _counts(columns), **about, files=files)
         else:
-            made = {'samples': self._samples(columns, remarks)}
-        run = Run(**made, **about, remarks=tuple(remarks), files=tuple(self.files))
-        return self._of_kind(run)
-
-    def _of_kind(self, run: Run) -> Run:
-        """Return a run with what it is to be scored by."""
-        wanted, samples = self.options.kind, run.samples
-        if wanted is None:
-            return run
-        held = (
-            ['counts']
-            if samples is None
-            else [
-                kind
-                for kind, column in (('responses', 'response'), ('labels', 'verdict'))
-                if column in samples
+            samples = self._samples(columns, remarks)
+            held = [
+                kind for kind, name in (('responses', 'response'), ('labels', 'verdict')) if name in samples
             ]
-        )
-        if wanted not in held:
+            if wanted == 'responses' or 'verdict' not in samples:
+                samples, about['judge'] = samples.replace(verdict=None, judged_by=None, why=None), {}
+            run = Run(samples, **about, files=files)
+        if wanted not in (None, *held):
             raise InputError(
                 f'{_shown(self.files)} holds {" and ".join(held)}, and no {wanted}; leave out --as {wanted}'
             )
-        if wanted == 'responses' and samples is not None:
-            return replace(run, samples=samples.replace(verdict=None, judged_by=None, why=None), judge={})
-        return run
+        return replace(run, remarks=tuple(remarks))
 
     def _samples(self, columns: dict[str, list[Any]], remarks: list[str]) -> Samples:
         """Return the samples of a run: each once, numbered from 0."""
         if turns := columns.pop('turn', None):
             columns = _last_turns(columns, turns)
-        _put_groups(columns)
+        numbered = None not in columns.get('replica', [None])
         columns['replica'] = _replicas(columns['uid'], columns.get('replica'))
-        _settle(columns)
-        known = {
-            name: column
-            for name, column in columns.items()
-            if name == 'verdict' or any(one is not None for one in column)
-        }
-        samples = Samples(known)
+        notes = columns.pop('_note', [])
+        _settle(columns, notes)
+        said = Counter(notes)
+        if 'verdict' in columns:
+            remarks += [
+                text.format(count=said[key], least=self._least) for key, text in _NOTES.items() if said[key]
+            ]
+        samples = Samples(
+            {
+                name: column
+                for name, column in columns.items()
+                if name == 'verdict' or any(one is not None for one in column)
+            }
+        )
         try:
             samples.check()
         except InputError as error:
             raise InputError(f'{error}{self._hint(samples)}') from error
+        if not numbered or self._fields.get('uid') == '_row':
+            self._refuse_copy(samples)
         sizes = Counter(samples['uid'])
-        if not all(
-            0 <= place < sizes[uid] for uid, place in zip(samples['uid'], samples['replica'], strict=True)
-        ):
-            places = [0] * len(samples)
+        places = zip(samples['uid'], samples['replica'], strict=True)
+        if not all(0 <= place < sizes[uid] for uid, place in places):
+            dense = [0] * len(samples)
             for rows in samples.by_question().values():
                 for place, row in enumerate(rows):
-                    places[row] = place
-            samples = samples.replace(replica=places)
-        self._refuse_copy(samples)
+                    dense[row] = place
+            samples = samples.replace(replica=dense)
         least, most = min(sizes.values()), max(sizes.values())
         if least < most:
             remarks.append(f'the questions have different numbers of samples, from {least} to {most}')
@@ -542,51 +537,35 @@ class _Reading:
         return samples
 
     def _hint(self, samples: Samples) -> str:
-        """Return what to do where samples are there twice that another column tells apart."""
+        """Return what to do where samples are there twice and another column tells them apart."""
         first: dict[Any, int] = {}
-        pairs = [
-            (first[key], row)
-            for row, key in enumerate(zip(samples['uid'], samples['replica'], strict=True))
-            if first.setdefault(key, row) != row
-        ][:100]
-        if not pairs or len(self.files) > 1 or 'model' in self._fields:
+        keys = zip(samples['uid'], samples['replica'], strict=True)
+        twice = [(first[key], row) for row, key in enumerate(keys) if first.setdefault(key, row) != row][:100]
+        if not twice or len(self.files) > 1 or 'model' in self._fields:
             return ''
-        wanted = {samples['row'][row] for pair in pairs for row in pair}
-        raw = {
-            row.get('_row', n): row
-            for n, row in enumerate(self._format.rows(self.files[0]), 1)
-            if row.get('_row', n) in wanted
-        }
-        both = [(raw[samples['row'][one]], raw[samples['row'][two]]) for one, two in pairs]
-        taken = set(map(str, self._fields.values()))
-        for name in both[0][0]:
-            told = [(one.get(name), two.get(name)) for one, two in both]
-            if (
-                name in taken
-                or name[:1] == '_'
-                or not all(isinstance(a, str) and isinstance(b, str) and a != b for a, b in told)
-            ):
-                continue
-            if len({value for pair in told for value in pair}) <= max(2, len(told) // 2):
+        pairs = [(samples['row'][one], samples['row'][other]) for one, other in twice]
+        wanted = {number for pair in pairs for number in pair}
+        numbered = enumerate(self._format.rows(self.files[0]), 1)
+        rows = {at: row for n, row in numbered if (at := row.get('_row', n)) in wanted}
+        taken = {'_row', *map(str, self._fields.values())}
+        for name in (name for name in rows[pairs[0][0]] if name not in taken):
+            told = [(rows[one].get(name), rows[other].get(name)) for one, other in pairs]
+            values = {value for pair in told for value in pair if isinstance(value, str)}
+            if all(a != b for a, b in told) and 1 < len(values) <= max(2, len(told) // 2):
                 return f'\n{name!r} differs between them: where it names models, --model-column {name}'
         return ''
 
     def _refuse_copy(self, samples: Samples) -> None:
-        """Refuse a file whose second half is its first half once more."""
+        """Refuse files whose second half is their first half once more."""
         half = len(samples) // 2
         numbered = self._fields.get('uid') == '_row'
-        names = [
-            name for name in samples.names if name not in ('replica', 'row', 'file', *['uid'] * numbered)
-        ]
-        if len(samples) % 2 or not half:
-            return
-        columns = [samples[name] for name in names]
-        if not names or any(column[:half] != column[half:] for column in columns):
+        passed_over = {'replica', 'row', 'file', 'uid'} if numbered else {'replica', 'row', 'file'}
+        columns = [samples[name] for name in samples.names if name not in passed_over]
+        if half < 2 or len(samples) % 2 or any(column[:half] != column[half:] for column in columns):
             return
         once = Counter(zip(*(column[:half] for column in columns), strict=True))
         by_chance = sum((number / half) ** 2 for number in once.values()) ** half
-        texts = 'response' in samples and half > 1
-        if texts or (numbered and by_chance < 1e-6):
+        if 'response' in samples or (numbered and by_chance < _BY_CHANCE):
             raise InputError(
                 f'{_shown(self.files)} holds everything twice: its second {half} samples are the first ones '
                 'again. Take one half out; other samples that are equal need numbers in a column replica'
@@ -595,10 +574,6 @@ class _Reading:
 
 def _filled(said: Counter[str]) -> list[str]:
     return [sentence.replace('{count}', str(count)) for sentence, count in said.items()]
-
-
-def _shown(files: Sequence[Path]) -> str:
-    return str(files[0]) + (f' and {len(files) - 1} more files' if len(files) > 1 else '')
 
 
 def _last_turns(columns: dict[str, list[Any]], turns: Sequence[Any]) -> dict[str, list[Any]]:
@@ -639,18 +614,18 @@ def _replicas(uids: Sequence[str], told: Sequence[int | None] | None) -> list[in
     return places  # type: ignore[return-value]
 
 
-def _settle(columns: dict[str, list[Any]]) -> None:
+def _settle(columns: dict[str, list[Any]], notes: list[str | None]) -> None:
     """Take out what says nothing: verdicts that nobody gave, responses that are not there."""
-    states, verdicts, responses = (columns.get(name) for name in ('state', 'verdict', 'response'))
-    if verdicts and responses and set(verdicts) == {'unjudged'}:
-        del columns['verdict']
-    for row, state in enumerate(states or ()):
+    verdicts, responses = columns.get('verdict'), columns.get('response')
+    for row, state in enumerate(columns.get('state', ())):
         if state in NOT_DRAWN:
-            if 'verdict' in columns:
-                columns['verdict'][row] = 'unjudged'
+            if verdicts:
+                verdicts[row], notes[row] = 'unjudged', None
             if responses:
                 responses[row] = None
-    if 'verdict' in columns and responses and not any(responses):
+    if verdicts and responses and set(verdicts) == {'unjudged'}:
+        del columns['verdict']
+    elif verdicts and responses and not any(responses):
         del columns['response']
 
 
@@ -666,7 +641,6 @@ def _counts(columns: dict[str, list[Any]]) -> Counts:
     ]
     if twice:
         raise InputError(_listed(twice))
-    _put_groups(columns)
     n, c = np.array(columns['n'], dtype=np.int64), np.array(columns['c'], dtype=np.int64)
     unjudged = np.array(columns.get('unjudged') or np.zeros(len(n)), dtype=np.int64)
     problems = columns.get('problem') or uids

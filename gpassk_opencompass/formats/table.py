@@ -105,8 +105,9 @@ def _lists(first: Row, columns: Mapping[str, str], given: Mapping[str, str]) -> 
         listed = [name for name in names if _is_list(field, name, at(first, name))]
         if listed and not (set(names) <= set(given.values()) and field not in given):
             lists[field] = listed[0]
-    if lists:
+    if {'response', 'correct'} & lists.keys():
         return lists
+    lists = {}  # a list of references, say
     numbered: dict[str, dict[int, str]] = {}
     for called, name in columns.items():
         if found := _NUMBERED.fullmatch(called):
@@ -119,7 +120,7 @@ def _lists(first: Row, columns: Mapping[str, str], given: Mapping[str, str]) -> 
     if len({len(wide) for wide in lists.values()}) > 1:
         told = ', '.join(f'{len(wide)} of {field}' for field, wide in lists.items())
         raise InputError(f'there are numbered columns for different numbers of samples: {told}')
-    return lists
+    return lists if {'response', 'correct'} & lists.keys() else {}
 
 
 def _is_list(field: str, name: str, value: Any) -> bool:
@@ -194,8 +195,6 @@ def _of_questions(
     names: dict[str, str], lists: Lists, columns: Mapping[str, str], given: Mapping[str, str]
 ) -> Format:
     if 'correct' not in lists:
-        if 'response' not in lists:
-            raise InputError(f'there are neither verdicts nor responses; there is {_shown(columns)}')
         _need(names, ('question', 'reference'), columns)
     twins = [
         columns[one] for one in ALIASES['reference']
@@ -223,8 +222,8 @@ def _of_questions(
         n = next(iter(sizes.values()))
         _refuse_contradictions(row, names, n, values.get('correct'))
         samples: list[Row] = [{**row, '_replica': place} for place in range(n)]
-        for field, told in values.items():
-            for sample, value in zip(samples, told or [None] * n, strict=True):
+        for field, of_samples in values.items():
+            for sample, value in zip(samples, of_samples or [None] * n, strict=True):
                 sample[f'_{field}'] = value
         return samples
 
@@ -322,7 +321,8 @@ def _recognises(path: Path, first: Row | None) -> bool:
     if not fields or (fields['uid'] == '_row' and 'question' not in fields):
         return False
     verdict = str(fields.get('correct', '')).strip().lower()
-    return 'c' in fields or 'response' in fields or (bool(verdict) and verdict not in _WEAK)
+    whole = 'c' in fields or {'question', 'reference', 'response'} <= fields.keys()
+    return whole or (bool(verdict) and verdict not in _WEAK)
 
 
 def _shown(columns: Mapping[str, str]) -> str:

@@ -1,0 +1,152 @@
+"""JSON is read row by row and entry by entry as the standard library reads the whole of it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gpassk_opencompass.errors import InputError
+from gpassk_opencompass.json_rows import first_object, json_entries, json_rows
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+OBJECTS = st.dictionaries(st.sampled_from(['details', 'a', '', 'ä"\\\n']), VALUES)
+ODD = [
+    'NaN', '-Infinity', '1e400', '-0', '-0.0', '1E5', '0.1000000000000000055', '9' * 30,
+    '"\\ud800"', '"\\u0000"', '"\u2028"', '[' * 300 + ']' * 300,
+]  # fmt: skip
+"""Values at which other parsers fail, or make something else: ijson refuses NaN, loses half surrogates, makes
+Decimals."""
+
+
+def lay_out(rows: list[str], layout: str) -> str:
+    """As lines with blank ones and Windows' ends, or as a list, in one line or over several."""
+    if layout == 'lines':
+        return '\ufeff\n' + '\r\n\r\n'.join(rows)
+    return '[' + (',\n  ' if layout == 'list' else ',').join(rows) + ']\n'
+
+
+@pytest.mark.parametrize('layout', ['lines', 'list', 'one line'])
+@pytest.mark.parametrize('packed', [False, True])
+def test_a_value_is_what_json_makes_of_it(layout: str, packed: bool, tmp_path: Path) -> None:
+    """In each layout, also packed; the last of two equal keys counts."""
+    rows = ['{"a": 0}', *(f'{{"a": 1, "b": {value}, "a": {value}}}' for value in ODD)]
+    content = lay_out(rows, layout).encode()
+    path = tmp_path / ('rows.jsonl' + '.gz' * packed)
+    path.write_bytes(gzip.compress(content) if packed else content)
+    assert [repr(row) for _, row in json_rows(path)] == [repr(json.loads(row)) for row in rows]
+    assert first_object(path) == {'a': 0}
+
+
+@pytest.mark.parametrize('value', ['01', '1.', '+1', '"\t"', 'nan', '1,', '9' * 5000, "'x'"])
+def test_what_json_refuses_is_refused_in_its_words(value: str, tmp_path: Path) -> None:
+    """With file and line; who takes wrong lines gets the reason and the lines after it."""
+    line = f'{{"a": {value}}}\n'
+    (path := tmp_path / 'rows.jsonl').write_text(f'{{"a": 0}}\n{line}{{"a": 2}}\n', encoding='utf-8')
+    with pytest.raises(ValueError) as said:  # noqa: PT011 (whatever it is)
+        json.loads(line)
+    with pytest.raises(InputError) as ours:
+        list(json_rows(path))
+    assert str(ours.value) == f'{path}:2 is no JSON: {said.value}'
+    rows = [(1, {'a': 0}), (2, {'_bad': f'is no JSON: {said.value}'}), (3, {'a': 2})]
+    assert list(json_rows(path, strict=False)) == rows
+
+
+@pytest.mark.parametrize(
+    'text', ['{\n "a": 1,\n "b": [2]\n}\n', '{"a": 1, "b": [2]}', '[{"a": 1, "b": [2]}]']
+)
+def test_an_object_over_several_lines_is_a_row(text: str, tmp_path: Path) -> None:
+    """As one in a line, and one in a list."""
+    (path := tmp_path / 'one.json').write_text(text)
+    assert list(json_rows(path)) == [(1, {'a': 1, 'b': [2]})]
+
+
+@pytest.mark.parametrize(
+    'text', ['7', '"text"', 'null', '[1]', '["a"]', '{"a": 1}\n[2]\n', '{"a": 1}\n"b"\n']
+)
+def test_a_row_that_is_no_object_is_refused(text: str, tmp_path: Path) -> None:
+    """Whatever it is instead."""
+    (path := tmp_path / 'rows.json').write_text(text)
+    with pytest.raises(InputError, match=r'holds a \w+; expected an object'):
+        list(json_rows(path))
+
+
+def test_how_a_long_object_begins_is_read_without_the_rest(tmp_path: Path) -> None:
+    """Of 20 MB no more than 8 are read, of which the keys are known, and the first elements of a list."""
+    path = tmp_path / 'long.json'
+    long = [{'text': 'x' * 1000}] * 20_000
+    path.write_text(json.dumps({'name': 'run', 'rows': long, 'end': 1}))
+    found = first_object(path)
+    assert found is not None
+    assert list(found) == ['name', 'rows']
+    assert 0 < len(found['rows']) < 9000
+    assert found['rows'][0] == long[0]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(told=OBJECTS, chunk=st.integers(1, 40), indent=st.sampled_from([None, 4]), ascii_only=st.booleans())
+def test_entries_are_those_of_the_whole(
+    told: dict[str, Any], chunk: int, indent: int | None, ascii_only: bool, tmp_path: Path
+) -> None:
+    """However much is read at a time; also those inside of one entry."""
+    path = tmp_path / 'file.json'
+    path.write_text(json.dumps(told, indent=indent, ensure_ascii=ascii_only), encoding='utf-8')
+    assert dict(json_entries(path, chunk=chunk)) == {(key,): value for key, value in told.items()}
+    details = told.get('details')
+    expected: dict[tuple[str, ...], Any] = {(key,): value for key, value in told.items() if key != 'details'}
+    if isinstance(details, (dict, list)):
+        inner = details.items() if isinstance(details, dict) else enumerate(details)
+        expected |= {('details', str(key)): value for key, value in inner}
+    elif 'details' in told:
+        expected['details',] = details
+    assert dict(json_entries(path, 'details', chunk)) == expected
+
+
+@pytest.mark.parametrize('chunk', [1, 7, 1 << 20])
+def test_whatever_is_cut_off_is_an_error(chunk: int, tmp_path: Path) -> None:
+    """At every byte: a file in the middle of being written is never taken for a whole one."""
+    content = '{"a": [1, {"b": -1.5e3}], "details": {"ä": "\\u00e4\\n", "c": null}}'.encode()
+    path = tmp_path / 'file.json'
+    for end in range(len(content)):
+        path.write_bytes(content[:end])
+        with pytest.raises(InputError):
+            list(json_entries(path, 'details', chunk))
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        '[1]', '7', '{"a": 1} {"a": 2}', '{"a" 1}', '{"a": 1 "b": 2}', '{1: 2}', '{"a": [1 2]}', '[' * 9999,
+        '{"a": 12"xyz" , "b": 3}', '{"a": 1, , "b": 2}', '{"a": 1, "b\t": 2}',
+    ],
+)  # fmt: skip
+def test_what_is_no_object_has_no_entries(text: str, tmp_path: Path) -> None:
+    """It is damaged, and its rows are no rows either."""
+    (path := tmp_path / 'file.json').write_text(text)
+    with pytest.raises(InputError):
+        list(json_entries(path, 'a'))
+    with pytest.raises(InputError):
+        list(json_rows(path))
+
+
+def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
+    """No file, no UTF-8, half of a packed file."""
+    with pytest.raises(InputError, match='No such file'):
+        list(json_rows(tmp_path / 'none.json'))
+    (path := tmp_path / 'latin.json').write_bytes('{"a": "é"}'.encode('latin-1'))
+    with pytest.raises(InputError, match='expected text in UTF-8'):
+        list(json_rows(path))
+    noise = json.dumps({'a': random.Random(1).randbytes(999).hex()})
+    (path := tmp_path / 'half.json.gz').write_bytes(gzip.compress(noise.encode())[:200])
+    with pytest.raises(InputError, match=r'cannot read .*half\.json\.gz'):
+        list(json_rows(path))

@@ -1,0 +1,417 @@
+"""One reader for all formats: what is recognised, one set of rules, options that are never ignored."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_tables import read_one, verdicts, write
+
+from gpassk_opencompass.errors import InputError
+from gpassk_opencompass.formats import FORMATS, Format, Options, read_samples
+from gpassk_opencompass.json_rows import Row
+
+
+def lists(row: Row) -> Iterator[Row]:
+    for place, text in enumerate(row['said']):
+        yield {**row, 'replica': place, 'text': text, 'right': row['marks'][place]}
+
+
+QUIZ = Format(
+    {
+        'uid': 'name', 'question': 'asked.text', 'reference': lambda row: row['asked']['answer'],
+        'response': 'text', 'correct': 'right', 'replica': 'replica',
+    },
+    needs=frozenset({'asked.answer', 'marks'}),
+    expand=lists,
+    about=lambda files, row: {'model': 'quiz-7b', 'dataset': files[0].stem, 'judge': {'name': 'quiz'}},
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def quiz(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A format of a row a question."""
+    monkeypatch.setitem(FORMATS, 'quiz', QUIZ)
+
+
+def asked(name: str, marks: Sequence[Any], **more: Any) -> Row:
+    about = {'name': name, 'asked': {'text': f'{name}?', 'answer': '2'}, 'marks': list(marks)}
+    return about | {'said': [f'{name} {place}' for place in range(len(marks))]} | more
+
+
+def lines(path: Path, rows: Sequence[Mapping[str, Any] | str]) -> Path:
+    text = ''.join((row if isinstance(row, str) else json.dumps(row)) + '\n' for row in rows)
+    path.write_text(text, encoding='utf-8')
+    return path
+
+
+# ---- recognition -----------------------------------------------------------------------------------------
+
+
+def test_a_folder_is_searched_for_what_formats_recognise(tmp_path: Path) -> None:
+    """What is passed over is told; hidden files, sample files, pipes, links in circles are not read."""
+    (tmp_path / 'deep' / 'er').mkdir(parents=True)
+    lines(tmp_path / 'deep' / 'er' / 'algebra.jsonl', [asked('a', [1, 0])])
+    write(tmp_path / 'deep' / 'table.csv', [{'id': 1, 'correct': True}])
+    for name in ('.hidden.csv', 'x.samples.parquet'):
+        write(tmp_path / name, [{'id': 1, 'correct': True}])
+    write(tmp_path / 'films.csv', [{'id': 1, 'text': 'good', 'label': 1}])
+    (tmp_path / 'broken.json').write_text('{"a": ')
+    (tmp_path / 'notes.txt').write_text('nothing')
+    os.mkfifo(tmp_path / 'pipe.csv')
+    (tmp_path / 'deep' / 'again').symlink_to(tmp_path)
+    told: list[str] = []
+    runs = read_samples([tmp_path, tmp_path / 'deep'], tell=told.append)
+    assert sorted(run.files[0].name for run in runs) == ['algebra.jsonl', 'table.csv']
+    assert told == [f'passed over: {tmp_path / name}' for name in ('broken.json', 'films.csv')]
+
+
+def test_a_run_of_a_folder_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    """The others are read; if it was given by its name, it is an error."""
+    lines(tmp_path / 'good.jsonl', [asked('a', [1, 0])])
+    bad = lines(tmp_path / 'twice.jsonl', [asked('a', [1, 0])] * 2)
+    told: list[str] = []
+    assert [run.name for run in read_samples([tmp_path], tell=told.append)] == ['quiz-7b/good']
+    assert told[0].startswith(f"left out: {bad}:2: sample 0 of 'a' is there twice")
+    with pytest.raises(InputError, match='is there twice'):
+        read_samples([tmp_path / 'good.jsonl', bad])
+
+
+def test_what_nothing_recognises_is_an_error(tmp_path: Path) -> None:
+    """With what is there, and what to do."""
+    with pytest.raises(InputError, match='neither a file nor a folder'):
+        read_samples([tmp_path / 'none'])
+    with pytest.raises(InputError, match=r'holds no file that one of the formats recognises; name a file'):
+        read_samples([tmp_path])
+    write(tmp_path / 'films.csv', [{'id': 1, 'label': 1}])
+    with pytest.raises(InputError, match=r'there is .*films\.csv, …; name a file, or say .* --from table or'):
+        read_samples([tmp_path])
+    with pytest.raises(InputError, match='holds no file of quiz'):
+        read_samples([tmp_path], 'quiz')
+    with pytest.raises(InputError, match="'qui' is no format; expected one of table"):
+        read_samples([tmp_path], 'qui')
+    (tmp_path / 'empty.jsonl').write_text('\n')
+    with pytest.raises(InputError, match=r'empty\.jsonl is empty'):
+        read_samples([tmp_path / 'empty.jsonl'])
+
+
+def test_files_that_two_formats_recognise_need_a_choice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both are named; with one of them the file is read."""
+    monkeypatch.setitem(FORMATS, 'riddle', QUIZ)
+    path = lines(tmp_path / 'x.jsonl', [asked('a', [1, 0])])
+    with pytest.raises(InputError, match='looks like files of quiz and of riddle; say which: --from quiz'):
+        read_samples([path])
+    assert verdicts(read_samples([path], 'riddle')[0]) == {'a': '10'}
+
+
+def test_recognition_reads_no_whole_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a JSON of 40 MB in one line, no more than the first eight."""
+    path = tmp_path / 'long.json'
+    path.write_text(json.dumps({'info': 1, 'rows': ['x' * 1000] * 40_000}))
+    seen: list[Any] = []
+    spy = Format({}, recognises=lambda path, row: bool(seen.append(row)))
+    monkeypatch.setitem(FORMATS, 'spy', spy)
+    with pytest.raises(InputError, match='holds no file that'):
+        read_samples([tmp_path])
+    assert seen[0]['info'] == 1
+    assert len(seen[0]['rows']) < 8000
+
+
+def test_a_run_may_lie_in_several_files_or_in_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By what their names have in common; or as the format says of a folder that it recognises."""
+    for place in range(3):
+        lines(tmp_path / f'x-rs{place}.jsonl', [asked('a', [place > 0]), asked('b', [1])])
+    parts = Format(
+        {**QUIZ.fields, 'replica': lambda row: int(row['_file'].stem[-1])}, QUIZ.needs, expand=lists,
+        run_of=lambda path: (path.parent, path.stem.partition('-rs')[0]),
+    )  # fmt: skip
+    monkeypatch.setitem(FORMATS, 'quiz', parts)
+    [run] = read_samples([tmp_path])
+    assert verdicts(run) == {'a': '011', 'b': '111'}
+    assert len(run.files) == 3
+    whole = Format(
+        parts.fields, expand=lists, files=lambda folder: [sorted(folder.glob('x-*'))],
+        recognises=lambda path, row: path == tmp_path,
+    )  # fmt: skip
+    monkeypatch.setitem(FORMATS, 'quiz', whole)
+    assert verdicts(read_samples([tmp_path])[0]) == {'a': '011', 'b': '111'}
+
+
+def test_a_table_may_come_through_a_pipe(tmp_path: Path) -> None:
+    """Nothing of it is lost where formats look at how it begins."""
+    table = write(
+        tmp_path / 't.jsonl', [{'uid': f'q{place // 2}', 'correct': place % 2} for place in range(6)]
+    )
+    code = 'import sys; from gpassk_opencompass.formats import read_samples; '
+    code += '[run] = read_samples(sys.argv[1:]); print(run.samples.counts().c.tolist())'
+    command = f'{sys.executable} -c "$CODE" <(cat {table})'
+    done = subprocess.run(
+        ['bash', '-c', command], check=True, timeout=60, capture_output=True, env={**os.environ, 'CODE': code}
+    )
+    assert done.stdout == b'[1, 1, 1]\n'
+
+
+# ---- values ----------------------------------------------------------------------------------------------
+
+MISSING = [None, float('nan'), '', ' ', 'nan', 'NaN', 'None', 'null', 'N/A', '<NA>']
+
+
+@pytest.mark.parametrize('value', MISSING, ids=repr)
+def test_missing_values_are_read_alike_everywhere(value: Any, tmp_path: Path) -> None:
+    """No verdict is unjudged, no response no answer, no reference none; in tables and other formats."""
+    rows = [
+        {
+            'uid': uid,
+            'question': f'{uid}?',
+            'reference': value if uid == 'b' else '2',
+            'response': text,
+            'acc': mark,
+        }
+        for uid in 'ab'
+        for text, mark in (('2', 1), (value, 0), ('3', value))
+    ]
+    one = asked('a', [1, 0, value], said=['2', value, '3'])
+    other = asked('b', [1, 0, value], said=['2', value, '3'], asked={'text': 'b?', 'answer': value})
+    for path in (write(tmp_path / 't.jsonl', rows), lines(tmp_path / 'quiz.jsonl', [one, other])):
+        run = read_one(path)
+        assert verdicts(run) == {'a': '10?', 'b': '10?'}
+        assert run.samples is not None
+        assert run.samples['response'] == ['2', '', '3'] * 2
+        assert run.samples['reference'] == ['2'] * 3 + [None] * 3
+        assert '2 samples have no verdict (empty, null or NaN) and are unjudged' in run.remarks
+
+
+def test_what_is_odd_of_verdicts_is_said(tmp_path: Path) -> None:
+    """Partial credit, rewards: each is counted, and none is silently wrong or right."""
+    told = [1, 0.5, 'nan', '', 2.5, 0, -1, 1]
+    path = write(
+        tmp_path / 't.csv', [{'uid': f'q{place // 4}', 'acc': one} for place, one in enumerate(told)]
+    )
+    run = read_one(path)
+    assert verdicts(run) == {'q0': '10??', 'q1': '1001'}
+    assert [remark.partition(',')[0].partition(' and count')[0] for remark in run.remarks] == [
+        '1 verdicts are partial credit',
+        '1 verdicts are numbers above 1',
+        '1 verdicts are numbers below 0',
+        '2 samples have no verdict (empty',
+    ]
+    run = read_one(path, correct_from=0.5)
+    assert verdicts(run) == {'q0': '11??', 'q1': '1001'}
+    assert not any('partial' in remark for remark in run.remarks)
+
+
+def test_words_for_verdicts_are_known(tmp_path: Path) -> None:
+    """Those of other harnesses, in any case."""
+    words = ['C', 'I', 'N', 'correct', 'Incorrect', 'TRUE', 'false', 'yes', 'no', 'pass', 'fail', '1', '0.0']
+    words.append('?')
+    path = write(tmp_path / 't.csv', [{'uid': 'a', 'verdict': word} for word in words])
+    assert verdicts(read_one(path)) == {'a': '1001010101010?'}
+
+
+def test_a_sample_without_a_response_is_unjudged_whatever_is_written(tmp_path: Path) -> None:
+    """Its verdict is nobody's; verdicts that nobody gave are none."""
+    row = {'uid': 'a', 'question': '?', 'reference': '2', 'response': 'x', 'correct': True, 'state': ''}
+    rows = [row | {'state': 'failed', 'response': ''}, row]
+    run = read_one(write(tmp_path / 't.csv', rows))
+    assert verdicts(run) == {'a': '?1'}
+    assert run.samples is not None
+    assert run.samples['response'] == [None, 'x']
+    run = read_one(write(tmp_path / 'u.jsonl', [row | {'correct': None}] * 1))
+    assert run.samples is not None
+    assert ('verdict' in run.samples, run.judge, run.remarks) == (False, {}, ())
+
+
+def test_replicas_are_numbered_from_0_whatever_their_numbers(tmp_path: Path) -> None:
+    """In the order of their numbers; without numbers in that of the file."""
+    rows = [{'uid': 'a', 'correct': place == 7, 'epoch': place} for place in (30, 7, 8)]
+    assert verdicts(read_one(write(tmp_path / 't.csv', rows))) == {'a': '100'}
+    for row in rows:
+        row['epoch'] = ''
+    assert verdicts(read_one(write(tmp_path / 't.csv', rows))) == {'a': '010'}
+
+
+def test_the_last_turn_of_a_sample_is_the_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In any order; a turn that is there twice is an error."""
+    turns = Format({'uid': 'q', 'replica': 'r', 'turn': 't', 'correct': 'ok'}, frozenset({'q', 'r', 't'}))
+    monkeypatch.setitem(FORMATS, 'turns', turns)
+    rows = [{'q': 'a', 'r': place % 2, 't': turn, 'ok': turn == 2} for turn in (0, 2, 1) for place in (0, 1)]
+    assert verdicts(read_one(lines(tmp_path / 'x.jsonl', rows))) == {'a': '11'}
+    with pytest.raises(InputError, match='is there twice'):
+        read_one(lines(tmp_path / 'x.jsonl', [*rows, rows[2]]))
+
+
+def test_questions_may_have_different_numbers_of_samples(tmp_path: Path) -> None:
+    """All are kept, and it is said."""
+    rows = [{'uid': 'a', 'correct': True}] * 3 + [{'uid': 'b', 'correct': False}] * 2
+    run = read_one(write(tmp_path / 't.csv', rows))
+    assert verdicts(run) == {'a': '111', 'b': '00'}
+    assert run.remarks == ('the questions have different numbers of samples, from 2 to 3',)
+
+
+def test_groups_are_made_of_split_and_language(tmp_path: Path) -> None:
+    """Of one of them where the other is missing."""
+    rows = [
+        {'uid': place, 'correct': 1, 'split': 'AMC' * (place < 2), 'lang': 'en' * (place % 2)}
+        for place in range(4)
+    ]
+    run = read_one(write(tmp_path / 't.csv', rows))
+    assert run.samples is not None
+    assert run.samples['group'] == ['AMC', 'AMC_en', 'all', 'en']
+
+
+# ---- bad rows --------------------------------------------------------------------------------------------
+
+
+def test_all_bad_rows_are_listed(tmp_path: Path) -> None:
+    """Of all files, each with its place; left out on demand, which is said."""
+    one = lines(
+        tmp_path / 'one.jsonl',
+        [
+            asked('a', [1, 0]), asked('b', ['maybe', 1]), '{"name": ', '7', asked('c', [0, 0], asked=None),
+            asked('', [1, 0]),
+        ],
+    )  # fmt: skip
+    other = write(tmp_path / 'other.csv', [{'id': 'a', 'correct': 'x'}, {'id': 'a', 'correct': 1}])
+    with pytest.raises(InputError) as error:
+        read_samples([one, other])
+    found = str(error.value).splitlines()
+    assert [line.split(': ')[0] for line in found[:-1]] == [
+        *(f'{one}:{number}' for number in (2, 3, 4, 5, 6)),
+        f'{other}:1',
+    ]
+    assert "'maybe' is no verdict; expected true or false" in found[0]
+    assert 'is no JSON' in found[1]
+    assert 'holds a int; expected an object' in found[2]
+    assert 'not as quiz writes it' in found[3]
+    assert found[-1] == 'mend the rows, or leave them out: --drop-bad'
+    runs = read_samples([one, other], options=Options(drop_bad=True))
+    assert [verdicts(run) for run in runs] == [{'a': '10'}, {'a': '1'}]
+    assert runs[0].remarks[0].startswith(f'5 bad rows are left out, the first: {one}:2: ')
+
+
+def test_where_no_row_is_left_there_is_no_run(tmp_path: Path) -> None:
+    """A thousand bad rows are not all shown."""
+    path = write(tmp_path / 't.csv', [{'id': 'a', 'correct': 'x'}] * 1000)
+    with pytest.raises(InputError, match='no row is left') as error:
+        read_one(path, drop_bad=True)
+    assert '… and 950 more' in str(error.value)
+
+
+DOUBLED: dict[str, list[dict[str, Any]]] = {
+    'ids': [{'uid': f'q{place}', 'correct': '1011'} for place in range(3)],
+    'no ids, responses': [
+        {'question': f'{place}?', 'answer': '2', 'responses': ['2', f'{place}']} for place in range(3)
+    ],
+    'no ids, labels': [{'correct': [place % 2, place % 3 > 0, 1]} for place in range(20)],
+    'a row a sample': [
+        {'question': f'{place // 2}?', 'answer': '2', 'response': f'{place}', 'correct': 1}
+        for place in range(6)
+    ],
+    'counts': [{'uid': place, 'n': 8, 'c': 3} for place in range(3)],
+}
+
+
+@pytest.mark.parametrize('what', DOUBLED)
+def test_a_file_that_holds_everything_twice_is_refused(what: str, tmp_path: Path) -> None:
+    """With and without ids; once it is read."""
+    rows = DOUBLED[what]
+    read_one(lines(tmp_path / 't.jsonl', rows))
+    with pytest.raises(InputError, match='twice'):
+        read_one(lines(tmp_path / 't.jsonl', rows * 2))
+
+
+def test_equal_verdicts_are_no_copy(tmp_path: Path) -> None:
+    """Two questions may have the same labels, and two samples of a question the same verdict."""
+    assert verdicts(read_one(lines(tmp_path / 't.jsonl', [{'correct': '10'}] * 2))) == {'1': '10', '2': '10'}
+    rows = [{'uid': place % 5, 'correct': place % 5 > 2} for place in range(10)]
+    assert len(verdicts(read_one(lines(tmp_path / 't.jsonl', rows)))) == 5
+
+
+# ---- options ---------------------------------------------------------------------------------------------
+
+
+def two_models(path: Path, column: str) -> Path:
+    rows = [
+        {'id': uid, 'epoch': place, column: model, 'other': 'x', 'correct': model == 'big'}
+        for uid in 'abc'
+        for model in ('big', 'small')
+        for place in range(2)
+    ]
+    return write(path, rows)
+
+
+def test_models_in_one_table_are_a_run_each(tmp_path: Path) -> None:
+    """By a column that is called model, or one that is named; without it, the column is pointed at."""
+    runs = read_samples([two_models(tmp_path / 't.csv', 'model')])
+    assert {run.name: verdicts(run)['a'] for run in runs} == {'big': '11', 'small': '00'}
+    path = two_models(tmp_path / 't.csv', 'checkpoint')
+    with pytest.raises(InputError, match=r"'checkpoint' differs between them: .* --model-column checkpoint"):
+        read_one(path)
+    runs = read_samples([path], options=Options(model_column='checkpoint', only=['sma']))
+    assert [run.name for run in runs] == ['small']
+    with pytest.raises(InputError, match="no run has --only 'x' in its name; there are big, small"):
+        read_samples([path], options=Options(model_column='checkpoint', only=['big', 'x']))
+
+
+def test_fields_of_a_format_can_be_named(tmp_path: Path) -> None:
+    """A list of a row is its samples'; nested ones by dotted paths; who judged is the field."""
+    rows = [asked(name, [1, 0], graded={'strict': [0, 0.5], 'set': 's' + name}, id2='all') for name in 'ab']
+    path = lines(tmp_path / 'x.jsonl', rows)
+    run = read_one(path, fields={'correct': 'graded.strict', 'split': 'graded.set'}, correct_from=0.5)
+    assert verdicts(run) == {'a': '01', 'b': '01'}
+    assert run.judge == {'name': 'field graded.strict'}
+    assert run.samples is not None
+    assert run.samples['group'] == ['sa', 'sa', 'sb', 'sb']
+    run = read_one(path, group_by='said.0')
+    assert list(verdicts(run)) == ['a 0', 'b 0']
+    assert [one.name for one in read_samples([path], options=Options(model_column='name'))] == ['a/x', 'b/x']
+
+
+@pytest.mark.parametrize(
+    ('options', 'message'),
+    [
+        (Options(fields={'correct': 'nowhere'}), '--field correct=nowhere finds nothing in '),
+        (Options(group_by='nowhere'), '--group-by nowhere finds nothing in '),
+        (Options(model_column='nowhere'), '--model-column nowhere finds nothing in '),
+        (Options(fields={'colour': 'said'}), "'colour' is no field; expected one of run, uid"),
+        (
+            Options(fields={'correct': 'name'}),
+            '--field correct=name gives .a. for 2 samples; expected a list',
+        ),
+        (Options(correct_from=0.5), '--correct-from 0.5 changes nothing: no verdict is a number'),
+        (Options(kind='counts'), 'holds responses and labels, and no counts; leave out --as counts'),
+    ],
+    ids=['field', 'group-by', 'model-column', 'no field', 'one of n', 'correct-from', 'kind'],
+)
+def test_an_option_that_changes_nothing_is_an_error(options: Options, message: str, tmp_path: Path) -> None:
+    """In every format; one value is never that of all samples."""
+    path = lines(tmp_path / 'x.jsonl', [asked('a', [True, False])])
+    with pytest.raises(InputError, match=message):
+        read_samples([path], options=options)
+
+
+@pytest.mark.parametrize('options', [Options(fields={'correct': 'x'}), Options(group_by='x')])
+def test_a_column_that_a_table_does_not_have_is_an_error(options: Options, tmp_path: Path) -> None:
+    """With those that it has."""
+    path = write(tmp_path / 't.csv', [{'id': 'a', 'correct': 1}])
+    with pytest.raises(InputError, match="there is no column 'x'; there is id, correct"):
+        read_samples([path], options=options)
+
+
+def test_what_a_run_is_scored_by_can_be_chosen(tmp_path: Path) -> None:
+    """Its responses, which are judged anew; or its labels."""
+    path = lines(tmp_path / 'x.jsonl', [asked('a', [1, 0])])
+    run = read_one(path, kind='responses')
+    assert run.samples is not None
+    assert ('verdict' in run.samples, run.judge) == (False, {})
+    assert verdicts(read_one(path, kind='labels')) == {'a': '10'}
