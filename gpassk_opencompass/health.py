@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from math import fsum, isfinite
+from math import fsum
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from .answers import FinalAnswer
 from .files import mapping
+from .judges.protocol import HEDGED
 from .samples import Samples
 
 CUT_OFF = 'length'
@@ -38,9 +39,6 @@ NOT_DRAWN = frozenset({'filtered', 'aborted', 'no choice', 'too long', 'refused'
 
 _BROKEN_OFF = NOT_DRAWN - {'too long', 'refused'}
 """The states that may have cost tokens all the same."""
-
-HEDGED = 'hedged'
-"""Who judged an answer that states more values than its reference asks for."""
 
 WORDS = {
     'truncated': 'cut off',
@@ -99,13 +97,13 @@ class Generation(NamedTuple):
         {'finish_reason': 'stop'}
         """
         fields = mapping(told)
-        reason, seconds, state = (fields.get(name) for name in ('finish_reason', 'seconds', 'state'))
+        seconds: Any = fields.get('seconds')
+        reason, state = fields.get('finish_reason'), fields.get('state')
         counts = {name: fields.get(name) for name in ('prompt_tokens', 'output_tokens', 'reasoning_tokens')}
         whole = {name: n for name, n in counts.items() if type(n) is int and 0 <= n <= _LARGEST}
-        number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
         return cls(
             finish_reason=reason if isinstance(reason, str) and 0 < len(reason) <= _LONGEST_REASON else None,
-            seconds=float(seconds) if number and isfinite(seconds) and 0 <= seconds <= _LARGEST else None,
+            seconds=float(seconds) if type(seconds) in (int, float) and 0 <= seconds <= _LARGEST else None,
             state=state if isinstance(state, str) and state in STATES else None,
             **whole,
         )
@@ -129,7 +127,13 @@ def state_of(text: str, said: str, thought: str | None, finish_reason: str | Non
     return 'thought only' if finish_reason and not said.strip() else None
 
 
-class Copies(BaseModel):
+class Part(BaseModel):
+    """A part of a record: no value is taken for one of another type, fields of later versions stay."""
+
+    model_config = ConfigDict(strict=True, extra='allow', allow_inf_nan=False, populate_by_name=True)
+
+
+class Copies(Part):
     """Whether the responses to a question look like independent samples.
 
     An engine that gives every request one seed returns n copies of one response; G-Pass@k of copies says
@@ -144,12 +148,10 @@ class Copies(BaseModel):
     warnings: list[str] = Field(default=[], description='Sentences for a reader.')
 
 
-class Health(BaseModel):
+class Health(Part):
     """Counts of the samples of a run; what is not known is left out."""
 
-    model_config = ConfigDict(extra='allow')
-
-    samples: Whole = Field(description='All of them.')
+    samples: Annotated[int, Field(ge=1)] = Field(description='All of them.')
     unjudged: Whole = Field(default=0, description='Without a verdict; they count as incorrect.')
     undecided: Whole = Field(default=0, description='Incorrect because the judge gave up on them.')
     unjudged_reasons: dict[str, Whole] = Field(default={}, description='Unjudged samples by reason.')
@@ -298,17 +300,24 @@ def health_of(samples: Samples, answers: Sequence[FinalAnswer | None] = ()) -> H
         answers: of each, as it was taken out of its response; None of one that was not drawn; () where nobody
             looked at the responses.
     """
-    states = samples.each('state')
-    drawn = [answer for answer in answers if answer is not None]
+    states, reasons = samples.each('state'), samples.each('finish_reason')
     verdict, why, judged_by = (samples.each(name) for name in ('verdict', 'why', 'judged_by'))
     unjudged = [row for row, one in enumerate(verdict) if one not in ('correct', 'incorrect')]
     undecided = [row for row, one in enumerate(verdict) if one == 'incorrect' and why[row]]
-    looked = {
-        'unboxed': sum(not answer.boxed for answer in drawn),
-        'unanswered': sum(not answer.text for answer in drawn),
-        'hedged': sum(one == HEDGED for one in judged_by),
-    }
-    known = [name for name in ('state', 'finish_reason', 'response') if name in samples]
+    known: dict[str, Any] = {}
+    if answers:
+        drawn = [answer for answer in answers if answer is not None]
+        known['unboxed'] = sum(not answer.boxed for answer in drawn)
+        known['unanswered'] = sum(not answer.text for answer in drawn)
+        known['hedged'] = sum(one == HEDGED.origin for one in judged_by)
+    if (cut := cut_off_rows(samples, answers)) is not None:
+        told = [bool(one) or state in NOT_DRAWN for one, state in zip(reasons, states, strict=True)]
+        known['truncated'] = sum(cut)
+        known['truncated_by'] = 'engine' if all(told) else 'both' if any(told) else 'text'
+    if any(name in samples for name in ('state', 'finish_reason', 'response')):
+        known['states'] = dict(Counter(state for state in states if state))
+    if any(reasons):
+        known['finish_reasons'] = dict(Counter(reason or 'unknown' for reason in reasons))
     return Health(
         samples=len(samples),
         unjudged=len(unjudged),
@@ -316,10 +325,8 @@ def health_of(samples: Samples, answers: Sequence[FinalAnswer | None] = ()) -> H
         unjudged_reasons=dict(Counter(why[row] or judged_by[row] or 'no verdict' for row in unjudged)),
         undecided_reasons=dict(Counter(str(why[row]) for row in undecided)),
         judged_by=dict(Counter(one for one in judged_by if one)),
-        states=dict(Counter(state for state in states if state)) if known else None,
         copies_of=_copies(samples) if 'response' in samples else None,
-        **(looked if answers else {}),
-        **_truncated(samples, cut_off_rows(samples, answers)),
+        **known,
         **_totals(samples),
     )
 
@@ -329,24 +336,17 @@ def cut_off_rows(samples: Samples, answers: Sequence[FinalAnswer | None] = ()) -
 
     None where that is not known of all.
     """
-    reasons, states = samples.each('finish_reason'), samples.each('state')
-    told = [bool(reason) or state in NOT_DRAWN for reason, state in zip(reasons, states, strict=True)]
-    if not (all(told) or answers):
-        return None
-    looks = [bool(answer and answer.cut_off) for answer in answers] or [False] * len(samples)
-    return [
-        reason == CUT_OFF and state not in NOT_DRAWN if by_engine else look
-        for reason, state, by_engine, look in zip(reasons, states, told, looks, strict=True)
-    ]
-
-
-def _truncated(samples: Samples, cut: Sequence[bool] | None) -> dict[str, Any]:
-    if cut is None:
-        return {}
-    reasons, states = samples.each('finish_reason'), samples.each('state')
-    by_engine = sum(bool(one) or state in NOT_DRAWN for one, state in zip(reasons, states, strict=True))
-    who = 'engine' if by_engine == len(samples) else 'both' if by_engine else 'text'
-    return {'truncated': sum(cut), 'truncated_by': who}
+    cut: list[bool] = []
+    for reason, state, answer in zip(
+        samples.each('finish_reason'), samples.each('state'), answers or [None] * len(samples), strict=True
+    ):
+        if state in NOT_DRAWN or reason:
+            cut.append(reason == CUT_OFF and state not in NOT_DRAWN)
+        elif answer is None:
+            return None
+        else:
+            cut.append(answer.cut_off)
+    return cut
 
 
 def _totals(samples: Samples) -> dict[str, Any]:
@@ -355,15 +355,12 @@ def _totals(samples: Samples) -> dict[str, Any]:
     One that was broken off adds what is known of it, one that the engine never computed nothing.
     """
     totals: dict[str, Any] = {}
-    states = samples.each('state')
     for name in ('prompt_tokens', 'output_tokens', 'reasoning_tokens', 'seconds'):
-        pairs = list(zip(samples.get(name) or (), states, strict=False))
+        pairs = list(zip(samples.each(name), samples.each('state'), strict=True))
         told = [value for value, state in pairs if state not in NOT_DRAWN]
         if told and None not in told:
             told += [value or 0 for value, state in pairs if state in _BROKEN_OFF]
-            totals[name] = round(fsum(told), 3) if name == 'seconds' else sum(told)
-    if (reasons := samples.get('finish_reason')) and any(reasons):
-        totals['finish_reasons'] = dict(Counter(reason or 'unknown' for reason in reasons))
+            totals[name] = round(fsum(told), 3) if name == 'seconds' else int(sum(told))
     return totals
 
 
@@ -403,5 +400,5 @@ def _copies(samples: Samples) -> Copies:
 
 def generation_columns(generations: Sequence[Generation]) -> Mapping[str, Sequence[Any]]:
     """Return what an engine said of each sample, as the columns of `Samples` of which something is known."""
-    columns = dict(zip(Generation._fields, zip(*generations, strict=True), strict=False))
-    return {name: list(values) for name, values in columns.items() if any(one is not None for one in values)}
+    columns = zip(Generation._fields, zip(*generations, strict=True), strict=False)
+    return {name: list(values) for name, values in columns if any(one is not None for one in values)}

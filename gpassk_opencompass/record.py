@@ -9,25 +9,28 @@ The JSON alone gives scores and counts; with the samples beside it everything is
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import math
 import os
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic import Field, PrivateAttr, ValidationError
 
 from .arguments import LARGEST_N
 from .errors import ForeignFileError, InputError
 from .files import SAMPLES, keep_mode, mapping, read_json, write_file
-from .health import Health
+from .health import Health, Part, Whole
 from .metrics import Metric, metric_table, value_table
 from .naming.limits import limit_marks, limits_in, without_sizes
 from .naming.names import DatasetName
@@ -50,17 +53,15 @@ TOLERANCE = 1e-6
 """Points by which a stored score may differ from its counts: other machines add in another order."""
 
 Floats = NDArray[np.float64]
-Whole = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1)]
 Size = Annotated[int, Field(ge=1, le=LARGEST_N)]
+Count = Annotated[int, Field(ge=0, le=LARGEST_N)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Digest = Annotated[str, Field(pattern='^[0-9a-f]{64}$')]
-_STRICT = ConfigDict(strict=True, extra='allow', allow_inf_nan=False, populate_by_name=True)
 
 
-class Names(BaseModel):
+class Names(Part):
     """What the run is called, and how it sampled."""
-
-    model_config = _STRICT
 
     model: str = Field(default='model', description='With its settings, as in the name of its config.')
     dataset: str = Field(default='samples', description='With its k and n.')
@@ -73,49 +74,40 @@ class Names(BaseModel):
     settings: dict[str, Any] = Field(default={}, description='Of the sampling.')
 
 
-class Asked(BaseModel):
+class QuestionCounts(Part):
     """The questions, a column each: all that the scores are computed from."""
-
-    model_config = _STRICT
 
     uid: list[str] = Field(min_length=1)
     problem: list[str] = Field(description='What translations of one problem share.')
     group: list[str] = Field(description='{split}_{language}')
-    c: list[Whole] = Field(description='Correct samples.')
-    unjudged: list[Whole] = Field(description='Samples without a verdict; they count as incorrect.')
-    undecided: list[Whole] | None = Field(
+    c: list[Count] = Field(description='Correct samples.')
+    unjudged: list[Count] = Field(description='Samples without a verdict; they count as incorrect.')
+    undecided: list[Count] | None = Field(
         default=None, description='Incorrect samples on which the judge gave up.'
     )
     n: list[Size] | None = Field(default=None, description='Samples of each; only where they differ.')
 
 
-class Data(BaseModel):
+class Data(Part):
     """What was asked."""
 
-    model_config = _STRICT
-
-    questions: Size
+    questions: Positive
     sha256: Digest = Field(
         description='Of uids, questions and references: the same where the same was asked.'
     )
     sources: list[str] | None = Field(default=None, description='What the questions were read from.')
 
 
-class SampleFile(BaseModel):
+class SampleFile(Part):
     """The Parquet file in the same folder with a row a sample."""
-
-    model_config = _STRICT
 
     name: Annotated[str, Field(pattern=r'^[^/\\]+\.samples\.parquet$')]
     sha256: Digest
-    rows: Size
+    rows: Positive
 
 
-class Completed(BaseModel):
-    """The scores over the samples that were not cut off: of other questions, so they never stand in for
-    them."""
-
-    model_config = _STRICT
+class CompletedScores(Part):
+    """The scores over the samples that were not cut off, mostly of easier questions: no scores of the run."""
 
     samples: Whole = Field(description='How many were not cut off.')
     scores: dict[str, float] = Field(
@@ -124,17 +116,15 @@ class Completed(BaseModel):
     questions: dict[str, Whole] = Field(description='How many questions those are, for each metric.')
 
 
-class Result(BaseModel):
+class Result(Part):
     """One run, a model with its settings on one benchmark: the block `gpassk` of its JSON file."""
-
-    model_config = _STRICT
 
     layout: Annotated[int, Field(alias='schema', ge=SCHEMA, le=SCHEMA)] = SCHEMA
     run: Names = Names()
     n: Size = Field(description='Samples a question; the most, where they differ.')
     ks: Annotated[list[Size], Field(alias='k', min_length=1)]
     thresholds: list[Share]
-    counts: Asked
+    counts: QuestionCounts
     data: Data
     left_out: dict[str, list[str]] = Field(
         default={},
@@ -147,7 +137,7 @@ class Result(BaseModel):
         default={}, description='Each score with all samples in doubt wrong, and with all of them right.'
     )
     health: Health
-    completed: Completed | None = Field(default=None, description='Only where samples were cut off.')
+    completed: CompletedScores | None = Field(default=None, description='Only where samples were cut off.')
     judge: dict[str, Any] = Field(description='Who judged: all that may change a verdict; and statistics.')
     provenance: dict[str, Any] = Field(
         default={}, description='What the samples of a run of OpenCompass were drawn with.'
@@ -295,12 +285,13 @@ class Result(BaseModel):
         """Return the result with samples that `write` writes beside it: in the order of its questions."""
         questions = samples.by_question()
         counted = dict.fromkeys([*self.counts.uid, *questions])  # those that are left out come last
-        self._samples = samples.select([row for uid in counted for row in questions[uid]])
+        rows = [row for uid in counted for row in questions[uid]]
+        self._samples = samples if rows == list(range(len(samples))) else samples.select(rows)
         return self
 
     def as_json(self) -> dict[str, Any]:
         """Return the content of its file: any file can hold it."""
-        block = self.model_dump(by_alias=True, exclude_none=True, exclude_defaults=False)
+        block = self.model_dump(by_alias=True, exclude_none=True)
         details = _details(self._samples, len(self.counts.uid)) if self._samples is not None else {}
         return dict(with_whole_characters({**self.scores(), 'details': details, 'gpassk': block}))
 
@@ -342,37 +333,38 @@ def means(counts: Counts, ks: Sequence[int], thresholds: Sequence[float]) -> dic
     With one sample a question there is the accuracy alone. mG-Pass@1 is left out: its published sum is empty,
     and its 0 would read like a result.
     """
-    sizes = [size for size in np.unique(counts.n).tolist() if size]
-    alike = len(sizes) == 1
-    mean = float(counts.c.mean()) / sizes[0] if alike else math.fsum(_shares(counts)) / max(len(counts), 1)
-    if sizes == [1]:
-        return {'accuracy': mean}
+    sizes = np.unique(counts.n).tolist()
+    mean = (
+        float(counts.c.mean()) / sizes[0] if len(sizes) == 1 else math.fsum(counts.c / counts.n) / len(counts)
+    )
     terms: dict[str, list[float]] = {}
-    questions: dict[str, int] = {}
-    for size in reversed(sizes):  # the largest has all metrics, in their order
-        weights = np.bincount(counts.c[counts.n == size], minlength=size + 1)
-        for name, column in metric_table(size, [k for k in ks if k <= size] or [1], thresholds).items():
-            terms.setdefault(name, []).extend((weights * column).tolist())
-            questions[name] = questions.get(name, 0) + int(weights.sum())
-    wanted = metric_table(max(sizes), ks, thresholds).keys() - {Metric.mg_pass_at(1).name}
-    return {'accuracy': mean} | {
-        name: math.fsum(each) / questions[name] for name, each in terms.items() if name in wanted
-    }
-
-
-def _shares(counts: Counts) -> Iterator[float]:
-    return (c / n for c, n in zip(counts.c.tolist(), counts.n.tolist(), strict=True) if n)
+    questions: Counter[str] = Counter()
+    for size in reversed(sizes if sizes != [1] else []):  # the largest has all metrics, in their order
+        if own := [k for k in ks if k <= size]:
+            weights = np.bincount(counts.c[counts.n == size], minlength=size + 1)
+            for name, column in metric_table(size, own, thresholds).items():
+                terms.setdefault(name, []).extend((weights * column).tolist())
+                questions[name] += int(weights.sum())
+    terms.pop(Metric.mg_pass_at(1).name, None)
+    return {'accuracy': mean} | {name: math.fsum(each) / questions[name] for name, each in terms.items()}
 
 
 def scores(counts: Counts, ks: Sequence[int], thresholds: Sequence[float]) -> dict[str, float]:
     """Return `means` in percent, of all questions and under `{group}/{key}` of each group."""
-    found = {key: 100.0 * mean for key, mean in means(counts, ks, thresholds).items()}
     names = np.array(counts.group)
-    for group in dict.fromkeys(counts.group):
-        part = counts.select(names == group)
-        own = [k for k in ks if k <= part.n.max()]
-        found |= {f'{group}/{key}': 100.0 * mean for key, mean in means(part, own or [1], thresholds).items()}
-    return found
+    parts = {f'{group}/': counts.select(names == group) for group in dict.fromkeys(counts.group)}
+    return {
+        f'{group}{key}': 100.0 * mean
+        for group, part in {'': counts, **parts}.items()
+        for key, mean in means(part, ks, thresholds).items()
+    }
+
+
+def bounds(counts: Counts, ks: Sequence[int], thresholds: Sequence[float]) -> dict[str, list[float]]:
+    """Return each score of all questions with all samples in doubt wrong, and with all of them right."""
+    doubt = counts.unjudged if counts.undecided is None else counts.unjudged + counts.undecided
+    low, high = (means(replace(counts, c=c), ks, thresholds) for c in (counts.c, counts.c + doubt))
+    return {key: [100.0 * low[key], 100.0 * high[key]] for key in low}
 
 
 def digest_of(settings: object) -> str:
@@ -453,8 +445,9 @@ def result_of(path: Path, content: Any) -> Result:
         raise InputError(f'{path} has schema {block.get("schema")!r:.60}; this version reads {SCHEMA}')
     try:
         result = Result.model_validate(block)
-        _check(result, content)
-    except (ValidationError, RecursionError, ValueError) as error:
+        _check_counts(result)
+        _check_scores(result, content)
+    except (ValueError, ArithmeticError, RecursionError) as error:  # a ValidationError is a ValueError
         raise InputError(f'{path} is damaged: {_first(error)}') from None
     result._path = path
     return result
@@ -471,37 +464,54 @@ def _first(error: Exception) -> str:
     return f'gpassk.{place} = {first["input"]!r:.60}; {first["msg"]}'
 
 
-def _check(result: Result, content: Mapping[str, Any]) -> None:
-    """Refuse a record whose parts contradict each other.
-
-    Raises:
-        ValueError: says which.
-    """
+def _check_counts(result: Result) -> None:
+    """Raise a ValueError where counts contradict each other, or what is told of them."""
     counts, questions = result.counts, len(result.counts.uid)
     for name in ('problem', 'group', 'c', 'unjudged', 'undecided', 'n'):
         column = getattr(counts, name)
         if column is not None and len(column) != questions:
             raise ValueError(f'gpassk.counts.{name} has {len(column)} entries; expected {questions}')
-    if len(set(counts.uid)) < questions:
-        twice = next(uid for uid in counts.uid if counts.uid.count(uid) > 1)
-        raise ValueError(f'gpassk.counts.uid has {twice!r:.60} twice; expected each question once')
-    table = result.table
+    names = Counter([*counts.uid, *(uid for uids in result.left_out.values() for uid in uids)])
+    if repeated := [uid for uid, times in names.items() if times > 1]:
+        raise ValueError(f'gpassk has {repeated[0]!r:.60} twice; expected each question once')
+    table, n = result.table, result.table.n
     doubts = table.unjudged if table.undecided is None else table.unjudged + table.undecided
-    if (wrong := np.flatnonzero(table.c + doubts > table.n)).size:
+    if (wrong := np.flatnonzero(table.c + doubts > n)).size:
         row = int(wrong[0])
         raise ValueError(
             f'gpassk.counts of {counts.uid[row]!r:.60} are c = {counts.c[row]}, in doubt {int(doubts[row])}; '
-            f'expected at most n = {int(table.n[row])} together'
+            f'expected at most n = {int(n[row])} together'
         )
-    if int(table.n.max()) != result.n or max(result.ks) > result.n:
-        raise ValueError(f'gpassk.n is {result.n}, k {result.ks}; expected n of the counts, and k up to it')
-    if result.data.questions != questions:
-        raise ValueError(f'gpassk.data.questions is {result.data.questions}; expected {questions}')
-    expected = result.scores() if result.n <= 10_000 else {}  # of more samples it would take seconds a file
-    for key, value in expected.items():
-        told = content.get(key, value)
-        if not isinstance(told, (int, float)) or not abs(told - value) <= TOLERANCE:
-            raise ValueError(f'{key} = {told!r:.60}, but its counts give {value:.6f}')
+    if int(n.max()) != result.n or max(result.ks) > result.n or sorted(set(result.ks)) != result.ks:
+        raise ValueError(
+            f'gpassk.n is {result.n}, k {result.ks}; expected n of the counts, each k once up to it'
+        )
+    health = result.health
+    for name, told, expected in (
+        ('data.questions', result.data.questions, questions),
+        ('health.samples', health.samples, int(n.sum())),
+        ('health.unjudged', health.unjudged, sum(counts.unjudged)),
+        ('health.undecided', health.undecided, sum(counts.undecided or [health.undecided])),
+    ):
+        if told != expected:
+            raise ValueError(f'gpassk.{name} is {told}; expected {expected}, as its counts say')
+
+
+def _check_scores(result: Result, content: Mapping[str, Any]) -> None:
+    """Raise a ValueError where a score or its bounds are not those of the counts."""
+    if result.n > 10_000:  # it would take seconds a file
+        return
+    for key, value in result.scores().items():
+        if not _near(content.get(key, value), value):
+            raise ValueError(f'{key} = {content[key]!r:.60}, but its counts give {value:.6f}')
+    limits = bounds(result.table, result.ks, result.thresholds)
+    for key, given in result.bounds.items():
+        if not all(map(_near, given, limits.get(key, [math.nan] * 2))):
+            raise ValueError(f'gpassk.bounds of {key} are {given}, but its counts give {limits.get(key)}')
+
+
+def _near(told: Any, value: float) -> bool:
+    return isinstance(told, (int, float)) and value - TOLERANCE <= told <= value + TOLERANCE
 
 
 def write(path: Path, result: Result) -> None:
@@ -515,20 +525,25 @@ def write(path: Path, result: Result) -> None:
     """
     path = path.resolve()  # beside the file, not beside a link to it
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_samples(path, result)
-    content = json.dumps(result.as_json(), ensure_ascii=False, indent=1) + '\n'
-    write_file(path, content.encode())
+    before = [file.name for file in sample_files(path)]
+    try:
+        write_samples(path, result)
+        content = json.dumps(result.as_json(), ensure_ascii=False, indent=1) + '\n'
+        write_file(path, content.encode())
+    except BaseException:  # Ctrl-C too; what was there is what still counts
+        remove_samples(path, *before)
+        raise
     result._path = path
     remove_samples(path, result.sample_file.name if result.sample_file else '')
 
 
 def write_samples(path: Path, result: Result) -> None:
     """Write the samples of a result beside its JSON, which may be written later, and name them in it."""
-    result.sample_file = None
-    if result._samples is None:
-        return
     draft = path.with_name(f'.{path.name}.{os.getpid()}')
     try:
+        result._samples, result.sample_file = result.samples(), None
+        if result._samples is None:
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
         result._samples.write(draft)
         keep_mode(path, draft)
@@ -537,6 +552,7 @@ def write_samples(path: Path, result: Result) -> None:
         draft.replace(target)
         result.sample_file = SampleFile(name=target.name, sha256=digest, rows=len(result._samples))
     except Exception as error:  # whatever it is, hours of judging shall not be lost by it
+        result.sample_file = None
         warn_once(
             f'the samples of {path} were not written ({type(error).__name__}: {error}); the scores stand'
         )
@@ -545,14 +561,18 @@ def write_samples(path: Path, result: Result) -> None:
             draft.unlink()
 
 
-def remove_samples(path: Path, keep: str) -> None:
-    """Remove files of samples of earlier results of this path, all but one."""
-    stem = path.name.removesuffix('.json')
-    for old in path.parent.glob(f'*{SAMPLES}'):
-        name = old.name.removesuffix(SAMPLES)
-        if old.name != keep and name[:-13] == stem and name[-13] == '.':
+def sample_files(path: Path) -> list[Path]:
+    """Return the files of samples beside the JSON of a result: its own, and those that earlier ones left."""
+    stem = glob.escape(path.name.removesuffix('.json'))
+    return list(path.parent.glob(f'{stem}.{12 * "[0-9a-f]"}{SAMPLES}'))
+
+
+def remove_samples(path: Path, *keep: str) -> None:
+    """Remove the files of samples beside the JSON of a result, all but some."""
+    for file in sample_files(path):
+        if file.name not in keep:
             with suppress(OSError):
-                old.unlink()
+                file.unlink()
 
 
 def file_digest(path: Path) -> str:
@@ -582,7 +602,7 @@ def json_schema() -> dict[str, Any]:
         'title': 'Result of G-Pass@k',
         '$defs': {**block.pop('$defs'), 'Result': block},
         'type': 'object',
-        'required': ['accuracy', 'details', 'gpassk'],
+        'required': ['accuracy', 'gpassk'],
         'properties': {
             'gpassk': {'$ref': '#/$defs/Result'},
             'details': {'type': 'object', 'description': 'For readers: questions, answers, verdicts.'},

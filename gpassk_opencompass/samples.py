@@ -6,9 +6,10 @@ and verdicts, and a result is written with the file of them beside it.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -71,6 +72,13 @@ COLUMNS = (
     Column('row', 'int64', 'The row or line of that file, from 1'),
 )
 _KINDS = {column.name: column.kind for column in COLUMNS}
+_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
+    'label': ((str,), 'a text'),
+    'text': ((str,), 'a text'),
+    'int64': ((int, np.integer), 'a whole number'),
+    'double': ((int, float, np.number), 'a number'),
+}
+"""What the values of a kind of column are."""
 _OF_QUESTION = ('question', 'reference', 'group', 'language', 'problem')
 """What all samples of a question have in common."""
 
@@ -94,10 +102,12 @@ class Counts:
     def select(self, rows: Sequence[int] | NDArray[Any]) -> Counts:
         """Return the counts of some questions."""
         rows = np.asarray(rows)
-        where = np.flatnonzero(rows).tolist() if rows.dtype == bool else rows.tolist()
-        texts = ([column[row] for row in where] for column in (self.uid, self.problem, self.group))
+        where = np.flatnonzero(rows) if rows.dtype == bool else rows
+        uid, problem, group = (
+            [column[row] for row in where] for column in (self.uid, self.problem, self.group)
+        )
         undecided = None if self.undecided is None else self.undecided[where]
-        return Counts(*texts, self.n[where], self.c[where], self.unjudged[where], undecided)
+        return Counts(uid, problem, group, self.n[where], self.c[where], self.unjudged[where], undecided)
 
 
 class Samples:
@@ -146,7 +156,7 @@ class Samples:
 
     def each(self, name: str) -> Sequence[Any]:
         """Return a column, of None where it is not known."""
-        return self._columns.get(name) or [None] * len(self)
+        return self._columns[name] if name in self._columns else [None] * len(self)
 
     def replace(self, **columns: Sequence[Any] | None) -> Samples:
         """Return the samples with other columns; None takes one out."""
@@ -172,27 +182,35 @@ class Samples:
         return self if order == list(range(len(self))) else self.select(order)
 
     def check(self) -> None:
-        """Refuse samples that contradict each other.
+        """Refuse samples that cannot be scored.
 
         Raises:
-            InputError: lists each contradiction: a sample that is there twice, samples of one question with
-                different texts, references or groups, a verdict that is none.
+            InputError: lists each value of a wrong type or, where there is none, each contradiction: a sample
+                that is there twice, samples of one question with different texts, references or groups.
         """
-        problems = [*self._twice(), *self._mixed()]
-        wrong = set(self.each('verdict')) - {None, 'correct', 'incorrect', 'unjudged'}
-        problems += [f'verdict {one!r:.60}; expected correct, incorrect or unjudged' for one in wrong]
         if not len(self):
-            problems.append('there is nothing to score: 0 samples')
+            raise InputError('there is nothing to score: 0 samples')
+        problems = list(self._wrong()) or [*self._twice(), *self._mixed()]
         if problems:
             shown = problems[:20] + ([f'… and {len(problems) - 20} more'] if len(problems) > 20 else [])
             raise InputError('\n'.join(shown))
 
+    def _wrong(self) -> Iterator[str]:
+        """Yield each value that its column cannot have."""
+        for name, column in self._columns.items():
+            types, expected = _TYPES[_KINDS[name]]
+            types += () if name in ('uid', 'replica') else (type(None),)
+            if wrong := {one for one in set(map(type, column)) if not issubclass(one, types) or one is bool}:
+                for row, value in enumerate(column):
+                    if type(value) in wrong:
+                        yield f'{self.place(row)}: {name} is {value!r:.60}; expected {expected}'
+        for row, value in enumerate(self.each('verdict')):
+            if isinstance(value, str) and value not in ('correct', 'incorrect', 'unjudged'):
+                yield f'{self.place(row)}: verdict is {value!r:.60}; expected correct, incorrect or unjudged'
+
     def _twice(self) -> Iterator[str]:
-        keys = list(zip(self['uid'], self['replica'], strict=True))
-        if len(set(keys)) == len(keys):
-            return
         first: dict[Any, int] = {}
-        for row, key in enumerate(keys):
+        for row, key in enumerate(zip(self['uid'], self['replica'], strict=True)):
             if (before := first.setdefault(key, row)) != row:
                 yield (
                     f'{self.place(row)}: sample {key[1]} of {key[0]!r:.60} is there twice, first at '
@@ -200,14 +218,15 @@ class Samples:
                 )
 
     def _mixed(self) -> Iterator[str]:
-        shared = [self._columns[name] for name in _OF_QUESTION if name in self._columns]
         names = [name for name in _OF_QUESTION if name in self._columns]
+        shared = zip(*(self._columns[name] for name in names), strict=True)
         first: dict[str, tuple[tuple[Any, ...], int]] = {}
-        for row, (uid, *values) in enumerate(zip(self['uid'], *shared, strict=True)):
-            told, before = first.setdefault(uid, (tuple(values), row))
-            if told != tuple(values):
-                differing = ((a, b, name) for a, b, name in zip(told, values, names, strict=True) if a != b)
-                one, two, name = next(differing)
+        for row, (uid, values) in enumerate(zip(self['uid'], shared, strict=False)):
+            told, before = first.setdefault(uid, (values, row))
+            if told != values:
+                one, two, name = next(
+                    each for each in zip(told, values, names, strict=True) if each[0] != each[1]
+                )
                 yield (
                     f'{self.place(row)}: the samples of {uid!r:.60} have different {name}s, {one!r:.60} and '
                     f'{two!r:.60} ({self.place(before)}): are these two questions under one key?'
@@ -215,31 +234,31 @@ class Samples:
 
     def place(self, row: int) -> str:
         """Return where a sample was read, for messages: `file:row`."""
-        file, number = self.each('file')[row], self.each('row')[row]
-        return f'{file}:{number}' if file is not None else f'row {row + 1}'
+        told = [self._columns[name][row] for name in ('file', 'row') if name in self._columns]
+        return ':'.join(map(str, told)) if told and told[0] is not None else f'row {row + 1}'
 
     def counts(self) -> Counts:
         """Return the counts of each question; a sample without a verdict is unjudged."""
-        questions = self.by_question()
+        places: dict[str, int] = {}
+        of = [places.setdefault(uid, len(places)) for uid in self['uid']]
+        first = dict(zip(reversed(self['uid']), range(len(self) - 1, -1, -1), strict=True))
         verdict, why = self.each('verdict'), self.each('why')
-        tally = [Counter([verdict[row] for row in rows]) for rows in questions.values()]
-        first = [rows[0] for rows in questions.values()]
         problem, group = self.each('problem'), self.each('group')
-        c, wrong = (
-            np.array([one[name] for one in tally], dtype=np.int64) for name in ('correct', 'incorrect')
-        )
-        n = np.array([len(rows) for rows in questions.values()], dtype=np.int64)
-        undecided = [
-            sum(verdict[row] == 'incorrect' and bool(why[row]) for row in rows) for rows in questions.values()
-        ]
+
+        def count(selected: Iterable[object]) -> Integers:
+            questions = np.fromiter(compress(of, selected), dtype=np.int64)
+            return np.bincount(questions, minlength=len(places))
+
+        n, c = count([True] * len(self)), count(one == 'correct' for one in verdict)
+        wrong = [one == 'incorrect' for one in verdict]
         return Counts(
-            uid=list(questions),
-            problem=[problem[row] or uid for uid, row in zip(questions, first, strict=True)],
-            group=[group[row] or 'all' for row in first],
+            uid=list(places),
+            problem=[problem[first[uid]] or uid for uid in places],
+            group=[group[first[uid]] or 'all' for uid in places],
             n=n,
             c=c,
-            unjudged=n - c - wrong,
-            undecided=np.array(undecided, dtype=np.int64),
+            unjudged=n - c - count(wrong),
+            undecided=count(one and reason for one, reason in zip(wrong, why, strict=True)),
         )
 
     def write(self, path: Path) -> None:
@@ -248,13 +267,14 @@ class Samples:
         Raises:
             OSError: it cannot be written.
         """
+        import pyarrow
         from pyarrow import parquet
 
         samples, schema = self.ordered(), _schema()
         with parquet.ParquetWriter(path, schema, compression='zstd') as writer:
             for start, stop in samples._groups():
                 arrays = [_array(samples._columns.get(one.name), one, start, stop) for one in schema]
-                writer.write_table(_table(arrays, schema))
+                writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
 
     def _groups(self) -> Iterator[tuple[int, int]]:
         """Yield the first and the last row plus one of each row group."""
@@ -285,16 +305,14 @@ class Samples:
 
         try:
             with parquet.ParquetFile(path) as file:
-                layout = (file.schema_arrow.metadata or {}).get(b'gpassk.samples', b'').decode()
+                layout = (file.schema_arrow.metadata or {}).get(b'gpassk.samples', b'none').decode()
                 if layout != LAYOUT:
-                    raise InputError(f'{path} has layout {layout!r:.20} of samples; expected {LAYOUT}')
+                    raise ValueError(f'its layout of samples is {layout:.20}; this version reads {LAYOUT}')
                 wanted = None if columns is None else list(dict.fromkeys(['uid', 'replica', *columns]))
                 table = file.read(columns=wanted) if rows is None else _part(file, wanted, *rows)
-        except (OSError, ValueError, KeyError, MemoryError, pyarrow.ArrowException) as error:
-            if isinstance(error, InputError):
-                raise
+            return cls({name: _values(table.column(name)) for name in table.column_names if name in _KINDS})
+        except (OSError, ValueError, KeyError, pyarrow.ArrowException) as error:
             raise InputError(f'{path} cannot be read as samples: {error}') from error
-        return cls({name: _values(table.column(name)) for name in table.column_names if name in _KINDS})
 
 
 def _part(file: Any, columns: Sequence[str] | None, start: int, stop: int) -> pyarrow.Table:
@@ -321,12 +339,6 @@ def _schema() -> pyarrow.Schema:
     }
     fields = [pyarrow.field(one.name, types[one.kind], metadata={'about': one.about}) for one in COLUMNS]
     return pyarrow.schema(fields, {'gpassk.samples': LAYOUT})
-
-
-def _table(arrays: Sequence[Any], schema: pyarrow.Schema) -> pyarrow.Table:
-    import pyarrow
-
-    return pyarrow.Table.from_arrays(arrays, schema=schema)
 
 
 def _array(column: Sequence[Any] | None, field: pyarrow.Field, start: int, stop: int) -> pyarrow.Array:

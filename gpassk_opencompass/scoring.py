@@ -16,11 +16,21 @@ from loguru import logger
 
 from .answers import FinalAnswer, Parted, answer_of, hedges, normal_form, part
 from .errors import IncompleteError, InputError
-from .health import HEDGED, NOT_DRAWN, cut_off_rows, health_of, state_of
-from .judges.protocol import TAIL_LENGTH, Judge, Judgement, Pair, Verdict
-from .metrics import DEFAULT_THRESHOLDS, metric_names
+from .health import NOT_DRAWN, Health, cut_off_rows, health_of, state_of
+from .judges.protocol import HEDGED, TAIL_LENGTH, Judge, Judgement, Pair, Verdict
+from .metrics import DEFAULT_THRESHOLDS, Metric, metric_names
 from .questions.wording import language_of
-from .record import Asked, Completed, Names, Result, data_of, means, signature_of, versions_with
+from .record import (
+    CompletedScores,
+    Names,
+    QuestionCounts,
+    Result,
+    bounds,
+    data_of,
+    means,
+    signature_of,
+    versions_with,
+)
 from .samples import Counts, Samples
 
 USUAL_KS = (4, 8, 16)
@@ -33,7 +43,6 @@ MOST_LEFT_OUT = 0.1
 """Share of questions whose reference cannot be read above which there is no result."""
 
 _SHOWN = 3
-_NO_RESPONSE = 'not drawn'
 _TAIL_TOKENS = re.compile(r'(?:\s*(?:<\|[A-Za-z0-9_ ]{1,40}\|>|</s>|<eos>|<end_of_turn>))+\s*$')
 _TAGS = re.compile(r'<answer>(.*?)</answer>\s*$', re.DOTALL | re.IGNORECASE)
 _MISSING = frozenset(['', 'nan', 'none', 'null', 'n/a', '<na>'])
@@ -65,14 +74,13 @@ class AnswerRule:
 
     def answer(self, parted: Parted) -> FinalAnswer:
         """Return the final answer of a response."""
-        if self.whole:
-            said = parted.said.strip()
-            return FinalAnswer(said, boxed=False, cut_off=False)
+        if not self.pattern and not self.whole:
+            return answer_of(parted)
+        text = parted.said
         if self.pattern:
-            found = list(re.finditer(self.pattern, parted.said, re.MULTILINE))
-            text = (found[-1][1] if found[-1].re.groups else found[-1][0]).strip() if found else ''
-            return FinalAnswer(text, boxed=False, cut_off=False)
-        return answer_of(parted)
+            found = [match[match.re.groups] for match in re.finditer(self.pattern, text, re.MULTILINE)]
+            text = found[-1] or '' if found else ''
+        return FinalAnswer(text.strip(), boxed=False, cut_off=parted.open)
 
 
 USUAL = AnswerRule()
@@ -116,16 +124,39 @@ def score(
     samples.check()
     if n is not None:
         _refuse_missing(samples, n)
+    said: list[FinalAnswer | None] = []
+    left_out: dict[str, list[str]] = {}
     if isinstance(judge, Mapping):
-        samples, said, identity = _given(samples, answers), [], dict(judge)
+        samples, identity = _given(samples, answers), dict(judge)
     else:
         samples, said = judge_samples(samples, judge, answers or USUAL)
-        identity = dict(judge.identity())
-    left_out = _left_out(samples) if said else {}
-    _refuse_unjudged(samples, left_out, unjudged_tolerance)
-    result = _result(samples, said, left_out, k, thresholds, identity, names, versions)
+        identity, left_out = dict(judge.identity()), _left_out(samples)
+    dropped = {uid for uids in left_out.values() for uid in uids}
+    rows = [row for row, uid in enumerate(samples['uid']) if uid not in dropped]
+    counted = samples.select(rows) if dropped else samples
+    said = [said[row] for row in rows] if said else said
+    _refuse_unjudged(counted, unjudged_tolerance)
+    first = [each[0] for each in counted.by_question().values()]
+    question, reference = counted.each('question'), counted.each('reference')
+    counts = counted.counts()
+    result = _result(
+        counts,
+        k,
+        thresholds,
+        run=names or Names(),
+        data=data_of(
+            counts.uid, [question[row] or '' for row in first], [reference[row] or '' for row in first]
+        ),
+        health=health_of(counted, said),
+        judge=identity,
+        left_out=left_out,
+        remarks=left_out_remarks(left_out, len(first)),
+        versions=versions_with(versions or {}),
+    )
+    if (cut := cut_off_rows(counted, said)) and any(cut):
+        result.completed = _completed(counted, cut, result.ks, thresholds)
     if not isinstance(judge, Mapping) and (statistics := dict(judge.statistics())):
-        result.judge['statistics'] = statistics
+        result.judge = {**identity, 'statistics': statistics}
     for text in [*result.health.copies_warnings(), *result.health.undecided_notes()]:
         logger.warning(text)
     return result.with_samples(samples)
@@ -135,131 +166,70 @@ def score_counts(
     counts: Counts,
     judge: Mapping[str, Any],
     *,
-    k: Sequence[int] | None = None,
+    k: int | Sequence[int] | None = None,
     thresholds: Sequence[float] = DEFAULT_THRESHOLDS,
     names: Names | None = None,
 ) -> Result:
     """Compute G-Pass@k where only counts are known; arguments and errors as of `score`."""
-    from .health import Health
-
-    size = int(counts.n.sum())
-    health = Health(samples=size, unjudged=int(counts.unjudged.sum()))
-    texts = [''] * len(counts)
-    return _measured(counts, health, (texts, texts), k, thresholds, dict(judge), names, {})
+    undecided = 0 if counts.undecided is None else int(counts.undecided.sum())
+    unjudged = int(counts.unjudged.sum())
+    health = Health(samples=int(counts.n.sum()), unjudged=unjudged, undecided=undecided)
+    data = data_of(counts.uid, [''] * len(counts), [''] * len(counts))
+    return _result(counts, k, thresholds, judge=dict(judge), run=names or Names(), health=health, data=data)
 
 
 def _result(
-    samples: Samples,
-    said: Sequence[FinalAnswer | None],
-    left_out: Mapping[str, Sequence[str]],
-    k: int | Sequence[int] | None,
-    thresholds: Sequence[float],
-    identity: dict[str, Any],
-    names: Names | None,
-    versions: Mapping[str, str] | None,
+    counts: Counts, k: int | Sequence[int] | None, thresholds: Sequence[float], **parts: Any
 ) -> Result:
-    """Return the result of judged samples, without the questions that are left out."""
-    dropped = {uid for uids in left_out.values() for uid in uids}
-    rows = [row for row, uid in enumerate(samples['uid']) if uid not in dropped]
-    counted = samples.select(rows) if dropped else samples
-    health = health_of(counted, [said[row] for row in rows] if said else ())
-    first = [rows[0] for rows in counted.by_question().values()]
-    question, reference = counted.each('question'), counted.each('reference')
-    texts = [question[row] or '' for row in first], [reference[row] or '' for row in first]
-    result = _measured(counted.counts(), health, texts, k, thresholds, identity, names, versions or {})
-    result.left_out = {reason: list(uids) for reason, uids in left_out.items()}
-    if left_out:
-        result.remarks = [*result.remarks, *left_out_remarks(left_out, len(first))]
-    cut = cut_off_rows(counted, [said[row] for row in rows] if said else ())
-    if cut and any(cut):
-        result.completed = _completed(counted, cut, result.ks, thresholds)
-    return result
-
-
-def _measured(
-    counts: Counts,
-    health: Any,
-    texts: tuple[Sequence[str], Sequence[str]],
-    k: int | Sequence[int] | None,
-    thresholds: Sequence[float],
-    identity: dict[str, Any],
-    names: Names | None,
-    versions: Mapping[str, str],
-) -> Result:
-    """Return the result of counts."""
-    most = int(counts.n.max())
-    ks = _ks(k, most)
+    """Return the result of counts, with all of its parts that do not follow from them."""
+    most, least = int(counts.n.max()), int(counts.n.min())
+    given = [k] if isinstance(k, int) else sorted(set(k or ()))
+    ks = given or [one for one in USUAL_KS if one <= most] or [most]
+    if wrong := [one for one in ks if isinstance(one, bool) or not 1 <= one <= most]:
+        raise InputError(f'k = {wrong[0]}: expected whole numbers from 1 to n = {most}')
     metric_names(ks, thresholds)  # refuses what is no τ
-    low = means(counts, ks, thresholds)
-    high = means(_all_right(counts), ks, thresholds)
-    data = data_of(counts.uid, *texts)
-    sizes = sorted(set(counts.n.tolist()))
-    undecided = None if counts.undecided is None else counts.undecided.tolist()
+    remarks = [*parts.pop('remarks', [])]
+    if least < most:
+        lacking = [(one, int((counts.n < one).sum())) for one in ks if one > least]
+        short = '; '.join(f'k = {one} leaves out {count} of {len(counts)}' for one, count in lacking)
+        remarks.append(
+            f'questions have from {least} to {most} samples: each counts in the metrics of k up to its own '
+            f'number{f" ({short})" if short else ""}'
+        )
     return Result(
-        run=names or Names(),
         n=most,
         ks=ks,
         thresholds=[float(one) for one in thresholds],
-        counts=Asked(
+        counts=QuestionCounts(
             uid=list(counts.uid),
             problem=list(counts.problem),
             group=list(counts.group),
             c=counts.c.tolist(),
             unjudged=counts.unjudged.tolist(),
-            undecided=undecided,
-            n=counts.n.tolist() if len(sizes) > 1 else None,
+            undecided=None if counts.undecided is None else counts.undecided.tolist(),
+            n=counts.n.tolist() if least < most else None,
         ),
-        data=data,
-        bounds={key: [100.0 * low[key], 100.0 * high[key]] for key in low},
-        health=health,
-        judge=identity,
-        versions=versions_with(versions),
-        signature=signature_of(most, ks, thresholds, identity, data),
-        remarks=_of_unequal(counts, ks) if len(sizes) > 1 else [],
+        bounds=bounds(counts, ks, thresholds),
+        signature=signature_of(most, ks, thresholds, parts['judge'], parts['data']),
+        remarks=remarks,
+        **{'versions': versions_with({}), **parts},
     )
-
-
-def _ks(k: int | Sequence[int] | None, most: int) -> list[int]:
-    given = [k] if isinstance(k, int) else sorted(set(k or ()))
-    ks = given or [one for one in USUAL_KS if one <= most] or [most]
-    if wrong := [one for one in ks if isinstance(one, bool) or not 1 <= one <= most]:
-        raise InputError(f'k = {wrong[0]}: expected whole numbers from 1 to n = {most}')
-    return ks
-
-
-def _all_right(counts: Counts) -> Counts:
-    """Return the counts with all samples in doubt correct."""
-    doubt = counts.unjudged if counts.undecided is None else counts.unjudged + counts.undecided
-    return Counts(counts.uid, counts.problem, counts.group, counts.n, counts.c + doubt, 0 * doubt)
-
-
-def _of_unequal(counts: Counts, ks: Sequence[int]) -> list[str]:
-    """Return what to say of questions with different numbers of samples."""
-    low, high = int(counts.n.min()), int(counts.n.max())
-    short = {k: int((counts.n < k).sum()) for k in ks}
-    lacking = [f'k = {k} leaves out {count} of {len(counts)}' for k, count in short.items() if count]
-    told = (
-        f'questions have from {low} to {high} samples: each counts in the metrics of k up to its own number'
-    )
-    return [f'{told} ({"; ".join(lacking)})' if lacking else told]
 
 
 def _completed(
     samples: Samples, cut: Sequence[bool], ks: Sequence[int], thresholds: Sequence[float]
-) -> Completed:
+) -> CompletedScores:
     """Return the scores over samples that were drawn and not cut off, and the questions that these are of."""
     states = samples.each('state')
     whole = [row for row, one in enumerate(cut) if not one and states[row] not in NOT_DRAWN]
     if not whole:
-        return Completed(samples=0, scores={}, questions={})
+        return CompletedScores(samples=0, scores={}, questions={})
     counts = samples.select(whole).counts()
-    own = [k for k in ks if k <= counts.n.max()]
-    found = means(counts, own or [1], thresholds)
-    sizes = {key: int(''.join(re.findall(r'@(\d+)', key)) or 1) for key in found}
-    return Completed(
+    found = {Metric.parse(key): 100.0 * mean for key, mean in means(counts, ks, thresholds).items()}
+    return CompletedScores(
         samples=len(whole),
-        scores={key: 100.0 * value for key, value in sorted(found.items())},
-        questions={key: int((counts.n >= size).sum()) for key, size in sorted(sizes.items())},
+        scores={one.name: found[one] for one in sorted(found)},
+        questions={one.name: int((counts.n >= one.k).sum()) for one in sorted(found)},
     )
 
 
@@ -293,27 +263,14 @@ def reference_of(text: str | None) -> str:
     return text.strip() if text.strip().lower() not in _MISSING else ''
 
 
-class _Stated(NamedTuple):
-    """What a response states, and to which question."""
-
-    question: str
-    reference: str
-    language: str
-    answer: FinalAnswer
-    tail: str
-
-
 def judge_samples(
     samples: Samples, judge: Judge, rule: AnswerRule = USUAL
 ) -> tuple[Samples, list[FinalAnswer | None]]:
     """Judge responses; each distinct (question, reference, answer) once.
 
-    Answers that are equal in normal form are one. The shortest spelling stands for all of them, so that the
-    pair does not depend on which replica came first. Of an answer that states more values than its reference
-    asks for
-    no judge is asked, whichever it is: it is incorrect, judged by 'hedged'. Neither is one asked of a sample
-        that
-    was not drawn: it is unjudged, and its state is the reason.
+    Answers that are equal in normal form are one; the shortest spelling stands for all of them, whichever
+    replica came first. No judge is asked of an answer that states more values than its reference asks for: it
+    is incorrect, judged by 'hedged'; nor of a sample that was not drawn: it is unjudged, for its state.
 
     Returns:
         The samples with answers, verdicts and states; and the final answer of each, None where none was
@@ -321,25 +278,24 @@ def judge_samples(
     """
     stated, states = _stated(samples, rule)
     pairs: dict[tuple[str, ...], Pair] = {}
-    keys: dict[_Stated, tuple[str, ...] | None] = {}
+    keys: dict[_Stated, tuple[str, ...]] = {}
+    known: dict[_Stated, Judgement] = {}
     for one in dict.fromkeys(filter(None, stated)):
         text = one.answer.text
-        asks = bool(one.reference) and not hedges(one.answer, one.reference)
-        given = normal_form(text) if text else '\0' + one.tail
-        keys[one] = key = (one.question, one.reference, one.language, given) if asks else None
-        if key is not None and ((known := pairs.get(key)) is None or _shorter(text, known.answer)):
-            pairs[key] = Pair(one.question, one.reference, text, one.language, one.tail)
+        if not one.reference:
+            known[one] = Judgement(Verdict.UNJUDGED, 'empty', NO_REFERENCE)
+        elif hedges(one.answer, one.reference):
+            known[one] = HEDGED
+        else:
+            spelling = normal_form(text) if text else '\0' + one.tail
+            keys[one] = key = (one.question, one.reference, one.language, spelling)
+            pair = Pair(one.question, one.reference, text, one.language, one.tail)
+            pairs[key] = min(pairs.get(key, pair), pair, key=lambda pair: (len(pair.answer), pair.answer))
     logger.info(f'{len(samples)} responses, {len(pairs)} different answers to judge')
     judged = dict(zip(pairs, judge.judge(list(pairs.values())), strict=True))
-    hedged, missing = Judgement(Verdict.INCORRECT, HEDGED), Judgement(Verdict.UNJUDGED, 'empty', NO_REFERENCE)
+    known |= {one: judged[key] for one, key in keys.items()}
     judgements = [
-        Judgement(Verdict.UNJUDGED, _NO_RESPONSE, state or '')
-        if one is None
-        else judged[key]
-        if (key := keys[one])
-        else hedged
-        if one.reference
-        else missing
+        known[one] if one else Judgement(Verdict.UNJUDGED, 'not drawn', state or '')
         for one, state in zip(stated, states, strict=True)
     ]
     told = samples.replace(
@@ -356,47 +312,39 @@ def judge_samples(
     return told, [one.answer if one else None for one in stated]
 
 
-def _shorter(text: str, other: str) -> bool:
-    return (len(text), text) < (len(other), other)
-
-
 def _unless_empty(column: list[Any]) -> list[Any] | None:
     return column if any(one is not None for one in column) else None
 
 
+class _Stated(NamedTuple):
+    """What a response states, and to which question."""
+
+    question: str
+    reference: str
+    language: str
+    answer: FinalAnswer
+    tail: str
+
+
 def _stated(samples: Samples, rule: AnswerRule) -> tuple[list[_Stated | None], list[str | None]]:
-    """Return what each response states, equal ones as one object, and its state; None where none was
-    drawn."""
-    question, reference, language = (samples.each(name) for name in ('question', 'reference', 'language'))
-    response, thought = samples.each('response'), samples.each('thought')
-    reasons, states = samples.each('finish_reason'), list(samples.each('state'))
-    read: dict[str | None, str] = {}
+    """Return what each response states, None where none was drawn, and the state of each."""
+    columns = ('response', 'state', 'thought', 'finish_reason', 'question', 'reference', 'language')
+    rows = zip(*map(samples.each, columns), strict=True)
+    read = {text: reference_of(text) for text in set(samples.each('reference'))}
     known: dict[_Stated, _Stated] = {}
     stated: list[_Stated | None] = []
-    for row, text in enumerate(response):
-        if states[row] in NOT_DRAWN:
+    states: list[str | None] = []
+    for response, state, thought, finish_reason, question, reference, language in rows:
+        if state in NOT_DRAWN:
             stated.append(None)
+            states.append(state)
             continue
-        if not isinstance(text, (str, type(None))):
-            raise InputError(
-                f'{samples.place(row)}: the response is a {type(text).__name__}; expected one text a row: '
-                'check num_return_sequences and the postprocessors, and generate the missing rows again'
-            )
-        said = text or ''
-        parted = part(said)
+        parted = part(response or '')
         answer = rule.answer(parted)
-        states[row] = states[row] or state_of(said, parted.said, thought[row], reasons[row])
-        if reference[row] not in read:
-            read[reference[row]] = reference_of(reference[row])
-        asked = question[row] or ''
-        one = _Stated(
-            asked,
-            read[reference[row]],
-            language[row] or language_of(asked),
-            answer,
-            '' if answer.text else parted.said[-TAIL_LENGTH:],
-        )
-        stated.append(known.setdefault(one, one))
+        states.append(state or state_of(response or '', parted.said, thought, finish_reason))
+        tail = '' if answer.text else parted.said[-TAIL_LENGTH:]
+        one = _Stated(question or '', read[reference], language or language_of(question or ''), answer, tail)
+        stated.append(known.setdefault(one, one))  # equal ones as one object
     return stated, states
 
 
@@ -423,12 +371,11 @@ def _given(samples: Samples, rule: AnswerRule | None) -> Samples:
 
 def _refuse_missing(samples: Samples, n: int) -> None:
     """Raise unless each question has the replicas 0 … n − 1."""
-    replicas = samples['replica']
-    row = next((row for row, one in enumerate(replicas) if not 0 <= one < n), None)
-    if row is not None:
-        raise InputError(
-            f'replica {replicas[row]} of {samples["uid"][row]!r} in row {row}: n = {n} allows 0 … {n - 1}'
-        )
+    for row, (uid, replica) in enumerate(zip(samples['uid'], samples['replica'], strict=True)):
+        if not 0 <= replica < n:
+            raise InputError(
+                f'{samples.place(row)}: replica {replica} of {uid!r}; expected 0 … n − 1 = {n - 1}'
+            )
     questions = len(set(samples['uid']))
     if missing := questions * n - len(samples):
         raise IncompleteError(
@@ -443,20 +390,18 @@ def _left_out(samples: Samples) -> dict[str, list[str]]:
     Raises:
         IncompleteError: they are more than `MOST_LEFT_OUT`.
     """
-    why, verdict = samples.each('why'), samples['verdict']
+    columns = (samples.each(name) for name in ('uid', 'verdict', 'why', 'judged_by', 'reference'))
     found: dict[str, list[str]] = {}
-    questions = samples.by_question()
-    for uid, rows in questions.items():
-        reasons = {why[row] or '' for row in rows if why[row] not in NOT_DRAWN}
-        unread = {reason for reason in reasons if 'reference' in reason}
-        if unread and unread == reasons and all(verdict[row] == 'unjudged' for row in rows):
-            found.setdefault(min(unread), []).append(uid)
-    count = sum(map(len, found.values()))
-    if count > MOST_LEFT_OUT * len(questions):
-        reference = samples.each('reference')
-        shown = [f'{uid!r} ({reference[questions[uid][0]]!r:.60})' for each in found.values() for uid in each]
+    references: dict[str, str | None] = {}
+    for uid, verdict, why, judged_by, reference in zip(*columns, strict=True):
+        if verdict == 'unjudged' and why != judged_by and 'reference' in why and uid not in references:
+            references[uid] = reference
+            found.setdefault(why, []).append(uid)
+    questions = len(set(samples['uid']))
+    if len(references) > MOST_LEFT_OUT * questions:
+        shown = [f'{uid!r} ({text!r:.60})' for uid, text in references.items()]
         raise IncompleteError(
-            f'{count} of {len(questions)} questions have no reference that the judge can read '
+            f'{len(references)} of {questions} questions have no reference that the judge can read '
             f'({", ".join(found)}), more than {MOST_LEFT_OUT:.0%}: {", ".join(shown[:_SHOWN])}; no result. '
             'Give them references, or say where they are: --field reference=…'
         )
@@ -473,11 +418,9 @@ def left_out_remarks(left_out: Mapping[str, Sequence[str]], counted: int) -> lis
     ]
 
 
-def _refuse_unjudged(samples: Samples, left_out: Mapping[str, Sequence[str]], tolerance: float) -> None:
-    dropped = {uid for uids in left_out.values() for uid in uids}
-    uids, why, verdict = samples['uid'], samples.each('why'), samples['verdict']
-    rows = [row for row, one in enumerate(verdict) if one == 'unjudged' and uids[row] not in dropped]
-    size = sum(uid not in dropped for uid in uids) if dropped else len(samples)
+def _refuse_unjudged(samples: Samples, tolerance: float) -> None:
+    uids, why, size = samples['uid'], samples.each('why'), len(samples)
+    rows = [row for row, one in enumerate(samples['verdict']) if one == 'unjudged']
     if len(rows) <= tolerance * size:
         return
     reasons = Counter(why[row] or 'no verdict' for row in rows)
@@ -504,13 +447,10 @@ def _refuse_unjudged(samples: Samples, left_out: Mapping[str, Sequence[str]], to
 def without_answers(result: Result) -> list[str]:
     """Return what to show where many responses have no final answer: three of them, and what to do.
 
-    >>> from gpassk_opencompass.samples import Samples
-    >>> columns = {'uid': ['a', 'b'], 'replica': [0, 0], 'reference': ['4', '5'], 'response': ['I say: 4',
-    '5?']}
     >>> from gpassk_opencompass import FunctionJudge
-    >>> result = score(Samples(columns), FunctionJudge(lambda pair: False), k=1)
-    >>> without_answers(result)[0]
-    '2 of 2 responses have no final answer. Three of them end:'
+    >>> samples = Samples({'uid': ['a'], 'replica': [0], 'reference': ['4'], 'response': ['I say: 4']})
+    >>> without_answers(score(samples, FunctionJudge(lambda pair: False), k=1))[0]
+    '1 of 1 responses have no final answer. The first end:'
     """
     health, samples = result.health, result.samples()
     if not health.unanswered or health.unanswered <= 0.1 * health.samples or samples is None:
@@ -518,7 +458,7 @@ def without_answers(result: Result) -> list[str]:
     answers, responses = samples.each('answer'), samples.each('response')
     shown = [text for answer, text in zip(answers, responses, strict=True) if not answer and text][:_SHOWN]
     return [
-        f'{health.unanswered} of {health.samples} responses have no final answer. Three of them end:',
+        f'{health.unanswered} of {health.samples} responses have no final answer. The first end:',
         *(f'  … {text.strip()[-200:]!r}' for text in shown),
         "If their answers stand elsewhere: --answer-pattern 'REGEX' (its last match, or the group in it), "
         'or --answer-is-response',
