@@ -8,7 +8,7 @@ import os
 import re
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from json import JSONDecodeError, JSONDecoder
 from pathlib import Path
 from typing import IO, Any
@@ -43,63 +43,53 @@ def json_rows(path: str | os.PathLike[str], strict: bool = True) -> Iterator[tup
     [(1, {'c': 1}), (3, {'c': 2})]
     """
     with open_text(path) as file:
-        values = _values(path, file)
-        for number, value in values:
-            if isinstance(value, dict):
+        for number, value, why in _values(path, file):
+            if type(value) is dict:
                 yield number, value
                 continue
-            why = value if isinstance(value, str) else f'holds a {type(value).__name__}; expected an object'
+            told = why or f'holds a {type(value).__name__}; expected an object'
             if strict:
-                raise InputError(f'{path}:{number} {why}')
-            yield number, {'_bad': why}
+                raise InputError(f'{path}:{number} {told}')
+            yield number, {'_bad': told}
 
 
-def _values(path: str | os.PathLike[str], file: IO[str]) -> Iterator[tuple[int, Any]]:
-    """Yield the values of a file with their numbers; a line that is no JSON is a str: why."""
+def _values(path: str | os.PathLike[str], file: IO[str]) -> Iterator[tuple[int, Any, str]]:
+    """Yield the values of a file with their numbers, and why one is no JSON; '' where it is."""
     text = _Text(file, _CHUNK)
     if text.next() == '[':
-        try:
-            yield from enumerate(map(_no_text, (text.value() for _ in text.each_key())), 1)
+        with _told_of(path):
+            for number, _ in enumerate(text.each_key(), 1):
+                yield number, text.value(), ''
             text.end()
-        except (ValueError, RecursionError) as error:
-            raise InputError(f'{path} is damaged, or still being written: {error}') from error
         return
     file.seek(0)
     from pydantic_core import from_json  # three times as fast as json, of the values that both take
 
-    blank, begun = str.isspace, False
+    blank = str.isspace
+    rest: IO[str] | None = file  # which the first line may begin
     for number, line in enumerate(file, 1):
         if blank(line):
             continue
         try:
-            value = from_json(line, cache_strings='keys')
+            value, why = from_json(line, cache_strings='keys'), ''
         except ValueError:
-            value = _value(number, line, None if begun else file)
-        begun = True
-        yield number, value if type(value) is dict else _no_text(value)
+            value, why = _value(line, rest)
+        rest = None
+        yield number, value, why
 
 
-def _no_text(value: object) -> object:
-    """Return a value; a text, which is no row either, as the reason why."""
-    return 'holds a str; expected an object' if type(value) is str else value
-
-
-class _Why(str):
-    """Tells why a line is no JSON."""
-
-
-def _value(number: int, line: str, rest: IO[str] | None) -> Any:
+def _value(line: str, rest: IO[str] | None) -> tuple[Any, str]:
     """Return what json makes of a line, of the whole file where the line begins it, or why it is none."""
     try:
-        return json.loads(line)
+        return json.loads(line), ''
     except (ValueError, RecursionError) as error:
         cut = isinstance(error, JSONDecodeError) and error.pos >= len(line.rstrip())
         if rest is None or not cut:
-            return _Why(f'is no JSON: {error}')
+            return None, f'is no JSON: {error}'
     try:
-        return json.loads(line + rest.read())
+        return json.loads(line + rest.read()), ''
     except (ValueError, RecursionError) as error:
-        return _Why(f'is no JSON, and neither is the whole file: {error}')
+        return None, f'is no JSON, and neither is the whole file: {error}'
 
 
 def json_entries(
@@ -125,22 +115,16 @@ def json_entries(
     ('details', '0') {'correct': True}
     ('details', '1') {'correct': False}
     """
-    try:
-        with open_text(path) as file:
-            text = _Text(file, chunk)
-            if text.next() != '{':
-                raise ValueError(f'it begins with {text.next()!r}; expected a JSON object, {{"…": …}}')
-            for key in text.each_key():
-                if key == inside and text.next() in _CLOSING:
-                    for one in text.each_key():
-                        yield (key, one), text.value()
-                else:
-                    yield (key,), text.value()
-            text.end()
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f'{path} is damaged, or still being written: {error}') from error
+    with open_text(path) as file, _told_of(path):
+        text = _Text(file, chunk)
+        if text.next() != '{':
+            raise ValueError(f'it begins with {text.next()!r}; expected a JSON object, {{"…": …}}')
+        for key in text.each_key():
+            if key == inside and text.next() in _CLOSING:
+                yield from (((key, one), text.value()) for one in text.each_key())
+            else:
+                yield (key,), text.value()
+        text.end()
 
 
 def first_object(path: str | os.PathLike[str]) -> Row | None:
@@ -153,35 +137,25 @@ def first_object(path: str | os.PathLike[str]) -> Row | None:
     """
     with open_text(path) as file:
         text = _Text(file, 1 << 16, _FIRST)
+        found: Row = {}
         try:
             if text.next() == '[':
                 text.skip('[')
             if text.next() != '{':
                 return None
-        except ValueError:
-            return None
-        try:
-            found: Row = text.value()
+            found = text.value()
         except (ValueError, RecursionError):
-            found = {}
-            _begin(text, found)
+            with suppress(ValueError, RecursionError):
+                for key in text.each_key():
+                    opening = text.next()
+                    found[key] = {'[': [], '{': {}}.get(opening)
+                    try:
+                        found[key] = text.value()
+                    except ValueError:
+                        if opening == '[':
+                            found[key] += (text.value() for _ in text.each_key())
+                        raise
         return found
-
-
-def _begin(text: _Text, found: Row) -> None:
-    """Put the entries of an object into `found`, as far as they are there."""
-    try:
-        for key in text.each_key():
-            opening = text.next()
-            found[key] = {'[': [], '{': {}}.get(opening)
-            try:
-                found[key] = text.value()
-            except ValueError:
-                if opening == '[':
-                    found[key] += (text.value() for _ in text.each_key())
-                return
-    except (ValueError, RecursionError):
-        return
 
 
 @contextmanager
@@ -198,6 +172,16 @@ def open_text(path: str | os.PathLike[str], newline: str | None = None) -> Itera
         raise InputError(f'cannot read {path}: {error}; expected text in UTF-8') from error
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f'cannot read {path}: {getattr(error, "strerror", None) or error}') from error
+
+
+@contextmanager
+def _told_of(path: str | os.PathLike[str]) -> Iterator[None]:
+    try:
+        yield
+    except UnicodeDecodeError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise InputError(f'{path} is damaged, or still being written: {error}') from error
 
 
 class _Text:

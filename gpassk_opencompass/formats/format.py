@@ -20,11 +20,17 @@ Field = str | Callable[[Row], Any]
 _BATCH = 256
 _MAGIC = {b'PAR1': 'parquet', b'PK\x03\x04': 'zip'}
 
-FIELDS = (
-    *(column.name for column in COLUMNS if column.name not in ('verdict', 'file', 'row')),
-    *('correct', 'split', 'turn', 'model', 'dataset', 'n', 'c', 'unjudged'),
+OF_QUESTION = (
+    *('uid', 'problem', 'group', 'split', 'language', 'question', 'reference'),
+    *('run', 'model', 'dataset', 'n', 'c', 'unjudged'),
 )
-"""What a row may tell: columns of a sample, its verdict as told, its group, run and turn, counts."""
+"""What a row may tell of its question and its run."""
+
+OF_SAMPLE = (
+    *(one.name for one in COLUMNS if one.name not in (*OF_QUESTION, 'verdict', 'file', 'row')),
+    *('correct', 'turn'),
+)
+"""What it may tell of a sample; `correct` is the verdict as it is told."""
 
 MISSING = frozenset({'', 'null', 'nan', 'none', 'n/a', '<na>'})
 """What programs write where nothing is, in small letters."""
@@ -165,7 +171,7 @@ class Options:
     """What somebody asks of the reader; one that changes nothing is an error.
 
     Args:
-        fields: name of `FIELDS` → the path of it in a row: --field NAME=YOURS.
+        fields: name of `OF_QUESTION` or `OF_SAMPLE` → its path in a row: --field NAME=YOURS.
         correct_from: the least number that is a verdict of correct; None: 1.
         group_by: the path of what tells the questions apart.
         model_column: the path of what tells the runs in one file apart.
@@ -184,7 +190,7 @@ class Options:
 
     @property
     def given(self) -> dict[str, tuple[str, str]]:
-        """Return name of `FIELDS` → (path, the option that gave it)."""
+        """Return name of a field → its path, and the option that gave it."""
         found = {name: (path, f'--field {name}={path}') for name, path in self.fields.items()}
         if self.group_by:
             found['uid'] = self.group_by, f'--group-by {self.group_by}'

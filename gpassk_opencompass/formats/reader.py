@@ -21,7 +21,18 @@ from ..health import NOT_DRAWN, STATES
 from ..json_rows import Row
 from ..samples import COLUMNS, Counts, Run, Samples
 from . import evalscope, inspect_logs, lm_eval, matharena, nemo_skills, verl
-from .format import FIELDS, MISSING, NO_OPTIONS, Field, Format, Options, at, first_row, number_in
+from .format import (
+    MISSING,
+    NO_OPTIONS,
+    OF_QUESTION,
+    OF_SAMPLE,
+    Field,
+    Format,
+    Options,
+    at,
+    first_row,
+    number_in,
+)
 from .table import TABLE
 
 FORMATS: dict[str, Format] = {
@@ -38,9 +49,6 @@ FORMATS: dict[str, Format] = {
 ENDINGS = ('.json', '.jsonl', '.eval', '.parquet', '.csv', '.tsv')
 """What the names of files end in that are looked at in a folder, also with .gz."""
 
-_OF_QUESTION = frozenset(
-    ('uid', 'problem', 'group', 'split', 'language', 'question', 'reference', 'model', 'dataset', 'run')
-)
 _INTEGERS = frozenset(
     ('turn', 'n', 'c', 'unjudged', *(column.name for column in COLUMNS if column.kind == 'int64'))
 )
@@ -70,7 +78,9 @@ def read_samples(
     """
     if format is not None and format not in FORMATS:
         raise InputError(f'{format!r} is no format; expected one of {", ".join(FORMATS)}')
-    known = dict.fromkeys((*FIELDS, *(one for form in FORMATS.values() for one in form.options)))
+    known = dict.fromkeys(
+        (*OF_QUESTION, *OF_SAMPLE, *(one for form in FORMATS.values() for one in form.options))
+    )
     if unknown := sorted(options.fields.keys() - known):
         raise InputError(f'{unknown[0]!r} is no field; expected one of {", ".join(known)}')
     runs: list[Run] = []
@@ -245,7 +255,7 @@ def _integer(name: str, value: Any) -> int | None:
     whole: int | None = number if isinstance(number, int) and not isinstance(number, bool) else None
     if name.endswith('_tokens'):
         return whole if whole is not None and 0 <= whole < 2**53 else None
-    if number is whole:
+    if number == whole:
         return whole
     raise ValueError(
         f'{name} is {value!r:.40}; expected a whole number, or another column: --field {name}=NAME'
@@ -383,7 +393,7 @@ class _Reading:
         for name, (path, option) in self._given.items():
             told = at(row, path)
             values = [at(one, path) for one in samples] if told is None else [told] * len(samples)
-            if told is not None and name not in _OF_QUESTION:
+            if told is not None and name in OF_SAMPLE:
                 if isinstance(told, list) and len(told) == len(samples):
                     values = told
                 elif len(samples) != 1:
@@ -461,9 +471,8 @@ class _Reading:
             yield {}, self._columns
         for key, chosen in rows.items():
             called = {name: value or '' for name, value in zip(told, key, strict=True)}
-            model, _, dataset = called.pop('run', '').partition('/')
             of_run = {name: [column[row] for row in chosen] for name, column in self._columns.items()}
-            yield {'model': model, 'dataset': dataset} | called, of_run
+            yield {'model': called.pop('run', '')} | called, of_run
 
     def _run(self, called: Mapping[str, str], columns: dict[str, list[Any]]) -> Run:
         about = {**self._about, **{name: value for name, value in called.items() if value}}
@@ -477,12 +486,12 @@ class _Reading:
         _put_groups(columns)
         files, wanted = tuple(self.files), self.options.kind
         if 'c' in columns:
+            self._refuse_copy(columns)
             held, run = ['counts'], Run(None, _counts(columns), **about, files=files)
         else:
             samples = self._samples(columns, remarks)
-            held = [
-                kind for kind, name in (('responses', 'response'), ('labels', 'verdict')) if name in samples
-            ]
+            kinds = {'responses': 'response', 'labels': 'verdict'}
+            held = [kind for kind, column in kinds.items() if column in samples]
             if wanted == 'responses' or 'verdict' not in samples:
                 samples, about['judge'] = samples.replace(verdict=None, judged_by=None, why=None), {}
             run = Run(samples, **about, files=files)
@@ -517,7 +526,7 @@ class _Reading:
         except InputError as error:
             raise InputError(f'{error}{self._hint(samples)}') from error
         if not numbered or self._fields.get('uid') == '_row':
-            self._refuse_copy(samples)
+            self._refuse_copy({name: samples[name] for name in samples.names})
         sizes = Counter(samples['uid'])
         places = zip(samples['uid'], samples['replica'], strict=True)
         if not all(0 <= place < sizes[uid] for uid, place in places):
@@ -529,7 +538,7 @@ class _Reading:
         least, most = min(sizes.values()), max(sizes.values())
         if least < most:
             remarks.append(f'the questions have different numbers of samples, from {least} to {most}')
-        if most == 1 < len(sizes) and self._name == 'table':
+        if most == 1 < len(sizes) and self._name == 'table' and self._fields['uid'] != '_row':
             remarks.append(
                 f'each row is a question of its own by {self._fields["uid"]}; if several are samples of one, '
                 '--group-by names the column that tells the questions apart'
@@ -555,20 +564,21 @@ class _Reading:
                 return f'\n{name!r} differs between them: where it names models, --model-column {name}'
         return ''
 
-    def _refuse_copy(self, samples: Samples) -> None:
+    def _refuse_copy(self, columns: Mapping[str, Sequence[Any]]) -> None:
         """Refuse files whose second half is their first half once more."""
-        half = len(samples) // 2
         numbered = self._fields.get('uid') == '_row'
-        passed_over = {'replica', 'row', 'file', 'uid'} if numbered else {'replica', 'row', 'file'}
-        columns = [samples[name] for name in samples.names if name not in passed_over]
-        if half < 2 or len(samples) % 2 or any(column[:half] != column[half:] for column in columns):
+        passed_over = ('replica', 'row', 'file', 'uid' if numbered else '')
+        told = [column for name, column in columns.items() if name not in passed_over]
+        size = len(columns['uid'])
+        half = size // 2
+        if half < 2 or size % 2 or any(column[:half] != column[half:] for column in told):
             return
-        once = Counter(zip(*(column[:half] for column in columns), strict=True))
+        once = Counter(zip(*(column[:half] for column in told), strict=True))
         by_chance = sum((number / half) ** 2 for number in once.values()) ** half
-        if 'response' in samples or (numbered and by_chance < _BY_CHANCE):
+        if 'response' in columns or (numbered and by_chance < _BY_CHANCE):
             raise InputError(
-                f'{_shown(self.files)} holds everything twice: its second {half} samples are the first ones '
-                'again. Take one half out; other samples that are equal need numbers in a column replica'
+                f'{_shown(self.files)} holds everything twice: its second half is its first half again. Take '
+                'one out; other samples that are equal need numbers in a column replica'
             )
 
 

@@ -11,9 +11,9 @@ from typing import Any
 from ..arguments import LARGEST_N
 from ..errors import InputError
 from ..json_rows import Row
-from .format import NO_OPTIONS, Field, Format, Options, at, has, number_in
+from .format import NO_OPTIONS, OF_QUESTION, OF_SAMPLE, Field, Format, Options, at, has, number_in
 
-ALIASES = {
+ALIASES: dict[str, tuple[str, ...]] = {
     'uid': ('uid', 'id', 'idx', 'question_id', 'task_id', 'doc_id', 'problem_idx', 'problem_id'),
     'question': ('question', 'prompt', 'query', 'input', 'problem'),
     'problem': ('problem', 'problem_id', 'cluster'),
@@ -38,22 +38,16 @@ ALIASES = {
     'finish_reason': ('finish_reason', 'stop_reason'),
     'output_tokens': ('output_tokens', 'completion_tokens'),
     'prompt_tokens': ('prompt_tokens', 'input_tokens'),
-    'reasoning_tokens': ('reasoning_tokens',),
     'seconds': ('seconds', 'latency'),
-    'state': ('state',),
+    'thought': ('thought', 'reasoning', 'reasoning_content'),
     'n': ('n', 'num_samples'),
     'c': ('c', 'num_correct', 'n_correct'),
-    'unjudged': ('unjudged',),
 }
 """Field → the names that a column of it may have; of two fields the first takes a name that both know."""
 
-_NAMES = frozenset(name for names in ALIASES.values() for name in names)
-_OF_SAMPLES = (
-    *('response', 'correct', 'answer', 'finish_reason', 'output_tokens', 'prompt_tokens', 'reasoning_tokens'),
-    *('seconds', 'state'),
-)
-"""Of which a row a question has a list."""
+ALIASES |= {name: (name,) for name in (*OF_QUESTION, *OF_SAMPLE) if name not in (*ALIASES, 'run', 'turn')}
 
+_NAMES = frozenset(name for names in ALIASES.values() for name in names)
 _COUNTS = 'n', 'c', 'unjudged'
 _NUMBERS = frozenset({'score', 'scores', 'acc', 'accuracy'})
 """In which '10' is a number, and not two labels."""
@@ -80,9 +74,7 @@ def _specialise(first: Row, options: Options) -> Format:
     """
     columns = {name.strip().lower(): name for name in first if name not in ('_row', '_file')}
     given = {name: path for name, (path, _) in options.given.items()}
-    for name, path in given.items():
-        if name not in ALIASES:
-            raise InputError(f'{name!r} is no field of a table; expected one of {", ".join(ALIASES)}')
+    for path in given.values():
         if not has(first, path) and at(first, path) is None:
             raise InputError(f'there is no column {path!r}; there is {_shown(columns)}')
     lists = _lists(first, columns, given)
@@ -96,24 +88,35 @@ def _specialise(first: Row, options: Options) -> Format:
 
 
 def _lists(first: Row, columns: Mapping[str, str], given: Mapping[str, str]) -> Lists:
-    """Return where a row a question has lists: in a column, or in columns that are numbered."""
+    """Return where a row a question has its samples: in lists, or in columns that are numbered."""
     lists: dict[str, str | list[str]] = {}
-    for field in _OF_SAMPLES:
-        names = (
-            (given[field],) if field in given else [columns[one] for one in ALIASES[field] if one in columns]
-        )
+    for field in OF_SAMPLE:
+        known = [columns[one] for one in ALIASES.get(field, ()) if one in columns]
+        names = [given[field]] if field in given else [one for one in known if one not in given.values()]
         listed = [name for name in names if _is_list(field, name, at(first, name))]
-        if listed and not (set(names) <= set(given.values()) and field not in given):
+        if listed:
             lists[field] = listed[0]
     if {'response', 'correct'} & lists.keys():
+        sizes = {len(_values(first, where) or ()) for key, where in lists.items() if key != 'answer'}
+        if lists.get('answer') == 'answer' and len(_values(first, 'answer') or ()) not in sizes:
+            del lists['answer']  # the reference, in a list of its own
         return lists
-    lists = {}  # a list of references, say
+    return _numbered(columns)
+
+
+def _numbered(columns: Mapping[str, str]) -> Lists:
+    """Return where columns of samples are numbered, `response_1`, `response_2`, ….
+
+    Raises:
+        InputError: there are different numbers of them.
+    """
+    lists: dict[str, str | list[str]] = {}
     numbered: dict[str, dict[int, str]] = {}
     for called, name in columns.items():
         if found := _NUMBERED.fullmatch(called):
             numbered.setdefault(found[1], {})[int(found[2])] = name
-    for field in _OF_SAMPLES:
-        for base in ALIASES[field]:
+    for field in OF_SAMPLE:
+        for base in ALIASES.get(field, ()):
             wide = numbered.get(base, {})
             if len(wide) > 1 and sorted(wide) in (list(range(len(wide))), list(range(1, len(wide) + 1))):
                 lists.setdefault(field, [wide[place] for place in sorted(wide)])
@@ -136,7 +139,7 @@ def _names(columns: Mapping[str, str], given: Mapping[str, str], lists: Lists) -
     of_lists = {name for wide in lists.values() for name in ([wide] if isinstance(wide, str) else wide)}
     counts = all(any(one in columns for one in ALIASES[name]) for name in ('n', 'c'))
     for field, aliases in ALIASES.items():
-        if field in given or (lists and field in (*_OF_SAMPLES, 'replica')):
+        if field in given or (lists and field in OF_SAMPLE):
             continue
         taken = {*names.values(), *of_lists}
         if field == 'question' and 'response' not in lists and (lists or counts):

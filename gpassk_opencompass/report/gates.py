@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from ..errors import InputError
-from ..health import WORDS, Health
+from ..results.health import WORDS, Health
 
 
 class Gate(NamedTuple):

@@ -318,6 +318,7 @@ DOUBLED: dict[str, list[dict[str, Any]]] = {
         for place in range(6)
     ],
     'counts': [{'uid': place, 'n': 8, 'c': 3} for place in range(3)],
+    'no ids, counts': [{'n': 8, 'c': place % 7} for place in range(20)],
 }
 
 
@@ -383,7 +384,7 @@ def test_fields_of_a_format_can_be_named(tmp_path: Path) -> None:
         (Options(fields={'correct': 'nowhere'}), '--field correct=nowhere finds nothing in '),
         (Options(group_by='nowhere'), '--group-by nowhere finds nothing in '),
         (Options(model_column='nowhere'), '--model-column nowhere finds nothing in '),
-        (Options(fields={'colour': 'said'}), "'colour' is no field; expected one of run, uid"),
+        (Options(fields={'colour': 'said'}), "'colour' is no field; expected one of uid, problem"),
         (
             Options(fields={'correct': 'name'}),
             '--field correct=name gives .a. for 2 samples; expected a list',
