@@ -144,6 +144,8 @@ def first_object(path: str | os.PathLike[str]) -> Row | None:
             if text.next() != '{':
                 return None
             found = text.value()
+        except UnicodeDecodeError:
+            raise
         except (ValueError, RecursionError):
             with suppress(ValueError, RecursionError):
                 for key in text.each_key():

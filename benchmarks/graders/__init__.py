@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gpassk_opencompass.json_lines import JsonRows
+from gpassk_opencompass.json_rows import json_rows
 
 from .. import ROOT
 from .adapters import GRADERS
@@ -107,7 +107,7 @@ def _each(
 def _kept(path: Path | None, version: str) -> dict[Asked, Mapping[str, Any]]:
     if path is None or not path.is_file():
         return {}
-    rows = [row for _, row in JsonRows(path)]
+    rows = [row for _, row in json_rows(path)]
     return {Asked(row['reference'], row['answer']): row for row in rows if row['version'] == version}
 
 

@@ -15,7 +15,7 @@ from ..agreement.comparisons import label_of
 from ..answers import normal_form
 from ..arguments import as_whole
 from ..errors import InputError
-from ..json_lines import JsonRows
+from ..json_rows import json_rows
 from ..judges.protocol import Pair
 from ..results.groups import parted_group
 from ..results.record import digest_of
@@ -248,13 +248,12 @@ def read_sheet(path: Path, run: Run) -> Sheet:
     Raises:
         InputError: the file is none of `gpassk audit`, of another run, or damaged; names the line.
     """
-    rows = JsonRows(path)
     known = {answer.name: answer for answer in run.answers}
     drawn: dict[str, Answer] = {}
     labels: dict[str, bool] = {}
     notes: dict[str, dict[str, Any]] = {}
-    for number, row in rows:
-        place, name = rows.place(number), row.get('id')
+    for number, row in json_rows(path):
+        place, name = f'{path}:{number}', row.get('id')
         if row.get('run') != run.digest:
             raise InputError(
                 f'{place}: drawn from run {row.get("run")!s:.20}, this one is {run.digest}: other answers or '

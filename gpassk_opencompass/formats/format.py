@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import zlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -112,7 +113,7 @@ def _kind(path: Path) -> str:
     try:
         with gzip.open(path) if path.name.lower().endswith('.gz') else path.open('rb') as file:
             head = file.read(256)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise InputError(f'cannot read {path}: {getattr(error, "strerror", None) or error}') from error
     if head[:4] in _MAGIC:
         return _MAGIC[head[:4]]
@@ -136,7 +137,7 @@ def _parquet_rows(path: Path, size: int = _BATCH) -> Iterator[Row]:
             for number, row in enumerate((row for batch in batches for row in batch.to_pylist()), 1):
                 row['_row'] = number
                 yield row
-    except (OSError, EOFError, MemoryError, pyarrow.ArrowException) as error:
+    except (OSError, EOFError, zlib.error, MemoryError, pyarrow.ArrowException) as error:
         raise InputError(f'cannot read {path}: {error}') from error
 
 

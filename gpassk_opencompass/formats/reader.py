@@ -652,7 +652,7 @@ def _counts(columns: dict[str, list[Any]]) -> Counts:
     if twice:
         raise InputError(_listed(twice))
     n, c = np.array(columns['n'], dtype=np.int64), np.array(columns['c'], dtype=np.int64)
-    unjudged = np.array(columns.get('unjudged') or np.zeros(len(n)), dtype=np.int64)
+    unjudged = np.array([one or 0 for one in columns.get('unjudged', [0] * len(uids))], dtype=np.int64)
     problems = columns.get('problem') or uids
     return Counts(
         uid=uids,
