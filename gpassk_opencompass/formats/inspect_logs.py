@@ -117,11 +117,11 @@ def _rows(path: Path) -> Iterator[Row]:
     for row in log:
         count += 1
         scores = mapping(row.get('scores')) or ({'score': row['score']} if row.get('score') else {})
-        scored = not row.get('invalidation')
-        values = {name: _value(at(score, 'value')) if scored else None for name, score in scores.items()}
+        valid = not row.get('invalidation')
+        values = {name: _value(at(score, 'value')) if valid else None for name, score in scores.items()}
         if not shared and '_bad' not in row:
-            names = _names(header, scores)
-            shared = {'_header': header, '_names': names, '_chosen': _headline(header, names)}
+            names, chosen = _chosen(header, scores)
+            shared = {'_header': header, '_names': names, '_chosen': chosen}
         yield {**values, **row, **shared, '_scores': scores, '_values': values}
     keys, epochs = at(header, 'eval.dataset.sample_ids'), at(header, 'eval.config.epochs') or 1
     missing = len(keys) * epochs - count if isinstance(keys, list) and isinstance(epochs, int) else 0
@@ -137,54 +137,41 @@ def _value(value: Any) -> Any:
     return 0.5 if value == 'P' else value
 
 
-def _names(header: Row, scores: Mapping[str, Any]) -> list[str]:
-    """Return the names of all scores, the one that inspect_ai shows first at the beginning."""
+def _chosen(header: Row, scores: Mapping[str, Any]) -> tuple[list[str], str]:
+    """Return the names of all scores, and the path of the one shown first; '' where there is none."""
     told = [at(one, 'scorer') for one in listed(at(header, 'results.scores'))]
     told += [at(one, 'name') for one in listed(at(header, 'eval.scorers'))]
-    return list(dict.fromkeys(one for one in [*told, *scores] if one and isinstance(one, str)))
-
-
-def _headline(header: Row, names: Sequence[str]) -> tuple[str, str | None]:
-    """Return the score that inspect_ai shows first, and which of its values; ('', None): there is none."""
+    names = list(dict.fromkeys(one for one in [*told, *scores] if one and isinstance(one, str)))
     shown = {**mapping(at(header, 'results.scores.0')), **mapping(at(header, 'results.headline'))}
     name, key = shown.get('scorer'), shown.get('score') or shown.get('name')
     if name not in names:
-        return (names[0] if names else ''), None
-    return name, None if key == name else key
-
-
-def _chosen(row: Row) -> Any:
-    """Return the value of the score that counts; None where the sample has none."""
-    name, key = row['_chosen']
-    value = row['_values'].get(name)
-    if not isinstance(value, dict):
-        return value
-    if len(value) == 1 and key is None:
-        return next(iter(value.values()))
-    if key not in value:
-        raise ValueError(
-            f'the score {name} has the values {", ".join(value)}, and none called {key}; say which: --field '
-            f'correct={name}.KEY'
-        )
-    return value[key]
+        return names, names[0] if names else ''
+    return names, f'{name}.{key}' if key and key != name else str(name)
 
 
 def _sample(row: Row) -> Iterator[Row]:
     """Yield a row with what was asked and said, how it ended, and its verdict."""
     if type(row.get('id')) not in (str, int) or type(row.get('epoch')) is not int:
+        told = f'{row.get("id")!r:.40}, {row.get("epoch")!r:.40}'
+        raise ValueError(f'id and epoch are {told}; expected the key and the number of a sample')
+    chosen, score = row['_chosen'], row['_scores'].get(row['_chosen'].partition('.')[0]) or {}
+    correct = at(row['_values'], chosen)
+    if isinstance(correct, dict) and len(correct) == 1:
+        [correct] = correct.values()
+    if isinstance(correct, dict):
         raise ValueError(
-            f'id is {row.get("id")!r:.40} and epoch {row.get("epoch")!r:.40}; expected key and number'
+            f'the score {chosen} is {correct!r:.60}; say which value: --field correct={chosen}.KEY'
         )
-    correct, score = _chosen(row), row['_scores'].get(row['_chosen'][0]) or {}
     target = row.get('target') if isinstance(row.get('target'), list) else [row.get('target')]
     choice, limit = at(row, 'output.choices.0') or {}, at(row, 'limit.type')
     thought, response = _parts(choice.get('message') or {}, row) if choice else ('', '' if limit else None)
     if response is None and correct is not None and correct == correct:  # noqa: PLR0124 (NaN)
         response = ''  # as of an agent whose work is scored, not its words
     reason = choice.get('stop_reason')
-    state = (
-        'filtered' if reason == 'content_filter' and not response else 'failed' if response is None else None
-    )
+    ending = _LIMITS.get(limit, f'{limit} limit') if limit and not choice else _ENDINGS.get(reason, reason)
+    state = 'failed' if response is None else None
+    if reason == 'content_filter' and not response:
+        state = 'filtered'
     said = [told for key, told in _SAID.items() if row.get(key)] if 'value' in score and not state else []
     usage, seconds = at(row, 'output.usage'), at(row, 'output.time')
     if not usage or row.get('turn_count') not in (None, 1):  # of all requests, where a sample took several
@@ -199,9 +186,7 @@ def _sample(row: Row) -> Iterator[Row]:
         '_thought': thought,
         '_answer': score.get('answer') if score else '',
         '_correct': correct,
-        '_finish_reason': _LIMITS.get(limit, f'{limit} limit')
-        if limit and not choice
-        else _ENDINGS.get(reason, reason),
+        '_finish_reason': ending,
         '_state': state,
         '_prompt_tokens': sum(prompt) if usage else None,
         '_output_tokens': at(usage, 'output_tokens'),
@@ -244,8 +229,8 @@ def _resolved(text: Any, row: Row) -> str:
 
 
 def _about(paths: Sequence[Path], row: Row) -> Mapping[str, Any]:
-    header, (name, key), remarks = row['_header'], row['_chosen'], []
-    chosen, status = f'{name}.{key}' if key else name, header.get('status') or 'started'
+    header, chosen, remarks = row['_header'], row['_chosen'], []
+    status = header.get('status') or 'started'
     if status != 'success':
         remarks.append(
             f'the log says {status!r}: it was read as far as it goes, which is where its run stands, or was '

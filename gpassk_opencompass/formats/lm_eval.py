@@ -13,9 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..errors import InputError
 from ..files import mapping
-from .format import Format, Options, Row, at
+from .format import Format, Options, Row, at, first_row
 
+_NEEDS = {'doc_id', 'doc', 'target', 'arguments', 'resps', 'filtered_resps', 'filter', 'metrics'}
 _NAME = re.compile(r'samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.jsonl(?:\.gz)?')
 
 _QUESTIONS = ('question', 'problem', 'Question', 'Problem', 'query', 'input')
@@ -73,8 +75,9 @@ class _Filter:
         self.name, self.asked = options.fields.get('filter', first['filter']), options.fields
         self.texts: bool | None = None
         self.metric, self.by_filter = '', False
-        if first['filter'] == self.name:
-            self.begin(first)
+        self.begin(first)
+        if first['filter'] != self.name:  # all filters have one kind of metrics, but each its own responses
+            self.texts = None
 
     def begin(self, row: Row) -> None:
         """Choose the metric.
@@ -164,7 +167,7 @@ class _Filter:
                 told = mapping(json.loads(path.read_bytes()))
             except (OSError, ValueError, RecursionError):
                 continue
-            summary = told if {'results', 'configs', 'versions'} <= told.keys() else summary
+            summary = told if _is_summary(told) else summary
         args = at(summary, 'config.model_args')
         args = mapping(args) or dict(pair.split('=', 1) for pair in str(args).split(',') if '=' in pair)
         names = [summary.get('model_name'), args.get('pretrained'), args.get('model')]
@@ -213,6 +216,19 @@ def _specialise(first: Row, options: Options) -> Format:
     return replace(FORMAT, expand=rows.samples, about=rows.about)
 
 
+def _is_summary(row: Row) -> bool:
+    return {'results', 'configs', 'versions'} <= row.keys() and 'gpassk' not in row
+
+
+def _chosen(paths: Sequence[Path]) -> list[Path]:
+    if _is_summary(first_row(paths[0]) or {}):
+        raise InputError(
+            f"{paths[0]} is lm-eval's summary, without samples; give the samples_*.jsonl beside it, which "
+            'lm_eval writes with --log_samples'
+        )
+    return list(paths)
+
+
 _OF_QUESTIONS = {name: _of_data(name) for name in ('uid', 'problem', 'split', 'language')}
 
 FORMAT = Format(
@@ -230,7 +246,8 @@ FORMAT = Format(
         'correct': '_correct',
         'state': '_state',
     },
-    needs=frozenset({'doc_id', 'doc', 'target', 'arguments', 'resps', 'filtered_resps', 'filter', 'metrics'}),
+    recognises=lambda path, row: row is not None and (row.keys() >= _NEEDS or _is_summary(row)),
+    chosen=_chosen,
     specialise=_specialise,
     options=frozenset({'filter'}),
 )

@@ -47,23 +47,18 @@ def _chosen(paths: Sequence[Path]) -> list[Path]:
     """Return the files of the finished seeds: not what waits for its judge beside what it has judged."""
     folder = _run_of(paths[0])[0]
     seeds: dict[str | None, list[Path]] = defaultdict(list)
+    unfinished: dict[str | None, Path] = {}
     for path in [path for path in paths if path.absolute().parent == folder] or paths:
-        seeds[_named(path)[1]].append(path)
-    unfinished = [path for path in map(_unfinished, paths) if path.exists()]
-    finished = [
-        files for _, files in sorted(seeds.items()) if not any(_unfinished(one).exists() for one in files)
-    ]
-    if not finished:
+        seed, started = _named(path)[1], path.with_name(f'{path.name.removesuffix("-async")}-async')
+        seeds[seed].append(path)
+        if started.exists():
+            unfinished[seed] = started
+    if unfinished.keys() == seeds.keys():
         raise InputError(
-            f'{unfinished[0]} is unfinished, as is every seed beside it: NeMo-Skills writes the answers to '
-            'the name without -async when all are there, and goes on with ++skip_filled=True'
+            f'{unfinished.popitem()[1]} is unfinished, as is every seed beside it: NeMo-Skills writes the '
+            'answers to the name without -async when all are there, and goes on with ++skip_filled=True'
         )
-    return [path for files in finished for path in _whole(files)]
-
-
-def _unfinished(path: Path) -> Path:
-    """Return the name under which a file is written before it is whole."""
-    return path.with_name(path.name.removesuffix('-async') + '-async')
+    return [path for seed, files in sorted(seeds.items()) if seed not in unfinished for path in _whole(files)]
 
 
 def _whole(files: Sequence[Path]) -> list[Path]:
@@ -81,7 +76,7 @@ def _whole(files: Sequence[Path]) -> list[Path]:
 
 
 def _rows(path: Path) -> Iterator[Row]:
-    """Yield the rows of a file with their seed, their line in it, and the field of its verdicts."""
+    """Yield the rows of a file with their seed, their line in its chunks, and the field of its verdicts."""
     (_, seed, chunk), before, verdict = _named(path), 0, ''
     for number in range(int(chunk or 0)):
         before += sum(1 for _ in rows_of(path.with_name(path.name.replace(f'_{chunk}.', f'_{number}.'))))
@@ -94,7 +89,7 @@ def _rows(path: Path) -> Iterator[Row]:
 
 
 def _sample(row: Row) -> Iterator[Row]:
-    """Yield the row with response, thought, state and verdict."""
+    """Yield the row with its thought, state and verdict."""
     response, whole, thought = row['generation'], row.get('_full_generation'), row.get('reasoning_content')
     if not isinstance(response, str):
         raise ValueError(f'generation is {response!r:.60}; expected a text')
@@ -107,23 +102,14 @@ def _sample(row: Row) -> Iterator[Row]:
         error = row.get('error')
         state = 'too long' if error == 'context_window_exceeded' else 'refused' if error else 'failed'
     elif row['_verdict'] == 'judgement' and isinstance(verdict, str):
-        verdict = _judged(verdict)
+        _, mark, told = verdict.rpartition('Judgement:')  # the last one counts, as NeMo-Skills reads it
+        told = told.strip().lower()
+        verdict = told.startswith('yes') if mark and told.startswith(('yes', 'no')) else None
         if verdict is None:
             said = [_NEITHER]
-        elif isinstance(row.get('symbolic_correct'), bool) and verdict != row['symbolic_correct']:
+        elif isinstance(row.get('symbolic_correct'), bool) and row['symbolic_correct'] != verdict:
             said = [_DIFFERENT]
     yield {**row, '_thought': thought, '_state': state, '_correct': None if state else verdict, '_said': said}
-
-
-def _judged(told: str) -> bool | None:
-    r"""Return the verdict of a judge's reply, by its last "Judgement:", as NeMo-Skills reads it.
-
-    >>> [_judged(told) for told in ('Reasoning: …\nJudgement: Yes', 'Judgement: no.', 'Yes')]
-    [True, False, None]
-    """
-    _, mark, verdict = told.rpartition('Judgement:')
-    said = verdict.strip().lower()
-    return said.startswith('yes') if mark and said.startswith(('yes', 'no')) else None
 
 
 def _about(paths: Sequence[Path], row: Row) -> Mapping[str, Any]:
@@ -133,10 +119,8 @@ def _about(paths: Sequence[Path], row: Row) -> Mapping[str, Any]:
     places = [place for place, part in enumerate(parts[:-1]) if part in (_JUDGED, _WAITING)]
     dataset = '/'.join(parts[places[-1] + 1 :]) if places else folder.name
     greedy = seed is None and any(folder.glob(f'{stem}-rs*.jsonl'))
-    unfinished = folder.glob(f'{stem}-rs*.jsonl-async') if seed else ()
-    remarks = [
-        f'{path.name} is unfinished: the samples of this seed are left out' for path in sorted(unfinished)
-    ]
+    unfinished = sorted(folder.glob(f'{stem}-rs*.jsonl-async')) if seed else ()
+    remarks = [f'{path.name} is unfinished: the samples of this seed are left out' for path in unfinished]
     waiting = Path(*(_WAITING if part == _JUDGED else part for part in parts))
     if waiting != folder and waiting.is_dir():
         remarks.append(f'the same responses before they were judged, in {_WAITING}, are not counted')

@@ -427,6 +427,8 @@ class _Reading:
             texts = [one if one in STATES else None for one in texts]
         elif name == 'response':
             texts = [one or '' for one in texts]
+        elif name == 'answer':  # '' is none, None is not known
+            texts = ['' if value == '' else one for one, value in zip(texts, values, strict=True)]
         if name not in _SELDOM_EQUAL:
             pool = self._pools[name]
             texts = list(map(pool.setdefault, texts, texts))

@@ -1,0 +1,65 @@
+"""What tests of other programs' logs share: samples as strings of symbols, and logs with changes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from gpassk_opencompass.formats import Options, read_samples
+from gpassk_opencompass.samples import Run
+
+RECORDED = Path(__file__).resolve().parents[1] / 'recorded'
+HARNESSES = RECORDED.parent / 'harnesses'
+SYMBOLS = {'correct': '1', 'incorrect': '0', 'unjudged': '?', None: '-'}
+
+Row = dict[str, Any]
+
+
+def runs_of(*paths: Path, **options: Any) -> dict[str, Run]:
+    """Name → run, of files whose format is recognised."""
+    return {run.name: run for run in read_samples(paths, options=Options(**options))}
+
+
+def run_of(*paths: Path, **options: Any) -> Run:
+    """The one run of some files."""
+    [run] = read_samples(paths, options=Options(**options))
+    return run
+
+
+def of_questions(run: Run, column: str) -> dict[str, list[Any]]:
+    """uid → a column of its samples, in their order; None where it is not known."""
+    assert run.samples is not None
+    values = run.samples.each(column)
+    return {uid: [values[row] for row in rows] for uid, rows in run.samples.by_question().items()}
+
+
+def verdicts(run: Run) -> dict[str, str]:
+    """uid → a symbol a sample: 1, 0, ? for unjudged, - where nobody has judged yet."""
+    return {uid: ''.join(SYMBOLS[one] for one in each) for uid, each in of_questions(run, 'verdict').items()}
+
+
+def texts(run: Run, column: str) -> list[Any]:
+    """A column of the samples, question by question."""
+    return [one for each in of_questions(run, column).values() for one in each]
+
+
+def said(run: Run) -> str:
+    """All remarks in one text."""
+    return '\n'.join(run.remarks)
+
+
+def rows_in(path: Path) -> list[Row]:
+    return [json.loads(line) for line in path.read_text(encoding='utf-8').splitlines()]
+
+
+def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(''.join(json.dumps(row) + '\n' for row in rows), encoding='utf-8')
+    return path
+
+
+def edited(path: Path, change: Callable[[Row], Row | None], out: Path) -> Path:
+    """A copy of a file of rows in which rows are changed, or left out."""
+    return write(out, [row for row in map(change, rows_in(path)) if row is not None])

@@ -1,0 +1,250 @@
+"""What is odd about the logs of inspect_ai, and what becomes of it."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import runpy
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness_logs import (
+    HARNESSES,
+    RECORDED,
+    Row,
+    of_questions,
+    run_of,
+    said,
+    verdicts,
+)
+
+from gpassk_opencompass import InputError
+
+INSPECT = RECORDED / 'inspect'
+SCRIPT = runpy.run_path(str(HARNESSES / 'make_inspect_logs.py'))
+WHOLE = ('whole.eval', 'whole.json', 'older.eval')
+"""The same task: both formats of 0.3.285, and the `.eval` of 0.3.100, whose members are deflated."""
+
+
+def remade(path: Path, edit: Callable[[str, Any], Any]) -> Path:
+    """A copy of a log whose members an edit has changed."""
+    old = zipfile.ZipFile(INSPECT / 'older.eval')
+    with old, zipfile.ZipFile(path, 'w', zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            new.writestr(name, json.dumps(edit(name, json.loads(old.read(name)))))
+    return path
+
+
+def with_sample(folder: Path, name: str, **fields: Any) -> Path:
+    member = f'samples/{name}.json'
+    return remade(folder / 'log.eval', lambda file, told: {**told, **fields} if file == member else told)
+
+
+@pytest.mark.parametrize('name', WHOLE)
+def test_responses_thoughts_ends_and_tokens_are_those_of_the_model(name: str) -> None:
+    """Parts of a response are put together, a thought stands apart, cached tokens are tokens."""
+    run = run_of(INSPECT / name)
+    names = ['response', 'thought', 'finish_reason', 'state']
+    names += ['prompt_tokens', 'output_tokens', 'reasoning_tokens']
+    told = {name: of_questions(run, name) for name in names}
+    for uid, (text, kinds) in SCRIPT['QUESTIONS'].items():
+        for place, kind in enumerate(kinds):
+            words = SCRIPT['response_of'](text, place + 1, kind)
+            parts = f'{words[:20]}\n{words[20:]}'
+            said = {'parts': parts, 'failed': None, 'filtered': None, 'limit': ''}.get(kind, words)
+            thought = f'Attempt {place + 1}: {text} is easy.' if kind.startswith('thought') else None
+            ending = {'cut': 'length', 'limit': 'length', 'failed': None, 'filtered': 'content_filter'}
+            state = kind if kind in {'failed', 'filtered'} else None
+            prompt, used = {'failed': (None, None), 'limit': (23, 5000)}.get(kind, (23, 11 + place))
+            expected = [said, thought, ending.get(kind, 'stop'), state, prompt, used, 4 if thought else None]
+            assert [told[name][uid][place] for name in names] == expected
+
+
+@pytest.mark.parametrize('name', WHOLE)
+def test_a_log_of_inspect_says_what_was_run_and_what_is_odd(name: str) -> None:
+    run = run_of(INSPECT / name)
+    assert run.settings == {'temperature': 0.7, 'top_p': 0.9, 'max_tokens': 256}
+    assert run.judge == {'name': 'number of inspect_ai'}
+    assert run.written_by == f'inspect_ai {"0.3.100" if name == "older.eval" else "0.3.285"}'
+    assert run.created.startswith('2026-')
+    for sentence in (
+        'of the scores number, credit, parts the verdicts are those of number; --field correct=NAME',
+        '1 verdicts are partial credit, below 1',
+        '6 samples have several targets: the first is the reference',
+        '1 samples were ended by a limit of inspect_ai and count as it has scored them',
+    ):
+        assert sentence in said(run)
+    assert 'not in it' not in said(run)
+
+
+@pytest.mark.parametrize('name', WHOLE)
+def test_another_score_of_inspect_is_taken_by_name(name: str) -> None:
+    """One of numbers, one of the values of a score that has several, and partial credit as one chooses."""
+    path = INSPECT / name
+    assert verdicts(run_of(path, fields={'correct': 'credit'})) == verdicts(run_of(path))
+    half = run_of(path, fields={'correct': 'credit'}, correct_from=0.5)
+    assert verdicts(half)['2'] == verdicts(run_of(path, correct_from=0.5))['2'] == '001000'
+    parts = run_of(path, fields={'correct': 'parts.number', 'problem': 'metadata.problem'})
+    assert verdicts(parts)['a/b'] == '1?0111'  # what the others leave unscored this one scores
+    assert of_questions(parts, 'problem')['a/b'] == ['odd'] * 6
+    with pytest.raises(InputError, match='correct=grade finds nothing'):
+        run_of(path, fields={'correct': 'grade'})
+    with pytest.raises(InputError, match='is no verdict'):
+        run_of(path, fields={'correct': 'parts'})
+
+
+@pytest.mark.parametrize(
+    'results',
+    [
+        {'scores': [{'scorer': 'number'}], 'headline': {'scorer': 'parts', 'score': 'number'}},
+        {'scores': [{'scorer': 'parts', 'name': 'number'}, {'scorer': 'number', 'name': 'number'}]},
+    ],
+    ids=['headline', 'first'],
+)
+def test_the_score_that_inspect_shows_first_is_taken(results: Row, tmp_path: Path) -> None:
+    """Also where it is one value of several."""
+    path = tmp_path / 'log.eval'
+    remade(path, lambda name, told: {**told, 'results': results} if name == 'header.json' else told)
+    assert run_of(path).judge == {'name': 'parts.number of inspect_ai'}
+    assert verdicts(run_of(path))['a/b'] == '1?0111'
+
+
+def test_a_log_of_inspect_that_is_not_whole_is_read_as_far_as_it_goes() -> None:
+    for name, status, missing in (('running', 'started', 25), ('stopped', 'error', 20)):
+        told = said(run_of(INSPECT / f'{name}.eval'))
+        assert f"the log says '{status}'" in told
+        assert f'{missing} of the 30 samples that the log was to have are not in it' in told
+
+
+def test_of_two_members_of_one_name_the_later_counts(tmp_path: Path) -> None:
+    """A sample that was drawn again."""
+    path = remade(tmp_path / 'log.eval', lambda _, told: told)
+    with zipfile.ZipFile(path, 'a') as file:
+        sample = json.loads(file.read('samples/2_epoch_1.json'))
+        sample['scores']['number']['value'] = 'C'
+        with pytest.warns(UserWarning, match='Duplicate name'):
+            file.writestr('samples/2_epoch_1.json', json.dumps(sample))
+    assert verdicts(run_of(path))['2'] == '100000'
+
+
+def test_an_invalidated_sample_is_unjudged_by_every_score(tmp_path: Path) -> None:
+    """Somebody said after the run that it does not count."""
+    path = with_sample(tmp_path, '3_epoch_2', invalidation={'author': 'somebody'})
+    for fields in ({}, {'correct': 'credit'}):
+        run = run_of(path, fields=fields)
+        assert verdicts(run)['3'] == '1?1111'
+        assert '1 samples were declared invalid' in said(run)
+
+
+@pytest.mark.parametrize(
+    ('fields', 'expected', 'state'),
+    [
+        ({'scores': {'number': {'value': 'C'}}, 'output': None}, '1', None),
+        (
+            {'scores': {'number': {'value': 0}}, 'output': {'choices': []}, 'error': {'message': ''}},
+            '0',
+            None,
+        ),
+        ({'scores': {'number': {'value': math.nan}}, 'output': {'choices': []}}, '?', 'failed'),
+        ({'scores': {'number': {}}, 'output': None, 'error': {'message': 'late'}}, '?', 'failed'),
+        ({'scores': None, 'error': {'message': 'no'}}, '?', None),
+    ],
+    ids=['scored', 'scored after an error', 'nan', 'error', 'response without a score'],
+)
+def test_a_score_stands_without_an_output(fields: Row, expected: str, state: Any, tmp_path: Path) -> None:
+    """As of an agent whose work is scored, not its words; a sample failed only if it has neither."""
+    run = run_of(with_sample(tmp_path, '3_epoch_2', **fields))
+    assert verdicts(run)['3'] == f'1{expected}1111'
+    assert of_questions(run, 'state')['3'][1] == state
+    assert ('1 samples ended in an error and count as' in said(run)) == (expected == '0')
+
+
+@pytest.mark.parametrize(
+    ('value', 'expected'),
+    [
+        *(('C', '1'), ('I', '0'), ('N', '0'), ('P', '0'), (1, '1'), (True, '1'), ('0.25', '0')),
+        *((None, '?'), ('Yes', '1')),
+    ],
+)
+def test_every_value_of_a_score_has_a_verdict(value: object, expected: str, tmp_path: Path) -> None:
+    """As inspect_ai turns values into numbers."""
+    path = with_sample(tmp_path, '2_epoch_1', scores={'number': {'value': value}})
+    assert verdicts(run_of(path))['2'] == f'{expected}00000'
+
+
+def test_without_any_scores_there_are_responses_to_judge(tmp_path: Path) -> None:
+    """As after `inspect eval --no-score`."""
+
+    def unscored(name: str, told: Any) -> Any:
+        more = {'scores': None} if name.startswith('samples/') else {'results': None}
+        eval_ = {'eval': {**told['eval'], 'scorers': None}} if 'eval' in told else {}
+        return {**told, **more, **eval_} if isinstance(told, dict) else told
+
+    run = run_of(remade(tmp_path / 'log.eval', unscored))
+    assert set(verdicts(run).values()) == {'-' * 6}
+    assert run.judge == {}
+
+
+def test_texts_that_a_log_keeps_elsewhere_are_put_back(tmp_path: Path) -> None:
+    """Long texts of messages may be attachments; thoughts that are hidden have a summary."""
+    content = [
+        {'type': 'reasoning', 'reasoning': 'gAAAAB…', 'redacted': True, 'summary': 'It is a sum.'},
+        {'type': 'text', 'text': 'attachment://5f'},
+        {'type': 'image', 'image': 'data:'},
+    ]
+    output = {'choices': [{'message': {'content': content}, 'stop_reason': 'unknown'}]}
+    asked = [{'role': 'system', 'content': 'Be brief.'}, {'role': 'user', 'content': 'attachment://7a'}]
+    more = {'input': asked, 'choices': ['15', '16'], 'attachments': {'5f': 'It is 16.', '7a': '8 + 8?'}}
+
+    def edit(name: str, told: Any) -> Any:
+        own = {'output': output} if name.endswith('_2.json') else {}
+        return {**told, **more, **own} if name.startswith('samples/3_') else told
+
+    run = run_of(remade(tmp_path / 'log.eval', edit))
+    names = ('response', 'thought', 'finish_reason', 'question')
+    found = [of_questions(run, name)['3'][1] for name in names]
+    assert found == ['It is 16.', 'It is a sum.', None, '8 + 8?\nA) 15\nB) 16']
+
+
+@pytest.mark.parametrize(
+    ('fields', 'message'),
+    [
+        ({'scores': {'number': {'value': 'sandbagging'}}}, "'sandbagging' is no verdict"),
+        (
+            {'scores': {'number': {'value': {'a': 1, 'b': 0}}}},
+            r'say which value: --field correct=number\.KEY',
+        ),
+        ({'epoch': 3}, 'holds epoch 3 of 2'),
+        ({'id': 'other'}, "of 'other'"),
+        ({'target': 'another'}, 'different references'),
+    ],
+    ids=str,
+)
+def test_a_sample_of_inspect_that_makes_no_sense_is_named(fields: Row, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=rf'log\.eval.*{message}'):
+        run_of(with_sample(tmp_path, '2_epoch_2', **fields))
+
+
+@pytest.mark.parametrize('name', ['whole.eval', 'whole.json', 'older.eval'])
+def test_a_damaged_log_of_inspect_is_refused(name: str, tmp_path: Path) -> None:
+    """Cut at whatever byte; and checksums are compared where a byte has changed."""
+    data, drawn, path = (INSPECT / name).read_bytes(), random.Random(name), tmp_path / name
+    truth = verdicts(run_of(INSPECT / name))
+    for cut in [0, 1, 4, 30, len(data) - 1, *(drawn.randrange(len(data)) for _ in range(20))]:
+        path.write_bytes(data[:cut])
+        with pytest.raises(InputError):
+            run_of(path)
+    for _ in range(60 if name.endswith('.eval') else 0):
+        spoilt = bytearray(data)
+        spoilt[drawn.randrange(len(data))] ^= 1 << drawn.randrange(8)
+        path.write_bytes(spoilt)
+        try:
+            found = verdicts(run_of(path))
+        except InputError:
+            continue
+        # A changed name or place of a member may hide it, and then it is missing.
+        assert all(truth[uid] == row or len(row) < 6 for uid, row in found.items())
