@@ -29,7 +29,7 @@ OF_QUESTION = (
 
 OF_SAMPLE = (
     *(one.name for one in COLUMNS if one.name not in (*OF_QUESTION, 'verdict', 'file', 'row')),
-    *('correct', 'turn'),
+    'correct',
 )
 """What it may tell of a sample; `correct` is the verdict as it is told."""
 
@@ -212,7 +212,7 @@ class Format:
 
     Args:
         fields: column of a sample (see `samples.COLUMNS`; besides 'correct', the verdict as it is told,
-            'split', 'turn', 'model' and 'dataset') → where a row has it. Rows have '_file' (Path) and '_row'.
+            'split', 'model' and 'dataset') → where a row has it. Rows have '_file' (Path) and '_row'.
         needs: what the first row has, dotted: by it files of rows are recognised.
         recognises: tells by its name, its first row (None of a folder, and of a file that has none) and what
             lies beside it whether a file is of this format, beside `needs`; or a folder, where there is

@@ -49,9 +49,7 @@ FORMATS: dict[str, Format] = {
 ENDINGS = ('.json', '.jsonl', '.eval', '.parquet', '.csv', '.tsv')
 """What the names of files end in that are looked at in a folder, also with .gz."""
 
-_INTEGERS = frozenset(
-    ('turn', 'n', 'c', 'unjudged', *(column.name for column in COLUMNS if column.kind == 'int64'))
-)
+_INTEGERS = frozenset(('n', 'c', 'unjudged', *(one.name for one in COLUMNS if one.kind == 'int64')))
 _SELDOM_EQUAL = 'response', 'thought', 'answer', 'fingerprint'
 _BATCH = 256
 _SHOWN = 50
@@ -370,7 +368,8 @@ class _Reading:
             else:
                 values = [row.get(how) for row in rows]
             columns |= self._cleaned(name, values)
-        columns['file'] = [self._pooled('file', str(row['_file'])) for row in rows]
+        files = self._pools['file']
+        columns['file'] = [files.setdefault(one, one) for one in (str(row['_file']) for row in rows)]
         columns['row'] = [row['_row'] for row in rows]
         columns['_said'] = [row.get('_said') for row in rows]
         self._skipped.update(skipped)
@@ -404,9 +403,6 @@ class _Reading:
                 self._touched.add(name)
             samples = [{**one, f'--{name}': value} for one, value in zip(samples, values, strict=True)]
         return samples
-
-    def _pooled(self, name: str, value: Any) -> Any:
-        return self._pools[name].setdefault(value, value)
 
     def _cleaned(self, name: str, values: list[Any]) -> dict[str, list[Any]]:
         """Return a column by the rules for all formats; verdicts also with what is to be said of each."""
@@ -505,8 +501,6 @@ class _Reading:
 
     def _samples(self, columns: dict[str, list[Any]], remarks: list[str]) -> Samples:
         """Return the samples of a run: each once, numbered from 0."""
-        if turns := columns.pop('turn', None):
-            columns = _last_turns(columns, turns)
         numbered = None not in columns.get('replica', [None])
         columns['replica'] = _replicas(columns['uid'], columns.get('replica'))
         notes = columns.pop('_note', [])
@@ -586,19 +580,6 @@ class _Reading:
 
 def _filled(said: Counter[str]) -> list[str]:
     return [sentence.replace('{count}', str(count)) for sentence, count in said.items()]
-
-
-def _last_turns(columns: dict[str, list[Any]], turns: Sequence[Any]) -> dict[str, list[Any]]:
-    """Return the columns with the last turn of each sample alone."""
-    last: dict[Any, tuple[Any, int]] = {}
-    for row, (uid, place, turn) in enumerate(zip(columns['uid'], columns['replica'], turns, strict=True)):
-        key = (uid, place, row if place is None else None)
-        if key not in last or (turn or 0) > (last[key][0] or 0):
-            last[key] = turn, row
-        elif (turn or 0) == (last[key][0] or 0):
-            last[key, row] = turn, row  # the same twice, which is refused
-    rows = sorted(row for _, row in last.values())
-    return {name: [column[row] for row in rows] for name, column in columns.items()}
 
 
 def _put_groups(columns: dict[str, list[Any]]) -> None:

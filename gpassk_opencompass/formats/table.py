@@ -45,7 +45,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
 }
 """Field → the names that a column of it may have; of two fields the first takes a name that both know."""
 
-ALIASES |= {name: (name,) for name in (*OF_QUESTION, *OF_SAMPLE) if name not in (*ALIASES, 'run', 'turn')}
+ALIASES |= {name: (name,) for name in (*OF_QUESTION, *OF_SAMPLE) if name not in (*ALIASES, 'run')}
 
 _NAMES = frozenset(name for names in ALIASES.values() for name in names)
 _COUNTS = 'n', 'c', 'unjudged'

@@ -240,16 +240,6 @@ def test_replicas_are_numbered_from_0_whatever_their_numbers(tmp_path: Path) -> 
     assert verdicts(read_one(write(tmp_path / 't.csv', rows))) == {'a': '010'}
 
 
-def test_the_last_turn_of_a_sample_is_the_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In any order; a turn that is there twice is an error."""
-    turns = Format({'uid': 'q', 'replica': 'r', 'turn': 't', 'correct': 'ok'}, frozenset({'q', 'r', 't'}))
-    monkeypatch.setitem(FORMATS, 'turns', turns)
-    rows = [{'q': 'a', 'r': place % 2, 't': turn, 'ok': turn == 2} for turn in (0, 2, 1) for place in (0, 1)]
-    assert verdicts(read_one(lines(tmp_path / 'x.jsonl', rows))) == {'a': '11'}
-    with pytest.raises(InputError, match='is there twice'):
-        read_one(lines(tmp_path / 'x.jsonl', [*rows, rows[2]]))
-
-
 def test_questions_may_have_different_numbers_of_samples(tmp_path: Path) -> None:
     """All are kept, and it is said."""
     rows = [{'uid': 'a', 'correct': True}] * 3 + [{'uid': 'b', 'correct': False}] * 2
