@@ -53,6 +53,7 @@ _INTEGERS = frozenset(('n', 'c', 'unjudged', *(one.name for one in COLUMNS if on
 _SELDOM_EQUAL = 'response', 'thought', 'answer', 'fingerprint'
 _BATCH = 256
 _SHOWN = 50
+_LARGEST = 2**53
 _BY_CHANCE = 1e-6
 """Probability below which two equal halves of a file are no accident."""
 
@@ -252,8 +253,8 @@ def _integer(name: str, value: Any) -> int | None:
     number = number_in(value)
     whole: int | None = number if isinstance(number, int) and not isinstance(number, bool) else None
     if name.endswith('_tokens'):
-        return whole if whole is not None and 0 <= whole < 2**53 else None
-    if number == whole:
+        return whole if whole is not None and 0 <= whole < _LARGEST else None
+    if number == whole and abs(whole or 0) < 2**63:
         return whole
     raise ValueError(
         f'{name} is {value!r:.40}; expected a whole number, or another column: --field {name}=NAME'
@@ -262,7 +263,7 @@ def _integer(name: str, value: Any) -> int | None:
 
 def _seconds(value: Any) -> float | None:
     value = number_in(value)
-    return float(value) if type(value) in (int, float) and 0 <= value < inf else None
+    return float(value) if type(value) in (int, float) and 0 <= value < _LARGEST else None
 
 
 class _Reading:

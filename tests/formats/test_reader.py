@@ -240,6 +240,15 @@ def test_replicas_are_numbered_from_0_whatever_their_numbers(tmp_path: Path) -> 
     assert verdicts(read_one(write(tmp_path / 't.csv', rows))) == {'a': '010'}
 
 
+def test_what_an_engine_cannot_have_said_is_not_known(tmp_path: Path) -> None:
+    """Nonsense beside a sample does not keep it from being scored."""
+    told = {'output_tokens': -7, 'prompt_tokens': 'many', 'reasoning_tokens': 1.5, 'seconds': 10**400}
+    row = {'uid': 'a', 'correct': True, 'state': 'odd', 'finish_reason': 'stop', **told}
+    samples = read_one(lines(tmp_path / 'x.jsonl', [row])).samples
+    assert samples is not None
+    assert samples.names == ['uid', 'replica', 'verdict', 'finish_reason', 'file', 'row']
+
+
 def test_questions_may_have_different_numbers_of_samples(tmp_path: Path) -> None:
     """All are kept, and it is said."""
     rows = [{'uid': 'a', 'correct': True}] * 3 + [{'uid': 'b', 'correct': False}] * 2
