@@ -206,7 +206,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         )
         result = score(samples.replace(**verdicts), evaluator.identity(), **settings)
         if statistics := evaluator.statistics():
-            result.judge['statistics'] = statistics
+            result.judge = {**result.judge, 'statistics': statistics}
         return result
 
     def _found(self, *, responses: bool) -> Predictions | None:
@@ -296,8 +296,9 @@ def _write_samples(path: Path, result: Result) -> None:
         block = mapping(mapping(read_json(path)).get('gpassk'))
     except (OSError, ValueError):
         block = {}
-    remove_samples(path, str(mapping(block.get('sample_file')).get('name', '')))
     write_samples(path, result)
+    new = result.sample_file.name if result.sample_file else ''
+    remove_samples(path, str(mapping(block.get('sample_file')).get('name', '')), new)
 
 
 def _texts(predictions: Sequence[Any]) -> Sequence[str]:
