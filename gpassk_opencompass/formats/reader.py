@@ -410,7 +410,7 @@ class _Reading:
         if name == 'correct':
             return self._verdicts(values)
         if name in _INTEGERS:
-            plain = set(map(type, values)) <= {int}
+            plain = set(map(type, values)) == {int} and 0 <= min(values) <= max(values) < _LARGEST
             return {name: values if plain else [_integer(name, value) for value in values]}
         if name == 'seconds':
             return {name: list(map(_seconds, values))}
