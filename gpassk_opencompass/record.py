@@ -77,7 +77,7 @@ class Names(Part):
 class QuestionCounts(Part):
     """The questions, a column each: all that the scores are computed from."""
 
-    uid: list[str] = Field(min_length=1)
+    uid: list[str] = Field(min_length=1, json_schema_extra={'uniqueItems': True})
     problem: list[str] = Field(description='What translations of one problem share.')
     group: list[str] = Field(description='{split}_{language}')
     c: list[Count] = Field(description='Correct samples.')
@@ -122,7 +122,7 @@ class Result(Part):
     layout: Annotated[int, Field(alias='schema', ge=SCHEMA, le=SCHEMA)] = SCHEMA
     run: Names = Names()
     n: Size = Field(description='Samples a question; the most, where they differ.')
-    ks: Annotated[list[Size], Field(alias='k', min_length=1)]
+    ks: Annotated[list[Size], Field(alias='k', min_length=1, json_schema_extra={'uniqueItems': True})]
     thresholds: list[Share]
     counts: QuestionCounts
     data: Data
@@ -600,7 +600,7 @@ def json_schema() -> dict[str, Any]:
         '$schema': 'https://json-schema.org/draft/2020-12/schema',
         '$id': f'urn:gpassk_opencompass:result:{SCHEMA}',
         'title': 'Result of G-Pass@k',
-        '$defs': {**block.pop('$defs'), 'Result': block},
+        '$defs': {**block.pop('$defs'), 'Result': {**block, 'required': ['schema', *block['required']]}},
         'type': 'object',
         'required': ['accuracy', 'gpassk'],
         'properties': {

@@ -1,191 +1,246 @@
-"""The sample file: one row a sample, beside each result that this package writes."""
+"""Samples: columns, what contradicts itself, and the Parquet file of whole questions."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
-from judge_server import PROMPTS, JudgeServer
-from loguru import logger
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from pyarrow import parquet
 
-from gpassk_opencompass import InputError, LLMJudge, Samples, Verdict, VerdictStore
-from gpassk_opencompass.files import put_aside
-from gpassk_opencompass.judges.cascade import CascadeJudge
-from gpassk_opencompass.judges.protocol import FunctionJudge
-from gpassk_opencompass.results import samples as sample_files
-from gpassk_opencompass.results.health import Generation
-from gpassk_opencompass.results.named import is_named_as_result
-from gpassk_opencompass.results.read import collect, read
-from gpassk_opencompass.results.samples import COLUMNS, sample_file_of, write_samples
-from gpassk_opencompass.scoring import Scored, score_samples
+from gpassk_opencompass import InputError, Samples
+from gpassk_opencompass import samples as module
+from gpassk_opencompass.samples import COLUMNS
 
-SAMPLES = Samples(
-    uid=['b', 'a', 'a', 'b'],
-    replica=[1, 0, 1, 0],
-    question=['qb', 'qa', 'qa', 'qb'],
-    reference=['2', '1', '1', '2'],
-    response=[r'It is \boxed{2}', r'\boxed{3}', 'No idea.', r'\boxed{open}'],
-    split=['S'] * 4,
-    language=['en'] * 4,
-    problem=['b', 'a', 'a', 'b'],
-    generation=[
-        Generation('stop', 9, 20, 1.5),
-        Generation('length', 8, 50, None, 40),
-        Generation(),
-        Generation('stop', state='refusal'),
-    ],
-    seed=[11, 12, 13, 2**53 - 1],
-    file=['../p_0.json', '../p_0.json', '../p_1.json', '../p_1.json'],
-    row=[0, 1, 0, 1],
+WHOLE = Samples(
+    {
+        'uid': ['b', 'a', 'a', 'b', 'c'],
+        'replica': [1, 0, 1, 0, 7],
+        'problem': ['p', 'p', 'p', 'p', None],
+        'group': ['S_en', None, None, 'S_en', 'cn'],
+        'seed': [11, None, 13, 2**53 - 1, 0],
+        'response': ['It is \\boxed{2}', '', None, 'x' * 20_000, 'a\x00b\u2028c\r\n\U0001f600'],
+        'verdict': ['correct', 'incorrect', None, 'unjudged', 'incorrect'],
+        'why': [None, 'timeout', None, 'silent', None],
+        'seconds': [1.5, 0, None, 1e-9, 2.5],
+        'file': ['f.jsonl', 'f.jsonl', 'f.jsonl', None, 'f.jsonl'],
+        'row': [1, 2, 3, None, 5],
+    }
 )
-"""Two questions, their rows in any order."""
+"""Three questions, their rows in any order."""
 
-# fmt: off
-ROWS = [
-    ('b', 0, 2**53 - 1, 'open', 'unjudged', 'function', 'function', None, None, None, 'stop', None, None,
-     'refusal', 12, None, '../p_1.json', 1),
-    ('b', 1, 11, '2', 'correct', 'function', None, None, 20, 9, 'stop', 1.5, None, None, 15, None,
-     '../p_0.json', 0),
-    ('a', 0, 12, '3', 'incorrect', 'function', None, None, 50, 8, 'length', None, 40, None, 9, None,
-     '../p_0.json', 1),
-    ('a', 1, 13, '', 'incorrect', 'function', None, None, None, None, None, None, None, None, 8, None,
-     '../p_1.json', 0),
-]
-# fmt: on
-"""Its sample file by hand: questions as they first appear, each with its replicas in turn."""
+ORDER = [3, 0, 1, 2, 4]
+"""Its rows question by question, replicas ascending."""
 
 
-def verdict(pair: Any) -> Verdict:
-    if pair.answer == 'open':
-        return Verdict.UNJUDGED
-    return Verdict.CORRECT if pair.answer == pair.reference else Verdict.INCORRECT
+def columns_of(samples: Samples) -> dict[str, list[Any]]:
+    return {name: list(samples[name]) for name in samples.names}
 
 
-def scored(samples: Samples = SAMPLES) -> Scored:
-    return score_samples(samples, FunctionJudge(verdict), n=2, k=[1, 2], unjudged_tolerance=1.0)
-
-
-def written(path: Path, made: Scored | None = None) -> Path:
-    """A result with its sample file, as any host leaves them."""
-    record, columns = made or scored()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_samples(path, record, columns)
-    path.write_text(json.dumps(record), encoding='utf-8')
+def written(path: Path, samples: Samples = WHOLE) -> Path:
+    samples.write(path)
     return path
 
 
-@pytest.fixture
-def warnings() -> Iterator[list[str]]:
-    lines: list[str] = []
-    number = logger.add(lambda line: lines.append(line.record['message']), level='WARNING')
-    sample_files.warn_once.cache_clear()
-    yield lines
-    logger.remove(number)
-
-
-def test_each_sample_has_a_row_in_its_place(tmp_path: Path) -> None:
-    """Question by question, replica by replica, whatever the order of the rows; as pyarrow reads it."""
-    path = written(tmp_path / 'x.gpassk.json')
-    table = parquet.read_table(tmp_path / 'x.gpassk.samples.parquet')
+def test_a_file_gives_back_what_was_written(tmp_path: Path) -> None:
+    """Question by question; NUL, U+2028, 20 kB, emoji and empty texts as they were, None apart from empty."""
+    assert columns_of(Samples.read(written(tmp_path / 'x'))) == columns_of(WHOLE.select(ORDER))
+    table = parquet.read_table(tmp_path / 'x')
     assert table.column_names == [column.name for column in COLUMNS]
-    assert [tuple(row.values()) for row in table.to_pylist()] == ROWS
-    told = json.loads(path.read_text())['gpassk']['sample_file']
-    content = (tmp_path / told['name']).read_bytes()
-    assert told == {'name': 'x.gpassk.samples.parquet', 'sha256': sha256(content).hexdigest(), 'rows': 4}
+    assert {field.metadata[b'about'].decode() for field in table.schema} == {one.about for one in COLUMNS}
+    assert table.schema.metadata[b'gpassk.samples'] == b'2'
+    assert table.column('response').to_pylist() == [WHOLE['response'][row] for row in ORDER]
 
 
-def test_a_result_gives_its_samples(tmp_path: Path) -> None:
-    """By column, and by question; a column of which nothing is known is None."""
-    result = read(written(tmp_path / 'x.json'))
-    samples = result.samples
-    assert samples is not None
-    for at, column in enumerate(COLUMNS):
-        expected = [row[at] for row in ROWS]
-        assert samples.column(column.name) == (expected if any(one is not None for one in expected) else None)
-    assert samples.by_question('output_tokens') == [[None, 20], [50, None]]
-    assert samples.verdicts() == list(result.verdicts) == ['?1', '00']
-
-
-def test_without_details_the_answers_come_from_the_samples(tmp_path: Path) -> None:
-    """OpenCompass drops `details` where it is told to."""
-    made = scored()
-    path = written(tmp_path / 'x.json', made)
-    path.write_text(json.dumps({name: part for name, part in made.record.items() if name != 'details'}))
-    result = read(path)
-    assert list(result.verdicts) == ['?1', '00']
-    assert list(result.answers) == [['open', '2'], ['3', '']]
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from('abc'),
+            st.none() | st.text(),
+            st.none() | st.text(max_size=3),
+            st.none() | st.integers(-(2**63), 2**63 - 1),
+            st.none() | st.floats(allow_nan=False),
+        ),
+        min_size=1,
+    ),
+    st.sampled_from([1, 100, 8 << 20]),
+)
+def test_any_values_come_back(tmp_path: Path, rows: list[tuple[Any, ...]], group_bytes: int) -> None:
+    """Whatever texts and numbers they are, and however the rows are grouped."""
+    uid, response, group, seed, seconds = map(list, zip(*rows, strict=True))
+    told = {'response': response, 'group': group, 'seed': seed, 'seconds': seconds}
+    samples = Samples({'uid': uid, 'replica': list(range(len(rows))), **told})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, 'GROUP_BYTES', group_bytes)
+        samples.write(tmp_path / 'any')
+    read, expected = Samples.read(tmp_path / 'any'), samples.ordered()
+    for name in ('uid', 'replica', *told):
+        assert list(read.each(name)) == list(expected[name])
+    assert samples.counts().n.tolist() == [uid.count(one) for one in dict.fromkeys(uid)]
 
 
 def test_halves_of_characters_are_escaped(tmp_path: Path) -> None:
     """No UTF-8 can hold one."""
-    made = scored(replace(SAMPLES, response=['\\boxed{\ud800}'] * 4))
-    table = parquet.read_table(sample_file_of(written(tmp_path / 'x.json', made)))
-    assert table.column('answer').to_pylist() == [r'\ud800'] * 4
+    samples = Samples({'uid': ['a'], 'replica': [0], 'response': ['7 \ud800'], 'answer': ['\udfff']})
+    read = Samples.read(written(tmp_path / 'x', samples))
+    assert (read['response'], read['answer']) == (['7 \\ud800'], ['\\udfff'])
 
 
-def test_scores_outlive_a_file_that_cannot_be_written(tmp_path: Path, warnings: list[str]) -> None:
-    """A folder is in the way: one line says so, and the record names no file."""
-    (tmp_path / 'x.samples.parquet').mkdir()
-    result = read(written(tmp_path / 'x.json'))
-    assert 'sample_file' not in result.block
-    [line] = warnings
-    assert line.startswith(f'{tmp_path / "x.samples.parquet"} was not written (')
-    assert result.samples is not None
-    assert result.samples.column('answer') == [row[3] for row in ROWS]
-    assert result.samples.column('seed') is None
-    assert [path.name for path in tmp_path.iterdir() if path.name.startswith('.')] == []
+def test_one_question_is_read_from_its_row_groups_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Groups end where a question does, near their size; of a question the others' pages are not touched."""
+    monkeypatch.setattr(module, 'GROUP_BYTES', 5_000)
+    rows = [(f'q{q}', r) for q in range(12) for r in range(4)]
+    texts = [f'{uid} {replica} '.ljust(1_000, '.') for uid, replica in rows]
+    samples = Samples({'uid': [u for u, _ in rows], 'replica': [r for _, r in rows], 'response': texts})
+    path = written(tmp_path / 'x', samples)
+    meta = parquet.ParquetFile(path).metadata
+    sizes = [meta.row_group(number).num_rows for number in range(meta.num_row_groups)]
+    assert sizes == [8] * 6
+    first = meta.row_group(1).column(0).dictionary_page_offset
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4] + bytes(first - 4) + whole[first:])  # the first group is no Parquet any more
+    part = Samples.read(path, columns=['response'], rows=(12, 16))
+    assert part.names == ['uid', 'replica', 'response']
+    assert list(part['response']) == texts[12:16]
+    assert list(Samples.read(path, rows=(14, 18))['response']) == texts[14:18]
+    assert len(Samples.read(path, rows=(48, 52))) == 0
+    with pytest.raises(InputError, match='cannot be read as samples'):
+        Samples.read(path)
 
 
-def test_the_key_of_a_reply_leads_to_its_verdict(tmp_path: Path) -> None:
-    """In the verdict store; a rule has none, and neither has what stayed unjudged."""
-    with JudgeServer(lambda asked: 'hm' if 'open' in asked.prompt else r'\boxed{no}') as server:
-        llm = LLMJudge('judge', server.url, prompts=PROMPTS, store=tmp_path / 'store', progress=False)
-        judge = CascadeJudge(FunctionJudge(lambda pair: pair.answer == pair.reference), llm)
-        made = score_samples(SAMPLES, judge, n=2, k=2, unjudged_tolerance=1.0)
-        judge.close()
-    store = VerdictStore(tmp_path / 'store')
-    keys = dict(zip(made.samples['answer'], made.samples['reply_key'], strict=True))
-    assert [store.get(keys.pop(answer)) for answer in ('3', '')] == [Verdict.INCORRECT] * 2
-    assert keys == {'open': None, '2': None}
+@pytest.mark.parametrize('layout', [None, '1', '3'])
+def test_a_file_of_another_layout_is_refused(tmp_path: Path, layout: str | None) -> None:
+    """Somebody else's Parquet, one of an earlier release, one of a later."""
+    table = pyarrow.table({'uid': ['a'], 'replica': [0]})
+    meta = {} if layout is None else {'gpassk.samples': layout}
+    parquet.write_table(table.replace_schema_metadata(meta), tmp_path / 'x.parquet')
+    with pytest.raises(
+        InputError, match=rf'x\.parquet .*layout of samples is {layout or "none"}; .* reads 2'
+    ):
+        Samples.read(tmp_path / 'x.parquet')
 
 
-def test_a_sample_file_is_no_result(tmp_path: Path) -> None:
-    """Not of Lighteval either, whose details are Parquet, too; `gpassk report` passes it over."""
-    path = written(tmp_path / 'w' / 'details_x.gpassk.json')
-    samples = sample_file_of(path)
-    assert [result.path for result in collect([tmp_path]).results] == [path]
-    assert collect([tmp_path]).passed_over == []
-    assert is_named_as_result(samples)
-    with pytest.raises(InputError, match=r'has the samples of a result; give the \.json beside it'):
-        read(samples)
+def test_a_damaged_file_is_an_error_of_one_line(tmp_path: Path) -> None:
+    """Cut, empty, a text, a folder, missing, without uids: each with its path."""
+    whole = written(tmp_path / 'whole').read_bytes()
+    (tmp_path / 'folder').mkdir()
+    bare = parquet.read_table(tmp_path / 'whole').drop_columns(['uid'])
+    parquet.write_table(bare, tmp_path / 'bare')
+    damaged = {'cut': whole[:-20], 'empty': b'', 'text': b'{"uid": 1}\n', 'middle': whole[:99] + whole[199:]}
+    for name, content in damaged.items():
+        (tmp_path / name).write_bytes(content)
+    for name in (*damaged, 'folder', 'missing', 'bare'):
+        with pytest.raises(InputError, match=rf'{name} cannot be read as samples') as told:
+            Samples.read(tmp_path / name)
+        assert '\n' not in str(told.value).strip(), name
 
 
-def test_a_sample_file_of_another_layout_is_passed_over(tmp_path: Path, warnings: list[str]) -> None:
-    """Of a later release, say: what the JSON tells is shown."""
-    path = written(tmp_path / 'x.json')
-    table = parquet.read_table(sample_file_of(path)).replace_schema_metadata({'gpassk.samples': '2'})
-    parquet.write_table(table, sample_file_of(path))
-    record = json.loads(path.read_text())
-    record['gpassk']['sample_file']['sha256'] = sha256(sample_file_of(path).read_bytes()).hexdigest()
-    path.write_text(json.dumps(record))
-    samples = read(path).samples
-    assert samples is not None
-    assert samples.column('answer') == [row[3] for row in ROWS]
-    [line] = warnings
-    assert "has layout '2'; this version reads 1" in line
+def test_a_file_that_cannot_be_written_is_an_oserror(tmp_path: Path) -> None:
+    """No folder, or a folder in its place."""
+    for path in (tmp_path / 'none' / 'x', tmp_path):
+        with pytest.raises(OSError, match='x|' + tmp_path.name):
+            WHOLE.write(path)
 
 
-def test_a_result_is_put_aside_with_its_samples(tmp_path: Path) -> None:
-    """Under names that nothing reads; what was there is not lost when the new ones are written."""
-    path = written(tmp_path / 'x.json')
-    contents = [path.read_bytes(), sample_file_of(path).read_bytes()]
-    put_aside(path, 'now')
-    names = ['x.json.now.aside', 'x.samples.parquet.now.aside']
-    assert sorted(file.name for file in tmp_path.iterdir()) == names
-    assert [(tmp_path / name).read_bytes() for name in names] == contents
+# Columns
+
+
+@pytest.mark.parametrize(
+    ('columns', 'said'),
+    [
+        ({'uid': ['a'], 'replica': [0], 'answers': ['1']}, "no column 'answers'; expected run, uid"),
+        ({'uid': ['a']}, 'need uid, replica'),
+        ({'uid': ['a'], 'replica': [0, 1]}, "an entry a row in each column, got {'uid': 1, 'replica': 2}"),
+    ],
+)
+def test_what_are_no_columns_is_refused(columns: dict[str, list[Any]], said: str) -> None:
+    """With the names that there are."""
+    with pytest.raises(InputError, match=said):
+        Samples(columns)
+
+
+def test_a_column_that_is_not_known_is_told_apart() -> None:
+    """It is an error, None, or a column of None, as who asks wants it."""
+    assert 'question' not in WHOLE
+    assert WHOLE.get('question') is None
+    assert list(WHOLE.each('question')) == [None] * 5
+    with pytest.raises(InputError, match='no column question; they have uid, replica, problem'):
+        WHOLE['question']
+    assert WHOLE.replace(group=None, question=['?'] * 5).names[:4] == ['uid', 'problem', 'replica', 'seed']
+
+
+def test_counts_are_of_each_question_in_order_of_appearance() -> None:
+    """What has no verdict is unjudged, what the judge gave up on undecided; n may differ."""
+    counts = WHOLE.counts()
+    assert (counts.uid, counts.problem, counts.group) == (
+        ['b', 'a', 'c'],
+        ['p', 'p', 'c'],
+        ['S_en', 'all', 'cn'],
+    )
+    assert counts.undecided is not None
+    columns = (counts.n, counts.c, counts.unjudged, counts.undecided)
+    assert [column.tolist() for column in columns] == [[2, 2, 1], [1, 0, 0], [1, 1, 0], [0, 1, 0]]
+    some = counts.select(counts.n == 2)
+    assert (some.uid, some.c.tolist(), len(some)) == (['b', 'a'], [1, 0], 2)
+    assert counts.select([2]).uid == ['c']
+
+
+# Contradictions
+
+
+def test_all_contradictions_are_told_at_once() -> None:
+    """A sample that is there twice, one question with two references and one with two texts; with places."""
+    samples = Samples(
+        {
+            'uid': ['a', 'a', 'a', 'b', 'b'],
+            'replica': [0, 1, 1, 0, 1],
+            'question': ['?', '?', '?', 'x', 'y'],
+            'reference': ['1', '1', '2', '1', '1'],
+            'file': ['f.jsonl'] * 5,
+            'row': [1, 2, 3, 4, 5],
+        }
+    )
+    with pytest.raises(InputError) as told:
+        samples.check()
+    assert str(told.value).splitlines() == [
+        "f.jsonl:3: sample 1 of 'a' is there twice, first at f.jsonl:2: were the logs of two runs put "
+        'together?',
+        "f.jsonl:3: the samples of 'a' have different references, '1' and '2' (f.jsonl:1): are these two "
+        'questions under one key?',
+        "f.jsonl:5: the samples of 'b' have different questions, 'x' and 'y' (f.jsonl:4): are these two "
+        'questions under one key?',
+    ]
+
+
+@pytest.mark.parametrize(
+    ('column', 'said'),
+    [
+        ({'uid': ['a', None]}, 'row 2: uid is None; expected a text'),
+        ({'replica': [0, True]}, 'row 2: replica is True; expected a whole number'),
+        ({'replica': [0, 1.5]}, r'row 2: replica is 1\.5; expected a whole number'),
+        ({'reference': [1, '1']}, 'row 1: reference is 1; expected a text'),
+        ({'response': ['a', ['b', 'c']]}, r"row 2: response is \['b', 'c'\]; expected a text"),
+        ({'seconds': ['1', None]}, "row 1: seconds is '1'; expected a number"),
+        ({'verdict': ['yes', None]}, "row 1: verdict is 'yes'; expected correct, incorrect or unjudged"),
+        ({'reference': ['1', None]}, "different references, '1' and None"),
+    ],
+)
+def test_a_value_of_a_wrong_type_is_named(column: dict[str, list[Any]], said: str) -> None:
+    """None is no number of a sample; a list of texts is no response."""
+    with pytest.raises(InputError, match=said):
+        Samples({'uid': ['a', 'a'], 'replica': [0, 1], **column}).check()
+
+
+def test_twenty_contradictions_are_enough() -> None:
+    """The rest is counted; no samples at all are named as such."""
+    with pytest.raises(InputError, match='… and 80 more') as told:
+        Samples({'uid': ['a'] * 101, 'replica': [0] * 101}).check()
+    assert len(str(told.value).splitlines()) == 21
+    with pytest.raises(InputError, match='nothing to score: 0 samples'):
+        Samples({'uid': [], 'replica': []}).check()
