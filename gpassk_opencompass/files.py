@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -72,11 +73,11 @@ def put_aside(path: Path, moment: str) -> Path:
 
     The sample file beside a result goes with it.
     """
-    samples = path.with_name(path.name.removesuffix('.json') + SAMPLES)
-    aside = path.rename(path.with_name(f'{path.name}.{moment}.aside'))
-    if samples != path and samples.is_file():
-        samples.rename(samples.with_name(f'{samples.name}.{moment}.aside'))
-    return aside
+    stem = path.name.removesuffix('.json')
+    for samples in path.parent.glob(f'*{SAMPLES}'):
+        if re.fullmatch(re.escape(stem) + r'\.[0-9a-f]{12}' + re.escape(SAMPLES), samples.name):
+            samples.rename(samples.with_name(f'{samples.name}.{moment}.aside'))
+    return path.rename(path.with_name(f'{path.name}.{moment}.aside'))
 
 
 def digest(content: bytes) -> str:

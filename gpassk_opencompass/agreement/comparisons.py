@@ -7,16 +7,18 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..adapter import questions_of
 from ..answers import answer_of, hedges, part
+from ..collect import holds_record
 from ..errors import InputError
+from ..json_rows import json_rows
 from ..judges.protocol import HEDGED, TAIL_LENGTH, Judge, Judgement, Pair, Verdict
 from ..judges.store import Line
 from ..judges.stored import StoredVerdicts, find_stores
-from ..results.result import Result
-from ..sources.result_files import holds_result, read_result
-from ..sources.source import Place
+from ..record import Result, read
 from .rates import Content, Row, content, grouped
 
 FIELDS = {
@@ -61,10 +63,9 @@ def read_labelled(path: str | os.PathLike[str], *, responses: bool = False) -> l
     Raises:
         InputError: names the file and the line.
     """
-    place = Place(path)
-    if holds_result(place):
-        return _of_result(read_result(place))
-    pairs = [_labelled(place.row(line), line, row, responses) for line, row in place.rows()]
+    if holds_record(Path(path)):
+        return _of_result(read(Path(path)))
+    pairs = [_labelled(f'{path}:{line}', line, row, responses) for line, row in json_rows(path)]
     if not pairs:
         raise InputError(f'{path} holds no pairs; expected a JSON object a line')
     return pairs
@@ -72,16 +73,15 @@ def read_labelled(path: str | os.PathLike[str], *, responses: bool = False) -> l
 
 def _of_result(result: Result) -> list[LabelledPair]:
     """Return the samples of a run, with the verdicts of its judge as labels; without unjudged ones."""
-    if not (result.verdicts and result.answers and result.questions):
+    questions = questions_of(result)
+    if questions is None:
         raise InputError(f'{result.path} holds counts and no answers with verdicts; expected those of a run')
     pairs = []
-    for row, (uid, group) in enumerate(zip(result.uids, result.groups, strict=True)):
-        asked = result.questions[row], result.references[row]
-        language = group.rpartition('_')[2] or 'en'
-        for answer, verdict in zip(result.answers[row], result.verdicts[row], strict=True):
+    for number, (uid, asked) in enumerate(zip(result.counts.uid, questions, strict=True), 1):
+        for answer, verdict in zip(asked.answers, asked.verdicts, strict=True):
             if verdict != '?':
-                pair = Pair(*asked, answer, language)
-                pairs.append(LabelledPair(pair, verdict == '1', result.dataset_abbr, row + 1, uid))
+                pair = Pair(asked.question, asked.reference, answer, asked.language)
+                pairs.append(LabelledPair(pair, verdict == '1', result.run.dataset, number, uid))
     return pairs
 
 

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..adapter import Question, questions_of
 from ..agreement.comparisons import label_of
 from ..answers import normal_form
 from ..arguments import as_whole
 from ..errors import InputError
 from ..json_rows import json_rows
 from ..judges.protocol import Pair
-from ..results.groups import parted_group
-from ..results.record import digest_of
-from ..results.result import Result
+from ..record import Result, digest_of
 from ..unseen import json_text
 
 Labels = Mapping[str, bool]
@@ -79,41 +78,31 @@ def read_run(result: Result) -> Run:
     Raises:
         InputError: it does not say what was answered.
     """
-    if not (result.questions and result.references and result.answers and result.verdicts):
+    questions = questions_of(result)
+    if questions is None:
         raise InputError(
-            f'{result.path} does not say what was answered: an audit needs `details` with answers and '
-            'verdicts, as an evaluation or gpassk score writes them of responses, or of labels with answers'
+            f'{result.path} does not say what was answered: an audit needs the samples beside it, with '
+            'answers and verdicts, as of an evaluation, or gpassk score of responses or labels with answers'
         )
     answers: list[Answer] = []
-    for number, types in enumerate(_types(result)):
+    for number, asked in enumerate(questions):
+        types = [decider.partition(' (')[0] or UNKNOWN for decider in asked.deciders]
         alike: dict[tuple[str, str, str], list[str]] = {}
-        for text, verdict, kind in zip(result.answers[number], result.verdicts[number], types, strict=True):
+        for text, verdict, kind in zip(asked.answers, asked.verdicts, types, strict=True):
             alike.setdefault((normal_form(text), verdict, kind), []).append(text)
         answers += [
-            _answer(result, number, normal, Kind(verdict == '1', kind), texts)
+            _answer(result.counts.uid[number], number, asked, normal, Kind(verdict == '1', kind), texts)
             for (normal, verdict, kind), texts in alike.items()
             if normal and verdict != '?'
         ]
-    digest = digest_of([result.uids, result.record['details']])[:12]
-    return Run(len(result.counts), result.n, answers, digest)
+    return Run(len(questions), result.n, answers, digest_of([result.counts.uid, questions])[:12])
 
 
-def _types(result: Result) -> Iterator[list[str]]:
-    """Yield for each question what decided on its samples: `quantity` of `quantity (unit-missing)`."""
-    details = result.record['details']
-    if not details.get('judged_by'):
-        yield from [[UNKNOWN] * result.n] * len(result.counts)
-        return
-    names = {letter: name.partition(' (')[0] for letter, name in details['judges'].items()}
-    yield from ([names[letter] for letter in letters] for letters in details['judged_by'])
-
-
-def _answer(result: Result, number: int, normal: str, kind: Kind, texts: Sequence[str]) -> Answer:
-    _, language = parted_group(result.groups[number])
-    question, reference = result.questions[number], result.references[number]
+def _answer(uid: str, number: int, asked: Question, normal: str, kind: Kind, texts: Sequence[str]) -> Answer:
+    question, reference = asked.question, asked.reference
     shortest = min(texts, key=lambda text: (len(text), text))
-    pair = Pair(question, reference, shortest, language or 'en')
-    told = (result.uids[number], question, reference, normal, '1' if kind.accepted else '0', kind.type)
+    pair = Pair(question, reference, shortest, asked.language)
+    told = (uid, question, reference, normal, '1' if kind.accepted else '0', kind.type)
     name = sha256('\0'.join(told).encode('utf-8', 'surrogatepass')).hexdigest()[:12]
     return Answer(number, pair, kind, len(texts), name)
 

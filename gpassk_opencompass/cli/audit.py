@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..files import write_file as write_whole
-from ..results.record import digest_of
+from ..record import digest_of
 from ..unseen import printable
 from .files import check_table_name, write_file
 from .judge_options import add_judge_options, chosen_judge
@@ -20,7 +20,7 @@ from .shown import add_table_options, show
 
 if TYPE_CHECKING:
     from ..audit.sample import Answer, Run, Sheet
-    from ..results.result import Result
+    from ..record import Result
 
 DEFAULT_PAIRS = 200
 
@@ -69,17 +69,18 @@ def run(arguments: Namespace) -> int:
     """Draw, ask or read, print the table and write what was asked for; returns the exit code 0."""
     from ..audit.rates import check_level, notes, rates, rates_table
     from ..audit.sample import check_trusted, read_run
+    from ..collect import collect_one
 
     check_table_name(arguments.output)
     _check_judge(arguments)
     _check_files(arguments)
     check_level(arguments.level)
     judge = chosen_judge(arguments, f'{arguments.run_file.stem}.verdicts') if arguments.judge else None
-    result = _result(arguments.run_file)
+    result = collect_one(arguments.run_file)
     judged = read_run(result)
     print(
         f'{printable(result.model)} on {printable(result.benchmark)}: {judged.questions} questions, '
-        f'n = {judged.n}, {len(judged.answers)} different answers of {judged.questions * judged.n} samples, '
+        f'n = {judged.n}, {len(judged.answers)} different answers of {result.health.samples} samples, '
         f'judged by {printable(result.judge.get("name", "an unnamed judge"), 60)}\n'
     )
     trusted = sorted(set(arguments.trust))
@@ -140,22 +141,6 @@ def _check_files(arguments: Namespace) -> None:
     drawing = [name for name in ('pairs', 'seed') if getattr(arguments, name) is not None]
     if drawing and arguments.labels and arguments.labels.exists():
         raise InputError(f'--{drawing[0]}: {arguments.labels} says how it was drawn; leave the option out')
-
-
-def _result(place: Path) -> Result:
-    """Return the result in a file, or the only one in a folder."""
-    from ..results.read import collect, read
-
-    if not place.is_dir():
-        return read(place)
-    found = collect([place])
-    if len(found.results) == 1:
-        return found.results[0]
-    if not found.results:
-        why = f': {found.passed_over[0]}' if found.passed_over else ''
-        raise InputError(f'{place} holds no result of G-Pass@k{why}')
-    names = ', '.join(str(result.path) for result in found.results[:5])
-    raise InputError(f'{place} holds {len(found.results)} results; give one of the files: {names}')
 
 
 def _sheet(

@@ -213,16 +213,16 @@ def _beside_published(request: CompareRequest, theirs: Path) -> int:
 
 def _scores(path: Path, published: Published, request: CompareRequest) -> list[Score]:
     """Return the scores of a report, or of results that are scored now."""
+    from ..collect import collect
     from ..report.leaderboard import boards
     from ..report.scores import read_scores, scores_of
     from ..report.tables import SCORES_FILE
-    from ..results.read import collect
 
     if (path / SCORES_FILE).is_file():
         return read_scores(path / SCORES_FILE)
     if not isinstance(published.leading, Metric):
         raise InputError('the leaderboard has only greedy accuracies; give one with G-Pass@k, or a report')
-    results = collect([path], details=False).results
+    results = collect([path]).results
     k, level = published.leading.k, request.level
     found, left_out = boards(results, k, level, with_limited=request.with_limited)
     for line in left_out:

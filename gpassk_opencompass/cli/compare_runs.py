@@ -47,20 +47,19 @@ def compare_runs(request: CompareRequest) -> None:
 
 def _tables(request: CompareRequest) -> list[Board]:
     """Return the tables of a report that have two runs or more."""
+    from ..collect import collect
     from ..report.leaderboard import boards
-    from ..results.read import FOREIGN, collect
 
-    found = collect(request.ours, details=False)
+    found = collect(request.ours)
     level, limited = request.level, request.with_limited
     tables, left_out = boards(found.results, level=level, with_limited=limited)
     for line in (*found.passed_over, *found.older, *left_out):
         print(f'left out: {printable(line)}')
     with_pairs = [board for board in tables if len(board.entries) > 1]
     if not with_pairs:
-        more = '' if found.results else f'; {FOREIGN}'
         raise InputError(
             f'{len(found.results)} results in {len(tables)} tables, none with two runs: only runs on the '
-            f'same questions, judged by the same judge, can be compared{more}'
+            f'same questions, judged by the same judge, can be compared'
         )
     return with_pairs
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from ..errors import InputError, MissingExtraError
 from ..naming.manifest import MANIFEST
-from ..report.summary import Run, results_table
-from ..results.read import read
+from ..record import read
+from ..report.summary import results_table
 from ..runs.examine import examine
 from ..runs.plan import planned_runs
 from ..runs.work_dir import NOTES
@@ -93,8 +93,7 @@ def write_table(folder: Path, seconds: float) -> None:
         for planned in planned_runs([folder / CONFIGS]).runs
         for file in examine(planned, folder / planned.name).results
     ]
-    found = (Run(file.parent.name, file.stem, read(file).record) for file in files)
-    runs = sorted(found, key=lambda run: run.record['gpassk']['n'])
+    runs = sorted(map(read, files), key=lambda result: result.n)
     table = folder / TABLE
     table.write_text(results_table(runs, every_metric=True).to_csv(), encoding='utf-8')
     print(f'\n{results_table(runs).without("dataset").to_terminal()}\n')

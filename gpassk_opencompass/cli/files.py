@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TextIO
+from typing import IO, TYPE_CHECKING, TextIO
 
 from ..errors import InputError
 from ..files import keep_mode
 
 if TYPE_CHECKING:
-    from ..results.samples import SampleColumns
+    from ..record import Names, Result
 
 
 def check_table_name(output: Path | None) -> None:
@@ -39,19 +38,30 @@ def write_file(path: Path, text: str, *, make_folder: bool = False) -> None:
     print(f'wrote {path}')
 
 
-def write_record(path: Path, record: dict[str, Any], samples: SampleColumns | None) -> None:
-    """Write a result record and the sample file beside it, and say so; the folder is made.
-
-    Args:
-        samples: see `results.samples.sample_file_beside`.
+def write_record(path: Path, result: Result) -> None:
+    """Write a result and the file of its samples beside it, and say so; the folder is made.
 
     Raises:
         InputError: it cannot be written.
     """
-    from ..results.samples import sample_file_beside  # numpy, pyarrow
+    from ..record import write  # numpy, pyarrow
 
-    with sample_file_beside(path, record, samples):
-        write_file(path, json.dumps(record, ensure_ascii=False, indent=1) + '\n', make_folder=True)
+    try:
+        write(path, result)
+    except OSError as error:
+        raise InputError(f'cannot write {path}: {error.strerror}') from error
+    print(f'wrote {path}')
+
+
+def record_name(names: Names) -> str:
+    """Return what the file with the record of a run is called.
+
+    >>> from types import SimpleNamespace
+    >>> record_name(SimpleNamespace(model='Qwen/Qwen3-8B', dataset='aime'))
+    'Qwen_Qwen3-8B@aime.gpassk.json'
+    """
+    name = f'{names.model}@{names.dataset}'
+    return ''.join('_' if one in '/\\' or not one.isprintable() else one for one in name) + '.gpassk.json'
 
 
 @contextmanager

@@ -18,10 +18,9 @@ from .options import WITH_LIMITED, Several, add_several, path, points, requested
 from .shown import add_table_options, show, shows_json
 
 if TYPE_CHECKING:
+    from ..collect import LeftOut
+    from ..record import Result
     from ..report.gate_runs import Gate, Side
-    from ..results.newest import Replaced
-    from ..results.read import Unread
-    from ..results.result import Result
 
 _EPILOG = """\
 examples:
@@ -45,11 +44,10 @@ STANDARD_OUTPUT = Path('-')
 
 
 class Reading(NamedTuple):
-    """What of both runs was passed over, as `results.read.Collected` tells it."""
+    """What of both runs was passed over, as `collect.Collected` tells it."""
 
     lines: list[str]
-    unread: list[Unread]
-    replaced: list[Replaced]
+    left_out: list[LeftOut]
 
 
 @dataclass(frozen=True)
@@ -122,7 +120,7 @@ def run(arguments: Namespace) -> int:
     from ..report.gate_texts import exit_code, to_junit, to_markdown
 
     request = _request(arguments)
-    reading = Reading([], [], [])
+    reading = Reading([], [])
     try:
         new, old = _sides(request, reading)
         found = gate(
@@ -135,7 +133,7 @@ def run(arguments: Namespace) -> int:
             of_new_questions=request.questions == 'new',
             with_limited=request.with_limited,
         )
-        _refuse_damaged(found, request, reading.unread)
+        _refuse_damaged(found, request, reading.left_out)
     except InputError as error:
         for line in reading.lines:
             if line not in str(error):
@@ -196,30 +194,22 @@ def _sides(request: GateRequest, reading: Reading) -> tuple[Side, Side]:
 
 
 def _read(paths: Sequence[Path], reading: Reading) -> list[Result]:
-    """Return all results of some files and folders; add what was passed over.
+    """Return all results in files and folders, see `collect`; add what was passed over."""
+    from ..collect import collect
 
-    Raises:
-        InputError: one is missing.
-    """
-    from ..results.read import collect
-
-    if missing := [one for one in paths if not one.exists()]:
-        raise InputError(f'{missing[0]} does not exist; give a result, or a folder of results')
-    folders, files = ([one for one in paths if one.is_dir() is kind] for kind in (True, False))
-    found = collect(folders, files, details=False)
+    found = collect(paths)
     reading.lines.extend(found.passed_over)
-    reading.unread.extend(found.unread)
-    reading.replaced.extend(found.replaced)
+    reading.left_out.extend(found.left_out)
     return found.results
 
 
 def _replaced(found: Gate, reading: Reading) -> list[str]:
     """Return a line for each other result of the two runs: of several of one name the newest counts."""
     used = {entry.result.path for row in found.rows for entry in (row.new, row.old)}
-    return [one.why for one in reading.replaced if one.by in used]
+    return [one.why for one in reading.left_out if one.newer in used]
 
 
-def _refuse_damaged(found: Gate, request: GateRequest, unread: Sequence[Unread]) -> None:
+def _refuse_damaged(found: Gate, request: GateRequest, left_out: Sequence[LeftOut]) -> None:
     """Refuse to decide without a file that may be a result of one of the two runs.
 
     Of a folder those count that lie in a folder called as that of a result which was compared, which is the
@@ -232,9 +222,9 @@ def _refuse_damaged(found: Gate, request: GateRequest, unread: Sequence[Unread])
     named = {one.resolve() for one in (*request.new, *request.against)}
     used = [entry.result.path for row in found.rows for entry in (row.new, row.old)]
     folders, names = {one.parent.name for one in used}, {one.name for one in used}
-    for one in unread:
+    for one in left_out:
         beside = one.path.parent.name in folders and (not request.benchmark or one.path.name in names)
-        if one.path in named or (beside and not one.foreign):
+        if one.newer is None and (one.path in named or (beside and not one.foreign)):
             raise InputError(
                 f'{one.why}; it may be a result of one of the two runs: mend it or take it away, or name the '
                 'files that count, or --benchmark'

@@ -108,22 +108,21 @@ def _hardness(arguments: Namespace) -> tuple[Population, int | None]:
     Raises:
         InputError: numbers that are none of a population, or a pilot that tells nothing of it.
     """
-    from ..results.read import read
+    from ..adapter import unequal
+    from ..collect import collect_one
     from ..uncertainty import Population, fit_population
 
     if arguments.beta:
         a, b = arguments.beta
         return Population(a, b, arguments.translations or 1, _CORRELATION), arguments.questions
-    if arguments.pilot.is_dir():
-        raise InputError(
-            f'--pilot {arguments.pilot} is a folder; give one result file: …/results/<model>/<dataset>.json'
-        )
-    pilot = read(arguments.pilot)
+    pilot = collect_one(arguments.pilot)
+    if why := unequal(pilot):
+        raise InputError(f'{arguments.pilot}: {why}')
     if pilot.n < 2:
         raise InputError(f'{arguments.pilot}: one answer a question does not tell how hard it is; take n ≥ 2')
-    questions = len(pilot.uids)
-    translations = arguments.translations or max(1, round(questions / len(set(pilot.problems))))
-    found = fit_population(pilot.counts, pilot.n, translations, _CORRELATION)
+    questions = len(pilot.table)
+    translations = arguments.translations or max(1, round(questions / len(set(pilot.counts.problem))))
+    found = fit_population(pilot.table.c, pilot.n, translations, _CORRELATION)
     print(
         f'{arguments.pilot.name}: {questions} questions × {pilot.n} samples, hardness '
         f'Beta({found.a:.3g}, {found.b:.3g}), {translations} questions a source problem'

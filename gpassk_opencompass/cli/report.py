@@ -11,18 +11,20 @@ from typing import TYPE_CHECKING
 
 from ..counting import counted, stage
 from ..errors import IncompleteError, InputError, MissingExtraError
+from ..formats import FORMATS
 from ..metrics import SHOWN_THRESHOLDS
-from ..sources.source import SOURCES
 from ..unseen import printable
+from .files import record_name, write_record
 from .options import WITH_LIMITED, Several, add_several, listed, path, requested
 from .report_summary import summary_of
 from .shown import add_table_options, show
 
 if TYPE_CHECKING:
+    from ..collect import Collected
     from ..report.gates import Gate
     from ..report.leaderboard import Board
+    from ..report.page.shards import Shards
     from ..report.scores import Scored
-    from ..results.read import Collected
 
 _EPILOG = """\
 examples:
@@ -38,6 +40,9 @@ the same questions and judged by the same judge.
 
 PARTS = ('tables', 'figures', 'page')
 
+RECORDS = 'records'
+"""The folder in a report with the records that it wrote of runs of other programs."""
+
 REFUSED = 3
 """The exit code where a run is above a share of --fail-on."""
 
@@ -47,9 +52,8 @@ class ReportRequest:
     """What to report of.
 
     Args:
-        paths: work directories, folders above several, and files and folders of other programs.
-        files: more results.
-        source: what wrote the files of other programs; None: as they themselves tell.
+        paths: results, work directories, folders above several, and logs of other programs.
+        source: what wrote the logs; None: as they themselves tell.
         configs: folders with a sweep's manifest.
         output: the folder of the report.
         k: of the metrics; None: the largest that all have.
@@ -66,7 +70,6 @@ class ReportRequest:
     """
 
     paths: Sequence[Path]
-    files: Sequence[Path]
     source: str | None
     configs: Sequence[Path]
     output: Path
@@ -88,10 +91,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.formatter_class = RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     add = parser.add_argument
-    where = 'work directories, folders above several, or files and folders of other programs'
+    where = 'results, work directories, folders above several, or logs of other programs'
     add('paths', nargs='*', type=path, metavar='PATH', help=where)
-    wrote = 'what wrote the files of other programs (default: as they themselves tell)'
-    add('--from', dest='source', choices=list(SOURCES), help=wrote)
+    wrote = 'what wrote the logs of other programs (default: as they themselves tell)'
+    add('--from', dest='source', choices=list(FORMATS), help=wrote)
     more = 'more results, as `gpassk score` writes them'
     add('--file', action=Several, type=path, default=[], metavar='FILE', help=more)
     manifests = "folders with a sweep's manifest"
@@ -137,9 +140,8 @@ def run(arguments: Namespace) -> int:
 
 
 def _report(request: ReportRequest) -> int:
-    from ..report.leaderboard import boards
+    from ..report.leaderboard import boards, full_runs
     from ..report.scores import compute_intervals, scores_of
-    from ..results.read import full_runs
 
     found = _found(request)
     chosen, limited = full_runs(found.results, request.with_limited)
@@ -174,8 +176,6 @@ def _request(arguments: Namespace) -> ReportRequest:
     from ..report.figures import FIGURES
     from ..report.gates import Gate
 
-    if absent := [given for given in arguments.paths if not given.exists()]:
-        raise InputError(f'{absent[0]} is neither a file nor a folder')
     if not (arguments.paths or arguments.file):
         taken = [*map(str, arguments.configs)]
         hint = f'; --configs took {" ".join(taken)}: folders of results stand before it' if taken else ''
@@ -191,7 +191,7 @@ def _request(arguments: Namespace) -> ReportRequest:
     return requested(
         ReportRequest,
         arguments,
-        files=arguments.file,
+        paths=[*arguments.paths, *arguments.file],
         thresholds=arguments.threshold,
         gates=[Gate.parse(text) for text in arguments.fail_on],
         parts=[arguments.only] if arguments.only else PARTS,
@@ -200,40 +200,34 @@ def _request(arguments: Namespace) -> ReportRequest:
 
 
 def _found(request: ReportRequest) -> Collected:
-    """Return all results, those of other programs too, of which records are written.
+    """Return all results; those of other programs, which were scored now, from records that it writes."""
+    from ..collect import LeftOut, collect
+    from ..record import read
 
-    A folder in which there is a result of G-Pass@k is taken as a folder of results; any other, and a file
-    that is none, as what another program wrote.
-    """
-    from ..results.read import Collected, collect
-    from .report_sources import holds_result, write_records
-
-    files = [path for path in request.paths if not path.is_dir()]
-    results = [path for path in files if not request.source and holds_result(path)]
-    folders = [path for path in request.paths if path not in files and not request.source]
-
-    details = 'page' in request.parts  # which shows answers
-    found = collect(folders, [*request.files, *results], request.configs, details)
-    homes = {parent for result in found.results for parent in result.path.resolve().parents}
-    others = [path for path in request.paths if path not in results and path.resolve() not in homes]
-    taken = write_records(others, request.source, request.output, request.k)
-    if not taken.records:
-        return found._replace(passed_over=[*found.passed_over, *taken.left_out])
-    mine = [path for path in folders if path not in taken.paths]
-    if len(mine) < len(folders):  # what those hold is known by now
-        found = collect(mine, [*request.files, *results], request.configs, details)
-    more = collect([], taken.records, details=details)
-    return Collected(
-        [*found.results, *more.results],
-        [*found.passed_over, *more.passed_over, *taken.left_out],
-        [*found.older, *more.older],
-    )
+    found = collect(request.paths, configs=request.configs, format=request.source, k=request.k)
+    scored = {id(result) for result in found.scored}
+    results = [result for result in found.results if id(result) not in scored]
+    written: dict[Path, Path] = {}
+    for result in found.scored:
+        run, target = result.run, request.output / RECORDS / record_name(result.run)
+        if target in written:
+            why = (
+                f'{result.path}: {run.model} on {run.dataset} is in {written[target]} too; give them names '
+                'with gpassk score -o'
+            )
+            found.left_out.append(LeftOut(result.path, why, foreign=True))
+            continue
+        print(printable(f'{result.path}: {run.written_by or run.host}: {run.model}/{run.dataset}'))
+        write_record(target, result)
+        results.append(read(target))
+        written[target] = result.path
+    return found._replace(results=results)
 
 
 def _refused(boards: Sequence[Board], gates: Sequence[Gate]) -> bool:
     """Say which runs are above a share that was named; whether there are any."""
     refused = [
-        f'{board.title}: {run.model_abbr}: {why}'
+        f'{board.title}: {run.run.model}: {why}'
         for board in boards
         for entry in board.entries
         for run in (entry.result, entry.greedy)
@@ -298,15 +292,26 @@ def _figures(request: ReportRequest, scored: Scored, notes: Sequence[str]) -> li
 def _page(request: ReportRequest, scored: Scored, notes: Sequence[str]) -> list[Path]:
     from ..report.page import write_page
     from ..report.page.shards import remove_stale
-    from .report_responses import write_responses
 
     boards = [board for board, _ in scored]
-    shards = write_responses(boards, request.output) if request.responses else None
+    shards = _responses(boards, request.output) if request.responses else None
     where = None if shards is None else shards.for_page()
     paths = write_page(boards, request.output, where)
     if removed := remove_stale(request.output, shards):  # now that no page loads them
         print(f'removed {removed:,} files with responses of an earlier report from {request.output}')
     return paths
+
+
+def _responses(boards: Sequence[Board], folder: Path) -> Shards:
+    """Write the responses of all runs for the page, and say of which there are none."""
+    from ..report.page.shards import RESPONSES, write_shards
+
+    shards = write_shards(boards, folder)
+    for line in shards.remarks:
+        print(f'responses: {printable(line)}', file=sys.stderr)
+    if count := len(shards.folders):
+        print(f'responses of {count} run{"" if count == 1 else "s"} are in {folder / RESPONSES}')
+    return shards
 
 
 _WRITERS = {'tables': _tables, 'figures': _figures, 'page': _page}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -113,6 +114,27 @@ def read_manifest(folder: Path) -> tuple[Entry, ...]:
     except (OSError, ValueError) as error:
         raise InputError(f'cannot read the manifest {path}: {error}') from error
     return tuple(_entry(line, f'{path}:{number}') for number, line in enumerate(lines, start=1))
+
+
+def models_below(folders: Iterable[Path], more: Iterable[Path] = ()) -> dict[str, Entry]:
+    """Return the abbreviation of each model of some manifests → its entry, unless two tell different paths.
+
+    Of several the last one counts, and what a template says now before what is stale.
+
+    Args:
+        folders: in which or below which manifests lie.
+        more: folders with a manifest.
+
+    Raises:
+        InputError: of `read_manifest`.
+    """
+    walks = (os.walk(folder) for folder in folders)
+    homes = [Path(root) for walk in walks for root, _, names in walk if MANIFEST in names]
+    entries = [entry for home in dict.fromkeys([*homes, *more]) for entry in read_manifest(home)]
+    entries.sort(key=lambda entry: not entry.stale)
+    models = {entry.model_abbr: entry for entry in entries}
+    unclear = {entry.model_abbr for entry in entries if entry.path != models[entry.model_abbr].path}
+    return {abbr: entry for abbr, entry in models.items() if abbr not in unclear}
 
 
 def manifest_text(entries: Iterable[Entry]) -> str:

@@ -9,10 +9,9 @@ from typing import Any
 from opencompass.utils import get_infer_output_path, get_logger
 
 from ..errors import InputError
+from ..record import Result, read
 from ..report.leaderboard import provenance_warnings
-from ..report.summary import Run, breakdown_table, results_table, summary_table
-from ..results.health import answer_warnings, copies_warnings, undecided_notes
-from ..results.read import read
+from ..report.summary import breakdown_table, results_table, summary_table
 from ..times import utc_folder
 from .task import Task, difference
 
@@ -37,48 +36,48 @@ class GPassKSummarizer:
 
     def summarize(self, time_str: str | None = None) -> None:
         """Read the results below the work directory, print and write the tables."""
-        runs, missing = self._runs()
+        results, missing = self._results()
         for path, why in missing.items():
             self._logger.error(f'no result at {path}: {why}')
-        if not runs:
+        if not results:
             return
-        tables = (summary_table(runs), breakdown_table(runs).to_markdown())
-        text = ''.join(f'{table}\n\n' for table in tables) + _footnotes(runs, missing)
+        tables = (summary_table(results), breakdown_table(results).to_markdown())
+        text = ''.join(f'{table}\n\n' for table in tables) + _footnotes(results, missing)
         print(text)
         time_str = time_str or utc_folder()
         folder = Path(self._config['work_dir'], 'summary')
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in (
             ('md', text),
-            ('csv', results_table(runs, every_metric=True).to_csv()),
-            ('breakdown.csv', breakdown_table(runs, every_metric=True).to_csv()),
+            ('csv', results_table(results, every_metric=True).to_csv()),
+            ('breakdown.csv', breakdown_table(results, every_metric=True).to_csv()),
         ):
             (folder / f'summary_{time_str}.{name}').write_text(content, encoding='utf-8')
         self._logger.info(f'wrote {folder}/summary_{time_str}.md, .csv and .breakdown.csv')
 
-    def _runs(self) -> tuple[list[Run], dict[str, str]]:
+    def _results(self) -> tuple[list[Result], dict[str, str]]:
         """Read the results; of those that cannot be shown: path, and why."""
-        runs: list[Run] = []
+        found: list[Result] = []
         missing: dict[str, str] = {}
-        results = str(Path(self._config['work_dir'], 'results'))
+        folder = str(Path(self._config['work_dir'], 'results'))
         for model in self._config['models']:
             for dataset in self._config['datasets']:
-                path = get_infer_output_path(model, dataset, results)
+                path = get_infer_output_path(model, dataset, folder)
                 try:
                     result = read(Path(path))
                 except InputError as error:
                     missing[path] = _why_missing(path, error)
                     continue
-                if (changed := _changed_since(result.record, model)) and not _may_differ(dataset):
+                if (changed := _changed_since(result, model)) and not _may_differ(dataset):
                     missing[path] = changed
                 else:
-                    runs.append(Run(result.model_abbr, result.dataset_abbr, result.record))
-        return runs, missing
+                    found.append(result)
+        return found, missing
 
 
-def _changed_since(record: Any, model: Any) -> str:
+def _changed_since(result: Result, model: Any) -> str:
     """Say which setting of the model changed since the samples of a result were drawn; '' if none did."""
-    known = (record['gpassk'].get('provenance') or {}).get('model')
+    known = result.provenance.get('model')
     found = difference(known, Task(model, {}).model_settings) if known else ''
     return found and (
         f'its samples were drawn with {found.lstrip(".")}; OpenCompass keeps it: start anew, without -r'
@@ -97,20 +96,21 @@ def _why_missing(path: str, error: InputError) -> str:
     return f'{error}; OpenCompass would keep it: move it away, and use -r'
 
 
-def _footnotes(runs: list[Run], missing: Mapping[str, str]) -> str:
-    lines = [f'{run.model}@{run.dataset}: {run.record["gpassk"]["signature"]}' for run in runs]
-    lines += [f'WARNING {run.model}@{run.dataset}: {text}' for run in runs for text in _warnings(run.record)]
+def _footnotes(results: list[Result], missing: Mapping[str, str]) -> str:
+    named = [(f'{result.run.model}@{result.run.dataset}', result) for result in results]
+    lines = [f'{name}: {result.signature}' for name, result in named]
+    lines += [f'WARNING {name}: {text}' for name, result in named for text in _warnings(result)]
     lines += [f'MISSING {path}: {why}' for path, why in missing.items()]
     return '\n'.join(lines) + '\n'
 
 
-def _warnings(record: Any) -> list[str]:
+def _warnings(result: Result) -> list[str]:
     """Return what a reader of the numbers should know before quoting them."""
-    block = record['gpassk']
-    warnings = [*copies_warnings(block), *answer_warnings(block)]
-    if block['unjudged']:
-        low, high = block['bounds']['accuracy']
+    health = result.health
+    warnings = [*health.copies_warnings(), *health.answer_warnings()]
+    if health.unjudged:
+        low, high = result.bounds['accuracy']
         warnings.append(
-            f'{block["unjudged"]} samples unjudged: accuracy from {low:.2f} to {high:.2f}, see bounds'
+            f'{health.unjudged} samples unjudged: accuracy from {low:.2f} to {high:.2f}, see bounds'
         )
-    return [*warnings, *provenance_warnings(block), *undecided_notes(block)]
+    return [*warnings, *provenance_warnings(result), *health.undecided_notes(), *result.remarks]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import chain, combinations
 from typing import NamedTuple
 
+from ..adapter import rows_of
 from ..distributions import normal_quantile
 from ..errors import InputError
 from ..metrics import Metric
@@ -290,8 +291,8 @@ def _csv_row(pairs: Pairs, pair: Pair) -> list[str | float | None]:
 
 def compared(first: Entry, second: Entry, metric: Metric) -> Comparison:
     """Return the difference of two runs of one table, whose questions may stand in another order."""
-    values = second.result.values(metric)[second.result.rows_of(first.result.uids)]
-    return compare(first.result.values(metric), values, first.result.problems, first.level)
+    values = second.result.values(metric)[rows_of(second.result, first.result.counts.uid)]
+    return compare(first.result.values(metric), values, first.result.counts.problem, first.level)
 
 
 def pairs_table(pairs: Sequence[Pairing]) -> Table:

@@ -8,14 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from ..adapter import rows_of
+from ..collect import NAMELESS
 from ..errors import InputError
+from ..health import NOTEWORTHY
 from ..metrics import Metric
-from ..results.health import NOTEWORTHY
-from ..results.read import FOREIGN, NAMELESS, full_runs
-from ..results.result import Result
+from ..record import Result
 from ..uncertainty import Decision, Decisions, Outcome, PairedRuns, decide_all
 from .compare import run_called
-from .leaderboard import Board, Entry, boards, judge_line
+from .leaderboard import Board, Entry, boards, full_runs, judge_line
 from .run_names import called, told_apart
 from .several_hosts import judges_differ
 
@@ -26,8 +27,8 @@ WITHOUT_JUDGE = 0.01
 
 
 _PLACED = (
-    f'{NAMELESS!r} stands where nothing tells the benchmark: a result of OpenCompass has its names from its '
-    'path, so keep results/<model>/<dataset>.json of it'
+    f'{NAMELESS!r} stands where nothing tells the benchmark: `gpassk score FILE -o NAME.gpassk.json '
+    '--dataset BENCHMARK` gives it a name'
 )
 
 
@@ -45,8 +46,8 @@ class Matched:
         new, old = self.new.result, self.old.result
         return PairedRuns(
             new.values(self.metric),
-            old.values(self.metric)[old.rows_of(new.uids)],
-            new.problems,
+            old.values(self.metric)[rows_of(old, new.counts.uid)],
+            new.counts.problem,
             math.hypot(self.new.rerun(self.metric).error, self.old.rerun(self.metric).error),
         )
 
@@ -125,7 +126,7 @@ def gate(
             be compared: other questions, another judge, the same file twice, or too few samples for k.
     """
     left_out: list[str] = []
-    hosts = {result.host for side in (new, old) for result in side.results}
+    hosts = {result.run.host for side in (new, old) for result in side.results}
     (ours, new_run), (theirs, old_run) = (
         _by_benchmark(side, with_limited, left_out, with_host=len(hosts) > 1) for side in (new, old)
     )
@@ -157,7 +158,6 @@ def _by_benchmark(
             f'the {side.name} run has no sampled result: {found} found'
             + (', all with one answer a question, which does not tell how far a rerun moves' if full else '')
             + ''.join(f'; {line}' for line in limited)
-            + ('' if side.results else f'; {FOREIGN}')
         )
     left_out += [f'left out of the {side.name} run: {line}' for line in limited]
     runs = _named(sampled, with_host=with_host)
@@ -188,7 +188,8 @@ def _named(results: Sequence[Result], *, with_host: bool) -> Mapping[str, list[R
     apart = told_apart(list(benchmarks.values()))
     runs: defaultdict[str, list[Result]] = defaultdict(list)
     for result in results:
-        runs[called(result.model_abbr, result.host if with_host else '', apart[id(result)])].append(result)
+        run = result.run
+        runs[called(run.model, run.host if with_host else '', apart[id(result)])].append(result)
     return runs
 
 
@@ -216,7 +217,7 @@ def _comparable(name: str, new: Result, old: Result, metrics: Sequence[Metric]) 
     Raises:
         InputError: they may not.
     """
-    if new.path.resolve() == old.path.resolve():
+    if (new.path.resolve(), new.run) == (old.path.resolve(), old.run):
         raise InputError(
             f'{new.path} is the new and the old run: a run is not compared with itself. Of two results of '
             'one name the newer one counts, unless each is given by its own path'
@@ -243,10 +244,11 @@ def _check_metric(metric: Metric, new: Result, old: Result) -> None:
 
 def _why_not(new: Result, old: Result, left_out: Sequence[str]) -> str:
     reasons = []
-    if new.data != old.data:
-        shared = len(set(new.uids) & set(old.uids))
+    if new.data.sha256 != old.data.sha256:
+        ours, theirs = new.counts.uid, old.counts.uid
+        shared = len(set(ours) & set(theirs))
         reasons.append(
-            f'other questions or references ({len(new.uids)} and {len(old.uids)} questions, {shared} of the '
+            f'other questions or references ({len(ours)} and {len(theirs)} questions, {shared} of the '
             'same name)'
         )
     if judges_differ([new, old]):
@@ -260,7 +262,7 @@ def remarks_on(board: Board, new: Entry, old: Entry) -> list[str]:
     told = [*_sizes(new.result, old.result), *_settings(new.result, old.result)]
     told += _cut_off(new.result, old.result)
     for side, entry in ((NEW, new), (OLD, old)):
-        marks = [entry.copies, entry.result.limits_line]
+        marks = [entry.copies, entry.only_here]
         found = [*entry.remarks, *filter(None, marks)]
         told += [f'{side}: {remark}' for remark in (*found, *_unjudged(entry.result))]
     if _same_counts(new.result, old.result):
@@ -300,7 +302,7 @@ def _cut_off(new: Result, old: Result) -> list[str]:
 
 
 def _unjudged(result: Result) -> list[str]:
-    count = result.unjudged
+    count = result.health.unjudged
     if not count:
         return []
     share = count / result.health.samples
@@ -309,4 +311,4 @@ def _unjudged(result: Result) -> list[str]:
 
 
 def _same_counts(new: Result, old: Result) -> bool:
-    return new.n == old.n and bool((new.counts == old.counts[old.rows_of(new.uids)]).all())
+    return new.n == old.n and bool((new.table.c == old.table.c[rows_of(old, new.counts.uid)]).all())

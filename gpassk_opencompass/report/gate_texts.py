@@ -71,7 +71,7 @@ def _add(table: Table, row: Matched, found: Decision) -> None:
         None if found.refused else 100 * found.least_margin,
         100 * found.rerun_error,
         Cell('', inner),
-        *(found.level, len(row.new.result.uids), found.problems, row.new.result.n, row.old.result.n),
+        *(found.level, len(row.new.result.table), found.problems, row.new.result.n, row.old.result.n),
         *(100 * found.error, found.refused or None, 'yes' if found.together else 'no'),
     )
 
@@ -181,7 +181,7 @@ def to_markdown(gate: Gate) -> str:
 
 def _asked(row: Matched) -> str:
     new, old = row.new.result, row.old.result
-    asked = f'{len(new.uids)} questions, {new.n} (new) and {old.n} (old) samples of each'
+    asked = f'{len(new.table)} questions, {new.n} (new) and {old.n} (old) samples of each'
     return f'{row.benchmark}: {asked}, judged by {judge_line(new)}'
 
 

@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from ..errors import InputError
-from ..results.health import WORDS, Health
+from ..health import WORDS, Health
 
 
 class Gate(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..results.result import Result
+from ..record import Result
 
 ON_HUB = re.compile(r'[\w-][\w.-]*/[\w.-]+')
 """What a model is called on the hub: its owner and its name."""
@@ -28,7 +28,7 @@ def _of_one_model(one: Result, other: Result) -> bool:
     Models of one name from two owners on the hub are two.
     """
     paths = {one.model_path, other.model_path}
-    if one.host != other.host or (len(paths) == 2 and all(map(ON_HUB.fullmatch, paths))):
+    if one.run.host != other.run.host or (len(paths) == 2 and all(map(ON_HUB.fullmatch, paths))):
         return False
     return one.model == other.model or (len(paths) == 1 and '' not in paths)
 
@@ -48,7 +48,7 @@ def why_not(result: Result, k: int | None, has_samples: bool) -> str:
     if result.greedy:
         beside = 'another greedy run of its model stands beside its samples'
         return beside if has_samples else 'a greedy run without samples of its model beside it'
-    if result.n == 1 and result.temperature is None:
+    if result.n == 1 and result.sampling.get('temperature') is None:
         return (
             'one sample a question at a temperature that is not known: neither its record nor its name tells '
             "it, and no sweep's manifest (--configs); a greedy run may be called model_t0_l8192"
@@ -56,5 +56,5 @@ def why_not(result: Result, k: int | None, has_samples: bool) -> str:
     if result.n == 1:
         return 'one sample at a temperature above 0 says nothing of stability'
     if k is None:
-        return f'it was evaluated for k = {result.block["k"]}, and one answer says nothing of stability'
+        return f'it was evaluated for k = {result.ks}, and one answer says nothing of stability'
     return f'n = {result.n} is less than k = {k}'

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
-from ..results.result import Result
+from ..adapter import limits_line, sizes_name
+from ..record import Result
 from .greedy_runs import ON_HUB
 
 SHORT = {
@@ -94,12 +95,12 @@ def written(result: Result, fields: Iterable[str]) -> str:
 
 def _runs(results: Sequence[Result]) -> list[list[int]]:
     """Return the numbers of the results of each run; those of one name with other k or n are two."""
-    names = [(one.host, one.model_abbr, one.model_path, str(_settings(one))) for one in results]
+    names = [(one.run.host, one.run.model, one.model_path, str(_settings(one))) for one in results]
     times = Counter((one.benchmark, one.judge_digest, name) for one, name in zip(results, names, strict=True))
     several = {name for (_, _, name), count in times.items() if count > 1}
     runs: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
     for number, (one, name) in enumerate(zip(results, names, strict=True)):
-        runs[(*name, one.sizes_name) if name in several else name].append(number)
+        runs[(*name, sizes_name(one)) if name in several else name].append(number)
     return list(runs.values())
 
 
@@ -124,8 +125,8 @@ def _facts(results: Sequence[Result]) -> list[_Facts]:
     return [
         _settings(one)
         | ({'path': path} if path else {})
-        | ({'smaller': f'({one.limits_line})'} if one.limits else {})
-        | {'host': one.host, 'n': str(one.n), 'k': '_'.join(map(str, one.block['k']))}
+        | ({'smaller': f'({limits_line(one)})'} if one.limits else {})
+        | {'host': one.run.host, 'n': str(one.n), 'k': '_'.join(map(str, one.ks))}
         for one, path in zip(results, _places(results), strict=True)
     ]
 
@@ -208,7 +209,7 @@ def _numbered(labels: Sequence[Label], results: Sequence[Result]) -> list[Label]
     seen: Counter[tuple[str, ...]] = Counter()
     told = []
     for label, one in zip(labels, results, strict=True):
-        place = (one.benchmark, one.data, one.judge_digest, label.text)
+        place = (one.benchmark, one.data.sha256, one.judge_digest, label.text)
         seen[place] += 1
         told.append(label._replace(text=f'{label.text} ({seen[place]})') if seen[place] > 1 else label)
     return told

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,16 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..adapter import limits_line, rows_of, unequal
 from ..errors import InputError
-from ..files import mapping
 from ..metrics import ACCURACY, SHOWN_THRESHOLDS, Metric, metrics_of
-from ..results.health import answer_warnings, copies_warnings, undecided_notes
-from ..results.read import full_runs
-from ..results.result import Result
+from ..record import Result
 from ..uncertainty import AllPairs, Interval, all_pairs
 from ..uncertainty.intervals import check_level
 from ..uncertainty.rerun import reruns_of
 from .greedy_runs import greedy_of, length_of, why_not
+from .intervals import Intervals, intervals_of
 from .run_names import called, told_apart
 from .several_hosts import across_hosts, notes_on_hosts
 
@@ -44,22 +43,22 @@ class Entry:
 
         Rows of several tables that are of one run have this in common; `name` is for one table.
         """
-        return called(self.result.model_abbr, self.mark, self.apart)
+        return called(self.result.run.model, self.mark, self.apart)
 
     @property
     def name(self) -> str:
         """What a row says: the run, and how it was made smaller on this benchmark."""
-        return called(self.result.model_abbr, self.mark, self.apart, self.only_here)
+        return called(self.result.run.model, self.mark, self.apart, self.only_here)
 
     @property
     def only_here(self) -> str:
         """How the run was made smaller on this benchmark; '' of a whole run."""
-        return self.result.limits_line
+        return limits_line(self.result)
 
     @property
     def copies(self) -> str:
         """What speaks against its samples being samples; '' if nothing."""
-        return '; '.join(copies_warnings(self.result.block))
+        return '; '.join(self.result.health.copies_warnings())
 
     @property
     def model(self) -> str:
@@ -68,7 +67,7 @@ class Entry:
 
     def greedy_accuracy(self) -> Interval | None:
         """Return the accuracy of the greedy run with its interval."""
-        return self.greedy.interval(ACCURACY, self.level) if self.greedy else None
+        return intervals_of(self.greedy, [ACCURACY], self.level).whole[0] if self.greedy else None
 
     @property
     def greedy_note(self) -> str:
@@ -78,10 +77,11 @@ class Entry:
         length, ours = length_of(self.greedy), length_of(self.result)
         other = length is not None and ours is not None and length != ours
         notes = [f'greedy run with max_out_len {length}'] * other
-        if count := self.greedy.unjudged:
-            notes.append(f'greedy run with {count} of {len(self.greedy.uids)} samples unjudged')
-        notes += [f'greedy run: {mark}' for mark in [self.greedy.health.mark] if mark]
-        told = (*undecided_notes(self.greedy.block), *provenance_warnings(self.greedy.block))
+        health = self.greedy.health
+        if health.unjudged:
+            notes.append(f'greedy run with {health.unjudged} of {health.samples} samples unjudged')
+        notes += [f'greedy run: {mark}' for mark in [health.mark] if mark]
+        told = (*health.undecided_notes(), *provenance_warnings(self.greedy))
         notes += [f'greedy run: {note}' for note in told]
         return '; '.join(notes)
 
@@ -91,20 +91,19 @@ class Entry:
 
         The samples that a judge gave up on stand in `Board.notes`.
         """
-        block = self.result.block
-        return [*answer_warnings(block), *provenance_warnings(block)]
+        result = self.result
+        return [*result.health.answer_warnings(), *provenance_warnings(result), *result.remarks]
 
     @cached_property
     def known(self) -> dict[tuple[Any, ...], Any]:
         """What was computed of it and takes long, by what it is and what it depends on."""
         return {}
 
-    def learn(
-        self, metrics: Sequence[Metric], whole: Sequence[Interval], by_group: dict[str, list[Interval]]
-    ) -> None:
+    def learn(self, metrics: Sequence[Metric], found: Intervals) -> None:
         """Take note of what `intervals` and `intervals_by_group` return."""
-        self.known.update({('interval', metric): one for metric, one in zip(metrics, whole, strict=True)})
-        self.known['by group', tuple(metrics)] = by_group
+        pairs = zip(metrics, found.whole, strict=True)
+        self.known.update({('interval', metric): one for metric, one in pairs})
+        self.known['by group', tuple(metrics)] = found.by_group
 
     def interval(self, metric: Metric) -> Interval:
         """Return a score with its interval for new questions of the same kind."""
@@ -115,7 +114,7 @@ class Entry:
         """Return `interval` of each metric; those that are not known yet are computed together."""
         keys = [('interval', metric) for metric in metrics]
         if new := [metric for key, metric in zip(keys, metrics, strict=True) if key not in self.known]:
-            found = self.result.intervals(new, self.level)
+            found = intervals_of(self.result, new, self.level).whole
             self.known.update({('interval', metric): one for metric, one in zip(new, found, strict=True)})
         return [self.known[key] for key in keys]
 
@@ -128,7 +127,8 @@ class Entry:
         """Return `rerun` of each metric; those that are not known yet are computed together."""
         keys = [('rerun', metric) for metric in metrics]
         if new := [metric for key, metric in zip(keys, metrics, strict=True) if key not in self.known]:
-            found = reruns_of(self.result.histogram, new, self.level)
+            histogram = np.bincount(self.result.table.c, minlength=self.result.n + 1).astype(np.float64)
+            found = reruns_of(histogram, new, self.level)
             self.known.update({('rerun', metric): one for metric, one in zip(new, found, strict=True)})
         return [self.known[key] for key in keys]
 
@@ -136,7 +136,7 @@ class Entry:
         """Return the intervals of metrics on the questions of each contest and language."""
         key = 'by group', tuple(metrics)
         if key not in self.known:
-            self.known[key] = self.result.intervals_by_group(metrics, self.level)
+            self.known[key] = intervals_of(self.result, metrics, self.level).by_group
         found: dict[str, list[Interval]] = self.known[key]
         return found
 
@@ -184,24 +184,26 @@ class Board:
     def notes(self) -> list[str]:
         """What a reader has to know who compares these runs: of their hosts, and of a judge that gave up."""
         gave_up = [
-            f'{entry.name}: {note}.' for entry in self.entries for note in undecided_notes(entry.result.block)
+            f'{entry.name}: {note}.'
+            for entry in self.entries
+            for note in entry.result.health.undecided_notes()
         ]
         return notes_on_hosts([entry.result for entry in self.entries]) + gave_up
 
     @property
     def questions(self) -> int:
         """How many were asked."""
-        return len(self.entries[0].result.uids)
+        return len(self.entries[0].result.counts.uid)
 
     @property
     def problems(self) -> int:
         """How many source problems they come from."""
-        return len(set(self.entries[0].result.problems))
+        return len(set(self.entries[0].result.counts.problem))
 
     @property
     def groups(self) -> list[str]:
         """Contest × language, in the order of the questions."""
-        return list(dict.fromkeys(self.entries[0].result.groups))
+        return list(dict.fromkeys(self.entries[0].result.counts.group))
 
     @property
     def all_pairs(self) -> AllPairs:
@@ -212,8 +214,9 @@ class Board:
         """Return every two entries compared by a metric, all right at once."""
         if metric not in self._compared:
             first = self.entries[0].result
-            values = [entry.result.values(metric)[entry.result.rows_of(first.uids)] for entry in self.entries]
-            self._compared[metric] = all_pairs(np.stack(values), first.problems, self.level)
+            results = [entry.result for entry in self.entries]
+            values = [result.values(metric)[rows_of(result, first.counts.uid)] for result in results]
+            self._compared[metric] = all_pairs(np.stack(values), first.counts.problem, self.level)
         return self._compared[metric]
 
     @cached_property
@@ -241,7 +244,7 @@ def boards(
     """Return the tables of all sampled results, best mG-Pass@k first.
 
     Results stand in one table if they are of one benchmark, were asked the same questions with the same
-    reference answers (`Result.data`) and were judged by the same judge (its whole identity; between hosts,
+    reference answers (`data.sha256`) and were judged by the same judge (its whole identity; between hosts,
     which cannot have the same packages, but for the versions of those behind the rule judge). Numbers of
     different judges or versions of the data are not ranked together.
 
@@ -266,11 +269,12 @@ def boards(
         lambda: defaultdict(list)
     )
     results, limited = full_runs(results, with_limited)
+    left_out = [f'{result.path}: {why}' for result in results if (why := unequal(result))]
+    results = [result for result in results if not unequal(result)]
     for result in results:
-        kinds[result.benchmark][result.data, result.judge_digest].append(result)
-    marked = len({result.host for result in results}) > 1
+        kinds[result.benchmark][result.data.sha256, result.judge_digest].append(result)
+    marked = len({result.run.host for result in results}) > 1
     found: list[Board] = []
-    left_out: list[str] = []
     for benchmark, apart in kinds.items():
         parts = across_hosts(apart)
         for number, (key, members) in enumerate(parts.items(), 1):
@@ -287,29 +291,29 @@ def boards(
 
 def judge_line(result: Result) -> str:
     """Return who judged, for a reader: 'rule', 'llm Qwen2.5-72B-Instruct', 'cascade (rule, llm …)'."""
-    return _judge_of(result.block.get('judge')) or 'not known'
+    return _judge_of(result.judge) or 'not known'
 
 
 def _board(frame: Board, members: Sequence[Result], marked: bool) -> tuple[Board | None, list[str]]:
     """Return the board of the members, which is `frame` with k and entries, and a line for each left out."""
     alike, left_out = _same_questions(members)
     sampled = [result for result in alike if result.n > 1]
-    k = frame.k or _largest_common(result.block['k'] for result in sampled)
+    k = frame.k or _largest_common(result.ks for result in sampled)
     fit = [result for result in sampled if k and k <= result.n]
     entries = [
         Entry(
             result,
             greedy_of(result, alike),
             frame.level,
-            result.host if marked else '',
+            result.run.host if marked else '',
         )
         for result in fit
     ]
     shown = {id(result) for entry in entries for result in (entry.result, entry.greedy)}
-    models = {(entry.result.host, entry.result.model) for entry in entries}
+    models = {(entry.result.run.host, entry.result.model) for entry in entries}
     rest = [result for result in alike if id(result) not in shown]
     left_out += [
-        f'{result.path}: {why_not(result, k, (result.host, result.model) in models)}' for result in rest
+        f'{result.path}: {why_not(result, k, (result.run.host, result.model) in models)}' for result in rest
     ]
     if k is None or not entries:
         return None, left_out
@@ -333,7 +337,7 @@ def _same_questions(members: Sequence[Result]) -> tuple[list[Result], list[str]]
 
     They say that their questions are the same, by one hash; a damaged or edited file may still have others.
     """
-    asked = [frozenset(result.uids) for result in members]
+    asked = [frozenset(result.counts.uid) for result in members]
     [(usual, _)] = Counter(asked).most_common(1)
     left_out = [
         f'{result.path}: its questions (counts.uid) are not those of the other results with its data.sha256'
@@ -365,11 +369,22 @@ def _judge_of(judge: object) -> str:
     return f'{own} ({", ".join(within)})' if within else own
 
 
-def provenance_warnings(block: Mapping[str, Any]) -> list[str]:
-    """Return what was accepted although samples and scores are of different settings; [] if nothing was.
+def provenance_warnings(result: Result) -> list[str]:
+    """Return what was accepted although samples and scores are of different settings; [] if nothing was."""
+    told = result.provenance.get('warnings')
+    return list(map(str, told)) if isinstance(told, list) else []
+
+
+def full_runs(results: Sequence[Result], with_limited: bool = False) -> tuple[list[Result], list[str]]:
+    """Return the runs that may stand beside each other in a leaderboard, and a line on those that may not.
+
+    Runs that were made smaller with --limit or --samples are no runs of the benchmark.
 
     Args:
-        block: the entry `gpassk` of a record.
+        with_limited: keep them.
     """
-    told = mapping(block.get('provenance')).get('warnings')
-    return list(map(str, told)) if isinstance(told, list) else []
+    full = [result for result in results if with_limited or not result.limits]
+    count = len(results) - len(full)
+    runs = f'{count} run{"" if count == 1 else "s"}'
+    line = f'{runs} made smaller with --limit or --samples: --with-limited takes them, too'
+    return full, [line] if count else []

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 from ..errors import InputError
 from ..files import parse_json
 from ..metrics import Kind, Metric
-from ..results.result import Result
+from ..naming.manifest import ModelFacts
+from ..record import Result
 from .leaderboard import Board
 from .scores import ALL, Measure, Scored, measure_of, measures_of
 
@@ -168,7 +169,8 @@ def _names(boards: Sequence[Board]) -> dict[str, str]:
 
 def _facts(result: Result) -> dict[str, Any]:
     """Return what the layout says of a model: texts, as in the published file."""
-    path, facts = result.manifest.path if result.manifest else '', result.facts
+    manifest = result.manifest
+    path, facts = (manifest.path, manifest.facts) if manifest else ('', ModelFacts())
     hub = f'https://huggingface.co/{path}' if re.fullmatch(r'[\w.-]+/[\w.-]+', path) else ''
     flags = {'opensourced': facts.open_source, 'mathLM': facts.mathematical, 'o1-like': facts.o1_like}
     return {

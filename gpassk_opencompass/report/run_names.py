@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from ..results.result import Result
+from ..adapter import sizes_name
+from ..record import Result
 from .greedy_runs import ON_HUB
 
 
@@ -33,7 +34,7 @@ def told_apart(tables: Sequence[Sequence[Result]]) -> dict[int, str]:
     for table in tables:
         here: defaultdict[tuple[str, str], list[Result]] = defaultdict(list)
         for result in table:
-            here[result.host, result.model_abbr].append(result)
+            here[result.run.host, result.run.model].append(result)
         for name, members in here.items():
             alike[name].append(members)
     return {
@@ -45,9 +46,9 @@ def told_apart(tables: Sequence[Sequence[Result]]) -> dict[int, str]:
 
 def _facts(tables: Sequence[Sequence[Result]]) -> Iterator[tuple[Result, list[str]]]:
     """Yield the results of one name with the facts that tell them apart."""
-    owners = {name for table in tables for one in table if ON_HUB.fullmatch(name := one.whole_name)}
-    with_owner = len(owners) > 1 or any(len({one.whole_name for one in table}) > 1 for table in tables)
-    with_sizes = any(len({one.sizes_name for one in table}) > 1 for table in tables)
+    owners = {name for table in tables for one in table if ON_HUB.fullmatch(name := one.run.path)}
+    with_owner = len(owners) > 1 or any(len({one.run.path for one in table}) > 1 for table in tables)
+    with_sizes = any(len({sizes_name(one) for one in table}) > 1 for table in tables)
     for table in tables:
         for one in table:
-            yield one, [one.whole_name] * with_owner + [one.sizes_name] * with_sizes
+            yield one, [one.run.path] * with_owner + [sizes_name(one)] * with_sizes

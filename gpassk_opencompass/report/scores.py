@@ -5,19 +5,20 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, get_args, get_type_hints
 
+from ..adapter import limits_line
 from ..counting import stage, step
 from ..errors import InputError
 from ..metrics import ACCURACY, Metric
 from ..naming.names import Settings
-from ..results.asked import intervals_of_each
-from ..results.result import Result
+from ..record import Result, values
 from ..tables import csv_text, read_csv_cell
 from ..uncertainty import Interval
+from .intervals import intervals_of, intervals_of_each
 from .leaderboard import Board, Entry, judge_line
 
 GREEDY: Final = 'Greedy'
@@ -104,7 +105,7 @@ def compute_intervals(boards: Sequence[Board]) -> None:
             results = [entry.result for entry in board.entries]
             each = intervals_of_each(results, metrics, board.level)
             for entry, found in zip(board.entries, each, strict=True):
-                entry.learn(metrics, *found)
+                entry.learn(metrics, found)
                 entry.reruns(metrics)
                 step()
 
@@ -177,7 +178,7 @@ def _entry_scores(
     if entry.greedy and (accuracy := entry.greedy_accuracy()):
         of_greedy = _Run(board, entry, entry.greedy, _identity(board, entry, entry.greedy))
         found[ALL, GREEDY] = _score(of_greedy, GREEDY, ALL, accuracy)
-        of_groups = entry.greedy.intervals_by_group([ACCURACY], entry.level)
+        of_groups = intervals_of(entry.greedy, [ACCURACY], entry.level).by_group
         for group in groups:
             if group in of_groups:
                 found[group, GREEDY] = _score(of_greedy, GREEDY, group, of_groups[group][0])
@@ -204,7 +205,7 @@ def _score(
 ) -> Score:
     """Return one score."""
     result, entry = run.result, run.entry
-    bounds = None if group else result.bounds(metric if isinstance(metric, Metric) else ACCURACY)
+    bounds = None if group else _bounds(result, metric if isinstance(metric, Metric) else ACCURACY)
     return Score(
         **run.identity,
         group=group,
@@ -221,7 +222,7 @@ def _score(
         bound_high=100 * bounds[1] if bounds else None,
         best_rank=ranks[0],
         worst_rank=ranks[1],
-        questions=result.sizes_of_groups[group] if group else len(result.uids),
+        questions=result.counts.group.count(group) if group else len(result.table),
         problems=interval.problems,
     )
 
@@ -233,12 +234,12 @@ def _identity(board: Board, entry: Entry, result: Result) -> dict[str, Any]:
         'part': board.part,
         'model': result.model,
         'run': entry.run,
-        'host': result.host,
+        'host': result.run.host,
         **{name: result.sampling.get(name) for name in _SETTINGS},
         'k': board.k,
         'n': result.n,
-        'limited': result.limits_line,
-        'unjudged': result.unjudged,
+        'limited': limits_line(result),
+        'unjudged': result.health.unjudged,
         'truncated': result.health.truncated,
         'unanswered': result.health.unanswered,
         'unusual': result.health.unusual,
@@ -250,6 +251,14 @@ def _identity(board: Board, entry: Entry, result: Result) -> dict[str, Any]:
         'signature': result.signature,
         'path': str(result.path),
     }
+
+
+def _bounds(result: Result, metric: Metric) -> tuple[float, float]:
+    """Return the mean of a metric with all samples in doubt wrong, and with all of them right."""
+    counts = result.table
+    doubt = counts.unjudged if counts.undecided is None else counts.unjudged + counts.undecided
+    high = values(replace(counts, c=counts.c + doubt), metric)
+    return float(result.values(metric).mean()), float(high.mean())
 
 
 def _percent(value: float) -> float | None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from ..results.result import Result
+from ..record import Result, digest_of
 
 Key = tuple[str, str]
 """The hash of the data and of the judge."""
+
+_PACKAGES = ('math-verify', 'latex2sympy2_extended', 'sympy')
+"""What the rule judge's identity names a version of."""
 
 
 def across_hosts(parts: Mapping[Key, list[Result]]) -> dict[Key, list[Result]]:
@@ -23,10 +27,10 @@ def across_hosts(parts: Mapping[Key, list[Result]]) -> dict[Key, list[Result]]:
     """
     alike: defaultdict[Key, list[Key]] = defaultdict(list)
     for key, members in parts.items():
-        alike[key[0], members[0].judge_kind].append(key)
+        alike[key[0], _kind_of_judge(members[0])].append(key)
     joined = {}
     for keys in alike.values():
-        hosts = [host for key in keys for host in {result.host for result in parts[key]}]
+        hosts = [host for key in keys for host in {result.run.host for result in parts[key]}]
         if len(hosts) == len(set(hosts)):
             joined[keys[0]] = [result for key in keys for result in parts[key]]
         else:
@@ -36,14 +40,14 @@ def across_hosts(parts: Mapping[Key, list[Result]]) -> dict[Key, list[Result]]:
 
 def judges_differ(results: Sequence[Result]) -> bool:
     """Whether not all were judged alike: by one judge a host, and these but for packages the same."""
-    judges = {(result.host, result.judge_digest) for result in results}
-    hosts = {result.host for result in results}
-    return len({result.judge_kind for result in results}) > 1 or len(judges) > len(hosts)
+    judges = {(result.run.host, result.judge_digest) for result in results}
+    hosts = {result.run.host for result in results}
+    return len({_kind_of_judge(result) for result in results}) > 1 or len(judges) > len(hosts)
 
 
 def notes_on_hosts(results: Sequence[Result]) -> list[str]:
     """Return sentences for who compares runs of one host with those of another; none where there is one."""
-    hosts = sorted({result.host for result in results})
+    hosts = sorted({result.run.host for result in results})
     if len(hosts) < 2:
         return []
     notes = [
@@ -51,7 +55,7 @@ def notes_on_hosts(results: Sequence[Result]) -> list[str]:
         "around a question and the chat template are each host's own, and a difference between hosts may "
         'come from them.'
     ]
-    versions = {host: _packages([one for one in results if one.host == host]) for host in hosts}
+    versions = {host: _packages([one for one in results if one.run.host == host]) for host in hosts}
     if len(set(map(tuple, versions.values()))) > 1:
         shared = set.intersection(*map(set, versions.values()))
         told = '; '.join(
@@ -63,4 +67,24 @@ def notes_on_hosts(results: Sequence[Result]) -> list[str]:
 
 
 def _packages(results: Sequence[Result]) -> list[str]:
-    return sorted({f'{name} {number}' for one in results for name, number in one.judge_packages.items()})
+    return sorted({f'{name} {number}' for one in results for name, number in _versions(one.judge)})
+
+
+def _kind_of_judge(result: Result) -> str:
+    """Return a digest of the judge without the versions of the packages behind the rule."""
+    return digest_of(_without_packages({**result.judge, 'statistics': None}))
+
+
+def _without_packages(judge: Any) -> Any:
+    if not isinstance(judge, dict):
+        return judge
+    return {key: _without_packages(value) for key, value in judge.items() if key not in _PACKAGES}
+
+
+def _versions(judge: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the packages behind the rule judge with their versions, also of one within a cascade."""
+    for key, value in judge.items():
+        if isinstance(value, dict) and key != 'statistics':
+            yield from _versions(value)
+        elif key in _PACKAGES:
+            yield key, str(value)

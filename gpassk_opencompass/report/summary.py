@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, NamedTuple
 
 from ..errors import InputError
 from ..metrics import ACCURACY, SHOWN_THRESHOLDS, Kind, Metric, metrics_of
 from ..naming.names import ModelName
-from ..results.health import copies_warnings, health_of
+from ..record import Result
 from ..tables import Cell, Column, Table, markdown_line
 from ..tables.table import Value
-from ..uncertainty import mean_interval, value_table
+from .intervals import intervals_of
 
 LEVEL = 0.95
 
@@ -21,81 +20,69 @@ NAME_WIDTH = 33
 """Characters of the first column; with the published columns of k = 16 a line then has 120."""
 
 
-class Run(NamedTuple):
-    """One result file: which model on which data set, and what the evaluator wrote."""
-
-    model: str
-    dataset: str
-    record: Mapping[str, Any]
-
-
-def results_table(runs: Sequence[Run], *, every_metric: bool = False) -> Table:
+def results_table(results: Sequence[Result], *, every_metric: bool = False) -> Table:
     """Return a row a run, in the order given: the columns of the published tables, or every metric."""
-    metrics = _metric_columns([run.record for run in runs], every_metric)
-    rows: list[Sequence[Value]] = [
-        [
-            run.model,
-            run.dataset,
-            run.record['gpassk']['n'],
-            *(run.record.get(metric.name) for metric in metrics),
-            run.record['gpassk']['unjudged'],
-        ]
-        for run in runs
-    ]
+    metrics = _metric_columns(results, every_metric)
+    rows: list[Sequence[Value]] = []
+    for result in results:
+        names, scores, unjudged = result.run, result.scores(), result.health.unjudged
+        shown = (scores.get(metric.name) for metric in metrics)
+        rows.append([names.model, names.dataset, result.n, *shown, unjudged])
     return Table('Results', ['model', 'dataset', 'n', *map(str, metrics), 'unjudged'], rows)
 
 
-def breakdown_table(runs: Sequence[Run], *, every_metric: bool = False) -> Table:
+def breakdown_table(results: Sequence[Result], *, every_metric: bool = False) -> Table:
     """Return a row a run and contest × language."""
-    metrics = _metric_columns([run.record for run in runs], every_metric)
-    rows: list[Sequence[Value]] = [
-        [run.model, run.dataset, group, *(run.record.get(f'{group}/{metric}') for metric in metrics)]
-        for run in runs
-        for group in dict.fromkeys(run.record['gpassk']['counts']['group'])
-    ]
+    metrics = _metric_columns(results, every_metric)
+    rows: list[Sequence[Value]] = []
+    for result in results:
+        scores = result.scores()
+        for group in dict.fromkeys(result.counts.group):
+            shown = (scores.get(f'{group}/{metric}') for metric in metrics)
+            rows.append([result.run.model, result.run.dataset, group, *shown])
     return Table('Results by contest and language', ['model', 'dataset', 'group', *map(str, metrics)], rows)
 
 
-def summary_table(runs: Sequence[Run]) -> str:
+def summary_table(results: Sequence[Result]) -> str:
     """Return a table a data set, a row a run: accuracy and the published metrics, below each its interval.
 
     Where no interval holds, or the samples look like copies, there is a letter, which a note explains. The
     settings of a model stand below its name, so that a line fits a terminal of 120 columns.
     """
     notes: list[str] = []
+    by_dataset = attrgetter('run.dataset')
     tables = [
         _dataset_table(dataset, list(members), notes)
-        for dataset, members in groupby(sorted(runs, key=attrgetter('dataset')), key=attrgetter('dataset'))
+        for dataset, members in groupby(sorted(results, key=by_dataset), key=by_dataset)
     ]
     texts = [f'{markdown_line(one.title)}\n\n{one.to_markdown(notes=False)}' for one in tables]
     below = 'Below each score: its 95 % interval for new questions of the same kind, clustered by problem.'
     return '\n\n'.join([*texts, '\n'.join([below, *tables[-1].noted()])])
 
 
-def _dataset_table(dataset: str, runs: Sequence[Run], notes: list[str]) -> Table:
+def _dataset_table(dataset: str, results: Sequence[Result], notes: list[str]) -> Table:
     """Return a table with what is the same in all rows in its title; `notes` are those of all data sets."""
-    metrics = _metric_columns([run.record for run in runs], every_metric=False)
-    sizes = sorted({run.record['gpassk']['n'] for run in runs})
-    unjudged = sum(run.record['gpassk']['unjudged'] for run in runs)
+    metrics = _metric_columns(results, every_metric=False)
+    sizes = sorted({result.n for result in results})
+    unjudged = sum(result.health.unjudged for result in results)
     scores = [Column(str(metric), 'right', limits='{:.1f}–{:.1f}') for metric in metrics]
     title = f'{dataset}: n = {", ".join(map(str, sizes))}, {unjudged} samples unjudged'
     table = Table(title, [Column('model', 'left'), *scores], notes=notes)
-    for run in runs:
-        name, settings = _split(run.model)
-        mark = health_of(run.record['gpassk']).mark
-        shown = Cell(
-            f'{name} ({mark})' if mark else name, note='; '.join(copies_warnings(run.record['gpassk']))
-        )
-        table.add(shown, *(run.record.get(one.name) for one in metrics))
-        table.add(settings, *(_interval(run, metric) for metric in metrics))
+    for result in results:
+        name, settings = _split(result.run.model)
+        health, found = result.health, result.scores()
+        marked = f'{name} ({health.mark})' if health.mark else name
+        shown = Cell(marked, note='; '.join(health.copies_warnings()))
+        table.add(shown, *(found.get(one.name) for one in metrics))
+        table.add(settings, *(_interval(result, metric, found) for metric in metrics))
     return table
 
 
-def _metric_columns(records: Iterable[Mapping[str, Any]], every_metric: bool) -> list[Metric]:
-    """Return accuracy, then the largest k at the published τ and mG-Pass, or all that any record has."""
-    sampled = [record['gpassk'] for record in records if record['gpassk']['n'] > 1]
-    ks = sorted({k for block in sampled for k in block['k']})
-    thresholds = sorted({threshold for block in sampled for threshold in block['thresholds']})
+def _metric_columns(results: Iterable[Result], every_metric: bool) -> list[Metric]:
+    """Return accuracy, then the largest k at the published τ and mG-Pass, or all that any has."""
+    sampled = [result for result in results if result.n > 1]
+    ks = sorted({k for result in sampled for k in result.ks})
+    thresholds = sorted({threshold for result in sampled for threshold in result.thresholds})
     if not every_metric:
         ks = ks[-1:]
         thresholds = [tau for tau in thresholds if tau in SHOWN_THRESHOLDS] or thresholds
@@ -103,13 +90,11 @@ def _metric_columns(records: Iterable[Mapping[str, Any]], every_metric: bool) ->
     return [ACCURACY, *(metric for metric in found if metric.k > 1 or metric.kind is not Kind.MG_PASS)]
 
 
-def _interval(run: Run, metric: Metric) -> Cell:
+def _interval(result: Result, metric: Metric, scores: Mapping[str, float]) -> Cell:
     """Return the interval of a score, alone; nothing where there is no score."""
-    if run.record.get(metric.name) is None:
+    if metric.name not in scores:
         return Cell('')
-    block = run.record['gpassk']
-    values = value_table(metric, block['n'])[block['counts']['c']]
-    found = mean_interval(values, block['counts']['problem'], LEVEL)
+    [found] = intervals_of(result, [metric], LEVEL).whole
     return Cell('', None if found.refused else (100 * found.low, 100 * found.high), found.refused)
 
 

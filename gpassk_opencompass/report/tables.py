@@ -11,8 +11,8 @@ from pathlib import Path
 from ..distributions import student_quantile
 from ..errors import InputError
 from ..files import write_file
+from ..health import WORDS
 from ..naming.names import ModelName
-from ..results.health import WORDS
 from ..tables import Cell, Column, Table, markdown_line, one_line
 from ..unseen import json_text
 from .leaderboard import Board, Entry
@@ -67,7 +67,7 @@ def write_scored(
 def leaderboard_table(board: Board, rows: Sequence[Scores]) -> Table:
     """Return a row a run, best first: Greedy, G-Pass@k at three thresholds, and mG-Pass@k, with intervals.
 
-    Where responses of a run were cut off or empty beyond `results.health.LIMITS`, a last column says so;
+    Where responses of a run were cut off or empty beyond `health.LIMITS`, a last column says so;
     where its samples look like copies, a note does.
     """
     columns = measures_of(board)
@@ -84,7 +84,7 @@ def leaderboard_table(board: Board, rows: Sequence[Scores]) -> Table:
             *(score_cell(scores.get((ALL, column))) for column in columns),
             _ranks(ranked.best_rank, ranked.worst_rank),
             entry.result.n,
-            entry.result.unjudged,
+            entry.result.health.unjudged,
             *([entry.result.health.mark or 'ok'] * marked),
         )
     return table
@@ -173,7 +173,7 @@ def why_no_average(boards: Sequence[Board]) -> str:
         return 'the benchmarks were judged by different judges'
     if len({board.k for board in boards}) > 1:
         return f'the benchmarks have different k ({", ".join(str(board.k) for board in boards)}); give one k'
-    problems = [(board.title, set(board.entries[0].result.problems)) for board in boards]
+    problems = [(board.title, set(board.entries[0].result.counts.problem)) for board in boards]
     for (first, ours), (second, theirs) in combinations(problems, 2):
         if shared := ours & theirs:
             return f'{first} and {second} share {len(shared)} problems, which would count twice'
@@ -234,7 +234,7 @@ def signatures(boards: Iterable[Board]) -> Iterator[str]:
             if run is not None
         )
         yield from dict.fromkeys(
-            f'{board.title}: {run.model_abbr}{mark}: {run.signature}' for run, mark in runs
+            f'{board.title}: {run.run.model}{mark}: {run.signature}' for run, mark in runs
         )
 
 

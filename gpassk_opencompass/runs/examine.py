@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 from ..errors import InputError
 from ..files import FROM_ENVIRONMENT, mapping, read_json
 from ..judges.build import own_name
-from ..results.health import reservations
-from ..results.read import read, result_of
+from ..record import Result, read, result_of
 from ..serving import described, variable_digest
 from ..sweep.configs import signature
 from ..times import seconds_of_folder
@@ -236,15 +235,15 @@ def _state_of_result(path: Path, wanted: Wanted, time_dir: TimeDir, change: Chan
     if record and 'gpassk' not in record:  # of another evaluator, which does not say
         return _unless_changed(change)
     try:
-        block = (result_of(path, record) if record else read(path)).block
+        result = result_of(path, record) if record else read(path)
     except InputError as error:
         return State.DAMAGED, str(error)
-    if wanted.n is not None and block.get('n') != wanted.n:
-        return State.WRONG_N, f'n = {block.get("n")} in the result, {wanted.n} in the config'
-    for name, (had, has) in _facts(block, wanted, time_dir).items():
+    if wanted.n is not None and result.n != wanted.n:
+        return State.WRONG_N, f'n = {result.n} in the result, {wanted.n} in the config'
+    for name, (had, has) in _facts(result, wanted, time_dir).items():
         if None not in (had, has) and had != has:
             return State.STALE, f'{name} = {had} in the result, {has} in the config'
-    return _unless_changed(change, '; '.join(reservations(block)))
+    return _unless_changed(change, '; '.join(result.health.reservations()))
 
 
 def _unless_changed(change: Change, remark: str = '') -> tuple[State, str]:
@@ -252,16 +251,16 @@ def _unless_changed(change: Change, remark: str = '') -> tuple[State, str]:
     return (State.STALE, changed) if changed else (State.COMPLETE, remark)
 
 
-def _facts(block: Mapping[str, Any], wanted: Wanted, time_dir: TimeDir) -> dict[str, tuple[Any, Any]]:
+def _facts(result: Result, wanted: Wanted, time_dir: TimeDir) -> dict[str, tuple[Any, Any]]:
     """Name → (what the result says, what the config says); None is unknown."""
     ks = None if wanted.ks is None else sorted(set(wanted.ks))
     asked = _evaluator(time_dir.configs[-1], wanted.dataset) if time_dir.configs else {}
     thresholds = asked.get('thresholds')
     return {
-        'k': (block.get('k'), ks),
-        'thresholds': (block.get('thresholds'), thresholds if isinstance(thresholds, list) else None),
-        'questions': (mapping(block.get('data')).get('questions'), wanted.questions),
-        'judge': (models_of_judge(block.get('judge')), asked_judge(asked)),
+        'k': (result.ks, ks),
+        'thresholds': (result.thresholds, thresholds if isinstance(thresholds, list) else None),
+        'questions': (result.data.questions, wanted.questions),
+        'judge': (models_of_judge(result.judge), asked_judge(asked)),
     }
 
 

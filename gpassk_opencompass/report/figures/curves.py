@@ -52,7 +52,8 @@ def thresholds(board: Board) -> Iterator[Drawing]:
     [axes] = sheet.axes
     if found.others:
         metrics = _over_taus(board.k)
-        means = np.stack([run.entry.result.table(metrics).mean(1) for run in found.others], axis=1)
+        others = [run.entry.result for run in found.others]
+        means = np.array([[one.values(metric).mean() for one in others] for metric in metrics])
         axes.plot(_taus(board.k), 100 * means, **BEHIND)
     for run, look in zip(found.runs, LOOKS, strict=False):
         intervals = run.entry.intervals(_over_taus(board.k))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...adapter import rows_of
 from ..leaderboard import Board, Entry
 from .chosen import Chosen, chosen
 from .drawing import Drawing, Floats, about, counted, more_room, write_around
@@ -43,8 +44,8 @@ def questions(board: Board) -> Iterator[Drawing]:
 
 def shares_of(entries: Sequence[Entry]) -> tuple[list[str], Floats]:
     """Return questions from the hardest to the easiest, and c/n of each entry on each; shape (entries, Q)."""
-    first = entries[0].result.uids
-    shares = np.stack([e.result.counts[e.result.rows_of(first)] / e.result.n for e in entries])
+    first = entries[0].result.counts.uid
+    shares = np.stack([e.result.table.c[rows_of(e.result, first)] / e.result.n for e in entries])
     order = np.argsort(shares.mean(0), kind='stable')
     return [first[place] for place in order], shares[:, order]
 

@@ -104,10 +104,10 @@ def half_widths(entry: Entry, k: int) -> tuple[list[int], Floats, Floats]:
     """Return sizes, and with each the half-width for new questions and that of a rerun, in points."""
     result, metric = entry.result, Metric.mg_pass_at(k)
     points = sizes(result.n, k)
-    wide = [question_error(result.counts, result.n, m, metric, result.problems) for m in points]
-    narrow = [rerun_error(result.counts, result.n, m, metric) for m in points]
+    wide = [question_error(result.table.c, result.n, m, metric, result.counts.problem) for m in points]
+    narrow = [rerun_error(result.table.c, result.n, m, metric) for m in points]
     upper = (1 + entry.level) / 2
-    student = student_quantile(upper, len(set(result.problems)) - 1)
+    student = student_quantile(upper, len(set(result.counts.problem)) - 1)
     return points, 100 * student * np.array(wide), 100 * normal_quantile(upper) * np.array(narrow)
 
 

@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from json.encoder import encode_basestring_ascii as _quoted
 from typing import NamedTuple
 
+from ...adapter import counted_samples, deciders_of, verdicts_of
 from ...counting import counted
-from ...results.health import CUT_OFF
-from ...results.result import Result
+from ...health import CUT_OFF
+from ...record import Result
+from ...samples import Samples
 
 BUDGET = 24 * 2**20
 """Characters that all packed answers may take on the page."""
@@ -69,9 +71,9 @@ def _deflated(text: str) -> str:
 
 def cut_off_of_each(result: Result) -> list[int]:
     """Return how many samples of each question were cut off; [] where it is not known."""
-    samples = result.samples
-    questions = samples.by_question('finish_reason') if samples else None
-    return [sum(one == CUT_OFF for one in ends) for ends in questions or ()]
+    samples = counted_samples(result, 'finish_reason')
+    ends = (samples and samples.get('finish_reason')) or ()
+    return [list(ends[start : start + result.n]).count(CUT_OFF) for start in range(0, len(ends), result.n)]
 
 
 def question_samples(result: Result, shown: int | None = None) -> str | None:
@@ -80,16 +82,14 @@ def question_samples(result: Result, shown: int | None = None) -> str | None:
     Args:
         shown: different answers of a question that are kept, the most frequent ones; None: all.
     """
-    samples = result.samples
-    if samples is None:
+    columns = 'answer', 'verdict', 'judged_by', 'why', 'finish_reason', 'state'
+    samples = counted_samples(result, *columns)
+    if samples is None or 'answer' not in samples:
         return None
-    answers, n = samples.column('answer') or (), samples.n
-    if max(map(len, answers), default=0) > LONGEST:
-        answers = list(map(_shortened, answers))
-    verdicts = ''.join(samples.verdicts())
-    given = list(zip(answers, verdicts, samples.deciders(), strict=True))
-    ends = _ends(result, len(given))
-    spans = [slice(start, start + n) for start in range(0, len(given), n)]
+    answers = [_shortened(answer or '') for answer in samples['answer']]
+    verdicts, ends = verdicts_of(samples), _ends(samples)
+    given = list(zip(answers, verdicts, deciders_of(samples), strict=True))
+    spans = [slice(start, start + result.n) for start in range(0, len(given), result.n)]
     return f'[{",".join(_of_question(given[one], verdicts[one], ends[one], shown) for one in spans)}]'
 
 
@@ -112,18 +112,10 @@ def _of_question(given: Sequence[Answer], verdicts: str, ends: str, shown: int |
     return f'{{"answers":[{rows}],"of":[{of}],"verdicts":"{verdicts}","ends":"{ends}"}}'
 
 
-def _ends(result: Result, size: int) -> str:
+def _ends(samples: Samples) -> str:
     """Return a letter a sample: c for one that was cut off, s for another unusual one, else a point."""
-    finishes, states = (
-        result.samples.column(name) if result.samples else None for name in ('finish_reason', 'state')
-    )
-    if not finishes and not states:
-        return '.' * size
-    finishes, states = finishes or [None] * size, states or [None] * size
-    return ''.join(
-        'c' if finish == CUT_OFF else 's' if state else '.'
-        for finish, state in zip(finishes, states, strict=True)
-    )
+    pairs = zip(samples.each('finish_reason'), samples.each('state'), strict=True)
+    return ''.join('c' if finish == CUT_OFF else 's' if state else '.' for finish, state in pairs)
 
 
 def _fits_likely(results: Sequence[Result], shown: int | None) -> bool:

@@ -8,11 +8,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...adapter import counted_samples, limits_line, rows_of
 from ...errors import InputError
-from ...files import mapping
+from ...health import WORDS, Health
 from ...metrics import ACCURACY, Metric
-from ...results.health import WORDS, Health, copies_warnings, undecided_notes
-from ...results.result import Result
+from ...record import Result
 from ...uncertainty import Interval
 from ...uncertainty.comparison import ADDED_PROBLEMS
 from ...uncertainty.intervals import (
@@ -92,7 +92,7 @@ class _Runs:
 
     def place(self, entry: Entry) -> int:
         """Return the place of the run of an entry; two of one name and host are one on several boards."""
-        key = (entry.result.host, entry.run)
+        key = (entry.result.run.host, entry.run)
         if key not in self._places:
             self._places[key] = len(self.told)
             self.told.append(_run(entry))
@@ -102,7 +102,7 @@ class _Runs:
 def _run(entry: Entry) -> dict[str, Any]:
     result = entry.result
     settings: dict[str, Any] = {**result.sampling, **({'run': entry.apart} if entry.apart else {})}
-    names = {'name': entry.run, 'model': result.model, 'host': result.host}
+    names = {'name': entry.run, 'model': result.model, 'host': result.run.host}
     return {**_seen(names), 'settings': _seen(settings)}
 
 
@@ -120,7 +120,8 @@ def _seen(told: Any) -> Any:
 
 def _board(board: Board, entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     result = board.entries[0].result
-    groups, problems = list(dict.fromkeys(result.groups)), list(dict.fromkeys(result.problems))
+    counts = result.counts
+    groups, problems = list(dict.fromkeys(counts.group)), list(dict.fromkeys(counts.problem))
     return {
         'title': escaped(board.title),
         'benchmark': escaped(board.benchmark),
@@ -129,11 +130,11 @@ def _board(board: Board, entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]
         'level': board.level,
         'quantiles': _quantiles(result, board.level),
         'judge': escaped(board.judge),
-        'data': result.data,
-        'uids': result.uids,
+        'data': result.data.sha256,
+        'uids': counts.uid,
         'groups': _seen(groups),
-        'group': _positions(result.groups, groups),
-        'problem': _positions(result.problems, problems),
+        'group': _positions(counts.group, groups),
+        'problem': _positions(counts.problem, problems),
         'entries': entries,
         'better': [''.join('01'[apart] for apart in row) for row in board.better.tolist()],
     }
@@ -142,19 +143,20 @@ def _board(board: Board, entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]
 def _entry(
     board: Board, entry: Entry, runs: _Runs, number: int, responses: Responses, cuts: Iterator[list[int]]
 ) -> dict[str, Any]:
-    result, block = entry.result, entry.result.block
-    order = result.rows_of(board.entries[0].result.uids)
+    result, health, counts = entry.result, entry.result.health, entry.result.table
+    doubt = counts.unjudged if counts.undecided is None else counts.unjudged + counts.undecided
+    order = rows_of(result, board.entries[0].result.counts.uid)
     cut = cut_off_of_each(result) if responses.folder else next(cuts)
     ranks = board.ranks[board.entries.index(entry)].tolist()
     return {
         'run': runs.place(entry),
         'name': escaped(entry.run),
         'n': result.n,
-        'c': result.counts[order].tolist(),
-        'unjudged': result.unjudged_of_each[order].tolist() if result.unjudged_of_each.any() else [],
+        'c': counts.c[order].tolist(),
+        'unjudged': counts.unjudged[order].tolist() if counts.unjudged.any() else [],
         'cut': [cut[row] for row in order] if cut else [],
-        'inDoubt': result.in_doubt[order].tolist() if result.in_doubt.any() else [],
-        'reasons': _seen(_reasons(block.get('unjudged_reasons'))),
+        'inDoubt': doubt[order].tolist() if doubt.any() else [],
+        'reasons': _seen(health.unjudged_reasons),
         'greedy': _greedy(board, entry),
         'greedyNote': escaped(entry.greedy_note),
         'ranks': ranks,
@@ -164,16 +166,16 @@ def _entry(
         },
         'signature': result.signature,
         'badges': list(_badges(entry)),
-        'health': result.health.mark,
-        'ended': escaped(result.health.line),
-        'tokens': result.health.output_tokens,
+        'health': health.mark,
+        'ended': escaped(health.line),
+        'tokens': health.output_tokens,
         'engine': escaped(result.engine),
         'warnings': [
             escaped(line)
             for line in (
-                *copies_warnings(block),
+                *health.copies_warnings(),
                 *entry.remarks,
-                *(f'{note}.' for note in undecided_notes(block)),
+                *(f'{note}.' for note in health.undecided_notes()),
             )
         ],
         'chunk': number,
@@ -193,17 +195,12 @@ def _badges(entry: Entry) -> Iterator[dict[str, str]]:
         yield {'kind': 'unjudged', 'text': f'{health.unjudged} unjudged'}
     if entry.copies:
         yield {'kind': 'copies', 'text': 'copies'}
-    if entry.result.limits_line:
-        yield {'kind': 'limited', 'text': entry.result.limits_line}
+    if limits := limits_line(entry.result):
+        yield {'kind': 'limited', 'text': limits}
 
 
 _SHOWN = 0.001
 """Share of samples below which nothing is said of them beside the score."""
-
-
-def _reasons(told: object) -> dict[str, int]:
-    """Return why samples are unjudged, and how many each; as far as the result tells it."""
-    return {reason: count for reason, count in mapping(told).items() if isinstance(count, int)}
 
 
 def _limits(interval: Interval) -> list[float] | None:
@@ -213,8 +210,8 @@ def _limits(interval: Interval) -> list[float] | None:
 def _greedy(board: Board, entry: Entry) -> list[int] | None:
     if entry.greedy is None:
         return None
-    order = entry.greedy.rows_of(board.entries[0].result.uids)
-    counts: list[int] = entry.greedy.counts[order].tolist()
+    order = rows_of(entry.greedy, board.entries[0].result.counts.uid)
+    counts: list[int] = entry.greedy.table.c[order].tolist()
     return counts
 
 
@@ -225,13 +222,18 @@ def _positions(values: Iterable[str], among: Sequence[str]) -> list[int]:
 
 def _texts(result: Result) -> dict[str, list[str]]:
     """Return question and reference of each question, as far as the result tells them."""
-    nothing = [''] * len(result.uids)
-    columns = {'question': result.questions, 'reference': result.references}
-    return {name: list(column) or nothing for name, column in columns.items()}
+    samples = counted_samples(result, 'question', 'reference')
+    first = [rows[0] for rows in samples.by_question().values()] if samples else []
+    nothing = [''] * len(result.table)
+    return {
+        name: [column[row] or '' for row in first] if (column := samples and samples.get(name)) else nothing
+        for name in ('question', 'reference')
+    }
 
 
 def _quantiles(result: Result, level: float) -> dict[int, float]:
     """Return Student's t for each number of problems that the table or one of its groups has."""
-    pairs = set(zip(result.groups, result.problems, strict=True))
-    sizes = {*Counter(group for group, _ in pairs).values(), len(set(result.problems))}
+    problems = result.counts.problem
+    pairs = set(zip(result.counts.group, problems, strict=True))
+    sizes = {*Counter(group for group, _ in pairs).values(), len(set(problems))}
     return {size: quantile(level, size - 1) for size in sizes if size > 1}

@@ -13,41 +13,42 @@ from __future__ import annotations
 import base64
 import json
 import math
+import os
 import re
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ...adapter import deciders_of, rows_of, verdicts_of
+from ...answers.thoughts import thought_in
 from ...counting import counted
 from ...errors import InputError
 from ...files import write_file
-from ...results.found import Found, Read, Responses
-from ...results.record import digest_of
-from ...results.result import Result
-from ...results.samples import WORDS
+from ...judges.replies import Replies, stores_near
+from ...keys import without_long
+from ...record import Result, digest_of
 from ..leaderboard import Board, Entry
 from . import content
 
 RESPONSES = 'responses'
 """The folder beside the page."""
 
-LAYOUT = 1
+LAYOUT = 2
 """Of a shard; raised so that all are written anew where a page could not read those of before."""
 
-_SYMBOLS = {word: symbol for symbol, word in WORDS.items()}
-_UNJUDGED = '?'
 _COLUMNS = (
-    *('seed', 'verdict', 'answer', 'decided_by', 'reason', 'finish_reason', 'state'),
-    *('output_tokens', 'reasoning_tokens', 'seconds'),
+    *('seed', 'verdict', 'answer', 'judged_by', 'why', 'reply_key', 'finish_reason', 'state'),
+    *('output_tokens', 'reasoning_tokens', 'seconds', 'response', 'thought'),
 )
 _LEVEL = 3
 """Of compression: half the time of 6, and files 5 % larger."""
 _NAME = re.compile('[0-9a-f]{12}')
 """Of a folder of shards."""
+_KEYS = ('_API_KEY', '_TOKEN')
+"""What the names of environment variables end in that hold keys, which no shard shows."""
 
 
 @dataclass
@@ -59,7 +60,7 @@ class Shards:
     lost: dict[Path, str] = field(default_factory=dict)
     """Why an entry has none."""
     remarks: list[str] = field(default_factory=list)
-    """A line for each entry that has none, or whose shards lack responses."""
+    """A line for each entry that has none."""
 
     def for_page(self) -> dict[Path, content.Responses]:
         """Return where the responses of each entry lie, as `write_page` takes it."""
@@ -68,60 +69,32 @@ class Shards:
 
 
 class EntryShards:
-    """The shards of one entry of a board, made one by one; a context manager.
+    """The shards of one entry of a board, made one by one.
 
     Args:
-        board: whose `uids` number the questions.
+        board: whose questions they are, in its order.
         entry: of the board.
-        read: opens the responses of a result.
+        replies: finds what LLM judges were asked and replied.
 
     Raises:
-        InputError: the responses of the sampled run cannot be found.
+        InputError: the responses of the sampled run are not known.
     """
 
-    def __init__(self, board: Board, entry: Entry, read: Read) -> None:
-        self.uids = board.entries[0].result.uids
-        with ExitStack() as opened:
-            self._sampled = _Side(entry.result, self.uids, opened.enter_context(closing(read(entry.result))))
-            self._greedy = None if entry.greedy is None else _greedy(entry.greedy, self.uids, read, opened)
-            self._open = opened.pop_all()
+    def __init__(self, board: Board, entry: Entry, replies: Replies) -> None:
+        self.uids = board.entries[0].result.counts.uid
+        self._sampled = _Side(entry.result, self.uids, replies)
+        self._greedy = None
+        if entry.greedy is not None:
+            with suppress(InputError):
+                self._greedy = _Side(entry.greedy, self.uids, replies)
         sides = [side.version for side in (self._sampled, self._greedy) if side]
         self.folder = digest_of([LAYOUT, self.uids, sides])[:12]
-        self.samples = 0
-        """Those of the shards that were made."""
-        self.lost: list[str] = []
-        """Why responses of them are lost, one a sample."""
-
-    def __enter__(self) -> EntryShards:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Let go of the files."""
-        self._open.close()
 
     def content(self, number: int) -> bytes:
         """Return the JSON of the shard of the question with this place in the board's `uids`."""
-        found, samples = self._sampled.samples(number)
-        _, greedy = self._greedy.samples(number) if self._greedy else ((), [])
-        both = [*samples, *greedy]
-        self.samples += len(both)
-        self.lost += [sample['lost'] for sample in both if sample['lost']]
-        shard = {
-            'uid': self.uids[number],
-            'prompt': next((one.prompt for one in found if one.prompt is not None), None),
-            'samples': samples,
-            'greedy': greedy[0] if greedy else None,
-        }
-        return _utf8(shard)
-
-    def remark(self) -> str:
-        """Return what is lost of the shards that were made; '' where nothing is."""
-        if not self.lost:
-            return ''
-        return f'{len(self.lost):,} of {self.samples:,} responses are lost: {self.lost[0]}'
+        greedy = self._greedy.samples(number) if self._greedy else [None]
+        samples = self._sampled.samples(number)
+        return _utf8({'uid': self.uids[number], 'prompt': None, 'samples': samples, 'greedy': greedy[0]})
 
 
 def as_script(name: str, content: bytes) -> bytes:
@@ -134,29 +107,31 @@ def as_script(name: str, content: bytes) -> bytes:
     return f'gpasskShard("{name}","{packed}")\n'.encode('ascii')
 
 
-def write_shards(boards: Sequence[Board], folder: Path, read: Read) -> Shards:
+def write_shards(boards: Sequence[Board], folder: Path) -> Shards:
     """Write the shards of all entries below `responses` of a report.
 
     Args:
         boards: of the page.
         folder: of the report, in which is `responses`.
-        read: opens the responses of a result.
 
     Raises:
         OSError: they cannot be written.
     """
-    found = Shards()
-    for board, entry in counted('writing responses', list(_each(boards))):
-        with _opened(board, entry, read, found) as shards:
-            if shards is None:
-                continue
-            place = folder / RESPONSES / shards.folder
-            place.mkdir(parents=True, exist_ok=True)
-            for number in range(len(shards.uids)):
-                name = f'{shards.folder}/{number}'
-                write_file(place / f'{number}.js', as_script(name, shards.content(number)))
-            if remark := shards.remark():
-                found.remarks.append(_remark(board, entry, remark))
+    found, replies = Shards(), Replies()
+    entries = [(board, entry) for board in boards for entry in board.entries]
+    for board, entry in counted('writing responses', entries):
+        try:
+            shards = EntryShards(board, entry, replies)
+        except InputError as error:
+            found.lost[entry.result.path] = str(error)
+            found.remarks.append(f'{entry.name} on {board.title}: no responses: {error}')
+            continue
+        found.folders[entry.result.path] = shards.folder
+        place = folder / RESPONSES / shards.folder
+        place.mkdir(parents=True, exist_ok=True)
+        for number in range(len(shards.uids)):
+            name = f'{shards.folder}/{number}'
+            write_file(place / f'{number}.js', as_script(name, shards.content(number)))
     return found
 
 
@@ -183,103 +158,71 @@ def remove_stale(folder: Path, shards: Shards | None) -> int:
     return removed
 
 
-def _each(boards: Sequence[Board]) -> Iterator[tuple[Board, Entry]]:
-    return ((board, entry) for board in boards for entry in board.entries)
-
-
-@contextmanager
-def _opened(board: Board, entry: Entry, read: Read, found: Shards) -> Iterator[EntryShards | None]:
-    """Open the shards of an entry and note them in `found`; None, with the reason there, if it has none."""
-    try:
-        shards = EntryShards(board, entry, read)
-    except InputError as error:
-        found.lost[entry.result.path] = str(error)
-        found.remarks.append(_remark(board, entry, f'no responses: {error}'))
-        yield None
-        return
-    with shards:
-        found.folders[entry.result.path] = shards.folder
-        yield shards
-
-
-def _remark(board: Board, entry: Entry, what: str) -> str:
-    return f'{entry.name} on {board.title}: {what}'
-
-
 class _Side:
-    """The samples of a sampled or of a greedy run, in the order of a board's questions."""
+    """The samples of a sampled or of a greedy run, in the order of a board's questions.
 
-    def __init__(self, result: Result, uids: Sequence[str], responses: Responses) -> None:
-        self._result, self._responses = result, responses
-        self._order = result.rows_of(uids)
-        samples = None if result.sample_file is None else result.block['sample_file']['sha256']
+    Raises:
+        InputError: the responses are not known.
+    """
+
+    def __init__(self, result: Result, uids: Sequence[str], replies: Replies) -> None:
+        self._result, self._replies = result, replies
+        self._order = rows_of(result, uids)
+        starts = range(0, len(self._order) * result.n, result.n)
+        if not any('response' in (result.samples(['response'], (at, at + result.n)) or ()) for at in starts):
+            raise InputError(
+                f'{result.path} has no responses: expected a result of responses, with the file of its '
+                'samples beside it'
+            )
+        self._stores = stores_near(result.path, common=result.run.host == 'lighteval')
+        self._hidden = [value for name, value in os.environ.items() if name.endswith(_KEYS)]
         self.version = [
-            *(result.host, result.model_abbr, result.dataset_abbr, result.whole_name),
-            *(result.data, result.judge_digest, responses.version),
-            samples or digest_of(result.record.get('details')),
+            *(result.run.host, result.run.model, result.run.dataset, result.run.path),
+            *(result.data.sha256, result.judge_digest),
+            result.sample_file.sha256 if result.sample_file else None,
+            [os.path.relpath(store, result.path.parent) for store in self._stores],
         ]
 
-    @cached_property
-    def _columns(self) -> dict[str, Sequence[Any]]:
-        """Return what is known of each sample."""
-        table = self._result.samples
-        nothing = [None] * (len(self._order) * self._result.n)
-        return {name: (table.column(name) if table else None) or nothing for name in _COLUMNS}
-
-    def samples(self, number: int) -> tuple[Sequence[Found], list[dict[str, Any]]]:
-        """Return what is found of the samples of a question, and the samples as they stand in a shard."""
-        question, n = self._order[number], self._result.n
-        found = self._responses.of_question(question)
-        return found, [
-            self._sample(replica, question * n + replica, one) for replica, one in enumerate(found)
+    def samples(self, number: int) -> list[dict[str, Any]]:
+        """Return the samples of a question as they stand in a shard."""
+        start = self._order[number] * self._result.n
+        samples = self._result.samples(_COLUMNS, (start, start + self._result.n))
+        assert samples is not None
+        columns = {name: samples.each(name) for name in _COLUMNS}
+        verdicts, deciders = verdicts_of(samples), deciders_of(samples)
+        return [
+            {
+                **self._sample({name: column[row] for name, column in columns.items()}),
+                'replica': samples['replica'][row],
+                'verdict': verdicts[row],
+                'decidedBy': '' if columns['why'][row] else deciders[row],
+            }
+            for row in range(len(samples))
         ]
 
-    def _sample(self, replica: int, place: int, found: Found) -> dict[str, Any]:
-        told = {name: column[place] for name, column in self._columns.items()}
-        seconds = told['seconds']
+    def _sample(self, told: Mapping[str, Any]) -> dict[str, Any]:
+        response, seconds, key = self._shown(told['response']), told['seconds'], told['reply_key']
+        asked = self._replies.find(self._stores, key) if key else None
+        if asked is not None:
+            asked = asked._replace(prompt=self._shown(asked.prompt), reply=self._shown(asked.reply))
         return {
-            'replica': replica,
             'seed': told['seed'],
-            'verdict': _SYMBOLS.get(told['verdict'], _UNJUDGED),
             'answer': told['answer'] or '',
-            'decidedBy': told['decided_by'] or '',
-            'reason': told['reason'] or '',
+            'reason': told['why'] or '',
             'finish': told['finish_reason'],
             'state': told['state'],
             'outputTokens': told['output_tokens'],
             'reasoningTokens': told['reasoning_tokens'],
             'seconds': seconds if seconds is not None and math.isfinite(seconds) else None,
-            'response': found.text,
-            'lost': found.lost or None,
-            'thought': _utf16_units(found.text, found.thought),
-            'separateThought': found.separate_thought,
-            'judge': found.judge and found.judge._asdict(),
+            'response': response,
+            'lost': None,
+            'thought': _utf16_units(response, None if response is None else thought_in(response)),
+            'separateThought': self._shown(told['thought']),
+            'judge': asked and asked._asdict(),
         }
 
-
-class _Lost:
-    """The responses of a greedy run that cannot be found."""
-
-    version = ''
-
-    def __init__(self, why: str) -> None:
-        self._found = [Found(lost=why)]
-
-    def of_question(self, number: int) -> Sequence[Found]:
-        """Say why."""
-        return self._found
-
-    def close(self) -> None:
-        """Do nothing."""
-
-
-def _greedy(result: Result, uids: Sequence[str], read: Read, opened: ExitStack) -> _Side:
-    responses: Responses
-    try:
-        responses = opened.enter_context(closing(read(result)))
-    except InputError as error:
-        responses = _Lost(str(error))
-    return _Side(result, uids, responses)
+    def _shown(self, text: str | None) -> str | None:
+        return without_long(text, *self._hidden) if text and self._hidden else text
 
 
 def _utf16_units(text: str | None, characters: int | None) -> int | None:

@@ -1,0 +1,241 @@
+"""Which results are in the files and folders that somebody gives: one rule for all commands.
+
+A folder with results of this package gives those; any other, and any other file, is read as logs of another
+program, of which each run is scored: by its verdicts, or by the rule judge where it has none.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from .counting import counted
+from .errors import ForeignFileError, GPassKError, IncompleteError, InputError
+from .files import SAMPLES
+from .json_rows import first_object
+from .naming.manifest import models_below
+from .record import Names, Result, read
+from .samples import Run
+from .times import seconds_of, seconds_of_folder
+
+NAMELESS = 'samples'
+"""The data set of a run whose files do not say it."""
+
+_ENDING = re.compile(r'(\.gpassk)?\.(jsonl?|eval|parquet|csv|tsv)(\.gz)?$', re.IGNORECASE)
+
+
+class LeftOut(NamedTuple):
+    """A file or folder that does not count."""
+
+    path: Path
+    why: str
+    """In one line, which names the file."""
+    foreign: bool = False
+    """Whether it holds something else than a result; one that is damaged otherwise."""
+    newer: Path | None = None
+    """The result that counts for its run; None: it is no complete result itself."""
+
+
+class Collected(NamedTuple):
+    """What was found."""
+
+    results: list[Result]
+    """Sorted by benchmark and model, each with its model's entry of the sweeps' manifests."""
+    scored: list[Result]
+    """Those of them that were scored now, of logs."""
+    left_out: list[LeftOut]
+    told: list[str]
+    """Lines on folders that cannot be read, and on files in them that no format recognises."""
+
+    @property
+    def passed_over(self) -> list[str]:
+        """Return a line for each file or folder that is no complete result."""
+        return [*self.told, *(one.why for one in self.left_out if one.newer is None)]
+
+    @property
+    def older(self) -> list[str]:
+        """Return a line for each result of which there is a newer one."""
+        return [one.why for one in self.left_out if one.newer is not None]
+
+
+def collect(
+    paths: Iterable[Path], *, configs: Iterable[Path] = (), format: str | None = None, k: int | None = None
+) -> Collected:
+    """Return all results in files and folders: records, work directories, logs of other programs.
+
+    Of several results of one run the newest counts: for one model and data set in one work directory, and
+    across them where questions and judge are the same (with others it is another run). How new one is,
+    `provenance.created` tells, else its folder in a work directory, else `run.created`, else the file.
+
+    Args:
+        configs: more folders with a sweep's manifest.
+        format: of all files, one of `formats.FORMATS`; None: as they themselves tell.
+        k: for which logs are scored; None: those that they were made for, or the usual ones.
+
+    Raises:
+        InputError: a path is not there, or a manifest is damaged.
+    """
+    paths, told = list(dict.fromkeys(paths)), list[str]()
+    if absent := [path for path in paths if not path.exists()]:
+        raise InputError(f'{absent[0]} is neither a file nor a folder; give results, or a folder above them')
+    candidates = {path: [] if format else list(_candidates(path, told)) for path in paths}
+    files = list(dict.fromkeys(file for each in candidates.values() for file in each))
+    known = {file: _read(file) for file in counted('reading results', files)}
+    logs = [path for path, each in candidates.items() if all(_is_foreign(known[file]) for file in each)]
+    ours = [path for path in paths if path not in logs]
+    tasks = [file for path in ours if path.is_dir() for file in sorted(path.rglob('details_*.parquet'))]
+    runs, left_out = _runs([*logs, *tasks], format, told)  # what lies among results is Lighteval's
+    of_ours = [known[file] for file in dict.fromkeys(file for path in ours for file in candidates[path])]
+    left_out += [one for one in of_ours if isinstance(one, LeftOut)]
+    scored = []
+    for run in runs:
+        try:
+            scored.append(_scored(run, k))
+        except (InputError, IncompleteError) as error:
+            left_out.append(LeftOut(run.files[0], f'{run.files[0]}: {run.name}: {error}', foreign=True))
+    found = [*(one for one in of_ours if isinstance(one, Result)), *scored]
+    models = models_below(paths, configs)
+    for result in found:
+        result._manifest = models.get(result.run.model)
+    results, replaced = _newest(found)
+    results.sort(key=lambda one: (one.benchmark, one.model, one.run.model, one.run.dataset, str(one.path)))
+    new = {id(one) for one in scored}
+    return Collected(results, [one for one in results if id(one) in new], left_out + replaced, told)
+
+
+def collect_one(path: Path) -> Result:
+    """Return the one result in a file or folder; InputError where there is none, or several."""
+    found = collect([path])
+    if not found.results:
+        raise InputError(found.passed_over[0] if found.passed_over else f'{path} holds no result')
+    if len(found.results) > 1:
+        names = ', '.join(str(result.path) for result in found.results[:5])
+        raise InputError(f'{path} holds {len(found.results)} results; give one of the files: {names}')
+    return found.results[0]
+
+
+def names_of(run: Run) -> Names:
+    """Return what a run of logs is called; where they do not tell its model, as the first of its files."""
+    return Names(
+        model=run.model or (_ENDING.sub('', run.files[0].name) if run.files else '') or 'model',
+        dataset=run.dataset or NAMELESS,
+        host=(run.written_by.split() or ['file'])[0].lower(),
+        created=run.created,
+        written_by=run.written_by,
+        settings=dict(run.settings),
+    )
+
+
+def holds_record(path: Path) -> bool:
+    """Whether a file is a result of this package, damaged or not: by its name, and by how it begins."""
+    if path.name.endswith(('.gpassk.json', SAMPLES)) or path.suffix != '.json':
+        return path.suffix == '.json' or path.name.endswith(SAMPLES)
+    try:
+        first = first_object(path) or {}
+    except InputError:
+        first = {}
+    return 'gpassk' in first or 'accuracy' in first or (not first and path.parents[1].name == 'results')
+
+
+def _candidates(path: Path, told: list[str]) -> Iterator[Path]:
+    """Yield what may be a result: a file, and what lies in a folder where results do."""
+    if not path.is_dir():
+        yield from [path.resolve()] if holds_record(path) else []
+        return
+
+    def tell(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):  # which a run at work has removed meanwhile
+            told.append(f'{error.filename} cannot be read: {error.strerror}')
+
+    for root, folders, names in os.walk(path, onerror=tell):
+        found = [Path(root, name) for name in names if name.endswith('.gpassk.json')]
+        for depth in range(1, 5) if 'results' in folders else ():  # a model's name may have slashes
+            found += Path(root, 'results').glob('*/' * depth + '*.json')
+        known = set(map(str, found))  # beside a result lies a folder of its name with what its evaluator left
+        own = [file for file in found if not any(f'{one}.json' in known for one in file.parents)]
+        yield from (file.resolve() for file in own if file.is_file())
+
+
+def _read(path: Path) -> Result | LeftOut:
+    try:
+        return read(path)
+    except InputError as error:
+        return LeftOut(path, str(error), isinstance(error, ForeignFileError))
+
+
+def _is_foreign(one: Result | LeftOut) -> bool:
+    return isinstance(one, LeftOut) and one.foreign
+
+
+def _runs(logs: Sequence[Path], format: str | None, told: list[str]) -> tuple[list[Run], list[LeftOut]]:
+    """Return the runs of logs; where they cannot be read together, those of each."""
+    from .formats import read_samples
+
+    new: list[str] = []
+    try:
+        runs = read_samples(logs, format, tell=new.append) if logs else []
+    except GPassKError as error:
+        if len(logs) == 1:
+            return [], [LeftOut(logs[0].resolve(), str(error), foreign=True)]
+        each = [_runs([log], format, told) for log in logs]
+        return [run for runs, _ in each for run in runs], [one for _, out in each for one in out]
+    told += new
+    return runs, []
+
+
+def _scored(run: Run, k: int | None) -> Result:
+    """Return the result of a run; errors are those of `scoring.score`."""
+    from .judges.build import build_judge
+    from .scoring import score, score_counts
+
+    if run.record is not None:
+        return run.record
+    counts = run.samples.counts() if run.samples else run.counts
+    assert counts is not None, 'a run has samples or counts'
+    names, ks = names_of(run), [k] if k else [one for one in run.ks if one <= counts.n.max()]
+    if run.samples is None:
+        result = score_counts(counts, dict(run.judge) or {'name': 'counts'}, k=ks, names=names)
+    elif any(run.samples.each('verdict')):
+        judge = dict(run.judge) or {'name': 'labels'}
+        result = score(run.samples, judge, k=ks, unjudged_tolerance=1, names=names)
+    else:
+        with closing(build_judge({'type': 'rule'})) as rule:
+            result = score(run.samples, rule, k=ks, unjudged_tolerance=1, names=names)
+    result.remarks, result._path = [*result.remarks, *run.remarks], run.files[0]
+    return result
+
+
+def _newest(results: Iterable[Result]) -> tuple[list[Result], list[LeftOut]]:
+    """Return the newest result of each run, and the others."""
+    kept: defaultdict[tuple[str, ...], list[Result]] = defaultdict(list)
+    replaced = []
+    for result in sorted(results, key=_age, reverse=True):
+        run = result.run
+        namesakes = kept[run.host, run.model, run.dataset, run.path]
+        if newer := next((other for other in namesakes if _same_run(result, other)), None):
+            why = f'{result.path}: there is a newer result of this run, {newer.path}'
+            replaced.append(LeftOut(result.path, why, newer=newer.path))
+        else:
+            namesakes.append(result)
+    return [result for namesakes in kept.values() for result in namesakes], replaced[::-1]
+
+
+def _same_run(result: Result, other: Result) -> bool:
+    """Whether two results with the same names are of one run."""
+    if result.run.host == 'opencompass' and result.path.parents[3:4] == other.path.parents[3:4]:
+        return True
+    return (result.data.sha256, result.judge_digest) == (other.data.sha256, other.judge_digest)
+
+
+def _age(result: Result) -> tuple[float, str]:
+    """Return what sorts results of one host by age; a folder tells it in local time, all else in UTC."""
+    begun = seconds_of(result.provenance.get('created'))
+    if begun is None and result.run.host == 'opencompass':
+        begun = next(filter(None, (seconds_of_folder(part.name) for part in result.path.parents[2:3])), None)
+    begun = seconds_of(result.run.created) if begun is None else begun
+    return result.path.stat().st_mtime if begun is None else begun, str(result.path)
