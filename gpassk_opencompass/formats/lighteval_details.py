@@ -44,28 +44,28 @@ _FULL = (
 
 
 def _recognises(path: Path, first: Row | None) -> bool:
-    """Whether a file has the columns of details; or is the results file of tasks without details."""
-    if first and {'doc', 'metric', 'model_response'} <= first.keys():
-        return True
+    """Whether a file has the columns of details; or is the results file, of which the details are read."""
+    keys = (first or {}).keys()
+    return {'doc', 'metric', 'model_response'} <= keys or bool(_SUMMARY.fullmatch(path.name)) and 'config_general' in keys
+
+
+def _run_of(path: Path) -> Path:
+    """Return the details of a task; of a results file those of a task of it, so that it is no run of its own."""
     named = _SUMMARY.fullmatch(path.name)
-    return bool(named and first and 'config_general' in first and _without_details(path, first, named['time']))
-
-
-def _without_details(path: Path, summary: Row, time: str) -> list[str]:
-    """Return the tasks of a results file of which nothing else was kept."""
-    tasks = [name for name in mapping(summary.get('results')) if name != 'all' and ':_average' not in name]
     above = next((one / 'details' for one in path.absolute().parents if (one / 'details').is_dir()), None)
-    kept = {found['task'] for file in (above.rglob(f'*_{time}.parquet') if above else ())
-            if (found := _DETAILS.fullmatch(file.name))}  # fmt: skip
-    return [name for name in tasks or ['its tasks'] if name not in kept]
+    details = sorted(above.rglob(f'details_*_{named["time"]}.parquet')) if named and above else []
+    return (details or [path])[0].resolve()
+
+
+def _chosen(files: Sequence[Path]) -> list[Path]:
+    return [path for path in files if path.suffix == '.parquet'] or list(files)
 
 
 def _rows(path: Path) -> Iterator[Row]:
     """Yield the questions in the order of the data, which Lighteval shuffles."""
-    if named := _SUMMARY.fullmatch(path.name):
-        tasks = ', '.join(_without_details(path, read_json(path), named['time']))
+    if path.suffix != '.parquet':
         raise InputError(
-            f'{path} has the means of {tasks}, and no details of the questions; run lighteval with '
+            f'{path} has the means of tasks, and no details of their questions; run lighteval with '
             '--save-details and give the folder above both'
         )
     rows, seen = [], set()
@@ -209,7 +209,7 @@ def _samples(row: Row) -> Iterator[Row]:
             'correct': _SYMBOLS.get(said['verdicts'], said['verdicts']),
             'finish_reason': CUT_OFF if full else None,
             'state': said['state'] if here else 'failed',
-            '_notes': [*notes, *([_FULL] if full else [])],
+            '_said': [*notes, *([_FULL] if full else [])],
         }
         notes = []
 
@@ -278,7 +278,7 @@ def _about(files: Sequence[Path], row: Row) -> Row:
     return {**about, 'judge': mapping(block.get('judge')), 'ks': ks}
 
 
-LIGHTEVAL_DETAILS = Format(
+FORMAT = Format(
     fields={
         **{name: name for name in ('uid', 'problem', 'split', 'language', 'replica', 'question', 'reference')},
         **{name: name for name in ('thought', 'correct', 'judged_by', 'why', 'state', 'finish_reason')},
@@ -287,6 +287,8 @@ LIGHTEVAL_DETAILS = Format(
         'answer': 'answers',
     },
     recognises=_recognises,
+    run_of=_run_of,
+    chosen=_chosen,
     rows=_rows,
     expand=_samples,
     about=_about,

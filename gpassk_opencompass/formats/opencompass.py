@@ -252,7 +252,7 @@ def _predictions(run: _Run) -> Iterator[Row]:
         keys = []
         for (key,), value in json_entries(path):
             keys.append(int(key) if key.isdecimal() else -1)
-            row: Row = {'_file': path, '_row': keys[-1] + 1, '_notes': []}
+            row: Row = {'_file': path, '_row': keys[-1] + 1, '_said': []}
             if keys[-1] < 0 or not isinstance(value, dict) or 'prediction' not in value:
                 raise InputError(
                     f'{path}, row {key!r:.40}: expected rows "0", "1", … with origin_prompt, prediction and gold'
@@ -279,7 +279,7 @@ def _prediction(value: Row) -> Row:
     if not responses or not all(one is None or isinstance(one, str) for one in responses):
         return {**row, '_bad': f'prediction is {said!r:.60}; expected a text, or a list of texts', 'responses': []}
     notes = [_SEVERAL] if len(listed(value.get('gold'))) > 1 else []
-    return {**row, 'responses': responses, 'told': told if len(responses) == 1 else {}, '_notes': notes}
+    return {**row, 'responses': responses, 'told': told if len(responses) == 1 else {}, '_said': notes}
 
 
 def _prompt_text(prompt: object) -> str:
@@ -334,7 +334,7 @@ def _details(run: _Run) -> tuple[list[str], list[list[Row]]]:
         entries.append([_said(sample, letters) for sample in samples])
         partial = not any(name in sample for sample in samples for name in _VERDICTS)
         if partial and any(name in detail for name in _VERDICTS):
-            entries[-1][0]['_notes'].append(_UNFLAGGED if 'rule_evaluation' in detail else _MISALIGNED)
+            entries[-1][0]['_said'].append(_UNFLAGGED if 'rule_evaluation' in detail else _MISALIGNED)
         judged |= any(name in detail for name in _VERDICTS) or any(one['judged'] for one in entries[-1])
     return (uids, entries) if judged else ([], [])
 
@@ -379,7 +379,7 @@ def _said(sample: Row, letters: Mapping[str, bool]) -> Row:
         'answer': None if isinstance(reply, str) else _text(answer),
         'reference': _text(reference),
         'judged': verdict is not None or isinstance(reply, str),
-        '_notes': notes,
+        '_said': notes,
     }
 
 
@@ -417,12 +417,12 @@ def _read(files: Sequence[Path]) -> Iterator[Row]:
             'reference': row.get('reference') or (details[place][0] if uids else said).get('reference'),
             '_judged': bool(details),
         }
-        notes += [*row.get('_notes', ()), *said.get('_notes', ()), *([_LISTS] if several else [])]
+        notes += [*row.get('_said', ()), *said.get('_said', ()), *([_LISTS] if several else [])]
         notes += [_WHOLE] if not question.exact and replica == 0 else []
         for response in row['responses'] or [None]:
             failed = {'state': 'failed', 'correct': None, 'answer': None, 'told': {}}
             lost = failed if rows and response is None else {}
-            yield {**common, 'response': response, 'replica': seen[place], **lost, '_notes': notes}
+            yield {**common, 'response': response, 'replica': seen[place], **lost, '_said': notes}
             seen[place] += 1
             notes = []
 
@@ -582,7 +582,7 @@ def _names(run: _Run, rows: Sequence[Row]) -> list[Row]:
         names = [
             {'uid': f'{run.dataset}/{number}', 'language': one.language} for number, one in enumerate(asked)
         ]
-        rows[0].setdefault('_notes', []).append(_NUMBERED)
+        rows[0].setdefault('_said', []).append(_NUMBERED)
     return names
 
 
@@ -630,7 +630,7 @@ def _about(files: Sequence[Path], row: Row) -> Row:
     }
 
 
-OPENCOMPASS = Format(
+FORMAT = Format(
     fields={
         **{name: name for name in ('uid', 'problem', 'group', 'language', 'replica', 'question', 'reference')},
         **{name: name for name in ('response', 'answer', 'why', 'state', 'correct')},
