@@ -15,9 +15,10 @@ from ..chat.trouble import Trouble
 from ..errors import InputError
 from ..files import listed, mapping
 from ..health import CUT_OFF, NOT_DRAWN
-from .format import Format, Row, first_row, rows_of
+from .format import Format, Row, at, first_row, rows_of
 
 _MISSING = '{count} samples have no reply in the batch: they are unjudged'
+_FINISH = {'end_turn': 'stop', 'stop_sequence': 'stop'}
 
 
 def _is_reply(row: Mapping[str, Any]) -> bool:
@@ -36,40 +37,40 @@ def _read(files: Sequence[Path]) -> Iterator[Row]:
     replies = [path for path in files if _is_reply(first_row(path) or {})]
     tables = [path for path in files if path not in replies]
     if not tables or not replies:
-        there, missing = ('replies of a batch', 'the table of samples beside the requests')[:: 1 if replies else -1]
-        raise InputError(f'{files[0]} has {there}; give {missing} too')
+        kinds = ('replies of a batch', 'the table of samples that was written beside the requests')
+        raise InputError(f'{files[0]} has {kinds[not replies]}; give {kinds[bool(replies)]} too')
     asked: dict[str, Row] = {}
     for path in tables:
         for row in rows_of(path):
-            key = str(row.get('fingerprint'))
-            bad = {'_bad': f'fingerprint {key[:40]!r} is there a second time'} if key in asked else {}
-            asked[f'{key} again' if bad else key] = {**row, **bad, '_file': path}
+            key = str(row['fingerprint'])
+            if key in asked:
+                row['_bad'] = f'fingerprint {key[:40]!r} is there a second time'
+            asked[f'{key} again' if key in asked else key] = {**row, '_file': path}
     told: dict[str, Row] = {}
     for path in replies:
         for row in rows_of(path):
-            key, place = str(row.get('custom_id')), {'_file': path, '_row': row['_row']}
-            reply = {**_reply(row), **place}
-            before = told.get(key, {})
+            key, reply = str(row.get('custom_id')), {**_reply(row), '_file': path, '_row': row['_row']}
+            before = told.get(key, {'state': 'failed'})['state']
             if '_bad' in row or key not in asked:
-                yield {**place, '_bad': row.get('_bad', f'custom_id {key[:40]!r} is no fingerprint in {tables[0]}')}
-            elif before and reply['state'] not in NOT_DRAWN and before['state'] not in NOT_DRAWN:
-                yield {**place, '_bad': f'custom_id {key[:40]!r} has a second reply, the first in {before["_file"]}'}
-            elif not before or before['state'] in NOT_DRAWN:  # of an attempt that failed, the next one counts
+                known = f'custom_id {key[:40]!r} is no fingerprint in {tables[0]}'
+                yield {'_file': path, **row, '_bad': row.get('_bad', known)}
+            elif before in NOT_DRAWN:  # of an attempt that failed, the next one counts
                 told[key] = reply
+            elif reply['state'] not in NOT_DRAWN:
+                yield {'_file': path, **row, '_bad': f'custom_id {key[:40]!r} has a second reply'}
     model = next((one['_model'] for one in told.values() if one.get('_model')), '')
-    for key, row in asked.items():
-        yield {**row, '_model': model, **told.get(key, {'state': 'failed', 'why': 'no reply', '_said': [_MISSING]})}
+    lost = {'state': 'failed', 'why': 'no reply', '_said': [_MISSING]}
+    yield from ({**row, '_model': model, **told.get(key, lost)} for key, row in asked.items())
 
 
 def _reply(row: Row) -> Row:
     """Return text, thought, state and tokens of a reply."""
-    response, result = mapping(row.get('response')), mapping(row.get('result'))
-    body = mapping(response.get('body') or result.get('message'))
-    if not body or row.get('error') or response.get('status_code', 200) != 200:
-        error = mapping(row.get('error') or body.get('error') or result.get('error'))
-        inner = mapping(error.get('error')) or error  # Anthropic's has one in the other
-        why = inner.get('code') or inner.get('type') or result.get('type') or response.get('status_code')
-        return {'state': 'failed', 'why': str(why or 'no reply')[:60]}
+    body = mapping(at(row, 'response.body') or at(row, 'result.message'))
+    if not body or row.get('error') or (at(row, 'response.status_code') or 200) != 200:
+        error = mapping(row.get('error') or body.get('error') or at(row, 'result.error'))
+        error = mapping(error.get('error')) or error  # Anthropic's has one in the other
+        why = error.get('code') or error.get('type') or at(row, 'result.type')
+        return {'state': 'failed', 'why': str(why or at(row, 'response.status_code') or 'no reply')[:60]}
     try:
         reply = reply_of(body if 'choices' in body else _as_completion(body))
     except Trouble as trouble:
@@ -83,34 +84,45 @@ def _reply(row: Row) -> Row:
         'thought': reply.thought or None,
         'state': state,
         'finish_reason': CUT_OFF if end == 'cut' else reply.finish or None,
-        'prompt_tokens': reply.prompt_tokens,
-        'output_tokens': reply.output_tokens,
-        'reasoning_tokens': reply.reasoning_tokens,
+        **{name: getattr(reply, name) for name in ('prompt_tokens', 'output_tokens', 'reasoning_tokens')},
         '_model': reply.model,
     }
 
 
 def _as_completion(message: Mapping[str, Any]) -> Row:
     """Return a message of Anthropic's in OpenAI's form."""
-    parts, usage = [mapping(one) for one in listed(message.get('content'))], mapping(message.get('usage'))
-    finish = {'end_turn': 'stop', 'stop_sequence': 'stop'}.get(message.get('stop_reason') or '', message.get('stop_reason'))
+    parts, finish = [mapping(one) for one in listed(message.get('content'))], message.get('stop_reason')
     content = [{'text': one.get('text'), 'thinking': one.get('thinking')} for one in parts]
     calls = [one for one in parts if one.get('type') == 'tool_use']
+    usage = {'prompt_tokens': 'usage.input_tokens', 'completion_tokens': 'usage.output_tokens'}
+    said = {'content': content, 'tool_calls': calls}
     return {
-        'choices': [{'message': {'content': content, 'tool_calls': calls}, 'finish_reason': finish}],
-        'usage': {'prompt_tokens': usage.get('input_tokens'), 'completion_tokens': usage.get('output_tokens')},
+        'choices': [{'message': said, 'finish_reason': _FINISH.get(str(finish), finish)}],
+        'usage': {name: at(message, path) for name, path in usage.items()},
         'model': message.get('model'),
     }
 
 
+_NAMES = (
+    *(
+        'run',
+        'uid',
+        'problem',
+        'group',
+        'language',
+        'replica',
+        'seed',
+        'fingerprint',
+        'question',
+        'reference',
+    ),
+    *('response', 'thought', 'state', 'why', 'finish_reason'),
+    *('prompt_tokens', 'output_tokens', 'reasoning_tokens'),
+)
 FORMAT = Format(
-    fields={
-        **{name: name for name in ('run', 'uid', 'problem', 'group', 'language', 'replica', 'seed', 'fingerprint')},
-        **{name: name for name in ('question', 'reference', 'response', 'thought', 'state', 'finish_reason', 'why')},
-        **{name: name for name in ('prompt_tokens', 'output_tokens', 'reasoning_tokens')},
-    },
+    fields={name: name for name in _NAMES},
     recognises=_recognises,
     run_of=lambda path: None,
     read=_read,
-    about=lambda files, row: {'model': str(row.get('_model') or ''), 'written_by': 'a batch'},
+    about=lambda files, row: {'model': str(row.get('_model') or '')},
 )

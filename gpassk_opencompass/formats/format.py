@@ -223,6 +223,7 @@ class Format:
         rows: of a file. A row is {'_bad': why} where it cannot be read, {'_skipped': sentence} where it does
             not count; '_said' in one of a sample has sentences too. They become remarks, `{count}` in them is
             how often they are there.
+        read: the rows of all files of a run together, in the place of `rows`; each row names its '_file'.
         expand: makes rows of samples of a row of a file.
         about: of the files and the first row of a run: what `Run` has besides (model, dataset, written_by,
             judge, ks, settings, created, remarks).
@@ -237,6 +238,7 @@ class Format:
     run_of: Callable[[Path], Hashable] = Path
     chosen: Callable[[Sequence[Path]], list[Path]] = sorted
     rows: Callable[[Path], Iterator[Row]] = rows_of
+    read: Callable[[Sequence[Path]], Iterator[Row]] | None = None
     expand: Callable[[Row], Iterable[Row]] = _one
     about: Callable[[Sequence[Path], Row], Mapping[str, Any]] = _nothing
     specialise: Callable[[Row, Options], Format] | None = None

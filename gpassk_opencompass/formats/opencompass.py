@@ -4,15 +4,15 @@
     <work_dir>/<time>/predictions/<model>/<data set>.json    or its parts, <data set>_0.json, _1.json, …
     <work_dir>/<time>/results/<model>/<data set>.json
 
-OpenCompass asks all questions, then all of them again: row = replica × Q + question. That prompts and references
-repeat in this way is checked, so that no verdict is given to another sample than its own.
+OpenCompass asks all questions, then all of them again: row = replica × Q + question. That prompts and
+references repeat in this way is checked, so that no verdict is given to another sample than its own.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count, groupby, product
@@ -31,9 +31,8 @@ from ..question_sets import (
 )
 from ..questions.wording import language_of
 from ..runs.config_file import dicts_of, read_config
-from .format import Format, Row
+from .format import Format, Row, at
 
-_PREDICTIONS, _RESULTS = 'predictions', 'results'
 _TIME = re.compile(r'(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d)')
 _BEGIN = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"0"\s*:\s*\{\s*"(origin_prompt|prediction|gold)"\s*:')
 """How a file of predictions begins."""
@@ -43,7 +42,6 @@ _VERDICTS = ('correct', 'is_correct', 'cascade_correct')
 
 _ANSWERS = ('pred', 'parsed', 'prediction', 'predictions')
 _REFERENCES = ('answer', 'ref', 'gold', 'reference', 'references', 'refr', 'answers')
-
 _SETTINGS = ('temperature', 'top_p', 'top_k', 'min_p', 'repetition_penalty', 'seed', 'random_seed')
 _HOLDERS = ('generation_kwargs', 'gen_config', 'openai_extra_kwargs', 'extra_body')
 
@@ -64,9 +62,7 @@ _LISTS = (
     '{count} rows hold several responses each (num_return_sequences), and what the evaluation says of a row '
     'is of none of them alone: their samples are unjudged'
 )
-_WHOLE = (
-    'the question cannot be cut out of {count} prompts: a judge that reads questions is shown the whole prompt'
-)
+_WHOLE = 'the question cannot be cut out of {count} prompts: who reads questions is shown the whole prompt'
 _FIRST_ALONE = (
     "the verdicts of OpenCompass's own LiveMathBench evaluator are not taken: it gives that of the first "
     'sample to all n'
@@ -77,7 +73,7 @@ _NUMBERED = (
 )
 
 
-# ---- files of a run ------------------------------------------------------------------------------------------
+# ---- files of a run
 
 
 @dataclass(frozen=True)
@@ -97,117 +93,89 @@ class _Run:
         return [*self.parts, *([self.result] if self.result else [])]
 
     @property
-    def counts(self) -> bool:
-        """Whether it is read here: not where this package wrote its result, which is a record."""
-        if self.result and _is_record(self.result):
-            return False
-        if self.parts:
-            ours = str(self.config.get('type', '')).startswith('gpassk_opencompass')
-            ours |= (self.parts[0].parent / PROVENANCE).is_file()
-            return _begins_as_predictions(self.parts[0]) and not (ours and self.result)
-        return self.result is not None and _is_of_samples(_first_detail(self.result))
-
-    @property
     def of_live_math_bench(self) -> bool:
         return _class_of(self.config) == 'LiveMathBenchDataset'
 
     @property
-    def evaluator(self) -> Mapping[str, Any]:
-        return mapping(mapping(self.config.get('eval_cfg')).get('evaluator'))
-
-    @property
-    def limited(self) -> bool:
-        """Whether only some rows of the data set were asked."""
-        return self.config.get('limit') is not None or bool(
-            mapping(self.config.get('reader_cfg')).get('test_range')
-        )
+    def is_read(self) -> bool:
+        """Whether it is read here: a result of this package is a record."""
+        told = _beginning(self.result)
+        if 'gpassk' in told or isinstance(at(told, 'details.question'), list):
+            return False
+        if not self.parts:
+            return _is_of_samples(_first_detail(told))
+        ours = str(self.config.get('type', '')).startswith('gpassk_opencompass')
+        ours = ours or (self.parts[0].parent / PROVENANCE).is_file()
+        return _begins_as_predictions(self.parts[0]) and not (ours and self.result)
 
     def whole(self, name: str, value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise InputError(
-                f'{self.time}: {name} = {value!r} in the config; expected whole numbers of at least 1'
-            )
+            raise InputError(f'{self.time}: {name} = {value!r} in the config; expected whole numbers from 1')
         return value
 
-    def texts(self, name: str, usual: Sequence[str]) -> list[str]:
-        value = self.config.get(name, usual)
-        if not isinstance(value, (list, tuple)) or not all(isinstance(one, str) for one in value):
-            raise InputError(
-                f'{self.time}: {name} = {value!r:.80} in the config: expected a list of texts'
-            )
-        return list(value)
 
-
-def _class_of(config: Mapping[str, Any]) -> str:
-    return str(config.get('type', '')).rpartition('.')[2]
+def _class_of(config: object) -> str:
+    return str(mapping(config).get('type', '')).rpartition('.')[2]
 
 
 def _runs_in(time: Path) -> list[_Run]:
     """Return a run a model and data set that has a file in the folders of a time directory."""
-    datasets: dict[str, Mapping[str, Any]] = {}
-    models: dict[str, Mapping[str, Any]] = {}
+    known: dict[str, dict[str, Mapping[str, Any]]] = {'datasets': {}, 'models': {}}
     for path in sorted(time.glob('configs/*.py')):  # of several starts the last one counts
         try:
             config = read_config(path) or {}
         except InputError:  # cut off by a kill
             continue
-        for kind, entries in (('datasets', datasets), ('models', models)):
-            entries |= {one['abbr']: one for one in dicts_of(config, kind) if isinstance(one.get('abbr'), str)}
+        for kind, entries in known.items():
+            entries |= {str(one.get('abbr')): one for one in dicts_of(config, kind)}
+    datasets, models = known['datasets'], known['models']
     found: dict[tuple[str, str], dict[str, dict[int, Path]]] = {}
-    for kind in (_PREDICTIONS, _RESULTS):
+    for kind in ('predictions', 'results'):
         for path in sorted((time / kind).rglob('*.json')):
             head, _, tail = path.stem.rpartition('_')
-            known = head in datasets if datasets else path.with_name(f'{head}_0.json').is_file()
-            is_part = kind == _PREDICTIONS and tail.isdecimal() and path.stem not in datasets and known
-            names = path.parent.relative_to(time / kind).as_posix(), head if is_part else path.stem
-            of_run = found.setdefault(names, {_PREDICTIONS: {}, _RESULTS: {}})
-            of_run[kind][int(tail) if is_part else -1] = path
+            whole = head in datasets if datasets else path.with_name(f'{head}_0.json').is_file()
+            part = kind == 'predictions' and tail.isdecimal() and path.stem not in datasets and whole
+            names = path.parent.relative_to(time / kind).as_posix(), head if part else path.stem
+            of_run = found.setdefault(names, {'predictions': {}, 'results': {}})
+            of_run[kind][int(tail) if part else -1] = path
     runs = []
     for (model, dataset), files in found.items():
+        parts, told = files['predictions'], (datasets.get(dataset, {}), models.get(model, {}))
         # As OpenCompass does: where there is a whole file, it counts, and parts are not looked at.
-        numbers = [-1] if -1 in files[_PREDICTIONS] else sorted(files[_PREDICTIONS])
-        parts = tuple(files[_PREDICTIONS][number] for number in numbers)
-        told = datasets.get(dataset, {}), models.get(model, {})
-        runs.append(_Run(time, model, dataset, *told, parts, files[_RESULTS].get(-1)))
+        paths = tuple(parts[number] for number in ([-1] if -1 in parts else sorted(parts)))
+        runs.append(_Run(time, model, dataset, *told, paths, files['results'].get(-1)))
     return runs
 
 
 def _run_of(path: Path) -> _Run:
     """Return the run of a file, with all that is beside it where it lies as OpenCompass puts it."""
     for above in path.resolve().parents:
-        if above.name in (_PREDICTIONS, _RESULTS):
-            for run in _runs_in(above.parent):
-                if path.resolve() in [one.resolve() for one in run.files]:
-                    return run
+        for run in _runs_in(above.parent) if above.name in ('predictions', 'results') else ():
+            if path.resolve() in [one.resolve() for one in run.files]:
+                return run
     alone = _begins_as_predictions(path)
     return _Run(path.parent, '', path.stem, {}, {}, (path,) if alone else (), None if alone else path)
 
 
-def _times_in(folder: Path) -> list[Path]:
-    """Return the time directories of a work directory, oldest first; the folder itself if it is one."""
-    if not folder.is_dir():
-        return []
-    held = [folder] if _holds_runs(folder) else sorted(folder.iterdir())
-    return [one for one in held if _holds_runs(one) and (one == folder or _TIME.fullmatch(one.name))]
+def _key(path: Path) -> Hashable:
+    run = _run_of(path)
+    return run.time.resolve(), run.model, run.dataset
 
 
-def _holds_runs(folder: Path) -> bool:
-    return (folder / _PREDICTIONS).is_dir() or (folder / _RESULTS).is_dir()
-
-
-def _files(folder: Path) -> list[list[Path]]:
-    """Return the files of each run in a work directory or time directory; of several times the newest counts."""
-    newest = {(run.model, run.dataset): run for time in _times_in(folder) for run in _runs_in(time)}
-    return [run.files for run in newest.values() if run.counts]
+def _runs_of(folder: Path) -> list[_Run]:
+    """Return the runs in a work directory or time directory that are read here; the newest of each counts."""
+    times = [folder, *sorted(one for one in folder.iterdir() if _TIME.fullmatch(one.name))]
+    newest = {(run.model, run.dataset): run for time in times for run in _runs_in(time)}
+    return [run for run in newest.values() if run.is_read]
 
 
 def _recognises(path: Path, first: Row | None) -> bool:
     if path.is_dir():
-        return any(run.counts for time in _times_in(path) for run in _runs_in(time))
-    if _begins_as_predictions(path):  # replies of an LLM judge, which lie among the results, begin so too
-        above = (one.name for one in path.absolute().parents if one.name in (_PREDICTIONS, _RESULTS))
-        return next(above, _PREDICTIONS) == _PREDICTIONS and _run_of(path).counts
-    return bool(first) and 'details' in (first or {}) and _is_of_samples(_first_detail(path))
+        return bool(_runs_of(path))
+    if _begins_as_predictions(path):  # as replies of an LLM judge do, which lie among the results
+        above = (one.name for one in path.absolute().parents if one.name in ('predictions', 'results'))
+        return next(above, '') != 'results' and _run_of(path).is_read
+    return bool(first) and 'gpassk' not in (first or {}) and _is_of_samples(_first_detail(first or {}))
 
 
 def _begins_as_predictions(path: Path) -> bool:
@@ -218,21 +186,16 @@ def _begins_as_predictions(path: Path) -> bool:
         return False
 
 
-def _is_record(path: Path) -> bool:
-    """Whether a result is one of this package, whose details are columns."""
+def _beginning(path: Path | None) -> Row:
     try:
-        told = first_object(path) or {}
+        return (first_object(path) if path else None) or {}
     except InputError:
-        return False
-    return 'gpassk' in told or isinstance(mapping(told.get('details')).get('question'), list)
+        return {}
 
 
-def _first_detail(path: Path) -> Any:
-    try:
-        told = (first_object(path) or {}).get('details')
-    except InputError:
-        return None
-    rows = [one for name, one in told.items() if name != 'type'] if isinstance(told, dict) else listed(told)
+def _first_detail(told: Row) -> Any:
+    details = told.get('details')
+    rows = [one for name, one in mapping(details).items() if name != 'type'] or listed(details)
     return rows[0] if rows else None
 
 
@@ -240,10 +203,10 @@ def _is_of_samples(detail: Any) -> bool:
     """Whether an entry of details looks as if it were of OpenCompass."""
     told = mapping(detail)
     judged = 'pred' in told and any(name in told for name in _VERDICTS)
-    return 'example_abbr' in told or judged or {'predictions', 'references'} <= set(told)
+    return 'example_abbr' in told or judged or {'predictions', 'references'} <= told.keys()
 
 
-# ---- predictions ---------------------------------------------------------------------------------------------
+# ---- predictions
 
 
 def _predictions(run: _Run) -> Iterator[Row]:
@@ -252,46 +215,43 @@ def _predictions(run: _Run) -> Iterator[Row]:
         keys = []
         for (key,), value in json_entries(path):
             keys.append(int(key) if key.isdecimal() else -1)
-            row: Row = {'_file': path, '_row': keys[-1] + 1, '_said': []}
             if keys[-1] < 0 or not isinstance(value, dict) or 'prediction' not in value:
                 raise InputError(
-                    f'{path}, row {key!r:.40}: expected rows "0", "1", … with origin_prompt, prediction and gold'
+                    f'{path}, row {key!r:.40}: expected rows "0", "1", … with origin_prompt, prediction, gold'
                 )
-            yield {**row, **_prediction(value)}
+            yield {'_file': path, '_row': keys[-1] + 1, **_prediction(value)}
         if sorted(keys) != list(range(len(keys))):
             raise InputError(
-                f'{path}: rows are missing, it has {len(keys)} and the last one is number {max(keys)}; finish the '
-                'run with opencompass -r'
+                f'{path}: rows are missing, it has {len(keys)} and the last one is number {max(keys)}; '
+                'finish the run with opencompass -r'
             )
 
 
 def _prediction(value: Row) -> Row:
-    """Return what a row says; OpenCompass can put what the engine told beside the prediction, or around it."""
+    """Return what a row says; what the engine told may stand beside the prediction, or around it."""
     told, said = dict(mapping(value.get('generation'))), value['prediction']
     if isinstance(said, dict):
-        rollout = mapping(said.get('rollout'))
-        told |= {**rollout, 'output_tokens': rollout.get('num_tokens')}
+        told |= {**mapping(said.get('rollout')), 'output_tokens': at(said, 'rollout.num_tokens')}
         said = said.get('prediction')
     if isinstance(value.get('res_length'), int):
         told['output_tokens'] = value['res_length']
-    responses = said if isinstance(said, list) else [said]
-    row = {'prompt': _prompt_text(value.get('origin_prompt')), 'reference': _text(value.get('gold'))}
-    if not responses or not all(one is None or isinstance(one, str) for one in responses):
-        return {**row, '_bad': f'prediction is {said!r:.60}; expected a text, or a list of texts', 'responses': []}
-    notes = [_SEVERAL] if len(listed(value.get('gold'))) > 1 else []
-    return {**row, 'responses': responses, 'told': told if len(responses) == 1 else {}, '_said': notes}
-
-
-def _prompt_text(prompt: object) -> str:
-    """Return what a model was asked, of a prompt as OpenCompass keeps it: a text, or messages."""
-    if not isinstance(prompt, list):
-        return prompt if isinstance(prompt, str) else ''
-    texts = [
+    prompt, gold = value.get('origin_prompt'), value.get('gold')
+    asked = [
         one if isinstance(one, str) else one.get('prompt', one.get('content'))
-        for one in prompt
+        for one in listed(prompt)
         if isinstance(one, str) or mapping(one).get('role') in ('HUMAN', 'user')
     ]
-    return '\n'.join(text for text in texts if text and isinstance(text, str))
+    responses = said if isinstance(said, list) else [said]
+    row = {
+        'prompt': prompt if isinstance(prompt, str) else '\n'.join(filter(None, map(_text, asked))),
+        'reference': _text(gold),
+        'responses': responses or [None],
+        'told': told if len(responses) == 1 else {},
+        '_said': [_SEVERAL] if len(listed(gold)) > 1 else [],
+    }
+    if not responses or not all(one is None or isinstance(one, str) for one in responses):
+        row |= {'_bad': f'prediction is {said!r:.60}; expected a text, or a list of texts'}
+    return row
 
 
 def _text(value: object) -> str | None:
@@ -301,7 +261,7 @@ def _text(value: object) -> str | None:
     return value if value is None or isinstance(value, str) else str(value)
 
 
-# ---- details -------------------------------------------------------------------------------------------------
+# ---- details
 
 
 def _details(run: _Run) -> tuple[list[str], list[list[Row]]]:
@@ -312,34 +272,34 @@ def _details(run: _Run) -> tuple[list[str], list[list[Row]]]:
     uids: list[str] = []
     entries: list[list[Row]] = []
     judged = False
-    made = mapping(run.evaluator.get('dict_postprocessor'))
+    made = mapping(at(run.config, 'eval_cfg.evaluator.dict_postprocessor'))
     letters = {str(made.get('true_tag', 'A')): True, str(made.get('false_tag', 'B')): False}
     for keys, detail in json_entries(run.result, 'details') if run.result else ():
         if keys[0] != 'details' or len(keys) < 2 or keys[1] == 'type':
             continue
         where = f'{run.result}, details {keys[1]}'
-        if not isinstance(detail, dict):
-            raise InputError(f'{where}: it is {detail!r:.60}; expected an object')
-        samples = _samples_in(where, detail)
+        samples = _samples_in(detail) if isinstance(detail, dict) else []
+        if not samples:
+            raise InputError(f'{where}: it is {detail!r:.60}; expected an object of what is said of samples')
         named = 'example_abbr' in detail
         if entries and (named != bool(uids) or len(samples) != len(entries[0])):
             raise InputError(
-                f'{where}: it tells of {len(samples)} samples, those before it of {len(entries[0])}: the file '
-                'is damaged'
+                f'{where}: it tells of {len(samples)} samples, those before it of {len(entries[0])}: the '
+                'file is damaged'
             )
         if named:
             uids.append(str(detail['example_abbr']))
             if uids[-1].rpartition('_')[2] != str(len(uids) - 1):
                 raise InputError(f'{where}: it is of {uids[-1]!r:.60}; expected question {len(uids) - 1}')
         entries.append([_said(sample, letters) for sample in samples])
-        partial = not any(name in sample for sample in samples for name in _VERDICTS)
-        if partial and any(name in detail for name in _VERDICTS):
+        known = any(name in detail for name in _VERDICTS)
+        if known and not any(name in sample for sample in samples for name in _VERDICTS):
             entries[-1][0]['_said'].append(_UNFLAGGED if 'rule_evaluation' in detail else _MISALIGNED)
-        judged |= any(name in detail for name in _VERDICTS) or any(one['judged'] for one in entries[-1])
+        judged |= known or any(one['judged'] for one in entries[-1])
     return (uids, entries) if judged else ([], [])
 
 
-def _samples_in(where: str, detail: Row) -> list[Row]:
+def _samples_in(detail: Row) -> list[Row]:
     """Return what an entry says of each of its samples.
 
     OpenCompass makes a list of what is said of n samples under one name, and leaves out those of which
@@ -349,9 +309,7 @@ def _samples_in(where: str, detail: Row) -> list[Row]:
         return [detail]
     lists = {name: value for name, value in detail.items() if isinstance(value, list)}
     size = max(map(len, lists.values()), default=0)
-    if not size:
-        raise InputError(f'{where}: it has no list of what is said of samples')
-    samples = [{name: one[at] for name, one in lists.items() if len(one) == size} for at in range(size)]
+    samples = [{name: one[row] for name, one in lists.items() if len(one) == size} for row in range(size)]
     for told in lists.get('llm_evaluation', ()):
         place = mapping(told).get('dataset_replica_idx')
         if isinstance(place, int) and 0 <= place < size:
@@ -360,30 +318,31 @@ def _samples_in(where: str, detail: Row) -> list[Row]:
 
 
 def _said(sample: Row, letters: Mapping[str, bool]) -> Row:
-    """Return verdict, answer and reference of a sample; `judged`: whether there is anything like a verdict."""
+    """Return verdict, answer and reference; `judged` says whether there is anything like a verdict."""
     reply = sample.get('prediction') if 'origin_prompt' in sample else None  # of an LLM judge
-    by_rule, notes = mapping(sample.get('rule_evaluation')), []
     verdict = next((sample[name] for name in _VERDICTS if sample.get(name) is not None), None)
+    unclear = False
     if verdict is None and 'rule_evaluation' in sample:
-        verdict = bool(by_rule.get('correct') or mapping(sample.get('llm_evaluation')).get('llm_correct'))
+        verdict = bool(at(sample, 'rule_evaluation.correct') or at(sample, 'llm_evaluation.llm_correct'))
     elif verdict is None and isinstance(reply, str):
         verdict = letters.get(reply.strip(' \n\t.*"\'()'))
-        notes = [_NO_LETTER] if verdict is None else []
-    places = [(one, name) for names in (_ANSWERS, _REFERENCES) for one in (sample, by_rule) for name in names]
-    values = {name: one[name] for one, name in reversed(places) if one.get(name) is not None}
-    answer = next((values[name] for name in _ANSWERS if name in values), None)
-    reference = next((values[name] for name in _REFERENCES if name in values), None)
+        unclear = verdict is None
+    told = {**mapping(sample.get('rule_evaluation')), **sample}
     return {
         'correct': verdict,
-        'why': 'no letter' if notes else None,
-        'answer': None if isinstance(reply, str) else _text(answer),
-        'reference': _text(reference),
-        'judged': verdict is not None or isinstance(reply, str),
-        '_said': notes,
+        'why': 'no letter' if unclear else None,
+        'answer': None if isinstance(reply, str) else _text(_first(told, _ANSWERS)),
+        'reference': _text(_first(told, _REFERENCES)),
+        'judged': verdict is not None or unclear,
+        '_said': [_NO_LETTER] if unclear else [],
     }
 
 
-# ---- samples of a run ----------------------------------------------------------------------------------------
+def _first(told: Row, names: Sequence[str]) -> Any:
+    return next((told[name] for name in names if told.get(name) is not None), None)
+
+
+# ---- samples of a run
 
 
 def _read(files: Sequence[Path]) -> Iterator[Row]:
@@ -395,77 +354,69 @@ def _read(files: Sequence[Path]) -> Iterator[Row]:
     if not rows and not details:
         raise InputError(
             f'{files[0]} tells of no sample whether it is correct, and there are no predictions to judge in '
-            f'{run.time / _PREDICTIONS}'
+            f'{run.time / "predictions"}'
         )
     n = len(details[0]) if uids else run.whole('n', run.config.get('n', 1)) if run.config else _repeats(rows)
-    size = _questions(run, rows, n, uids, details)
-    names = _names(run, rows[:size])
-    asked, notes = _asker(run.config), [] if taken else [_FIRST_ALONE]
-    seen: Counter[int] = Counter()
+    size = _size(run, rows, n, uids, details)
+    names, asked = _names(run, rows[:size]), _asker(run.config)
+    notes, seen = [] if taken else [_FIRST_ALONE], Counter[int]()
     for number in range(size * n):
         replica, place = divmod(number, size)
         said = details[place][replica] if uids else details[number][0] if details else {}
         row = rows[number] if rows else {'_file': run.result, '_row': place + 1, 'responses': [None]}
         question = asked(row['prompt']) if row.get('prompt') else _Asked('', None, True)
-        uid = uids[place] if uids else f'{run.dataset}_{place}'
         several = bool(details) and len(row['responses']) > 1
         common = {
             **row,
-            **{name: said.get(name) for name in ('correct', 'why', 'answer') if details and not several},
-            **(names[place] if names else {'uid': uid, 'language': question.language}),
+            **{name: said.get(name) for name in ('correct', 'why', 'answer') if not several},
+            'uid': uids[place] if uids else f'{run.dataset}_{place}',
+            'language': question.language,
+            **(names[place] if names else {}),
             'question': question.text,
             'reference': row.get('reference') or (details[place][0] if uids else said).get('reference'),
             '_judged': bool(details),
         }
         notes += [*row.get('_said', ()), *said.get('_said', ()), *([_LISTS] if several else [])]
-        notes += [_WHOLE] if not question.exact and replica == 0 else []
-        for response in row['responses'] or [None]:
-            failed = {'state': 'failed', 'correct': None, 'answer': None, 'told': {}}
-            lost = failed if rows and response is None else {}
-            yield {**common, 'response': response, 'replica': seen[place], **lost, '_said': notes}
+        notes += [_WHOLE] if replica == 0 and not question.exact else []
+        for response in row['responses']:
+            lost = {'state': 'failed', 'correct': None, 'answer': None, 'told': {}}
+            own = lost if rows and response is None else {}
+            yield {**common, 'response': response, 'replica': seen[place], **own, '_said': notes}
             seen[place] += 1
             notes = []
 
 
 def _repeats(rows: Sequence[Row]) -> int:
     """Return how often the rows repeat the same questions in the same order; 1 where there are none."""
-    for size in range(1, len(rows) // 2 + 1):
-        if len(rows) % size == 0 and _misplaced(rows, size) is None:
-            return len(rows) // size
-    return 1
+    sizes = (size for size in range(1, len(rows) // 2 + 1) if len(rows) % size == 0)
+    return next((len(rows) // size for size in sizes if _misplaced(rows, size) is None), 1)
 
 
 def _misplaced(rows: Sequence[Row], size: int) -> int | None:
     """Return the first row that does not repeat the one `size` rows before it; None if all do."""
-    wrong = (
-        at
-        for at in range(size, len(rows))
-        if any(rows[at].get(name) != rows[at % size].get(name) for name in ('prompt', 'reference'))
-    )
-    return next(wrong, None)
+    same = ((one['prompt'], one['reference']) == (two['prompt'], two['reference'])
+            for one, two in zip(rows, rows[size:], strict=False))  # fmt: skip
+    return next((number for number, one in enumerate(same, size) if not one), None)
 
 
-def _questions(
-    run: _Run, rows: Sequence[Row], n: int, uids: Sequence[str], details: Sequence[Sequence[Row]]
-) -> int:
+def _size(run: _Run, rows: Sequence[Row], n: int, uids: Sequence[str], details: Sequence[Any]) -> int:
     """Return how many questions there are; refuse rows that are not n times the same ones."""
-    total = len(rows) or (n * len(uids) if uids else len(details))
+    told = len(details) * (n if uids else 1)
+    total = len(rows) or told
     size, left = divmod(total, n)
     wrong = None if left or not rows else _misplaced(rows, size)
     if run.parts and (n == 1 or left or wrong is not None):  # else the rows tell that they are all there
         _check_finished(run)
-    told = len(details) * (n if uids else 1)
     if not size or left or wrong is not None or (details and told != total):
         times = Counter(Counter((row['prompt'], row['reference']) for row in rows).values())
-        shown = ', '.join(f'{questions} with {count}' for count, questions in sorted(times.items()))
+        shown = ', '.join(f'{questions} with {samples}' for samples, questions in sorted(times.items()))
         where = '' if wrong is None else f'; row {wrong} repeats another question than it should'
+        where += f'; {told} were evaluated' if details and told != total else ''
         raise InputError(
-            f'{run.files[0]}: {total} rows are not n = {n} times the same questions'
-            + (f', {told} were evaluated' if told != total and details else '')
-            + f'{where}. Questions with so many responses: {shown or "unknown"}. Rows are missing or are of other '
-            'data: n was changed under the same abbr while .cache/dataset_size.json knew the old size, a part '
-            'was lost, or it was evaluated before it was sampled again. Finish the run with opencompass -r, or '
-            'sample again'
+            f'{run.files[0]}: {total} rows are not n = {n} times the same questions{where}. Questions with '
+            f'so many responses: {shown or "unknown"}. A part was lost, n was changed under the same abbr '
+            'while .cache/dataset_size.json knew the old size, or it was evaluated before it was sampled '
+            'again. Finish the run with opencompass -r, or sample again'
         )
     return size
 
@@ -476,18 +427,18 @@ def _check_finished(run: _Run) -> None:
     if run.dataset in have:
         return
     own = re.compile(rf'(?:tmp_)?({re.escape(run.dataset)}(?:_\d+)?)\.(?:out|jsonl)')
-    begun = [*(run.time / _PREDICTIONS / run.model).glob('tmp_*'), *(run.time / 'logs/infer' / run.model).glob('*')]
+    folders = run.time / 'predictions' / run.model, run.time / 'logs/infer' / run.model
+    begun = {found[1] for one in folders for path in one.glob('*') if (found := own.fullmatch(path.name))}
     last = max(int(stem.rpartition('_')[2]) for stem in have)
-    gaps = [name for number in range(min(last, 1000)) if (name := f'{run.dataset}_{number}') not in have]
-    names = {found[1] for path in begun if (found := own.fullmatch(path.name))} - have
-    if missing := list(dict.fromkeys([*gaps, *sorted(names)])):
+    numbered = {f'{run.dataset}_{number}' for number in range(min(last, 1000))}
+    if missing := sorted((numbered | begun) - have):
         raise InputError(
-            f'{run.parts[0].parent}: predictions are missing or unfinished: {", ".join(missing[:20])}; finish the '
-            'run with opencompass -r and the --max-num-workers of its start'
+            f'{folders[0]}: predictions are missing or unfinished: {", ".join(missing[:20])}; finish the run '
+            'with opencompass -r and the --max-num-workers of its start'
         )
 
 
-# ---- questions -----------------------------------------------------------------------------------------------
+# ---- questions
 
 
 class _Asked(NamedTuple):
@@ -503,23 +454,25 @@ def _asker(config: Mapping[str, Any]) -> Callable[[str], _Asked]:
 
     The language is that of the protocol's prompt around it, where that is the one; else that of the text.
     """
-    frames, cot = list(_frames(_template(config))), bool(config.get('cot', True))
+    template = at(config, 'infer_cfg.prompt_template.template')
+    if not isinstance(template, str):
+        said = [one for one in listed(at(template, 'round')) if mapping(one).get('role') == 'HUMAN']
+        template = str(said[0].get('prompt', '')) if len(said) == 1 else ''
+    frames, cot = list(_frames(template)), bool(config.get('cot', True))
 
     @lru_cache(100_000)
     def asked(prompt: str) -> _Asked:
         for before, after, language in frames:
-            if not prompt.endswith(after):
-                continue
-            start = len(before)
-            if not prompt.startswith(before):
+            start = len(before) if prompt.startswith(before) else 0
+            if not start and before and not cot and language:
                 # Without chain of thought OpenCompass cuts a piece out of the protocol's line.
                 start = prompt.find('\n') + 1
-                line, cut = prompt[:start], len(before) - start
-                shortened = (line == before[:at] + before[at + cut :] for at in range(start + 1))
-                if cot or language is None or not 0 < cut < start or not any(shortened):
-                    continue
-            text = prompt[start : len(prompt) - len(after)]
-            return _Asked(text, language or language_of(text), True)
+                cut, line = len(before) - start, prompt[:start]
+                whole = 0 < cut < start
+                start *= whole and any(line == before[:i] + before[i + cut :] for i in range(start + 1))
+            if prompt.endswith(after) and (start or not before):
+                text = prompt[start : len(prompt) - len(after)]
+                return _Asked(text, language or language_of(text), True)
         return _Asked(prompt, language_of(prompt), not config)
 
     return asked
@@ -528,62 +481,50 @@ def _asker(config: Mapping[str, Any]) -> Callable[[str], _Asked]:
 def _frames(template: str) -> Iterator[tuple[str, str, str | None]]:
     """Yield what stands before and after a question, and its language where that is the protocol's."""
     protocol: list[tuple[str, str, str | None]] = []
-    if template.count('{prompt}') == 1:
-        try:
-            texts = protocol_constants()
-        except MissingExtraError:
-            texts = {}
-        for language, name in (('en', 'PROMPT_EN'), ('cn', 'PROMPT_CN')):
-            before, slot, after = str(texts.get(name, '')).partition('{question}')
-            protocol += [(before.format(), after.format(), language)] if slot else []
-    for slot, inner in (('{question}', [('', '', None)]), ('{problem}', [('', '', None)]), ('{prompt}', protocol)):
+    try:
+        texts = protocol_constants() if template.count('{prompt}') == 1 else {}
+    except MissingExtraError:
+        texts = {}
+    for language, name in (('en', 'PROMPT_EN'), ('cn', 'PROMPT_CN')):
+        before, slot, after = str(texts.get(name, '')).partition('{question}')
+        protocol += [(before.format(), after.format(), language)] if slot else []
+    plain: list[tuple[str, str, str | None]] = [('', '', None)]
+    for slot, inner in (('{question}', plain), ('{problem}', plain), ('{prompt}', protocol)):
+        before, _, after = template.partition(slot)
         if template.count(slot) == 1:
-            before, _, after = template.partition(slot)
             yield from ((before + one[0], one[1] + after, one[2]) for one in inner)
 
 
-def _template(config: Mapping[str, Any]) -> str:
-    """Return what the model is asked, of a template of one message; '' for any other."""
-    prompt = mapping(mapping(config.get('infer_cfg')).get('prompt_template')).get('template')
-    if isinstance(prompt, str):
-        return prompt
-    messages = map(mapping, listed(mapping(prompt).get('round')))
-    asked = [one['prompt'] for one in messages if one.get('role') == 'HUMAN' and 'prompt' in one]
-    return str(asked[0]) if len(asked) == 1 else ''
-
-
 def _names(run: _Run, rows: Sequence[Row]) -> list[Row]:
-    """Return the names of the questions of a LiveMathBench as this package's data set has them, by their places.
+    """Return the names of LiveMathBench's questions as this package's data set has them, by their places.
 
     [] for other data sets. Where the places do not tell, the names are numbers, which is said.
     """
     if not run.of_live_math_bench or not rows:
         return []
     version, ask = str(run.config.get('version', '202412')), _asker(run.config)
-    splits = run.texts('dataset_splits', STANDARD_SPLITS)
-    languages = run.texts('dataset_languages', STANDARD_LANGUAGES)
+    splits = listed(run.config.get('dataset_splits', [*STANDARD_SPLITS]))
+    languages = listed(run.config.get('dataset_languages', [*STANDARD_LANGUAGES]))
+    limited = run.config.get('limit') is not None or bool(at(run.config, 'reader_cfg.test_range'))
     asked = [ask(row['prompt']) for row in rows]
     expected = live_math_bench_questions(version, splits, languages)
-    one_by_one = run.config.get('n', 1) == 1 and run.dataset not in [path.stem for path in run.parts]
-    if one_by_one and not run.limited and expected and expected != len(rows):  # no row is repeated, to tell
+    in_parts = run.dataset not in [path.stem for path in run.parts]
+    if run.config.get('n', 1) == 1 and in_parts and not limited and expected not in (None, 0, len(rows)):
         raise InputError(
-            f'{len(run.parts)} parts of {run.dataset} hold {len(rows)} questions, and its data {expected}: finish '
-            'the run with opencompass -r and the --max-num-workers of its start'
+            f'{len(run.parts)} parts of {run.dataset} hold {len(rows)} questions, and its data {expected}: '
+            'finish the run with opencompass -r and the --max-num-workers of its start'
         )
-    sizes = {} if run.limited else _group_sizes(version, splits, languages, [one.language for one in asked])
-    names, at = [], count()
+    names, at_row = [], count()
+    sizes = {} if limited else _group_sizes(version, splits, languages, [one.language for one in asked])
     for (split, language), size in sizes.items():
-        texts = [asked[next(at)].text for _ in range(size)]
+        texts = [asked[next(at_row)].text for _ in range(size)]
         others = {sizes[split, other] for other in languages}
         for uid, problem in live_math_bench_names(version, split, language, texts, others):
             group = f'{split}_{language}'
             names.append({'uid': uid, 'problem': problem, 'group': group, 'language': language})
     if not names:
-        names = [
-            {'uid': f'{run.dataset}/{number}', 'language': one.language} for number, one in enumerate(asked)
-        ]
-        rows[0].setdefault('_said', []).append(_NUMBERED)
-    return names
+        rows[0]['_said'].append(_NUMBERED)
+    return names or [{'uid': f'{run.dataset}/{number}'} for number in range(len(rows))]
 
 
 def _group_sizes(
@@ -595,53 +536,50 @@ def _group_sizes(
     neither fits.
     """
     groups = list(product(splits, languages))
-    if len(set(groups)) < len(groups):  # one asked twice: a question would have two names
-        return {}
     spoken = ['en' if language == 'en' else 'cn' for _, language in groups]
     found = [(language, len(list(of_one))) for language, of_one in groupby(asked)]
-    if [language for language, _ in found] == spoken:
-        return {group: size for group, (_, size) in zip(groups, found, strict=True)}
-    known = [live_math_bench_questions(version, [split], [language]) for split, language in groups]
-    sizes = [size for size in known if size]
-    expected = [language for language, size in zip(spoken, sizes, strict=False) for _ in range(size)]
-    whole = len(sizes) == len(groups) and expected == list(asked)
-    return dict(zip(groups, sizes, strict=True)) if whole else {}
+    sizes = [size for _, size in found]
+    if [language for language, _ in found] != spoken:
+        sizes = [live_math_bench_questions(version, [split], [language]) or 0 for split, language in groups]
+    expected = [language for language, size in zip(spoken, sizes, strict=True) for _ in range(size)]
+    distinct = len(set(groups)) == len(groups)  # one asked twice: a question would have two names
+    return dict(zip(groups, sizes, strict=True)) if distinct and expected == list(asked) else {}
 
 
-# ---- the format ----------------------------------------------------------------------------------------------
+# ---- the format
 
 
 def _about(files: Sequence[Path], row: Row) -> Row:
     run = _run_of(files[0])
-    told = {name: run.model_config[name] for name in (*_SETTINGS, 'max_out_len') if name in run.model_config}
-    for holder in _HOLDERS:
-        inner = mapping(run.model_config.get(holder))
-        told |= {name: inner[name] for name in (*_SETTINGS, 'do_sample') if name in inner}
-    ks = run.config.get('k', 1) if run.config else ()
-    time = _TIME.fullmatch(run.time.name)
+    holders = [run.model_config, *(mapping(run.model_config.get(name)) for name in _HOLDERS)]
+    names = (*_SETTINGS, 'max_out_len', 'do_sample')
+    told = {name: one[name] for one in holders for name in names if name in one}
+    ks, time = run.config.get('k', 1 if run.config else ()), _TIME.fullmatch(run.time.name)
+    evaluator = _class_of(at(run.config, 'eval_cfg.evaluator'))
     return {
         'model': run.model,
         'dataset': run.dataset,
         'written_by': 'OpenCompass',
-        'judge': {'name': f'OpenCompass {_class_of(run.evaluator)}'.strip()} if row.get('_judged') else {},
+        'judge': {'name': f'OpenCompass {evaluator}'.strip()} if row['_judged'] else {},
         'ks': tuple(run.whole('k', k) for k in (ks if isinstance(ks, (list, tuple)) else [ks])),
         'settings': {name: value for name, value in told.items() if isinstance(value, (int, float))},
         'created': '{}-{}-{}T{}:{}:{}'.format(*time.groups()) if time else '',
     }
 
 
+_TOLD = ('finish_reason', 'prompt_tokens', 'output_tokens', 'reasoning_tokens', 'seconds')
+
 FORMAT = Format(
     fields={
-        **{name: name for name in ('uid', 'problem', 'group', 'language', 'replica', 'question', 'reference')},
-        **{name: name for name in ('response', 'answer', 'why', 'state', 'correct')},
         **{
-            name: f'told.{name}'
-            for name in ('finish_reason', 'prompt_tokens', 'output_tokens', 'reasoning_tokens', 'seconds')
+            name: name for name in ('uid', 'problem', 'group', 'language', 'replica', 'question', 'reference')
         },
+        **{name: name for name in ('response', 'answer', 'why', 'state', 'correct')},
+        **{name: f'told.{name}' for name in _TOLD},
     },
     recognises=_recognises,
-    files=_files,
-    run_of=lambda path: (lambda run: (run.time.resolve(), run.model, run.dataset))(_run_of(path)),
+    files=lambda folder: [run.files for run in _runs_of(folder)],
+    run_of=_key,
     read=_read,
     about=_about,
 )

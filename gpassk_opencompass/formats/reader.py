@@ -20,7 +20,20 @@ from ..files import SAMPLES
 from ..health import NOT_DRAWN, STATES
 from ..json_rows import Row
 from ..samples import COLUMNS, Counts, Run, Samples
-from . import evalscope, inspect_logs, lm_eval, matharena, nemo_skills, verl
+from . import (
+    batch,
+    evalscope,
+    every_eval_ever,
+    inspect_logs,
+    lighteval_details,
+    lm_eval,
+    matharena,
+    nemo_skills,
+    opencompass,
+    tau2,
+    verifiers,
+    verl,
+)
 from .format import (
     MISSING,
     NO_OPTIONS,
@@ -42,6 +55,12 @@ FORMATS: dict[str, Format] = {
     'nemo-skills': nemo_skills.FORMAT,
     'verl': verl.FORMAT,
     'matharena': matharena.FORMAT,
+    'opencompass': opencompass.FORMAT,
+    'lighteval': lighteval_details.FORMAT,
+    'verifiers': verifiers.FORMAT,
+    'tau2': tau2.FORMAT,
+    'every-eval-ever': every_eval_ever.FORMAT,
+    'batch': batch.FORMAT,
     'table': TABLE,
 }
 """Name of a format → where its files keep what; a file that no other recognises may be a table."""
@@ -295,9 +314,10 @@ class _Reading:
             InputError: a file cannot be read, or samples contradict each other.
         """
         self.files = self._format.chosen(self.files)
-        for path in self.files:
-            for batch in self._batches(path):
-                self._add(path, batch)
+        whole = self._format.read
+        for path in self.files[:1] if whole else self.files:
+            for some in self._batches(path, whole(self.files) if whole else self._format.rows(path)):
+                self._add(path, some)
         if self.bad and not (self.options.drop_bad and self._columns):
             if self.options.drop_bad:
                 raise InputError(f'no row is left:\n{_listed(self.bad)}')
@@ -311,8 +331,8 @@ class _Reading:
                 raise InputError(f'{option} finds nothing in {_shown(self.files)}; a row has {there}')
         return [self._run(called, columns) for called, columns in self._split()]
 
-    def _batches(self, path: Path) -> Iterator[list[Row]]:
-        rows = enumerate(self._format.rows(path), 1)
+    def _batches(self, path: Path, found: Iterator[Row]) -> Iterator[list[Row]]:
+        rows = enumerate(found, 1)
         while True:
             try:
                 batch = list(islice(rows, _BATCH))

@@ -1,7 +1,7 @@
 """Simulations of tau2-bench: results.json, in newer runs with a file a simulation in simulations/ beside it.
 
-Its pass^k is G-Pass@k_1.0 of the trials of a task. Trials that broke down (infrastructure_error) cannot be
-evaluated: they count as failures here and are left out by tau2; both is said.
+Its pass^k is G-Pass@k_1.0 of the trials of a task. Trials that cannot be evaluated count as failures here;
+tau2-bench leaves them out. Both is said.
 """
 
 from __future__ import annotations
@@ -15,130 +15,99 @@ from typing import Any
 from ..errors import InputError
 from ..files import listed, mapping, read_json
 from ..json_rows import json_entries
-from .format import Format, Row
+from .format import Format, Row, at
 
 _LOST = 'infrastructure_error'
 _ENDINGS = {'user_stop': 'stop', 'agent_stop': 'stop', 'context_window_exceeded': 'length', _LOST: None}
-_EXACT = 1e-6
-"""How far from 1 tau2 takes a reward for 1."""
-
-
-def _files(folder: Path) -> list[list[Path]]:
-    return [[folder / 'results.json']]
 
 
 def _recognises(path: Path, first: Row | None) -> bool:
     if path.is_dir():  # else each simulation would be looked at as a file of its own
         return (path / 'simulations').is_dir() and (path / 'results.json').is_file()
-    return {'agent_info', 'environment_info', 'num_trials'} <= mapping((first or {}).get('info')).keys()
+    return {'agent_info', 'environment_info', 'num_trials'} <= mapping(at(first, 'info')).keys()
 
 
 def _rows(path: Path) -> Iterator[Row]:
     """Yield the simulations; the last one with what pass^k is without those that cannot be evaluated."""
-    info: Any = {}
-    tasks: dict[str, Any] = {}
-    right: defaultdict[str, Counter[bool]] = defaultdict(Counter)
-    lost: Counter[str] = Counter()
-    before: Row | None = None
-    number = 0
-    for keys, value in _entries(path):
-        if keys == ('info',):
-            info = value
-        elif keys == ('tasks',):
-            tasks = {str(mapping(one).get('id')): one for one in listed(value)}
-        elif keys[0] == 'simulations' and len(keys) > 1:
-            if before:
-                yield before
-            number += 1
-            if not isinstance(value, dict) or 'task_id' not in value:
-                before = {'_row': number, '_bad': f'is {value!r:.60}; expected a simulation with task_id'}
-                continue
-            task, reward = str(value['task_id']), mapping(value.get('reward_info')).get('reward')
-            evaluated = reward is not None and value.get('termination_reason') != _LOST
-            if evaluated:
-                right[task][_is_right(reward)] += 1
-            else:
-                lost[str(value.get('termination_reason'))] += 1
-            own = {'_info': info, '_task': tasks.get(task, {}), '_evaluated': evaluated, '_reward': reward}
-            before = {**value, **own, '_row': number}
-    if before:
-        yield {**before, '_said': [_both(right, lost, number)]} if lost else before
-
-
-def _entries(path: Path) -> Iterator[tuple[tuple[str, ...], Any]]:
-    yield from json_entries(path, 'simulations')
-    for number, file in enumerate(sorted((path.parent / 'simulations').glob('*.json'))):
+    rest: dict[str, Any] = {}
+    found = []
+    for keys, value in json_entries(path, 'simulations'):
+        if keys[0] != 'simulations':
+            rest[keys[0]] = value
+        elif len(keys) > 1:
+            found.append(value)
+    for file in () if found else sorted((path.parent / 'simulations').glob('*.json')):
         try:
-            yield ('simulations', str(number)), read_json(file)
+            found.append(read_json(file))
         except (OSError, ValueError) as error:
             raise InputError(f'{file} cannot be read: {error}') from error
+    tasks = {str(mapping(one).get('id')): one for one in listed(rest.get('tasks'))}
+    right: defaultdict[str, list[bool]] = defaultdict(list)
+    lost: Counter[str] = Counter()
+    for number, told in enumerate(found, 1):
+        if 'task_id' not in mapping(told):
+            yield {'_row': number, '_bad': f'is {told!r:.60}; expected a simulation with task_id'}
+            continue
+        task, ending = str(told['task_id']), told.get('termination_reason')
+        reward = None if ending == _LOST else at(told, 'reward_info.reward')
+        reward = 1 if isinstance(reward, float) and abs(reward - 1) <= 1e-6 else reward  # as tau2 takes it
+        if reward is None:
+            lost[str(ending)] += 1
+        else:
+            right[task].append(reward == 1)
+        own = {'_row': number, '_info': rest['info'], '_task': tasks.get(task), '_reward': reward}
+        yield {**told, **own, '_said': [_both(right, lost)] if lost and number == len(found) else []}
 
 
-def _is_right(reward: object) -> bool:
-    return isinstance(reward, (int, float)) and abs(reward - 1) <= _EXACT
-
-
-def _both(right: dict[str, Counter[bool]], lost: Counter[str], trials: int) -> str:
+def _both(right: dict[str, list[bool]], lost: Counter[str]) -> str:
     reasons = ', '.join(f'{reason}: {count}' for reason, count in lost.items())
-    said = f'{lost.total()} of {trials} trials cannot be evaluated ({reasons}) and count as failures'
-    sizes = [one.total() for one in right.values()]
-    passed = {
-        k: fsum(comb(one[True], k) / comb(one.total(), k) for one in right.values()) / len(right)
-        for k in range(1, min(sizes, default=0) + 1)
-    }
-    if not passed:
-        return f'{said}; no other is there'
-    values = ', '.join(f'pass^{k} {100 * value:.2f}' for k, value in passed.items())
-    return f'{said}; left out, as tau2-bench does, they give {values} over {len(right)} tasks'
+    said = f'{lost.total()} trials cannot be evaluated ({reasons}) and count as failures'
+    passed = []
+    for k in range(1, min(map(len, right.values()), default=0) + 1):
+        mean = fsum(comb(sum(one), k) / comb(len(one), k) for one in right.values()) / len(right)
+        passed.append(f'pass^{k} {100 * mean:.2f}')
+    return f'{said}; left out, as tau2-bench does, they give {", ".join(passed)} over {len(right)} tasks'
 
 
 def _trial(row: Row) -> Iterator[Row]:
-    scenario = mapping(mapping(row['_task']).get('user_scenario')).get('instructions')
-    told = [mapping(one) for one in listed(row.get('messages'))]
-    usage = [mapping(one.get('usage')) for one in told if one.get('role') == 'assistant' and one.get('usage')]
-    tokens = [one.get('completion_tokens') for one in usage]
+    ending, asked = row.get('termination_reason'), at(row['_task'], 'user_scenario.instructions')
+    messages = [one for one in listed(row.get('messages')) if at(one, 'role') == 'assistant']
+    tokens = [at(one, 'usage.completion_tokens') for one in messages if one.get('usage')]
     yield {
         **row,
-        'question': scenario if isinstance(scenario, str) else str(scenario or '') or None,
-        'response': '\n\n'.join(f'[{one.get("role")}]\n{_said_in(one)}' for one in told),
-        'correct': (True if _is_right(row['_reward']) else row['_reward']) if row['_evaluated'] else None,
-        'why': None if row['_evaluated'] else row.get('termination_reason') or 'not evaluated',
-        'state': 'failed' if row.get('termination_reason') == _LOST else None,
-        'finish_reason': _ENDINGS.get(row.get('termination_reason', ''), row.get('termination_reason')),
+        'question': None if asked is None else str(asked),
+        'response': '\n\n'.join(str(one.get('content') or one.get('tool_calls')) for one in messages),
+        'why': (ending or 'not evaluated') if row['_reward'] is None else None,
+        'state': 'failed' if ending == _LOST else None,
+        'finish_reason': _ENDINGS.get(ending or '', ending),
         'output_tokens': sum(tokens) if tokens and None not in tokens else None,
     }
 
 
-def _said_in(message: Row) -> str:
-    calls = [f'{one.get("name")}({one.get("arguments")})' for one in map(mapping, listed(message.get('tool_calls')))]
-    return '\n'.join(filter(None, [message.get('content'), *calls]))
-
-
 def _about(files: Sequence[Path], row: Row) -> Row:
-    info = mapping(row['_info'])
-    agent, user = mapping(info.get('agent_info')), mapping(info.get('user_info'))
-    sampling, trials = mapping(agent.get('llm_args')), info.get('num_trials')
+    info = row['_info']
+    names = [
+        at(info, f'{one}.llm') or at(info, f'{one}.implementation') for one in ('agent_info', 'user_info')
+    ]
+    sampling = mapping(at(info, 'agent_info.llm_args'))
     return {
-        'model': str(agent.get('llm') or agent.get('implementation') or ''),
-        'dataset': f'tau2-{mapping(info.get("environment_info")).get("domain_name", "")}',
-        'written_by': f'tau2-bench {info.get("git_commit") or ""}'.strip(),
-        'judge': {'name': 'tau2-bench', 'user': str(user.get('llm') or user.get('implementation') or '')},
-        'ks': tuple(range(1, trials + 1)) if type(trials) is int else (),
-        'settings': {name: one for name, one in sampling.items() if type(one) in (int, float)},
+        'model': str(names[0]),
+        'dataset': f'tau2-{at(info, "environment_info.domain_name")}',
+        'written_by': f'tau2-bench {at(info, "git_commit")}',
+        'judge': {'name': 'tau2-bench', 'user': str(names[1])},
+        'ks': tuple(range(1, int(info['num_trials']) + 1)),
+        'settings': {name: one for name, one in sampling.items() if isinstance(one, (int, float))},
         'created': str(row.get('timestamp') or ''),
     }
 
 
 FORMAT = Format(
     fields={
-        **{name: name for name in ('question', 'response', 'correct', 'why', 'state', 'finish_reason', 'seed')},
-        'output_tokens': 'output_tokens',
-        'uid': 'task_id',
-        'replica': 'trial',
-        'seconds': 'duration',
+        **{name: name for name in ('question', 'response', 'why', 'state', 'finish_reason', 'output_tokens')},
+        **{'uid': 'task_id', 'replica': 'trial', 'seed': 'seed', 'seconds': 'duration', 'correct': '_reward'},
     },
     recognises=_recognises,
-    files=_files,
+    files=lambda folder: [[folder / 'results.json']],
     rows=_rows,
     expand=_trial,
     about=_about,

@@ -1,11 +1,12 @@
 """A log that tau2-bench 1.0.1 itself writes of its domain `mock`, of an agent whose truth is known.
 
-    python3.12 -m venv T && T/bin/pip install ./tau2-bench 'pandas<3'      # a checkout of sierra-research/tau2-bench
-    TAU2_DATA_DIR=tau2-bench/data T/bin/python tests/harnesses/make_tau2_logs.py FOLDER   # tests/recorded/tau2
+    git clone https://github.com/sierra-research/tau2-bench
+    python3.12 -m venv T && T/bin/pip install ./tau2-bench 'pandas<3'
+    TAU2_DATA_DIR=tau2-bench/data T/bin/python tests/harnesses/make_tau2_logs.py FOLDER
 
-Two tasks with four trials each; `RIGHT` says how many of the first ones are right, `LOST` which one ends in an
-error of the server, which tau2 leaves out of pass^k (with pandas 3 it fails to, and counts it as wrong).
-`pass_hat_k.json` is what tau2 makes of them.
+which also writes tests/recorded/tau2 again. Two tasks with four trials each; `RIGHT` says how many of the
+first ones are right, `LOST` which one ends in an error of the server, which tau2 leaves out of pass^k (with
+pandas 3 it fails to, and counts it as wrong). `pass_hat_k.json` is what tau2 makes of them.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ begun: Counter[str] = Counter()
 
 
 def completion(model: str, messages: list[dict[str, Any]], **_: Any) -> Any:
-    """Stands in for litellm's: the model `user` asks and stops, the model `agent` calls a tool and says so."""
+    """Stands in for litellm's: the model `user` asks and stops, `agent` calls a tool and says so."""
     from litellm import ModelResponse
 
     said = ' '.join(str(one.get('content')) for one in messages)
@@ -60,9 +61,9 @@ def main(folder: Path) -> None:
 
     llm_utils.completion = completion
     config = TextRunConfig(
-        domain='mock', agent='llm_agent', llm_agent='agent', llm_args_agent={'temperature': 0.0}, llm_user='user',
-        llm_args_user={}, num_trials=4, task_ids=list(RIGHT), task_split_name=None, max_concurrency=1,
-        max_retries=0, hallucination_retries=0,
+        domain='mock', agent='llm_agent', llm_agent='agent', llm_args_agent={'temperature': 0.0},
+        llm_user='user', llm_args_user={}, num_trials=4, task_ids=list(RIGHT), task_split_name=None,
+        max_concurrency=1, max_retries=0, hallucination_retries=0,
     )  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
     results = batch.run_tasks(

@@ -33,20 +33,23 @@ def said(number: int, rollout: int) -> str:
     return f'Rollout {rollout} of {number}: \\boxed{{{right}}}'
 
 
-class Model(BaseHTTPRequestHandler):
-    """Answers the n-th request for a question with its n-th rollout."""
+asked: Counter[int] = Counter()
 
-    asked: Counter[int] = Counter()
-    lock = threading.Lock()
+
+class Model(BaseHTTPRequestHandler):
+    """Answers the n-th request for a question with its n-th rollout; one at a time."""
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers['Content-Length'])))
         number = int(re.findall(r'What is (\d+) \+', body['messages'][-1]['content'])[-1])
-        with self.lock:
-            rollout = self.asked[number]
-            self.asked[number] += 1
+        rollout = asked[number]
+        asked[number] += 1
         lost = (number, min(rollout, 3)) == LOST
-        message = {'role': 'assistant', 'content': said(number, rollout), 'reasoning_content': f'{number} plus ten'}
+        message = {
+            'role': 'assistant',
+            'content': said(number, rollout),
+            'reasoning_content': f'{number} plus ten',
+        }
         reply: dict[str, Any] = {
             'id': 'x', 'object': 'chat.completion', 'created': 0, 'model': body['model'],
             'choices': [{'index': 0, 'message': message, 'finish_reason': 'stop'}],
@@ -73,11 +76,15 @@ def write_results(folder: Path) -> None:
         return 0.5 if 'half' in text else float(f'{{{answer}}}' in text)
 
     rows = [{'question': text, 'answer': str(number + 10)} for number, text in enumerate(QUESTIONS)]
-    env = vf.SingleTurnEnv(eval_dataset=Dataset.from_list(rows), rubric=vf.Rubric(funcs=[right]), env_id='sums')
+    env = vf.SingleTurnEnv(
+        eval_dataset=Dataset.from_list(rows), rubric=vf.Rubric(funcs=[right]), env_id='sums'
+    )
     server = ThreadingHTTPServer(('127.0.0.1', 0), Model)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     env.evaluate_sync(
-        client=ClientConfig(api_key_var='HOME', api_base_url=f'http://127.0.0.1:{server.server_port}/v1', max_retries=0),
+        client=ClientConfig(
+            api_key_var='HOME', api_base_url=f'http://127.0.0.1:{server.server_port}/v1', max_retries=0
+        ),
         model='org/scripted',
         sampling_args={'temperature': 0.7, 'max_tokens': 64},
         rollouts_per_example=4,
@@ -89,11 +96,11 @@ def write_results(folder: Path) -> None:
 
 def write_traces(folder: Path) -> None:
     from verifiers.v1.cli.output import append_episode
+    from verifiers.v1.configs.agent import WireAgentConfig
     from verifiers.v1.episode import EnvInfo, Episode
     from verifiers.v1.graph import MessageNode
     from verifiers.v1.task import WireTaskData
     from verifiers.v1.trace import AgentInfo, Error, ModelCall, Reward, Trace, TraceTask
-    from verifiers.v1.configs.agent import WireAgentConfig
     from verifiers.v1.types import AssistantMessage, SamplingConfig, Usage, UserMessage
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -103,20 +110,26 @@ def write_traces(folder: Path) -> None:
         for number, text in enumerate(QUESTIONS):
             data = WireTaskData(idx=number, prompt=text, answer=str(number + 10))
             task = TraceTask(type='Sum', data=data)
-            agent = AgentInfo(config=WireAgentConfig(model='org/scripted', sampling=SamplingConfig(temperature=0.7)))
+            agent = AgentInfo(
+                config=WireAgentConfig(model='org/scripted', sampling=SamplingConfig(temperature=0.7))
+            )
             trace = Trace(task=task, agent=agent, is_completed=True)
             trace.nodes = [MessageNode(message=UserMessage(content=text))]
             if (number, rollout) == LOST:
                 trace.errors = [Error(type='ProviderError', message='gone', status_code=500)]
             else:
-                reply = AssistantMessage(content=said(number, rollout), reasoning_content=f'{number} plus ten')
+                reply = AssistantMessage(
+                    content=said(number, rollout), reasoning_content=f'{number} plus ten'
+                )
                 trace.nodes.append(MessageNode(parent=0, message=reply, sampled=True))
                 usage = Usage(prompt_tokens=9, completion_tokens=5 + rollout, reasoning_tokens=3)
                 trace.calls = [ModelCall(node=1, model='org/scripted', finish_reason='stop', usage=usage)]
                 score = 0.5 if (number, rollout) == HALF else float(rollout < RIGHT[number])
                 trace.rewards = {'right': Reward(score=score)}
                 trace.ok = True
-            episode = Episode(env=EnvInfo(id='sums'), task=task, traces=[trace], ok=trace.ok, errors=list(trace.errors))
+            episode = Episode(
+                env=EnvInfo(id='sums'), task=task, traces=[trace], ok=trace.ok, errors=list(trace.errors)
+            )
             asyncio.run(append_episode(folder, episode, lock))
 
 

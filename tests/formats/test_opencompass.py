@@ -1,0 +1,489 @@
+"""Work directories of OpenCompass 0.5.4: data sets with n = 4, and its own LiveMathBench."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import old_work_dir as old
+import pytest
+from exact import Exact, g_pass
+from harness_scores import changed, damaged
+from hosts import SHARED, write_bench
+
+from gpassk_opencompass.errors import GPassKError, InputError
+from gpassk_opencompass.files import PROVENANCE
+from gpassk_opencompass.formats import Options, read_samples
+from gpassk_opencompass.formats.opencompass import FORMAT
+from gpassk_opencompass.questions.benchmarks import live_math_bench_rows
+from gpassk_opencompass.questions.limits import limited
+from gpassk_opencompass.samples import Run, Samples
+from gpassk_opencompass.scoring import score
+
+LOGS = Path(__file__).resolve().parents[1] / 'recorded' / 'opencompass'
+GOLDEN = Path(__file__).resolve().parents[1] / 'golden' / 'work_dir'
+TIME = '20260101_120000'
+COUNTS = [4, 3, 2, 1, 0]
+"""Right samples of the five questions, by construction: those with the least numbers."""
+VERDICTS = ['1111', '1110', '1100', '1000', '0000']
+SYMBOLS = {'correct': '1', 'incorrect': '0', 'unjudged': '?'}
+
+
+def file(name: str, kind: str, *parts: str) -> Path:
+    """A file of a recorded work directory."""
+    return LOGS.joinpath(name, TIME, kind, *parts)
+
+
+def read(*paths: Path, only: str = '') -> Run:
+    """The one run that is there."""
+    [run] = read_samples(paths, 'opencompass', Options(only=[only] if only else []))
+    return run
+
+
+def samples(run: Run) -> Samples:
+    assert run.samples is not None
+    return run.samples
+
+
+def verdicts(run: Run) -> list[str]:
+    """Of each question, a character a sample."""
+    found, column = samples(run), samples(run).each('verdict')
+    return [''.join(SYMBOLS.get(column[row], '-') for row in rows) for rows in found.by_question().values()]
+
+
+def edited(path: Path, change: Callable[[Any], Any]) -> None:
+    """Change the JSON in a file."""
+    content = json.loads(path.read_text(encoding='utf-8'))
+    change(content)
+    path.write_text(json.dumps(content), encoding='utf-8')
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Callable[[str], Path]:
+    """Copies a recorded work directory."""
+    return lambda name: shutil.copytree(LOGS / name, tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ('name', 'model', 'dataset', 'counts', 'judge'),
+    [
+        ('rules', 'scripted', 'aime-rule', COUNTS, 'MATHVerifyEvaluator'),
+        ('math', 'org/nested', 'aime-math', COUNTS, 'MATHEvaluator'),
+        ('judges', 'in-words', 'aime-cascade', [4, 3, 2, 1], 'CascadeEvaluator'),
+        ('llm', 'judged', 'aime-llm', COUNTS, 'GenericLLMEvaluator'),
+    ],
+    ids=['parts', 'nested name', 'cascade', 'LLM'],
+)
+def test_the_evaluators_verdicts_are_taken(
+    name: str, model: str, dataset: str, counts: list[int], judge: str
+) -> None:
+    """Of each evaluator, with who judged and its k; the scores are exact."""
+    run = read(LOGS / name, only=model)
+    assert (run.model, run.dataset, run.ks, run.written_by) == (model, dataset, (2, 4), 'OpenCompass')
+    assert run.judge == {'name': f'OpenCompass {judge}'}
+    assert run.created == '2026-01-01T12:00:00'
+    told = samples(run).counts()
+    assert (told.c.tolist(), set(told.n.tolist())) == (counts, {4})
+    assert list(told.uid) == [f'{dataset}_{number}' for number in range(len(counts))]
+    scores = score(samples(run), run.judge, k=run.ks, unjudged_tolerance=0.1).scores()
+    for k in (2, 4):
+        for threshold in (0.5, 1.0):
+            assert abs(scores[f'G-Pass@{k}_{threshold}'] - g_pass(counts, 4, k, threshold)) < 1e-9
+
+
+def test_samples_keep_their_order_texts_and_places() -> None:
+    """Also over the two parts of the predictions: each text says which sample it is of which question."""
+    run = read(LOGS / 'rules', only='scripted')
+    assert run.settings == {'max_out_len': 64, 'temperature': 0.7, 'top_p': 0.95}
+    assert verdicts(run) == VERDICTS
+    found = samples(run)
+    for number, rows in enumerate(found.by_question().values()):
+        for replica, row in enumerate(rows):
+            assert found['question'][row] == f'What is {number} + 10?'
+            assert found['reference'][row] == str(number + 10)
+            text = found['response'][row]
+            assert text.startswith(f'Sample {replica} of question {number},')
+            place = json.loads(Path(found['file'][row]).read_text())[str(found['row'][row] - 1)]
+            assert place['prediction'] == text
+
+
+def test_a_round_that_no_llm_judged_counts() -> None:
+    """OpenCompass's own G-Pass@k takes these right samples for wrong ones, which is said."""
+    theirs = json.loads(file('judges', 'results', 'in-words', 'aime-cascade.json').read_text())
+    assert theirs['accuracy (4 runs average)'] == 62.5
+    assert theirs['G-Pass@4_0.0'] < 100
+    run = read(LOGS / 'judges')
+    assert samples(run).counts().c.sum() / 16 == 0.625
+    assert any('4 questions have a round that no LLM judged' in remark for remark in run.remarks)
+
+
+def test_a_reply_without_a_letter_is_unjudged() -> None:
+    """'I Am not sure.' counts as A for OpenCompass, of a sample that is wrong."""
+    theirs = json.loads(file('llm', 'results', 'judged', 'aime-llm.json').read_text())
+    assert theirs['accuracy (4 runs average)'] == 55
+    run = read(LOGS / 'llm')
+    assert verdicts(run) == ['1111', '1110', '110?', '1000', '0000']
+    assert any('more than its letter' in remark for remark in run.remarks)
+
+
+@pytest.mark.parametrize(
+    ('name', 'only'), [('rules', 'scripted'), ('math', 'nested'), ('sequences', 'lists')]
+)
+def test_responses_can_be_judged_anew(name: str, only: str) -> None:
+    """Also lists (num_return_sequences), which OpenCompass cannot judge: n = 2 times 2 are four samples."""
+    [run] = read_samples([LOGS / name], options=Options(kind='responses', only=[only]))
+    assert run.judge == {}
+    assert score(samples(run), Exact(), k=[4]).table.c.tolist() == COUNTS
+
+
+def test_what_is_said_of_a_list_is_of_none_of_its_responses(copied: Callable[[str], Path]) -> None:
+    """One verdict of n is never taken for all n."""
+    root = copied('math')
+    [path] = root.rglob('predictions/org/nested/*.json')
+    edited(path, lambda rows: [row.update(prediction=[row['prediction']] * 2) for row in rows.values()])
+    run = read(root)
+    assert 'verdict' not in samples(run)
+    assert set(samples(run).counts().n) == {8}
+    assert any(remark.startswith('20 rows hold several responses') for remark in run.remarks)
+
+
+def test_single_files_are_read_with_what_lies_beside_them() -> None:
+    """A result with its responses; parts given one by one are one run; a judge's replies are no run."""
+    result = file('rules', 'results', 'scripted', 'aime-rule.json')
+    parts = [file('rules', 'predictions', 'scripted', f'aime-rule_{part}.json') for part in (0, 1)]
+    for paths in ([result], parts[:1], parts[1:], parts, [*parts, result]):
+        run = read(*paths)
+        assert (run.model, run.dataset, verdicts(run)) == ('scripted', 'aime-rule', VERDICTS)
+        assert 'response' in samples(run)
+    replies = file('llm', 'results', 'judged', 'aime-llm_replica0.json')
+    assert not FORMAT.claims(replies, None)
+    assert len(read_samples([LOGS / 'llm', LOGS / 'llm' / TIME])) == 1
+
+
+def test_a_run_without_results_or_config_is_read_by_how_its_questions_repeat(
+    copied: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """n is that of the config, or without one, how often the questions repeat; also of parts, or alone."""
+    root = copied('rules')
+    shutil.rmtree(root / TIME / 'results')
+    shutil.rmtree(root / TIME / 'predictions' / 'copies')
+    with_config = read(root)
+    shutil.rmtree(root / TIME / 'configs')
+    [path] = (LOGS / 'math').rglob('predictions/org/nested/*.json')
+    for run in (with_config, read(root), read(shutil.copy(path, tmp_path / 'd.json'))):
+        assert 'verdict' not in samples(run)
+        assert score(samples(run), Exact(), k=[2, 4]).table.c.tolist() == COUNTS
+
+
+def test_of_several_times_the_newest_counts(copied: Callable[[str], Path]) -> None:
+    """Of each run; one that a newer time does not have is still there."""
+    root = copied('rules')
+    newer = root / '20260101_130000'
+    shutil.copytree(root / TIME, newer)
+    shutil.rmtree(newer / 'predictions' / 'copies')
+    shutil.rmtree(newer / 'results' / 'copies')
+    edited(newer / 'predictions/scripted/aime-rule_0.json', lambda rows: rows['0'].update(prediction='9'))
+    runs = {run.model: samples(run) for run in read_samples([root])}
+    assert runs.keys() == {'scripted', 'copies'}
+    assert runs['scripted']['response'][0] == '9'
+
+
+def test_results_of_this_package_are_left_to_the_records(copied: Callable[[str], Path]) -> None:
+    """Predictions of this package without a result are responses."""
+    root = copied('math')
+    [predictions] = root.rglob('predictions/org/nested/*.json')
+    [result] = root.rglob('results/org/nested/*.json')
+    predictions.with_name(PROVENANCE).write_text('{}')
+    assert not FORMAT.claims(root, None)
+    assert not FORMAT.claims(predictions, None)
+    predictions.with_name(PROVENANCE).unlink()
+    assert FORMAT.claims(root, None)
+    result.write_text('{"details": {"question": ["1?"]}, "gpassk": {}}')
+    assert not FORMAT.claims(root, None)
+    assert not FORMAT.claims(result, json.loads(result.read_text()))
+    run = read(GOLDEN)
+    assert (run.model, run.dataset) == ('demo_t1.0_rs42_l40', run.dataset)
+    assert set(samples(run).counts().n) == {8}
+    assert len(samples(run).counts()) == 12
+
+
+def test_the_reference_of_an_evaluation_stands_in(copied: Callable[[str], Path]) -> None:
+    """OpenCompass leaves out a `gold` of 0 or ''; without both there is none."""
+    root = copied('math')
+    [path] = root.rglob('predictions/org/nested/*.json')
+    edited(path, lambda rows: [row.pop('gold') for row in rows.values()])
+    assert samples(read(root))['reference'][:5] == [str(number + 10) for number in range(5)]
+    shutil.rmtree(root / TIME / 'results')
+    assert samples(read(root)).get('reference') is None
+
+
+_FULL: dict[str, Any] = {'example_abbr': 'd_0', 'pred': ['7', '8'], 'correct': [True, False]}
+
+
+@pytest.mark.parametrize(
+    ('details', 'expected'),
+    [
+        (
+            [{'example_abbr': 'd_0', 'pred': ['7', '8'], 'ref': ['7'] * 2, 'is_correct': [True, False]}],
+            ['10'],
+        ),
+        ([{'example_abbr': 'd_0', 'pred': ['7', '8'], 'correct': [1.0, float('nan')]}], ['1?']),
+        ([_FULL, {**_FULL, 'example_abbr': 'd_1', 'correct': [True]}], ['10', '??']),
+        ({'type': 'GEN', '0': {'pred': '7', 'answer': '7', 'correct': True}}, ['1']),
+        ([{'pred': '7', 'answer': '7', 'correct': False}, {'pred': '7', 'correct': True}], ['0', '1']),
+    ],
+    ids=['is_correct', 'numbers', 'too few', 'rows of an object', 'rows of a list'],
+)
+def test_forms_of_other_evaluators(details: Any, expected: list[str], tmp_path: Path) -> None:
+    """Those of older versions have an entry a row; a list with too few verdicts tells of no sample."""
+    path = tmp_path / 'd.json'
+    path.write_text(json.dumps({'accuracy': 50.0, 'details': details}))
+    run = read(path)
+    assert verdicts(run) == expected
+    assert ('??' in expected) == any('fewer than their samples' in remark for remark in run.remarks)
+
+
+def test_too_few_verdicts_of_the_first_question_hide_no_others(copied: Callable[[str], Path]) -> None:
+    """Its samples are unjudged, which is said; the verdicts of the others are taken."""
+    root = copied('math')
+    [path] = root.rglob('results/org/nested/*.json')
+    edited(path, lambda told: told['details'][0]['correct'].pop())
+    run = read(root)
+    assert verdicts(run) == ['????', *VERDICTS[1:]]
+    assert any('fewer than their samples' in remark for remark in run.remarks)
+
+
+@pytest.mark.parametrize(
+    ('change', 'message'),
+    [
+        (lambda rows: rows.pop('19'), '19 rows are not n = 4 times the same questions'),
+        (lambda rows: rows.pop('3'), 'rows are missing, it has 19 and the last one is number 19'),
+        (lambda rows: rows['7'].update(gold='0'), 'row 7 repeats another question than it should'),
+        (lambda rows: rows['7'].update(prediction=7), 'prediction is 7; expected a text'),
+        (lambda rows: rows.update(x={}), "row 'x': expected rows"),
+        (lambda rows: [rows.pop(str(row)) for row in range(15, 20)], '; 20 were evaluated'),
+    ],
+    ids=['last', 'middle', 'reference', 'prediction', 'row', 'fewer than judged'],
+)
+def test_predictions_that_do_not_fit_are_refused(
+    change: Callable[[Any], Any], message: str, copied: Callable[[str], Path]
+) -> None:
+    """No verdict is given to another sample than its own."""
+    root = copied('math')
+    [path] = root.rglob('predictions/org/nested/*.json')
+    edited(path, change)
+    with pytest.raises(InputError, match=message.replace('?', '[?]')):
+        read(root)
+
+
+def test_a_sample_without_a_response_is_unjudged(copied: Callable[[str], Path]) -> None:
+    """Whatever its evaluation says of it."""
+    root = copied('math')
+    [path] = root.rglob('predictions/org/nested/*.json')
+    edited(path, lambda rows: rows['5'].update(prediction=None))
+    run = read(root)
+    assert verdicts(run) == ['1?11', *VERDICTS[1:]]
+    assert [row for row, state in enumerate(samples(run)['state']) if state] == [5]
+
+
+def test_what_an_engine_told_is_kept(copied: Callable[[str], Path]) -> None:
+    """Rollouts with finish reasons, lengths of responses, and what this package's models note."""
+    root = copied('math')
+    [path] = root.rglob('predictions/org/nested/*.json')
+    rollout = {'sum_neg_logprob': 1.0, 'num_tokens': 64, 'finish_reason': 'length'}
+    edited(
+        path,
+        lambda rows: (
+            rows['0'].update(prediction={'prediction': rows['0']['prediction'], 'rollout': rollout}),
+            rows['1'].update(res_length=17),
+            rows['2'].update(generation={'finish_reason': 'stop', 'output_tokens': 3, 'seconds': 0.5}),
+        ),
+    )
+    found = samples(read(root))
+    assert found['finish_reason'][:3] == ['length', None, 'stop']
+    assert found['output_tokens'][:4] == [64, 17, 3, None]
+    assert found['seconds'][2] == 0.5
+
+
+@pytest.mark.parametrize('kind', ['results', 'predictions'])
+def test_damage_is_an_error_or_changes_no_other_sample(kind: str, copied: Callable[[str], Path]) -> None:
+    """Bytes cut off, turned or lost, and values of other types: no traceback, and no question is dropped."""
+    root = copied('math')
+    [path] = root.rglob(f'{kind}/org/nested/*.json')
+    content = path.read_bytes()
+    draw = random.Random(7)
+    values = [json.dumps(changed(json.loads(content), draw)).encode() for _ in range(50)]
+    for broken in [*damaged(content, 11, 20), *values]:
+        path.write_bytes(broken)
+        try:
+            runs = read_samples([root], 'opencompass')
+        except GPassKError:
+            continue
+        assert [len(samples(run).by_question()) for run in runs] == [5]
+
+
+def test_files_of_others_are_not_recognised(tmp_path: Path) -> None:
+    """By what is in them, whatever they are called."""
+    (tmp_path / 'results' / 'm').mkdir(parents=True)
+    (tmp_path / 'predictions').mkdir()
+    (tmp_path / 'results' / 'm' / 'd.json').write_text('{"details": {"question": ["1?"]}, "gpassk": {}}')
+    (tmp_path / 'predictions' / 'd.json').write_text('{"0": [1, 2]}')
+    for path in (tmp_path, *tmp_path.rglob('*.json'), LOGS, LOGS / 'rules' / TIME / 'configs'):
+        assert not FORMAT.claims(path, json.loads(path.read_text()) if path.is_file() else None)
+
+
+# ---- LiveMathBench of OpenCompass itself
+
+
+def judged_anew(root: Path, **more: Any) -> list[int]:
+    """The counts of a judge that compares letters."""
+    run = read(root)
+    return score(samples(run), Exact(), k=run.ks, **more).table.c.tolist()
+
+
+def test_the_verdict_of_the_first_sample_is_not_taken_for_all(tmp_path: Path) -> None:
+    """Every sample is judged for itself: the counts that the responses were made with."""
+    run = read(old.judged_run(tmp_path))
+    assert 'verdict' not in samples(run)
+    assert run.ks == (2, 4)
+    assert any('that of the first sample to all n' in remark for remark in run.remarks)
+    result = score(samples(run), Exact(), k=run.ks)
+    assert result.table.c.tolist() == old.COUNTS
+    assert result.scores()['G-Pass@4_1.0'] == pytest.approx(g_pass(old.COUNTS, 4, 4, 1.0))
+
+
+def test_questions_are_those_of_a_new_run(tmp_path: Path) -> None:
+    """Name by name as this package's data set has them, so that old and new runs can be paired."""
+    found = samples(read(old.judged_run(tmp_path)))
+    rows = live_math_bench_rows(
+        str(write_bench(tmp_path / 'data', old.files())), '202412', ['AMC', 'CNMO'], ['cn', 'en']
+    )
+    names = ('uid', 'problem', 'question', 'reference', 'language')
+    assert [[found[name][row] for name in names] for row in range(8)] == [
+        [row[{'reference': 'answer'}.get(name, name)] for name in names] for row in rows
+    ]
+    assert found['group'][:8] == [f'{row["split"]}_{row["language"]}' for row in rows]
+
+
+@pytest.mark.parametrize('form', ['messages', 'no chain of thought', 'foreign'])
+def test_the_question_is_cut_out_of_its_prompt(form: str, tmp_path: Path) -> None:
+    """Of messages, and of the shorter prompt; what stands in another template is shown whole, and said."""
+    rows = old.rows()
+    for row in rows:
+        prompt = row['origin_prompt']
+        short = prompt.replace(', please reasoning step by step', '').replace('，请逐步推理', '')
+        row['origin_prompt'] = {
+            'messages': [{'role': 'SYSTEM', 'prompt': 'Be brief.'}, {'role': 'HUMAN', 'prompt': prompt}],
+            'no chain of thought': short,
+            'foreign': f'<user>{prompt}</user>',
+        }[form]
+    run = read(old.write(tmp_path / 'old', rows, old.dataset(cot=form != 'no chain of thought')))
+    whole = [row['origin_prompt'] for row in rows[:8]]
+    assert samples(run)['question'][:8] == (
+        whole if form == 'foreign' else [ask.question for ask in old.ASKS]
+    )
+    said = any('the question cannot be cut out of 8 prompts' in remark for remark in run.remarks)
+    assert said == (form == 'foreign')
+
+
+def test_groups_that_nothing_tells_are_numbered(tmp_path: Path) -> None:
+    """Two contests in one language, of unpublished sizes: nothing says where the second begins."""
+    asks = [ask for ask in old.ASKS if ask.language == 'en']
+    data = old.dataset(dataset_languages=['en'])
+    run = read(old.write(tmp_path / 'old', old.rows(asks, old.responses(asks, [1, 2, 3, 4])), data))
+    assert list(samples(run).by_question()) == [f'{old.NAME}/{number}' for number in range(4)]
+    assert any('so they are numbered' in remark for remark in run.remarks)
+
+
+def test_published_sizes_tell_the_groups(tmp_path: Path) -> None:
+    """The English half of LiveMathBench: 18, 44, 46 and 11 questions."""
+    asks = [old.Ask('', 'en', f'Question {number}?', '1') for number in range(119)]
+    splits = ['CNMO', 'CCEE', 'AMC', 'WLPMC']
+    data = old.dataset(dataset_languages=['en'], dataset_splits=splits, n=1, k=1)
+    run = read(old.write(tmp_path / 'old', old.rows(asks, [['\\boxed{1}']] * 119), data))
+    groups = samples(run)['group']
+    assert [groups.count(f'{split}_en') for split in splits] == [18, 44, 46, 11]
+
+
+@pytest.mark.skipif(not (SHARED / 'data' / 'LiveMathBench').is_dir(), reason='the questions are not here')
+def test_the_real_questions_come_out_of_their_prompts_word_for_word(tmp_path: Path) -> None:
+    """All 119 English ones, with the names that a new run gives them."""
+    splits = ['CNMO', 'CCEE', 'AMC', 'WLPMC']
+    rows = live_math_bench_rows(str(SHARED / 'data' / 'LiveMathBench'), '202412', splits, ['en'])
+    asks = [old.Ask(row['split'], 'en', row['question'], row['answer']) for row in rows]
+    data = old.dataset(dataset_languages=['en'], dataset_splits=splits, n=1, k=1)
+    found = samples(read(old.write(tmp_path / 'old', old.rows(asks, [['x']] * 119), data)))
+    assert found['question'] == [row['question'] for row in rows]
+    assert found['uid'] == [row['uid'] for row in rows]
+
+
+def test_a_list_of_responses_a_row_is_as_many_samples(tmp_path: Path) -> None:
+    """num_return_sequences = 2 with n = 2: four samples, in the order of the rows."""
+    rows = old.rows(given=[[texts[:2], texts[2:]] for texts in old.responses()])
+    root = old.write(tmp_path / 'old', rows, old.dataset(n=2, k=2))
+    assert judged_anew(root, n=4) == old.COUNTS
+
+
+def test_a_run_of_some_questions_is_read_as_that(tmp_path: Path) -> None:
+    """Their places say nothing of their problems."""
+    places = limited([(ask.split, ask.language) for ask in old.ASKS], 5)
+    asks = [old.ASKS[place] for place in places]
+    rows = old.rows(asks, old.responses(asks, [2] * 5))
+    found = samples(read(old.write(tmp_path / 'old', rows, old.dataset(limit=5))))
+    assert len(found.by_question()) == 5
+    assert found.get('problem') is None
+
+
+def refused(root: Path) -> str:
+    with pytest.raises(InputError) as error:
+        read(root)
+    return str(error.value)
+
+
+def test_a_lost_part_is_an_error(tmp_path: Path) -> None:
+    """In the middle by its number, at the end by the rows, of one sample a question by the data's size."""
+    root = old.write(tmp_path / 'old', old.rows(), parts=[8, 8, 16])
+    (root / old.TIME / 'predictions' / 'm' / f'{old.NAME}_1.json').unlink()
+    assert f'missing or unfinished: {old.NAME}_1;' in refused(root)
+    root = old.write(tmp_path / 'older', old.rows()[:28], parts=[16, 12])
+    assert '28 rows are not n = 4 times the same questions' in refused(root)
+    old.put(root / old.TIME / 'logs' / 'infer' / 'm' / f'{old.NAME}_3.out', 'killed')
+    assert f'missing or unfinished: {old.NAME}_3;' in refused(root)
+    asks = [old.Ask('AMC', 'cn' if number < 46 else 'en', f'{number}?', '1') for number in range(92)]
+    rows = old.rows(asks, [['\\boxed{1}']] * 92)
+    data = old.dataset(n=1, k=1, dataset_splits=['AMC'])
+    root = old.write(tmp_path / 'single', rows[:80], data, parts=[40, 40])
+    assert '2 parts of LiveMathBench_v202412 hold 80 questions, and its data 92' in refused(root)
+
+
+def test_a_question_with_another_number_of_samples_is_an_error(tmp_path: Path) -> None:
+    """Although the number of rows could be right."""
+    rows = old.rows()
+    rows[31] = rows[30]
+    message = refused(old.write(tmp_path / 'old', rows))
+    assert 'row 31 repeats another question' in message
+    assert '1 with 3, 6 with 4, 1 with 5' in message
+
+
+@pytest.mark.parametrize(('change', 'message'), [({'n': 0}, 'n = 0'), ({'k': [2, None]}, 'k = None')])
+def test_a_config_that_cannot_be_meant_is_an_error(
+    change: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    """By the field that is wrong."""
+    assert f'{message} in the config' in refused(
+        old.write(tmp_path / 'old', old.rows(), old.dataset(**change))
+    )
+
+
+def test_one_broken_run_does_not_stop_the_others(tmp_path: Path) -> None:
+    """It is named."""
+    root = old.judged_run(tmp_path)
+    old.write(root, old.rows()[:31], old.dataset(abbr='LiveMathBench_short'))
+    said: list[str] = []
+    [run] = read_samples([root], tell=said.append)
+    assert run.dataset == old.NAME
+    assert any('31 rows are not n = 4' in line for line in said)
