@@ -17,7 +17,7 @@ from ..files import listed, mapping
 from ..health import CUT_OFF, NOT_DRAWN
 from .format import Format, Row, at, first_row, rows_of
 
-_MISSING = '{count} samples have no reply in the batch: they are unjudged'
+_LOST = '{count} samples have no response in the batch and are unjudged: '
 _FINISH = {'end_turn': 'stop', 'stop_sequence': 'stop'}
 
 
@@ -59,7 +59,7 @@ def _read(files: Sequence[Path]) -> Iterator[Row]:
             elif reply['state'] not in NOT_DRAWN:
                 yield {'_file': path, **row, '_bad': f'custom_id {key[:40]!r} has a second reply'}
     model = next((one['_model'] for one in told.values() if one.get('_model')), '')
-    lost = {'state': 'failed', 'why': 'no reply', '_said': [_MISSING]}
+    lost = {'state': 'failed', '_said': [f'{_LOST}no reply']}
     yield from ({**row, '_model': model, **told.get(key, lost)} for key, row in asked.items())
 
 
@@ -70,11 +70,13 @@ def _reply(row: Row) -> Row:
         error = mapping(row.get('error') or body.get('error') or at(row, 'result.error'))
         error = mapping(error.get('error')) or error  # Anthropic's has one in the other
         why = error.get('code') or error.get('type') or at(row, 'result.type')
-        return {'state': 'failed', 'why': str(why or at(row, 'response.status_code') or 'no reply')[:60]}
+        why = str(why or at(row, 'response.status_code') or 'no reply')[:60]
+        return {'state': 'failed', '_said': [f'{_LOST}{why}']}
     try:
         reply = reply_of(body if 'choices' in body else _as_completion(body))
     except Trouble as trouble:
-        return {'state': 'no choice' if trouble.reason == 'no choice' else 'failed', 'why': trouble.reason}
+        state = 'no choice' if trouble.reason == 'no choice' else 'failed'
+        return {'state': state, '_said': [f'{_LOST}{trouble.reason}']}
     end = ENDS.get(reply.finish.casefold())
     state = 'refusal' if reply.refusal or reply.finish == 'refusal' else end if end in NOT_DRAWN else None
     if reply.calls_tool and not reply.text.strip() and end != 'cut':
@@ -116,7 +118,7 @@ _NAMES = (
         'question',
         'reference',
     ),
-    *('response', 'thought', 'state', 'why', 'finish_reason'),
+    *('response', 'thought', 'state', 'finish_reason'),
     *('prompt_tokens', 'output_tokens', 'reasoning_tokens'),
 )
 FORMAT = Format(
