@@ -127,10 +127,12 @@ def _numbered(columns: Mapping[str, str]) -> Lists:
 
 
 def _is_list(field: str, name: str, value: Any) -> bool:
-    if isinstance(value, str) and len(value) > 1:
-        labels = field == 'correct' and name.strip().lower() not in _NUMBERS and not value.strip('01?')
-        return labels or (name.strip().lower()[-1:] == 's' and value[0] == '[' and value.rstrip()[-1] == ']')
-    return isinstance(value, list)
+    if not isinstance(value, str) or len(value) < 2:
+        return isinstance(value, list)
+    called = name.strip().lower()
+    labels = field == 'correct' and called not in _NUMBERS and not value.strip('01?')
+    several = field == 'correct' or called[-1:] == 's'
+    return labels or (several and value[0] == '[' and value.rstrip()[-1] == ']')
 
 
 def _names(columns: Mapping[str, str], given: Mapping[str, str], lists: Lists) -> dict[str, str]:
@@ -151,8 +153,8 @@ def _names(columns: Mapping[str, str], given: Mapping[str, str], lists: Lists) -
 
 
 def _of_samples(names: dict[str, str], columns: Mapping[str, str], given: Mapping[str, str]) -> Format:
-    there = f'there are the columns {_shown(columns)}'
     if 'uid' not in names and 'question' not in names:
+        there = f'there are the columns {_shown(columns)}'
         raise InputError(f'{there}; say which tells the questions apart: --group-by NAME')
     alone = 'correct' in names and not {'response', 'answer'} & names.keys()
     if alone and 'reference' not in given and names.get('reference', '').strip().lower() == 'answer':
@@ -160,19 +162,10 @@ def _of_samples(names: dict[str, str], columns: Mapping[str, str], given: Mappin
     if 'correct' not in names:
         if 'n' in names or 'c' in names:
             _need(names, ('n', 'c'), columns)
-        _need(
-            names,
-            ('question', 'reference', 'response'),
-            columns,
-            'verdicts, or question, reference and response',
-        )
-    return _format(
-        {'uid': names.get('question', ''), **names},
-        names,
-        columns,
-        'a table with a row a sample',
-        lambda row: (row,),
-    )
+        needed = ('question', 'reference', 'response')
+        _need(names, needed, columns, 'verdicts, or question, reference and response')
+    fields = {'uid': names.get('question', ''), **names}
+    return _format(fields, names, columns, 'a table with a row a sample', lambda row: (row,))
 
 
 def _of_counts(names: dict[str, str], columns: Mapping[str, str]) -> Format:
@@ -305,11 +298,13 @@ def _format(
     known = {*columns.values(), '_row', '_file'}
 
     def checked(row: Row) -> Iterable[Row]:
-        if not row.keys() <= known and (late := _NAMES.intersection(row.keys() - known)):
-            raise ValueError(
-                f'has {sorted(late)[0]!r}, which the first row does not have; write it in all rows, null '
-                'where it is not known'
-            )
+        for name in row.keys() - known:
+            base = _NUMBERED.fullmatch(name)
+            if name in _NAMES or (base and base[1] in _NAMES):
+                raise ValueError(
+                    f'has {name!r}, which the first row does not have; write it in all rows, null where it '
+                    'is not known'
+                )
         return expand(row)
 
     return Format(fields, expand=checked, about=lambda files, row: about)

@@ -154,12 +154,15 @@ ROWS_OF_QUESTIONS: list[tuple[list[dict[str, Any]], dict[str, str]]] = [
     ([{'correct': [True, None]}, {'correct': ['incorrect', 1.0]}], {'1': '1?', '2': '01'}),
     ([{'correct': [1, 0], 'n': 2, 'c': 1}, {'correct': [1, 1, 1], 'n': 3, 'c': 3}], {'1': '10', '2': '111'}),
     ([{'id': 'a', 'correct_1': 1, 'correct_2': 0}, {'id': 'b', 'correct_1': 1}], {'a': '10', 'b': '1'}),
+    ([{'id': 'a', 'correct': '[1, 0]'}], {'a': '10'}),
     ([{'id': 'a', 'score': '10'}, {'id': 'a', 'score': '0'}], {'a': '10'}),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ('rows', 'expected'), ROWS_OF_QUESTIONS, ids=['texts', 'mean', 'no ids', 'n and c', 'wide', 'numbers']
+    ('rows', 'expected'),
+    ROWS_OF_QUESTIONS,
+    ids=['texts', 'mean', 'no ids', 'n and c', 'wide', 'JSON', 'numbers'],
 )
 def test_what_a_row_is_shows_in_the_first(
     rows: list[dict[str, Any]], expected: dict[str, str], tmp_path: Path
@@ -215,6 +218,10 @@ REFUSED: dict[str, tuple[list[dict[str, Any]], str]] = {
     'late column': (
         [{'uid': 'a', 'correct': True}, {'uid': 'a', 'correct': False, 'model': 'B'}],
         ":2: has 'model', which the first row does not have",
+    ),
+    'late number': (
+        [{'correct_1': 1, 'correct_2': 1}, {'correct_1': 1, 'correct_2': 0, 'correct_3': 1}],
+        ":2: has 'correct_3', which the first row does not have",
     ),
     'n of responses': (
         [QUESTION | {'responses': ['2']}, QUESTION | {'responses': ['2', '3']}, QUESTION | {'responses': []}],
