@@ -20,6 +20,10 @@ from .format import Format, Options, Row, at, first_row
 _NEEDS = {'doc_id', 'doc', 'target', 'arguments', 'resps', 'filtered_resps', 'filter', 'metrics'}
 _NAME = re.compile(r'samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.jsonl(?:\.gz)?')
 
+_OF_QUESTIONS = ('uid', 'problem', 'split', 'language')
+"""What the data of our own tasks say of a question."""
+
+_OF_SAMPLES = ('replica', 'question', 'reference', 'response', 'answer', 'correct', 'state')
 _QUESTIONS = ('question', 'problem', 'Question', 'Problem', 'query', 'input')
 """Fields of a task's data that hold a question; the first that is there."""
 
@@ -85,18 +89,12 @@ class _Filter:
         A list may hold a verdict of each instruction in place of each response: unless its name tells, it is
         taken where the filter left all n responses, and of one response only if there is no number.
         """
-        responses, names = _responses(row), [name for name in row['metrics'] if name in row]
-        n, numbers = (
-            len(responses or [None]),
-            [name for name in names if isinstance(row[name], (bool, int, float))],
-        )
-        lists = [name for name in names if isinstance(row[name], list) and len(row[name]) == n]
-        lists = [
-            name
-            for name in lists
-            if all(isinstance(one, (bool, int, float, type(None))) for one in row[name])
-        ]
-        self.texts = responses is not None
+        responses = _responses(row)
+        self.texts, n = responses is not None, len(responses or [None])
+        told = {name: row[name] for name in row['metrics'] if name in row}
+        numbers = [name for name, one in told.items() if isinstance(one, (bool, int, float))]
+        lists = [name for name, one in told.items() if isinstance(one, list) and len(one) == n]
+        lists = [name for name in lists if {*map(type, told[name])} <= {bool, int, float, type(None)}]
         if 'correct' in lists:
             self.metric = 'correct'
         elif n == 1:
@@ -134,12 +132,25 @@ class _Filter:
         said = [_WHOLE_PROMPT] if question is None and 'question' not in self.asked else []
         if not self.metric and n > 1 and row['metrics'] and 'correct' not in self.asked:
             said.append(_ONE_OF_N % (self.name, n, ', '.join(row['metrics'])))
-        shared = {**row, '_question': at(row, 'arguments.gen_args_0.arg_0') if question is None else question}
-        for place, text in enumerate([None] if texts is None else texts):
-            empty = self.texts and text in (None, 'None')
-            own = {'_replica': place, '_correct': verdicts[place], '_answer': answers[place]}
-            own |= {'_response': '' if empty else text, '_state': 'empty' if empty else None}
-            yield {**shared, **own, '_said': [*said, *([_EMPTY] if empty else [])]}
+        ours = all(isinstance(doc.get(name), str) for name in _OF_QUESTIONS)
+        target = row['target']
+        shared = {
+            'uid': doc['uid'] if ours else row['doc_id'],
+            'problem': doc['problem'] if ours else None,
+            'split': doc.get('split'),
+            'language': doc.get('language'),
+            'question': at(row, 'arguments.gen_args_0.arg_0') if question is None else question,
+            'reference': json.dumps(target) if isinstance(target, (list, dict)) else target,
+            '_file': row['_file'],
+            '_row': row['_row'],
+        }
+        for place, text in enumerate(texts or [None]):
+            sample = {**shared, 'replica': place, 'correct': verdicts[place], 'answer': answers[place]}
+            if self.texts and text in (None, 'None'):
+                sample |= {'response': '', 'state': 'empty', '_said': [*said, _EMPTY]}
+            else:
+                sample |= {'response': text, '_said': said}
+            yield sample
             said = []
 
     def counts(self, row: Row) -> Iterator[Row]:
@@ -155,7 +166,7 @@ class _Filter:
                 raise ValueError(
                     f'pass@1 is {share!r:.40}, of {n} responses; expected the share of the correct'
                 )
-            one |= {'_n': n, '_c': round(share * n)}
+            one |= {'n': n, 'c': round(share * n)}
         yield one
 
     def about(self, paths: Sequence[Path], row: Row) -> Mapping[str, Any]:
@@ -191,27 +202,10 @@ class _Filter:
         }
 
 
-def _of_data(name: str) -> Any:
-    """Return a function that finds what the data of a task say of a question; uids are those of ours."""
-
-    def find(row: Row) -> Any:
-        doc = row['doc']
-        ours = all(isinstance(doc.get(one), str) for one in ('uid', 'problem', 'split', 'language'))
-        return (
-            doc.get(name)
-            if ours or name in ('split', 'language')
-            else row['doc_id']
-            if name == 'uid'
-            else None
-        )
-
-    return find
-
-
 def _specialise(first: Row, options: Options) -> Format:
     rows = _Filter(first, options)
     if rows.mean and options.kind != 'responses' and 'correct' not in options.fields:
-        fields = {**_OF_QUESTIONS, 'n': '_n', 'c': '_c'}
+        fields = {name: name for name in (*_OF_QUESTIONS, 'n', 'c')}
         return replace(FORMAT, fields=fields, expand=rows.counts, about=rows.about)
     return replace(FORMAT, expand=rows.samples, about=rows.about)
 
@@ -229,23 +223,8 @@ def _chosen(paths: Sequence[Path]) -> list[Path]:
     return list(paths)
 
 
-_OF_QUESTIONS = {name: _of_data(name) for name in ('uid', 'problem', 'split', 'language')}
-
 FORMAT = Format(
-    fields={
-        **_OF_QUESTIONS,
-        'replica': '_replica',
-        'question': '_question',
-        'reference': lambda row: (
-            json.dumps(row['target'], ensure_ascii=False)
-            if isinstance(row['target'], (list, dict))
-            else row['target']
-        ),
-        'response': '_response',
-        'answer': '_answer',
-        'correct': '_correct',
-        'state': '_state',
-    },
+    fields={name: name for name in (*_OF_QUESTIONS, *_OF_SAMPLES)},
     recognises=lambda path, row: row is not None and (row.keys() >= _NEEDS or _is_summary(row)),
     chosen=_chosen,
     specialise=_specialise,
