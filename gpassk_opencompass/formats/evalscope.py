@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 from ..errors import InputError
 from ..files import listed, mapping
 from ..health import NOT_DRAWN
-from .format import Format, Row, at, first_row, rows_of
+from ..json_rows import Row
+from .format import Format, at, first_row, rows_of
 
 _KINDS = _REVIEWS, _PREDICTIONS = 'reviews', 'predictions'
 """Folders of the two kinds of files."""

@@ -14,8 +14,8 @@ from typing import Any
 
 from ..errors import InputError
 from ..files import listed, mapping
-from ..json_rows import json_entries
-from .format import Format, Row, at
+from ..json_rows import Row, json_entries
+from .format import Format, at
 
 _BEGIN = re.compile(
     rb'PK\x03\x04.{26}(header\.json|_journal/|samples/|summaries\.json|reductions\.json)'
@@ -30,8 +30,11 @@ _DAMAGES = (
 )
 """What Python raises of a zip file that is damaged, encrypted or packed in a way it does not know."""
 
-_ENDINGS = {'max_tokens': 'length', 'model_length': 'length', 'unknown': None}
-_LIMITS = {'token': 'length', 'context': 'length'}
+_LARGE = frozenset({'events', 'messages', 'attachments', 'store', 'input', 'output'})
+"""Fields of a sample that are not kept: they are several times as long as what is read of them."""
+
+_ENDINGS: dict[Any, str | None] = {'max_tokens': 'length', 'model_length': 'length', 'unknown': None}
+_LIMITS: dict[Any, str] = {'token': 'length', 'context': 'length'}
 """Stop reasons and limits that have another name here."""
 
 _SAID = {
@@ -79,9 +82,7 @@ def _members(log: zipfile.ZipFile, path: Path) -> Iterator[Row]:
     # While it is written, a log has no header, but how it began.
     begun = next((name for name in ('header.json', '_journal/start.json') if name in names), None)
     if begun is None:
-        raise InputError(
-            f'{path} has neither header.json nor _journal/start.json: expected a log of inspect_ai'
-        )
+        raise ValueError('it has neither header.json nor _journal/start.json, as "inspect eval" writes them')
     yield json.loads(_unpacked(log, names[begun], path))
     for number, found in enumerate(filter(None, map(_SAMPLE.fullmatch, names)), 1):
         row = json.loads(_unpacked(log, names[found[0]], path))
@@ -113,16 +114,17 @@ def _unpacked(log: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> byte
 def _rows(path: Path) -> Iterator[Row]:
     """Yield the samples, each also with its scores under their names: `credit`, `parts.number`."""
     log = _log(path)
-    header, count, shared = next(log, {}), 0, {}
+    header, count, shared = next(log, {}), 0, Row()
     for row in log:
         count += 1
-        scores = mapping(row.get('scores')) or ({'score': row['score']} if row.get('score') else {})
-        valid = not row.get('invalidation')
-        values = {name: _value(at(score, 'value')) if valid else None for name, score in scores.items()}
         if not shared and '_bad' not in row:
-            names, chosen = _chosen(header, scores)
+            names, chosen = _chosen(header, _scores(row))
             shared = {'_header': header, '_names': names, '_chosen': chosen}
-        yield {**values, **row, **shared, '_scores': scores, '_values': values}
+        try:
+            told = {} if '_bad' in row else _sample(row, shared['_chosen'], at(header, 'eval.model'))
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            told = {'_bad': str(error)}
+        yield {**{name: one for name, one in row.items() if name not in _LARGE}, **told, **shared}
     keys, epochs = at(header, 'eval.dataset.sample_ids'), at(header, 'eval.config.epochs') or 1
     missing = len(keys) * epochs - count if isinstance(keys, list) and isinstance(epochs, int) else 0
     if missing > 0:
@@ -130,11 +132,9 @@ def _rows(path: Path) -> Iterator[Row]:
         yield {'_skipped': said}
 
 
-def _value(value: Any) -> Any:
-    """Return a verdict with partial credit as a number."""
-    if isinstance(value, dict):
-        return {name: _value(one) for name, one in value.items()}
-    return 0.5 if value == 'P' else value
+def _scores(row: Row) -> Mapping[str, Any]:
+    """Return the scores of a sample by name; the first versions had one, without a name."""
+    return mapping(row.get('scores')) or ({'score': row['score']} if row.get('score') else {})
 
 
 def _chosen(header: Row, scores: Mapping[str, Any]) -> tuple[list[str], str]:
@@ -149,44 +149,50 @@ def _chosen(header: Row, scores: Mapping[str, Any]) -> tuple[list[str], str]:
     return names, f'{name}.{key}' if key and key != name else str(name)
 
 
-def _sample(row: Row) -> Iterator[Row]:
-    """Yield a row with what was asked and said, how it ended, and its verdict."""
+def _value(value: Any) -> Any:
+    """Return a verdict with partial credit as a number."""
+    if isinstance(value, dict):
+        return {name: _value(one) for name, one in value.items()}
+    return 0.5 if value == 'P' else value
+
+
+def _sample(row: Row, chosen: str, model: Any) -> Row:
+    """Return what was asked and said, how it ended, the scores, and which of them counts."""
     if type(row.get('id')) not in (str, int) or type(row.get('epoch')) is not int:
         told = f'{row.get("id")!r:.40}, {row.get("epoch")!r:.40}'
         raise ValueError(f'id and epoch are {told}; expected the key and the number of a sample')
-    chosen, score = row['_chosen'], row['_scores'].get(row['_chosen'].partition('.')[0]) or {}
-    correct = at(row['_values'], chosen)
+    scores, valid = _scores(row), not row.get('invalidation')
+    values = {name: _value(at(one, 'value')) if valid else None for name, one in scores.items()}
+    correct, score = at(values, chosen), scores.get(chosen.partition('.')[0]) or {}
     if isinstance(correct, dict) and len(correct) == 1:
         [correct] = correct.values()
     if isinstance(correct, dict):
         raise ValueError(
             f'the score {chosen} is {correct!r:.60}; say which value: --field correct={chosen}.KEY'
         )
-    target = row.get('target') if isinstance(row.get('target'), list) else [row.get('target')]
     choice, limit = at(row, 'output.choices.0') or {}, at(row, 'limit.type')
     thought, response = _parts(choice.get('message') or {}, row) if choice else ('', '' if limit else None)
     if response is None and correct is not None and correct == correct:  # noqa: PLR0124 (NaN)
         response = ''  # as of an agent whose work is scored, not its words
-    reason = choice.get('stop_reason')
-    ending = _LIMITS.get(limit, f'{limit} limit') if limit and not choice else _ENDINGS.get(reason, reason)
-    state = 'failed' if response is None else None
+    reason, state = choice.get('stop_reason'), 'failed' if response is None else None
     if reason == 'content_filter' and not response:
         state = 'filtered'
     said = [told for key, told in _SAID.items() if row.get(key)] if 'value' in score and not state else []
+    target = row['target'] if isinstance(row.get('target'), list) else [row.get('target')]
     usage, seconds = at(row, 'output.usage'), at(row, 'output.time')
     if not usage or row.get('turn_count') not in (None, 1):  # of all requests, where a sample took several
-        model = at(row, '_header.eval.model')
         usage, seconds = mapping(row.get('model_usage')).get(model), row.get('working_time')
     prompt = [at(usage, f'input_tokens{more}') or 0 for more in ('', '_cache_read', '_cache_write')]
-    yield {
-        **row,
+    by_limit = limit and not choice
+    return {
+        **values,
         '_question': _question(row),
         '_reference': target[0] if target else None,
         '_response': response,
         '_thought': thought,
         '_answer': score.get('answer') if score else '',
         '_correct': correct,
-        '_finish_reason': ending,
+        '_finish_reason': _LIMITS.get(limit, f'{limit} limit') if by_limit else _ENDINGS.get(reason, reason),
         '_state': state,
         '_prompt_tokens': sum(prompt) if usage else None,
         '_output_tokens': at(usage, 'output_tokens'),
@@ -211,13 +217,12 @@ def _parts(message: Row, row: Row) -> tuple[str, str]:
     content = message.get('content')
     if not isinstance(content, list):
         return _resolved(message.get('reasoning'), row), _resolved(content, row)
-    thoughts = [
-        _resolved(part.get('summary' if part.get('redacted') else 'reasoning'), row)
-        for part in content
-        if part.get('type') == 'reasoning'
-    ]
-    texts = [_resolved(part.get('text'), row) for part in content if part.get('type') == 'text']
-    return '\n'.join(filter(None, thoughts)), '\n'.join(texts)
+    said: dict[str, list[str]] = {'reasoning': [], 'text': []}
+    for part in content:
+        kind = part.get('type')
+        if kind in said:
+            said[kind].append(_resolved(part.get('summary' if part.get('redacted') else kind), row))
+    return '\n'.join(filter(None, said['reasoning'])), '\n'.join(said['text'])
 
 
 def _resolved(text: Any, row: Row) -> str:
@@ -229,27 +234,24 @@ def _resolved(text: Any, row: Row) -> str:
 
 
 def _about(paths: Sequence[Path], row: Row) -> Mapping[str, Any]:
-    header, chosen, remarks = row['_header'], row['_chosen'], []
-    status = header.get('status') or 'started'
-    if status != 'success':
+    header, chosen, names, remarks = row['_header'], row['_chosen'], ', '.join(row['_names']), []
+    if (status := header.get('status') or 'started') != 'success':
         remarks.append(
             f'the log says {status!r}: it was read as far as it goes, which is where its run stands, or was '
             'broken off'
         )
     if len(row['_names']) > 1:
-        names = ', '.join(row['_names'])
         remarks.append(
             f'of the scores {names} the verdicts are those of {chosen}; --field correct=NAME takes another'
         )
     told = {**mapping(at(header, 'eval.model_generate_config')), **mapping(at(header, 'plan.config'))}
-    known = {name: one for name, one in told.items() if isinstance(one, (int, float)) and isfinite(one)}
-    effort = {name: one for name, one in told.items() if name == 'reasoning_effort' and one}
+    numbers = {name: one for name, one in told.items() if isinstance(one, (int, float)) and isfinite(one)}
     return {
         'model': at(header, 'eval.model') or '',
         'dataset': at(header, 'eval.task') or '',
         'written_by': f'inspect_ai {at(header, "eval.packages.inspect_ai") or ""}'.strip(),
         'judge': {'name': f'{chosen} of inspect_ai'} if chosen else {},
-        'settings': known | effort,
+        'settings': numbers | {name: one for name, one in told.items() if name == 'reasoning_effort'},
         'created': at(header, 'eval.created') or '',
         'remarks': remarks,
     }
@@ -263,6 +265,5 @@ FORMAT = Format(
     fields={'uid': 'id', 'replica': 'epoch', **{name: f'_{name}' for name in _OWN}},
     recognises=_is_log,
     rows=_rows,
-    expand=_sample,
     about=_about,
 )

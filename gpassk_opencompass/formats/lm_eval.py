@@ -15,7 +15,8 @@ from typing import Any
 
 from ..errors import InputError
 from ..files import mapping
-from .format import Format, Options, Row, at, first_row
+from ..json_rows import Row
+from .format import Format, Options, at, first_row
 
 _NEEDS = {'doc_id', 'doc', 'target', 'arguments', 'resps', 'filtered_resps', 'filter', 'metrics'}
 _NAME = re.compile(r'samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.jsonl(?:\.gz)?')
@@ -51,9 +52,7 @@ def _responses(row: Row) -> list[str | None] | None:
     if all(isinstance(one, (list, tuple)) for one in first):
         if isinstance(at(row, 'arguments.gen_args_0.arg_1'), str):
             return None
-        raise ValueError(
-            'its responses are likelihoods of whole texts (of a perplexity task); expected texts'
-        )
+        raise ValueError('its responses are likelihoods of texts, of a perplexity task; expected texts')
     if more:
         raise ValueError(f'it has {len(more) + 1} prompts; expected one, with all responses in resps[0]')
     if bad := [one for one in first if one is not None and not isinstance(one, str)]:
@@ -158,24 +157,21 @@ class _Filter:
         one, *more = self.samples(row)
         n, share = len(more) + 1, row.get('pass@1')
         if '_skipped' not in one:
-            if (
-                not isinstance(share, (int, float))
-                or abs(share * n - round(share * n)) > 1e-6
-                or not 0 <= share <= 1
-            ):
+            correct = share * n if isinstance(share, (int, float)) and 0 <= share <= 1 else -0.5
+            if abs(correct - round(correct)) > 1e-6:
                 raise ValueError(
                     f'pass@1 is {share!r:.40}, of {n} responses; expected the share of the correct'
                 )
-            one |= {'n': n, 'c': round(share * n)}
+            one |= {'n': n, 'c': round(correct)}
         yield one
 
     def about(self, paths: Sequence[Path], row: Row) -> Mapping[str, Any]:
         """Return what the summary of the run tells, which was written beside it at the same moment."""
-        named, summary = _NAME.fullmatch(paths[0].name), {}
+        named, summary = _NAME.fullmatch(paths[0].name), Row()
         task = named['task'] if named else ''
         for path in sorted(paths[0].parent.glob(f'*_{named["date"]}.json')) if named else ():
             try:
-                told = mapping(json.loads(path.read_bytes()))
+                told = dict(mapping(json.loads(path.read_bytes())))
             except (OSError, ValueError, RecursionError):
                 continue
             summary = told if _is_summary(told) else summary
@@ -183,8 +179,9 @@ class _Filter:
         args = mapping(args) or dict(pair.split('=', 1) for pair in str(args).split(',') if '=' in pair)
         names = [summary.get('model_name'), args.get('pretrained'), args.get('model')]
         own = at(summary, f'configs.{task}.metadata.gpassk.judge')
-        judge = {'name': f'{self.metric} of lm-eval', 'task': task, 'filter': self.name}
-        judge |= {'version': at(summary, f'versions.{task}')}
+        version = at(summary, f'versions.{task}')
+        judge = {'name': f'{self.metric} of lm-eval', 'task': task, 'filter': self.name, 'version': version}
+        judge = own or {key: one for key, one in judge.items() if one not in (None, '')}
         asked = mapping(at(row, 'arguments.gen_args_0.arg_1'))
         settings = {
             here: asked[name] for name, here in _SETTINGS.items() if isinstance(asked.get(name), (int, float))
@@ -195,9 +192,7 @@ class _Filter:
             'model': next((name for name in names if isinstance(name, str) and name), ''),
             'dataset': task,
             'written_by': f'lm-eval {version}' if isinstance(version, str) else 'lm-eval',
-            'judge': own or {key: one for key, one in judge.items() if one not in (None, '')}
-            if self.metric
-            else {},
+            'judge': judge if self.metric else {},
             'settings': settings | ({'engine': engine} if isinstance(engine, str) else {}),
         }
 

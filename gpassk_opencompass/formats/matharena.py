@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .format import Format, Row
+from ..json_rows import Row
+from .format import Format
 
 _UNGRADED = '{count} samples are not yet graded: they are unjudged'
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from .format import Format, Row, rows_of
+from ..json_rows import Row
+from .format import Format, rows_of
 
 _NAME = re.compile(r'(?P<stem>.+?)(?:-rs(?P<seed>\d+))?(?:_chunk_(?P<chunk>\d+))?\.jsonl(?:-async)?')
 _JUDGED, _WAITING = 'eval-results', 'tmp-eval-results'

@@ -12,7 +12,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from .format import Format, Row, rows_of
+from ..json_rows import Row
+from .format import Format, rows_of
 
 _EARLIER = (
     '{count} earlier turns of rollouts with several outputs are not counted: the last one is the sample'
@@ -50,29 +51,33 @@ def _are_rollouts(path: Path) -> bool:
 
 def _rows(path: Path) -> Iterator[Row]:
     """Yield the last output of each rollout, with the first input and a uid that all steps share."""
-    rollouts, first, before = _are_rollouts(path), None, None
+    rollouts = _are_rollouts(path)
+    first: Row | None = None
+    before: Row | None = None
     uids: dict[str, str] = {}
-    truths: dict[str, set[str]] = {}
+    taken: set[str] = set()
+    truths: dict[str, set[str | None]] = {}
     for row in rows_of(path):
         first, parts, said = first or row, _parts(row) if rollouts else None, []
         asked, truth = row.get('input'), _truth(row)
-        earlier = _parts(before) if before and rollouts else None
-        if before and parts and earlier and parts[:2] == earlier[:2] and parts[2] > earlier[2]:
-            asked, said = before['_asked'], [*before['_said'], _EARLIER]
-        elif before:
-            yield before
+        if before:
+            if parts and parts[:2] == before['_parts'][:2] and parts[2] > before['_parts'][2]:
+                asked, said = before['_asked'], [*before['_said'], _EARLIER]
+            else:
+                yield before
         uid = uids.get(parts[0], '') if parts else ''
         if not uid:
             uid = sha256(json.dumps([asked, truth or '']).encode()).hexdigest()[:16]
             known = truths.setdefault(str(asked), set())
             said += [_SEVERAL] if known and truth not in known else []
-            known.add(str(truth))
+            known.add(truth)
         if parts and parts[0] not in uids:
-            if uid in uids.values():
+            if uid in taken:
                 said.append(_REPEATED)
                 uid = f'{uid}-{len(uids)}'
             uids[parts[0]] = uid
-        own = {'_asked': asked, '_uid': uid, '_rollout': parts and parts[1], '_first': first, '_said': said}
+            taken.add(uid)
+        own = {'_asked': asked, '_uid': uid, '_parts': parts, '_first': first, '_said': said}
         before = {**row, **own}
     if before:
         yield before
@@ -111,7 +116,7 @@ def _about(paths: Sequence[Path], row: Row) -> Mapping[str, Any]:
 FORMAT = Format(
     fields={
         'uid': '_uid',
-        'replica': '_rollout',
+        'replica': lambda row: row['_parts'] and row['_parts'][1],
         'question': '_asked',
         'reference': _truth,
         'response': 'output',
