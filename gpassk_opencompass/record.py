@@ -36,7 +36,7 @@ from .naming.limits import limit_marks, limits_in, without_sizes
 from .naming.names import DatasetName
 from .naming.sampling import sampling_in
 from .naming.tags import parted
-from .samples import Counts, Samples
+from .samples import Counts, Integers, Samples
 from .unseen import with_whole_characters
 from .version import __version__
 
@@ -244,7 +244,7 @@ class Result(Part):
         Raises:
             InputError: k > n.
         """
-        return values(self.table, metric)
+        return values(self.table.n, self.table.c, metric)
 
     def scores(self) -> dict[str, float]:
         """Return the percentages under the published keys, of all questions and of each group."""
@@ -314,16 +314,16 @@ def _details(samples: Samples, questions: int) -> dict[str, Any]:
 # The numbers
 
 
-def values(counts: Counts, metric: Metric) -> Floats:
-    """Return a metric of each question, from 0 to 1, shape (Q,).
+def values(n: Integers, c: Integers, metric: Metric) -> Floats:
+    """Return a metric of each question with c of n samples correct, from 0 to 1, shape (Q,).
 
     Raises:
         InputError: a question has fewer than k samples.
     """
-    found = np.zeros(len(counts))
-    for size in np.unique(counts.n).tolist():
-        rows = counts.n == size
-        found[rows] = value_table(metric, size)[counts.c[rows]]
+    found = np.zeros(len(n))
+    for size in np.unique(n).tolist():
+        rows = n == size
+        found[rows] = value_table(metric, size)[c[rows]]
     return found
 
 

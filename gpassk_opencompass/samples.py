@@ -6,6 +6,7 @@ and verdicts, and a result is written with the file of them beside it.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -81,6 +82,26 @@ _TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
 """What the values of a kind of column are."""
 _OF_QUESTION = ('question', 'reference', 'group', 'language', 'problem')
 """What all samples of a question have in common."""
+
+
+def parted_group(group: str) -> tuple[str, str]:
+    """Return split and language of a group, '' where it has none.
+
+    What stands behind the last `_`, or is the whole group, is a language where it looks like the code of one.
+
+    >>> parted_group('test_set_en')
+    ('test_set', 'en')
+    >>> parted_group('level_5')
+    ('level_5', '')
+    >>> parted_group('cn')
+    ('', 'cn')
+    >>> parted_group('all')
+    ('', '')
+    """
+    if group == 'all':
+        return '', ''
+    split, _, language = group.rpartition('_')
+    return (split, language) if re.fullmatch('[a-z]{2,3}(-[A-Za-z]+)?', language) else (group, '')
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from loguru import logger
@@ -31,7 +31,7 @@ from .record import (
     signature_of,
     versions_with,
 )
-from .samples import Counts, Samples
+from .samples import Counts, Run, Samples
 
 USUAL_KS = (4, 8, 16)
 """The k where nobody says another, as far as the questions have as many samples."""
@@ -97,6 +97,7 @@ def score(
     answers: AnswerRule | None = USUAL,
     versions: Mapping[str, str] | None = None,
     names: Names | None = None,
+    warn: bool = True,
 ) -> Result:
     """Judge all samples and compute G-Pass@k.
 
@@ -112,6 +113,7 @@ def score(
         answers: how the final answer is taken out of a response; None: not at all, where verdicts are there.
         versions: of the host's packages, kept in the result.
         names: what the run is called.
+        warn: log what a reader should know of the samples, which the result says too.
 
     Returns:
         The result, with its samples: each with answer and verdict. A question without a reference that the
@@ -124,13 +126,12 @@ def score(
     samples.check()
     if n is not None:
         _refuse_missing(samples, n)
-    said: list[FinalAnswer | None] = []
-    left_out: dict[str, list[str]] = {}
     if isinstance(judge, Mapping):
-        samples, identity = _given(samples, answers), dict(judge)
+        (samples, said), identity = _given(samples, answers), dict(judge)
     else:
         samples, said = judge_samples(samples, judge, answers or USUAL)
-        identity, left_out = dict(judge.identity()), _left_out(samples)
+        identity = dict(judge.identity())
+    left_out = _left_out(samples)
     dropped = {uid for uids in left_out.values() for uid in uids}
     rows = [row for row, uid in enumerate(samples['uid']) if uid not in dropped]
     counted = samples.select(rows) if dropped else samples
@@ -157,7 +158,7 @@ def score(
         result.completed = _completed(counted, cut, result.ks, thresholds)
     if not isinstance(judge, Mapping) and (statistics := dict(judge.statistics())):
         result.judge = {**identity, 'statistics': statistics}
-    for text in [*result.health.copies_warnings(), *result.health.undecided_notes()]:
+    for text in [*result.health.copies_warnings(), *result.health.undecided_notes()] if warn else ():
         logger.warning(text)
     return result.with_samples(samples)
 
@@ -178,24 +179,84 @@ def score_counts(
     return _result(counts, k, thresholds, judge=dict(judge), run=names or Names(), health=health, data=data)
 
 
+def score_run(
+    run: Run,
+    judge: Judge | None,
+    names: Names,
+    *,
+    k: Sequence[int] = (),
+    thresholds: Sequence[float] = DEFAULT_THRESHOLDS,
+    answers: AnswerRule | None = USUAL,
+) -> Result:
+    """Score what files tell of one run, as much of it as was judged: `Result.bounds` say what is open.
+
+    Args:
+        judge: judges the responses anew; None: the verdicts that are there count.
+        names: what it is called. Keys that are bare numbers (a line, an index) get its data
+            set before them, as they are in every file.
+        k: none: those that the run was made for, or the usual ones.
+        thresholds, answers: as of `score`.
+
+    Returns:
+        The result. Of a run that is a result itself it has what was known of the run, and what was known of
+        the samples where they are the same.
+    """
+    old, samples, counts = run.record, run.samples, run.counts
+    identity = {name: value for name, value in run.judge.items() if name != 'statistics'}
+    settings: dict[str, Any] = {'thresholds': thresholds, 'names': names}
+    if samples is not None:
+        if not old:
+            samples = samples.replace(
+                uid=_distinct(samples['uid'], names.dataset),
+                problem=_distinct(samples.get('problem'), names.dataset),
+            )
+        ks = list(k) or _known_ks(run, max(Counter(samples['uid']).values(), default=0))
+        settings |= {'unjudged_tolerance': 1.0, 'answers': answers, 'warn': False}
+        result = score(samples, judge or identity or {'name': 'labels'}, k=ks, **settings)
+    elif counts is not None:
+        if not old:
+            uid, problem = (_distinct(column, names.dataset) for column in (counts.uid, counts.problem))
+            counts = replace(counts, uid=uid or [], problem=problem or [])
+        ks = list(k) or _known_ks(run, max(counts.n.tolist(), default=0))
+        result = score_counts(counts, identity or {'name': 'counts'}, k=ks, **settings)
+    else:
+        raise InputError(f'{names.model} on {names.dataset} has neither samples nor counts')
+    remarks = run.remarks
+    if old:
+        computed = {*unequal_remarks(old.table, old.ks), *left_out_remarks(old.left_out, len(old.table))}
+        remarks = tuple(remark for remark in remarks if remark not in computed)
+        result.limited = dict(old.limited)
+        result.provenance = {name: value for name, value in old.provenance.items() if name != 'created'}
+        result.versions = {**old.versions, **result.versions}
+        if judge is None and (old.counts.uid, old.n) == (result.counts.uid, result.n):
+            result.data = old.data
+            result.health = old.health if samples is None else result.health
+            result.signature = signature_of(result.n, result.ks, result.thresholds, identity, old.data)
+            result.judge |= {name: one for name, one in old.judge.items() if name == 'statistics'}
+    result.remarks = [*remarks, *result.remarks]
+    return result
+
+
+def _known_ks(run: Run, n: int) -> list[int] | None:
+    return [one for one in run.ks if one <= n] or None
+
+
+def _distinct(names: Sequence[str | None] | None, dataset: str) -> list[Any] | None:
+    """Return keys that are other ones in another data set: a bare number gets the data set before it."""
+    return names and [f'{dataset}/{one}' if one and one.isdecimal() else one for one in names]
+
+
 def _result(
     counts: Counts, k: int | Sequence[int] | None, thresholds: Sequence[float], **parts: Any
 ) -> Result:
     """Return the result of counts, with all of its parts that do not follow from them."""
-    most, least = int(counts.n.max()), int(counts.n.min())
+    most = int(counts.n.max())
     given = [k] if isinstance(k, int) else sorted(set(k or ()))
     ks = given or [one for one in USUAL_KS if one <= most] or [most]
     if wrong := [one for one in ks if isinstance(one, bool) or not 1 <= one <= most]:
         raise InputError(f'k = {wrong[0]}: expected whole numbers from 1 to n = {most}')
     metric_names(ks, thresholds)  # refuses what is no τ
-    remarks = [*parts.pop('remarks', [])]
-    if least < most:
-        lacking = [(one, int((counts.n < one).sum())) for one in ks if one > least]
-        short = '; '.join(f'k = {one} leaves out {count} of {len(counts)}' for one, count in lacking)
-        remarks.append(
-            f'questions have from {least} to {most} samples: each counts in the metrics of k up to its own '
-            f'number{f" ({short})" if short else ""}'
-        )
+    remarks = [*parts.pop('remarks', []), *unequal_remarks(counts, ks)]
     return Result(
         n=most,
         ks=ks,
@@ -207,13 +268,26 @@ def _result(
             c=counts.c.tolist(),
             unjudged=counts.unjudged.tolist(),
             undecided=None if counts.undecided is None else counts.undecided.tolist(),
-            n=counts.n.tolist() if least < most else None,
+            n=counts.n.tolist() if counts.n.min() < most else None,
         ),
         bounds=bounds(counts, ks, thresholds),
         signature=signature_of(most, ks, thresholds, parts['judge'], parts['data']),
         remarks=remarks,
         **{'versions': versions_with({}), **parts},
     )
+
+
+def unequal_remarks(counts: Counts, ks: Sequence[int]) -> list[str]:
+    """Return what to say of questions with different numbers of samples; [] where all have as many."""
+    most, least = int(counts.n.max()), int(counts.n.min())
+    if least == most:
+        return []
+    lacking = [(one, int((counts.n < one).sum())) for one in ks if one > least]
+    short = '; '.join(f'k = {one} leaves out {count} of {len(counts)}' for one, count in lacking)
+    told = (
+        f'questions have from {least} to {most} samples: each counts in the metrics of k up to its own number'
+    )
+    return [f'{told} ({short})' if short else told]
 
 
 def _completed(
@@ -348,22 +422,34 @@ def _stated(samples: Samples, rule: AnswerRule) -> tuple[list[_Stated | None], l
     return stated, states
 
 
-def _given(samples: Samples, rule: AnswerRule | None) -> Samples:
-    """Return samples whose verdicts somebody else gave, with final answers to show where there are none."""
-    verdicts, states = samples.each('verdict'), samples.each('state')
+def _given(samples: Samples, rule: AnswerRule | None) -> tuple[Samples, list[FinalAnswer | None]]:
+    """Return samples whose verdicts somebody else gave, and the final answers of their responses.
+
+    Where the file tells final answers, those count; without a rule nobody looks at the responses.
+    """
+    verdicts, states, why = samples.each('verdict'), samples.each('state'), list(samples.each('why'))
     told = [
         'unjudged' if state in NOT_DRAWN else one or 'unjudged'
         for one, state in zip(verdicts, states, strict=True)
     ]
-    why = list(samples.each('why'))
     for row, one in enumerate(told):
         if one == 'unjudged' and not why[row]:
             why[row] = states[row] if states[row] in NOT_DRAWN else 'no verdict'
     samples = samples.replace(verdict=told, why=_unless_empty(why))
-    if rule and 'answer' not in samples and 'response' in samples:
-        found = {text: rule.answer(part(text or '')).text for text in set(samples['response'])}
-        samples = samples.replace(answer=[found[text] for text in samples['response']])
-    return samples
+    if rule is None or 'response' not in samples:
+        return samples, []
+    parted = {text: part(text or '') for text in set(samples['response'])}
+    found = {text: rule.answer(one) for text, one in parted.items()}
+    columns = (samples.each(name) for name in ('response', 'answer', 'thought', 'finish_reason', 'state'))
+    said: list[FinalAnswer | None] = []
+    answers, states = [], []
+    for text, answer, thought, reason, state in zip(*columns, strict=True):
+        drawn = state not in NOT_DRAWN
+        shown = (found[text].text if drawn else '') if answer is None else answer
+        said.append(found[text]._replace(text=shown) if drawn else None)
+        answers.append(shown)
+        states.append(state or state_of(text or '', parted[text].said, thought, reason))
+    return samples.replace(answer=answers, state=_unless_empty(states)), said
 
 
 # What is refused

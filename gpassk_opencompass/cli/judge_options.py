@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,17 @@ from ..judges.build import JUDGES, llm_or_cascade, with_store
 from .options import Several
 
 
-def add_judge_options(parser: ArgumentParser, judge: str, store: str) -> None:
-    """Add `--judge` with the help `judge`, `--model`, `--url`, and `--store` with the help `store`."""
+def add_judge_options(parser: ArgumentParser, judge: str, store: str, spill: str = '') -> None:
+    """Add `--judge` with the help `judge`, `--model`, `--url`, and `--store` with the help `store`.
+
+    Args:
+        spill: the argument that gets files behind `--url`, see `Several`.
+    """
     add = parser.add_argument
     add('--judge', help=judge)
     add('--model', help='of --judge llm or cascade: the name its servers know it by')
-    add('--url', action=Several, help='of --judge llm or cascade: its servers')
+    servers = 'of --judge llm or cascade: its servers'
+    add('--url', action=Several, type=_address, spill=spill, help=servers)
     add('--store', metavar='FOLDER', help=f'of --judge llm or cascade: {store}')
 
 
@@ -42,6 +47,12 @@ def chosen_judge(arguments: Namespace, default_store: str) -> dict[str, Any]:
     else:
         config = {'type': kind} if kind in JUDGES else _from_json(kind)
     return with_store(config, arguments.store or default_store)
+
+
+def _address(text: str) -> str:
+    if '://' not in text and Path(text).exists():
+        raise ArgumentTypeError(f'{text!r} is a file; expected an address such as http://node1:23333')
+    return text
 
 
 def _from_json(text: str) -> dict[str, Any]:

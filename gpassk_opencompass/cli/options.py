@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
+from argparse import Action, ArgumentError, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -82,10 +82,23 @@ def listed(kind: Callable[[str], Number]) -> Callable[[str], Number]:
 
 
 class Several(Action):
-    """One value or more: of `--k 2 --k 4` both count, as of `--k 2 4`; the default where none is given."""
+    """One value or more: of `--k 2 --k 4` both count, as of `--k 2 4`; the default where none is given.
 
-    def __init__(self, option_strings: Sequence[str], dest: str, **settings: Any) -> None:
+    Args:
+        type: reads a value.
+        spill: the argument that gets what is no value, but a file or folder: `--k 2 4 samples.jsonl`.
+    """
+
+    def __init__(
+        self,
+        option_strings: Sequence[str],
+        dest: str,
+        type: Callable[[str], Any] = str,
+        spill: str = '',
+        **settings: Any,
+    ) -> None:
         super().__init__(option_strings, dest, nargs='+', **settings)
+        self._read, self._spill = type, spill
 
     def __call__(
         self,
@@ -96,7 +109,15 @@ class Several(Action):
     ) -> None:
         """Add the values to those before."""
         before = getattr(namespace, self.dest)
-        setattr(namespace, self.dest, [*([] if before is self.default else before), *(values or ())])
+        found = [] if before is self.default else list(before)
+        setattr(namespace, self.dest, found)
+        for text in values or ():
+            try:
+                found.append(self._read(text))
+            except (ArgumentTypeError, ValueError) as error:
+                if not (self._spill and Path(text).exists()):
+                    raise ArgumentError(self, str(error)) from error
+                setattr(namespace, self._spill, [*getattr(namespace, self._spill, ()), text])
 
 
 def add_several(

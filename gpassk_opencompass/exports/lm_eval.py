@@ -21,7 +21,7 @@ from loguru import logger
 
 from ..errors import InputError
 from ..files import digest, mapping, write_file
-from ..results.groups import parted_group
+from ..samples import parted_group
 from ..results.record import Measures
 from ..results.result import Result
 from ..times import seconds_of

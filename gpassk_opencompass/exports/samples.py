@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any, TextIO
 
 from ..errors import InputError
-from ..results.groups import parted_group
+from ..samples import parted_group
 from ..results.result import Result
 from ..results.samples import COLUMNS, WORDS, Column, SampleColumns, arrow_schema, arrow_table
 from ..tables import csv_cell, csv_lines, csv_text

@@ -204,7 +204,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         verdicts = evaluator.verdicts(
             samples['replica'], self._out(), {**score_kwargs, 'predictions': predictions}
         )
-        result = score(samples.replace(**verdicts), evaluator.identity(), **settings)
+        result = score(samples.replace(**verdicts), evaluator.identity(), answers=None, **settings)
         if statistics := evaluator.statistics():
             result.judge = {**result.judge, 'statistics': statistics}
         return result

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..errors import InputError
-from ..results.groups import parted_group
 from ..results.health import remarks_of
 from ..results.named import is_named_as_result
+from ..samples import parted_group
 from .source import About, Counted, Place, Question, Reading, Run, Sampled
 
 if TYPE_CHECKING:

@@ -1,0 +1,244 @@
+"""What `gpassk score` tells of a run: each metric with its interval, its rerun error and its bounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import InputError
+from .metrics import ACCURACY, Metric, value_table
+from .record import Floats, values
+from .samples import Counts, Integers
+from .tables import Cell, Column, Table
+from .uncertainty import Interval
+from .uncertainty.intervals import interval_of_sums
+from .uncertainty.rerun import rerun_variance
+from .unseen import printable
+from .votes import Ballot, answer_entropy, group_majorities, majority
+
+TOTAL = 'total'
+"""The group of all questions."""
+
+LARGEST_RERUN_N = 1_024
+"""Above so many samples a question no rerun error is given; it takes tables of n² entries."""
+
+NORMAL = 1.959964
+"""Standard errors on each side of a score in which 95 % of reruns fall."""
+
+
+@dataclass(frozen=True)
+class Measures:
+    """Which metrics are told.
+
+    Args:
+        ks, thresholds: of G-Pass@k_τ.
+        majorities: the m of maj@m.
+        agreement: how far the answers to a question agree, too.
+    """
+
+    ks: Sequence[int]
+    thresholds: Sequence[float]
+    majorities: Sequence[int] = ()
+    agreement: bool = False
+
+    def metrics(self, k: int) -> dict[str, Metric]:
+        """Return G-Pass@k at each threshold and mG-Pass@k, which says nothing for k = 1, by their names."""
+        found = [Metric.g_pass_at(k, threshold) for threshold in self.thresholds]
+        return {metric.name: metric for metric in (*found, *([Metric.mg_pass_at(k)] if k > 1 else []))}
+
+    def all_metrics(self, n: int) -> dict[str, Metric]:
+        """Return the metrics of n samples a question by their names; of one sample there is accuracy alone.
+
+        >>> list(Measures((2,), (1.0,)).all_metrics(4))
+        ['accuracy', 'pass@2', 'G-Pass@2_1.0', 'mG-Pass@2']
+        """
+        names = {'accuracy': ACCURACY}
+        for k in self.ks if n > 1 else ():
+            names |= {f'pass@{k}': Metric.pass_at(k), **self.metrics(k)}
+        return names
+
+    def check(self, most: int) -> None:
+        """Raise InputError where no question has enough samples for a k or m."""
+        for name, sizes in (('k', self.ks), ('--majority', self.majorities)):
+            if sizes and max(sizes) > most:
+                raise InputError(f'{name} = {max(sizes)} is more than the {most} samples of a question')
+
+
+class Line(NamedTuple):
+    """One metric of one group; all on the scale 0–1, except where `percent` is False."""
+
+    group: str
+    questions: int
+    """Those that have enough samples for it."""
+    metric: str
+    score: float
+    interval: Interval | None = None
+    """For new questions of the same kind; None for what has none."""
+    rerun: float | None = None
+    """Standard error of the score for new samples of the same questions."""
+    bounds: tuple[float, float] | None = None
+    """The score with all unjudged samples wrong and with all of them right, where there are any."""
+    percent: bool = True
+
+
+def judged_alone(counts: Counts) -> Counts:
+    """Return the counts as if samples without a verdict had not been drawn."""
+    some = replace(counts, n=counts.n - counts.unjudged, unjudged=0 * counts.unjudged)
+    return some.select(some.n > 0)
+
+
+def summarise(counts: Counts, measures: Measures, ballots: Sequence[Ballot] = ()) -> list[Line]:
+    """Return a line a metric for each group, where there are several, and for all questions together.
+
+    A question counts in the metrics of each k, and in the majorities of each m, up to its own n.
+
+    Args:
+        counts: of all questions.
+        ballots: the answers to each; empty where no majority and no agreement is asked for.
+
+    Raises:
+        InputError: a k or m that no question has as many samples for.
+    """
+    if not len(counts):
+        raise InputError('no question has a verdict; there is nothing to score')
+    measures.check(int(counts.n.max()))
+    problem, group = _numbered(counts.problem), _numbered(counts.group)
+    names = list(dict.fromkeys(counts.group))
+    parts = [(name, np.flatnonzero(group == place)) for place, name in enumerate(names)]
+    whole = (TOTAL, np.arange(len(counts)))
+    lines: list[Line] = []
+    for name, rows in [*(parts if len(parts) > 1 else []), whole]:
+        part = _Part(name, *(column[rows] for column in (counts.n, counts.c, counts.unjudged, problem)))
+        lines += part.of_counts(measures)
+        if ballots:
+            lines += part.of_votes(measures, [ballots[row] for row in rows.tolist()])
+    return lines
+
+
+def _numbered(names: Sequence[str]) -> Integers:
+    """Return a number for each name, from 0 in order of appearance."""
+    known: dict[str, int] = {}
+    return np.fromiter((known.setdefault(name, len(known)) for name in names), np.int64, len(names))
+
+
+class _Part(NamedTuple):
+    """The questions of a group, a column each."""
+
+    group: str
+    n: Integers
+    c: Integers
+    unjudged: Integers
+    problem: Integers
+
+    def of_counts(self, measures: Measures) -> Iterator[Line]:
+        for name, metric in measures.all_metrics(int(self.n.max())).items():
+            rows = self.n >= metric.k
+            if not rows.any():
+                continue
+            n, c = self.n[rows], self.c[rows]
+            line = self._line(name, values(n, c, metric), rows)
+            counts = {size: np.bincount(c[n == size], minlength=size + 1) for size in np.unique(n).tolist()}
+            each = (seen * value_table(metric, size) for size, seen in counts.items())
+            score = math.fsum(value for terms in each for value in terms.tolist()) / n.size
+            rerun = None
+            if max(counts) <= LARGEST_RERUN_N:
+                variance = sum(
+                    rerun_variance(metric, size, seen.astype(float)) for size, seen in counts.items()
+                )
+                rerun = math.sqrt(variance) / n.size
+            doubt = self.unjudged[rows]
+            bounds = (score, float(values(n, c + doubt, metric).mean())) if doubt.any() else None
+            yield line._replace(score=score, rerun=rerun, bounds=bounds)
+
+    def of_votes(self, measures: Measures, ballots: Sequence[Ballot]) -> Iterator[Line]:
+        for m in measures.majorities:
+            rows = self.n >= m
+            if rows.any():
+                voting = [ballots[row] for row in np.flatnonzero(rows).tolist()]
+                yield self._line(f'maj@{m}', np.array([majority(one, m) for one in voting]), rows)
+            groups, right = np.array([group_majorities(one, m) for one in ballots]).T
+            for k in measures.ks:
+                rows = groups >= k
+                for name, metric in measures.metrics(k).items() if k > 1 and rows.any() else ():
+                    yield self._line(f'{name} of maj@{m}', values(groups[rows], right[rows], metric), rows)
+        if measures.agreement:
+            yield from self._of_agreement(ballots)
+
+    def _of_agreement(self, ballots: Sequence[Ballot]) -> Iterator[Line]:
+        sizes = set(self.n.tolist())
+        shown = str(sizes.pop()) if len(sizes) == 1 else 'n'
+        agree = [float('' not in one.votes and len(set(one.votes)) == 1) for one in ballots]
+        yield self._line(f'TARa@{shown}', np.array(agree), self.n > 0)
+        for name, numbers in (
+            (f'distinct answers of {shown}', [len({*one.votes} - {''}) for one in ballots]),
+            (f'entropy of {shown} answers, bits', [answer_entropy(one.votes) for one in ballots]),
+        ):
+            yield Line(self.group, self.n.size, name, float(np.mean(numbers)), percent=False)
+
+    def _line(self, name: str, found: Floats, rows: NDArray[np.bool_]) -> Line:
+        """Return a line with the interval over source problems."""
+        sizes = np.bincount(self.problem[rows])
+        there = sizes > 0
+        sums = np.asarray(np.bincount(self.problem[rows], weights=found)[there], dtype=np.float64)
+        interval = interval_of_sums(sums, sizes[there])
+        return Line(self.group, int(rows.sum()), name, interval.estimate, interval)
+
+
+def tables(lines: Sequence[Line], measures: Measures) -> Iterator[Table | str]:
+    """Yield the metrics of all questions, those of the largest k of each group, and the notes of both."""
+    notes: list[str] = []
+    total = {line.metric: line for line in lines if line.group == TOTAL}
+    bounded = any(line.bounds for line in total.values())
+    columns = [Column('metric'), Column('score'), Column('95 % interval', 'left'), Column('rerun', 'left')]
+    bounds = [Column('unjudged wrong … right', 'left', limits='{:.2f} … {:.2f}')] if bounded else []
+    table = Table('all questions', [*columns, *bounds], notes=notes)
+    for line in total.values():
+        cell = _cell(line)
+        interval = cell._replace(value='', half=None) if line.interval else None
+        limits = Cell('', (100 * line.bounds[0], 100 * line.bounds[1])) if line.bounds else None
+        rerun = None if cell.half is None else Cell('', half=cell.half)
+        table.add(line.metric, cell.value, interval, rerun, *([limits] if bounded else []))
+    yield table
+    groups = {line.group: line.questions for line in lines if line.metric == 'accuracy'}
+    if len(groups) > 1:
+        largest = measures.metrics(max(measures.ks)) if measures.ks else {}
+        shown = [name for name in ('accuracy', *largest) if name in total]
+        found = {(line.group, line.metric): _cell(line) for line in lines}
+        of_metrics = [Column(name, 'left') for name in shown]
+        table = Table('groups', ['group', 'questions', *of_metrics], notes=notes)
+        for group, questions in groups.items():
+            table.add(printable(group, 60), questions, *(found.get((group, name)) for name in shown))
+        yield table
+    yield from Table('', [], notes=notes).noted()
+    yield 'interval: for new questions of the same kind; rerun: for new samples of the same questions'
+    if total['accuracy'].rerun is None:
+        yield f'no rerun error: more than {LARGEST_RERUN_N:,} samples a question'
+
+
+def _cell(line: Line) -> Cell:
+    """Return a score in percent with its interval, or why it has none, and half of that of a rerun."""
+    score = (100 if line.percent else 1) * line.score
+    rerun = None if line.rerun is None else 100 * NORMAL * line.rerun
+    found = line.interval
+    if found is None or found.refused:
+        return Cell(score, refused=found.refused if found else '', half=rerun)
+    return Cell(score, (100 * found.low, 100 * found.high), half=rerun)
+
+
+def scores_table(lines: Sequence[Line]) -> Table:
+    """Return a row a line for a file: percent, all digits, empty where there is no interval."""
+    heads = ['group', 'questions', 'metric', 'score', 'low', 'high', 'rerun', 'wrong', 'right', 'no interval']
+    table = Table('scores', list(heads))
+    for line in lines:
+        cell = _cell(line)
+        bounds = [100 * share for share in line.bounds] if line.bounds else [None, None]
+        low, high = cell.limits or (None, None)
+        table.add(
+            line.group, line.questions, line.metric, cell.value, low, high, cell.half, *bounds, cell.refused
+        )
+    return table
