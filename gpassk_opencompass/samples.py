@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -426,3 +426,53 @@ class Run:
     def name(self) -> str:
         """Return `<model>/<data set>`, as far as they are known."""
         return '/'.join(filter(None, (self.model, self.dataset)))
+
+    def select(
+        self, splits: Sequence[str], languages: Sequence[str], uids: Collection[str] | None, first: int | None
+    ) -> Run:
+        """Return a part of the run.
+
+        Args:
+            splits, languages, uids: of the questions that count; (), None: all.
+            first: samples of each question that count, the first ones; None: all.
+
+        Raises:
+            InputError: what is asked for is not there, or a question has fewer samples.
+        """
+        if not (splits or languages or first) and uids is None:
+            return self
+        rows, counts = self.samples.by_question() if self.samples else {}, self.counts
+        if counts is not None and first:
+            raise InputError(f'counts have no order, so there are no first {first}; give labels or responses')
+        group_of = self.samples.each('group') if self.samples else ()
+        there = dict(zip(counts.uid, counts.group, strict=True)) if counts is not None else {}
+        there |= {uid: group_of[each[0]] or 'all' for uid, each in rows.items()}
+        parts = {group: parted_group(group) for group in set(there.values())}
+        for name, wanted, place in (('split', splits, 0), ('language', languages, 1)):
+            known = sorted({part[place] for part in parts.values()})
+            if absent := sorted(set(wanted) - set(known)):
+                raise InputError(f'no question is of {name} {absent[0]!r}; there are {known or "none"}')
+        if absent := sorted(set(uids or ()) - there.keys()):
+            raise InputError(f'{len(absent)} of {len(uids or ())} uids are not there: {absent[0]!r}, …')
+        kept = [
+            (place, uid)
+            for place, (uid, group) in enumerate(there.items())
+            if (uids is None or uid in uids)
+            and (not splits or parts[group][0] in splits)
+            and (not languages or parts[group][1] in languages)
+        ]
+        if not kept:
+            raise InputError('no question is left; what is asked for does not occur together')
+        told = ('of all samples of the result, not of this part: ' if self.record else '') + '{}'
+        some = replace(self, remarks=tuple(map(told.format, self.remarks)))
+        if self.samples is None:
+            return replace(some, counts=counts and counts.select([place for place, _ in kept]))
+        for _, uid in kept:
+            if first and len(rows[uid]) < first:
+                where = self.samples.place(rows[uid][-1])
+                raise InputError(
+                    f'{where}: {uid!r:.60} has {len(rows[uid])} samples, fewer than --first {first}'
+                )
+        return replace(
+            some, samples=self.samples.select([row for _, uid in kept for row in rows[uid][:first]])
+        )

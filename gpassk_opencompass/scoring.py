@@ -202,25 +202,24 @@ def score_run(
         the samples where they are the same.
     """
     old, samples, counts = run.record, run.samples, run.counts
-    identity = {name: value for name, value in run.judge.items() if name != 'statistics'}
-    settings: dict[str, Any] = {'thresholds': thresholds, 'names': names}
-    if samples is not None:
-        if not old:
-            samples = samples.replace(
-                uid=_distinct(samples['uid'], names.dataset),
-                problem=_distinct(samples.get('problem'), names.dataset),
-            )
-        ks = list(k) or _known_ks(run, max(Counter(samples['uid']).values(), default=0))
-        settings |= {'unjudged_tolerance': 1.0, 'answers': answers, 'warn': False}
-        result = score(samples, judge or identity or {'name': 'labels'}, k=ks, **settings)
-    elif counts is not None:
-        if not old:
-            uid, problem = (_distinct(column, names.dataset) for column in (counts.uid, counts.problem))
-            counts = replace(counts, uid=uid or [], problem=problem or [])
-        ks = list(k) or _known_ks(run, max(counts.n.tolist(), default=0))
-        result = score_counts(counts, identity or {'name': 'counts'}, k=ks, **settings)
-    else:
+    if samples is None and counts is None:
         raise InputError(f'{names.model} on {names.dataset} has neither samples nor counts')
+    sizes = Counter(samples['uid']).values() if samples is not None else counts.n if counts else ()
+    most = int(max(sizes, default=0))
+    if k and max(k) > most:  # before a judge is asked
+        raise InputError(f'k = {max(k)} is more than the {most} samples of a question')
+    ks = list(k) or [one for one in run.ks if one <= most] or None
+    identity = {name: value for name, value in run.judge.items() if name != 'statistics'}
+    settings: dict[str, Any] = {'k': ks, 'thresholds': thresholds, 'names': names}
+    if samples is not None:
+        uid, problem = (_distinct(samples.get(name) or (), names.dataset) for name in ('uid', 'problem'))
+        samples = samples if old else samples.replace(uid=uid, problem=problem or None)
+        settings |= {'unjudged_tolerance': 1.0, 'answers': answers, 'warn': False}
+        result = score(samples, judge or identity or {'name': 'labels'}, **settings)
+    elif counts is not None:
+        uid, problem = (_distinct(column, names.dataset) for column in (counts.uid, counts.problem))
+        counts = counts if old else replace(counts, uid=uid, problem=problem)
+        result = score_counts(counts, identity or {'name': 'counts'}, **settings)
     remarks = run.remarks
     if old:
         computed = {*unequal_remarks(old.table, old.ks), *left_out_remarks(old.left_out, len(old.table))}
@@ -237,13 +236,9 @@ def score_run(
     return result
 
 
-def _known_ks(run: Run, n: int) -> list[int] | None:
-    return [one for one in run.ks if one <= n] or None
-
-
-def _distinct(names: Sequence[str | None] | None, dataset: str) -> list[Any] | None:
+def _distinct(names: Sequence[Any], dataset: str) -> list[Any]:
     """Return keys that are other ones in another data set: a bare number gets the data set before it."""
-    return names and [f'{dataset}/{one}' if one and one.isdecimal() else one for one in names]
+    return [f'{dataset}/{one}' if one and one.isdecimal() else one for one in names]
 
 
 def _result(
