@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .counting import counted
 from .errors import ForeignFileError, GPassKError, IncompleteError, InputError
@@ -22,6 +22,12 @@ from .naming.manifest import models_below
 from .record import Names, Result, read
 from .samples import Run
 from .times import seconds_of, seconds_of_folder
+
+if TYPE_CHECKING:
+    from .formats import Options
+
+RECORD = 'record'
+"""The format of the results of this package."""
 
 NAMELESS = 'samples'
 """The data set of a run whose files do not say it."""
@@ -119,6 +125,64 @@ def collect_one(path: Path) -> Result:
     return found.results[0]
 
 
+def find_runs(
+    paths: Sequence[Path], format: str | None, options: Options, tell: Callable[[str], None]
+) -> list[Run]:
+    """Return the runs in files and folders: of records, work directories, and logs of other programs.
+
+    Args:
+        format: one of `formats.FORMATS`, or `RECORD`; None: as the files themselves tell.
+        options: of the reader of logs.
+        tell: gets a sentence for each file that is passed over, or 'left out: ' and why one cannot be read.
+
+    Raises:
+        InputError: a file that is given cannot be read, or a folder holds nothing to score.
+    """
+    from .formats import read_samples
+
+    runs: list[Run] = []
+    logs: list[Path] = []
+    told: list[str] = []
+    for path in dict.fromkeys(paths):
+        found = [_read(file) for file in _candidates(path, told)] if format in (None, RECORD) else []
+        ours = [one for one in found if not _is_foreign(one)]
+        if not ours and format != RECORD:
+            logs.append(path)
+        for one in ours:
+            if isinstance(one, Result):
+                runs.append(run_of(one))
+            elif not path.is_dir():
+                raise InputError(one.why)
+            else:
+                told.append(f'left out: {one.why}')
+    if not (runs or logs):
+        raise InputError('\n'.join([*told, f'no result of G-Pass@k in {", ".join(map(str, paths))}']))
+    for line in dict.fromkeys(told):
+        tell(line)
+    given = [option for _, option in options.given.values()]
+    if given and not logs:
+        raise InputError(f'{given[0]} goes with files of other programs, not with results')
+    return [*runs, *(read_samples(logs, format, options, tell) if logs else [])]
+
+
+def run_of(result: Result) -> Run:
+    """Return the run that a result is of, with its samples where they are known."""
+    samples = result.samples()
+    return Run(
+        samples,
+        result.table if samples is None else None,
+        model=result.run.model,
+        dataset=result.run.dataset,
+        judge=result.judge,
+        ks=tuple(result.ks),
+        settings=result.run.settings,
+        created=str(result.provenance.get('created') or result.run.created),
+        remarks=tuple(result.remarks),
+        files=(result.path,),
+        record=result,
+    )
+
+
 def names_of(run: Run) -> Names:
     """Return what a run of logs is called; where they do not tell its model, as the first of its files."""
     return Names(
@@ -191,22 +255,17 @@ def _runs(logs: Sequence[Path], format: str | None, told: list[str]) -> tuple[li
 def _scored(run: Run, k: int | None) -> Result:
     """Return the result of a run; errors are those of `scoring.score`."""
     from .judges.build import build_judge
-    from .scoring import score, score_counts
+    from .scoring import score_run
 
     if run.record is not None:
         return run.record
-    counts = run.samples.counts() if run.samples else run.counts
-    assert counts is not None, 'a run has samples or counts'
-    names, ks = names_of(run), [k] if k else [one for one in run.ks if one <= counts.n.max()]
-    if run.samples is None:
-        result = score_counts(counts, dict(run.judge) or {'name': 'counts'}, k=ks, names=names)
-    elif any(run.samples.each('verdict')):
-        judge = dict(run.judge) or {'name': 'labels'}
-        result = score(run.samples, judge, k=ks, unjudged_tolerance=1, names=names)
+    ks = [k] if k else []
+    if run.samples is None or any(run.samples.each('verdict')):
+        result = score_run(run, None, names_of(run), k=ks)
     else:
         with closing(build_judge({'type': 'rule'})) as rule:
-            result = score(run.samples, rule, k=ks, unjudged_tolerance=1, names=names)
-    result.remarks, result._path = [*result.remarks, *run.remarks], run.files[0]
+            result = score_run(run, rule, names_of(run), k=ks)
+    result._path = run.files[0]
     return result
 
 

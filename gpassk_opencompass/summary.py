@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 
 from .errors import InputError
 from .metrics import ACCURACY, Metric, value_table
-from .record import Floats, values
-from .samples import Counts, Integers
+from .record import Floats, Result, values
+from .samples import Counts, Integers, Run
+from .scoring import without_answers
 from .tables import Cell, Column, Table
 from .uncertainty import Interval
 from .uncertainty.intervals import interval_of_sums
 from .uncertainty.rerun import rerun_variance
 from .unseen import printable
-from .votes import Ballot, answer_entropy, group_majorities, majority
+from .votes import Ballot, answer_entropy, ballots_of, group_majorities, majority
 
 TOTAL = 'total'
 """The group of all questions."""
@@ -86,10 +87,19 @@ class Line(NamedTuple):
     percent: bool = True
 
 
-def judged_alone(counts: Counts) -> Counts:
-    """Return the counts as if samples without a verdict had not been drawn."""
-    some = replace(counts, n=counts.n - counts.unjudged, unjudged=0 * counts.unjudged)
-    return some.select(some.n > 0)
+def lines_of(result: Result, measures: Measures, *, leave_out: bool = False) -> list[Line]:
+    """Return the metrics of a result; see `summarise`.
+
+    Args:
+        leave_out: samples without a verdict count as if they had not been drawn.
+    """
+    counts, ballots = result.table, list[Ballot]()
+    if leave_out:
+        counts = replace(counts, n=counts.n - counts.unjudged, unjudged=0 * counts.unjudged)
+        counts = counts.select(counts.n > 0)
+    if measures.majorities or measures.agreement:
+        ballots = ballots_of(result.samples(), counts.uid, judged_only=leave_out)
+    return summarise(counts, measures, ballots)
 
 
 def summarise(counts: Counts, measures: Measures, ballots: Sequence[Ballot] = ()) -> list[Line]:
@@ -189,6 +199,35 @@ class _Part(NamedTuple):
         return Line(self.group, int(rows.sum()), name, interval.estimate, interval)
 
 
+def headline(run: Run, result: Result, anew: bool) -> str:
+    """Return what was scored, in a line."""
+    counts, judge = result.table, result.judge.get('name')
+    least, most, problems = counts.n.min(), counts.n.max(), len(set(counts.problem))
+    kind = 'a result' if run.record else 'counts' if run.samples is None else 'labels'
+    if anew:
+        kind = 'responses'
+    elif kind == 'labels' and run.samples is not None and 'response' in run.samples:
+        kind = 'responses with verdicts, which count (--judge rule judges anew)'
+    of = f' of {problems} problems' if problems < len(counts) else ''
+    n = f'{most}' if least == most else f'{least} to {most}'
+    by = f', judged by {printable(judge, 60)}' if judge else ''
+    return f'{kind}; {len(counts)} questions{of}, n = {n}, {counts.n.sum()} samples{by}'
+
+
+def remarks(result: Result, *, leave_out: bool, anew: bool) -> Iterator[str]:
+    """Yield what a reader should know before quoting a score; `anew`: a judge was asked."""
+    health = result.health
+    if health.unjudged:
+        how = 'left out, as if they had not been drawn' if leave_out else 'counted as wrong'
+        share = 100 * health.unjudged / health.samples
+        yield f'{health.unjudged} of {health.samples} samples are unjudged ({share:.2f} %): {how}'
+    if health.states is not None:
+        yield f'health: {health.line}'
+    yield from dict.fromkeys([*health.remarks(), *result.remarks])
+    if anew:
+        yield from without_answers(result)
+
+
 def tables(lines: Sequence[Line], measures: Measures) -> Iterator[Table | str]:
     """Yield the metrics of all questions, those of the largest k of each group, and the notes of both."""
     notes: list[str] = []
@@ -198,7 +237,7 @@ def tables(lines: Sequence[Line], measures: Measures) -> Iterator[Table | str]:
     bounds = [Column('unjudged wrong … right', 'left', limits='{:.2f} … {:.2f}')] if bounded else []
     table = Table('all questions', [*columns, *bounds], notes=notes)
     for line in total.values():
-        cell = _cell(line)
+        cell = score_cell(line)
         interval = cell._replace(value='', half=None) if line.interval else None
         limits = Cell('', (100 * line.bounds[0], 100 * line.bounds[1])) if line.bounds else None
         rerun = None if cell.half is None else Cell('', half=cell.half)
@@ -208,7 +247,7 @@ def tables(lines: Sequence[Line], measures: Measures) -> Iterator[Table | str]:
     if len(groups) > 1:
         largest = measures.metrics(max(measures.ks)) if measures.ks else {}
         shown = [name for name in ('accuracy', *largest) if name in total]
-        found = {(line.group, line.metric): _cell(line) for line in lines}
+        found = {(line.group, line.metric): score_cell(line) for line in lines}
         of_metrics = [Column(name, 'left') for name in shown]
         table = Table('groups', ['group', 'questions', *of_metrics], notes=notes)
         for group, questions in groups.items():
@@ -220,7 +259,7 @@ def tables(lines: Sequence[Line], measures: Measures) -> Iterator[Table | str]:
         yield f'no rerun error: more than {LARGEST_RERUN_N:,} samples a question'
 
 
-def _cell(line: Line) -> Cell:
+def score_cell(line: Line) -> Cell:
     """Return a score in percent with its interval, or why it has none, and half of that of a rerun."""
     score = (100 if line.percent else 1) * line.score
     rerun = None if line.rerun is None else 100 * NORMAL * line.rerun
@@ -235,7 +274,7 @@ def scores_table(lines: Sequence[Line]) -> Table:
     heads = ['group', 'questions', 'metric', 'score', 'low', 'high', 'rerun', 'wrong', 'right', 'no interval']
     table = Table('scores', list(heads))
     for line in lines:
-        cell = _cell(line)
+        cell = score_cell(line)
         bounds = [100 * share for share in line.bounds] if line.bounds else [None, None]
         low, high = cell.limits or (None, None)
         table.add(

@@ -42,7 +42,7 @@ class Ballot(NamedTuple):
         return right, wrong, blank
 
 
-def ballots_of(samples: Samples, uids: Sequence[str], *, judged_only: bool = False) -> list[Ballot]:
+def ballots_of(samples: Samples | None, uids: Sequence[str], *, judged_only: bool = False) -> list[Ballot]:
     """Return the votes on each question.
 
     Args:
@@ -51,13 +51,12 @@ def ballots_of(samples: Samples, uids: Sequence[str], *, judged_only: bool = Fal
     Raises:
         InputError: the answers are not known.
     """
-    answers, verdicts = samples.get('answer'), samples['verdict']
-    if answers is None:
+    if samples is None or 'answer' not in samples:
         raise InputError(
             'majorities and agreement need the answers, which these samples do not have; give responses, or '
             'labels with answers'
         )
-    questions = samples.by_question()
+    answers, verdicts, questions = samples['answer'], samples['verdict'], samples.by_question()
     kept = {
         uid: [row for row in questions[uid] if not judged_only or verdicts[row] != 'unjudged'] for uid in uids
     }

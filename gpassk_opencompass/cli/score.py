@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import as_threshold, as_whole
+from ..collect import RECORD, find_runs, names_of
 from ..errors import InputError
+from ..formats import FORMATS, Options
 from ..metrics import SHOWN_THRESHOLDS
-from ..sources.finding import FoundRun, find_runs, record_name
-from ..sources.rows import KINDS
-from ..sources.selection import Selection
-from ..sources.source import SOURCES, Reading, Run
-from ..tables import Table
+from ..times import utc_now
 from ..unseen import printable
-from .files import write_file, write_record
+from .files import opened, record_name, write_file, write_record
 from .judge_options import add_judge_options, chosen_judge
-from .options import add_several, listed, path, requested
+from .options import add_several, listed, path
 from .shown import add_table_options, show
 
 if TYPE_CHECKING:
-    from ..sources.scored import Choices, Scored
+    from ..record import Names, Result
+    from ..samples import Run
+    from ..summary import Line, Measures
+    from ..tables import Table
 
 _EPILOG = """\
 examples:
@@ -39,6 +41,7 @@ examples:
   gpassk score logs --judge both                               their verdicts and those of the rule
   gpassk score table.csv --group-by problem                    a row a sample
   gpassk score outputs/old --judge rule -o scores              old runs of OpenCompass, judged anew
+  gpassk score mine.gpassk.json --to csv -o mine.csv           a row a sample, for a spreadsheet
 
 A row is a question, a JSON object a line:
   responses  {"question": "1 + 1?", "answer": "2", "responses": ["It is \\\\boxed{2}.", …]}
@@ -48,111 +51,81 @@ each perhaps with uid, split, language and problem (what the translations of one
 Scores and intervals are in percent; docs/scoring.md says what they mean.
 """
 
-_POLICIES = ('wrong', 'right', 'leave-out', 'refuse')
 BOTH = 'both'
 """Of `--judge`: the verdicts that responses came with, beside those of a judge."""
+
+_MORE = 'more_paths'
+"""The argument with the paths that stood behind an option of several values."""
+
+_ENDINGS = {None: ('.json', '.csv', ''), 'csv': ('.csv', ''), 'lm-eval': ('',), BOTH: ('.csv',)}
+"""--to, or --judge both → how the name of OUT ends."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the subcommand."""
     parser.formatter_class = RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
-    parser.add_argument(
-        'paths', nargs='+', metavar='PATH', help='files and folders of any program that --from names'
-    )
+    parser.add_argument('paths', nargs='*', metavar='PATH', help='files and folders of any program, results')
     _add_metrics(parser)
-    _add_choice(parser)
-    add_judge_options(
-        parser,
+    _add_reading(parser)
+    judges = (
         'judges responses anew, as for gpassk judge-agreement; both: beside the verdicts that they have '
-        '(default: those, or the rule)',
-        'keeps the verdicts',
+        '(default: those, or the rule)'
     )
+    add_judge_options(parser, judges, 'keeps the verdicts', _MORE)
     add = parser.add_argument
-    add(
-        '-o',
-        '--output',
-        type=path,
-        metavar='OUT',
-        help='write a result record to OUT.json, the table to OUT.csv, or a record a run into a folder OUT',
-    )
+    last = 'the final answer is the last match of REGEX in a response, or the group in it'
+    add('--answer-pattern', default='', metavar='REGEX', help=last)
+    add('--answer-is-response', action='store_true', help='the whole response is the final answer')
+    meaning = 'what samples without a verdict count as (default: %(default)s)'
+    add('--unjudged', choices=('wrong', 'leave-out', 'refuse'), default='wrong', help=meaning)
+    out = 'write a result to OUT.json, the table to OUT.csv, or a result a run into a folder OUT'
+    add('-o', '--output', type=path, metavar='OUT', help=out)
+    add('--to', choices=('csv', 'lm-eval'), help="of -o: a row a sample, or lm-eval's files, in its place")
     add('--labelled-by', metavar='NAME', help='of -o, for labels and counts: who judged')
-    add('--name', metavar='MODEL', help='of -o: what the model is called (default: as PATH)')
-    add('--dataset', help='of -o: what the data set is called (default: samples)')
+    add('--name', default='', metavar='MODEL', help='of -o: what the model is called (default: as PATH)')
+    add('--dataset', default='', help='of -o: what the data set is called (default: samples)')
     add_table_options(parser)
 
 
 def _add_metrics(parser: ArgumentParser) -> None:
-    usual = 'answers drawn (default: 4 8 16, or those of a result)'
-    add_several(parser, '--k', usual, type=listed(int), metavar='K')
-    taus = 'τ (default: %(default)s)'
-    add_several(parser, '--threshold', taus, SHOWN_THRESHOLDS, type=listed(float), metavar='TAU')
-    agree = 'TARa@N, distinct answers and their entropy'
-    parser.add_argument('--agreement', action='store_true', help=agree)
-    add_several(parser, '--majority', 'maj@M and the stability of it', type=listed(int), metavar='M')
+    whole: dict[str, Any] = {'type': listed(int), 'spill': _MORE}
+    drawn = 'answers drawn (default: 4 8 16, or those of a result)'
+    add_several(parser, '--k', drawn, **whole, metavar='K')
+    taus: dict[str, Any] = {'type': listed(float), 'spill': _MORE, 'metavar': 'TAU'}
+    add_several(parser, '--threshold', 'τ (default: %(default)s)', SHOWN_THRESHOLDS, **taus)
+    add_several(parser, '--majority', 'maj@m and the stability of it', **whole, metavar='M')
+    agreement = 'TARa@N, distinct answers and their entropy'
+    parser.add_argument('--agreement', action='store_true', help=agreement)
 
 
-def _add_choice(parser: ArgumentParser) -> None:
+def _add_reading(parser: ArgumentParser) -> None:
     add = parser.add_argument
     wrote = 'what wrote them (default: as the files themselves tell)'
-    add('--from', '--source', dest='source', choices=list(SOURCES), help=wrote)
-    add_several(parser, '--only', 'runs with one of these in <model>/<data set>', metavar='TEXT')
-    add('--as', dest='kind', choices=list(KINDS), help='what to score, where there is more than one of these')
-    add('--group-by', metavar='NAME', help='of tables: the column that tells the questions apart')
+    add('--from', '--source', dest='source', choices=[*FORMATS, RECORD], help=wrote)
+    again = 'may be given several times'
+    only = f'runs with TEXT in <model>/<data set>; {again}'
+    add('--only', action='append', default=[], metavar='TEXT', help=only)
+    kinds = ('responses', 'labels', 'counts')
+    add('--as', dest='kind', choices=kinds, help='what to score, where there is more than one of these')
+    add('--group-by', metavar='NAME', help='the column or field that tells the questions apart')
+    add('--model-column', metavar='NAME', help='the one that tells the runs in a file apart')
     least = 'the least number that is a verdict of correct (default: 1: partial credit is incorrect)'
-    add('--correct-from', type=float, default=1.0, metavar='VALUE', help=least)
-    field = 'the field YOURS of PATH is what gpassk calls NAME, e.g. responses=output'
-    add_several(parser, '--field', field, type=_pair, metavar='NAME=YOURS')
-    size = parser.add_mutually_exclusive_group()
-    size.add_argument('--first', type=int, metavar='N', help='the first N samples of each question')
-    size.add_argument('--n', type=int, metavar='N', help='the mean over all subsets of N of its samples')
-    add_several(parser, '--split', 'only these splits')
-    add_several(parser, '--language', 'only these languages')
+    add('--correct-from', type=float, metavar='VALUE', help=least)
+    field = 'the field YOURS of PATH is what gpassk calls NAME, e.g. response=output'
+    add_several(parser, '--field', field, type=_pair, spill=_MORE, metavar='NAME=YOURS')
+    add('--drop-bad', action='store_true', help='leave out rows that cannot be read, and say how many')
+    add('--first', type=int, metavar='N', help='the first N samples of each question')
+    add('--split', action='append', default=[], help=f'only this split; {again}')
+    add('--language', action='append', default=[], help=f'only this language; {again}')
     add('--uid', type=path, metavar='FILE', help='only the questions whose uids stand in FILE, one a line')
-    meaning = 'what samples without a verdict count as (default: %(default)s)'
-    add('--unjudged', choices=_POLICIES, default='wrong', help=meaning)
 
 
-@dataclass(frozen=True)
-class ScoreRequest:
-    """What `gpassk score` is asked to do; `judge_options` are those that were given.
-
-    `both` has the judge's verdicts beside those that responses came with.
-    """
-
-    paths: Sequence[str]
-    source: str | None
-    reading: Reading
-    only: Sequence[str]
-    choices: Choices
-    judge: Mapping[str, Any]
-    judge_options: Sequence[str]
-    both: bool
-    output: Path | None
-    labelled_by: str | None
-    name: str | None
-    dataset: str | None
-
-    def names(self, found: FoundRun) -> dict[str, str]:
-        """Return what model and data set of a run are called in a record."""
-        given = {'model': self.name, 'dataset': self.dataset}
-        return {**found.names, **{key: name for key, name in given.items() if name}}
-
-    def target(self, found: FoundRun) -> Path | None:
-        """Return where a run is written to."""
-        if self.output is None or self.output.suffix:
-            return self.output
-        return self.output / record_name(self.names(found))
-
-    def kind(self, run: Run) -> str:
-        """Return as what a run is scored.
-
-        Raises:
-            InputError: it does not hold what is asked for.
-        """
-        if self.choices.kind is None and self.judge_options and 'responses' in run.kinds:
-            return 'responses'
-        return run.kind(self.choices.kind)
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, yours = text.partition('=')
+    if not (name and equals and yours):
+        raise ArgumentTypeError(f'expected NAME=YOURS, e.g. response=output, got {text!r}')
+    return name, yours
 
 
 def run(arguments: Namespace) -> int:
@@ -161,95 +134,208 @@ def run(arguments: Namespace) -> int:
     Raises:
         InputError: a run cannot be scored; of several the others are, all the same.
     """
-    request = _request(arguments)
-    found = find_runs(request.paths, request.reading, request.source)
-    if found.passed_over:
-        shown = ', '.join(map(str, found.passed_over[:5])) + (', …' if len(found.passed_over) > 5 else '')
-        print(printable(f'passed over {len(found.passed_over)} files: {shown}'), file=sys.stderr)
-    chosen = _chosen(found.runs, request)
-    for one in chosen:
-        _check_options(request, one)
-    for why in found.failed:
-        print(printable(f'not scored: {why}'), file=sys.stderr)
-    failed = len(found.failed)
-    for number, one in enumerate(chosen):
+    paths = [Path(path) for path in (*arguments.paths, *getattr(arguments, _MORE, ()))]
+    if not paths:
+        arguments.refuse('the following arguments are required: PATH')
+    scoring = _Scoring(arguments, paths[0].stem)
+    failed = []
+    runs, told = _runs(arguments, paths, scoring)
+    for line in told:
+        print(printable(line, keep='\n'), file=sys.stderr)
+        failed += [line] if line.startswith('left out') else []
+    for number, (one, names, target) in enumerate(runs):
         print(end='\n' if number else '')
         try:
-            _score_both(request, one) if request.both else _score(request, one)
+            scoring.score(one, names, target)
         except InputError as error:
-            told = error if one.place in str(error) else InputError(f'{one.place}: {error}')
-            if len(chosen) == 1 and not failed:
-                raise told from error
-            print(printable(f'not scored: {one.name}: {told}'), file=sys.stderr)
-            failed += 1
+            if len(runs) == 1 and not failed:
+                raise
+            failed.append(f'not scored: {names.model}/{names.dataset}: {error}')
+            print(printable(failed[-1], keep='\n'), file=sys.stderr)
     if failed:
-        raise InputError(f'{failed} of {len(chosen) + len(found.failed)} runs were not scored, see above')
+        raise InputError(f'{len(failed)} of {len(runs) + len(failed)} runs were not scored, see above')
     return 0
 
 
-def _request(arguments: Namespace) -> ScoreRequest:
-    """Return what is asked for; what can be refused before a file is opened is refused here."""
-    for name, values in (('k', arguments.k), ('--majority', arguments.majority)):
-        for value in values:
-            as_whole(name, value, 1, 100_000)
-    for name in ('first', 'n'):
-        if getattr(arguments, name) is not None:
-            as_whole(f'--{name}', getattr(arguments, name), 1, 1_000_000)
-    for threshold in arguments.threshold:
-        as_threshold(threshold)
-    if not 0 < arguments.correct_from < inf:
-        raise InputError(f'--correct-from {arguments.correct_from}: expected a number above 0')
-    choices = _choices(arguments)
-    _check_output(arguments, choices)
-    both = arguments.judge == BOTH
-    if both and arguments.kind:
-        raise InputError(f'--judge both scores both verdicts; leave out --as {arguments.kind}')
-    if both:
-        arguments.judge = 'llm' if arguments.model else None
-    judge = chosen_judge(arguments, f'{Path(arguments.paths[0]).stem}.verdicts')
-    return requested(
-        ScoreRequest,
-        arguments,
-        reading=_reading(arguments, choices, judge, both),
-        choices=choices,
-        judge=judge,
-        judge_options=[
-            f'--{name}' for name in ('judge', 'model', 'url', 'store') if getattr(arguments, name)
-        ],
-        both=both,
-    )
+def _runs(
+    arguments: Namespace, paths: Sequence[Path], scoring: _Scoring
+) -> tuple[list[tuple[Run, Names, Path | None]], list[str]]:
+    """Return the runs to score, with their names and where each is written to, and what is passed over."""
+    options = Options(
+        dict(arguments.field), arguments.correct_from, arguments.group_by, arguments.model_column,
+        drop_bad=arguments.drop_bad, kind=scoring.kind,
+    )  # fmt: skip
+    told: list[str] = []
+    found = [(one, scoring.names(one)) for one in find_runs(paths, arguments.source, options, told.append)]
+    texts = [f'{names.model}/{names.dataset}' for _, names in found]
+    for part in arguments.only:
+        if not any(part in text for text in texts):
+            raise InputError(f'no run has --only {part!r} in its name; there are {", ".join(texts[:10])}')
+    wanted = [not arguments.only or any(part in text for part in arguments.only) for text in texts]
+    output, runs = arguments.output, []
+    for (one, names), chosen in zip(found, wanted, strict=True):
+        target: Path | None = output
+        if output and not output.suffix and arguments.to != 'lm-eval':
+            name = record_name(names)
+            target = output / (f'{name.removesuffix(".gpassk.json")}.csv' if arguments.to else name)
+        if target and target.resolve() in {path.resolve() for path in (*paths, *one.files)}:
+            raise InputError(f'-o {output} would overwrite {target}, which is read; give another name')
+        runs += [(one, names, target)] if chosen else []
+    if output and arguments.to != 'lm-eval' and len({target for *_, target in runs}) < len(runs):
+        raise InputError(
+            f'-o {output}: several runs would be written to one file; choose one with --only, or give a '
+            f'folder, a name without an ending. There are {", ".join(texts[:10])}'
+        )
+    return runs, told
 
 
-def _reading(arguments: Namespace, choices: Choices, judge: Mapping[str, Any], both: bool) -> Reading:
-    """Return what is asked of the sources: texts are left out where nobody looks at them."""
-    anew = both or arguments.judge or arguments.kind == 'responses'
-    return Reading(
-        arguments.kind,
-        dict(arguments.field),
-        choices.selection.takes,
-        bool(anew or choices.keep or choices.votes),
-        arguments.correct_from,
-        arguments.group_by,
-        needs_questions=judge['type'] != 'rule',
-    )
+class _Scoring:
+    """What is asked of each run; what can be refused before a file is opened is refused at once."""
 
+    def __init__(self, arguments: Namespace, stem: str) -> None:
+        for name, numbers in (('k', arguments.k), ('--majority', arguments.majority)):
+            for number in numbers:
+                as_whole(name, number, 1, 100_000)
+        if arguments.first is not None:
+            as_whole('--first', arguments.first, 1, 1_000_000)
+        if arguments.correct_from is not None and not 0 < arguments.correct_from < inf:
+            raise InputError(f'--correct-from {arguments.correct_from}: expected a number above 0')
+        self.arguments = arguments
+        self.thresholds = [as_threshold(one) for one in dict.fromkeys(arguments.threshold)]
+        self.both = arguments.judge == BOTH
+        if self.both and arguments.kind:
+            raise InputError(f'--judge both scores both verdicts; leave out --as {arguments.kind}')
+        self._check_output()
+        given = [f'--{name}' for name in ('judge', 'model', 'url', 'store') if getattr(arguments, name)]
+        self.kind = 'responses' if given and not self.both else arguments.kind
+        if self.both:
+            arguments.judge = 'llm' if arguments.model else None
+        self.judge = chosen_judge(arguments, f'{stem}.verdicts')
+        self.uids = _uids(arguments.uid) if arguments.uid else None
 
-def _choices(arguments: Namespace) -> Choices:
-    from ..sources.scored import Choices
-    from ..sources.summary import Settings
-    from ..sources.tally import Unjudged
+    def _check_output(self) -> None:
+        output, to = self.arguments.output, self.arguments.to
+        if output is None:
+            if to:
+                raise InputError(f'--to {to} needs -o OUT')
+            return
+        endings = _ENDINGS[BOTH if self.both else to]
+        if output.suffix not in endings:
+            what = {'': 'a folder, a name without an ending', '.csv': 'a name that ends in .csv (a table)'}
+            expected = ', or '.join(what.get(one, f'a name that ends in {one}') for one in endings)
+            raise InputError(f'-o {output}{" with --judge both" if self.both else ""}: expected {expected}')
+        if output.suffix and output.is_dir():
+            raise InputError(f'-o {output} is a folder; give the name of a file')
+        if output.suffix != '.csv' and self.arguments.unjudged == 'leave-out':
+            raise InputError(f'-o {output} with --unjudged leave-out: a result counts them as wrong')
 
-    settings = Settings(
-        tuple(sorted(set(arguments.k))),
-        tuple(dict.fromkeys(arguments.threshold)),
-        arguments.n,
-        arguments.agreement,
-        tuple(sorted(set(arguments.majority))),
-    )
-    uids = _uids(arguments.uid) if arguments.uid else None
-    selection = Selection(set(arguments.split), set(arguments.language), uids, arguments.first)
-    keep = bool(arguments.output and arguments.output.suffix != '.csv')
-    return Choices(arguments.kind, selection, settings, Unjudged(arguments.unjudged), keep)
+    def names(self, run: Run) -> Names:
+        """Return what a run is called in a result: as somebody says, or as its files say."""
+        names = run.record.run if run.record else names_of(run)
+        created = run.created if self.arguments.to else '' if run.record else names.created
+        given = {'model': self.arguments.name, 'dataset': self.arguments.dataset}
+        told = {name: text for name, text in given.items() if text}
+        return names.model_copy(update={**told, 'created': created or utc_now()})
+
+    def score(self, run: Run, names: Names, target: Path | None) -> None:
+        """Score a run: print its tables and remarks, and write it."""
+        from ..summary import headline, lines_of, remarks, tables
+
+        asked = self.arguments
+        run = run.select(asked.split, asked.language, self.uids, asked.first)
+        if self.both:
+            self._score_both(run, names, target)
+            return
+        samples = run.samples
+        anew = samples is not None and (self.kind == 'responses' or 'verdict' not in samples)
+        if asked.labelled_by:
+            if anew:
+                raise InputError('--labelled-by goes with labels and counts; here responses are judged')
+            run = replace(run, judge={'name': asked.labelled_by})
+        result = self._result(run, names, anew)
+        lines = lines_of(result, self._measures(result), leave_out=asked.unjudged == 'leave-out')
+        print(f'{_place(run)}{headline(run, result, anew)}\n')
+        self._show(tables(lines, self._measures(result)), names)
+        self._show(remarks(result, leave_out=asked.unjudged == 'leave-out', anew=anew), names)
+        if target is not None:
+            self._write(run, result, lines, target)
+
+    def _write(self, run: Run, result: Result, lines: Sequence[Line], target: Path) -> None:
+        from ..export import write_csv, write_lm_eval
+        from ..summary import scores_table
+
+        if self.arguments.to == 'lm-eval':
+            print('\n'.join(f'wrote {file}' for file in write_lm_eval(result, target)))
+        elif self.arguments.to:
+            with opened(target, make_folder=True) as csv:
+                write_csv(result, csv)
+            print(f'wrote {target}')
+        elif target.suffix == '.csv':
+            write_file(target, scores_table(lines).to_csv(), make_folder=True)
+        else:
+            if (samples := result.samples()) is not None and 'file' in samples:
+                above = run.record.path.parent if run.record else Path()
+                seen = {
+                    one: one and os.path.relpath(above / one, target.parent) for one in set(samples['file'])
+                }
+                result.with_samples(samples.replace(file=[seen[one] for one in samples['file']]))
+            write_record(target, result)
+
+    def _measures(self, result: Result) -> Measures:
+        from ..summary import Measures
+
+        majorities = sorted(set(self.arguments.majority))
+        return Measures(result.ks, self.thresholds, majorities, self.arguments.agreement)
+
+    def _result(self, run: Run, names: Names, anew: bool) -> Result:
+        """Return the result of a run, with final answers where somebody looks at them."""
+        from ..judges.build import build_judge
+        from ..scoring import USUAL, AnswerRule, score_run
+
+        asked, samples = self.arguments, run.samples
+        rule = AnswerRule(asked.answer_pattern, asked.answer_is_response)
+        if samples is not None and rule != USUAL:
+            if 'response' not in samples:
+                raise InputError('--answer-pattern and --answer-is-response need responses; there are none')
+            run = replace(run, samples=samples.replace(answer=None))
+        if samples is not None and anew and 'response' not in samples:
+            raise InputError(f'{", ".join(map(str, run.files))} has no responses to judge')
+        looked = anew or self.both or asked.agreement or asked.majority or rule != USUAL
+        looked = looked or (asked.output and (asked.to or asked.output.suffix != '.csv'))
+        ks, answers = sorted(set(asked.k)), rule if looked else None
+        with ExitStack() as stack:
+            judge = stack.enter_context(closing(build_judge(dict(self.judge)))) if anew else None
+            result = score_run(run, judge, names, k=ks, thresholds=self.thresholds, answers=answers)
+        if asked.unjudged == 'refuse' and (unjudged := result.health.unjudged):
+            raise InputError(
+                f'{unjudged} of {result.health.samples} samples are unjudged, and --unjudged refuse refuses '
+                'them: have them judged, or choose wrong or leave-out'
+            )
+        return result
+
+    def _score_both(self, run: Run, names: Names, target: Path | None) -> None:
+        """Score a run by its own verdicts and by a judge's: print both, and on which samples they differ."""
+        from ..judged_twice import differing, twice
+        from ..summary import headline, lines_of
+
+        if run.samples is None or not {'verdict', 'response'} <= set(run.samples.names):
+            raise InputError('--judge both needs responses with verdicts; one of the two is not there')
+        results = [self._result(run, names, anew) for anew in (False, True)]
+        alone = self.arguments.unjudged == 'leave-out'
+        lines = [lines_of(result, self._measures(result), leave_out=alone) for result in results]
+        print(f'{_place(run)}{headline(run, results[0], False)}\n')
+        self._show(twice(results, lines), names)
+        if target:
+            write_file(target, differing(results).to_csv(), make_folder=True)
+
+    def _show(self, told: Iterable[Table | str], names: Names) -> None:
+        """Print tables, of which the notes stand among what is said after them, and the rest."""
+        for one in told:
+            if isinstance(one, str):
+                print(printable(one))
+            else:
+                show(one, of=f'{names.model}/{names.dataset}', notes=False)
+                print()
 
 
 def _uids(file: Path) -> set[str]:
@@ -263,137 +349,8 @@ def _uids(file: Path) -> set[str]:
     return uids
 
 
-def _check_output(arguments: Namespace, choices: Choices) -> None:
-    output: Path | None = arguments.output
-    if output is None:
-        return
-    if arguments.judge == BOTH and output.suffix != '.csv':
-        raise InputError(
-            f'-o {output} with --judge both: expected a name that ends in .csv, of the samples on which the '
-            'two differ; for a record choose whose verdicts it holds'
-        )
-    if output.suffix not in {'.json', '.csv', ''}:
-        raise InputError(
-            f'-o {output}: expected a name that ends in .json (a record) or .csv (the table), or one without '
-            'an ending, of a folder for a record a run'
-        )
-    if output.suffix and output.is_dir():
-        raise InputError(f'-o {output} is a folder; give the name of a file')
-    if output.resolve() in {Path(path).resolve() for path in arguments.paths}:
-        raise InputError(f'-o {output} would overwrite what is to be scored; give another name')
-    if choices.keep and choices.settings.size is not None:
-        raise InputError('-o OUT.json with --n: a record holds whole counts; use --first or no --n')
-    if choices.keep and choices.unjudged.value in {'right', 'leave-out'}:
-        raise InputError(
-            f'-o OUT.json with --unjudged {choices.unjudged.value}: a record counts unjudged samples as '
-            'wrong and gives bounds'
-        )
-
-
-def _chosen(found: Sequence[FoundRun], request: ScoreRequest) -> list[FoundRun]:
-    """Return the runs to score, each of which gets a file of its own."""
-    runs = [one for one in found if not request.only or any(text in one.name for text in request.only)]
-    names = ', '.join(one.name for one in (runs or found)[:10])
-    if not runs:
-        raise InputError(f'no run has one of --only {list(request.only)} in its name; there are {names}')
-    targets = [request.target(one) for one in runs]
-    if request.output and len(set(targets)) < len(targets):
-        raise InputError(
-            f'-o {request.output}: several runs would be written to one file; choose one with --only, give a '
-            'folder, a name without an ending, for a record each, or score runs of one name one by one. '
-            f'There are {names}'
-        )
-    return runs
-
-
-def _score(request: ScoreRequest, found: FoundRun) -> None:
-    """Score one run: print its table, and write it."""
-    from ..judges.build import build_judge
-    from ..sources.scored import score_run
-    from ..sources.tables import described, scores_table
-
-    kind, run = request.kind(found.run), found.run
-    if request.labelled_by:
-        run = replace(run, judge={'name': request.labelled_by})
-    with ExitStack() as stack:
-        scored = score_run(
-            run,
-            kind,
-            request.choices,
-            lambda: stack.enter_context(closing(build_judge(dict(request.judge)))),
-        )
-        print(f'{_told(found)}{_described(scored)}\n')
-        _say(described(scored.lines, scored.counts, scored.ballots, scored.settings), found)
-        target = request.target(found)
-        record, samples = None, None
-        if request.choices.keep and target:
-            record, samples = scored.record(request.names(found), request.labelled_by, target.parent)
-        for text in scored.remarks(record):
-            print(printable(text))
-    if target and record:
-        write_record(target, record, samples)
-    elif target:
-        write_file(target, scores_table(scored.lines).to_csv(), make_folder=True)
-
-
-def _score_both(request: ScoreRequest, found: FoundRun) -> None:
-    """Score one run by its own verdicts and by a judge: print both, and on which samples they differ."""
-    from ..judges.build import build_judge
-    from ..sources.both import both_judged, described_both, differing_table
-
-    if not {'labels', 'responses'} <= set(found.run.kinds):
-        raise InputError(
-            f'--judge both needs responses with verdicts, and there are {" and ".join(found.run.kinds)} alone'
-        )
-    with closing(build_judge(dict(request.judge))) as judge:
-        judged = both_judged(found.run, request.choices, judge)
-    print(f'{_told(found)}{_described(judged.theirs)}\n')
-    _say(described_both(judged), found)
-    if request.output:
-        write_file(request.output, differing_table(judged).to_csv(), make_folder=True)
-
-
-def _say(told: Iterable[Table | str], found: FoundRun) -> None:
-    """Print tables, of which the notes stand among what is said after them, and the rest."""
-    for one in told:
-        if isinstance(one, Table):
-            show(one, of=found.name, notes=False)
-            print()
-        else:
-            print(printable(one))
-
-
-def _check_options(request: ScoreRequest, found: FoundRun) -> None:
-    try:
-        kind = request.kind(found.run)
-    except InputError as error:
-        raise InputError(f'{found.place}: {error}') from error
-    if kind != 'responses' and request.judge_options:
-        raise InputError(f'{request.judge_options[0]} goes with responses; {found.place} holds {kind}')
-    if kind not in {'labels', 'counts'} and request.labelled_by:
-        raise InputError(f'--labelled-by goes with labels and counts; {found.place} holds {kind}')
-
-
-def _told(found: FoundRun) -> str:
-    """Return where a run is, what wrote it, and its name."""
-    parts = [found.place, found.run.written_by, found.run.name]
+def _place(run: Run) -> str:
+    """Return where a run is, what wrote it, and its name as its files tell it."""
+    files = run.files[:1] if len(run.files) == 1 else [Path(os.path.commonpath(run.files))]
+    parts = [*map(os.path.relpath, files), run.written_by, run.name]
     return printable(''.join(f'{part}: ' for part in parts if part))
-
-
-def _described(scored: Scored) -> str:
-    counts = scored.counts
-    sizes = sorted({kind.n for kind, weight in zip(counts.kinds, counts.weights, strict=True) if weight})
-    shown = f'{sizes[0]}' if len(sizes) == 1 else f'{sizes[0]} to {sizes[-1]}'
-    of = f' of {len(counts.clusters[1])} problems' if counts.problems is not None else ''
-    by = f', judged by {printable(scored.judge["name"], 60)}' if 'name' in scored.judge else ''
-    kind = 'a result' if scored.kind == 'result' else scored.kind
-    if kind == 'labels' and 'responses' in scored.run.kinds:
-        kind = 'responses with verdicts, which count (--judge rule judges anew)'
-    return f'{kind}; {len(counts)} questions{of}, n = {shown}, {counts.samples} samples{by}'
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, equals, yours = text.partition('=')
-    if not (name and equals and yours):
-        raise ArgumentTypeError(f'expected NAME=YOURS, e.g. responses=output, got {text!r}')
-    return name, yours

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, get_args, get_type_hints
@@ -257,7 +257,7 @@ def _bounds(result: Result, metric: Metric) -> tuple[float, float]:
     """Return the mean of a metric with all samples in doubt wrong, and with all of them right."""
     counts = result.table
     doubt = counts.unjudged if counts.undecided is None else counts.unjudged + counts.undecided
-    high = values(replace(counts, c=counts.c + doubt), metric)
+    high = values(counts.n, counts.c + doubt, metric)
     return float(result.values(metric).mean()), float(high.mean())
 
 
