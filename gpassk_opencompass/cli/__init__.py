@@ -19,7 +19,6 @@ COMMANDS = {
     'compare': ('compare', 'runs with each other, or with a published leaderboard: what can be told apart'),
     'demo': ('demo', 'a tiny model that comes along, sampled, judged and reported on this CPU'),
     'expand': ('expand', 'write one OpenCompass config for each combination of a template'),
-    'export': ('export', 'results for others: a table with a row a sample, or files as lm-eval has them'),
     'gate': ('gate', 'is a new run better than an old one, as good within a margin, or worse? for CI'),
     'init': ('init', 'write a first template, for an engine, or one of those that come along'),
     'judge-agreement': ('agreement', 'compare a judge with labels, or two verdict stores with each other'),

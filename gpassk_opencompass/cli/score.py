@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import as_threshold, as_whole
-from ..collect import RECORD, find_runs, names_of
 from ..errors import InputError
-from ..formats import FORMATS, Options
 from ..metrics import SHOWN_THRESHOLDS
 from ..times import utc_now
 from ..unseen import printable
@@ -101,8 +99,8 @@ def _add_metrics(parser: ArgumentParser) -> None:
 
 def _add_reading(parser: ArgumentParser) -> None:
     add = parser.add_argument
-    wrote = 'what wrote them (default: as the files themselves tell)'
-    add('--from', '--source', dest='source', choices=[*FORMATS, RECORD], help=wrote)
+    wrote = 'what wrote them, of docs/sources.md; record: a result (default: as the files themselves tell)'
+    add('--from', '--source', dest='source', metavar='FORMAT', help=wrote)
     again = 'may be given several times'
     only = f'runs with TEXT in <model>/<data set>; {again}'
     add('--only', action='append', default=[], metavar='TEXT', help=only)
@@ -161,6 +159,9 @@ def _runs(
     arguments: Namespace, paths: Sequence[Path], scoring: _Scoring
 ) -> tuple[list[tuple[Run, Names, Path | None]], list[str]]:
     """Return the runs to score, with their names and where each is written to, and what is passed over."""
+    from ..collect import find_runs
+    from ..formats import Options
+
     options = Options(
         dict(arguments.field), arguments.correct_from, arguments.group_by, arguments.model_column,
         drop_bad=arguments.drop_bad, kind=scoring.kind,
@@ -231,6 +232,8 @@ class _Scoring:
 
     def names(self, run: Run) -> Names:
         """Return what a run is called in a result: as somebody says, or as its files say."""
+        from ..collect import names_of
+
         names = run.record.run if run.record else names_of(run)
         created = run.created if self.arguments.to else '' if run.record else names.created
         given = {'model': self.arguments.name, 'dataset': self.arguments.dataset}
