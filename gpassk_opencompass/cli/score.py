@@ -138,9 +138,13 @@ def run(arguments: Namespace) -> int:
     scoring = _Scoring(arguments, paths[0].stem)
     failed = []
     runs, told = _runs(arguments, paths, scoring)
-    for line in told:
+    passed = [line.removeprefix('passed over: ') for line in told if line.startswith('passed over: ')]
+    if passed:
+        shown = ', '.join(passed[:5]) + (', …' if len(passed) > 5 else '')
+        print(printable(f'passed over {len(passed)} files: {shown}'), file=sys.stderr)
+    for line in (line for line in told if line.startswith('left out: ')):
         print(printable(line, keep='\n'), file=sys.stderr)
-        failed += [line] if line.startswith('left out') else []
+        failed.append(line)
     for number, (one, names, target) in enumerate(runs):
         print(end='\n' if number else '')
         try:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
+from ..errors import ForeignFileError
 from ..files import mapping
 from ..json_rows import Row
 from .format import Format, Options, at, first_row
@@ -211,7 +211,7 @@ def _is_summary(row: Row) -> bool:
 
 def _chosen(paths: Sequence[Path]) -> list[Path]:
     if _is_summary(first_row(paths[0]) or {}):
-        raise InputError(
+        raise ForeignFileError(
             f"{paths[0]} is lm-eval's summary, without samples; give the samples_*.jsonl beside it, which "
             'lm_eval writes with --log_samples'
         )

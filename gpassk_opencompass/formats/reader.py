@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import ForeignFileError, InputError
 from ..files import SAMPLES
 from ..health import NOT_DRAWN, STATES
 from ..json_rows import Row
@@ -114,15 +114,17 @@ def read_samples(
             except InputError as error:
                 if not set(given).isdisjoint(files):
                     raise
-                failed.append(str(error))
+                foreign = isinstance(error, ForeignFileError)
+                failed.append(f'passed over: {files[0]}' if foreign else f'left out: {error}')
             bad += [] if options.drop_bad else reading.bad
             numbers |= reading.numbers
     if bad:
         raise InputError(f'{_listed(bad)}\nmend the rows, or leave them out: --drop-bad')
     if not runs:
+        failed = [one.removeprefix('left out: ') for one in failed]
         raise InputError('\n'.join(failed) or f'{", ".join(map(str, given))}: there is no run')
     for one in failed:
-        tell(f'left out: {one}')
+        tell(one)
     if options.correct_from is not None and not numbers:
         raise InputError(
             f'--correct-from {options.correct_from:g} changes nothing: no verdict is a number; leave it out, '
@@ -524,7 +526,8 @@ class _Reading:
             run = Run(samples, **about, files=files)
         if wanted not in (None, *held):
             raise InputError(
-                f'{_shown(self.files)} holds {" and ".join(held)}, and no {wanted}; leave out --as {wanted}'
+                f'{_shown(self.files)} holds {" and ".join(held)}, and no {wanted}; leave out '
+                + ('--as responses and --judge' if wanted == 'responses' else f'--as {wanted}')
             )
         return replace(run, remarks=tuple(remarks))
 
@@ -535,7 +538,7 @@ class _Reading:
         notes = columns.pop('_note', [])
         _settle(columns, notes)
         said = Counter(notes)
-        if 'verdict' in columns:
+        if 'verdict' in columns and self.options.kind != 'responses':
             remarks += [
                 text.format(count=said[key], least=self._least) for key, text in _NOTES.items() if said[key]
             ]
@@ -560,10 +563,7 @@ class _Reading:
                 for place, row in enumerate(rows):
                     dense[row] = place
             samples = samples.replace(replica=dense)
-        least, most = min(sizes.values()), max(sizes.values())
-        if least < most:
-            remarks.append(f'the questions have different numbers of samples, from {least} to {most}')
-        if most == 1 < len(sizes) and self._name == 'table' and self._fields['uid'] != '_row':
+        if max(sizes.values()) == 1 < len(sizes) and self._name == 'table' and self._fields['uid'] != '_row':
             remarks.append(
                 f'each row is a question of its own by {self._fields["uid"]}; if several are samples of one, '
                 '--group-by names the column that tells the questions apart'
