@@ -14,11 +14,15 @@ from typing import Any
 from ..errors import InputError
 from ..json_rows import Row, first_object, json_rows, open_text
 from ..samples import COLUMNS
+from ..tables import read_csv_cell
 
 Field = str | Callable[[Row], Any]
 """Where a row keeps something: a dotted path, 'a.b.0.c', or a function of the row."""
 
 _BATCH = 256
+_OF_EXPORT = frozenset(column.name for column in COLUMNS)
+"""By their names a CSV of ours is known, with an apostrophe before what begins as a formula does."""
+
 _MAGIC = {b'PAR1': 'parquet', b'PK\x03\x04': 'zip'}
 
 OF_QUESTION = (
@@ -149,9 +153,11 @@ def _csv_rows(path: Path, delimiter: str) -> Iterator[Row]:
             delimiter = next((one for one in (delimiter, ';', '\t', ',') if one in line), delimiter)
             header = next(csv.reader([line], delimiter=delimiter), [])
             _check_distinct(path, header)
+            ours = header[:2] == ['model', 'dataset'] and set(header[2:]) <= _OF_EXPORT
+            read = read_csv_cell if ours else str
             for number, cells in enumerate(csv.reader(file, delimiter=delimiter, strict=True), 1):
                 if len(cells) == len(header):
-                    yield {**dict(zip(header, cells, strict=True)), '_row': number}
+                    yield {**dict(zip(header, map(read, cells), strict=True)), '_row': number}
                 elif cells:
                     why = (
                         f'has {len(cells)} cells and the header {len(header)}; is the file still being '

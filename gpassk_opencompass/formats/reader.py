@@ -177,7 +177,7 @@ def _found(
     for path in given:
         passed_over: list[Path] = []
         some = path.resolve() in seen
-        for place in _places(path, wanted, seen):
+        for place in _places(path, seen):
             name = _format_of(place, wanted, place == path)
             if name is None:
                 passed_over += [] if place.is_dir() else [place]
@@ -200,7 +200,7 @@ def _found(
     yield from ((name, sorted(files)) for (name, _), files in found.items())
 
 
-def _places(path: Path, wanted: str | None, seen: set[Path]) -> Iterator[Path]:
+def _places(path: Path, seen: set[Path]) -> Iterator[Path]:
     """Yield a path, and what lies in it if it is a folder that was not taken as a whole."""
     if path.resolve() in seen:  # by a link, perhaps to a folder above
         return
@@ -210,7 +210,7 @@ def _places(path: Path, wanted: str | None, seen: set[Path]) -> Iterator[Path]:
         hidden = entry.name.startswith('.') or entry.name.endswith(SAMPLES)
         named = entry.is_file() and entry.name.lower().removesuffix('.gz').endswith(ENDINGS)
         if not hidden and (named or entry.is_dir()):
-            yield from _places(entry, wanted, seen)
+            yield from _places(entry, seen)
 
 
 def _format_of(path: Path, wanted: str | None, given: bool) -> str | None:
@@ -575,7 +575,7 @@ class _Reading:
         first: dict[Any, int] = {}
         keys = zip(samples['uid'], samples['replica'], strict=True)
         twice = [(first[key], row) for row, key in enumerate(keys) if first.setdefault(key, row) != row][:100]
-        if not twice or len(self.files) > 1 or 'model' in self._fields:
+        if not twice or len(self.files) > 1 or self._format.read or 'model' in self._fields:
             return ''
         pairs = [(samples['row'][one], samples['row'][other]) for one, other in twice]
         wanted = {number for pair in pairs for number in pair}

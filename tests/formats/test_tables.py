@@ -19,6 +19,7 @@ from pyarrow import parquet
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.formats import Options, read_samples
 from gpassk_opencompass.samples import Run
+from gpassk_opencompass.tables import csv_text
 
 N, QUESTIONS = 4, 6
 NAMES = ['t.csv', 't.tsv', 't.csv.gz', 't.jsonl', 't.json', 't.jsonl.gz', 't.parquet', 't.parquet.gz']
@@ -193,6 +194,21 @@ def test_a_verdict_alone_makes_the_answer_the_final_one(tmp_path: Path) -> None:
     assert run.samples is not None
     assert run.samples['answer'] == ['0', '1']
     assert 'reference' not in run.samples
+
+
+@pytest.mark.parametrize('ours', [False, True])
+def test_texts_of_our_own_csv_are_given_back(ours: bool, tmp_path: Path) -> None:
+    """It has an apostrophe before what begins as a formula does; a table of another's has its own."""
+    texts = ['=1+1', "'quoted'", '+7']
+    rows = [['model', 'dataset', 'uid', 'replica', 'group', 'response', 'verdict', *['other'] * (not ours)]]
+    rows += [
+        ['m', 'd', 'a', place, 'AMC', text, 'correct', ''][: len(rows[0])] for place, text in enumerate(texts)
+    ]
+    (path := tmp_path / 't.csv').write_text(csv_text(rows), encoding='utf-8')
+    run = read_one(path)
+    assert run.samples is not None
+    assert (run.name, run.samples['group']) == ('m/d', ['AMC'] * 3)
+    assert run.samples['response'] == (texts if ours else ["'=1+1", "'quoted'", "'+7"])
 
 
 @pytest.mark.parametrize('header', ['ID,Correct', 'id;correct', ' id , correct '])
