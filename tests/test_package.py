@@ -109,10 +109,9 @@ keys: errors
 chat: chat errors keys
 judges: answers chat errors judges keys registry
 serving: errors files keys serving times unseen
-json_entries: errors
-json_lines: errors
+json_rows: errors
 agreement: agreement answers errors judges results sources tables uncertainty unseen
-audit: agreement answers arguments audit errors json_lines judges results tables unseen
+audit: agreement answers arguments audit errors json_rows judges results tables unseen
 judge_errors: arguments errors metrics
 naming: errors naming question_sets
 results: arguments counting errors files judges metrics naming results times uncertainty unseen
@@ -124,9 +123,9 @@ unseen:
 votes: answers
 report: counting distributions errors files metrics naming report results tables uncertainty unseen
     version
-exports: answers errors exports files json_entries judges keys results sources tables times unseen
+exports: answers errors exports files judges keys results sources tables times unseen
     version
-sources: answers arguments distributions errors files json_entries json_lines judges metrics
+sources: answers arguments distributions errors files judges metrics
     question_sets questions registry replicas responses results runs scoring sources sweep tables
     uncertainty unseen votes
 question_sets: errors registry
