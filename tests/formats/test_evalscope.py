@@ -5,22 +5,10 @@ from __future__ import annotations
 import random
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from evalscope_truth import N, truth_of
-from harness_logs import (
-    RECORDED,
-    Row,
-    of_questions,
-    rows_in,
-    run_of,
-    runs_of,
-    said,
-    texts,
-    verdicts,
-    write,
-)
+from harness_logs import RECORDED, Row, of_questions, rows_in, run_of, runs_of, said, texts, verdicts, write
 
 from gpassk_opencompass import InputError
 
@@ -65,12 +53,8 @@ def test_what_evalscope_tells_beside_its_verdicts_is_kept() -> None:
     assert {(9, 20, None), (None, None, 'failed')} < tokens
     thoughts = [one for one in texts(run, 'thought') if one]
     assert thoughts == ['I add 6 and 7.'] * 2
-    assert run_of(JUDGED).judge == {
-        'name': 'acc of EvalScope',
-        'metric': 'acc',
-        'models': ['judge'],
-        'strategy': 'llm',
-    }
+    judge = {'name': 'acc of EvalScope', 'metric': 'acc', 'models': ['judge'], 'strategy': 'llm'}
+    assert run_of(JUDGED).judge == judge
 
 
 @pytest.mark.parametrize(
@@ -83,9 +67,7 @@ def test_what_evalscope_tells_beside_its_verdicts_is_kept() -> None:
     ],
     ids=['main', 'half credit', 'acc', 'credit'],
 )
-def test_of_several_scores_of_evalscope_one_is_the_verdict(
-    options: dict[str, Any], expected: list[str]
-) -> None:
+def test_of_several_scores_of_evalscope_one_is_the_verdict(options: Row, expected: list[str]) -> None:
     """Its main one, or the one that is named; partial credit counts from where one says."""
     run = run_of(SCORES, **options)
     assert [''.join(sorted(row)) for row in verdicts(run).values()] == expected
@@ -117,9 +99,8 @@ def test_models_and_subsets_of_a_work_directory_are_told_apart(copy: Path) -> No
     for kind in ('reviews', 'predictions'):
         shutil.copytree(copy / kind / 'scripted-1', copy / kind / 'them' / 'other-7b')
     runs = runs_of(copy)
-    assert set(runs) == {
-        f'{model}/{name}' for model in ('scripted-1', 'them/other-7b') for name in ('aime24', 'math_500')
-    }
+    models = ('scripted-1', 'them/other-7b')
+    assert set(runs) == {f'{model}/{name}' for model in models for name in ('aime24', 'math_500')}
     assert set(verdicts(runs['scripted-1/math_500'])) == {'default/0', 'Level 2/0', 'Level 2/1'}
 
 

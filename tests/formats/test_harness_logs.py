@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from evalscope_truth import symbols_of, truth_of
 from exact import g_pass
-from harness_logs import RECORDED, of_questions, rows_in, runs_of, verdicts, write
+from harness_logs import RECORDED, of_questions, rows_in, runs_of, spoilt, verdicts, write
 
 from gpassk_opencompass import InputError, RuleJudge
 from gpassk_opencompass.formats import FORMATS, read_samples
@@ -187,20 +187,6 @@ def _samples(run: Run) -> Iterator[list[Any]]:
     yield from map(list, zip([run.name] * len(run.samples), *map(run.samples.each, names), strict=True))
 
 
-_ODD: list[Any] = [None, True, -1, 2.5, float('nan'), 'text', [], {}, [None], {'0': 1}]
-
-
-def _spoilt(value: Any, drawn: random.Random) -> Any:
-    """JSON with one of its values, drawn, replaced by one of another type."""
-    inner: list[Any] = list(value) if isinstance(value, dict) else list(range(len(value)))
-    if not inner:
-        return value
-    copy, key = (dict(value) if isinstance(value, dict) else list(value)), drawn.choice(inner)
-    deeper = isinstance(copy[key], (dict, list)) and drawn.random() < 0.8
-    copy[key] = _spoilt(copy[key], drawn) if deeper else drawn.choice(_ODD)
-    return copy
-
-
 @pytest.mark.parametrize('pattern', CUT, ids=lambda pattern: pattern.split('/')[0])
 def test_values_of_other_types_are_read_or_refused(pattern: str, tmp_path: Path) -> None:
     """Never another error than InputError, which names the file."""
@@ -209,7 +195,7 @@ def test_values_of_other_types_are_read_or_refused(pattern: str, tmp_path: Path)
     path = tmp_path / source.name
     for _ in range(60):
         place = drawn.choice([0, 1, len(rows) - 1])
-        write(path, [*rows[:place], _spoilt(rows[place], drawn), *rows[place + 1 :]])
+        write(path, [*rows[:place], spoilt(rows[place], drawn), *rows[place + 1 :]])
         told = path.name
         try:
             assert all(run.samples is None or len(run.samples) for run in read_samples([path]))

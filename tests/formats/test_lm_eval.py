@@ -11,18 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness_logs import (
-    HARNESSES,
-    RECORDED,
-    Row,
-    edited,
-    rows_in,
-    run_of,
-    said,
-    texts,
-    verdicts,
-    write,
-)
+from harness_logs import HARNESSES, RECORDED, Row, edited, rows_in, run_of, said, texts, verdicts, write
 
 from gpassk_opencompass import InputError
 
@@ -157,21 +146,16 @@ def test_a_summary_that_is_damaged_does_no_harm(tmp_path: Path) -> None:
     folder = Path(shutil.copytree(LM_EVAL, tmp_path / 'run'))
     [summary] = folder.glob('results_*.json')
     whole = summary.read_text()
-    for content in (
-        '{',
-        '[]',
-        re.sub(r'"config(s?)": \{', r'"config\1": [], "x": {', whole),
-        '{"results": 3}',
-    ):
+    odd = re.sub(r'"config(s?)": \{', r'"config\1": [], "x": {', whole)
+    for content in ('{', '[]', '{"results": 3}', odd):
         summary.write_text(content)
         assert list(verdicts(run_of(folder / log('sums_all').name)).values()) == list(RIGHT)
 
 
 def test_a_reply_without_text_is_empty_and_said(tmp_path: Path) -> None:
     """The word None stands for it in logs of earlier versions."""
-    run = run_of(
-        changed(tmp_path, lambda row: {**row, 'resps': [['None', *row['resps'][0][1:]]]}, 'sums_first')
-    )
+    path = changed(tmp_path, lambda row: {**row, 'resps': [['None', *row['resps'][0][1:]]]}, 'sums_first')
+    run = run_of(path)
     assert (texts(run, 'response')[0], texts(run, 'state')[:2]) == ('', ['empty', None])
     assert '6 responses are "None"' in said(run)
 
@@ -194,13 +178,8 @@ def test_rows_that_are_wrong_are_all_listed(tmp_path: Path) -> None:
     """With file and row."""
 
     def spoil(row: Row) -> Row:
-        odd = {
-            1: {'resps': 7},
-            2: {'resps': [['a'], ['b']]},
-            3: {'resps': [[7]]},
-            4: {'correct': [1, 'so', 0, 1]},
-        }
-        return {**row, **odd.get(row['doc_id'], {})}
+        odd = {1: {'resps': 7}, 2: {'resps': [['a'], ['b']]}, 3: {'resps': [[7]]}}
+        return {**row, **odd.get(row['doc_id'], {'correct': [1, 'so', 0, 1]} if row['doc_id'] == 4 else {})}
 
     with pytest.raises(InputError) as refused:
         run_of(changed(tmp_path, spoil))

@@ -6,17 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness_logs import (
-    RECORDED,
-    of_questions,
-    rows_in,
-    run_of,
-    runs_of,
-    said,
-    texts,
-    verdicts,
-    write,
-)
+from harness_logs import RECORDED, of_questions, rows_in, run_of, runs_of, said, texts, verdicts, write
 
 from gpassk_opencompass import InputError
 

@@ -5,19 +5,10 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
-from harness_logs import (
-    RECORDED,
-    of_questions,
-    rows_in,
-    run_of,
-    runs_of,
-    said,
-    texts,
-    verdicts,
-    write,
-)
+from harness_logs import RECORDED, of_questions, rows_in, run_of, runs_of, said, texts, verdicts, write
 
 from gpassk_opencompass import InputError
 
@@ -80,24 +71,16 @@ def test_what_a_judge_left_in_a_row_is_not_taken_for_the_models() -> None:
 @pytest.mark.parametrize(
     ('judgement', 'verdict'),
     [
-        ('Judgement: Yes', '1'),
-        ('Judgement: No, first. Judgement: yes.', '1'),
-        ('judgement: Yes', '?'),
-        ('Judgement: **Yes**', '?'),
-        ('', '?'),
-        (True, '1'),
-        (None, '?'),
+        *(('Judgement: Yes', '1'), ('Judgement: No, first. Judgement: yes.', '1'), (True, '1')),
+        *(('judgement: Yes', '?'), ('Judgement: **Yes**', '?'), ('', '?'), (None, '?')),
     ],
 )
-def test_judgements_are_read_as_nemo_skills_reads_them(
-    judgement: object, verdict: str, tmp_path: Path
-) -> None:
+def test_judgements_are_read_as_nemo_skills_reads_them(judgement: Any, verdict: str, tmp_path: Path) -> None:
     """By what follows the last "Judgement:"; a row without one has no verdict."""
     asked = {'generation': '4', 'expected_answer': '4'}
     for seed, told in enumerate(('Judgement: No', judgement)):
-        write(
-            tmp_path / f'output-rs{seed}.jsonl', [{**asked, **({} if told is None else {'judgement': told})}]
-        )
+        more = {} if told is None else {'judgement': told}
+        write(tmp_path / f'output-rs{seed}.jsonl', [{**asked, **more}])
     assert verdicts(run_of(tmp_path)) == {'1': f'0{verdict}'}
 
 
@@ -105,14 +88,8 @@ def test_another_verdict_of_nemo_skills_is_taken_by_name(results: Path) -> None:
     """Also the one that older versions called is_correct."""
     folder = results / 'sums-refused'
     for path in folder.iterdir():
-        write(
-            path,
-            [
-                {'is_correct' if key == 'symbolic_correct' else key: one for key, one in row.items()}
-                | {'mine': True}
-                for row in rows_in(path)
-            ],
-        )
+        rows = [{**row, 'is_correct': row.pop('symbolic_correct'), 'mine': True} for row in rows_in(path)]
+        write(path, [{key: one for key, one in row.items() if key != 'symbolic_correct'} for row in rows])
     run = run_of(folder)
     assert (verdicts(run), run.judge['name']) == (TRUTH['sums-refused'], 'NeMo-Skills is_correct')
     mine = run_of(folder, fields={'correct': 'mine'})

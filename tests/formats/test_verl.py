@@ -5,18 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from harness_logs import (
-    RECORDED,
-    Row,
-    of_questions,
-    rows_in,
-    run_of,
-    runs_of,
-    said,
-    texts,
-    verdicts,
-    write,
-)
+from harness_logs import RECORDED, Row, of_questions, rows_in, run_of, runs_of, said, texts, verdicts, write
 
 from gpassk_opencompass import InputError
 
@@ -64,11 +53,8 @@ def test_credit_for_the_format_is_incorrect_unless_one_says_from_where_on() -> N
 )
 def test_acc_counts_before_the_score(scores: list[Row], expected: str, tmp_path: Path) -> None:
     """Numbers of numpy are written as texts by some versions."""
-    run = run_of(
-        write(
-            tmp_path / '1.jsonl', [{**dumped(output=f'{place}'), **more} for place, more in enumerate(scores)]
-        )
-    )
+    rows = [{**dumped(output=f'{place}'), **more} for place, more in enumerate(scores)]
+    run = run_of(write(tmp_path / '1.jsonl', rows))
     assert list(verdicts(run).values()) == [expected]
     assert ('1 samples have no acc: their score says' in said(run)) == ('acc' in scores[0])
 
@@ -88,15 +74,12 @@ def test_an_input_with_two_ground_truths_is_two_questions(tmp_path: Path) -> Non
 
 def test_a_question_that_is_there_twice_is_two_where_verl_has_uids(tmp_path: Path) -> None:
     """And one where it has none."""
-    rows = [
-        dumped(uid=f'{key}_{rollout}_0', output=f'{rollout}') for key in ('a', 'b') for rollout in range(2)
-    ]
+    rows = [dumped(uid=f'{key}_{place}_0', output=f'{place}') for key in 'ab' for place in range(2)]
     run = run_of(write(tmp_path / '1.jsonl', rows))
     assert list(verdicts(run).values()) == ['11', '11']
     assert '1 questions are there several times' in said(run)
-    run = run_of(
-        write(tmp_path / '1.jsonl', [dumped(uid=name, output=f'{n}') for n, name in enumerate('aabb')])
-    )
+    rows = [dumped(uid=name, output=f'{place}') for place, name in enumerate('aabb')]
+    run = run_of(write(tmp_path / '1.jsonl', rows))
     assert list(verdicts(run).values()) == ['1111']
 
 
@@ -122,10 +105,7 @@ def test_uids_that_only_end_in_two_numbers_hide_no_question(order: str, size: in
     ('rows', 'message'),
     [
         ([dumped(), dumped(step=2)], r'1\.jsonl:2: it is of step 2, the first row of step 1'),
-        (
-            [dumped(), {'input': 'q', 'step': 1, 'output': None}],
-            r'1\.jsonl:2: output is None; expected a text',
-        ),
+        ([dumped(), dumped(output=None)], r'1\.jsonl:2: output is None; expected a text'),
         ([dumped(), dumped(score=[1])], r'1\.jsonl:2: \[1\] is no verdict'),
         ([dumped(uid='a_0_0'), dumped('b', uid='b_0_0'), dumped(uid='a_0_0')], 'is there twice'),
         ([dumped(uid='a_0_0'), dumped(uid='a_0_0')], 'is there twice'),
