@@ -29,9 +29,8 @@ def closed(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     copy = {name: closed(part) for name, part in schema.items()}
-    is_open = 'judge' in copy.get('title', '') or set(copy.get('properties', ())) == {'name', 'statistics'}
-    if isinstance(copy.get('properties'), dict) and not is_open:
-        copy.setdefault('additionalProperties', False)
+    if isinstance(copy.get('properties'), dict) and 'judge' not in copy.get('title', ''):
+        copy['additionalProperties'] = False
     return copy
 
 

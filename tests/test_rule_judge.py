@@ -17,7 +17,8 @@ from gpassk_opencompass.judges import Judgement, Pair, Verdict
 from gpassk_opencompass.judges import rule as rule_module
 from gpassk_opencompass.judges.rule import RuleJudge
 from gpassk_opencompass.judges.store import verdict_key
-from gpassk_opencompass.scoring import Samples, score
+from gpassk_opencompass.samples import Samples
+from gpassk_opencompass.scoring import score
 
 SHARED = Path(__file__).resolve().parents[2] / 'shared'
 RIGHT, WRONG, OPEN = Verdict.CORRECT, Verdict.INCORRECT, Verdict.UNJUDGED
@@ -245,20 +246,17 @@ def test_the_identity_holds_what_may_change_a_verdict() -> None:
 
 def test_verdicts_of_two_versions_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """The record names the math-verify at work; neither signature nor store takes it for another one."""
-    samples = Samples(
-        **{name: ['1', '1'] for name in ('uid', 'question', 'reference', 'split', 'language', 'problem')},
-        replica=[0, 1],
-        response=[r'\boxed{1}', r'\boxed{2}'],
-    )
-    blocks = []
+    same = {name: ['1', '1'] for name in ('uid', 'question', 'reference')}
+    samples = Samples({**same, 'replica': [0, 1], 'response': [r'\boxed{1}', r'\boxed{2}']})
+    results = []
     for number in (version('math-verify'), '0.0.1'):
         monkeypatch.setattr(rule_module, 'version', lambda name, number=number: number)
         with RuleJudge() as judge:
-            blocks.append(score(samples, judge, n=2, k=2)['gpassk'])
-    here, other = blocks
-    assert (here['judge']['math-verify'], other['judge']['math-verify']) == (version('math-verify'), '0.0.1')
-    assert here['signature'] != other['signature']
-    keys = [verdict_key({**block['judge'], 'statistics': None}, 'question', '1', '2') for block in blocks]
+            results.append(score(samples, judge, n=2, k=2))
+    here, other = results
+    assert (here.judge['math-verify'], other.judge['math-verify']) == (version('math-verify'), '0.0.1')
+    assert here.signature != other.signature
+    keys = [verdict_key({**one.judge, 'statistics': None}, 'question', '1', '2') for one in results]
     assert keys[0] != keys[1]
 
 

@@ -1,12 +1,147 @@
-"""The schemas refuse what a reader could trip over."""
+"""What the package writes fits its schemas and its page; the schemas refuse what a reader could trip over."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pytest
-from formats import SCHEMAS, changed, complaints, places, valid_values
+from exact import EXACT
+from formats import PAGE, SCHEMAS, Json, changed, complaints, on_disk, places, valid_values
+from hosts import import_plugin
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from judge_server import PROMPTS, Fail, JudgeServer
+from sweeping import BASE, dump
+
+from gpassk_opencompass import FunctionJudge, LLMJudge, RuleJudge, Samples, score
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.health import Generation, generation_columns
+from gpassk_opencompass.judges.cascade import CascadeJudge
+from gpassk_opencompass.record import Names, Result, json_schema, read, write
+from gpassk_opencompass.scoring import score_counts
+from gpassk_opencompass.sweep import Entry
+
+EXAMPLE = Samples(
+    {
+        'uid': ['demo/ADD_en/0'] * 2 + ['demo/ADD_cn/0'] * 2,
+        'replica': [0, 1, 0, 1],
+        'problem': ['demo/ADD/0'] * 4,
+        'group': ['ADD_en'] * 2 + ['ADD_cn'] * 2,
+        'language': ['en', 'en', 'cn', 'cn'],
+        'question': ['Compute $1+1$.'] * 2 + ['计算 $1+1$。'] * 2,
+        'reference': ['2'] * 4,
+        'response': [r'It is \boxed{2}.', r'\boxed{3}', r'\boxed{2}', r'\boxed{2.0}'],
+    }
+)
+"""What the result on the page is of."""
+
+
+def example() -> Result:
+    """Judged by rule."""
+    names = Names(model='demo', dataset='ADD-k2-r1', created='2026-11-26T10:00:00+00:00')
+    with RuleJudge(workers=1) as judge:
+        return score(EXAMPLE, judge, n=2, k=2, thresholds=[0.5, 1.0], names=names)
+
+
+# What is written fits
+
+
+def results() -> Iterator[tuple[str, Result]]:
+    """Whoever judged, and whatever is known."""
+    judge = FunctionJudge(lambda pair: None if pair.answer == '3' else True)
+    yield 'rule', example()
+    yield 'greedy', score(EXAMPLE.select([0, 2]), judge, n=1, k=1)
+    yield 'unjudged', score(EXAMPLE, judge, n=2, k=[1, 2], unjudged_tolerance=1.0)
+    yield 'different n', score(EXAMPLE.select([0, 2, 3]), judge, k=[1, 2])
+    told = [
+        Generation('stop', 9, 20, 1.5, 3),
+        Generation('length', 9),
+        Generation(),
+        Generation(state='failed'),
+    ]
+    ended = EXAMPLE.replace(**generation_columns(told))
+    yield 'ended', score(ended, judge, k=2, unjudged_tolerance=1.0)
+    eleven = {'uid': [f'q{q}' for q in range(11)], 'replica': [0] * 11, 'response': [r'\boxed{2}'] * 11}
+    yield 'left out', score(Samples({**eleven, 'reference': ['2'] * 10 + [None]}), judge)
+    yield (
+        'judged elsewhere',
+        score(EXAMPLE.replace(verdict=['correct', 'incorrect'] * 2), {'name': 'somebody'}),
+    )
+    yield 'counts', score_counts(EXAMPLE.counts(), {'name': 'counts'})
+
+
+def test_results_fit() -> None:
+    """None has a field that the schema does not describe."""
+    for kind, result in results():
+        assert complaints('result', on_disk(result.as_json())) == [], kind
+
+
+@pytest.mark.parametrize('cascade', [False, True])
+def test_a_result_and_the_verdicts_of_an_llm_fit(tmp_path: Path, cascade: bool) -> None:
+    """With a sample that stayed unjudged, and each line of the store."""
+    act = lambda asked: Fail(400) if 'answer=3' in asked.prompt else r'So \boxed{yes}'  # noqa: E731
+    with JudgeServer(act) as server:
+        settings: Json = {'prompts': PROMPTS, 'store': tmp_path, 'progress': False, 'accept_equal': False}
+        llm = LLMJudge('judge', server.url, **settings)
+        judge = CascadeJudge(FunctionJudge(lambda pair: False), llm) if cascade else llm
+        result = score(EXAMPLE, judge, n=2, k=[1, 2], unjudged_tolerance=1.0)
+        judge.close()
+    assert result.health.unjudged == 1
+    assert complaints('result', on_disk(result.as_json())) == []
+    texts = [file.read_text(encoding='utf-8') for file in tmp_path.glob('*.jsonl')]
+    lines = [json.loads(line) for text in texts for line in text.splitlines()]
+    assert len(lines) >= 2
+    assert [complaints('verdict', line) for line in lines] == [[]] * len(lines)
+
+
+def test_what_gpassk_score_writes_fits(tmp_path: Path) -> None:
+    """Of responses in a file."""
+    source, out = tmp_path / 'rows.jsonl', tmp_path / 'x.gpassk.json'
+    row = {'question': '1+1?', 'answer': '2', 'responses': [r'\boxed{2}', 'So it is']}
+    source.write_text(json.dumps(row), encoding='utf-8')
+    assert main(['score', str(source), '-o', str(out), *EXACT]) == 0
+    assert complaints('result', json.loads(out.read_text(encoding='utf-8'))) == []
+
+
+@pytest.mark.filterwarnings('ignore')
+def test_the_result_of_the_plugin_fits() -> None:
+    """As OpenCompass's evaluation writes it, by a rule and by another evaluator of OpenCompass."""
+    plugin = import_plugin()
+    from datasets import Dataset
+
+    asked = {'question': '1+1?', 'answer': '2', 'prompt': '', 'split': 'A', 'language': 'en'}
+    rows = Dataset.from_list(
+        [{'uid': f'u{q}', 'replica': r, **asked, 'problem': f'p{q}'} for r in range(2) for q in range(2)]
+    )
+    given = {'predictions': [r'\boxed{2}', r'\boxed{3}'] * 2, 'references': ['2'] * 4}
+    judged = plugin.GPassKEvaluator().evaluate(2, 2, rows, **given, test_set=rows)
+    exact = {'type': 'opencompass.openicl.icl_evaluator.AccwithDetailsEvaluator'}
+    wrapped = plugin.GPassKEvaluator(evaluator=exact).evaluate(2, 2, rows, **given, origin_prompt=[''] * 4)
+    for record in (judged, wrapped):
+        assert complaints('result', on_disk(record)) == []
+        assert record['gpassk']['versions']['opencompass']
+
+
+def test_the_lines_of_a_manifest_fit(tmp_path: Path) -> None:
+    """Of configs that are there, and of one that the template no longer gives."""
+    assert dump(tmp_path, BASE + "benchmarks = ['aime2024', 'livemathbench']") == 0
+    assert dump(tmp_path, BASE + "benchmarks = ['aime2024']") == 0
+    lines = (tmp_path / 'configs' / 'manifest.jsonl').read_text(encoding='utf-8').splitlines()
+    entries = [json.loads(line) for line in lines]
+    assert [entry['stale'] for entry in entries] == [False, True]
+    assert [complaints('manifest', entry) for entry in entries] == [[], []]
+    assert list(SCHEMAS['manifest']['properties']) == [field.name for field in fields(Entry)]
+
+
+# The schemas
+
+
+def test_the_schema_in_the_package_is_made_from_the_classes() -> None:
+    """`python -m gpassk_opencompass.record` prints it."""
+    assert json_schema() == SCHEMAS['result']
 
 
 @pytest.mark.parametrize('name', SCHEMAS)
@@ -22,10 +157,9 @@ def at(value: Any, path: tuple[Any, ...]) -> Any:
 
 
 def is_free(path: tuple[Any, ...]) -> bool:
-    """A judge says of itself what it likes; so do the settings of a request."""
-    return (path[:2] == ('gpassk', 'judge') and path[2:3] not in [(), ('name',), ('statistics',)]) or (
-        path[:2] == ('judge', 'sampling') and len(path) > 2
-    )
+    """A judge says of itself what it likes, details are for readers; so are the settings of a request."""
+    free = [('gpassk', 'judge'), ('details',), ('gpassk', 'run', 'settings'), ('gpassk', 'provenance')]
+    return any(path[: len(one)] == one and len(path) > len(one) for one in [*free, ('judge', 'sampling')])
 
 
 @pytest.mark.parametrize('name', SCHEMAS)
@@ -44,33 +178,61 @@ def test_no_value_may_be_of_another_type(name: str) -> None:
 
 @pytest.mark.parametrize('name', SCHEMAS)
 def test_what_is_required_must_be_there(name: str) -> None:
-    """At the top, and in each part of a record."""
-    valid = valid_values()[name]
-    schema = SCHEMAS[name]
+    """At the top, and in a result's block."""
+    valid, schema = valid_values()[name], SCHEMAS[name]
     for field in schema['required']:
         assert complaints(name, {key: part for key, part in valid.items() if key != field}), field
-    for part, definition in {'details': 'Details', 'gpassk': 'Block'}.items():
-        for field in schema.get('$defs', {}).get(definition, {}).get('required', ()):
-            kept = {key: value for key, value in valid[part].items() if key != field}
-            assert complaints(name, {**valid, part: kept}), field
+    for field in schema.get('$defs', {}).get('Result', {}).get('required', ()):
+        kept = {key: value for key, value in valid['gpassk'].items() if key != field}
+        assert complaints(name, {**valid, 'gpassk': kept}), field
 
 
 @pytest.mark.parametrize(
     ('path', 'new'),
     [
         (('accuracy',), 100.5), (('accuracy',), '75'), (('G-Pass@2',), 50.0), (('G-Pass@0_0.5',), 50.0),
-        (('mG-Pass@2_0.5',), 50.0), (('ADD_en/g-pass@2',), 1.0), (('details', 'verdicts', 0), '1x'),
-        (('details', 'verdicts', 0), ''), (('details', 'verdicts', 0), [1, 0]),
-        (('details', 'judges'), {'ab': 'rule'}), (('details', 'judged_by', 0), 'a1'),
-        (('gpassk', 'counts', 'uid', 1), 'demo/ADD_en/0'), (('gpassk', 'counts', 'c', 0), 1.5),
-        (('gpassk', 'schema'), 1), (('gpassk', 'sample_file', 'name'), 'other/x.samples.parquet'),
-        (('gpassk', 'n'), 0), (('gpassk', 'k'), []), (('gpassk', 'k'), [2, 2]),
-        (('gpassk', 'thresholds', 0), 1.5), (('gpassk', 'counts', 'c', 0), -1),
+        (('mG-Pass@2_0.5',), 50.0), (('ADD_en/g-pass@2',), 1.0),
+        (('gpassk', 'counts', 'uid', 1), 'demo/ADD_en/0'),
+        (('gpassk', 'counts', 'c', 0), 1.5), (('gpassk', 'schema'), 2), (('gpassk', 'n'), 0),
+        (('gpassk', 'sample_file', 'name'), 'other/x.samples.parquet'), (('gpassk', 'k'), []),
+        (('gpassk', 'k'), [2, 2]), (('gpassk', 'thresholds', 0), 1.5), (('gpassk', 'counts', 'c', 0), -1),
         (('gpassk', 'counts', 'unjudged', 0), None), (('gpassk', 'data', 'sha256'), 'abc'),
         (('gpassk', 'bounds', 'accuracy'), [75.0]), (('gpassk', 'versions', 'numpy'), 2),
-        (('gpassk', 'signature'), 'n:2|k:2'),
+        (('gpassk', 'health', 'samples'), 0), (('gpassk', 'health', 'truncated_by'), 'nobody'),
     ],
 )  # fmt: skip
-def test_a_damaged_record_does_not_fit(path: tuple[Any, ...], new: Any) -> None:
+def test_a_damaged_result_does_not_fit(path: tuple[Any, ...], new: Any) -> None:
     """Whatever a reader could trip over."""
     assert complaints('result', changed(valid_values()['result'], path, new), strict=False)
+
+
+# The page
+
+
+def test_the_result_of_the_page_is_what_the_package_writes(tmp_path: Path) -> None:
+    """All of it but versions, and what hangs on them; its programs read the pair."""
+    write(tmp_path / 'result.json', example())
+    shown, written = valid_values()['result'], json.loads((tmp_path / 'result.json').read_text('utf-8'))
+    judges = shown['gpassk']['judge'], written['gpassk']['judge']
+    assert judges[0].keys() == judges[1].keys()
+    assert judges[0]['rules'] == judges[1]['rules']
+    for record in (shown, written):
+        for name in ('versions', 'judge', 'signature'):
+            del record['gpassk'][name]
+        record['gpassk']['sample_file'] |= {'sha256': '', 'name': record['gpassk']['sample_file']['name'][:7]}
+    assert shown == written
+
+
+def test_the_programs_of_the_page_read_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As a reader would run them; and the package reads the JSON of the page, too."""
+    write(tmp_path / 'result.json', example())
+    monkeypatch.chdir(tmp_path)
+    for program in PAGE.blocks('python'):
+        exec(program.text, {})
+    lines = capsys.readouterr().out.splitlines()
+    assert 'demo/ADD_en/0 1 3 incorrect' in lines
+    assert lines[-1] == '4 samples, 0 cut off; 12.0 characters'
+    (tmp_path / 'page.json').write_text(json.dumps(valid_values()['result']), encoding='utf-8')
+    assert read(tmp_path / 'page.json').counts.c == [1, 2]

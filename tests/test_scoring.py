@@ -230,6 +230,14 @@ def test_a_judge_gets_the_end_of_a_response_without_answer() -> None:
     assert len(asked[1].tail) <= 2000
 
 
+def test_a_judge_is_asked_in_the_language_of_the_question() -> None:
+    """As its row says; where it does not, as its text is written."""
+    asked: list[Pair] = []
+    told = make_samples([['1']] * 3, language=['cn', None, None], question=['1?', '一是几？', 'one?'])
+    score(told, noting(asked), k=1)
+    assert [pair.language for pair in asked] == ['cn', 'cn', 'en']
+
+
 def test_each_sample_says_who_judged_it_and_why_nobody_did(tmp_path: Path) -> None:
     """With the key of the reply of an LLM, which leads to its verdict; a rule has none, nor what is open."""
     with JudgeServer(lambda asked: 'hm' if 'open' in asked.prompt else r'\boxed{no}') as server:
