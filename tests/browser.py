@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from made_results import result_of
 
 from gpassk_opencompass.judges import Pair, Verdict
 from gpassk_opencompass.judges.protocol import FunctionJudge
+from gpassk_opencompass.record import Names, Result
 from gpassk_opencompass.report.leaderboard import Board, boards
-from gpassk_opencompass.results.result import Result
-from gpassk_opencompass.scoring import Samples, score
+from gpassk_opencompass.samples import Samples
+from gpassk_opencompass.scoring import score
 
 HOSTILE = '</script><script>window.harmed = 1</script><img src="x" onerror="window.harmed = 2">'
 BROKEN = r'\frac{1}{'
@@ -33,7 +35,7 @@ ANSWERS = ('42', '43', r'\frac{1}{2}')
 def made_up_result(model: str, skill: float, questions: Sequence[tuple[str, str]], n: int = 8) -> Result:
     """A model that gives the reference with chance `skill`, and else an answer of `ANSWERS`."""
     draws = np.random.default_rng(len(model) + int(1e6 * skill))
-    rows: list[tuple[str, int, str, str, str, str, str]] = []
+    rows: list[dict[str, Any]] = []
     for number, (question, reference) in enumerate(questions):
         ease = draws.beta(0.8, 0.8)
         for replica in range(n):
@@ -41,11 +43,19 @@ def made_up_result(model: str, skill: float, questions: Sequence[tuple[str, str]
             answer = reference if right else ANSWERS[int(draws.integers(len(ANSWERS)))]
             language = 'en' if number % 2 else 'cn'
             response = f'So \\boxed{{{answer}}}' if answer else ''
-            rows.append((f'q{number}', replica, question, reference, response, language, f'p{number // 2}'))
-    uid, replicas, asked, references, responses, languages, problems = map(list, zip(*rows, strict=True))
-    samples = Samples(uid, replicas, asked, references, responses, ['AMC'] * len(uid), languages, problems)
-    record = score(samples, FunctionJudge(_equal, name='equal'), n=n, k=sorted({min(2, n), min(4, n)}))
-    return Result(model, 'made-up-k4-r2', json.loads(json.dumps(record)), Path(f'{model}.json'))
+            rows.append(
+                {
+                    'uid': f'q{number}', 'replica': replica, 'question': question, 'reference': reference,
+                    'response': response, 'language': language, 'group': f'AMC_{language}',
+                    'problem': f'p{number // 2}',
+                }
+            )  # fmt: skip
+    samples = Samples({name: [row[name] for row in rows] for name in rows[0]})
+    names = Names(model=model, dataset='made-up-k4-r2', host='opencompass')
+    k = sorted({min(2, n), min(4, n)})
+    result = score(samples, FunctionJudge(_equal, name='equal'), n=n, k=k, names=names)
+    result._path = Path(f'{model}.json')
+    return result
 
 
 def one_board(results: Sequence[Result]) -> Board:
@@ -64,29 +74,24 @@ def many_results(models: int, questions: int, n: int, seed: int = 7) -> list[Res
 
 
 def _counted(model: str, c: list[int], n: int) -> Result:
-    uid = [f'AMC_en/{position}' for position in range(len(c))]
-    columns = {
+    size = len(c)
+    uid = [f'AMC_en/{position}' for position in range(size)]
+    counts = {
         'uid': uid,
-        'problem': [f'p{position // 2}' for position in range(len(c))],
-        'group': [('AMC_cn', 'AMC_en')[position % 2] for position in range(len(c))],
+        'problem': [f'p{position // 2}' for position in range(size)],
+        'group': [('AMC_cn', 'AMC_en')[position % 2] for position in range(size)],
         'c': c,
-        'unjudged': [0] * len(c),
     }
-    details = {
-        'question': [f'What is $x^{position}$?' for position in range(len(c))],
-        'reference': ['42'] * len(c),
-        'answers': [['42'] * count + [f'\\frac{{{i % 7}}}{{3}}' for i in range(n - count)] for count in c],
-        'verdicts': ['1' * count + '0' * (n - count) for count in c],
+    answers = [['42'] * count + [f'\\frac{{{i % 7}}}{{3}}' for i in range(n - count)] for count in c]
+    columns = {
+        'uid': [one for one in uid for _ in range(n)],
+        'replica': list(range(n)) * size,
+        'question': [f'What is $x^{position}$?' for position in range(size) for _ in range(n)],
+        'reference': ['42'] * (n * size),
+        'answer': [answer for each in answers for answer in each],
+        'verdict': [word for count in c for word in ['correct'] * count + ['incorrect'] * (n - count)],
     }
-    block = {
-        'schema': 2,
-        'n': n,
-        'k': [4, 16],
-        'data': {'questions': len(c), 'sha256': 'same'},
-        'counts': columns,
-        'judge': {'name': 'rule'},
-    }
-    return Result(model, f'Many-k4_16-n{n}', {'details': details, 'gpassk': block}, Path(f'{model}.json'))
+    return result_of(model, f'Many-k4_16-n{n}', counts, n, (4, 16), 'rule', columns)
 
 
 def _equal(pair: Pair) -> Verdict:

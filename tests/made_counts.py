@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
+from hashlib import sha256
 
-from gpassk_opencompass.results.result import Result
+from made_results import result_of
+
+from gpassk_opencompass.record import Result
 
 N = 10
 
@@ -32,33 +33,31 @@ def counted(
     """
     order = list(range(len(c)))[:: -1 if backwards else 1]
     missing = list(unjudged or [0] * len(c))
-    columns = {
+    counts = {
         'uid': [uid_of(i) for i in order],
         'problem': [f'p{i // 2}' for i in order],
         'group': [('AMC_cn', 'AMC_en')[i % 2] for i in order],
         'c': [int(c[i]) for i in order],
         'unjudged': [missing[i] for i in order],
     }
-    block = {
-        'schema': 2,
-        'n': n,
-        'k': [1] if n == 1 else [4, 8],
-        'data': {'questions': len(c), 'sha256': data},
-        'counts': columns,
-        'unjudged': sum(missing),
-        'judge': {'name': judge},
-        'signature': '|'.join([f'judge:{judge}', f'model:{model}', *more]),
-    }
-    details: dict[str, object] = {
-        'question': [f'Question {i}' for i in order],
-        'reference': ['42'] * len(c),
-        'answers': [['42'] * c[i] + ['43'] * (n - c[i]) for i in order],
-        'verdicts': ['1' * c[i] + '0' * (n - c[i] - missing[i]) + '?' * missing[i] for i in order],
+    wrong = {i: n - c[i] - missing[i] for i in order}
+    verdicts = {i: ['correct'] * c[i] + ['incorrect'] * wrong[i] + ['unjudged'] * missing[i] for i in order}
+    columns = {
+        'uid': [uid_of(i) for i in order for _ in range(n)],
+        'replica': list(range(n)) * len(order),
+        'question': [f'Question {i}' for i in order for _ in range(n)],
+        'reference': ['42'] * (n * len(order)),
+        'answer': [answer for i in order for answer in ['42'] * c[i] + ['43'] * (n - c[i])],
+        'verdict': [verdict for i in order for verdict in verdicts[i]],
     }
     if cut is not None:
-        details['finish_reason'] = [['stop'] * (n - cut[i]) + ['length'] * cut[i] for i in order]
-    record = json.loads(json.dumps({'details': details, 'gpassk': block}))
-    return Result(model, f'Counted-k{"1" if n == 1 else "4_8"}-n{n}', record, Path(f'{model}.json'))
+        ends = {i: ['stop'] * (n - cut[i]) + ['length'] * cut[i] for i in order}
+        columns['finish_reason'] = [end for i in order for end in ends[i]]
+    dataset = f'Counted-k{"1" if n == 1 else "4_8"}-n{n}'
+    result = result_of(model, dataset, counts, n, (4, 8), judge, columns)
+    result.data.sha256 = sha256(data.encode()).hexdigest()
+    result.signature = '|'.join([f'judge:{judge}', f'model:{model}', *more])
+    return result
 
 
 def uid_of(place: int) -> str:

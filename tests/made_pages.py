@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from made_results import result_of
 
 from gpassk_opencompass.naming.names import DatasetName, ModelName, Settings
+from gpassk_opencompass.record import Result
 from gpassk_opencompass.report.leaderboard import Board, Entry, boards
 from gpassk_opencompass.report.page import write_page
 from gpassk_opencompass.report.page.content import Responses
-from gpassk_opencompass.results.result import Result
 
 BENCHMARKS: Mapping[str, tuple[int, int]] = {
     'LiveMathBench-v202412': (238, 48),
@@ -62,48 +63,34 @@ def made_results(
 def _result(
     model: str, temperature: float, title: str, c: Sequence[int], n: int, number: int, samples: bool
 ) -> Result:
-    counts = [int(one) for one in c]
-    size = len(counts)
-    block: dict[str, Any] = {
-        'schema': 2,
-        'n': n,
-        'k': [1] if n == 1 else [4, 8, 16],
-        'thresholds': [0.5, 0.75, 1.0],
-        'data': {'questions': size, 'sha256': title},
-        'counts': {
-            'uid': [f'{("AMC", "CNMO")[i % 4 // 2]}_{("cn", "en")[i % 2]}/{i // 2}' for i in range(size)],
-            'problem': [f'p{i // 2}' for i in range(size)],
-            'group': [f'{("AMC", "CNMO")[i % 4 // 2]}_{("cn", "en")[i % 2]}' for i in range(size)],
-            'c': counts,
-        },
-        'judge': {'name': 'rule'},
+    size = len(c)
+    groups = [f'{("AMC", "CNMO")[i % 4 // 2]}_{("cn", "en")[i % 2]}' for i in range(size)]
+    counts = {
+        'uid': [f'{group}/{i // 2}' for i, group in enumerate(groups)],
+        'problem': [f'p{i // 2}' for i in range(size)],
+        'group': groups,
+        'c': [int(one) for one in c],
     }
-    details = _details(counts, n, number) if samples else {}
     abbr = str(ModelName(model, Settings(8192, temperature=temperature, top_p=0.95, random_seed=42)))
-    return Result(
-        abbr,
-        str(DatasetName(title, (1,) if n == 1 else (4, 8, 16), n)),
-        {'details': details, 'gpassk': block},
-        Path(title, f'{abbr}.json'),
-    )
+    dataset = str(DatasetName(title, (1,) if n == 1 else (4, 8, 16), n))
+    columns = _samples(counts['uid'], counts['c'], n, number) if samples else None
+    return result_of(abbr, dataset, counts, n, (4, 8, 16), 'rule', columns, Path(title, f'{abbr}.json'))
 
 
-def _details(counts: Sequence[int], n: int, number: int) -> dict[str, Any]:
+def _samples(uids: Sequence[Any], counts: Sequence[int], n: int, number: int) -> dict[str, Any]:
     wrong = [WRONG[(number + i) % len(WRONG)] for i in range(7)]
-    answers = [['42'] * c + [wrong[(row + i) % 7] for i in range(n - c)] for row, c in enumerate(counts)]
     # Every sixth run has a short limit: what it does not get right was cut off more often than not.
     wrong_ends = [('stop' if number % 6 != 4 or i % 3 == 0 else 'length') for i in range(n)]
-    return {
-        'question': [
-            f'Find the value of $x_{{{i}}}$ with $\\frac{{x^2}}{{{i + 1}}} = 42$.' for i in range(len(counts))
-        ],
-        'reference': ['42'] * len(counts),
-        'answers': answers,
-        'verdicts': ['1' * c + '0' * (n - c) for c in counts],
-        'judges': {'t': 'text'},
-        'judged_by': ['t' * n for _ in counts],
-        'finish_reason': [['stop'] * c + wrong_ends[: n - c] for c in counts],
-    }
+    rows: list[tuple[Any, ...]] = []
+    for i, (uid, c) in enumerate(zip(uids, counts, strict=True)):
+        question = f'Find the value of $x_{{{i}}}$ with $\\frac{{x^2}}{{{i + 1}}} = 42$.'
+        rows += [(uid, r, question, '42', '42', 'correct', 'text', 'stop') for r in range(c)]
+        rows += [
+            (uid, c + r, question, '42', wrong[(i + r) % 7], 'incorrect', 'text', wrong_ends[r])
+            for r in range(n - c)
+        ]
+    names = 'uid', 'replica', 'question', 'reference', 'answer', 'verdict', 'judged_by', 'finish_reason'
+    return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
 
 
 def write_made_page(
@@ -124,7 +111,7 @@ def write_made_page(
 
 def _write_shards(folder: Path, board: Board, entry: Entry, texts: Sequence[str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for position, uid in enumerate(board.entries[0].result.uids):
+    for position, uid in enumerate(board.entries[0].result.counts.uid):
         (folder / f'{position}.js').write_text(
             shard(f'{folder.name}/{position}', made_shard(entry, uid, texts))
         )
@@ -139,14 +126,15 @@ def shard(name: str, content: Mapping[str, Any]) -> str:
 def made_shard(entry: Entry, uid: str, texts: Sequence[str]) -> dict[str, Any]:
     """What a shard holds: the samples of the question, each with one of the texts."""
     result = entry.result
-    row = result.uids.index(uid)
-    details = result.record['details']
-    told = zip(details['answers'][row], details['verdicts'][row], details['finish_reason'][row], strict=True)
+    row = result.counts.uid.index(uid)
+    drawn = result.samples(rows=(row * result.n, (row + 1) * result.n))
+    assert drawn is not None
+    told = zip(drawn['answer'], drawn['verdict'], drawn['finish_reason'], strict=True)
     samples = [
         {
             'replica': i,
             'seed': 1000 + i,
-            'verdict': verdict,
+            'verdict': '1' if verdict == 'correct' else '0',
             'answer': answer,
             'decidedBy': 'text',
             'reason': '',
@@ -162,7 +150,7 @@ def made_shard(entry: Entry, uid: str, texts: Sequence[str]) -> dict[str, Any]:
             'judge': {
                 'name': 'made-judge',
                 'prompt': f'Is {answer} equal to 42?',
-                'reply': 'A' if verdict == '1' else 'B',
+                'reply': 'A' if verdict == 'correct' else 'B',
             },
         }
         for i, (answer, verdict, finish) in enumerate(told)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,32 @@ from typing import Any
 import numpy as np
 
 from gpassk_opencompass.naming.names import DatasetName, ModelName, Settings
+from gpassk_opencompass.record import Names, Result, write
 from gpassk_opencompass.report.leaderboard import Board, boards
-from gpassk_opencompass.results.result import Result
+from gpassk_opencompass.samples import Counts, Samples
+from gpassk_opencompass.scoring import score_counts
 
 KS = (4, 8, 16)
+
+
+def result_of(
+    model: str,
+    dataset: str,
+    counts: Mapping[str, Sequence[Any]],
+    n: int,
+    k: Sequence[int] = KS,
+    judge: str = 'made',
+    columns: Mapping[str, Sequence[Any]] | None = None,
+    path: Path | None = None,
+) -> Result:
+    """A result of OpenCompass with these counts, and with these columns of samples, as read from a file."""
+    c = np.array(counts['c'])
+    uid, unjudged = counts['uid'], np.array(counts.get('unjudged', 0 * c))
+    told = Counts(uid, counts.get('problem', uid), counts['group'], np.full(len(c), n), c, unjudged)
+    names = Names(model=model, dataset=dataset, host='opencompass')
+    result = score_counts(told, {'name': judge}, k=k if n > 1 else 1, names=names)
+    result._path = path or Path(f'{model}.json')
+    return result.with_samples(Samples(columns)) if columns else result
 
 
 def made_result(
@@ -22,24 +43,9 @@ def made_result(
 ) -> Result:
     """A result with these counts; `name` is the model abbreviation, any text."""
     uids = [f'q{number}' for number in range(len(c))]
-    problems = problems or uids
-    block: dict[str, Any] = {
-        'schema': 2,
-        'n': n,
-        'k': list(k) if n > 1 else [1],
-        'thresholds': [0.5, 0.75, 1.0],
-        'data': {'questions': len(c), 'sha256': 64 * '0'},
-        'counts': {
-            'uid': uids,
-            'problem': list(problems),
-            'group': ['made_en'] * len(c),
-            'c': list(map(int, c)),
-        },
-        'unjudged': 0,
-        'judge': {'name': 'made'},
-    }
+    counts = {'uid': uids, 'problem': problems or uids, 'group': ['made_en'] * len(c), 'c': list(map(int, c))}
     dataset = 'LiveMathBench-vmade-k1-r1' if n == 1 else str(DatasetName('LiveMathBench-vmade', tuple(k), n))
-    return Result(name, dataset, {'gpassk': block}, Path(f'{name}.json'))
+    return result_of(name, dataset, counts, n, k)
 
 
 def made_sweep(
@@ -77,7 +83,5 @@ def board_of(results: Sequence[Result]) -> Board:
 def write_results(results: Iterable[Result], folder: Path) -> None:
     """As files that `gpassk report` finds."""
     for result in results:
-        target = folder / 'made' / '20260101_000000' / 'results' / result.model_abbr
-        target.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(result.record)
-        (target / f'{result.dataset_abbr}.json').write_text(text, encoding='utf-8')
+        target = folder / 'made' / '20260101_000000' / 'results' / result.run.model
+        write(target / f'{result.run.dataset}.json', result)

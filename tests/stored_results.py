@@ -8,10 +8,10 @@ from typing import Any
 from gpassk_opencompass.record import read, write
 
 
-def with_columns(result: Path, **columns: Any) -> None:
-    """Write its sample file anew with more columns, a value for all samples; None: not known."""
-    found = read(result)
-    samples = found.samples()
-    assert samples
-    told = {name: None if value is None else [value] * len(samples) for name, value in columns.items()}
-    write(result, found.with_samples(samples.replace(**told)))
+def with_columns(path: Path, **columns: Any) -> None:
+    """Write a result anew with more columns of its samples, a value for all of them; None: not known."""
+    result = read(path)
+    samples = result.samples()
+    assert samples is not None
+    more = {name: None if value is None else [value] * len(samples) for name, value in columns.items()}
+    write(path, result.with_samples(samples.replace(**more)))

@@ -12,10 +12,10 @@ import pytest
 from made_results import made_sweep, write_results
 
 from gpassk_opencompass.cli import main
+from gpassk_opencompass.collect import collect
 from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.report.compare import compared
 from gpassk_opencompass.report.leaderboard import Board, Entry, boards
-from gpassk_opencompass.results.read import collect
 from gpassk_opencompass.uncertainty import all_pairs, compare
 
 RUNS = 12
@@ -78,7 +78,7 @@ def test_all_against_one(outputs: Path, board: Board, capsys: pytest.CaptureFixt
     for row in rows:
         metric = Metric.parse('mG-Pass@16')
         first, second = results[row['first']].result, results[one].result
-        expected = compare(first.values(metric), second.values(metric), first.problems)
+        expected = compare(first.values(metric), second.values(metric), first.counts.problem)
         assert row['first − second'] == pytest.approx(100 * expected.difference)
         assert row['p'] == pytest.approx(expected.p_value)
 
@@ -92,7 +92,7 @@ def test_the_best_by_another_metric(outputs: Path, board: Board, capsys: pytest.
     assert [(row['first'], row['second']) for row in rows] == list(combinations(best, 2))
     metric = Metric.parse('accuracy')
     values = [entry.result.values(metric) for entry in board.entries]
-    better = all_pairs(values, board.entries[0].result.problems).better
+    better = all_pairs(values, board.entries[0].result.counts.problem).better
     place = {name: number for number, name in enumerate(found)}
     for row in rows:
         one, other = place[row['first']], place[row['second']]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
@@ -149,7 +148,9 @@ def crowded_board() -> Board:
     """Seventy models, some without a greedy run, of two lengths: every note is written."""
     runs = made_sweep([LONG.format(number) for number in range(70)], (0.3,), (0.8,), questions=20, seed=4)
     short = made_sweep(['short'], (0.3, 0.7), (0.8,), questions=20, seed=4)
-    short = [replace(run, model_abbr=run.model_abbr.replace('_l8192', '_l64')) for run in short if run.n > 1]
+    short = [run for run in short if run.n > 1]
+    for run in short:
+        run.run.model = run.run.model.replace('_l8192', '_l64')
     return board_of([*runs, *short])
 
 

@@ -67,7 +67,7 @@ def test_a_line_over_thresholds_is_the_share_of_draws() -> None:
     assert len(axes.lines) == len(board.entries)
     for line, entry in zip(axes.lines, board.entries, strict=True):
         wanted = [
-            100 * np.mean([share_of_draws(c, 8, 4, needed) for c in entry.result.counts])
+            100 * np.mean([share_of_draws(c, 8, 4, needed) for c in entry.result.table.c])
             for needed in (1, 2, 3, 4)
         ]
         assert line.get_xdata() == pytest.approx([0.25, 0.5, 0.75, 1.0])
@@ -171,7 +171,7 @@ def test_the_map_has_the_hardest_question_first() -> None:
     uids, shares = shares_of(board.entries)
     assert np.all(np.diff(shares.mean(0)) >= 0)
     for row, entry in zip(shares, board.entries, strict=True):
-        of_uid = dict(zip(entry.result.uids, entry.result.counts / 8, strict=True))
+        of_uid = dict(zip(entry.result.counts.uid, entry.result.table.c / 8, strict=True))
         assert row == pytest.approx([of_uid[uid] for uid in uids])
     with house_style():
         image = only(questions(board)).figure.axes[0].images[0].get_array()

@@ -16,8 +16,8 @@ from result_files import write_result
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.metrics import Metric
+from gpassk_opencompass.record import read
 from gpassk_opencompass.report import gate_runs
-from gpassk_opencompass.results.read import read
 from gpassk_opencompass.uncertainty import compare, rerun_interval
 
 METRIC = Metric.parse('mG-Pass@16')
@@ -107,8 +107,8 @@ def test_numbers_are_those_of_the_comparison(here: Path, capsys: pytest.CaptureF
     assert [row['benchmark'] for row in rows] == list(QUESTIONS)
     for row in rows:
         new, old = (read(next(Path(one).rglob(f'{row["benchmark"]}*.json'))) for one in ('worse', 'old'))
-        found = compare(new.values(METRIC), old.values(METRIC), new.problems, 0.975)
-        error = math.hypot(*(rerun_interval(one.counts, one.n, METRIC).error for one in (new, old)))
+        found = compare(new.values(METRIC), old.values(METRIC), new.counts.problem, 0.975)
+        error = math.hypot(*(rerun_interval(one.table.c, one.n, METRIC).error for one in (new, old)))
         assert row['new − old'] == pytest.approx(100 * found.difference)
         assert (row['interval low'], row['interval high']) == pytest.approx(
             (100 * found.low, 100 * found.high)
@@ -245,12 +245,11 @@ def test_what_else_may_make_the_difference_is_said(here: Path, capsys: pytest.Ca
     write_run(here / 'other', cold, 0.0, 9, n=16, only=['LiveMathBench'], unjudged=doubt)
     for path in Path('other').rglob('*.json'):
         record = json.loads(path.read_text())
-        record['gpassk'] |= {'samples': 240 * 16, 'truncated': 600, 'truncated_by': 'engine'}
+        record['gpassk']['health'] |= {'truncated': 600, 'truncated_by': 'engine'}
         path.write_text(json.dumps(record))
     for path in Path('old').rglob('*.json'):
         record = json.loads(path.read_text())
-        samples = record['gpassk']['n'] * len(record['gpassk']['counts']['c'])
-        record['gpassk'] |= {'samples': samples, 'truncated': 0, 'truncated_by': 'engine'}
+        record['gpassk']['health'] |= {'truncated': 0, 'truncated_by': 'engine'}
         path.write_text(json.dumps(record))
     line = ('other', '--against', 'old', '--benchmark', 'live', '--margin', 30)
     remarks = '\n'.join(tables(capsys, 0, *line)[1]['rows'][0]['remarks'])
@@ -288,8 +287,8 @@ def test_what_cannot_be_compared_is_no_answer(here: Path, capsys: pytest.Capture
 @pytest.mark.parametrize(
     ('line', 'message'),
     [
-        (['nowhere', '--against', 'old'], 'nowhere does not exist'),
-        (['worse', '--against', 'no/where'], 'does not exist'),
+        (['nowhere', '--against', 'old'], 'nowhere is neither a file nor a folder'),
+        (['worse', '--against', 'no/where'], 'no/where is neither a file nor a folder'),
         (['worse', '--against', 'nobody'], "'nobody' is no run here"),
         (['empty', '--against', 'old'], 'the new run has no sampled result: 0 results found'),
         (['worse'], '--against'),
@@ -308,7 +307,6 @@ def test_what_cannot_be_compared_is_no_answer(here: Path, capsys: pytest.Capture
         (['worse', '--against', 'old', '--margin', '2p'], "'2p': expected points, such as 2"),
         (['worse', '--against', 'old', '--junit', '-'], '--junit - is no file'),
         (['worse', '--against', 'old', '--junit', 'gate', '--markdown', './gate'], 'both go to gate'),
-        (['empty', '--against', 'old'], 'gpassk score PATH -o NAME.gpassk.json'),
         (['worse', '--against', 'old', '--unknown'], 'unrecognized arguments'),
     ],
 )

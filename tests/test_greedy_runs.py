@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -10,10 +9,10 @@ from typing import Any
 import pytest
 from result_files import THIRDS, block, write_result
 
+from gpassk_opencompass.collect import collect
 from gpassk_opencompass.naming.sampling import sampling_in
+from gpassk_opencompass.record import Result, result_of
 from gpassk_opencompass.report.leaderboard import Board, boards
-from gpassk_opencompass.results.read import collect
-from gpassk_opencompass.results.result import Result
 
 RIGHT_HALF = [1, 0] * 12
 """Of one answer to each question."""
@@ -21,17 +20,17 @@ RIGHT_HALF = [1, 0] * 12
 
 def made(name: str, n: int, model: dict[str, Any] | None = None, run: dict[str, Any] | None = None) -> Result:
     """A result of this name whose record says this of the model's config, or of another program's run."""
-    told = {'provenance': {'model': model}} if model is not None else {'run': run} if run is not None else {}
     counts = RIGHT_HALF if n == 1 else THIRDS
     dataset = 'MATH500-L5-k1-r1' if n == 1 else 'MATH500-L5-k2-r2'
-    return Result(name, dataset, {'gpassk': {**block(counts, n), **told}}, Path(name))
+    told = block(counts, n, run={'model': name, 'dataset': dataset, **(run or {})})
+    return result_of(Path(name), {'gpassk': told | {'provenance': {'model': model or {}}}})
 
 
 def beside(*results: Result) -> dict[str, str | None]:
     """Each sampled run with the greedy one that stands beside it, by their names."""
     found, _ = boards(results)
     entries = [entry for board in found for entry in board.entries]
-    return {e.result.model_abbr: e.greedy.model_abbr if e.greedy else None for e in entries}
+    return {e.result.run.model: e.greedy.run.model if e.greedy else None for e in entries}
 
 
 def in_files(folder: Path, *names: str) -> Board:
@@ -62,9 +61,9 @@ def test_a_greedy_run_is_found_whatever_its_model_is_called(
     """Dots, Chinese, spaces, slashes, and a temperature that somebody wrote by hand."""
     board = in_files(tmp_path, f'{model}_t0.7_l64', f'{model}_t{temperature}_l64')
     [entry] = board.entries
-    assert (entry.result.model, entry.result.temperature) == (model, 0.7)
+    assert (entry.result.model, entry.result.sampling['temperature']) == (model, 0.7)
     assert entry.greedy is not None
-    assert entry.greedy.temperature == 0
+    assert entry.greedy.sampling['temperature'] == 0
 
 
 @pytest.mark.parametrize(
@@ -139,21 +138,3 @@ def test_settings_are_those_of_the_manifest_the_record_and_the_name_in_this_orde
 def test_what_is_no_number_tells_nothing(told: dict[str, Any]) -> None:
     """Anybody may have written a record."""
     assert sampling_in(told) == {}
-
-
-def test_details_of_lighteval_tell_the_settings_also_without_a_length(tmp_path: Path) -> None:
-    """Its greedy runs stand beside its sampled ones, though no name can hold what is not known."""
-    from gpassk_opencompass.results.lighteval import _run
-
-    run: dict[int, dict[str, Any]] = {}
-    for temperature, n in ((1.0, 4), (0.0, 1)):
-        time = f'2026-01-01T00-00-0{n}.000000'
-        details = tmp_path / 'details' / 'org' / 'm' / time / f'details_MATH500-L5|0_{time}.parquet'
-        summary = tmp_path / 'results' / 'org' / 'm' / f'results_{time}.json'
-        summary.parent.mkdir(parents=True, exist_ok=True)
-        config = {'model_name': 'org/m', 'generation_parameters': {'temperature': temperature}}
-        summary.write_text(json.dumps({'config_general': {'model_config': config}, 'results': {}}))
-        run[n] = _run(details, block(THIRDS, n), {})
-    hot, cold = made(run[4]['model'], 4, run=run[4]), made(run[1]['model'], 1, run=run[1])
-    assert (hot.temperature, cold.temperature) == (1.0, 0.0)
-    assert list(beside(hot, cold).values()) == [cold.model_abbr]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,10 @@ from hypothesis import strategies as st
 from made_results import made_result, made_sweep
 from result_files import HALVES, THIRDS, block, entry_of
 
+from gpassk_opencompass.record import Result, result_of
 from gpassk_opencompass.report.figures.labels import columns, labelled
 from gpassk_opencompass.report.labels import labels_of
 from gpassk_opencompass.report.leaderboard import boards
-from gpassk_opencompass.results.result import Result
 
 COUNTS = (0, 1, 3, 4, 6, 8, 8, 2, 5, 7)
 LONG = 'organisation-of-models-with-a-name-of-ninety-characters-for-mathematics-instruct-checkpoint'
@@ -35,8 +34,9 @@ def named(*names: str) -> list[Result]:
 def recorded(name: str, config: dict[str, Any], n: int = 4, host: str = 'opencompass') -> Result:
     """A result whose record says this of the model's config."""
     counts = THIRDS if n == 4 else [2 * c for c in HALVES]
-    told = {**block(counts, n), 'provenance': {'model': config}}
-    return Result(name, f'MATH500-L5-k2-r{n // 2}', {'gpassk': told}, Path(name), host)
+    run = {'model': name, 'dataset': f'MATH500-L5-k2-r{n // 2}', 'host': host}
+    told = {**block(counts, n, run=run), 'provenance': {'model': config}}
+    return result_of(Path(name), {'gpassk': told})
 
 
 def test_a_run_without_settings_leaves_the_labels_of_others_as_they_are() -> None:
@@ -52,7 +52,6 @@ def test_settings_are_read_behind_any_name(model: str) -> None:
     """Dots, Chinese, brackets, spaces, 90 characters; and from the record where the name tells none."""
     assert texts(named(f'{model}_t0.3_l64', f'{model}_t0.70_l64')) == [f'{model} t=0.3', f'{model} t=0.7']
     runs = [recorded(model, {'generation_kwargs': {'temperature': t}}) for t in (0.3, 0.7)]
-    runs = [replace(run, path=Path(str(place))) for place, run in enumerate(runs)]
     assert {label.settings['temperature'] for label in labels_of(runs)} == {'0.3', '0.7'}
 
 
@@ -61,7 +60,9 @@ def test_the_manifest_tells_model_and_settings() -> None:
     runs = []
     for name, temperature in (('x1', 0.3), ('x2', 0.7)):
         entry = entry_of(name, model=LONG, settings={'temperature': temperature, 'max_out_len': 64})
-        runs.append(replace(named(name)[0], manifest=entry))
+        [run] = named(name)
+        run._manifest = entry
+        runs.append(run)
     assert texts(runs) == [f'{LONG} t=0.3', f'{LONG} t=0.7']
 
 
@@ -96,15 +97,16 @@ def test_hosts_and_sizes_are_named_where_nothing_else_differs() -> None:
 def test_a_run_that_was_made_smaller_says_so() -> None:
     """Beside one that was not, also where the models differ."""
     small = recorded('a', {})
-    small.block['limited'] = {'samples': 4}  # type: ignore[index]
+    small.limited = {'samples': 4}
     assert texts([small, recorded('b', {})]) == ['a (n = 4 by --samples)', 'b']
 
 
 def test_a_run_has_one_label_on_all_benchmarks() -> None:
     """Also where k and n differ between them; what is alike in every way has a number."""
     runs = [*named('a_t0.3_l64', 'a_t0.7_l64'), *named('a_t0.3_l64', 'a_t0.7_l64')]
-    other = [replace(run, dataset_abbr='AIME2024-k4-r1') for run in runs[2:]]
-    assert texts([*runs[:2], *other]) == ['a t=0.3', 'a t=0.7'] * 2
+    for run in runs[2:]:
+        run.run.dataset = 'AIME2024-k4-r1'
+    assert texts(runs) == ['a t=0.3', 'a t=0.7'] * 2
     assert texts(named('a', 'a', 'b')) == ['a', 'a (2)', 'b']
     assert labels_of([]) == []
 

@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from result_files import ABBR, GREEDY, HALVES, THIRDS, block, write_result, write_three
 
+from gpassk_opencompass.collect import collect
 from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.naming.manifest import Entry as ManifestEntry
 from gpassk_opencompass.naming.manifest import manifest_text
+from gpassk_opencompass.record import result_of
 from gpassk_opencompass.report.figures.labels import labelled
 from gpassk_opencompass.report.leaderboard import Board, boards
 from gpassk_opencompass.report.published import as_published
 from gpassk_opencompass.report.scores import scores_of
-from gpassk_opencompass.results.read import collect
-from gpassk_opencompass.results.result import Result
 
 
 def boards_of(outputs: Path, **options: Any) -> tuple[list[Board], list[str]]:
@@ -140,8 +140,9 @@ def test_a_run_with_too_few_samples_for_k_is_left_out(tmp_path: Path) -> None:
 )
 def test_every_result_stands_in_exactly_one_place(counts: list[list[int]], judges: list[str]) -> None:
     """In one board or left out; boards are sorted, and ranks hold the places."""
+    names = {'dataset': 'MATH500-L5-k2-r2'}
     results = [
-        Result(f'm{i}_l1', 'MATH500-L5-k2-r2', {'gpassk': block(c, 4, judge=judge)}, Path(f'{i}.json'))
+        result_of(Path(f'{i}.json'), {'gpassk': block(c, 4, judge=judge, run={**names, 'model': f'm{i}_l1'})})
         for i, (c, judge) in enumerate(zip(counts, judges, strict=False))
     ]
     found, left_out = boards(results)

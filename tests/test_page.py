@@ -9,7 +9,6 @@ import re
 import sys
 import zlib
 from importlib.resources import files
-from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +20,13 @@ from browser import made_up_result, many_results, one_board
 
 from gpassk_opencompass import report
 from gpassk_opencompass.errors import InputError, MissingExtraError
-from gpassk_opencompass.judges import Judgement, Verdict
-from gpassk_opencompass.judges.protocol import FunctionJudge
 from gpassk_opencompass.metrics import Metric
+from gpassk_opencompass.record import Names
 from gpassk_opencompass.report.leaderboard import boards
 from gpassk_opencompass.report.page import answers as packing
 from gpassk_opencompass.report.page import write_page
-from gpassk_opencompass.report.scores import scores_of
-from gpassk_opencompass.results.result import Result
-from gpassk_opencompass.scoring import Samples, score_judged
+from gpassk_opencompass.samples import Samples
+from gpassk_opencompass.scoring import score
 from gpassk_opencompass.uncertainty import rerun_interval
 
 HOSTILE = '</script><script>alert(1)</script><!-- <img src=x onerror=alert(2)>'
@@ -73,7 +70,8 @@ def test_only_the_script_of_the_page_may_run(tmp_path: Path) -> None:
 def test_what_a_model_says_is_never_markup(tmp_path: Path) -> None:
     """Not in the table's data, nor in a model's name, a warning or a group."""
     result = made_up_result(HOSTILE, 0.5, [(HOSTILE, HOSTILE), *QUESTIONS])
-    result.block['replicas']['warnings'] = [HOSTILE]
+    assert result.health.copies_of
+    result.health.copies_of.warnings = [HOSTILE]
     text, content = page_of(tmp_path, result)
     own = text.replace((files(report.page) / 'files' / 'page.js').read_text(encoding='utf-8'), '')
     assert '<img' not in own
@@ -85,11 +83,11 @@ def test_what_a_model_says_is_never_markup(tmp_path: Path) -> None:
 def test_hedged_responses_are_among_the_warnings(tmp_path: Path) -> None:
     """Beside those about copies; a result without the count has none."""
     told, silent = made_up_result('m', 0.5, QUESTIONS), made_up_result('n', 0.5, QUESTIONS)
-    told.block['hedged'] = told.block['samples']
+    told.health.hedged = told.health.samples
     _, content = page_of(tmp_path, told, silent)
     entries = {entry['name']: entry['warnings'] for entry in content['boards'][0]['entries']}
     assert [text.partition(' of ')[2] for text in entries['m']] == [
-        f'{told.block["samples"]} responses state more answers than are asked for and count as incorrect'
+        f'{told.health.samples} responses state more answers than are asked for and count as incorrect'
     ]
     assert entries['n'] == []
 
@@ -105,8 +103,8 @@ def test_the_counts_of_every_question_are_on_the_page(tmp_path: Path) -> None:
     result = made_up_result('m', 0.5, QUESTIONS)
     _, content = page_of(tmp_path, result)
     [board] = content['boards']
-    assert board['entries'][0]['c'] == result.counts.tolist()
-    assert [board['groups'][group] for group in board['group']] == result.groups
+    assert board['entries'][0]['c'] == result.counts.c
+    assert [board['groups'][group] for group in board['group']] == result.counts.group
     assert len(set(board['problem'])) == 20
 
 
@@ -115,7 +113,7 @@ def test_answers_are_packed_with_verdict_judge_and_frequency(tmp_path: Path) -> 
     result = made_up_result('m', 0.5, QUESTIONS)
     _, content = page_of(tmp_path, result)
     questions = opened(content['chunks']['samples'][0])
-    for told, c, n in zip(questions, result.counts, [result.n] * 40, strict=True):
+    for told, c, n in zip(questions, result.counts.c, [result.n] * 40, strict=True):
         answers = told['answers']
         assert [answers[place][1] for place in told['of']] == list(told['verdicts'])
         assert sum(times for *_, times in answers) == n
@@ -137,38 +135,39 @@ def test_the_page_is_given_the_note_on_a_greedy_run(tmp_path: Path) -> None:
 def test_the_greedy_run_keeps_its_place_when_questions_are_ordered_otherwise(tmp_path: Path) -> None:
     """Runs are matched by uid."""
     first, second = many_results(2, 30, 16)
-    for column in second.block['counts'].values():
+    counts = second.counts
+    for column in (counts.uid, counts.problem, counts.group, counts.c):
         column.reverse()
     _, content = page_of(tmp_path, first, second)
     entries = {entry['name']: entry for entry in content['boards'][0]['entries']}
-    assert entries[second.model_abbr]['c'] == second.block['counts']['c'][::-1]
-    assert entries[second.model_abbr]['order'] == list(range(30))[::-1]
+    assert entries[second.run.model]['c'] == counts.c[::-1]
+    assert entries[second.run.model]['order'] == list(range(30))[::-1]
 
 
 def test_the_rerun_noise_is_that_of_the_library(tmp_path: Path) -> None:
     """It is computed in Python, since it takes more than sums."""
     result = made_up_result('m', 0.5, QUESTIONS)
     _, content = page_of(tmp_path, result)
-    expected = rerun_interval(result.counts, result.n, Metric.parse('mG-Pass@4'))
+    expected = rerun_interval(result.table.c, result.n, Metric.parse('mG-Pass@4'))
     assert content['boards'][0]['entries'][0]['rerun']['mG-Pass@4'] == [expected.low, expected.high]
 
 
 def test_a_result_of_counts_alone_is_shown_without_answers(tmp_path: Path) -> None:
     """Files of other harnesses have no texts."""
     result = made_up_result('m', 0.5, QUESTIONS)
-    del result.record['details']  # type: ignore[attr-defined]
+    result._samples = None
     _, content = page_of(tmp_path, result)
     assert content['chunks']['samples'] == [None]
     assert opened(content['chunks']['texts'][0])['question'] == [''] * 40
 
 
-@pytest.mark.parametrize(
-    ('name', 'damage'), list(zip(['answers', 'verdicts', 'judged_by'], cycle([None, []])))
-)
-def test_missing_details_do_not_stop_the_report(name: str, damage: object, tmp_path: Path) -> None:
-    """The scores rest on the counts; without answers or verdicts none are shown."""
+@pytest.mark.parametrize('name', ['answer', 'judged_by'])
+def test_columns_that_are_not_known_do_not_stop_the_report(name: str, tmp_path: Path) -> None:
+    """The scores rest on the counts; without answers none are shown."""
     result = made_up_result('m', 0.5, QUESTIONS)
-    result.record['details'][name] = damage
+    samples = result.samples()
+    assert samples is not None
+    result.with_samples(samples.replace(**{name: None}))
     _, content = page_of(tmp_path, result)
     [chunk] = content['chunks']['samples']
     if name == 'judged_by':
@@ -179,11 +178,15 @@ def test_missing_details_do_not_stop_the_report(name: str, damage: object, tmp_p
 
 def test_why_an_answer_stayed_unjudged_stands_beside_it(tmp_path: Path) -> None:
     """The reason, where there is no verdict; who decided, where there is one."""
-    judgements = [Judgement(Verdict.CORRECT, 'string'), Judgement(Verdict.UNJUDGED, 'llm', 'timeout')]
-    columns = (['q', 'q'], [0, 1], ['?', '?'], ['7', '7'], ['', ''], ['A', 'A'], ['en', 'en'], ['p', 'p'])
-    samples, judge = Samples(*columns), FunctionJudge(lambda _: None)
-    record = score_judged(samples, judgements, ['7', '8'], judge, n=2, k=2, unjudged_tolerance=1).record
-    result = Result('m', 'd', json.loads(json.dumps(record)), Path('m.json'))
+    columns = {
+        'uid': ['q', 'q'],
+        'replica': [0, 1],
+        'answer': ['7', '8'],
+        'verdict': ['correct', 'unjudged'],
+        'judged_by': ['string', 'llm'],
+        'why': [None, 'timeout'],
+    }
+    result = score(Samples(columns), {'name': 'x'}, n=2, k=2, unjudged_tolerance=1)
     _, content = page_of(tmp_path, result)
     [told] = opened(content['chunks']['samples'][0])
     assert told['answers'] == [['7', '1', 'string', 1], ['8', '?', 'timeout', 1]]
@@ -224,8 +227,9 @@ def test_settings_are_known_where_the_length_of_a_response_is_not(tmp_path: Path
     results = []
     for name, temperature in (('a', 0.3), ('b', 1)):
         made = made_up_result(f'{name}_t0.7_l99', 0.5, QUESTIONS)
-        record = {**made.record, 'gpassk': {**made.block, 'run': {'settings': {'temperature': temperature}}}}
-        results.append(Result(name, made.dataset_abbr, record, tmp_path / name))
+        made.run = made.run.model_copy(update={'model': name, 'settings': {'temperature': temperature}})
+        made._path = tmp_path / name
+        results.append(made)
     _, content = page_of(tmp_path, *results)
     told = {run['name']: run['settings'] for run in content['runs']}
     assert told == {'a': {'temperature': 0.3}, 'b': {'temperature': 1}}
@@ -249,18 +253,11 @@ def test_names_that_steer_a_text_are_told_as_escapes(tmp_path: Path) -> None:
     """Of runs, hosts, groups, judges and reasons; a name that every object of a script has stays a name."""
     steering = 'a\u202eb\x00'
     result = made_up_result('m', 0.5, QUESTIONS)
-    block = result.block
-    counts = {**block['counts'], 'group': [steering, 'constructor'] * 20}
-    record = {
-        **result.record,
-        'gpassk': {
-            **block,
-            'counts': counts,
-            'judge': {'name': steering},
-            'unjudged_reasons': {steering: 1, '__proto__': 2},
-        },
-    }
-    _, content = page_of(tmp_path, Result(steering, steering, record, Path('m.json'), steering))
+    result.run = Names(model=steering, dataset=steering, host=steering)
+    result.counts.group = [steering, 'constructor'] * 20
+    result.judge = {'name': steering}
+    result.health.unjudged_reasons = {steering: 1, '__proto__': 2}
+    _, content = page_of(tmp_path, result)
     shown = r'a\u202eb\x00'
     [run], [board] = content['runs'], content['boards']
     assert {name: run[name] for name in ('name', 'model', 'host')} == dict.fromkeys(
@@ -271,18 +268,3 @@ def test_names_that_steer_a_text_are_told_as_escapes(tmp_path: Path) -> None:
     assert shown in board['judge']
     assert board['entries'][0]['name'] == shown
     assert board['entries'][0]['reasons'] == {shown: 1, '__proto__': 2}
-
-
-def test_questions_without_a_group_are_a_group_beside_others(tmp_path: Path) -> None:
-    """The score of all questions is not theirs: the name '' stands for all."""
-    result = made_up_result('m', 0.5, QUESTIONS)
-    counts = {**result.block['counts'], 'group': ['', 'AMC_en'] * 20}
-    record = {**result.record, 'gpassk': {**result.block, 'counts': counts}}
-    odd = Result('m', 'd', record, Path('m.json'))
-    _, content = page_of(tmp_path, odd)
-    assert content['boards'][0]['groups'] == ['all', 'AMC_en']
-    [board], _ = boards([odd])
-    [scores] = scores_of(board)
-    metric = Metric.mg_pass_at(board.k)
-    assert scores['', metric].value == pytest.approx(100 * odd.interval(metric).estimate)
-    assert scores['', metric].problems == len(set(odd.problems))

@@ -21,11 +21,11 @@ from scipy import stats
 
 from gpassk_opencompass import InputError
 from gpassk_opencompass.cli import main
+from gpassk_opencompass.collect import collect
 from gpassk_opencompass.naming.manifest import manifest_text
 from gpassk_opencompass.report.leaderboard import boards
 from gpassk_opencompass.report.scores import ALL, Score, read_scores, scores_csv, scores_of
 from gpassk_opencompass.report.tables import mean_score, overview_table, write_scored
-from gpassk_opencompass.results.read import collect
 from gpassk_opencompass.tables import Table, csv_cell, read_csv_cell
 
 LEADERBOARD = [
@@ -132,7 +132,7 @@ FORMULAS = ['=HYPERLINK(1)', '+1', '-1', '@x', "'=1", "''-1", "'m", 'm', '\tx']
 def test_hedged_responses_stand_below_the_table(tmp_path: Path) -> None:
     """In words, by the name of the run; a run without a count of them has no line."""
     told, silent = (made_result(f'{name}_t1.0_l50', [1, 2, 3], 4, (2, 4)) for name in ('told', 'silent'))
-    told.record['gpassk'].update(samples=12, hedged=6, truncated=0)
+    told.health = told.health.model_copy(update={'hedged': 6, 'truncated': 0})
     board = board_of([told, silent])
     write_scored([(board, scores_of(board))], tmp_path)
     lines = (tmp_path / 'leaderboard.md').read_text().splitlines()

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from result_files import ABBR, write_result
 
+from gpassk_opencompass.collect import collect
 from gpassk_opencompass.report.leaderboard import Board, boards
 from gpassk_opencompass.report.page.content import page_content
 from gpassk_opencompass.report.published import as_published
 from gpassk_opencompass.report.scores import scores_of
 from gpassk_opencompass.report.tables import overview_table
-from gpassk_opencompass.results.read import collect
 
 BENCHMARKS = ('MATH500-L5', 'AIME2024')
 
@@ -30,7 +30,10 @@ def write_run(
     problems = [f'{dataset} {number}' for number in range(60)]
     more = {'data': dataset, 'problems': problems, 'work': f'{dataset}{name}-{model}'} | more
     path = write_result(outputs, ABBR.format(model), c, n, dataset=dataset, **more)
-    return path.rename(path.with_name(f'{dataset}{name or f"-k2-r{n // 2}"}.json'))
+    record = json.loads(path.read_text())
+    record['gpassk']['run']['dataset'] = f'{dataset}{name or f"-k2-r{n // 2}"}'
+    path.write_text(json.dumps(record))
+    return path
 
 
 def found_in(outputs: Path, **options: Any) -> list[Board]:
