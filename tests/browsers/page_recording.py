@@ -76,7 +76,8 @@ def record(folder: Path) -> None:
         frames = []
         runs = [entry.name for entry in board.entries]
         result = board.entries[8].result
-        even = zip(result.uids[::2], result.counts[::2], strict=True)  # sample 0 has the first text there
+        # Sample 0 has the first text in every second question.
+        even = zip(result.counts.uid[::2], result.counts.c[::2], strict=True)
         unsure = next(uid for uid, c in even if 20 < c < 30)
         for address in views(board.title, runs, unsure):
             page.driver.get('about:blank')

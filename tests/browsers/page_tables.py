@@ -23,16 +23,15 @@ def made_boards(folder: Path, runs: int, shared_problems: bool = False) -> tuple
     """A page of runs on three benchmarks with all that can be marked, and where it lies."""
     results = made_results(runs, samples=False)
     for number, result in enumerate(results):
-        counts = result.block['counts']
+        counts, health = result.counts, result.health
         if not shared_problems:
-            counts['problem'] = [f'{result.benchmark} {name}' for name in counts['problem']]
-        samples = result.n * len(counts['c'])
-        result.block['output_tokens'] = None if number % 13 == 0 else samples * (700 + number)
-        result.block['truncated'] = int(0.43 * samples) if number % 6 == 4 else 0
-        result.block['unanswered'] = result.block['truncated'] // 2
+            counts.problem = [f'{result.benchmark} {name}' for name in counts.problem]
+        health.output_tokens = None if number % 13 == 0 else health.samples * (700 + number)
+        health.truncated = int(0.43 * health.samples) if number % 6 == 4 else 0
+        health.unanswered = health.truncated // 2
         if number % 17 == 3:
-            counts['unjudged'] = [int(i % 9 == 0 and c < result.n) for i, c in enumerate(counts['c'])]
-            result.block['unjudged'] = sum(counts['unjudged'])
+            counts.unjudged = [int(i % 9 == 0 and c < result.n) for i, c in enumerate(counts.c)]
+            health.unjudged = sum(counts.unjudged)
     return write_made_page(folder, results)
 
 

@@ -40,7 +40,7 @@ class Made(NamedTuple):
     def samples(self, run: int, position: int) -> Any:
         """What the file of a question holds."""
         entry = self.board.entries[run]
-        return made_shard(entry, self.board.entries[0].result.uids[position], self.texts)
+        return made_shard(entry, self.board.entries[0].result.counts.uid[position], self.texts)
 
     def rewrite(self, run: int, position: int, **changes: Any) -> None:
         """Put other responses of a question beside the page; `first` is what becomes of its first sample."""
@@ -51,7 +51,7 @@ class Made(NamedTuple):
 
     def address(self, run: int, position: int, *samples: str, **more: str) -> str:
         """Of a question of a run."""
-        uid = self.board.entries[0].result.uids[position]
+        uid = self.board.entries[0].result.counts.uid[position]
         fields = [('run', self.board.entries[run].name), ('question', uid), *more.items()]
         return '#' + urlencode([*fields, *(('sample', sample) for sample in samples)])
 

@@ -43,7 +43,7 @@ def views(made: tuple[list[Board], Path]) -> Views:
     """Where each view is."""
     [board, *_], path = made
     first, second = board.entries[0].name, board.entries[4].name
-    uid = board.entries[0].result.uids[5]
+    uid = board.entries[0].result.counts.uid[5]
     at: dict[str, dict[str, Any]] = {
         'overview': {},
         'benchmark': {},

@@ -85,7 +85,7 @@ def test_a_group_of_questions_is_scored_by_itself(view: View) -> None:
     view.at(board=STANDARD, group='AMC_cn')
     metric = mean_metric(board)
     for row in view.rows('board'):
-        interval = entries_by_run(board)[row['run'][0]].result.intervals_by_group([metric])['AMC_cn'][0]
+        interval = entries_by_run(board)[row['run'][0]].intervals_by_group([metric])['AMC_cn'][0]
         assert row[str(metric)][0] == percent(interval.estimate)
         if not interval.refused:
             assert f'{100 * interval.low:.1f} – {100 * interval.high:.1f}' in row[str(metric)]
@@ -129,9 +129,7 @@ def test_any_number_of_curves_six_of_them_in_colour(view: View, tmp_path: Path) 
     )
     zero, full = axis[0], axis[-1]
     by_label = {
-        f'{e.result.model} (temperature {e.result.settings.temperature})': e
-        for e in board.entries
-        if e.result.settings
+        f'{e.result.model} (temperature {e.result.sampling["temperature"]})': e for e in board.entries
     }
     for label, places in heights:
         values = [(y - zero) / (full - zero) for y in places]

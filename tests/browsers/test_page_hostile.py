@@ -13,7 +13,6 @@ from browser import BROKEN, HOSTILE, QUESTIONS, Page, made_up_result, nasty_boar
 from question_pages import Made, made_page
 
 from gpassk_opencompass.report.page import write_page
-from gpassk_opencompass.results.result import Result
 
 pytestmark = pytest.mark.e2e
 
@@ -222,11 +221,9 @@ def test_words_without_end_break_on_a_narrow_screen(page: Page, tmp_path: Path) 
     """Names of runs, judges, groups and whatever an address asks for: the page does not scroll sideways."""
     word = 'W' * 400
     made = made_up_result(word, 0.5, QUESTIONS)
-    groups = [(word, 'AMC_en')[i % 2] for i in range(len(QUESTIONS))]
-    counts = {**made.block['counts'], 'group': groups}
-    block = {**made.block, 'counts': counts, 'judge': {'name': word}}
-    board = one_board([Result(word, 'd', {**made.record, 'gpassk': block}, Path('m.json'))])
-    [path] = write_page([board], tmp_path)
+    made.counts.group = [(word, 'AMC_en')[i % 2] for i in range(len(QUESTIONS))]
+    made.judge = {'name': word}
+    [path] = write_page([one_board([made])], tmp_path)
     size = {'width': 320, 'height': 800, 'deviceScaleFactor': 1, 'mobile': False}
     page.driver.execute_cdp_cmd('Emulation.setDeviceMetricsOverride', size)
     try:

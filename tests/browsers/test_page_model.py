@@ -102,7 +102,7 @@ def test_scores_have_both_intervals_of_the_library_and_the_bound(model: Page, ma
     assert rows[0].startswith('Greedy accuracy 100.00')
     for metric, row in zip(metrics, rows[1:], strict=True):
         new, again = entry.interval(metric), entry.rerun(metric)
-        most = 100 * entry.result.bounds(metric)[1]
+        most = entry.result.bounds[metric.name][1]
         name = 'Accuracy' if metric == ACCURACY else str(metric)
         expected = [name, f'{100 * new.estimate:.2f}']
         expected += [f'{100 * new.low:.1f} – {100 * new.high:.1f}'] if not new.refused else ['[']
@@ -231,7 +231,7 @@ def test_downloads_hold_what_is_shown(model: Page, marked: Board) -> None:
     assert {row[0] for row in rows[1:]} == those([2 <= c <= 8 for c in C])
     values = {metric: entry.result.values(metric) for metric in (ACCURACY, *marked.metrics)}
     for row in told['rows']:
-        place = entry.result.uids.index(row[0])
+        place = entry.result.counts.uid.index(row[0])
         assert row[2:6] == [C[place], N, CUT[place], UNJUDGED[place]]
         assert row[6:] == pytest.approx([100 * float(one[place]) for one in values.values()])
     scores = json.loads(saved(model, 'JSON', 0))

@@ -13,9 +13,9 @@ from browser import Page
 from made_counts import N, counted, uid_of
 
 from gpassk_opencompass.metrics import Metric
+from gpassk_opencompass.record import Result
 from gpassk_opencompass.report.leaderboard import Board, boards
 from gpassk_opencompass.report.page import write_page
-from gpassk_opencompass.results.result import Result
 from gpassk_opencompass.uncertainty import compare
 
 pytestmark = pytest.mark.e2e
@@ -79,7 +79,7 @@ def test_two_models_are_compared_as_the_library_does(page: Page, tmp_path: Path,
     page.choose('#metric', name)
     by_name = {entry.name: entry.result for entry in tables[0].entries}
     first, second = (by_name[one].values(Metric.parse(metric)) for one in ('near_t0.7_l99', 'able_t0.7_l99'))
-    expected = compare(first, second, by_name['near_t0.7_l99'].problems)
+    expected = compare(first, second, by_name['near_t0.7_l99'].counts.problem)
     told = facts(page)
     assert told[f'Difference of {name}, first − second'] == f'{signed(expected.difference)} points'
     assert told['95 % interval'] == f'{signed(expected.low)} to {signed(expected.high)}'
@@ -120,7 +120,7 @@ def between_table_and_pair() -> tuple[str, str]:
     for i, one in enumerate(table.entries):
         for j, two in enumerate(table.entries):
             values = (one.result.values(metric), two.result.values(metric))
-            alone = compare(*values, one.result.problems)
+            alone = compare(*values, one.result.counts.problem)
             if not table.better[i, j] and not alone.refused and alone.low > 0:
                 return one.name, two.name
     raise AssertionError('the made-up runs hold no such pair')
@@ -155,7 +155,7 @@ def test_two_judges_agree_or_not_and_neither_is_better(page: Page, tmp_path: Pat
     tables, _ = boards(made)
     rule = next(i for i, table in enumerate(tables) if table.judge == 'rule')
     show(page, made, tmp_path, 'able_t0.7_l99', 'able_t0.7_l99', board=rule, other=1 - rule)
-    second = dict(zip(made[1].uids, made[1].counts.tolist(), strict=True))
+    second = dict(zip(made[1].counts.uid, made[1].counts.c, strict=True))
     differences = [c - second[uid_of(i)] for i, c in enumerate(A)]
     told = facts(page)
     assert told['As often right by both'].startswith(f'{differences.count(0)} of {QUESTIONS} ')
@@ -172,7 +172,7 @@ def test_other_questions_are_refused_with_a_sentence(page: Page, tmp_path: Path)
     """Only an address that was typed leads there: the choice offers none of them."""
     made = [*results(), counted('able_t0.7_l99', A[:40], data='another', judge='other')]
     tables, _ = boards(made)
-    titles = [len(table.entries[0].result.uids) for table in tables]
+    titles = [len(table.entries[0].result.counts.uid) for table in tables]
     show(
         page, made, tmp_path, 'able_t0.7_l99', 'able_t0.7_l99', board=titles.index(80), other=titles.index(40)
     )

@@ -76,7 +76,7 @@ def test_strip_answers_and_counts_are_those_of_the_result(page: Page, written: M
         assert [int(head.split(', ')[1].split(' of ')[0]) for head in heads] == sorted(
             answers.values(), reverse=True
         )
-        counts = written.board.entries[run].result.counts[position]
+        counts = written.board.entries[run].result.counts.c[position]
         assert text(page, '.run h3') == f'{counts} of {N} right'
         assert page.complaints() == []
 
@@ -188,14 +188,14 @@ def test_the_strip_is_one_tab_stop_with_arrows(page: Page, written: Made) -> Non
     assert page.driver.current_url.endswith(written.address(0, 2))
     assert not page.all('.side')
     # Arrows within the strip do not leave the question.
-    assert text(page, '.question h2').endswith(written.board.entries[0].result.uids[2])
+    assert text(page, '.question h2').endswith(written.board.entries[0].result.counts.uid[2])
 
 
 def test_previous_and_next_by_link_and_key(page: Page, written: Made) -> None:
     """In the order of the questions that are chosen, with the place among them; not while somebody types."""
     from selenium.webdriver.common.keys import Keys
 
-    uids, groups = written.board.entries[0].result.uids, written.board.entries[0].result.groups
+    uids, groups = written.board.entries[0].result.counts.uid, written.board.entries[0].result.counts.group
     written.show(page, 0, 0)
     heading = lambda: text(page, '.question h2').removeprefix('Question ')  # noqa: E731
     assert '1 of 6' in text(page, '.steps')
@@ -225,7 +225,7 @@ def test_two_runs_stand_beside_each_other(page: Page, written: Made) -> None:
     strips = page.all('.run > .strip')
     assert [len(strip.find_elements('css selector', '[role=option]')) for strip in strips] == [N, N]
     for section, run in zip(page.all('.run h3'), (0, 4), strict=True):
-        counts = written.board.entries[run].result.counts[3]
+        counts = written.board.entries[run].result.counts.c[3]
         assert section.text == f'{written.board.entries[run].name}: {counts} of {N} right'
     heads = [one.text for one in page.all('.side h4')]
     assert [name in head for name, head in zip(names, heads, strict=True)] == [True, True]
@@ -332,7 +332,7 @@ def test_labels_survive_a_reload_and_judge_agreement_reads_the_file(
         time.sleep(0.05)
     rows = [json.loads(line) for line in saved[0].read_text().splitlines()]
     assert [row['label'] for row in rows] == expected
-    assert {row['id'] for row in rows} == {written.board.entries[0].result.uids[3]}
+    assert {row['id'] for row in rows} == {written.board.entries[0].result.counts.uid[3]}
     assert main(['judge-agreement', str(saved[0]), '--disagreements', str(tmp_path / 'differ.jsonl')]) == 0
     assert f'{len(rows)}' in capsys.readouterr().out
     assert all(row['reference'] == '42' and row['question'].startswith('Find') for row in rows)

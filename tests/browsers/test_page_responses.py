@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import pytest
-from stored_results import with_columns
 from stored_run import ABBR, write_run
 
 from gpassk_opencompass.cli import main
@@ -27,11 +26,9 @@ def until(holds: Callable[[], bool], seconds: float = 30) -> None:
 
 @pytest.mark.slow
 def test_a_response_is_read_on_the_page(page: Page, tmp_path: Path) -> None:
-    """From the predictions of OpenCompass to what stands there, with no complaint of the browser."""
-    run = write_run(tmp_path / 'outputs')
+    """From the file of samples to what stands there, with no complaint of the browser."""
     said = '<think>I add.</think>Look at </script><b>me</b> & 二 \U0001d465.'
-    run.edit(lambda rows: rows['15'].update(prediction=said))
-    with_columns(run.result, response_characters=None)
+    write_run(tmp_path / 'outputs', response=said)
     where = '#' + urlencode({'run': ABBR, 'question': 'q3'})
     report = tmp_path / 'report'
     arguments = [str(tmp_path / 'outputs'), '-o', str(report), '--responses', '--only', 'page']

@@ -89,11 +89,11 @@ def written_responses(board: Board, folder: Path, characters: int) -> dict[Path,
         name = found[entry.result.path].folder
         (folder / 'responses' / str(name)).mkdir(parents=True)
         for position in range(3):
-            uid = board.entries[0].result.uids[position]
+            uid = board.entries[0].result.counts.uid[position]
             texts = [''.join(draws.choice(LETTERS, characters)) for _ in range(entry.result.n)]
             samples = [
                 {
-                    'replica': i, 'seed': i, 'verdict': '01'[i < int(entry.result.counts[position])],
+                    'replica': i, 'seed': i, 'verdict': '01'[i < int(entry.result.counts.c[position])],
                     'answer': '42', 'decidedBy': 'rule', 'reason': '', 'finish': 'stop', 'state': None,
                     'outputTokens': 9, 'reasoningTokens': None, 'seconds': None, 'response': text,
                     'lost': None, 'thought': None, 'separateThought': None, 'judge': None,
@@ -118,7 +118,7 @@ def test_two_hundred_runs_with_responses_open_at_once(page: Page, tmp_path: Path
     go(page, path)
     page.wait_for('#board tbody th a')
     first = time.monotonic() - began
-    run, uid = board.entries[0].name, board.entries[0].result.uids
+    run, uid = board.entries[0].name, board.entries[0].result.counts.uid
     page.script(
         'location.hash = arguments[0]', urlencode({'board': board.title, 'run': run, 'question': uid[0]})
     )
