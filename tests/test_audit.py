@@ -8,8 +8,6 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
-from pathlib import Path
-from typing import Any
 
 import pytest
 from scipy.stats import beta, hypergeom
@@ -18,9 +16,9 @@ from gpassk_opencompass.audit.rates import TOTAL, Rate, Seen, rates
 from gpassk_opencompass.audit.sample import Answer, Kind, Run, allocate, draw, in_turn, read_run
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.judges import Pair
-from gpassk_opencompass.results.read import result_of
-from gpassk_opencompass.results.record import data_of
-from gpassk_opencompass.results.result import Result
+from gpassk_opencompass.record import Result
+from gpassk_opencompass.samples import Samples
+from gpassk_opencompass.scoring import score
 
 YES, NO, NUMBER = Kind(True, 'string'), Kind(False, 'text'), Kind(True, 'number')
 
@@ -228,29 +226,19 @@ def test_a_plan_that_draws_nothing_is_refused(pairs: int, trusted: tuple[str, ..
         draw(run_of([[(YES, 2), (NO, 2)]] * 6, 4), pairs, trusted=trusted)
 
 
-def result_of_samples(
-    answers: list[list[str]], verdicts: list[str], judged_by: list[str], change: dict[str, Any] | None = None
-) -> Result:
-    """The result of questions with reference 2, of as many samples each, as it is read; None leaves out."""
-    n, c = len(verdicts[0]), [row.count('1') for row in verdicts]
-    uids = [f'u{number}' for number in range(len(answers))]
-    details = {
-        'question': [f'{uid}?' for uid in uids],
-        'reference': ['2'] * len(uids),
-        'answers': answers,
-        'verdicts': verdicts,
-        'judged_by': judged_by,
-        'judges': {
-            'a': 'string', 'b': 'number (percent-sign)', 'c': 'number', 'd': 'empty', 'e': 'llm',
-            'f': 'down',
-        },
-    }  # fmt: skip
-    counts = {'uid': uids, 'problem': uids, 'group': ['A_cn'] * len(uids), 'c': c}
-    counts['unjudged'] = [row.count('?') for row in verdicts]
-    data = data_of(uids, details['question'], details['reference'])
-    block = {'schema': 2, 'n': n, 'k': [2], 'thresholds': [1.0], 'data': data, 'counts': counts, 'judge': {}}
-    kept = {name: value for name, value in (details | (change or {})).items() if value is not None}
-    return result_of(Path('x'), {'gpassk': block, 'details': kept})
+def result_of_samples(answers: list[list[str]], verdicts: list[str], judged_by: list[str]) -> Result:
+    """The result of questions with reference 2, of as many samples each."""
+    letters = {'a': 'string', 'b': 'number (percent-sign)', 'c': 'number', 'd': 'empty', 'e': 'llm'}
+    words = {'1': 'correct', '0': 'incorrect', '?': 'unjudged'}
+    rows = [
+        (f'u{number}', replica, f'u{number}?', '2', 'cn', answer, words[verdict], letters.get(letter))
+        for number, (of, told, by) in enumerate(zip(answers, verdicts, judged_by, strict=True))
+        for replica, (answer, verdict, letter) in enumerate(zip(of, told, by, strict=True))
+    ]
+    names = 'uid', 'replica', 'question', 'reference', 'language', 'answer', 'verdict', 'judged_by'
+    samples = Samples(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+    samples = samples.replace(why=['down' if one is None else None for one in samples['judged_by']])
+    return score(samples, {'name': 'made'}, n=len(verdicts[0]), k=2, unjudged_tolerance=1)
 
 
 def test_answers_of_one_normal_form_are_one() -> None:
@@ -265,21 +253,11 @@ def test_answers_of_one_normal_form_are_one() -> None:
     assert run.answers[0].pair == Pair('u0?', '2', '2', 'cn')
 
 
-@pytest.mark.parametrize(
-    ('change', 'message'),
-    [
-        ({'answers': None}, 'x does not say what was answered'),
-        ({'verdicts': ['11']}, 'x is damaged: details.verdicts has 1 entries; expected 2'),
-        ({'verdicts': ['11', '00']}, "details.verdicts of 'u1' are '00', but gpassk.counts.c is 1"),
-        ({'answers': [['2', '2'], ['2']]}, "details.answers of 'u1' has 1 samples; expected n = 2"),
-        ({'verdicts': ['11', '1x']}, r"details.verdicts\[1\] = '1x'; expected"),
-        ({'question': ['a', 3]}, r'details.question\[1\] = 3; expected a text'),
-        ({'judged_by': ['aa', 3]}, r'details.judged_by\[1\] = 3; expected a text'),
-        ({'judged_by': ['aa', 'a']}, "details.judged_by of 'u1' has 1 samples; expected n = 2"),
-    ],
-    ids=['none', 'rows', 'counts', 'answers', 'symbols', 'texts', 'no letters', 'letters'],
-)
-def test_a_result_that_says_something_else_is_refused(change: dict[str, Any], message: str) -> None:
-    """With the question."""
-    with pytest.raises(InputError, match=message):
-        read_run(result_of_samples([['2', '2'], ['2', '3']], ['11', '10'], ['aa', 'ac'], change))
+def test_a_result_without_answers_is_refused() -> None:
+    """With its file, and what an audit needs."""
+    result = result_of_samples([['2', '2'], ['2', '3']], ['11', '10'], ['aa', 'ac'])
+    samples = result.samples()
+    assert samples is not None
+    result.with_samples(samples.replace(answer=None))
+    with pytest.raises(InputError, match='does not say what was answered'):
+        read_run(result)

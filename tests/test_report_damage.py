@@ -13,11 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from result_files import ABBR, HALVES, THIRDS, block
 
 from gpassk_opencompass import InputError
+from gpassk_opencompass.record import read, result_of
 from gpassk_opencompass.report.leaderboard import boards
 from gpassk_opencompass.report.scores import read_scores, scores_of
 from gpassk_opencompass.report.tables import write_scored
-from gpassk_opencompass.results.read import read
-from gpassk_opencompass.results.result import Result
 
 SOME = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 
@@ -74,11 +73,10 @@ def test_a_run_on_other_questions_under_the_same_hash_is_left_out(tmp_path: Path
     """The questions that most have stay, wherever the other run would rank."""
     made = []
     for number, counts in enumerate((HALVES, THIRDS, [4] * 24)):
-        one = block(counts, 4)
+        one = block(counts, 4, run={'model': ABBR.format(number), 'dataset': 'MATH500-L5-k2-r2'})
         if number == 2:
             one['counts']['uid'] = [f'other{row}' for row in range(24)]
-        path = tmp_path / f'{number}.json'
-        made.append(Result(ABBR.format(number), 'MATH500-L5-k2-r2', {'gpassk': one}, path))
+        made.append(result_of(tmp_path / f'{number}.json', {'gpassk': one}))
     [board], [line] = boards(made)
     assert [entry.name for entry in board.entries] == [ABBR.format(0), ABBR.format(1)]
     assert line.startswith(str(tmp_path / '2.json'))
