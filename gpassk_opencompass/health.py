@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import fsum
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from .answers import FinalAnswer
 from .files import mapping
 from .judges.protocol import HEDGED
 from .samples import Samples
+
+if TYPE_CHECKING:  # a third of a second
+    from .answers import FinalAnswer
 
 CUT_OFF = 'length'
 """The finish reason of a response that was longer than it might be."""

@@ -14,15 +14,17 @@ from hypothesis import strategies as st
 from result_files import ABBR, HALVES, THIRDS, write_result, write_three
 from sweeping import BASE, NAME, dump, load
 
+from gpassk_opencompass.adapter import limits_line
 from gpassk_opencompass.cli import main
+from gpassk_opencompass.collect import collect
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.naming.limits import limited_abbr
 from gpassk_opencompass.naming.manifest import read_manifest
 from gpassk_opencompass.naming.names import DatasetName, LiveMathBenchName
 from gpassk_opencompass.question_sets import QuestionSet
 from gpassk_opencompass.questions.limits import limited
+from gpassk_opencompass.record import read
 from gpassk_opencompass.report.leaderboard import boards
-from gpassk_opencompass.results.read import collect, read
 from gpassk_opencompass.runs.command import read_options
 from gpassk_opencompass.sweep.limits import Limits, limited_data
 
@@ -346,7 +348,9 @@ def write_limited(outputs: Path) -> None:
     write_three(outputs)
     write_result(outputs, ABBR.format(3), THIRDS, dataset='MATH500-L5-limit24', data='e')
     path = write_result(outputs, ABBR.format(3), HALVES, work='v')
-    path.rename(path.with_name('MATH500-L5-samples4-k2-r2.json'))
+    record = json.loads(path.read_text())
+    record['gpassk']['run']['dataset'] = 'MATH500-L5-samples4-k2-r2'
+    path.write_text(json.dumps(record))
 
 
 def test_limited_runs_stand_in_no_leaderboard(tmp_path: Path) -> None:
@@ -375,6 +379,7 @@ def test_a_limited_result_that_is_scored_again_stays_marked(tmp_path: Path) -> N
         assert main(command) == 0
         assert json.loads(target.read_text())['gpassk']['limited'] == {'limit': 24, 'of': 134}
     del record['gpassk']['limited']
+    record['gpassk']['run']['dataset'] = 'gsm8k-limit24'
     foreign = path.with_name('gsm8k-limit24.json')
     foreign.write_text(json.dumps(record))
     assert boards([read(foreign)])[0] == []
@@ -387,7 +392,7 @@ def test_the_record_tells_it_whatever_the_name_says(tmp_path: Path) -> None:
     record['gpassk']['limited'] = {'limit': 24, 'of': 134}
     path.write_text(json.dumps(record))
     (result,) = collect([tmp_path]).results
-    assert (result.benchmark, result.limits_line) == ('MATH500-L5-limit24', '24 of 134 questions')
+    assert (result.benchmark, limits_line(result)) == ('MATH500-L5-limit24', '24 of 134 questions')
     assert boards([result])[0] == []
 
 
@@ -408,19 +413,10 @@ def test_a_report_leaves_them_out_with_one_line(tmp_path: Path, capsys: pytest.C
     assert 'MATH500-L5-limit24' in capsys.readouterr().out
 
 
-def test_compare_and_export_leave_them_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Neither ranks nor files for others have them unasked."""
+def test_compare_leaves_them_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No rank has them unasked."""
     write_limited(tmp_path / 'out')
     assert main(['compare', str(tmp_path / 'out')]) == 0
     assert 'm3' not in capsys.readouterr().out
     assert main(['compare', str(tmp_path / 'out'), '--with-limited']) == 0
     assert 'm3' in capsys.readouterr().out
-    export = ['export', str(tmp_path / 'out'), '--to', 'csv', '-o', str(tmp_path / 'out.csv')]
-    assert main(export) == 2  # these results are counts alone
-    said = capsys.readouterr().err
-    assert 'left out: 2 runs made smaller' in said
-    assert 'm3' not in said
-    assert main([*export, '--with-limited']) == 2
-    said = capsys.readouterr().err
-    assert 'runs made smaller' not in said
-    assert 'm3' in said

@@ -23,10 +23,10 @@ from fake_opencompass import (
 )
 
 from gpassk_opencompass.cli import main, parser_for
+from gpassk_opencompass.collect import collect
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.files import digest
 from gpassk_opencompass.naming.manifest import Entry, ModelFacts, manifest_text
-from gpassk_opencompass.results.read import collect
 from gpassk_opencompass.runs.command import read_options
 from gpassk_opencompass.runs.plan import planned_runs
 
@@ -243,7 +243,8 @@ def test_a_work_directory_keeps_what_the_manifest_says(sweep: Path) -> None:
 
     def facts() -> ModelFacts:
         [result] = collect([sweep / 'out']).results
-        return result.facts
+        assert result.manifest
+        return result.manifest.facts
 
     configs = write_configs(sweep, 'ok')
     config = configs / 'ok.py'

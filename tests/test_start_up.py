@@ -17,7 +17,7 @@ ROOT = Path(gpassk_opencompass.__file__).parent.parent
 HOSTS = {'opencompass', 'mmengine', 'torch', 'transformers', 'datasets', 'lighteval', 'lm_eval', 'pandas'}
 HEAVY = HOSTS | {'matplotlib', 'pyarrow', 'aiohttp', 'scipy.stats'}
 OPTIMISERS = {'scipy.optimize', 'scipy.linalg', 'scipy.sparse'}
-READERS = {'pydantic', 'gpassk_opencompass.results.schema'}
+READERS = {'pydantic', 'gpassk_opencompass.record'}
 JUDGES = {'gpassk_opencompass.answers', 'gpassk_opencompass.judges.rule', 'gpassk_opencompass.scoring'}
 SERVERS = {'gpassk_opencompass.serving', 'gpassk_opencompass.runs.examine', 'asyncio', 'loguru'}
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from ..counting import counted, stage
 from ..errors import IncompleteError, InputError, MissingExtraError
-from ..formats import FORMATS
 from ..metrics import SHOWN_THRESHOLDS
 from ..unseen import printable
 from .files import record_name, write_record
@@ -93,8 +92,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     where = 'results, work directories, folders above several, or logs of other programs'
     add('paths', nargs='*', type=path, metavar='PATH', help=where)
-    wrote = 'what wrote the logs of other programs (default: as they themselves tell)'
-    add('--from', dest='source', choices=list(FORMATS), help=wrote)
+    wrote = 'what wrote the logs of other programs, see docs/sources.md (default: as they themselves tell)'
+    add('--from', dest='source', metavar='FORMAT', help=wrote)
     more = 'more results, as `gpassk score` writes them'
     add('--file', action=Several, type=path, default=[], metavar='FILE', help=more)
     manifests = "folders with a sweep's manifest"

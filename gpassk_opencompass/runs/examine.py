@@ -8,12 +8,11 @@ import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import InputError
 from ..files import FROM_ENVIRONMENT, mapping, read_json
 from ..judges.build import own_name
-from ..record import Result, read, result_of
 from ..serving import described, variable_digest
 from ..sweep.configs import signature
 from ..times import seconds_of_folder
@@ -35,6 +34,9 @@ from .work_dir import (
     time_dirs,
     wanted_by,
 )
+
+if TYPE_CHECKING:
+    from ..record import Result
 
 LOG_LINES = 40
 """Lines of a log that are worth showing."""
@@ -226,6 +228,8 @@ def _state_of_result(path: Path, wanted: Wanted, time_dir: TimeDir, change: Chan
     What the result says of itself goes before what the configs say: a directory can be resumed with a
     changed config, which leaves a finished result as it is.
     """
+    from ..record import read, result_of  # pydantic: who only looks for results needs none
+
     try:
         record = mapping(read_json(path))
     except (OSError, ValueError):

@@ -15,11 +15,11 @@ from fuzzing import fuzz, gpassk
 from hypothesis import strategies as st
 from result_files import ABBR, THIRDS, entry_of, write_result
 
+from gpassk_opencompass.collect import collect
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.json_rows import json_rows
 from gpassk_opencompass.naming.manifest import manifest_text, read_manifest
 from gpassk_opencompass.report.leaderboard import boards
-from gpassk_opencompass.results.read import collect
 
 ROWS = [
     {'uid': 'a', 'question': '1 + 1?', 'answer': '2', 'responses': [r'\boxed{2}', '3'], 'language': 'en'},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,46 +9,46 @@ import pytest
 from hosts import import_plugin
 from result_files import THIRDS, block
 
-from gpassk_opencompass import FunctionJudge, Samples, score
+from gpassk_opencompass import FunctionJudge
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.metrics import metric_means, metric_table
-from gpassk_opencompass.report.summary import Run, summary_table
-from gpassk_opencompass.results.read import read
+from gpassk_opencompass.record import Names, Result, read, result_of, write
+from gpassk_opencompass.report.summary import summary_table
+from gpassk_opencompass.samples import Samples
+from gpassk_opencompass.scoring import score
 
 plugin = import_plugin()
 
 
-def make_record(responses: list[str], verdicts: dict[str, bool | None]) -> dict[str, Any]:
+def made(responses: list[str], verdicts: dict[str, bool | None]) -> Result:
     n = len(responses)
-    columns = {
+    same = {
         'question': 'q',
         'reference': '1',
-        'split': 'AMC',
+        'group': 'AMC_en',
         'language': 'en',
         'problem': 'p',
         'uid': 'u',
     }
-    samples = Samples(
-        response=responses, replica=list(range(n)), **{name: [value] * n for name, value in columns.items()}
-    )
+    columns = {name: [value] * n for name, value in same.items()}
+    samples = Samples({'response': responses, 'replica': list(range(n)), **columns})
     judge = FunctionJudge(lambda pair: verdicts[pair.answer])
-    return score(samples, judge, n=n, k=2, unjudged_tolerance=1.0)
+    names = Names(model='model', dataset='bench', host='opencompass')
+    return score(samples, judge, n=n, k=2, unjudged_tolerance=1.0, names=names)
 
 
-def summarize(tmp_path: Path, record: dict[str, Any] | None, *others: str) -> Path:
+def summarize(tmp_path: Path, result: Result | None, *others: str) -> Path:
     models = [{'abbr': 'model'}, *({'abbr': other} for other in others)]
     config = {'work_dir': str(tmp_path), 'models': models, 'datasets': [{'abbr': 'bench'}]}
     path = tmp_path / 'results' / 'model' / 'bench.json'
-    path.parent.mkdir(parents=True)
-    if record is not None:
-        path.write_text(json.dumps(record))
+    if result is not None:
+        write(path, result)
     plugin.GPassKSummarizer(config).summarize('now')
     return tmp_path / 'summary'
 
 
 def test_the_table_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The same text on the screen and in the .md; every metric in the .csv files."""
-    folder = summarize(tmp_path, make_record([r'\boxed{1}', r'\boxed{2}'], {'1': True, '2': False}))
+    folder = summarize(tmp_path, made([r'\boxed{1}', r'\boxed{2}'], {'1': True, '2': False}))
     text = (folder / 'summary_now.md').read_text()
     assert text in capsys.readouterr().out
     assert 'bench: n = 2, 0 samples unjudged' in text
@@ -61,22 +60,20 @@ def test_the_table_is_printed_and_written(tmp_path: Path, capsys: pytest.Capture
 
 def test_what_a_reader_should_know_is_said(tmp_path: Path) -> None:
     """Cut-off responses and unjudged samples stand below the table."""
-    record = make_record(
+    result = made(
         [r'\boxed{1}', r'\boxed{3}', r'hence \boxed{2'], {'1': True, '3': None, '2': False, '': False}
     )
-    text = (summarize(tmp_path, record) / 'summary_now.md').read_text()
+    text = (summarize(tmp_path, result) / 'summary_now.md').read_text()
     assert '1 of 3 responses look cut off' in text
     assert '1 samples unjudged: accuracy from 33.33 to 66.67' in text
 
 
 def test_a_model_that_changed_since_the_result_is_shown_only_where_that_is_accepted(tmp_path: Path) -> None:
     """What the evaluation accepted stands below the table; else the result is missing, with the setting."""
-    record = make_record([r'\boxed{1}', r'\boxed{2}'], {'1': True, '2': False})
+    result = made([r'\boxed{1}', r'\boxed{2}'], {'1': True, '2': False})
     told = "the samples were drawn with path = 'a', as accept_changed says"
-    record['gpassk']['provenance'] = {'model': {'path': 'a'}, 'warnings': [told]}
-    path = tmp_path / 'results' / 'model' / 'bench.json'
-    path.parent.mkdir(parents=True)
-    path.write_text(json.dumps(record))
+    result.provenance = {'model': {'path': 'a'}, 'warnings': [told]}
+    write(tmp_path / 'results' / 'model' / 'bench.json', result)
     dataset: dict[str, Any] = {'abbr': 'bench'}
     config = {'work_dir': str(tmp_path), 'models': [{'abbr': 'model', 'path': 'b'}], 'datasets': [dataset]}
     plugin.GPassKSummarizer(config).summarize('before')
@@ -90,8 +87,8 @@ def test_a_model_that_changed_since_the_result_is_shown_only_where_that_is_accep
 
 def test_a_missing_result_is_named(tmp_path: Path) -> None:
     """A failed task leaves a line, not only a row less; without any result there is no table."""
-    record = make_record([r'\boxed{1}', r'\boxed{2}'], {'1': True, '2': False})
-    text = (summarize(tmp_path / 'one', record, 'gone') / 'summary_now.md').read_text()
+    result = made([r'\boxed{1}', r'\boxed{2}'], {'1': True, '2': False})
+    text = (summarize(tmp_path / 'one', result, 'gone') / 'summary_now.md').read_text()
     assert 'MISSING' in text
     assert 'gone/bench.json' in text
     assert not summarize(tmp_path / 'none', None).exists()
@@ -105,8 +102,8 @@ def test_a_damaged_result_does_not_keep_the_others_from_their_table(tmp_path: Pa
     other = tmp_path / 'results' / 'other' / 'bench.json'
     other.parent.mkdir(parents=True)
     other.write_text(damage)
-    record = make_record([r'\boxed{1}', r'\boxed{2}'], {'1': True, '2': False})
-    text = (summarize(tmp_path, record, 'other') / 'summary_now.md').read_text()
+    result = made([r'\boxed{1}', r'\boxed{2}'], {'1': True, '2': False})
+    text = (summarize(tmp_path, result, 'other') / 'summary_now.md').read_text()
     assert '| model   |      50.00 |' in text
     with pytest.raises(InputError) as caught:
         read(other)
@@ -114,12 +111,11 @@ def test_a_damaged_result_does_not_keep_the_others_from_their_table(tmp_path: Pa
     assert f'MISSING {other}: {line}; OpenCompass would keep it' in ' '.join(text.split())
 
 
-def sampled(model: str, dataset: str = 'LiveMathBench-v202412-k4_8_16-r3') -> Run:
+def sampled(model: str, dataset: str = 'LiveMathBench-v202412-k4_8_16-r3') -> Result:
     """48 answers to each of 24 questions: a third always, a third half of the time, a third never correct."""
     counts = [12 * c for c in THIRDS]
-    means = metric_means(metric_table(48, [16], [0.5, 0.75, 1.0]), counts)
-    scores = {'accuracy': 50.0, **{name: 100 * mean for name, mean in means.items()}}
-    return Run(model, dataset, {**scores, 'gpassk': block(counts, 48, k=[16])})
+    run = {'model': model, 'dataset': dataset}
+    return result_of(Path('x.json'), {'gpassk': block(counts, 48, k=[16], run=run)})
 
 
 def test_each_score_has_its_interval_below() -> None:
