@@ -32,6 +32,7 @@ RECORD = 'record'
 NAMELESS = 'samples'
 """The data set of a run whose files do not say it."""
 
+_HOSTS = 'opencompass', 'lighteval'
 _ENDING = re.compile(r'(\.gpassk)?\.(jsonl?|eval|parquet|csv|tsv)(\.gz)?$', re.IGNORECASE)
 
 
@@ -89,22 +90,16 @@ def collect(
     paths, told = list(dict.fromkeys(paths)), list[str]()
     if absent := [path for path in paths if not path.exists()]:
         raise InputError(f'{absent[0]} is neither a file nor a folder; give results, or a folder above them')
-    candidates = {path: [] if format else list(_candidates(path, told)) for path in paths}
-    files = list(dict.fromkeys(file for each in candidates.values() for file in each))
-    known = {file: _read(file) for file in counted('reading results', files)}
-    logs = [path for path, each in candidates.items() if all(_is_foreign(known[file]) for file in each)]
-    ours = [path for path in paths if path not in logs]
-    tasks = [file for path in ours if path.is_dir() for file in sorted(path.rglob('details_*.parquet'))]
-    runs, left_out = _runs([*logs, *tasks], format, told)  # what lies among results is Lighteval's
-    of_ours = [known[file] for file in dict.fromkeys(file for path in ours for file in candidates[path])]
-    left_out += [one for one in of_ours if isinstance(one, LeftOut)]
+    ours, logs = ([], paths) if format else _parted(paths, told)
+    runs, left_out = _runs(logs, format, told)
+    left_out += [one for one in ours if isinstance(one, LeftOut)]
     scored = []
     for run in runs:
         try:
             scored.append(_scored(run, k))
         except (InputError, IncompleteError) as error:
             left_out.append(LeftOut(run.files[0], f'{run.files[0]}: {run.name}: {error}', foreign=True))
-    found = [*(one for one in of_ours if isinstance(one, Result)), *scored]
+    found = [*(one for one in ours if isinstance(one, Result)), *scored]
     models = models_below(paths, configs)
     for result in found:
         result._manifest = models.get(result.run.model)
@@ -140,21 +135,16 @@ def find_runs(
     """
     from .formats import read_samples
 
-    runs: list[Run] = []
-    logs: list[Path] = []
     told: list[str] = []
-    for path in dict.fromkeys(paths):
-        found = [_read(file) for file in _candidates(path, told)] if format in (None, RECORD) else []
-        ours = [one for one in found if not _is_foreign(one)]
-        if not ours and format != RECORD:
-            logs.append(path)
-        for one in ours:
-            if isinstance(one, Result):
-                runs.append(run_of(one))
-            elif not path.is_dir():
+    ours, logs = _parted(paths, told) if format in (None, RECORD) else ([], list(paths))
+    logs = [] if format == RECORD else logs
+    given_files = {path.resolve() for path in paths if not path.is_dir()}
+    for one in ours:
+        if isinstance(one, LeftOut):
+            if one.path in given_files:
                 raise InputError(one.why)
-            else:
-                told.append(f'left out: {one.why}')
+            told.append(f'left out: {one.why}')
+    runs = [run_of(one) for one in ours if isinstance(one, Result)]
     if not (runs or logs):
         raise InputError('\n'.join([*told, f'no result of G-Pass@k in {", ".join(map(str, paths))}']))
     for line in dict.fromkeys(told):
@@ -188,7 +178,7 @@ def names_of(run: Run) -> Names:
     return Names(
         model=run.model or (_ENDING.sub('', run.files[0].name) if run.files else '') or 'model',
         dataset=run.dataset or NAMELESS,
-        host=(run.written_by.split() or ['file'])[0].lower(),
+        host=next((one for one in _HOSTS if run.written_by.lower().startswith(one)), 'file'),
         created=run.created,
         written_by=run.written_by,
         settings=dict(run.settings),
@@ -206,6 +196,22 @@ def holds_record(path: Path) -> bool:
     return 'gpassk' in first or 'accuracy' in first or (not first and path.parents[1].name == 'results')
 
 
+def _parted(paths: Iterable[Path], told: list[str]) -> tuple[list[Result | LeftOut], list[Path]]:
+    """Return the results of this package, those too that cannot be read, and the paths of logs.
+
+    The details of Lighteval are logs also where they lie among results: each has a task.
+    """
+    candidates = {path: list(_candidates(path, told)) for path in dict.fromkeys(paths)}
+    files = list(dict.fromkeys(file for each in candidates.values() for file in each))
+    known = {file: _read(file) for file in counted('reading results', files)}
+    foreign = {file for file, one in known.items() if isinstance(one, LeftOut) and one.foreign}
+    logs = [path for path, each in candidates.items() if foreign.issuperset(each)]
+    ours = [path for path in candidates if path not in logs]
+    tasks = [file for path in ours if path.is_dir() for file in sorted(path.rglob('details_*.parquet'))]
+    of_ours = dict.fromkeys(file for path in ours for file in candidates[path])
+    return [known[file] for file in of_ours], [*logs, *tasks]
+
+
 def _candidates(path: Path, told: list[str]) -> Iterator[Path]:
     """Yield what may be a result: a file, and what lies in a folder where results do."""
     if not path.is_dir():
@@ -216,8 +222,9 @@ def _candidates(path: Path, told: list[str]) -> Iterator[Path]:
         if not isinstance(error, FileNotFoundError):  # which a run at work has removed meanwhile
             told.append(f'{error.filename} cannot be read: {error.strerror}')
 
+    ending = '.json' if 'results' in path.resolve().parts[-3:] else '.gpassk.json'
     for root, folders, names in os.walk(path, onerror=tell):
-        found = [Path(root, name) for name in names if name.endswith('.gpassk.json')]
+        found = [Path(root, name) for name in names if name.endswith(ending)]
         for depth in range(1, 5) if 'results' in folders else ():  # a model's name may have slashes
             found += Path(root, 'results').glob('*/' * depth + '*.json')
         known = set(map(str, found))  # beside a result lies a folder of its name with what its evaluator left
@@ -230,10 +237,6 @@ def _read(path: Path) -> Result | LeftOut:
         return read(path)
     except InputError as error:
         return LeftOut(path, str(error), isinstance(error, ForeignFileError))
-
-
-def _is_foreign(one: Result | LeftOut) -> bool:
-    return isinstance(one, LeftOut) and one.foreign
 
 
 def _runs(logs: Sequence[Path], format: str | None, told: list[str]) -> tuple[list[Run], list[LeftOut]]:

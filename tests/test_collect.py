@@ -15,6 +15,7 @@ import pytest
 from damaged_records import good_record
 from fake_opencompass import config_text, write
 from result_files import ABBR, HALVES, THIRDS, block, entry_of, write_result
+from stored_run import write_run
 
 from gpassk_opencompass import InputError
 from gpassk_opencompass.cli import main
@@ -251,7 +252,7 @@ def test_verdicts_that_are_there_count_and_no_judge_is_asked(tmp_path: Path) -> 
     """Whatever the rule would say; of what nobody judged, all counts as wrong and is said."""
     rows = [{**row, 'correct': [False, None]} for row in ROWS]
     result = collect_one(logged(tmp_path / 'theirs.jsonl', rows))
-    assert result.judge['name'] == 'labels'
+    assert result.judge == {'name': 'column correct'}
     assert (result.counts.c, result.counts.unjudged) == ([0] * 24, [1] * 24)
 
 
@@ -314,7 +315,7 @@ def compare(path: Path) -> list[str]:
 
 
 def gate(path: Path) -> list[str]:
-    return ['gate', str(path), '--against', str(path.parents[4])]
+    return ['gate', str(path), '--against', str(path.parents[4] / 'other')]
 
 
 def judge_agreement(path: Path) -> list[str]:
@@ -367,8 +368,8 @@ def test_no_command_refuses_a_sound_result(
     tmp_path: Path, command: Callable[[Path], list[str]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """So that the table above tells damages."""
-    path = result_file(tmp_path, json.dumps(good_record()))
-    write_result(tmp_path / 'out', ABBR.format(2), THIRDS)  # beside it, so that there is something to compare
+    path = write_run(tmp_path / 'out' / 'run').result
+    write_run(tmp_path / 'out' / 'other', verdicts=['01'])  # so that there is something to compare
     main(command(path))
     said = capsys.readouterr()
     assert f'{path} ' not in said.out + said.err

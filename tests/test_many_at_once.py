@@ -12,7 +12,8 @@ from made_results import made_result
 from scipy import optimize, stats
 
 from gpassk_opencompass.metrics import Metric, value_table
-from gpassk_opencompass.results.asked import intervals_of_each
+from gpassk_opencompass.report.intervals import intervals_of_each
+from gpassk_opencompass.uncertainty import mean_interval
 from gpassk_opencompass.uncertainty.beta_fit import fitted_beta
 from gpassk_opencompass.uncertainty.rerun import pair_table, rerun_of, reruns_of
 
@@ -89,7 +90,7 @@ def test_a_rerun_under_the_fitted_prior_is_that_of_each_question(name: str) -> N
 @pytest.mark.parametrize('most', [1, 10_000, 1_000_000])
 def test_intervals_of_many_runs_are_those_of_each(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs on the same questions and on others, of other n."""
-    monkeypatch.setattr('gpassk_opencompass.results.asked._MOST_VALUES', most)
+    monkeypatch.setattr('gpassk_opencompass.report.intervals._MOST_VALUES', most)
     metrics, generator = list(map(Metric.parse, METRICS[:4])), np.random.default_rng(2)
     results = []
     for number in range(14):
@@ -99,13 +100,14 @@ def test_intervals_of_many_runs_are_those_of_each(most: int, monkeypatch: pytest
             f'm{number}', generator.binomial(n, generator.random(questions)), n, (8,), of_each
         )
         groups = ['A_en', 'A_cn', 'B_en', 'B_cn', 'C_en', 'C_cn'][: 6 if number % 4 else 2]
-        result.block['counts']['group'] = [groups[place % len(groups)] for place in range(questions)]
+        result.counts.group = [groups[place % len(groups)] for place in range(questions)]
         results.append(result)
     for result, found in zip(results, intervals_of_each(results, metrics, 0.9), strict=True):
-        alone = [result.interval(metric, 0.9) for metric in metrics]
-        assert list(map(repr, found.whole)) == list(map(repr, alone))
-        by_group = {
-            group: [result.intervals_by_group([one], 0.9)[group][0] for one in metrics]
-            for group in result.groups
-        }
-        assert repr(found.by_group) == repr(by_group)
+        problems, groups = result.counts.problem, np.array(result.counts.group)
+        values = [result.values(metric) for metric in metrics]
+        assert list(map(repr, found.whole)) == [repr(mean_interval(one, problems, 0.9)) for one in values]
+        for group, intervals in found.by_group.items():
+            of_group = [problem for problem, own in zip(problems, groups == group, strict=True) if own]
+            alone = [mean_interval(one[groups == group], of_group, 0.9) for one in values]
+            assert repr(intervals) == repr(alone)
+        assert set(found.by_group) == set(groups)
