@@ -166,7 +166,7 @@ def check_states(path: Path) -> None:
     assert health.unusual == 2
     assert samples is not None
     assert [one for one in samples['state'] if one] == ['failed', 'refusal']
-    assert [one[:13] for one in samples['response'] if 'think' in one] == ['<think>abcd</']
+    assert [one[:13] for one in samples['response'] if 'think' in (one or '')] == ['<think>abcd</']
 
 
 def test_they_come_through_every_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -247,6 +247,7 @@ def _prediction(value: Row) -> Row:
         'reference': _text(gold),
         'responses': responses or [None],
         'told': told if len(responses) == 1 else {},
+        'state': told.get('state') if len(responses) == 1 else None,
         '_said': [_SEVERAL] if len(listed(gold)) > 1 else [],
     }
     if not responses or not all(one is None or isinstance(one, str) for one in responses):
