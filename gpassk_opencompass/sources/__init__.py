@@ -1,1 +1,0 @@
-"""Scores of what other programs wrote: responses, labels, counts, result files."""
