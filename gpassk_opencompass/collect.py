@@ -180,6 +180,7 @@ def names_of(run: Run) -> Names:
         dataset=run.dataset or NAMELESS,
         host=next((one for one in _HOSTS if run.written_by.lower().startswith(one)), 'file'),
         created=run.created,
+        path=run.path,
         written_by=run.written_by,
         settings=dict(run.settings),
     )
@@ -227,6 +228,7 @@ def _candidates(path: Path, told: list[str]) -> Iterator[Path]:
         found = [Path(root, name) for name in names if name.endswith(ending)]
         for depth in range(1, 5) if 'results' in folders else ():  # a model's name may have slashes
             found += Path(root, 'results').glob('*/' * depth + '*.json')
+        found = [file for file in found if not file.name.startswith('results_')]  # other harnesses' means
         known = set(map(str, found))  # beside a result lies a folder of its name with what its evaluator left
         own = [file for file in found if not any(f'{one}.json' in known for one in file.parents)]
         yield from (file.resolve() for file in own if file.is_file())

@@ -399,6 +399,7 @@ class Run:
         samples: None where only counts are known.
         counts: given in place of samples.
         model, dataset: what the files call them; '' where they do not.
+        path: path or hub name of the model, where they tell it beside its name.
         written_by: the program, with its version where the files tell it.
         judge: the identity of who gave the verdicts; {} where it is not known.
         ks: the k of G-Pass@k that the run was made for.
@@ -413,6 +414,7 @@ class Run:
     counts: Counts | None = None
     model: str = ''
     dataset: str = ''
+    path: str = ''
     written_by: str = ''
     judge: Mapping[str, Any] = field(default_factory=dict)
     ks: tuple[int, ...] = ()

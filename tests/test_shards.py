@@ -20,12 +20,12 @@ from exported_runs import TRUTH, response, scored_responses
 from judge_server import JudgeServer
 from shard_files import read_shards
 from stored_results import with_columns
-from stored_run import ABBR, QUESTION, Run, write_run
+from stored_run import ABBR, Run, write_run
 
 from gpassk_opencompass.cli import main
+from gpassk_opencompass.record import read, write
 from gpassk_opencompass.report.page import shards as shards_module
-from gpassk_opencompass.results.read import read
-from gpassk_opencompass.results.samples import write_samples
+from gpassk_opencompass.unseen import with_whole_characters
 
 pytest.importorskip('jinja2', reason='the extra "report" is not installed')
 
@@ -75,7 +75,7 @@ def texts(shard: Mapping[str, Any]) -> list[str | None]:
 def test_each_response_is_in_the_shard_of_its_question(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With what the model was asked, the verdict, and what is known of each sample."""
+    """With the verdict, and what is known of each sample."""
     run = write_run(tmp_path / 'outputs', seed=7, output_tokens=12, seconds=0.5, finish_reason='stop')
     assert with_responses(tmp_path) == 0
     rows = rows_of(run)
@@ -84,7 +84,6 @@ def test_each_response_is_in_the_shard_of_its_question(
     for number, shard in enumerate(shards):
         entries = [rows[str(replica * 12 + number)] for replica in range(2)]
         assert texts(shard) == [entry['prediction'] for entry in entries]
-        assert shard['prompt'] == QUESTION.format(number, 2 * number)
         assert [sample['verdict'] for sample in shard['samples']] == list(
             ('11', '10', '01', '00')[number % 4]
         )
@@ -112,39 +111,26 @@ def test_each_response_is_in_the_shard_of_its_question(
 
 
 def test_hostile_text_comes_back_to_the_letter(tmp_path: Path) -> None:
-    """Through compression, base 64, a script and a browser's JSON; no file holds a character beyond ASCII."""
-    run = write_run(tmp_path / 'outputs', questions=len(HOSTILE))
-    size = len(HOSTILE)
-
-    def change(rows: dict[str, Any]) -> None:
-        for number, text in enumerate(HOSTILE):
-            rows[str(number)]['prediction'] = text
-            rows[str(size + number)]['prediction'] = f'<think>\U0001d465{text}</think>{text}'
-            rows[str(number)]['origin_prompt'] = [
-                {'role': 'SYSTEM', 'prompt': text},
-                {'role': 'HUMAN', 'prompt': 'x'},
-            ]
-
-    run.edit(change)
-    without_lengths(run)
+    """Through Parquet, compression, base 64, a script and a browser's JSON; no file holds more than ASCII."""
+    path = write_run(tmp_path / 'outputs', questions=len(HOSTILE)).result
+    said = [one for text in HOSTILE for one in (text, f'<think>\U0001d465{text}</think>{text}')]
+    result = read(path)
+    samples = result.samples()
+    assert samples is not None
+    write(path, result.with_samples(samples.replace(response=said, thought=said)))
     assert with_responses(tmp_path) == 0
     for text, shard in zip(HOSTILE, shards_of(tmp_path), strict=True):
         plain, thinking = shard['samples']
-        assert plain['response'] == text
-        assert thinking['response'] == f'<think>\U0001d465{text}</think>{text}'
-        assert thinking['thoughtText'] == f'<think>\U0001d465{text}</think>'
-        assert shard['prompt'] == (f'[SYSTEM]\n{text}\n\n[HUMAN]\nx' if text else 'x')
-    for path in (tmp_path / 'report' / 'responses').rglob('*.js'):
-        assert re.fullmatch(rb'gpasskShard\("[0-9a-f]{12}/\d+","[A-Za-z0-9+/]*=*"\)\n', path.read_bytes())
-
-
-def without_lengths(run: Run) -> None:
-    """Let the result not know how long its responses were."""
-    with_columns(run.result, response_characters=None)
+        shown = with_whole_characters(text)
+        assert plain['response'] == plain['separateThought'] == shown
+        assert thinking['response'] == f'<think>\U0001d465{shown}</think>{shown}'
+        assert thinking['thoughtText'] == f'<think>\U0001d465{shown}</think>'
+    for file in (tmp_path / 'report' / 'responses').rglob('*.js'):
+        assert re.fullmatch(rb'gpasskShard\("[0-9a-f]{12}/\d+","[A-Za-z0-9+/]*=*"\)\n', file.read_bytes())
 
 
 def test_responses_of_scored_files_are_found(tmp_path: Path) -> None:
-    """Those that a source reads, whatever order its file has; what was asked is not known there."""
+    """In the file of samples beside the result."""
     result = scored_responses(tmp_path)
     assert with_responses(tmp_path, result) == 0
     shards = shards_of(tmp_path)
@@ -155,51 +141,22 @@ def test_responses_of_scored_files_are_found(tmp_path: Path) -> None:
             f'<think>{"so " * (replica + 1)}</think>' for replica in range(4)
         ]
         assert ''.join(sample['verdict'] for sample in shard['samples']) == verdicts
-        assert shard['prompt'] is None
 
 
 def test_responses_of_lighteval_are_in_its_details(tmp_path: Path) -> None:
-    """With what Lighteval gave the model."""
+    """They are in the record that the report writes."""
     from pyarrow import parquet  # type: ignore[import-untyped]
 
     recorded = Path(__file__).parent / 'recorded' / 'lighteval'
     assert with_responses(tmp_path, recorded) == 0
     [details] = recorded.rglob('details_*.parquet')
-    result = read(details)
     rows = {
         row['doc']['specific']['uid']: row['model_response']
         for row in parquet.read_table(details).to_pylist()
     }
     shards = shards_of(tmp_path)
-    assert [shard['uid'] for shard in shards] == result.uids
-    for shard in shards:
-        assert texts(shard) == rows[shard['uid']]['text']
-        assert shard['prompt'] == rows[shard['uid']]['input']
-
-
-def test_predictions_in_parts_are_found(tmp_path: Path) -> None:
-    """As several tasks of OpenCompass leave them; each sample names its own part."""
-    run = write_run(tmp_path / 'outputs')
-    rows = rows_of(run)
-    columns = dict(read(run.result).sample_columns(run.result.parent) or {})
-    parts = [run.predictions.with_name(f'{run.predictions.stem}_{part}.json') for part in range(2)]
-    for part, path in enumerate(parts):
-        own = {str(row): rows[str(2 * row + part)] for row in range(12)}
-        path.write_text(json.dumps(own, indent=4, ensure_ascii=False), encoding='utf-8')
-    run.predictions.unlink()
-    whole = columns['row']
-    columns['file'] = [os.path.relpath(parts[row % 2], run.result.parent) for row in whole]
-    columns['row'] = [row // 2 for row in whole]
-    record = json.loads(run.result.read_text(encoding='utf-8'))
-    write_samples(run.result, record, columns)
-    run.result.write_text(json.dumps(record), encoding='utf-8')
-    assert with_responses(tmp_path) == 0
-    shown = [text for shard in shards_of(tmp_path) for text in texts(shard)]
-    assert shown == [rows[str(row)]['prediction'] for row in whole]
-    parts[1].unlink()  # the other half is there
-    assert with_responses(tmp_path) == 0
-    shown = [text for shard in shards_of(tmp_path) for text in texts(shard)]
-    assert shown == [None if row % 2 else rows[str(row)]['prediction'] for row in whole]
+    assert {shard['uid'] for shard in shards} == set(rows)
+    assert all(texts(shard) == rows[shard['uid']]['text'] for shard in shards)
 
 
 def test_what_a_judge_was_asked_and_replied_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,10 +197,8 @@ def test_another_report_replaces_what_has_changed(tmp_path: Path) -> None:
     assert len(before) == 2 * 12
     assert with_responses(tmp_path, *given) == 0
     assert files_in(place) == before
-    [predictions] = (tmp_path / 'two').rglob('predictions/*/*.json')
-    text = predictions.read_text(encoding='utf-8').replace('$', '£', 1)
-    predictions.write_text(text, encoding='utf-8')
-    os.utime(predictions, ns=(1, 1))
+    [result] = (tmp_path / 'two').rglob('results/*/*.json')
+    with_columns(result, response='another')
     assert with_responses(tmp_path, *given) == 0
     after = files_in(place)
     assert len(after) == 2 * 12
@@ -254,7 +209,9 @@ def test_another_report_replaces_what_has_changed(tmp_path: Path) -> None:
 
 def renamed(run: Run, name: str) -> None:
     """Give the model of a run another name."""
-    run.result.parent.rename(run.result.parent.with_name(f'{name}_t1.0_l40'))
+    result = read(run.result)
+    result.run.model = f'{name}_t1.0_l40'
+    write(run.result, result.with_samples(result.samples()))
 
 
 def test_shards_of_an_earlier_report_are_removed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -280,47 +237,40 @@ def test_shards_of_an_earlier_report_are_removed(tmp_path: Path, capsys: pytest.
     assert not place.exists()
 
 
-def test_lost_responses_are_told_and_the_report_goes_on(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize('damage', ['no column', 'a file that is gone', 'a file that was cut'])
+def test_a_run_without_responses_is_told_and_the_report_goes_on(
+    damage: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One that was changed since it was judged, in its place; all of a run, once."""
+    """Once; the page is there, and an earlier page's responses are not."""
     run = write_run(tmp_path / 'outputs')
-    run.edit(lambda rows: rows['14'].update(prediction='another one'))
-    run.edit(lambda rows: rows.pop('3'))
-    for _ in range(2):  # also where nothing is written
-        capsys.readouterr()
-        assert with_responses(tmp_path) == 0
-        [line] = [line for line in capsys.readouterr().err.splitlines() if 'lost' in line]
-        assert line.startswith(f'responses: {ABBR} on LiveMathBench-vdemo: 2 of 24 responses are lost: ')
-    shards = shards_of(tmp_path)
-    changed, gone = shards[2]['samples'][1], shards[3]['samples'][0]
-    assert changed['response'] is gone['response'] is None
-    assert 'row 14: the response has 11 characters, the one that was judged ' in changed['lost']
-    assert 'row 3: prediction is None' in gone['lost']
-    lost = [sample for shard in shards for sample in shard['samples'] if sample['lost']]
-    assert len(lost) == 2
-    run.predictions.unlink()
     assert with_responses(tmp_path) == 0
-    said = [line for line in capsys.readouterr().err.splitlines() if 'responses' in line]
-    [line] = said
-    assert 'no responses: the responses of this run cannot be read once more' in line
-    assert f'{run.predictions.name} is not there' in line
+    [samples] = run.result.parent.glob('*.parquet')
+    if damage == 'no column':
+        with_columns(run.result, response=None)
+    elif damage == 'a file that is gone':
+        samples.unlink()
+    else:
+        samples.write_bytes(samples.read_bytes()[:-20])
+    capsys.readouterr()
+    assert with_responses(tmp_path) == 0
+    [line] = [line for line in capsys.readouterr().err.splitlines() if line.startswith('responses: ')]
+    assert line.startswith(f'responses: {ABBR} on LiveMathBench-vdemo: no responses: {run.result} has no')
     assert not (tmp_path / 'report' / 'responses').exists()
     assert (tmp_path / 'report' / 'index.html').is_file()
 
 
-@pytest.mark.parametrize('content', [b'', b'{"0": {"prediction": "cut', b'[1]', b'\xff\xfe', b'{"0": 7}'])
-def test_damaged_predictions_lose_responses_and_nothing_else(
-    content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Each sample says that its response is lost."""
-    run = write_run(tmp_path / 'outputs')
-    run.predictions.write_bytes(content)
+def test_a_sample_that_was_not_drawn_has_no_response(tmp_path: Path) -> None:
+    """And says what became of it."""
+    path = write_run(tmp_path / 'outputs').result
+    result = read(path)
+    samples = result.samples()
+    assert samples is not None
+    said, states = [None, *samples['response'][1:]], ['failed', *[None] * (len(samples) - 1)]
+    write(path, result.with_samples(samples.replace(response=said, state=states)))
     assert with_responses(tmp_path) == 0
-    assert '24 of 24 responses are lost' in capsys.readouterr().err
-    samples = [sample for shard in shards_of(tmp_path) for sample in shard['samples']]
-    assert all(sample['lost'] and sample['response'] is None for sample in samples)
-    assert ''.join(sample['verdict'] for sample in samples) == '11100100' * 3
+    first, second = shards_of(tmp_path)[0]['samples']
+    assert (first['response'], first['state'], first['lost']) == (None, 'failed', None)
+    assert second['response']
 
 
 def test_responses_need_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -378,13 +328,13 @@ def test_a_full_disk_leaves_the_earlier_page_and_its_shards(
     run = write_run(tmp_path / 'outputs')
     assert with_responses(tmp_path) == 0
     before = files_in(tmp_path / 'report')
-    os.utime(run.predictions, ns=(1, 1))
-    write = shards_module.write_file
+    with_columns(run.result, response='another')
+    write_whole = shards_module.write_file
 
     def full(path: Path, content: bytes) -> None:
         if path.name == '7.js':
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        write(path, content)
+        write_whole(path, content)
 
     monkeypatch.setattr(shards_module, 'write_file', full)
     assert with_responses(tmp_path) == 2

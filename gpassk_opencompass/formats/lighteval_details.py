@@ -211,7 +211,8 @@ def _about(files: Sequence[Path], row: Row) -> Row:
         kept = f'Lighteval keeps a score a question ({", ".join(row["metric"] or ["of no metric"])})'
         return {**about, 'remarks': [f'{kept}, and no verdict a sample: the responses are judged anew']}
     ks = tuple(one for one in listed(block.get('k')) if type(one) is int)
-    about |= {'judge': mapping(block.get('judge')), 'ks': ks, 'model': clean(last_part(model)) or 'model'}
+    about |= {'judge': mapping(block.get('judge')), 'ks': ks, 'path': model}
+    about['model'] = clean(last_part(model)) or 'model'
     about['dataset'] = str(at(row, 'doc.specific.benchmark') or about['dataset'])
     try:  # as a sweep would call it
         decimals = {name: float(one) for name, one in settings.items() if name in ('temperature', 'top_p')}
