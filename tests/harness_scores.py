@@ -9,46 +9,42 @@ from typing import Any
 
 from exact import g_pass
 
+from gpassk_opencompass import record
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.errors import GPassKError
-from gpassk_opencompass.results.read import read
-from gpassk_opencompass.results.result import Result
-from gpassk_opencompass.sources.finding import find_runs
-from gpassk_opencompass.sources.source import Question, Reading, Run
+from gpassk_opencompass.formats import read_samples
+from gpassk_opencompass.record import Result
+from gpassk_opencompass.samples import Run
 
 
 def check_scores(result: Result, counts: Sequence[int], n: int) -> None:
     """The record holds these counts, whatever the order of its questions, and their exact G-Pass@k."""
-    assert sorted(result.counts.tolist()) == sorted(counts)
-    assert result.n == n
-    for k in result.block['k']:
+    assert sorted(result.table.c.tolist()) == sorted(counts)
+    assert set(result.table.n.tolist()) == {n}
+    scores = result.scores()
+    for k in result.ks:
         for threshold in (0.5, 0.75, 1.0):
             expected = g_pass(counts, n, k, threshold)
-            assert abs(result.record[f'G-Pass@{k}_{threshold}'] - expected) < 1e-9
+            assert abs(scores[f'G-Pass@{k}_{threshold}'] - expected) < 1e-9
 
 
 def scored(out: Path, *arguments: str | Path) -> Result:
     """The record of `gpassk score … -o OUT`."""
     assert main(['score', *map(str, arguments), '-o', str(out)]) == 0
-    return read(out)
+    return record.read(out)
 
 
-def runs_of(*paths: Path, texts: bool = True, source: str | None = None) -> list[Run]:
+def runs_of(*paths: Path) -> list[Run]:
     """The runs in files and folders."""
-    return [one.run for one in find_runs(paths, Reading(texts=texts), source).runs]
+    return read_samples(paths)
 
 
 def verdicts_of(run: Run) -> dict[str, str]:
     """uid → verdicts of a run."""
-    return {one.about.uid: getattr(one, 'verdicts', '') for one in run.questions}
-
-
-def read_all(path: Path, source: str) -> list[list[Question]] | str:
-    """All questions of all runs of a file or folder, or what the error says."""
-    try:
-        return [list(run.questions) for run in runs_of(path, source=source)]
-    except GPassKError as error:
-        return str(error)
+    assert run.samples is not None
+    told, symbols = run.samples['verdict'], {'correct': '1', 'incorrect': '0', 'unjudged': '?'}
+    return {
+        uid: ''.join(symbols[told[row]] for row in rows) for uid, rows in run.samples.by_question().items()
+    }
 
 
 def damaged(content: bytes, seed: int, times: int) -> Iterator[bytes]:

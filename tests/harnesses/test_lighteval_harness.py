@@ -26,8 +26,8 @@ def test_a_run_made_now_is_read_as_the_recorded_one(tmp_path: Path, monkeypatch:
     root = tmp_path / 'sums'
     assert root.is_dir(), (tmp_path / 'sums.out').read_text()[-2000:]
     [run] = runs_of(root)
-    for question in run.questions:
-        number = int(question.about.uid)
-        expected = tuple(logs.response(number, replica) for replica in range(logs.N))
-        assert getattr(question, 'responses', ()) == expected
+    assert run.samples is not None
+    for uid, rows in run.samples.by_question().items():
+        said = [run.samples['response'][row] for row in rows]
+        assert said == [logs.response(int(uid), replica) for replica in range(logs.N)]
     check_scores(scored(tmp_path / 'out.json', root, '--k', '2', '4'), logs.COUNTS, logs.N)
