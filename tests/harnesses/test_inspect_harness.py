@@ -29,9 +29,8 @@ from inspect_ai.log import EvalLog, read_eval_log
 from inspect_ai.scorer import Score, accuracy, mean, scorer, stderr
 
 from gpassk_opencompass import InputError
+from gpassk_opencompass.formats import read_samples
 from gpassk_opencompass.inspect_ai import g_pass_at, g_pass_at_k, mg_pass_at
-from gpassk_opencompass.sources.inspect_logs import InspectLog
-from gpassk_opencompass.sources.source import Place, Reading
 
 pytestmark = pytest.mark.filterwarnings('ignore')  # inspect_ai leaves streams open
 
@@ -131,6 +130,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def verdicts_in(log: Path) -> dict[str, str]:
+    """uid → a symbol a sample."""
+    [run] = read_samples([log])
+    assert run.samples is not None
+    symbols = [{'correct': '1', 'incorrect': '0'}.get(one, '?') for one in run.samples['verdict']]
+    return {uid: ''.join(symbols[row] for row in rows) for uid, rows in run.samples.by_question().items()}
+
+
 def true_verdicts(epochs: int) -> dict[str, str]:
     def verdict(kind: str) -> str:
         return '?' if kind in MADE['UNJUDGED'] else '01'[kind in MADE['CORRECT']]
@@ -143,17 +150,14 @@ def true_verdicts(epochs: int) -> dict[str, str]:
 )
 def test_a_fresh_log_is_read(name: str, epochs: int, made: Path) -> None:
     """Of a run that ended, of one that is being written, of one that failed."""
-    [run] = InspectLog().read(Place(made / name), Reading())
-    found = {one.about.uid: one.verdicts for one in run.questions}  # type: ignore[union-attr]
-    assert found == true_verdicts(epochs) | ({'5': '0?'} if name == 'stopped.eval' else {})
+    assert verdicts_in(made / name) == true_verdicts(epochs) | ({'5': '0?'} if name == 'stopped.eval' else {})
 
 
 def test_a_log_whose_samples_are_in_chunks_is_read(made: Path) -> None:
     """As inspect_ai splits the long ones."""
     chunked = made / 'chunked'
     command(made, 'log', 'convert-chunked', 'whole.eval', '--output-dir', str(chunked))
-    [run] = InspectLog().read(Place(chunked / 'whole.eval'), Reading())
-    assert {one.about.uid: one.verdicts for one in run.questions} == true_verdicts(6)  # type: ignore[union-attr]
+    assert verdicts_in(chunked / 'whole.eval') == true_verdicts(6)
 
 
 VALUES = (
@@ -318,8 +322,7 @@ def test_the_example_shows_g_pass_at_k(example: Path) -> None:
     assert ours['G-Pass@4_0.75'] == pytest.approx(mean_of(EXAMPLE_COUNTS, 4, 3), rel=1e-12)
     reduced = results(log, 'gpassk_opencompass/g_pass_0-75_at_4')
     assert reduced['accuracy'] == pytest.approx(mean_of(EXAMPLE_COUNTS, 4, 3), rel=1e-12)
-    [run] = InspectLog().read(Place(example), Reading())
-    counts = [(len(one.verdicts), one.verdicts.count('1')) for one in run.questions]  # type: ignore[union-attr]
+    counts = [(len(one), one.count('1')) for one in verdicts_in(example).values()]
     assert counts == EXAMPLE_COUNTS
 
 
