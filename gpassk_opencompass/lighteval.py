@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
+import yaml  # type: ignore[import-untyped]
 from lighteval.metrics.metrics_sample import SampleLevelComputation, SamplingMetric
 from lighteval.metrics.utils.metric_utils import SampleLevelMetric
 from lighteval.models.model_output import ModelResponse
@@ -48,7 +48,7 @@ MOST_QUESTIONS = 1000  # rows of `question_numbers`, for each of which a task ha
 _FORGET = 'Delete the task in the cache (cache_dir; ~/.cache/huggingface/lighteval/<model>) and run it again.'
 _PACKAGES = ('lighteval', 'numpy', 'datasets', 'transformers', 'torch')
 _OF_QUESTION = ('uid', 'problem', 'question', 'split', 'language')
-_OF_SAMPLE = {'answer': 'answers', 'verdict': 'verdicts', 'judged_by': 'judged_by', 'why': 'why'}
+_OF_SAMPLE = ('answer', 'verdict', 'judged_by', 'why', 'reply_key', 'state')
 _OF_RUN = {'n', 'ks', 'thresholds', 'judge', 'data', 'bounds', 'versions', 'signature'}
 
 Rows = list[dict[str, Any]]
@@ -62,7 +62,7 @@ class Settings(BaseModel):
     n: Size = 48
     k: list[Size] = [4, 8, 16]
     thresholds: list[Share] = list(DEFAULT_THRESHOLDS)
-    judge: dict[str, Any] = Field({'type': 'rule'}, validate_default=True)
+    judge: dict[str, Any] = Field(default={'type': 'rule'}, validate_default=True)
     unjudged_tolerance: Share = 0.01
     questions: str = ''
     max_new_tokens: Size | None = None
@@ -139,7 +139,7 @@ class GPassKSamples(SamplingMetric, SampleLevelComputation):  # type: ignore[mis
     @property
     def settings(self) -> Settings:
         """Return the settings with the task's parameters; refuse what cannot be met."""
-        return checked(Settings, {**self.base.model_dump(), **self.given}, 'The task cannot be run:')
+        return checked(Settings, {**self.base.model_dump(), **self.given}, 'The task cannot be run:')  # type: ignore[no-any-return]
 
     def num_samples(self) -> int:
         """Return n, and try the judge out: Lighteval asks for n before anything is generated."""
@@ -170,7 +170,7 @@ class GPassKSamples(SamplingMetric, SampleLevelComputation):  # type: ignore[mis
         told: dict[str, float] = {}
         for name, mean in means(counts, sorted(self.settings.k), self.settings.thresholds).items():
             # NaN for one problem: Lighteval's average over a group would take a missing key for 0.
-            error = mean_interval(values(counts, Metric.parse(name)), problem).error
+            error = mean_interval(values(counts.n, counts.c, Metric.parse(name)), problem).error
             told |= {name: mean, f'{name}_stderr': error}
         unjudged, distinct = (float(column.mean()) / n for column in shares)
         return told | {'unjudged_share': unjudged, 'distinct_share': distinct}
@@ -182,7 +182,7 @@ def _entries(docs: Sequence[Doc], result: Result) -> Rows:
     assert samples is not None  # those that were scored
     counts, rows = samples.counts(), samples.by_question()
     names = means(counts, result.ks, result.thresholds)
-    metrics = {name: values(counts, Metric.parse(name)).tolist() for name in names}
+    metrics = {name: values(counts.n, counts.c, Metric.parse(name)).tolist() for name in names}
     left_out = {uid: reason for reason, uids in result.left_out.items() for uid in uids}
     run = result.model_dump_json(by_alias=True, include=_OF_RUN)
     entries = {}
@@ -194,8 +194,7 @@ def _entries(docs: Sequence[Doc], result: Result) -> Rows:
             'distinct': len(set(own['response'])),
             'problem': counts.problem[place],
             'left_out': left_out.get(uid, ''),
-            **{entry: own[column] for column, entry in _OF_SAMPLE.items()},
-            **{name: own[name] for name in ('reply_key', 'state') if name in own},
+            **{name + 's' * (name in _OF_SAMPLE[:2]): own[name] for name in _OF_SAMPLE if name in own},
             'gpassk': run,
         }
     return [entries[doc.specific['uid']] for doc in docs]
