@@ -1,13 +1,12 @@
 #!/bin/sh
 # G-Pass@k of a model behind an OpenAI-compatible address: endpoint.sh [MODEL [URL [TASKS]]]
-# Serve it with `lmdeploy serve api_server …` or `vllm serve …`. Judged by rules; by an LLM after the lines at
-# the end of judge.sh.
+# Serve it with `lmdeploy serve api_server …` or `vllm serve …`. n, k, lengths and the judge stand in settings.yaml.
 set -eu
 model=${1:-Qwen2.5-7B-Instruct}
 url=${2:-http://localhost:8000/v1}
 tasks=${3:-livemathbench_v202412}
 
-export GPASSK_N=48 GPASSK_K='4 8 16' GPASSK_MAX_NEW_TOKENS=8192
+export GPASSK_LIGHTEVAL="${GPASSK_LIGHTEVAL:-$(dirname "$0")/settings.yaml}"
 # Only here: what stands in the arguments of the model is written into the results.
 export OPENAI_API_KEY="${OPENAI_API_KEY:-none}"
 
@@ -16,5 +15,5 @@ export OPENAI_API_KEY="${OPENAI_API_KEY:-none}"
 lighteval endpoint litellm \
     "model_name=openai/$model,base_url=$url,concurrent_requests=32,generation_parameters={temperature:1.0,top_p:0.8,seed:42}" \
     "$tasks" --no-remove-reasoning-tags \
-    --custom-tasks gpassk_opencompass.lighteval_tasks --output-dir outputs/lighteval --save-details
+    --custom-tasks gpassk_opencompass.lighteval --output-dir outputs/lighteval --save-details
 gpassk report outputs/lighteval -o outputs/lighteval/report

@@ -15,11 +15,6 @@ vllm)
     ;;
 esac
 
-# Then, where the evaluation runs (with cascade in the place of llm it is asked only where the rules do not accept):
+# Then, where the evaluation runs, name it in settings.yaml or eval_cfg.yaml, and see whether it answers:
 #
-# export GPASSK_JUDGE=llm
-# export GPASSK_JUDGE_MODEL=Qwen2.5-72B-Instruct
-# export GPASSK_JUDGE_URLS='http://node1:23333 http://node2:23333'
-# export GPASSK_JUDGE_OPTIONS='{"concurrency": 32, "max_tokens": 4096}'
-# export GPASSK_VERDICTS=/shared/verdicts
 # gpassk judge-ping --model Qwen2.5-72B-Instruct --url http://node1:23333 http://node2:23333
