@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import pytest
 
 # Not find_spec: with tests/ on the path, this folder would be found under that name.
 try:
@@ -10,3 +15,22 @@ try:
     collect_ignore_glob = []
 except PackageNotFoundError:
     collect_ignore_glob = ['test_*.py']
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Neither the variables nor the verdicts of whoever runs the tests."""
+    for variable in [name for name in os.environ if name.startswith('GPASSK_')]:
+        monkeypatch.delenv(variable)
+    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path / 'cache'))
+
+
+@pytest.fixture
+def warnings_logged() -> Iterator[list[str]]:
+    """What this package's log warned of."""
+    from loguru import logger
+
+    lines: list[str] = []
+    sink = logger.add(lines.append, level='WARNING', format='{message}')
+    yield lines
+    logger.remove(sink)

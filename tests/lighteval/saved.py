@@ -19,13 +19,13 @@ with warnings.catch_warnings():
     from lighteval.models.model_input import GenerationParameters
     from lighteval.models.model_output import ModelResponse
     from lighteval.models.transformers.transformers_model import TransformersModelConfig
-    from lighteval.tasks.lighteval_task import LightevalTask
     from lighteval.tasks.requests import Doc
+    from made import task_of
 
-    from gpassk_opencompass import lighteval_tasks
-
-N, K = 8, (4, 8)
+N, K = 8, [4, 8]
 TASK = 'gpassk_demo'
+TIME = '2026-11-21T09-59-19.723746'
+"""In the names of the recorded files."""
 
 
 def responses_to(doc: Doc, temperature: float) -> ModelResponse:
@@ -49,10 +49,7 @@ def save_run(folder: Path, temperature: float, save_details: bool = True) -> lis
     Returns:
         The responses, in the order in which the questions stand in their file.
     """
-    [config] = [config for config in lighteval_tasks.TASKS_TABLE if config.name == TASK]
-    [metric] = config.metrics
-    metric.sample_level_fn.n, metric.sample_level_fn.k = N, K
-    task = LightevalTask(config)
+    task = task_of(TASK, n=N, k=K)
     docs = task.get_docs()
     responses = [responses_to(doc, temperature) for doc in docs]
     tracker = EvaluationTracker(str(folder), save_details=save_details)
@@ -80,9 +77,12 @@ def main() -> None:
     folder = tests / 'recorded' / 'lighteval'
     shutil.rmtree(folder, ignore_errors=True)
     save_run(folder, temperature=1.0)
-    for summary in folder.rglob('results_*.json'):
-        text = summary.read_text(encoding='utf-8').replace(f'{tests.parent}/', '')
-        summary.write_text(text, encoding='utf-8')
+    [summary] = folder.rglob('results_*.json')
+    time = summary.stem.removeprefix('results_')
+    text = summary.read_text(encoding='utf-8').replace(f'{tests.parent}/', '')
+    summary.write_text(text, encoding='utf-8')
+    for path in sorted(folder.rglob(f'*{time}*'), reverse=True):
+        path.rename(path.with_name(path.name.replace(time, TIME)))
 
 
 if __name__ == '__main__':

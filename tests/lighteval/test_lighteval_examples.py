@@ -6,17 +6,16 @@ import json
 import os
 import re
 import shlex
-import subprocess
 import sys
 import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from made import EXAMPLES, TASKS, run
 
 from gpassk_opencompass.cli import parser_for
-from gpassk_opencompass.judges.store import STORE_VARIABLE
-from gpassk_opencompass.lighteval_settings import VARIABLES, read_settings
 
 with warnings.catch_warnings():
     warnings.simplefilter('ignore')
@@ -27,125 +26,113 @@ with warnings.catch_warnings():
     from lighteval.models.vllm.vllm_model import VLLMModelConfig
     from typer.main import get_command
 
-    from gpassk_opencompass.lighteval_tasks import LENGTH_VARIABLE, QUESTIONS_VARIABLE, TASKS_TABLE
+    from gpassk_opencompass.lighteval import (
+        PARAMETERS,
+        TASKS_TABLE,
+        VARIABLE,
+        Settings,
+        checked,
+        read_settings,
+    )
 
-ROOT = Path(__file__).resolve().parents[2]
-EXAMPLES = ROOT / 'examples' / 'lighteval'
-PAGE = ROOT / 'docs' / 'lighteval.md'
-RUNS = sorted(path.name for path in EXAMPLES.glob('*.sh') if path.name != 'judge.sh')
-
+DOCS = EXAMPLES.parents[1] / 'docs'
+PAGE = (DOCS / 'lighteval.md').read_text(encoding='utf-8')
+BLOCKS = re.findall(r'^ *```(\w+)\n(.*?)^ *```$', PAGE, re.DOTALL | re.MULTILINE)
 CONFIGS = {
     'accelerate': TransformersModelConfig,
     'vllm': VLLMModelConfig,
     'endpoint litellm': LiteLLMModelConfig,
 }
-KNOWN = {*VARIABLES.values(), STORE_VARIABLE, QUESTIONS_VARIABLE, LENGTH_VARIABLE}
-TASKS = {config.name for config in TASKS_TABLE}
-
 RECORDER = """#!{python}
 import json, os, sys
-variables = {{name: value for name, value in os.environ.items() if name.startswith('GPASSK_')}}
 with open({log!r}, 'a') as lines:
-    lines.write(json.dumps([os.path.basename(sys.argv[0]), sys.argv[1:], variables]) + '\\n')
+    lines.write(json.dumps([*sys.argv, os.environ.get('GPASSK_LIGHTEVAL')]) + '\\n')
 """
 
-Call = tuple[str, list[str], dict[str, str]]
 
-
-def calls_of(script: str, folder: Path, *arguments: str) -> list[Call]:
+def calls_of(script: str, folder: Path, *arguments: str) -> list[list[str]]:
     """What a script runs, with programs in its way that only write down how they were called."""
-    log = folder / 'calls.jsonl'
     for program in ('lighteval', 'gpassk', 'lmdeploy', 'vllm'):
-        (folder / program).write_text(RECORDER.format(python=sys.executable, log=str(log)))
+        (folder / program).write_text(RECORDER.format(python=sys.executable, log=str(folder / 'calls')))
         (folder / program).chmod(0o755)
     path = os.pathsep.join([str(folder), os.environ['PATH']])
-    outside = {name: value for name, value in os.environ.items() if not name.startswith('GPASSK_')}
-    done = subprocess.run(
-        ['sh', EXAMPLES / script, *arguments],
-        env={**outside, 'PATH': path},
-        cwd=folder,
-        capture_output=True,
-        check=False,
-    )
+    done = run(folder, '/bin/sh', str(EXAMPLES / script), *arguments, PATH=path)
     assert done.returncode == 0, done.stderr
-    return [tuple(json.loads(line)) for line in log.read_text().splitlines()]
+    calls = [json.loads(line) for line in (folder / 'calls').read_text().splitlines()]
+    return [[Path(program).name, *words] for program, *words in calls]
 
 
-def check_lighteval(arguments: list[str], variables: dict[str, str]) -> None:
-    """Every option, every argument of the model, the tasks and our settings."""
+def check_lighteval(words: list[str]) -> None:
+    """Every option, every argument of the model, the tasks and their parameters."""
     command: Any = get_command(app)
-    words, context = list(arguments), click.Context(command)
-    names = []
+    context, names = click.Context(command), []
     while isinstance(command, click.Group) or hasattr(command, 'commands'):
         names.append(words.pop(0))
         command = command.get_command(context, names[-1])
         assert command is not None, names
     given = command.make_context(' '.join(names), words).params
     CONFIGS[' '.join(names)].from_args(given['model_args'])
-    assert given['custom_tasks'] == 'gpassk_opencompass.lighteval_tasks'
-    assert given['save_details']
+    assert (given['custom_tasks'], given['save_details']) == (TASKS, True)
     for task in given['tasks'].split(','):
         name, *parameters = task.split('@')
-        assert name in TASKS
-        assert {parameter.partition('=')[0] for parameter in parameters} <= set(VARIABLES)
-    check_variables(variables)
+        assert name in {config.name for config in TASKS_TABLE}
+        assert {parameter.partition('=')[0] for parameter in parameters} <= set(PARAMETERS)
 
 
-def check_variables(variables: dict[str, str]) -> None:
-    assert {name for name in variables if not name.startswith('HF_')} <= KNOWN
-    read_settings({}, variables)
-
-
-@pytest.mark.parametrize('script', RUNS)
+@pytest.mark.parametrize('script', ['accelerate.sh', 'endpoint.sh', 'vllm.sh'])
 def test_the_example_calls_what_is_there(script: str, tmp_path: Path) -> None:
-    """Every option, variable and task; and the report after it."""
+    """Every option, setting and task; and the report after it."""
     evaluation, report = calls_of(script, tmp_path)
     assert (evaluation[0], report[0]) == ('lighteval', 'gpassk')
-    check_lighteval(*evaluation[1:])
-    assert parser_for(report[1][0]).parse_args(report[1])
+    check_lighteval(evaluation[1:-1])
+    assert Path(evaluation[-1]) == EXAMPLES / 'settings.yaml'
+    assert parser_for(report[1]).parse_args(report[1:-1])
 
 
 @pytest.mark.parametrize('program', ['lmdeploy', 'vllm'])
 def test_the_judge_is_served_as_the_page_about_judges_says(program: str, tmp_path: Path) -> None:
     """Whose lines are parsed by lmdeploy's own parser in another test."""
-    [(called, arguments, _)] = calls_of('judge.sh', tmp_path, program)
-    assert called == program
-    judging = (ROOT / 'docs' / 'judging.md').read_text(encoding='utf-8')
-    assert ' '.join([program, *arguments]) in judging.splitlines()
+    [[called, *arguments, _]] = calls_of('judge.sh', tmp_path, program)
+    judging = (DOCS / 'judging.md').read_text(encoding='utf-8')
+    assert ' '.join([called, *arguments]) in judging.splitlines()
 
 
-def test_the_settings_of_an_llm_judge_are_settings() -> None:
-    """The lines at the end of judge.sh."""
-    script = (EXAMPLES / 'judge.sh').read_text(encoding='utf-8')
-    lines = [shlex.split(line) for line in re.findall(r'^# (export .*|gpassk .*)$', script, re.M)]
-    variables = dict(words[1].split('=', 1) for words in lines if words[0] == 'export')
-    check_variables(variables)
-    assert len(variables) == 5
-    [ping] = [words[1:] for words in lines if words[0] == 'gpassk']
-    assert parser_for(ping[0]).parse_args(ping)
+@pytest.mark.parametrize('name', ['settings.yaml', 'eval_cfg.yaml'])
+def test_lines_that_wait_for_a_judge_are_settings_too(name: str, tmp_path: Path) -> None:
+    """Those of an LLM in both files are comments."""
+    text = (EXAMPLES / name).read_text(encoding='utf-8')
+    with_judge = yaml.safe_load(re.sub(r'^# (?=\w+: )', '', text.replace('judge: rule', ''), flags=re.M))
+    if name == 'settings.yaml':
+        assert read_settings(str(EXAMPLES / name)).judge == {'type': 'rule'}
+        assert checked(Settings, with_judge, name).judge['type'] == 'llm'
+    else:
+        judge = {'type': 'llm', 'model': with_judge['eval_model'], 'urls': with_judge['eval_urls']}
+        assert Settings(judge=judge).judge['model'] == 'Qwen2.5-72B-Instruct'
+    lines = (EXAMPLES / 'judge.sh').read_text(encoding='utf-8')
+    [ping] = re.findall(r'^# gpassk (.*)$', lines, re.M)
+    assert parser_for('judge-ping').parse_args(shlex.split(ping)).model == 'Qwen2.5-72B-Instruct'
 
 
-def page_commands() -> list[tuple[list[str], dict[str, str]]]:
-    """Calls of `lighteval` on the page, with the variables before them."""
-    blocks = re.findall(r'^ *```sh\n(.*?)^ *```$', PAGE.read_text(encoding='utf-8'), re.DOTALL | re.MULTILINE)
-    found = []
-    for block in blocks:
-        for line in block.replace('\\\n', ' ').splitlines():
-            words = shlex.split(line, comments=True)
-            if 'lighteval' in words:
-                at = words.index('lighteval')
-                found.append((words[at + 1 :], dict(word.split('=', 1) for word in words[:at])))
-    return found
+def page_commands() -> list[list[str]]:
+    """Calls of `lighteval` on the page."""
+    lines = [
+        line for kind, block in BLOCKS if kind == 'sh' for line in block.replace('\\\n', ' ').splitlines()
+    ]
+    calls = [shlex.split(line, comments=True) for line in lines]
+    return [words[words.index('lighteval') + 1 :] for words in calls if 'lighteval' in words]
 
 
-@pytest.mark.parametrize(('arguments', 'variables'), page_commands())
-def test_the_commands_of_the_page_are_understood(arguments: list[str], variables: dict[str, str]) -> None:
+@pytest.mark.parametrize('words', page_commands())
+def test_the_commands_of_the_page_are_understood(words: list[str]) -> None:
     """To the last option."""
-    check_lighteval(arguments, variables)
+    check_lighteval(list(words))
 
 
 def test_the_page_names_every_setting() -> None:
-    """And no other."""
-    named = set(re.findall(r'\bGPASSK_[A-Z_]+\b', PAGE.read_text(encoding='utf-8')))
-    assert named == KNOWN
+    """And no other; what it shows of a file can be read."""
+    rows = re.findall(r'^\| `(\w+)` \|', PAGE.partition('## Settings')[2].partition('\n## ')[0], re.M)
+    assert rows == list(Settings.model_fields)
+    shown = [yaml.safe_load(block) for kind, block in BLOCKS if kind == 'yaml']
+    assert [checked(Settings, one, 'docs').judge['type'] for one in shown] == ['cascade']
+    assert set(re.findall(r'\bGPASSK_[A-Z_]+\b', PAGE)) == {VARIABLE, 'GPASSK_VERDICTS'}
     assert page_commands()

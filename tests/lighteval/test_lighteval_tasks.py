@@ -1,171 +1,75 @@
-"""G-Pass@k inside Lighteval: its numbers beside those of `score`, its tasks, and what it refuses."""
+"""The tasks in Lighteval, what they ask, and their settings: from a file, and as parameters of a task."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import random
+import os
+import subprocess
+import sys
 import warnings
-from collections import defaultdict
 from pathlib import Path
-from statistics import mean, stdev
+from typing import Any
 
 import pytest
 from installed import install, install_theirs, python
-from made import judged, metric_of, table_of
+from made import TASKS, task_of
 
-from gpassk_opencompass import IncompleteError, InputError, RuleJudge, score
+from gpassk_opencompass import InputError
 from gpassk_opencompass.question_sets import BENCHMARKS
 
 with warnings.catch_warnings():
     warnings.simplefilter('ignore')
-    from lighteval.metrics.metrics_sample import GPassAtK
-    from lighteval.metrics.utils.metric_utils import Metric
     from lighteval.models.abstract_model import ModelConfig
-    from lighteval.models.model_output import ModelResponse
-    from lighteval.tasks.lighteval_task import LightevalTask
     from lighteval.tasks.registry import Registry
-    from lighteval.tasks.requests import Doc, SamplingMethod
+    from lighteval.tasks.requests import SamplingMethod
     from lighteval.utils.cache_management import SampleCache
 
-    from gpassk_opencompass import lighteval_tasks
-    from gpassk_opencompass.lighteval_metric import samples_of
+    from gpassk_opencompass.lighteval import MOST_QUESTIONS, TASKS_TABLE, Settings, checked, read_settings
 
-TASKS = {config.name: config for config in lighteval_tasks.TASKS_TABLE}
-N = 16
-
-
-def demo_docs() -> list[Doc]:
-    docs: list[Doc] = LightevalTask(TASKS['gpassk_demo']).eval_docs()
-    return docs
+NAMES = {config.name for config in TASKS_TABLE}
+CNMO = 'livemathbench:v202412_CNMO_en'
+LLM = {'type': 'llm', 'model': 'm', 'urls': ['http://localhost:1']}
 
 
-def responses_to(docs: list[Doc], n: int = N) -> list[ModelResponse]:
-    """Right with a probability that differs from question to question, from a fixed seed."""
-    draw = random.Random(7)
-    replies = []
-    for doc in docs:
-        chance, right = draw.random(), doc.choices[0].strip('$')
-        said = [right if draw.random() < chance else f'{right}1' for _ in range(n)]
-        replies.append(ModelResponse(text=[rf'So the answer is \boxed{{{text}}}.' for text in said]))
-    return replies
+def asking(folder: Path, *questions: str, name: str = '202412/CNMO_en') -> str:
+    """A folder with a list of questions."""
+    file = folder / f'{name}.jsonl'
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(''.join(json.dumps({'question': one, 'answer': '7'}) + '\n' for one in questions))
+    return str(folder)
 
 
-def corpus(metric: Metric, docs: list[Doc], responses: list[ModelResponse]) -> dict[str, float]:
-    return table_of(metric, judged(metric, docs, responses))
-
-
-def test_the_table_is_that_of_score_to_the_last_digit() -> None:
-    """The same responses through `score`, as every other host gives them."""
-    docs = demo_docs()
-    responses = responses_to(docs)
-    table = corpus(metric_of(n=N, k=[4, 8, 16]), docs, responses)
-    with RuleJudge() as judge:
-        samples = samples_of(docs, [response.text for response in responses], N)
-        record = score(samples, judge, n=N, k=[4, 8, 16])
-    values = {name: value for name, value in table.items() if not name.endswith(('_stderr', '_share'))}
-    assert len(values) == 1 + 3 * 7
-    assert {name: 100.0 * value for name, value in values.items()} == {name: record[name] for name in values}
-
-
-def test_translations_of_one_problem_are_one_observation() -> None:
-    """The standard error is that of the means of the problems, each asked in two languages."""
-    docs, metric = demo_docs(), metric_of(n=N, k=4)
-    entries = judged(metric, docs, responses_to(docs))
-    shares = defaultdict(list)
-    for entry in entries:
-        shares[entry['problem']].append(entry['c'] / N)
-    means = [mean(values) for values in shares.values()]
-    assert {len(values) for values in shares.values()} == {2}
-    expected = stdev(means) / len(means) ** 0.5
-    assert table_of(metric, entries)['accuracy_stderr'] == pytest.approx(expected, rel=1e-12)
-
-
-def labelled(correct: int, n: int) -> tuple[Doc, ModelResponse]:
-    """One question whose responses are the gold itself, as Lighteval's exact match wants them, or wrong."""
-    specific = dict(uid='q', problem='q', question='?', reference='7', split='S', language='en')
-    gold, wrong = r'\boxed{7}', r'\boxed{8}'
-    doc = Doc(query='?', choices=[gold], gold_index=0, specific=specific, task_name='t')
-    return doc, ModelResponse(text=[gold] * correct + [wrong] * (n - correct))
-
-
-def both(correct: int, n: int, k: int, thresholds: list[float]) -> tuple[list[float], list[float]]:
-    """Lighteval's own values and ours."""
-    doc, response = labelled(correct, n)
-    theirs = GPassAtK(k=k, n=n, thresholds=thresholds).compute(doc, response)
-    [value] = judged(metric_of(n=n, k=k, thresholds=thresholds), [doc], [response])
-    names = [f'G-Pass@{k}_{threshold}' for threshold in thresholds] + [f'mG-Pass@{k}']
-    return list(theirs.values()), [value['metrics'][name] for name in names]
-
-
-@pytest.mark.parametrize('k', [2, 4, 5, 8])
-@pytest.mark.parametrize('correct', [0, 1, 5, 8])
-def test_lighteval_own_metric_agrees_where_it_is_right(correct: int, k: int) -> None:
-    """On the same labels, with all samples there and thresholds that are exact in binary."""
-    theirs, ours = both(correct, 8, k, [0.0, 0.25, 0.5, 0.75, 1.0])
-    assert theirs == pytest.approx(ours, abs=1e-12)
-
-
-def test_lighteval_own_metric_asks_for_one_more_by_binary_rounding() -> None:
-    """25 · 0.28 is 7, in binary 7.000000000000001: it asks for 8 of 25."""
-    theirs, ours = both(7, 25, 25, [0.28])
-    assert (theirs[0], ours[0]) == (0.0, 1.0)
-
-
-def test_lighteval_own_metric_halves_a_score_of_half_the_samples() -> None:
-    """Eight right answers of eight that came count as 8 of 16 there; here they are an error."""
-    doc, response = labelled(8, 8)
-    assert GPassAtK(k=1, n=16, thresholds=[1.0]).compute(doc, response)['g-pass@1_1.0'] == pytest.approx(0.5)
-    with pytest.raises(IncompleteError, match='8 responses to q of t, n = 16'):
-        judged(metric_of(n=16, k=1), [doc], [response])
-
-
-def test_few_shot_examples_are_refused() -> None:
-    """They were questions of the list itself with their answers, the same one in the other language too."""
-    [task] = Registry('gpassk_demo|3', custom_tasks=lighteval_tasks).load_tasks().values()
-    with pytest.raises(InputError, match=r'gpassk_demo: there are no few-shot examples'):
-        task.get_docs()
+# Tasks
 
 
 def test_there_is_a_task_for_every_list_and_every_version() -> None:
     """One a version, split and language, one for all of a version, one a benchmark."""
-    of_versions = {name for name in BENCHMARKS if name.startswith('livemathbench')}
-    assert set(BENCHMARKS) - of_versions < set(TASKS)
-    assert {name.replace('-', '_') for name in of_versions} < set(TASKS)
-    parts = [name for name in TASKS if name.startswith('livemathbench:v202412_')]
-    assert len(parts) == 10
-    assert 'livemathbench:v202412_CNMO_en' in parts
+    assert {
+        name.replace('-', '_') if name.startswith('livemathbench') else name for name in BENCHMARKS
+    } < NAMES
+    assert len([name for name in NAMES if name.startswith('livemathbench:v202412_')]) == 10
+    assert {CNMO, 'gpassk_demo'} < NAMES
 
 
-def test_questions_come_from_a_local_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`$GPASSK_QUESTIONS` goes before the hub."""
-    file = tmp_path / '202412' / 'CNMO_en.jsonl'
-    file.parent.mkdir()
-    file.write_text(json.dumps({'question': 'What is 3 + 4?', 'answer': '7'}), encoding='utf-8')
-    monkeypatch.setenv('GPASSK_QUESTIONS', str(tmp_path))
-    [doc] = LightevalTask(TASKS['livemathbench:v202412_CNMO_en']).eval_docs()
+def test_questions_come_from_a_local_folder(tmp_path: Path) -> None:
+    """In place of the hub; one that does not hold them is refused by the name of the file."""
+    [doc] = task_of(CNMO, questions=asking(tmp_path, 'What is 3 + 4?')).eval_docs()
     assert doc.query.startswith('What is 3 + 4?')
     digest = hashlib.sha256(b'What is 3 + 4?').hexdigest()
     assert doc.specific['uid'] == f'202412/CNMO_en/{digest[:12]}'
     assert doc.choices == ['7']
-
-
-def test_a_folder_that_does_not_hold_the_questions_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """By the name of the variable that says which."""
-    monkeypatch.setenv('GPASSK_QUESTIONS', str(tmp_path))
-    with pytest.raises(InputError, match=r'aime2024: .*aime2024\.jsonl.*\(path is \$GPASSK_QUESTIONS\)'):
-        LightevalTask(TASKS['aime2024']).eval_docs()
+    with pytest.raises(InputError, match=r'aime2024\.jsonl'):
+        task_of('aime2024', questions=str(tmp_path)).eval_docs()
 
 
 def kept_under(folder: Path, question: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """The name under which Lighteval keeps responses to a task that asks this question."""
-    file = folder / '202412' / 'CNMO_en.jsonl'
-    file.parent.mkdir(exist_ok=True)
-    file.write_text(json.dumps({'question': question, 'answer': '7'}), encoding='utf-8')
-    monkeypatch.setenv('GPASSK_QUESTIONS', str(folder))
-    registry = Registry('livemathbench:v202412_CNMO_en', custom_tasks=lighteval_tasks)
+    from gpassk_opencompass import lighteval
+
+    table = list(lighteval.tasks(Settings(questions=asking(folder, question))))
+    monkeypatch.setattr(lighteval, 'TASKS_TABLE', table)
+    registry = Registry(CNMO, custom_tasks=lighteval)
     [task] = registry.load_tasks().values()
     assert [doc.specific['question'] for doc in task.eval_docs()] == [question]
     cache = SampleCache(ModelConfig(model_name='m', cache_dir=str(folder / 'cache')))
@@ -175,29 +79,24 @@ def kept_under(folder: Path, question: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_responses_to_other_questions_are_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lighteval knows a question by its row alone; the task's name for its cache has what is asked."""
-    [first, again, other] = [
-        kept_under(tmp_path, question, monkeypatch) for question in ('3 + 4?', '3 + 4?', '4 + 3?')
-    ]
+    first, again, other = (kept_under(tmp_path, one, monkeypatch) for one in ('3 + 4?', '3 + 4?', '4 + 3?'))
     assert first == again != other
 
 
-def test_questions_beyond_the_last_row_number_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Lighteval would leave them out without a word."""
-    file = tmp_path / '202505' / 'all_en.jsonl'
-    file.parent.mkdir()
-    row = json.dumps({'question': '?', 'answer': '7'}) + '\n'
-    file.write_text(row * (lighteval_tasks.MOST_QUESTIONS + 1), encoding='utf-8')
-    monkeypatch.setenv('GPASSK_QUESTIONS', str(tmp_path))
+def test_what_lighteval_would_do_without_a_word_is_refused(tmp_path: Path) -> None:
+    """Few-shot examples are questions of the list itself with answers; rows beyond the last are lost."""
+    [task] = Registry('gpassk_demo|3', custom_tasks=TASKS).load_tasks().values()
+    with pytest.raises(InputError, match=r'gpassk_demo: there are no few-shot examples'):
+        task.get_docs()
+    folder = asking(tmp_path, *['?'] * (MOST_QUESTIONS + 1), name='202505/all_en')
     with pytest.raises(InputError, match='1001 questions; a task has at most 1000'):
-        LightevalTask(TASKS['livemathbench:v202505_all_en']).eval_docs()
+        task_of('livemathbench:v202505_all_en', questions=folder).eval_docs()
 
 
 THEIRS = """
 import json
 from lighteval.tasks.lighteval_task import LightevalTask
-from gpassk_opencompass.lighteval_tasks import TASKS_TABLE
+from gpassk_opencompass.lighteval import TASKS_TABLE
 
 tasks = {config.name: config for config in TASKS_TABLE}
 docs = LightevalTask(tasks['contest2026']).eval_docs()
@@ -213,8 +112,110 @@ def test_a_benchmark_of_another_package_is_a_task(tmp_path: Path) -> None:
     done = python(tmp_path, folder, '-c', THEIRS)
     assert done.returncode == 0, done.stderr
     names, asked = json.loads(done.stdout.splitlines()[-1])
-    assert set(names) == {*TASKS, 'contest2026'}
+    assert set(names) == {*NAMES, 'contest2026'}
     assert "benchmark 'bad' (bad.sets:X) cannot be imported" in done.stderr
     words = 'Solve the problem of a contest and put the result into \\boxed{}.\n\nWhat is 0 + 1?'
     assert asked[0] == [words, ['1'], 'algebra', 'Contest2026']
     assert len(asked) == 4
+
+
+PROTOCOL = """
+PROMPT_EN = 'Protocol: {question} in \\\\boxed{{}}'
+PROMPT_CN = '协议: {question}'
+JUDGE_PROMPT_EN = '{question} {gold_answer} {answer}'
+JUDGE_PROMPT_CN = '判 {question} {gold_answer} {answer}'
+"""
+ASKED = """
+from gpassk_opencompass.judges.prompts import find_prompts
+from gpassk_opencompass.questions.wording import asked
+print(asked('{3}', 'en'), asked('{3}', 'cn'), find_prompts().name, sep='|')
+"""
+
+
+def test_the_protocols_prompts_are_asked_where_opencompass_lies(tmp_path: Path) -> None:
+    """Of questions and of the judge, each in the row's language; nothing else of OpenCompass is loaded."""
+    file = tmp_path / 'opencompass' / 'datasets' / 'livemathbench' / 'prompts.py'
+    file.parent.mkdir(parents=True)
+    file.write_text(PROTOCOL, encoding='utf-8')
+    (tmp_path / 'opencompass' / '__init__.py').write_text('raise ImportError')
+    environment = {**os.environ, 'PYTHONPATH': str(tmp_path)}
+    done = subprocess.check_output([sys.executable, '-c', ASKED], env=environment, text=True)
+    assert done.strip() == 'Protocol: {3} in \\boxed{}|协议: {3}|protocol'
+
+
+# Settings
+
+
+def test_parameters_of_a_task_go_before_the_file(tmp_path: Path) -> None:
+    """As Lighteval reads them; what Lighteval takes for a task alone, the length, comes from the file."""
+    file = tmp_path / 'settings.yaml'
+    file.write_text(f'n: 8\nk: 4\nmax_new_tokens: 99\nquestions: {tmp_path}\njudge: rule\n')
+    code = (
+        'from gpassk_opencompass import lighteval as ours; from lighteval.tasks.registry import Registry;'
+        '[task] = Registry(\'aime2024@n=16@k="2 4"\', custom_tasks=ours.__name__).load_tasks().values();'
+        'settings = task.metrics[0].sample_level_fn.settings;'
+        'print(max(task.num_samples), settings.k, task.generation_size, settings.questions)'
+    )
+    environment = {**os.environ, 'GPASSK_LIGHTEVAL': str(file), 'PYTHONWARNINGS': 'ignore'}
+    done = subprocess.check_output([sys.executable, '-c', code], env=environment, text=True, cwd=tmp_path)
+    assert done.splitlines()[-1] == f'16 [2, 4] 99 {tmp_path}'
+
+
+def test_json_is_settings_too(tmp_path: Path) -> None:
+    """And a judge is a name or a whole config; verdicts of an LLM get a store."""
+    file = tmp_path / 'settings.json'
+    file.write_text(json.dumps({'n': 4, 'k': [2, 4], 'thresholds': [0, 1], 'judge': LLM}, indent=2))
+    settings = read_settings(str(file))
+    assert (settings.n, settings.k, settings.thresholds) == (4, [2, 4], [0.0, 1.0])
+    assert settings.judge['store'].endswith('gpassk_opencompass/verdicts')
+    assert Settings(judge='rule').judge == {'type': 'rule'}
+
+
+def test_all_that_is_wrong_with_a_file_is_told_at_once(tmp_path: Path) -> None:
+    """A line each: what, what was received, what is allowed; and which keys there are."""
+    file = tmp_path / 'settings.yaml'
+    file.write_text('n: x\nk: [0]\nthresholds: 2\njudge: gpt\nunjudged_tolerance: 2\ntau: 1\n')
+    with pytest.raises(InputError) as error:
+        read_settings(str(file))
+    first, *lines, last = str(error.value).splitlines()
+    assert first == f'{file}:'
+    assert [line.split()[0] for line in lines] == [
+        *('n', 'k.0', 'thresholds.0', 'judge', 'unjudged_tolerance', 'tau')
+    ]
+    assert "n = 'x': Input should be a valid integer" in lines[0]
+    assert 'expected rule, llm, cascade' in lines[3]
+    assert last.strip().startswith('The keys are n, k, thresholds, judge')
+
+
+@pytest.mark.parametrize(
+    ('given', 'message'),
+    [
+        ({'n': 4, 'k': [8]}, 'k must be from 1 to n = 4, got 8'),
+        ({'n': True}, 'n = True: Input should be a valid integer'),
+        ({'k': '4 x'}, "k.1 = 'x'"),
+        ({'k': [4, 4]}, 'k and each threshold once'),
+        ({'judge': {'type': 'tarot'}}, "judge type 'tarot': expected rule, llm, cascade"),
+        ({'judge': {**LLM, 'concurency': 8}}, 'concurency.*it takes .*concurrency'),
+        ({'judge': {**LLM, 'concurrency': 0}}, 'concurrency = 0: expected a number above 0'),
+        ({'judge': {**LLM, 'urls': 'localhost:1'}}, "url 'localhost:1': expected http://host:port"),
+        ({'judge': {'type': 'llm', 'model': 'm'}}, 'urls'),
+        ({'judge': 'no.such.Judge'}, 'cannot be imported'),
+        ({'judge': 7}, 'expected a dict'),
+        ([4], 'valid dictionary'),
+        (None, 'valid dictionary'),
+    ],
+)
+def test_settings_that_cannot_be_met_are_refused(given: Any, message: str) -> None:
+    """With what was received and what is allowed."""
+    with pytest.raises(InputError, match=message):
+        checked(Settings, given, 'settings:')
+
+
+def test_files_that_are_none_and_unknown_parameters_are_refused(tmp_path: Path) -> None:
+    """By their names."""
+    (tmp_path / 'torn.json').write_text('{"n": [')
+    for name in ('torn.json', 'missing.yaml'):
+        with pytest.raises(InputError, match=f'{name} cannot be read as YAML or JSON'):
+            read_settings(str(tmp_path / name))
+    with pytest.raises(InputError, match="no parameter 'questions'; it has n, k, thresholds"):
+        Registry('aime2024@questions=1', custom_tasks=TASKS)

@@ -1,0 +1,393 @@
+"""G-Pass@k inside Lighteval: its numbers, its judges, what is kept of a question, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import random
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from judge_server import PROMPTS, Act, Asked, JudgeServer
+from made import Metric, ModelResponse, doc_of, judged, metric_of, said, table_of, task_of
+
+from gpassk_opencompass import (
+    IncompleteError,
+    InputError,
+    LLMJudge,
+    MissingExtraError,
+    Pair,
+    RuleJudge,
+    score,
+)
+from gpassk_opencompass.judges.store import VerdictStore
+
+with warnings.catch_warnings():
+    warnings.simplefilter('ignore')
+    from lighteval.logging.info_loggers import MetricsLogger
+    from lighteval.metrics.metrics_sample import GPassAtK
+    from lighteval.tasks.requests import Doc
+    from lighteval.utils.utils import make_results_table
+
+    from gpassk_opencompass.lighteval import NAME, samples_of
+
+DOCS = [doc_of(number, str(number)) for number in range(1, 25)]
+"""The right answer to question 7 is 7."""
+ANSWERS = [[str(number), f'0{number}', f'{number}1', f'{number}1'] for number in range(1, 25)]
+"""Of four samples one is the reference itself, one equal to it, two are wrong in the same way."""
+RESPONSES = [said(*answers) for answers in ANSWERS]
+VERDICTS = ['correct', 'correct', 'incorrect', 'incorrect']
+
+
+def equal(asked: Asked) -> Act:
+    """Says yes where reference and answer are one number."""
+    reference, answer = (
+        asked.prompt.rpartition(f'{name}=')[2].split()[0] for name in ('reference', 'answer')
+    )
+    return r'\boxed{yes}' if float(reference) == float(answer) else r'\boxed{no}'
+
+
+@pytest.fixture
+def server() -> Iterator[JudgeServer]:
+    """A judge that knows numbers."""
+    with JudgeServer(equal) as judge:
+        yield judge
+
+
+def llm(server: JudgeServer, **options: Any) -> dict[str, Any]:
+    """The config of a judge that asks the server."""
+    options = {'prompts': PROMPTS, 'progress': False, **options}
+    return {'type': 'llm', 'model': 'judge', 'urls': [server.url], **options}
+
+
+def judging(judge: Any, **more: Any) -> Metric:
+    return metric_of(n=4, k=4, judge=judge, **more)
+
+
+def block_of(entry: dict[str, Any]) -> dict[str, Any]:
+    """What the details say of the whole run."""
+    block: dict[str, Any] = json.loads(entry['gpassk'])
+    return block
+
+
+# Numbers
+
+
+def drawn(docs: list[Doc], n: int) -> list[ModelResponse]:
+    """Right with a probability that differs from question to question, from a fixed seed."""
+    draw = random.Random(7)
+    replies = []
+    for doc in docs:
+        chance, right = draw.random(), doc.choices[0].strip('$')
+        replies.append(said(*(right if draw.random() < chance else f'{right}1' for _ in range(n))))
+    return replies
+
+
+def test_the_table_is_that_of_score_to_the_last_digit() -> None:
+    """The same responses through `score`, as every other host gives them; translations are one problem."""
+    metric, docs = metric_of(n=16), task_of('gpassk_demo').eval_docs()
+    responses = drawn(docs, 16)
+    entries = judged(metric, docs, responses)
+    table = table_of(metric, entries)
+    with RuleJudge() as judge:
+        scores = score(samples_of(docs, responses, 16), judge, n=16, k=[4, 8, 16]).scores()
+    own = {name: value for name, value in table.items() if not name.endswith(('_stderr', '_share'))}
+    assert len(own) == 1 + 3 * 7
+    assert {name: 100.0 * value for name, value in own.items()} == {name: scores[name] for name in own}
+    problems = {entry['problem']: [] for entry in entries}
+    for entry in entries:
+        problems[entry['problem']].append(entry['c'] / 16)
+    assert {len(values) for values in problems.values()} == {2}
+    error = stdev(map(mean, problems.values())) / len(problems) ** 0.5
+    assert table['accuracy_stderr'] == pytest.approx(error, rel=1e-12)
+
+
+def both(correct: int, n: int, k: int, thresholds: list[float]) -> tuple[list[float], list[float]]:
+    """Lighteval's own values and ours for responses that are the gold itself, as it wants them, or wrong."""
+    doc, response = (
+        doc_of(1, r'\boxed{7}'),
+        ModelResponse(text=[r'\boxed{7}'] * correct + ['8'] * (n - correct)),
+    )
+    theirs = GPassAtK(k=k, n=n, thresholds=thresholds).compute(doc, response)
+    [entry] = judged(metric_of(n=n, k=k, thresholds=thresholds), [doc], [response])
+    names = [f'G-Pass@{k}_{threshold}' for threshold in thresholds] + [f'mG-Pass@{k}']
+    return list(theirs.values()), [entry['metrics'][name] for name in names]
+
+
+@pytest.mark.parametrize('k', [2, 4, 5, 8])
+@pytest.mark.parametrize('correct', [0, 1, 5, 8])
+def test_lighteval_own_metric_agrees_where_it_is_right(correct: int, k: int) -> None:
+    """On the same labels, with all samples there and thresholds that are exact in binary."""
+    theirs, ours = both(correct, 8, k, [0.0, 0.25, 0.5, 0.75, 1.0])
+    assert theirs == pytest.approx(ours, abs=1e-12)
+
+
+def test_where_lighteval_own_metric_differs() -> None:
+    """25 · 0.28 is 7, in binary 7.000000000000001: it asks for 8. Of half the samples it halves the score."""
+    theirs, ours = both(7, 25, 25, [0.28])
+    assert (theirs[0], ours[0]) == (0.0, 1.0)
+    doc, eight = doc_of(1, '7'), ModelResponse(text=['7'] * 8)
+    assert GPassAtK(k=1, n=16, thresholds=[1.0]).compute(doc, eight)['g-pass@1_1.0'] == pytest.approx(0.5)
+    with pytest.raises(IncompleteError, match='8 responses to bench/S_en/1 of t, n = 16'):
+        judged(metric_of(n=16, k=1), [doc], [eight])
+
+
+def test_the_printed_table_has_the_metrics_in_their_order() -> None:
+    """As fractions with their standard errors; then the two shares, which have none."""
+    metric = metric_of(n=4, k=[4, 2], thresholds=[0.5, 1.0])
+    rights = [0, 1, 2, 3, 4, 4]
+    docs = [doc_of(number, '1') for number in range(6)]
+    responses = [said(*['1'] * right, *['2'] * (4 - right)) for right in rights]
+    table = table_of(metric, judged(metric, docs, responses))
+    printed = make_results_table({'results': {'t': table}, 'versions': {'t': 1}})
+    rows = [[cell.strip() for cell in line.strip('|').split('|')] for line in printed.splitlines()[2:]]
+    metrics = ['pass@{}', 'G-Pass@{}_0.5', 'G-Pass@{}_1.0', 'mG-Pass@{}']
+    names = ['accuracy', *(name.format(k) for k in (2, 4) for name in metrics)]
+    assert [row[2] for row in rows] == [*names, 'unjudged_share', 'distinct_share']
+    shares = [right / 4 for right in rights]
+    expected = [mean(shares), stdev(shares) / 6**0.5]
+    assert [float(cell) for cell in (rows[0][3], rows[0][5])] == pytest.approx(expected, abs=5e-5)
+    assert rows[-1][4:] == ['', '']
+
+
+def test_tasks_of_a_group_are_averaged_where_one_has_a_single_problem() -> None:
+    """It has no standard error: NaN is printed, and Lighteval's average of the group comes about."""
+
+    class Task:
+        def __init__(self) -> None:
+            self.aggregation = metric.get_corpus_aggregations
+
+    metric, log = metric_of(n=2, k=2), MetricsLogger()
+    for name, docs in {'group:a|0': DOCS[:1], 'group:b|0': DOCS[1:]}.items():
+        for entry in judged(metric, docs, [said(doc.choices[0], '999') for doc in docs]):
+            log.log(name, {NAME: entry})
+    log.aggregate({'group:a|0': Task(), 'group:b|0': Task()})
+    assert log.metric_aggregated['group:_average|0']['accuracy'] == 0.5
+    printed = make_results_table({'results': log.metric_aggregated, 'versions': {}})
+    assert '±  |   NaN|' in printed
+
+
+def test_a_question_whose_reference_nobody_can_read_is_not_counted() -> None:
+    """It is named in its entry, and leaves the means."""
+    metric, docs = metric_of(n=2, k=2), [*DOCS[:11], doc_of(99, 'nan')]
+    entries = judged(metric, docs, [said(doc.choices[0], doc.choices[0]) for doc in docs])
+    assert [bool(entry['left_out']) for entry in entries] == [False] * 11 + [True]
+    assert table_of(metric, entries)['accuracy'] == 1.0
+
+
+# Judges
+
+
+@pytest.mark.parametrize(('cascade', 'calls'), [(False, 2), (True, 1)])
+def test_an_llm_judges_and_a_warm_store_asks_nobody(server: JudgeServer, cascade: bool, calls: int) -> None:
+    """Each different answer that is not the reference itself is asked for once; a second time none is."""
+    judge = llm(server)
+    if cascade:
+        judge = {'type': 'cascade', 'first': {'type': 'rule'}, 'second': judge}
+    first, second = (judged(judging(judge), DOCS, RESPONSES) for _ in range(2))
+    assert len(server.asked) == 24 * calls
+    assert [(entry['verdicts'], entry['c']) for entry in first] == [(VERDICTS, 2)] * 24
+    assert [{**entry, 'gpassk': ''} for entry in first] == [{**entry, 'gpassk': ''} for entry in second]
+    one, other = block_of(first[0]), block_of(second[0])
+    assert one['signature'] == other['signature']
+    assert other['judge']['statistics']['second_stored' if cascade else 'stored'] == 24 * calls
+
+
+def test_a_judge_of_ones_own_is_named_by_its_path() -> None:
+    """With its arguments beside it."""
+    judge = {'type': 'gpassk_opencompass.judges.rule.RuleJudge', 'timeout': 7}
+    [entry] = judged(metric_of(n=2, k=2, judge=judge), DOCS[:1], [said('1', '2')])
+    assert (entry['verdicts'], block_of(entry)['judge']['timeout']) == (['correct', 'incorrect'], 7)
+
+
+@pytest.mark.parametrize('place', ['cache', 'variable', 'option'])
+def test_verdicts_are_kept_where_one_says(
+    place: str, server: JudgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or in the user's cache; a judge of another host with the same settings finds them."""
+    folder = tmp_path / ('cache/gpassk_opencompass/verdicts' if place == 'cache' else 'team')
+    if place == 'variable':
+        monkeypatch.setenv('GPASSK_VERDICTS', str(folder))
+    options = {'store': str(folder)} if place == 'option' else {}
+    judged(judging(llm(server, **options)), DOCS, RESPONSES)
+    assert len(VerdictStore(folder)) == 48
+    judge = LLMJudge('judge', server.url, prompts=PROMPTS, store=folder)
+    [judgement] = judge.judge([Pair('What is 5?', '5', '05')])
+    judge.close()
+    assert (judgement.verdict.value, len(server.asked)) == ('correct', 48)
+
+
+def test_options_reach_the_judge_and_the_details(
+    server: JudgeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which prompts with their digest, how it sampled; its key comes from the environment and stays there."""
+    monkeypatch.setenv('JUDGE_KEY', 'sk-secret')
+    options = {'api_key_env': 'JUDGE_KEY', 'max_tokens': 77, 'temperature': None, 'extra_body': {'seed': 1}}
+    entries = judged(judging(llm(server, prompts={**PROMPTS, 'name': 'ours'}, **options)), DOCS, RESPONSES)
+    asked = server.asked[0]
+    assert (asked.body['max_tokens'], asked.body['seed'], 'temperature' in asked.body) == (77, 1, False)
+    assert asked.headers['Authorization'] == 'Bearer sk-secret'
+    assert 'sk-secret' not in repr(entries)
+    judge = block_of(entries[0])['judge']
+    assert judge['sampling'] == {'max_tokens': 77, 'seed': 1}
+    assert judge['prompts'].startswith('ours:')
+
+
+def test_unjudged_answers_stop_the_run_and_the_next_one_asks_for_them_alone(server: JudgeServer) -> None:
+    """Verdicts that came are kept; the responses are in Lighteval's own cache."""
+    broken = JudgeServer(lambda asked: 'hard to say' if 'is 5?' in asked.prompt else equal(asked))
+    with broken, pytest.raises(IncompleteError, match=r'3 of 96 samples .* stayed unjudged'):
+        judged(judging(llm(broken)), DOCS, RESPONSES)
+    entries = judged(judging(llm(server)), DOCS, RESPONSES)
+    assert [entry['verdicts'] for entry in entries] == [VERDICTS] * 24
+    assert len(server.asked) == 2
+    assert all('is 5?' in asked.prompt for asked in server.asked)
+
+
+def test_tolerated_unjudged_answers_count_as_wrong_and_are_told(warnings_logged: list[str]) -> None:
+    """In the table, in the details, and with what they could make of the scores."""
+    with JudgeServer(lambda asked: 'hm' if 'answer=05 ' in asked.prompt else equal(asked)) as server:
+        metric = judging(llm(server), unjudged_tolerance=0.02)
+        entries = judged(metric, DOCS, RESPONSES)
+    assert entries[4]['verdicts'] == ['correct', 'unjudged', 'incorrect', 'incorrect']
+    assert (entries[4]['c'], entries[4]['unjudged'], bool(entries[4]['why'][1])) == (1, 1, True)
+    assert table_of(metric, entries)['unjudged_share'] == 1 / 96
+    assert block_of(entries[0])['bounds']['accuracy'] == pytest.approx((100 * 47 / 96, 50))
+    assert '1 of 96 samples stayed unjudged' in ''.join(warnings_logged)
+
+
+def test_samples_that_are_copies_are_told(warnings_logged: list[str]) -> None:
+    """The table has the share of different texts: 1 / n where all are one."""
+    metric = metric_of(n=4, k=4)
+    entries = judged(metric, DOCS, [said('7', '7', '7', '7')] * 24)
+    assert table_of(metric, entries)['distinct_share'] == 0.25
+    assert 'all n = 4 responses are one text for 24 of 24 questions' in ''.join(warnings_logged)
+
+
+# Before anything is generated
+
+
+def test_what_is_missing_is_found_before_anything_is_generated(tmp_path: Path) -> None:
+    """The key, OpenCompass's prompts, a folder: Lighteval asks for n when it loads a task."""
+    (tmp_path / 'file').touch()
+    cases: list[tuple[dict[str, Any], type[Exception], str]] = [
+        ({'api_key_env': 'NO_SUCH_KEY'}, InputError, 'NO_SUCH_KEY'),
+        ({'store': str(tmp_path / 'file')}, InputError, 'is a file'),
+        ({'prompts': 'protocol'}, MissingExtraError, 'opencompass'),
+    ]
+    for options, error, message in cases:
+        judge = {'type': 'llm', 'model': 'm', 'urls': ['http://localhost:1'], **options}
+        with pytest.raises(error, match=message):
+            judging(judge).sample_level_fn.num_samples()
+
+
+def test_a_variable_that_nothing_reads_is_told_before_anything_is_generated(
+    warnings_logged: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slip would give hours with the defaults; the variable may also be of somebody's own, so no error."""
+    monkeypatch.setenv('GPASSK_N', '4')
+    monkeypatch.setenv('GPASSK_VERDICTS', 'folder')
+    monkeypatch.setenv('GPASSK_KEY', 'sk')
+    judge = {'type': 'llm', 'model': 'm', 'urls': ['http://localhost:1'], 'api_key_env': 'GPASSK_KEY'}
+    for _ in range(2):
+        assert judging(judge).sample_level_fn.num_samples() == 4
+    [told] = [line for line in warnings_logged if 'nothing reads' in line]
+    assert 'variables GPASSK_N: settings are parameters of a task' in told
+
+
+def test_only_n_decides_which_responses_lighteval_takes_from_its_cache(server: JudgeServer) -> None:
+    """It keeps them under the text of the task: another judge or k finds them, another n does not."""
+    metrics = [metric_of(n=8, k=8), metric_of(n=8, k=[2, 4]), metric_of(n=8, k=8, judge=llm(server))]
+    assert {str(metric.sample_level_fn) for metric in metrics} == {'GPassKSamples(n=8)'}
+    metrics[0].sample_level_fn.n = 16
+    assert str(metrics[0].sample_level_fn) == 'GPassKSamples(n=16)'
+
+
+# Responses
+
+
+def test_the_order_in_which_docs_come_changes_nothing() -> None:
+    """Lighteval shuffles them; entries are in the order of the docs, the result in that of the data."""
+    shuffled = list(range(24))
+    random.Random(1).shuffle(shuffled)
+    metric = metric_of(n=2, k=2)
+    responses = [said(str(number), str(number + 1)) for number in range(24)]
+    straight = judged(metric, DOCS, responses)
+    mixed = judged(metric, [DOCS[i] for i in shuffled], [responses[i] for i in shuffled])
+    assert [{**entry, 'gpassk': ''} for entry in mixed] == [{**straight[i], 'gpassk': ''} for i in shuffled]
+    assert mixed[0]['answers'] == [str(shuffled[0]), str(shuffled[0] + 1)]
+    assert block_of(mixed[0])['signature'] == block_of(straight[0])['signature']
+
+
+@pytest.mark.parametrize(
+    ('prompt', 'taken'),
+    [
+        ('<s>[INST] What is 3? Box it. [/INST]', True),
+        ([{'role': 'user', 'content': 'What  is 3?\nBox it.'}], True),
+        (None, True),
+        ('What is 4? Box it.', False),
+        ([{'role': 'user', 'content': 'What is 4?'}], False),
+    ],
+)
+def test_responses_to_another_question_are_refused(prompt: Any, taken: bool) -> None:
+    """Lighteval's cache knows a question by its row number: with other data, those of the old data.
+
+    Taken are those to the question, whatever a chat template put around it, or where nobody says.
+    """
+    response = said('3', '4')
+    response.input = prompt
+    if taken:
+        assert judged(metric_of(n=2, k=2), [DOCS[2]], [response])[0]['c'] == 1
+        return
+    with pytest.raises(InputError, match=r'generated for another question.*Delete the task in the cache'):
+        judged(metric_of(n=2, k=2), [DOCS[2]], [response])
+
+
+def tokens_of(*responses: ModelResponse) -> tuple[Any, Any]:
+    """What is known of the tokens of the responses to the first questions."""
+    samples = samples_of(DOCS[: len(responses)], responses, 3)
+    return samples.get('prompt_tokens'), samples.get('output_tokens')
+
+
+def response(*tokens: Any, prompt: int = 12, padding: int = 0) -> ModelResponse:
+    """Three responses with these tokens, to a prompt that was padded to the longest of its batch."""
+    kept = {'input_tokens': [0] * (prompt + padding), 'padded_tokens_count': padding}
+    return ModelResponse(text=[r'\boxed{1}.'] * 3, output_tokens=list(tokens), **kept)
+
+
+def test_tokens_are_counted_sample_by_sample() -> None:
+    """As vLLM gives them: as long as they are. Of one length they count, if none ends with a token twice."""
+    one, other = response([5, 6], [5, 5, 5], (7,), padding=8), response([1], [2, 2], [], prompt=20)
+    assert tokens_of(one, other) == ([12] * 3 + [20] * 3, [2, 3, 1, 1, 2, 0])
+    assert tokens_of(response([1, 1, 2], [1, 2, 3], [3, 3, 1]))[1] == [3, 3, 3]
+
+
+@pytest.mark.parametrize('kind', [list, np.array, torch.tensor], ids=['lists', 'numpy', 'torch'])
+def test_responses_of_one_length_with_a_tail_are_taken_for_padded(kind: Any) -> None:
+    """transformers fills a batch up, and nothing says with what: then the tokens are not known."""
+    padded = [kind([5, 9, 9]), kind([5, 6, 9]), kind([5, 6, 7])]
+    assert tokens_of(response(*padded), response(*padded)) == ([12] * 6, None)
+
+
+@pytest.mark.parametrize(
+    'tokens',
+    [[], None, [1, 2, 3], np.array([1, 2, 3]), [[1, 2], [3]]],
+    ids=['none', 'null', 'one flat list', 'one array', 'too few'],
+)
+def test_models_that_keep_something_else_tell_nothing(tokens: Any) -> None:
+    """Endpoints keep none."""
+    given = ModelResponse(text=['1'] * 3)
+    given.output_tokens = tokens
+    assert tokens_of(given, given) == (None, None)
+
+
+def test_an_endpoint_that_only_thought_said_nothing() -> None:
+    """A choice without content; its thought is kept apart."""
+    silent = ModelResponse(text=['7', None], reasonings=['3 + 4', 'Let me'])
+    samples = samples_of(DOCS[:1], [silent], 2)
+    assert (list(samples['response']), list(samples['thought'])) == (['7', ''], ['3 + 4', 'Let me'])
