@@ -12,9 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..json_rows import Row, first_object, json_rows, open_text
+from ..json_rows import first_object, json_rows, open_text
 from ..samples import COLUMNS
 from ..tables import read_csv_cell
+
+Row = dict[str, Any]
+"""A row of a file, also as `Format.expand` makes it of a sample."""
 
 Field = str | Callable[[Row], Any]
 """Where a row keeps something: a dotted path, 'a.b.0.c', or a function of the row."""

@@ -18,7 +18,6 @@ import numpy as np
 from ..errors import ForeignFileError, InputError
 from ..files import SAMPLES
 from ..health import NOT_DRAWN, STATES
-from ..json_rows import Row
 from ..samples import COLUMNS, Counts, Run, Samples
 from . import (
     batch,
@@ -42,6 +41,7 @@ from .format import (
     Field,
     Format,
     Options,
+    Row,
     at,
     first_row,
     number_in,
