@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import count, groupby, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import InputError, MissingExtraError
-from ..files import PROVENANCE, listed, mapping
+from ..files import PROVENANCE, SAMPLES, listed, mapping
 from ..json_rows import first_object, json_entries
 from ..judges.prompts import protocol_constants
 from ..question_sets import (
@@ -46,12 +45,10 @@ _SETTINGS = ('temperature', 'top_p', 'top_k', 'min_p', 'repetition_penalty', 'se
 _HOLDERS = ('generation_kwargs', 'gen_config', 'openai_extra_kwargs', 'extra_body')
 
 _NO_LETTER = (
-    '{count} replies of the LLM judge are more than its letter, and their samples unjudged; OpenCompass '
-    'takes the first such letter anywhere in a reply, also that of "Answer" or "Because"'
+    '{count} replies of the LLM judge are more than its letter: OpenCompass takes the first one anywhere'
 )
 _MISALIGNED = (
-    'the verdicts of {count} questions are fewer than their samples, so that nothing says of which they are: '
-    'these samples are unjudged'
+    '{count} questions have fewer verdicts than their samples, which are unjudged: nothing tells of which'
 )
 _UNFLAGGED = (
     "{count} questions have a round that no LLM judged, as the rule found all of it right: OpenCompass's own "
@@ -59,25 +56,18 @@ _UNFLAGGED = (
 )
 _SEVERAL = '{count} rows have several references, of which the first one is kept'
 _LISTS = (
-    '{count} rows hold several responses each (num_return_sequences), and what the evaluation says of a row '
-    'is of none of them alone: their samples are unjudged'
+    '{count} rows hold several responses each and one verdict, which is of none of them: they are unjudged'
 )
 _WHOLE = 'the question cannot be cut out of {count} prompts: who reads questions is shown the whole prompt'
 _FIRST_ALONE = (
-    "the verdicts of OpenCompass's own LiveMathBench evaluator are not taken: it gives that of the first "
-    'sample to all n'
+    "OpenCompass's LiveMathBench evaluator gives the verdict of the first sample to all n: it is not taken"
 )
 _NUMBERED = (
-    'contest, language and place of the questions are not known, so they are numbered: this result cannot be '
-    'paired with those of new runs'
+    'contest and place of the questions are not known: numbered as they are, they pair with no other run'
 )
 
 
-# ---- files of a run
-
-
-@dataclass(frozen=True)
-class _Run:
+class _Run(NamedTuple):
     """One model on one data set, as a config and files tell it; {} where no config does."""
 
     time: Path
@@ -93,20 +83,21 @@ class _Run:
         return [*self.parts, *([self.result] if self.result else [])]
 
     @property
-    def of_live_math_bench(self) -> bool:
-        return _class_of(self.config) == 'LiveMathBenchDataset'
-
-    @property
     def is_read(self) -> bool:
         """Whether it is read here: a result of this package is a record."""
-        told = _beginning(self.result)
-        if 'gpassk' in told or isinstance(at(told, 'details.question'), list):
+        try:
+            told = (first_object(self.result) if self.result else None) or {}
+        except InputError:
+            told = {}
+        beside = self.result.parent.glob(f'*{SAMPLES}') if self.result else ()
+        record = any(self.result and one.name.startswith(f'{self.result.stem}.') for one in beside)
+        if record or 'gpassk' in told or isinstance(at(told, 'details.question'), list):
             return False
-        if not self.parts:
-            return _is_of_samples(_first_detail(told))
         ours = str(self.config.get('type', '')).startswith('gpassk_opencompass')
-        ours = ours or (self.parts[0].parent / PROVENANCE).is_file()
-        return _begins_as_predictions(self.parts[0]) and not (ours and self.result)
+        ours = ours or any((part.parent / PROVENANCE).is_file() for part in self.parts)
+        if self.parts:
+            return _begins_as_predictions(self.parts[0]) and not (ours and self.result)
+        return _is_of_samples(told)
 
     def whole(self, name: str, value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
@@ -157,11 +148,6 @@ def _run_of(path: Path) -> _Run:
     return _Run(path.parent, '', path.stem, {}, {}, (path,) if alone else (), None if alone else path)
 
 
-def _key(path: Path) -> Hashable:
-    run = _run_of(path)
-    return run.time.resolve(), run.model, run.dataset
-
-
 def _runs_of(folder: Path) -> list[_Run]:
     """Return the runs in a work directory or time directory that are read here; the newest of each counts."""
     times = [folder, *sorted(one for one in folder.iterdir() if _TIME.fullmatch(one.name))]
@@ -175,7 +161,7 @@ def _recognises(path: Path, first: Row | None) -> bool:
     if _begins_as_predictions(path):  # as replies of an LLM judge do, which lie among the results
         above = (one.name for one in path.absolute().parents if one.name in ('predictions', 'results'))
         return next(above, '') != 'results' and _run_of(path).is_read
-    return bool(first) and 'gpassk' not in (first or {}) and _is_of_samples(_first_detail(first or {}))
+    return 'gpassk' not in (first or {}) and _is_of_samples(first or {})
 
 
 def _begins_as_predictions(path: Path) -> bool:
@@ -186,27 +172,12 @@ def _begins_as_predictions(path: Path) -> bool:
         return False
 
 
-def _beginning(path: Path | None) -> Row:
-    try:
-        return (first_object(path) if path else None) or {}
-    except InputError:
-        return {}
-
-
-def _first_detail(told: Row) -> Any:
-    details = told.get('details')
-    rows = [one for name, one in mapping(details).items() if name != 'type'] or listed(details)
-    return rows[0] if rows else None
-
-
-def _is_of_samples(detail: Any) -> bool:
-    """Whether an entry of details looks as if it were of OpenCompass."""
-    told = mapping(detail)
-    judged = 'pred' in told and any(name in told for name in _VERDICTS)
-    return 'example_abbr' in told or judged or {'predictions', 'references'} <= told.keys()
-
-
-# ---- predictions
+def _is_of_samples(told: Row) -> bool:
+    """Whether the details of a result look as if they were of OpenCompass."""
+    entries = [one for name, one in mapping(told.get('details')).items() if name != 'type']
+    keys = mapping(at(entries or listed(told.get('details')), '0')).keys()
+    judged = 'pred' in keys and not keys.isdisjoint(_VERDICTS)
+    return 'example_abbr' in keys or judged or {'predictions', 'references'} <= keys
 
 
 def _predictions(run: _Run) -> Iterator[Row]:
@@ -260,9 +231,6 @@ def _text(value: object) -> str | None:
     if isinstance(value, list):
         return _text(value[0]) if value else None
     return value if value is None or isinstance(value, str) else str(value)
-
-
-# ---- details
 
 
 def _details(run: _Run) -> tuple[list[str], list[list[Row]]]:
@@ -343,14 +311,11 @@ def _first(told: Row, names: Sequence[str]) -> Any:
     return next((told[name] for name in names if told.get(name) is not None), None)
 
 
-# ---- samples of a run
-
-
 def _read(files: Sequence[Path]) -> Iterator[Row]:
     """Yield the samples of a run of which these are some files."""
     run = _run_of(files[0])
     rows = list(_predictions(run))
-    taken = not (run.of_live_math_bench and rows)  # one verdict of n is never taken for all n
+    taken = _class_of(at(run.config, 'eval_cfg.evaluator')) != 'LiveMathBenchEvaluator'
     uids, details = _details(run) if taken else ([], [])
     if not rows and not details:
         raise InputError(
@@ -360,7 +325,7 @@ def _read(files: Sequence[Path]) -> Iterator[Row]:
     n = len(details[0]) if uids else run.whole('n', run.config.get('n', 1)) if run.config else _repeats(rows)
     size = _size(run, rows, n, uids, details)
     names, asked = _names(run, rows[:size]), _asker(run.config)
-    notes, seen = [] if taken else [_FIRST_ALONE], Counter[int]()
+    notes, seen = [_FIRST_ALONE] if run.result and not taken else [], Counter[int]()
     for number in range(size * n):
         replica, place = divmod(number, size)
         said = details[place][replica] if uids else details[number][0] if details else {}
@@ -395,9 +360,8 @@ def _repeats(rows: Sequence[Row]) -> int:
 
 def _misplaced(rows: Sequence[Row], size: int) -> int | None:
     """Return the first row that does not repeat the one `size` rows before it; None if all do."""
-    same = ((one['prompt'], one['reference']) == (two['prompt'], two['reference'])
-            for one, two in zip(rows, rows[size:], strict=False))  # fmt: skip
-    return next((number for number, one in enumerate(same, size) if not one), None)
+    asked = [(row['prompt'], row['reference']) for row in rows]
+    return next((row for row in range(size, len(rows)) if asked[row] != asked[row - size]), None)
 
 
 def _size(run: _Run, rows: Sequence[Row], n: int, uids: Sequence[str], details: Sequence[Any]) -> int:
@@ -437,9 +401,6 @@ def _check_finished(run: _Run) -> None:
             f'{folders[0]}: predictions are missing or unfinished: {", ".join(missing[:20])}; finish the run '
             'with opencompass -r and the --max-num-workers of its start'
         )
-
-
-# ---- questions
 
 
 class _Asked(NamedTuple):
@@ -501,7 +462,7 @@ def _names(run: _Run, rows: Sequence[Row]) -> list[Row]:
 
     [] for other data sets. Where the places do not tell, the names are numbers, which is said.
     """
-    if not run.of_live_math_bench or not rows:
+    if _class_of(run.config) != 'LiveMathBenchDataset' or not rows:
         return []
     version, ask = str(run.config.get('version', '202412')), _asker(run.config)
     splits = listed(run.config.get('dataset_splits', [*STANDARD_SPLITS]))
@@ -547,9 +508,6 @@ def _group_sizes(
     return dict(zip(groups, sizes, strict=True)) if distinct and expected == list(asked) else {}
 
 
-# ---- the format
-
-
 def _about(files: Sequence[Path], row: Row) -> Row:
     run = _run_of(files[0])
     holders = [run.model_config, *(mapping(run.model_config.get(name)) for name in _HOLDERS)]
@@ -580,7 +538,7 @@ FORMAT = Format(
     },
     recognises=_recognises,
     files=lambda folder: [run.files for run in _runs_of(folder)],
-    run_of=_key,
+    run_of=lambda path: _run_of(path)[:3],
     read=_read,
     about=_about,
 )
