@@ -15,7 +15,8 @@ from ..chat.trouble import Trouble
 from ..errors import InputError
 from ..files import listed, mapping
 from ..health import CUT_OFF, NOT_DRAWN
-from .format import Format, Row, at, first_row, rows_of
+from ..json_rows import Row
+from .format import Format, at, first_row, rows_of
 
 _LOST = '{count} samples have no response in the batch and are unjudged: '
 _FINISH = {'end_turn': 'stop', 'stop_sequence': 'stop'}
@@ -78,13 +79,14 @@ def _reply(row: Row) -> Row:
         state = 'no choice' if trouble.reason == 'no choice' else 'failed'
         return {'state': state, '_said': [f'{_LOST}{trouble.reason}']}
     end = ENDS.get(reply.finish.casefold())
-    state = 'refusal' if reply.refusal or reply.finish == 'refusal' else end if end in NOT_DRAWN else None
+    refused = reply.refusal or reply.finish == 'refusal'
+    kind = 'refusal' if refused else end if end in NOT_DRAWN else None
     if reply.calls_tool and not reply.text.strip() and end != 'cut':
-        state = state or 'tool call'
+        kind = kind or 'tool call'
     return {
         'response': reply.text or reply.refusal,
         'thought': reply.thought or None,
-        'state': state,
+        'state': kind,
         'finish_reason': CUT_OFF if end == 'cut' else reply.finish or None,
         **{name: getattr(reply, name) for name in ('prompt_tokens', 'output_tokens', 'reasoning_tokens')},
         '_model': reply.model,

@@ -14,7 +14,8 @@ from typing import Any
 
 from ..errors import InputError
 from ..files import listed, mapping, read_json
-from .format import Format, Row, at, rows_of
+from ..json_rows import Row
+from .format import Format, at, rows_of
 
 _SUFFIX = '_samples.jsonl'
 _SEVERAL = '{count} rows hold several responses and one score for all of them: their samples are unjudged'

@@ -18,9 +18,10 @@ from typing import Any
 from ..errors import InputError
 from ..files import listed, mapping, read_json
 from ..health import CUT_OFF
+from ..json_rows import Row
 from ..naming.names import DatasetName, ModelName, Settings, clean, last_part
 from ..record import data_of
-from .format import Format, Row, at
+from .format import Format, at
 
 _METRIC = 'G-Pass@k'
 _TIME = r'_(?P<time>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9.-]+)'
@@ -165,7 +166,7 @@ def _samples(row: Row) -> Iterator[Row]:
             **common,
             **said,
             'replica': replica,
-            'correct': _SYMBOLS.get(said['verdicts'], said['verdicts']),
+            'correct': _SYMBOLS.get(str(said['verdicts']), said['verdicts']),
             'finish_reason': CUT_OFF if full else None,
             'state': said['state'] if said['text'] is not None or said['thought'] else 'failed',
             '_said': notes,
@@ -177,20 +178,20 @@ def _model(path: Path, doc: Row) -> tuple[str, dict[str, Any]]:
     """Return a model's whole name, and how it sampled as far as the results file beside its details tells."""
     named = _DETAILS.fullmatch(path.name)
     folder = next((one for one in path.parents if one.name == 'details'), None)
-    name, config = path.parent.name, {}
+    name, config = path.parent.name, dict[str, Any]()
     if folder and named:
         name = path.parent.parent.relative_to(folder).as_posix()
         found = folder.parent.rglob(f'results_{named["time"]}.json')  # also with --results-path-template
         for summary in sorted(found, key=lambda one: one.parent.name != path.parent.parent.name)[:1]:
             try:
-                config = mapping(at(read_json(summary), 'config_general.model_config'))
+                config = {**mapping(at(read_json(summary), 'config_general.model_config'))}
             except (OSError, ValueError) as error:
                 raise InputError(f'{summary} cannot be read: {error}') from error
     told = mapping(config.get('generation_parameters'))
     lengths = [told.get('max_new_tokens'), doc['generation_size']]
     if config.get('continuous_batching') is False:  # transformers then heeds the task alone
         lengths = lengths[1:]
-    settings = {'max_out_len': next((one for one in lengths if type(one) is int and one > 0), None)}
+    settings: Row = {'max_out_len': next((one for one in lengths if type(one) is int and one > 0), None)}
     settings |= {name: told.get(name) for name in ('temperature', 'top_p', 'top_k', 'repetition_penalty')}
     settings['random_seed'] = told.get('seed')
     numbers = {key: one for key, one in settings.items() if type(one) in (int, float) and 0 <= one < 1e6}
@@ -217,8 +218,8 @@ def _about(files: Sequence[Path], row: Row) -> Row:
     try:  # as a sweep would call it
         decimals = {name: float(one) for name, one in settings.items() if name in ('temperature', 'top_p')}
         about['model'] = str(ModelName(about['model'], Settings(**{**settings, **decimals})))
-        about['dataset'] = str(DatasetName(about['dataset'], ks, block.get('n')))
-    except (InputError, TypeError, ValueError):  # or as it is called
+        about['dataset'] = str(DatasetName(about['dataset'], ks, block['n']))
+    except (InputError, KeyError, TypeError, ValueError):  # or as it is called
         pass
     return about
 

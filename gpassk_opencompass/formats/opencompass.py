@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from ..errors import InputError, MissingExtraError
 from ..files import PROVENANCE, SAMPLES, listed, mapping
-from ..json_rows import first_object, json_entries
+from ..json_rows import Row, first_object, json_entries
 from ..judges.prompts import protocol_constants
 from ..question_sets import (
     STANDARD_LANGUAGES,
@@ -30,7 +30,7 @@ from ..question_sets import (
 )
 from ..questions.wording import language_of
 from ..runs.config_file import dicts_of, read_config
-from .format import Format, Row, at
+from .format import Format, at
 
 _TIME = re.compile(r'(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d)')
 _BEGIN = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"0"\s*:\s*\{\s*"(origin_prompt|prediction|gold)"\s*:')
@@ -329,7 +329,7 @@ def _read(files: Sequence[Path]) -> Iterator[Row]:
     for number in range(size * n):
         replica, place = divmod(number, size)
         said = details[place][replica] if uids else details[number][0] if details else {}
-        row = rows[number] if rows else {'_file': run.result, '_row': place + 1, 'responses': [None]}
+        row: Row = rows[number] if rows else {'_file': run.result, '_row': place + 1, 'responses': [None]}
         question = asked(row['prompt']) if row.get('prompt') else _Asked('', None, True)
         several = bool(details) and len(row['responses']) > 1
         common = {
@@ -345,7 +345,7 @@ def _read(files: Sequence[Path]) -> Iterator[Row]:
         notes += [*row.get('_said', ()), *said.get('_said', ()), *([_LISTS] if several else [])]
         notes += [_WHOLE] if replica == 0 and not question.exact else []
         for response in row['responses']:
-            lost = {'state': 'failed', 'correct': None, 'answer': None, 'told': {}}
+            lost: Row = {'state': 'failed', 'correct': None, 'answer': None, 'told': {}}
             own = lost if rows and response is None else {}
             yield {**common, 'response': response, 'replica': seen[place], **own, '_said': notes}
             seen[place] += 1

@@ -14,8 +14,8 @@ from typing import Any
 
 from ..errors import InputError
 from ..files import listed, mapping, read_json
-from ..json_rows import json_entries
-from .format import Format, Row, at
+from ..json_rows import Row, json_entries
+from .format import Format, at
 
 _LOST = 'infrastructure_error'
 _ENDINGS = {'user_stop': 'stop', 'agent_stop': 'stop', 'context_window_exceeded': 'length', _LOST: None}

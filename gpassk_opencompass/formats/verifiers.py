@@ -9,7 +9,8 @@ from typing import Any
 
 from ..files import listed, mapping, read_json
 from ..health import CUT_OFF
-from .format import Format, Row, at
+from ..json_rows import Row
+from .format import Format, at
 
 _SEVERAL = '{count} episodes are of several agents: the reward of the first one that is trained counts'
 _SETTINGS = {
@@ -85,7 +86,7 @@ def _sum(usage: Sequence[Mapping[str, Any]], name: str) -> Any:
 def _text(content: Any) -> str | None:
     """Return the text of a prompt or a message: one, of messages those of the user, of parts all."""
     if not isinstance(content, list):
-        return content
+        return content if isinstance(content, str) else None
     texts = [
         one.get('text') or _text(one.get('content'))
         for one in map(mapping, content)
@@ -104,13 +105,13 @@ def _beside(path: Path) -> Mapping[str, Any]:
 def _about(files: Sequence[Path], row: Row) -> Row:
     remarks = []
     if 'traces' in row:
-        trace = next(iter(row['traces']), {})
-        told = {**_beside(files[0].parent / 'configs/resolved/eval.json')}
-        told |= {name: one for name, one in mapping(at(trace, 'agent.config')).items() if one}
+        trace: Row = next(iter(row['traces']), {})
+        own = {name: one for name, one in mapping(at(trace, 'agent.config')).items() if one}
+        told = {**_beside(files[0].parent / 'configs/resolved/eval.json'), **own}
         dataset, sampling = at(row, 'env.id'), mapping(told.get('sampling'))
         version, started = at(trace, 'verifiers.version'), at(trace, 'timing.start')
     else:
-        told = _beside(files[0].parent / 'metadata.json')
+        told = {**_beside(files[0].parent / 'metadata.json')}
         dataset, sampling = told.get('env_id'), mapping(told.get('sampling_args'))
         version, started = at(told, 'version_info.vf_version'), at(row, 'timing.start_time')
         if (least := told.get('pass_threshold', 1)) != 1:
