@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import loguru  # noqa: F401  # logs to the stderr of its import, which shall not be that of one test
 import pytest
 from hypothesis import settings
 

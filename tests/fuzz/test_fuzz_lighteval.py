@@ -16,10 +16,8 @@ from drawn import any_text, mutated, values
 from fuzzing import fuzz, gpassk
 from hypothesis import strategies as st
 
-from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.results.read import collect
-from gpassk_opencompass.results.read import read as read_result
-from gpassk_opencompass.results.record import data_of
+from gpassk_opencompass.collect import collect
+from gpassk_opencompass.record import data_of
 
 parquet = pytest.importorskip('pyarrow.parquet', reason='pyarrow is not installed')
 pyarrow = pytest.importorskip('pyarrow')
@@ -37,8 +35,8 @@ def read(folder: Path, content: bytes) -> None:
     if not path.exists():
         shutil.copytree(RECORDED, folder / 'lighteval')
     path.write_bytes(content)
-    with contextlib.suppress(InputError):
-        json.dumps(read_result(path).record)
+    for result in collect([path]).results:
+        json.dumps(result.as_json())
     for part in ('tables', 'page'):
         gpassk('report', folder / 'lighteval', '-o', folder / 'report', '--only', part)
     gpassk('plan', '--half-width', '5', '--k', '4', '--pilot', path)
@@ -46,9 +44,8 @@ def read(folder: Path, content: bytes) -> None:
 
 @cache
 def recorded_rows() -> Rows:
-    """The rows of the recorded details, as far as anything of them is read."""
-    columns = ['doc.id', 'doc.task_name', 'doc.generation_size', 'doc.specific', 'metric']
-    rows: Rows = parquet.ParquetFile(DETAILS).read(columns=columns).to_pylist()
+    """The rows of the recorded details."""
+    rows: Rows = parquet.ParquetFile(DETAILS).read().to_pylist()
     return rows
 
 
@@ -56,7 +53,8 @@ METRIC = ('metric', 'G-Pass@k')
 SPECIFIC = ('doc', 'specific')
 SHOWN = [(*METRIC, name) for name in ('answers', 'verdicts', 'judged_by')]
 PLACES: list[tuple[str, ...]] = [
-    ('metric',), METRIC, (*METRIC, 'c'), (*METRIC, 'gpassk'), ('doc',), ('doc', 'id'),
+    ('metric',), METRIC, ('model_response',), ('model_response', 'text'), ('model_response', 'reasonings'),
+    (*METRIC, 'c'), (*METRIC, 'gpassk'), ('doc',), ('doc', 'id'),
     ('doc', 'task_name'), ('doc', 'generation_size'), SPECIFIC,
     *((*SPECIFIC, name) for name in ('uid', 'problem', 'question', 'split', 'language', 'benchmark')),
 ]  # fmt: skip
@@ -68,7 +66,8 @@ def sealed(rows: Rows) -> None:
         columns = [
             [row['doc']['specific'][name] for row in rows] for name in ('uid', 'question', 'reference')
         ]
-        text = json.dumps({**json.loads(rows[0]['metric']['G-Pass@k']['gpassk']), 'data': data_of(*columns)})
+        block = json.loads(rows[0]['metric']['G-Pass@k']['gpassk'])
+        text = json.dumps({**block, 'data': data_of(*columns).model_dump(exclude_none=True)})
         for row in rows:
             row['metric']['G-Pass@k']['gpassk'] = text
 

@@ -118,7 +118,7 @@ def test_no_text_becomes_markup_or_script(folder: Path, texts: dict[str, str]) -
     assert not set(shown.scripts[0]) & set('<>&\x00')
     [board] = json.loads(shown.scripts[0])['boards']
     assert board['entries'][0]['name'] == escaped(found[0].entries[0].name)
-    assert board['uids'] == found[0].entries[0].result.uids
+    assert board['uids'] == found[0].entries[0].result.counts.uid
     assert b'\x00' not in written
 
 
