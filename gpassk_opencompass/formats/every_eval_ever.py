@@ -60,14 +60,14 @@ def _samples(row: Row) -> Iterator[Row]:
     own = {
         'replica': int(epoch) - 1 if str(epoch).isdecimal() else None,
         'answer': at(row, 'answer_attribution.-1.extracted_value'),
-        'correct': None if row['_shared'] else right,
+        'correct': 'unjudged' if row['_shared'] else right,
         **{f'{kind}_tokens': at(row, f'token_usage.{kind}_tokens') for kind in ('output', 'reasoning')},
     }
     said = [_SEVERAL] * (not alone) + [_EPOCHS] * row['_shared'] + [_ACCEPTED] * (len(references) > 1)
     for number, text in enumerate(texts):
         yield {
             **row,
-            **(own if alone else {}),
+            **(own if alone else {'correct': 'unjudged'}),
             'dataset': name if result in (None, name) else f'{name} {result}',
             'reference': references[0] if references else None,
             'response': text,

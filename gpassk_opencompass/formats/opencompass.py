@@ -44,9 +44,7 @@ _REFERENCES = ('answer', 'ref', 'gold', 'reference', 'references', 'refr', 'answ
 _SETTINGS = ('temperature', 'top_p', 'top_k', 'min_p', 'repetition_penalty', 'seed', 'random_seed')
 _HOLDERS = ('generation_kwargs', 'gen_config', 'openai_extra_kwargs', 'extra_body')
 
-_NO_LETTER = (
-    '{count} replies of the LLM judge are more than its letter: OpenCompass takes the first one anywhere'
-)
+_NO_LETTER = '{count} replies of the LLM judge are more than its letter, the first of which OpenCompass takes: unjudged'
 _MISALIGNED = (
     '{count} questions have fewer verdicts than their samples, which are unjudged: nothing tells of which'
 )
@@ -298,7 +296,7 @@ def _said(sample: Row, letters: Mapping[str, bool]) -> Row:
         unclear = verdict is None
     told = {**mapping(sample.get('rule_evaluation')), **sample}
     return {
-        'correct': verdict,
+        'correct': 'unjudged' if verdict is None else verdict,
         'why': 'no letter' if unclear else None,
         'answer': None if isinstance(reply, str) else _text(_first(told, _ANSWERS)),
         'reference': _text(_first(told, _REFERENCES)),
