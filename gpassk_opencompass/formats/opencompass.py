@@ -44,7 +44,9 @@ _REFERENCES = ('answer', 'ref', 'gold', 'reference', 'references', 'refr', 'answ
 _SETTINGS = ('temperature', 'top_p', 'top_k', 'min_p', 'repetition_penalty', 'seed', 'random_seed')
 _HOLDERS = ('generation_kwargs', 'gen_config', 'openai_extra_kwargs', 'extra_body')
 
-_NO_LETTER = '{count} replies of the LLM judge are more than its letter, the first of which OpenCompass takes: unjudged'
+_NO_LETTER = (
+    '{count} replies of the LLM judge are more than its letter, which OpenCompass takes anywhere: unjudged'
+)
 _MISALIGNED = (
     '{count} questions have fewer verdicts than their samples, which are unjudged: nothing tells of which'
 )
@@ -351,8 +353,9 @@ def _read(files: Sequence[Path]) -> Iterator[Row]:
 
 
 def _repeats(rows: Sequence[Row]) -> int:
-    """Return how often the rows repeat the same questions in the same order; 1 where there are none."""
-    sizes = (size for size in range(1, len(rows) // 2 + 1) if len(rows) % size == 0)
+    """Return how often the rows repeat the same prompts in the same order; 1 where there are none."""
+    known = bool(rows) and all(row['prompt'] for row in rows)
+    sizes = (size for size in range(1, len(rows) // 2 + 1) if known and len(rows) % size == 0)
     return next((len(rows) // size for size in sizes if _misplaced(rows, size) is None), 1)
 
 

@@ -177,6 +177,10 @@ def test_a_run_without_results_or_config_is_read_by_how_its_questions_repeat(
     for run in (with_config, read(root), read(shutil.copy(path, tmp_path / 'd.json'))):
         assert 'verdict' not in samples(run)
         assert score(samples(run), Exact(), k=[2, 4]).table.c.tolist() == COUNTS
+    edited(
+        tmp_path / 'd.json', lambda rows: [row.update(origin_prompt='', gold='1') for row in rows.values()]
+    )
+    assert set(samples(read(tmp_path / 'd.json')).counts().n) == {1}
 
 
 def test_of_several_times_the_newest_counts(copied: Callable[[str], Path]) -> None:
