@@ -3,8 +3,8 @@
     python -m benchmarks.page_responses            # 238 questions × 48 samples of 20,000 characters
     python -m benchmarks.page_responses --quick    # of 2,000 characters
 
-One made run of OpenCompass, the real command. The floor is a process that loads the same predictions and
-compresses each question, all in memory.
+One made run, the real command. The floor is a process that loads the same responses from JSON and compresses
+each question, all in memory.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from gpassk_opencompass.results.samples import write_samples
+from gpassk_opencompass import Samples, score
+from gpassk_opencompass.record import Names, write
 
 from .made import QUESTIONS, SEED
 from .measuring import Cost, command_cost, cost, progress
@@ -37,9 +38,9 @@ WORDS = ('so', 'we', 'have', r'\frac{1}{2}', 'x^2', '=', '17', '\n\n', 'wait,', 
 FLOOR = """
 import base64, json, sys, zlib
 rows = json.load(open(sys.argv[1], encoding='utf-8'))
-questions = int(sys.argv[2])
-for question in range(questions):
-    texts = [rows[str(row)] for row in range(question, len(rows), questions)]
+n = len(rows) // int(sys.argv[2])
+for start in range(0, len(rows), n):
+    texts = rows[start : start + n]
     base64.b64encode(zlib.compress(json.dumps(texts, ensure_ascii=False).encode(), 3))
 """
 
@@ -48,12 +49,12 @@ class Found(NamedTuple):
     """What was measured."""
 
     predictions: int
-    """Their bytes."""
+    """Bytes of the responses."""
     floor: Cost
     page: Cost
     written: Cost
     size: int
-    """Bytes of the responses."""
+    """Bytes of what is beside the page."""
 
 
 def measure(size: Size) -> Section:
@@ -80,46 +81,29 @@ def _found(folder: Path, questions: int, n: int, length: int) -> Found:
 
 
 def make_run(outputs: Path, questions: int, n: int, length: int) -> Path:
-    """Write a finished run of OpenCompass: predictions, result and sample file; the path of the first."""
+    """Write a finished run of OpenCompass, and its responses as JSON; the path of those."""
     chance = random.Random(SEED)
-    time = outputs / MODEL / '20261121_000000'
-    dataset = DATASET.format(n=n)
-    predictions = time / 'predictions' / MODEL / f'{dataset}.json'
-    result = time / 'results' / MODEL / f'{dataset}.json'
+    folder = outputs / MODEL / '20261121_000000' / 'results' / MODEL
+    names = Names(model=MODEL, dataset=DATASET.format(n=n), host='opencompass')
     pool = [_text(chance, length) for _ in range(50)]
-    rows = {}
-    for replica in range(n):
-        for question in range(questions):
-            text = f'<think>{chance.choice(pool)}{replica}</think>\\boxed{{{question}}}'
-            prompt = [{'role': 'HUMAN', 'prompt': f'Problem {question}: what is $x$?'}]
-            rows[str(len(rows))] = {'origin_prompt': prompt, 'prediction': text, 'gold': str(question)}
-    for path in (predictions, result):
-        path.parent.mkdir(parents=True)
-    predictions.write_text(json.dumps(rows, indent=4, ensure_ascii=False), encoding='utf-8')
-    samples = [(question, replica) for question in range(questions) for replica in range(n)]
-    told: dict[str, list[Any]] = {
-        'uid': [f'u{question}' for question, _ in samples],
-        'replica': [replica for _, replica in samples],
-        'verdict': ['correct' if replica % 2 else 'incorrect' for _, replica in samples],
-        'answer': [str(question) for question, _ in samples],
-        'file': [f'../../predictions/{MODEL}/{dataset}.json'] * len(samples),
-        'row': [replica * questions + question for question, replica in samples],
-    }
-    told['response_characters'] = [len(rows[str(row)]['prediction']) for row in told['row']]
-    uids = [f'u{question}' for question in range(questions)]
-    block = {
-        'schema': 2,
-        'n': n,
-        'k': [4],
-        'thresholds': [0.5, 1.0],
-        'data': {'questions': questions, 'sha256': '0' * 64},
-        'counts': {'uid': uids, 'problem': uids, 'group': ['AMC_en'] * questions, 'c': [n // 2] * questions},
-        'unjudged': 0,
-        'judge': {'name': 'made'},
-    }
-    record = {'gpassk': block}
-    write_samples(result, record, told)
-    result.write_text(json.dumps(record), encoding='utf-8')
+    rows = [(question, replica) for question in range(questions) for replica in range(n)]
+    texts = [
+        f'<think>{chance.choice(pool)}{replica}</think>\\boxed{{{question}}}' for question, replica in rows
+    ]
+    samples = Samples(
+        {
+            'uid': [f'u{question}' for question, _ in rows],
+            'replica': [replica for _, replica in rows],
+            'question': [f'Problem {question}: what is $x$?' for question, _ in rows],
+            'reference': [str(question) for question, _ in rows],
+            'response': texts,
+            'verdict': ['correct' if replica % 2 else 'incorrect' for _, replica in rows],
+            'answer': [str(question) for question, _ in rows],
+        }
+    )
+    write(folder / f'{names.dataset}.json', score(samples, {'name': 'made'}, n=n, k=[4], names=names))
+    predictions = outputs.parent / 'predictions.json'
+    predictions.write_text(json.dumps(texts, ensure_ascii=False), encoding='utf-8')
     return predictions
 
 
@@ -136,15 +120,15 @@ def _section(found: Found, each: str) -> Section:
     return Section(
         'Responses beside the page',
         f'`gpassk report --only page --responses` of one run of {each} characters, with start and imports; '
-        f'its predictions have {found.predictions / 1e6:,.0f} MB. '
-        'Floor: a process that loads the predictions and compresses each question in memory.',
+        f'its responses have {found.predictions / 1e6:,.0f} MB. '
+        'Floor: a process that loads them from JSON and compresses each question in memory.',
         ['what', 'processor', 'of the floor', 'most memory'],
         [
             _row('floor: load and compress', floor, floor),
             _row('page alone', page, floor),
             _row('page and responses', found.written, floor),
         ],
-        notes=[f'The responses take {size / 1e6:,.1f} MB, {part:.0f} % of the predictions.'],
+        notes=[f'Beside the page they take {size / 1e6:,.1f} MB, {part:.0f} % of that.'],
         headlines=[headline(f'Responses beside a page, {each}', 'load and compress', found.written, floor)],
     )
 

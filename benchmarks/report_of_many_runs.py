@@ -10,7 +10,6 @@ one without `--only`. The floor is a process that only parses the same result fi
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from functools import partial
@@ -21,8 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpassk_opencompass import FunctionJudge, Judgement, Samples, Verdict
-from gpassk_opencompass.scoring import score_judged
+from gpassk_opencompass import Samples, score
+from gpassk_opencompass.record import Names, write
 
 from .made import LANGUAGES, QUESTIONS, SEED, SPLITS
 from .measuring import Cost, command_cost, cost, progress
@@ -117,9 +116,10 @@ def _make_benchmark(outputs: Path, runs: int, name: str, questions: int, n: int,
         right = generator.random((questions, n)) < chances[:, None]
         abbr = f'model-{run // 4}_t{("0-3", "0-5", "0-7", "1-0")[run % 4]}_p0-8_k50_rp1-0_rs42_l8192'
         path = outputs / f'run-{run}' / f'20261121_{run:06d}' / 'results' / abbr
-        path.mkdir(parents=True, exist_ok=True)
-        file = path / f'{name}-k{K}-n{n}.json'
-        size += file.write_text(json.dumps(record(columns, right, n, generator)))
+        samples = made_samples(columns, right, generator)
+        names = Names(model=abbr, dataset=f'{name}-k{K}-n{n}', host='opencompass')
+        write(path / f'{names.dataset}.json', score(samples, {'name': 'equal'}, n=n, k=K, names=names))
+        size += sum(file.stat().st_size for file in path.glob(f'{names.dataset}.*'))
     return size
 
 
@@ -131,15 +131,14 @@ def question_columns(questions: int, n: int) -> dict[str, list[Any]]:
         'replica': [replica for _, replica in rows],
         'question': [f'Problem {question // 2}: what is $x_{{{question}}}$?' for question, _ in rows],
         'reference': [str(question) for question, _ in rows],
-        'split': [list(SPLITS)[question // 2 % 4] for question, _ in rows],
-        'language': [LANGUAGES[question % 2] for question, _ in rows],
+        'group': [f'{list(SPLITS)[question // 2 % 4]}_{LANGUAGES[question % 2]}' for question, _ in rows],
         'problem': [f'p{question // 2}' for question, _ in rows],
     }
 
 
-def record(
-    columns: dict[str, list[Any]], right: NDArray[np.bool_], n: int, generator: np.random.Generator
-) -> dict[str, Any]:
+def made_samples(
+    columns: dict[str, list[Any]], right: NDArray[np.bool_], generator: np.random.Generator
+) -> Samples:
     """Of one run: wrong answers are some of a few that many give."""
     hits = right.ravel().tolist()
     wrong = generator.integers(1, 9, size=right.size).tolist()
@@ -147,11 +146,15 @@ def record(
         reference if hit else rf'\frac{{{reference}}}{{{other}}}'
         for reference, hit, other in zip(columns['reference'], hits, wrong, strict=True)
     ]
-    judgements = [Judgement(Verdict.CORRECT if hit else Verdict.INCORRECT, 'rule') for hit in hits]
-    judge = FunctionJudge(lambda pair: pair.answer == pair.reference, name='equal')
-    responses = [f'{answer} (thought {number})' for number, answer in enumerate(answers)]
-    samples = Samples(**columns, response=responses)
-    return score_judged(samples, judgements, answers, judge, n=n, k=K).record
+    return Samples(
+        {
+            **columns,
+            'answer': answers,
+            'response': [f'{answer} (thought {number})' for number, answer in enumerate(answers)],
+            'verdict': ['correct' if hit else 'incorrect' for hit in hits],
+            'judged_by': ['rule'] * len(hits),
+        }
+    )
 
 
 def _section(rows: list[Row], n: int) -> Section:

@@ -1,11 +1,12 @@
-"""What does a row a sample cost, beside the JSON of the same result?
+"""What do a result and its samples cost: with responses, and of many samples without?
 
-    python -m benchmarks.sample_file            # 238 × 48 and 10,000 × 64
-    python -m benchmarks.sample_file --quick    # the same
+    python -m benchmarks.sample_file            # 238 × 48 responses of 20,000 characters, 10,000 × 64 without
+    python -m benchmarks.sample_file --quick    # responses of 2,000 characters
 
-Made answers and verdicts, with the tokens, finish reasons and seeds that a seeded engine tells. Writing the
-sample file is from the columns in memory to bytes on the disk, its hash included; the JSON is the result of
-the same run, written by `json`. Reading gives every column as Python values; of the JSON it is `json` alone.
+Made answers and verdicts, with the tokens, finish reasons and seeds that a seeded engine tells. Written is
+the pair, JSON and Parquet, from columns in memory to the disk, hashes included; opened is one question with
+all of its columns, from the pair and from the Parquet file alone. The floor is `json`: a line a sample,
+written and read.
 """
 
 from __future__ import annotations
@@ -15,142 +16,153 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from gpassk_opencompass import FunctionJudge, Judgement, Samples, Verdict
-from gpassk_opencompass.results.health import Generation
-from gpassk_opencompass.results.samples import COLUMNS, read_samples, sample_file_of, write_samples
-from gpassk_opencompass.scoring import Scored, score_judged
+from gpassk_opencompass import Samples, score
+from gpassk_opencompass.record import Result, read, write
 
-from .made import QUESTIONS, SEED, answer_of
+from .made import QUESTIONS, SEED, answer_of, made_responses
 from .measuring import Cost, cost, progress
-from .sections import Section, Size, duration, headline, main, times
+from .sections import Section, Size, duration, headline, main, megabytes
 
-CASES: Mapping[Size, tuple[tuple[int, int], ...]] = {
-    'tiny': ((10, 4),),
-    'quick': ((QUESTIONS, 48), (10_000, 64)),
-    'full': ((QUESTIONS, 48), (10_000, 64)),
+CASES: Mapping[Size, tuple[tuple[int, int, int], ...]] = {
+    'tiny': ((10, 4, 300),),
+    'quick': ((QUESTIONS, 48, 2_000), (10_000, 64, 0)),
+    'full': ((QUESTIONS, 48, 20_000), (10_000, 64, 0)),
 }
-"""(questions, n)"""
+"""(questions, n, characters of a response)"""
 
 
 class Row(NamedTuple):
     """One case; `value` of what writes is the size in bytes."""
 
-    questions: int
-    n: int
+    case: tuple[int, int, int]
     written: Cost
-    json_written: Cost
+    lines_written: Cost
     read: Cost
-    json_read: Cost
+    lines_read: Cost
+    opened: Cost
+    alone: Cost
 
 
 def measure(size: Size) -> Section:
     """Every case of this size."""
     with TemporaryDirectory() as folder:
-        return _section(
-            [_row(Path(folder, f'{questions}.json'), questions, n) for questions, n in CASES[size]]
-        )
+        return _section([_row(Path(folder, f'{case[0]}'), case) for case in CASES[size]])
 
 
-def _row(path: Path, questions: int, n: int) -> Row:
-    progress(f'sample file: {questions:,} × {n}')
-    scored = made_run(questions, n)
+def _row(folder: Path, case: tuple[int, int, int]) -> Row:
+    progress('sample file: {:,} × {} × {:,}'.format(*case))
+    folder.mkdir()
+    result, path, lines = made_run(*case), folder / 'result.json', folder / 'lines.jsonl'
+    written = cost(partial(_write, path, result), warm=1)
+    [parquet] = folder.glob('*.parquet')
+    place = case[0] // 2 * case[1], (case[0] // 2 + 1) * case[1]
     return Row(
-        questions,
-        n,
-        cost(partial(_write, path, scored), warm=1),
-        cost(partial(_write_json, path, scored.record), warm=1),
-        cost(partial(_read, path, n), warm=1),
-        cost(partial(_read_json, path), warm=1),
+        case,
+        written,
+        cost(partial(_write_lines, lines, result)),
+        cost(partial(_read, path), warm=1),
+        cost(partial(_read_lines, lines)),
+        cost(partial(_open, path, place), warm=1),
+        cost(partial(Samples.read, parquet, None, place), warm=1),
     )
 
 
-def made_run(questions: int, n: int) -> Scored:
+def made_run(questions: int, n: int, length: int) -> Result:
     """A run whose answers are right, spelled otherwise, or wrong."""
     generator = np.random.default_rng(SEED)
-    chances = generator.beta(0.5, 0.5, questions)
-    right = (generator.random((questions, n)) < chances[:, None]).ravel().tolist()
-    tokens = generator.integers(200, 8192, questions * n).tolist()
-    seeds = generator.integers(0, 2**53, questions * n).tolist()
     numbers = [number for number in range(questions) for _ in range(n)]
+    if length:
+        by_replica, right = made_responses(questions, n, length)
+        rows = [replica * questions + question for question in range(questions) for replica in range(n)]
+        responses, verdicts = [by_replica[row] for row in rows], [right[row] for row in rows]
+    else:
+        responses, verdicts = [], (generator.random(len(numbers)) < 0.5).tolist()
     made = [answer_of(number) for number in range(questions)]
-    answers = [
-        made[number].reference if hit else made[number].wrong
-        for number, hit in zip(numbers, right, strict=True)
-    ]
     samples = Samples(
-        uid=[f'made/AMC_en/{number}' for number in numbers],
-        replica=list(range(n)) * questions,
-        question=[f'Find the value of $x_{{{number}}}$' for number in numbers],
-        reference=[made[number].reference for number in numbers],
-        response=[f'{answer} (thought {row})' for row, answer in enumerate(answers)],
-        split=['AMC'] * len(numbers),
-        language=['en'] * len(numbers),
-        problem=[f'made/AMC/{number}' for number in numbers],
-        generation=[Generation('stop', 120, count) for count in tokens],
-        seed=seeds,
-        file=['../../predictions/made/made.json'] * len(numbers),
-        row=list(range(len(numbers))),
+        {
+            'uid': [f'made/AMC_en/{number}' for number in numbers],
+            'replica': [*range(n)] * questions,
+            'question': [f'Find the value of $x_{{{number}}}$' for number in numbers],
+            'reference': [made[number].reference for number in numbers],
+            'response': responses or None,
+            'answer': [
+                made[number].reference if hit else made[number].wrong
+                for number, hit in zip(numbers, verdicts, strict=True)
+            ],
+            'verdict': ['correct' if hit else 'incorrect' for hit in verdicts],
+            'group': ['AMC_en'] * len(numbers),
+            'finish_reason': ['stop'] * len(numbers),
+            'output_tokens': generator.integers(200, 8192, len(numbers)).tolist(),
+            'seed': generator.integers(0, 2**53, len(numbers)).tolist(),
+        }
     )
-    judgements = [Judgement(Verdict.CORRECT if hit else Verdict.INCORRECT, 'string') for hit in right]
-    judge = FunctionJudge(lambda pair: pair.answer == pair.reference, name='equal')
-    return score_judged(samples, judgements, answers, judge, n=n, k=[4])
+    return score(samples, {'name': 'made'}, n=n, k=[4], answers=None, warn=False)
 
 
-def _write(path: Path, scored: Scored) -> int:
-    write_samples(path, scored.record, scored.samples)
-    return sample_file_of(path).stat().st_size
+def _write(path: Path, result: Result) -> int:
+    write(path, result)
+    return sum(one.stat().st_size for one in path.parent.iterdir() if one.suffix != '.jsonl')
 
 
-def _write_json(path: Path, record: Mapping[str, Any]) -> int:
-    path.write_text(json.dumps(record, ensure_ascii=False), encoding='utf-8')
+def _write_lines(path: Path, result: Result) -> int:
+    samples = result.samples()
+    assert samples is not None
+    names = samples.names
+    with path.open('w', encoding='utf-8') as file:
+        for values in zip(*(samples[name] for name in names), strict=True):
+            file.write(json.dumps(dict(zip(names, values, strict=True)), ensure_ascii=False) + '\n')
     return path.stat().st_size
 
 
-def _read(path: Path, n: int) -> None:
-    samples = read_samples(sample_file_of(path), n)
-    for column in COLUMNS:
-        samples.column(column.name)
+def _read(path: Path) -> int:
+    samples = read(path).samples()
+    return len(samples) if samples else 0
 
 
-def _read_json(path: Path) -> None:
-    json.loads(path.read_bytes())
+def _read_lines(path: Path) -> int:
+    with path.open(encoding='utf-8') as file:
+        return len([json.loads(line) for line in file])
+
+
+def _open(path: Path, rows: tuple[int, int]) -> int:
+    samples = read(path).samples(rows=rows)
+    return len(samples) if samples else 0
 
 
 def _section(rows: list[Row]) -> Section:
-    last = rows[-1]
-    heads = ['questions × n', 'sample file', 'JSON', 'file / JSON', 'written', '/ JSON', 'read', '/ JSON']
+    heads = ['questions × n × characters', 'pair', 'lines', 'written', 'lines', 'read', 'lines']
+    heads += ['one question', '… without the hash', 'memory: written', 'read']
+    first = rows[0]
     return Section(
-        'Sample file',
-        'The file beside each result that has a row a sample, with seeds, tokens and finish reasons, and '
-        'the JSON of the same result: their sizes, and what writing and reading them takes.',
+        'Results and their samples',
+        'The pair of files of a result, JSON and Parquet, with seeds, tokens and finish reasons; floor: a '
+        'line of JSON a sample, by `json`. One question: all of its samples, with their responses.',
         heads,
         [_cells(row) for row in rows],
         headlines=[
             headline(
-                f'Sample file of {last.questions:,} × {last.n}, written',
-                'writing its JSON',
-                last.written,
-                last.json_written,
+                'One question of {:,} × {} × {:,} opened'.format(*first.case),
+                'reading all lines',
+                first.opened,
+                first.lines_read,
+                by_clock=True,
             )
         ],
     )
 
 
 def _cells(row: Row) -> list[str]:
-    size, json_size = row.written.value, row.json_written.value
+    costs = (row.written, row.lines_written, row.read, row.lines_read, row.opened, row.alone)
     return [
-        f'{row.questions:,} × {row.n}',
-        f'{size / 1e6:,.2f} MB',
-        f'{json_size / 1e6:,.2f} MB',
-        times(size / json_size),
-        duration(row.written.cpu),
-        times(row.written.cpu / row.json_written.cpu),
-        duration(row.read.cpu),
-        times(row.read.cpu / row.json_read.cpu),
+        '{:,} × {} × {:,}'.format(*row.case),
+        *(f'{one.value / 1e6:,.1f} MB' for one in costs[:2]),
+        *(duration(one.seconds) for one in costs),
+        megabytes(row.written),
+        megabytes(row.read),
     ]
 
 
