@@ -23,7 +23,7 @@ import numpy as np
 from gpassk_opencompass import Samples, score
 from gpassk_opencompass.record import Result, read, write
 
-from .made import QUESTIONS, SEED, answer_of, made_responses
+from .made import QUESTIONS, SEED, answer_of
 from .measuring import Cost, cost, progress
 from .sections import Section, Size, duration, headline, main, megabytes
 
@@ -75,12 +75,7 @@ def made_run(questions: int, n: int, length: int) -> Result:
     """A run whose answers are right, spelled otherwise, or wrong."""
     generator = np.random.default_rng(SEED)
     numbers = [number for number in range(questions) for _ in range(n)]
-    if length:
-        by_replica, right = made_responses(questions, n, length)
-        rows = [replica * questions + question for question in range(questions) for replica in range(n)]
-        responses, verdicts = [by_replica[row] for row in rows], [right[row] for row in rows]
-    else:
-        responses, verdicts = [], (generator.random(len(numbers)) < 0.5).tolist()
+    verdicts = (generator.random(len(numbers)) < 0.5).tolist()
     made = [answer_of(number) for number in range(questions)]
     samples = Samples(
         {
@@ -88,7 +83,7 @@ def made_run(questions: int, n: int, length: int) -> Result:
             'replica': [*range(n)] * questions,
             'question': [f'Find the value of $x_{{{number}}}$' for number in numbers],
             'reference': [made[number].reference for number in numbers],
-            'response': responses or None,
+            'response': [_text(generator, length) for _ in numbers] if length else None,
             'answer': [
                 made[number].reference if hit else made[number].wrong
                 for number, hit in zip(numbers, verdicts, strict=True)
@@ -101,6 +96,15 @@ def made_run(questions: int, n: int, length: int) -> Result:
         }
     )
     return score(samples, {'name': 'made'}, n=n, k=[4], answers=None, warn=False)
+
+
+WORDS = [f'{word:x}'[::-1] for word in range(16, 20_000)]
+
+
+def _text(generator: np.random.Generator, length: int) -> str:
+    """Words as often as in prose, the second one half as often as the first: they compress like it."""
+    drawn = np.minimum(generator.zipf(1.2, length // 3), len(WORDS)) - 1
+    return ' '.join([WORDS[word] for word in drawn.tolist()])[:length]
 
 
 def _write(path: Path, result: Result) -> int:
