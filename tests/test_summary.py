@@ -1,0 +1,280 @@
+"""Metrics of counts and answers: enumeration of subsets, orders and groups as the oracle."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpassk_opencompass.errors import InputError
+from gpassk_opencompass.metrics import Metric, required_correct
+from gpassk_opencompass.record import Result
+from gpassk_opencompass.samples import Counts, Samples
+from gpassk_opencompass.scoring import score, score_counts
+from gpassk_opencompass.summary import TOTAL, Line, Measures, lines_of, scores_table, summarise, tables
+from gpassk_opencompass.uncertainty import mean_interval, rerun_interval, value_table
+from gpassk_opencompass.votes import Ballot, answer_entropy, ballot, majority
+
+LETTERS = ['a', 'b', 'c', '']
+ANSWERS = st.lists(st.sampled_from(LETTERS), min_size=1, max_size=6)
+WORDS = {'1': 'correct', '0': 'incorrect', '?': 'unjudged'}
+
+
+def counts(
+    n: Sequence[int], c: Sequence[int], unjudged: Sequence[int] = (), problem: Sequence[str] = (),
+    group: Sequence[str] = (),
+) -> Counts:  # fmt: skip
+    uids = [f'q{place}' for place in range(len(n))]
+    doubt = np.array(unjudged or [0] * len(n))
+    return Counts(uids, problem or uids, group or ['all'] * len(n), np.array(n), np.array(c), doubt)
+
+
+def found(counts: Counts, measures: Measures) -> dict[tuple[str, str], Line]:
+    return {(line.group, line.metric): line for line in summarise(counts, measures)}
+
+
+def total(lines: Sequence[Line]) -> dict[str, float]:
+    return {line.metric: line.score for line in lines if line.group == TOTAL}
+
+
+def judged(*questions: tuple[str, Sequence[str]]) -> Result:
+    """The result of questions with verdicts and answers."""
+    rows = [
+        (f'q{place}', replica, WORDS[symbol], answer)
+        for place, (symbols, answers) in enumerate(questions)
+        for replica, (symbol, answer) in enumerate(zip(symbols, answers, strict=True))
+    ]
+    names = ('uid', 'replica', 'verdict', 'answer')
+    columns = {name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+    return score(Samples(columns), {'name': 'labels'}, unjudged_tolerance=1)
+
+
+def g_pass(verdicts: Sequence[bool], k: int, threshold: Fraction) -> Fraction:
+    """By drawing every subset of k."""
+    draws = list(combinations(verdicts, k))
+    needed = max(1, math.ceil(k * threshold))
+    return Fraction(sum(sum(draw) >= needed for draw in draws), len(draws))
+
+
+def first_seen_winner(votes: Sequence[str]) -> str | None:
+    """The most frequent vote; of several, the one that occurs first."""
+    cast = [vote for vote in votes if vote]
+    return max(cast, key=lambda vote: (cast.count(vote), -cast.index(vote))) if cast else None
+
+
+# Votes
+
+
+@settings(max_examples=60)
+@given(ANSWERS, st.sets(st.sampled_from('abc')), st.data())
+def test_a_majority_is_that_of_every_ordered_draw(
+    votes: list[str], right: set[str], data: st.DataObject
+) -> None:
+    """maj@m over all orders of all subsets, where the first seen of tied answers wins."""
+    m = data.draw(st.integers(1, len(votes)))
+    draws = list(permutations(votes, m))
+    won = Fraction(sum(first_seen_winner(draw) in right for draw in draws), len(draws))
+    assert majority(Ballot(tuple(votes), frozenset(right), 0), m) == pytest.approx(float(won), abs=1e-15)
+
+
+@settings(max_examples=60)
+@given(ANSWERS, st.sets(st.sampled_from('abc')), st.data())
+def test_a_majority_is_that_of_every_subset_with_ties_shared(
+    votes: list[str], right: set[str], data: st.DataObject
+) -> None:
+    """The other reading of a tie, by chance among the tied, gives the same numbers."""
+    m = data.draw(st.integers(1, len(votes)))
+    won = Fraction(0)
+    for draw in combinations(votes, m):
+        given = Counter(vote for vote in draw if vote)
+        tops = [vote for vote, count in given.items() if count == max(given.values())]
+        won += Fraction(sum(vote in right for vote in tops), len(tops) or 1)
+    expected = float(won / math.comb(len(votes), m))
+    assert majority(Ballot(tuple(votes), frozenset(right), 0), m) == pytest.approx(expected, abs=1e-15)
+
+
+@pytest.mark.slow
+def test_a_large_question_with_many_answers_is_quick_and_exact() -> None:
+    """n = 64 with 20 answers, against a simulation of 40,000 votes."""
+    votes = ['r'] * 20 + ['w'] * 14 + [str(place) for place in range(18)] + [''] * 12
+    generator = np.random.default_rng(0)
+    wins = [
+        first_seen_winner([votes[place] for place in generator.permutation(64)[:9]]) == 'r'
+        for _ in range(40_000)
+    ]
+    assert majority(Ballot(tuple(votes), frozenset('r'), 0), 9) == pytest.approx(np.mean(wins), abs=0.01)
+
+
+def test_answers_that_are_spelled_differently_vote_together() -> None:
+    """By normal form; what is called both correct and incorrect counts as most of its labels say."""
+    found = ballot(['0.5', r'\frac12', r'$\dfrac{1}{2}$', r'\frac{1}{2}'], [False, True, True, False])
+    assert len(set(found.votes)) == 2
+    assert found.contradicted == 1
+    assert found.right == {r'\frac{1}{2}'}
+
+
+@settings(max_examples=60)
+@given(ANSWERS)
+def test_entropy_is_that_of_the_shares(votes: list[str]) -> None:
+    """A missing answer is one of them."""
+    shares = [count / len(votes) for count in Counter(votes).values()]
+    assert answer_entropy(votes) == pytest.approx(sum(-p * math.log2(p) for p in shares), abs=1e-12)
+
+
+def test_agreement_asks_no_reference() -> None:
+    """One question whose answers are all one, wrong; one with a missing answer, which agrees with nothing."""
+    result = judged(('0000', ['7', '7', '$7$', '7']), ('1110', ['1', '1', '1', '']))
+    lines = total(lines_of(result, Measures((1,), (1.0,), agreement=True)))
+    assert lines['TARa@4'] == 0.5
+    assert lines['distinct answers of 4'] == 1.0
+    assert lines['entropy of 4 answers, bits'] == pytest.approx(answer_entropy(['1', '1', '1', '']) / 2)
+
+
+def test_stability_of_a_majority_is_g_pass_of_its_groups() -> None:
+    """Two groups of two: correct and wrong, so that both are correct with chance 0 and one with chance 1."""
+    lines = total(lines_of(judged(('1100', '1122')), Measures((2,), (0.5, 1.0), (2,))))
+    assert lines['G-Pass@2_0.5 of maj@2'] == 1.0
+    assert lines['G-Pass@2_1.0 of maj@2'] == 0.0
+    assert lines['maj@2'] == pytest.approx(0.5)
+
+
+def test_samples_without_a_verdict_vote_only_where_they_count() -> None:
+    """Left out, they are as if they had not been drawn."""
+    result = judged(('1??', '122'))
+    measures = Measures((1,), (1.0,), (1,))
+    assert total(lines_of(result, measures))['maj@1'] == pytest.approx(1 / 3)
+    assert total(lines_of(result, measures, leave_out=True))['maj@1'] == 1.0
+
+
+def test_votes_need_answers() -> None:
+    """Neither counts nor verdicts alone have them."""
+    result = score_counts(counts([4], [1]), {'name': 'labels'})
+    with pytest.raises(InputError, match='need the answers'):
+        lines_of(result, Measures((2,), (1.0,), (2,)))
+
+
+# Metrics of counts
+
+
+@settings(max_examples=40)
+@given(st.lists(st.text('01', min_size=1, max_size=6), min_size=1, max_size=5), st.integers(1, 4), st.data())
+def test_a_question_counts_up_to_its_own_number_of_samples(
+    verdicts: list[str], k: int, data: st.DataObject
+) -> None:
+    """Questions with different numbers of samples, against the draws of k of each that has as many."""
+    threshold = data.draw(st.sampled_from([Fraction(1, 4), Fraction(1, 2), Fraction(2, 3), Fraction(1)]))
+    enough = [[mark == '1' for mark in text] for text in verdicts if len(text) >= k]
+    table = counts([len(text) for text in verdicts], [text.count('1') for text in verdicts])
+    measures = Measures((k,), (float(threshold),))
+    if not enough:
+        with pytest.raises(InputError, match=f'k = {k} is more than the'):
+            summarise(table, measures)
+        return
+    lines = found(table, measures)
+    shares = [Fraction(text.count('1'), len(text)) for text in verdicts]
+    assert lines[TOTAL, 'accuracy'].score == pytest.approx(float(sum(shares) / len(shares)), abs=1e-12)
+    for line in (line for (_, name), line in lines.items() if name.startswith('G-Pass')):
+        each = [g_pass(question, k, threshold) for question in enough]
+        assert line.score == pytest.approx(float(sum(each) / len(each)), abs=1e-12)
+        assert line.questions == len(enough)
+
+
+def test_one_sample_a_question_has_accuracy_alone() -> None:
+    assert list(found(counts([1, 1], [1, 0]), Measures((1,), (0.5, 1.0)))) == [(TOTAL, 'accuracy')]
+
+
+def test_a_threshold_that_is_no_decimal_means_what_it_says() -> None:
+    """2/3 of 3 is 2, though the name of the metric rounds τ up."""
+    [metric] = [one for name, one in Measures((3,), (2 / 3,)).all_metrics(6).items() if '_0.66' in name]
+    assert metric.steps == (required_correct(3, 2 / 3),) == (2,)
+
+
+@pytest.mark.parametrize('name', ['accuracy', 'G-Pass@2_1.0', 'G-Pass@8_1.0', 'mG-Pass@8'])
+def test_the_rerun_error_is_that_of_the_rerun_interval(name: str) -> None:
+    """With and without n ≥ 2k; of questions with different n the variances add up."""
+    c = np.random.default_rng(1).integers(0, 9, size=50)
+    measures, metric = Measures((2, 8), (1.0,)), Metric.parse(name)
+    alike = found(counts([8] * 50, c.tolist()), measures)[TOTAL, name].rerun
+    assert alike == pytest.approx(rerun_interval(c, 8, metric).error)
+    both = found(counts([8] * 50 + [16] * 50, [*c.tolist(), *(2 * c).tolist()]), measures)[TOTAL, name].rerun
+    other = rerun_interval(2 * c, 16, metric).error
+    assert both == pytest.approx(math.hypot(50 * rerun_interval(c, 8, metric).error, 50 * other) / 100)
+
+
+def test_intervals_are_clustered_by_problem_in_every_group() -> None:
+    """As `mean_interval` has them, of a group and of all questions."""
+    c = np.random.default_rng(2).integers(0, 9, size=120)
+    problems = [f'p{place // 2}' for place in range(120)]
+    groups = ['S_en' if place % 2 else 'S_cn' for place in range(120)]
+    lines = found(counts([8] * 120, c.tolist(), (), problems, groups), Measures((4,), (0.5,)))
+    values = value_table(Metric.parse('G-Pass@4_0.5'), 8)[c]
+    for group, rows in ((TOTAL, slice(None)), ('S_en', slice(1, None, 2))):
+        interval, expected = (
+            lines[group, 'G-Pass@4_0.5'].interval,
+            mean_interval(values[rows], problems[rows]),
+        )
+        assert interval is not None
+        assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
+        assert interval.problems == expected.problems == 60
+    assert lines['S_en', 'G-Pass@4_0.5'].questions == 60
+
+
+def test_unjudged_samples_are_wrong_with_bounds_or_left_out() -> None:
+    """Of four samples two are correct and one is open; a question without any verdict is left out whole."""
+    table = counts([4, 4], [2, 0], [1, 4])
+    measures = Measures((2,), (1.0,))
+    line = found(table, measures)[TOTAL, 'accuracy']
+    assert (line.score, line.bounds) == (0.25, (0.25, pytest.approx((3 / 4 + 1) / 2)))
+    result = score_counts(table, {'name': 'labels'}, k=2)
+    alone = {line.metric: line for line in lines_of(result, measures, leave_out=True)}
+    assert alone['accuracy'].score == pytest.approx(2 / 3)
+    assert (alone['accuracy'].bounds, alone['accuracy'].questions) == (None, 1)
+    nothing = score_counts(counts([4], [0], [4]), {'name': 'labels'}, k=2)
+    with pytest.raises(InputError, match='no question has a verdict'):
+        lines_of(nothing, measures, leave_out=True)
+
+
+def test_scores_are_those_of_the_result() -> None:
+    """Of questions with different numbers of samples."""
+    table = counts([8, 8, 4, 16], [3, 8, 1, 9])
+    result = score_counts(table, {'name': 'labels'}, k=[4, 8], thresholds=(0.5, 1.0))
+    lines = total(lines_of(result, Measures((4, 8), (0.5, 1.0))))
+    assert lines == pytest.approx({name: result.scores()[name] / 100 for name in lines}, abs=1e-15)
+
+
+# Tables
+
+
+def test_what_a_group_has_too_few_samples_for_is_not_known_of_it() -> None:
+    """Its cell is empty; the row of all questions has the others."""
+    measures = Measures((2, 8), (1.0,))
+    lines = summarise(counts([4, 8], [2, 4], (), (), ['A', 'B']), measures)
+    _, groups, *said = tables(lines, measures)
+    assert not isinstance(groups, str)
+    assert [row['G-Pass@8_1.0'] is None for row in groups.records()] == [True, False, False]
+    assert all(isinstance(one, str) for one in said)
+
+
+def test_where_no_interval_holds_the_reason_stands_below() -> None:
+    """And in a column of its own in a file."""
+    measures = Measures((2,), (1.0,))
+    lines = summarise(counts([4], [1]), measures)
+    table, *said = tables(lines, measures)
+    assert not isinstance(table, str)
+    assert '| [a] ' in table.to_terminal(notes=False)
+    assert said[0] == '[a] no interval: 1 problems, fewer than 20'
+    assert scores_table(lines).records()[0]['no interval'] == '1 problems, fewer than 20'
+
+
+def test_more_samples_a_question_than_a_rerun_is_computed_for_are_told_of() -> None:
+    measures = Measures((2,), (1.0,))
+    assert 'no rerun error: more than 1,024 samples a question' in list(
+        tables(summarise(counts([2000], [10]), measures), measures)
+    )
