@@ -202,7 +202,7 @@ def _parted(paths: Iterable[Path], told: list[str]) -> tuple[list[Result | LeftO
 
     The details of Lighteval are logs also where they lie among results: each has a task.
     """
-    candidates = {path: list(_candidates(path, told)) for path in dict.fromkeys(paths)}
+    candidates = {path: sorted(_candidates(path, told)) for path in dict.fromkeys(paths)}
     files = list(dict.fromkeys(file for each in candidates.values() for file in each))
     known = {file: _read(file) for file in counted('reading results', files)}
     foreign = {file for file, one in known.items() if isinstance(one, LeftOut) and one.foreign}

@@ -131,7 +131,7 @@ def _lines(result: Result, samples: Samples) -> Iterator[Json]:
                 'target': doc['answer'],
                 'arguments': {'gen_args_0': {'arg_0': doc['question'], 'arg_1': settings}},
                 'resps': [[response[row] or '' for row in rows]],
-                'filtered_resps': [answer[row] or '' for row in rows],
+                'filtered_resps': [[answer[row] or '' for row in rows]],
                 'filter': FILTER,
                 'metrics': list(metrics),
                 'doc_hash': _hash(json.dumps(doc, indent=2, ensure_ascii=False)),

@@ -7,7 +7,7 @@ and verdicts, and a result is written with the file of them beside it.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
@@ -428,6 +428,13 @@ class Run:
     def name(self) -> str:
         """Return `<model>/<data set>`, as far as they are known."""
         return '/'.join(filter(None, (self.model, self.dataset)))
+
+    @property
+    def n(self) -> int:
+        """Return the samples of the question that has the most."""
+        if self.samples is not None:
+            return max(Counter(self.samples['uid']).values(), default=0)
+        return 0 if self.counts is None else int(max(self.counts.n, default=0))
 
     def select(
         self, splits: Sequence[str], languages: Sequence[str], uids: Collection[str] | None, first: int | None

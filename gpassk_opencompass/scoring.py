@@ -204,11 +204,7 @@ def score_run(
     old, samples, counts = run.record, run.samples, run.counts
     if samples is None and counts is None:
         raise InputError(f'{names.model} on {names.dataset} has neither samples nor counts')
-    sizes = Counter(samples['uid']).values() if samples is not None else counts.n if counts else ()
-    most = int(max(sizes, default=0))
-    if k and max(k) > most:  # before a judge is asked
-        raise InputError(f'k = {max(k)} is more than the {most} samples of a question')
-    ks = list(k) or [one for one in run.ks if one <= most] or None
+    ks = list(k) or [one for one in run.ks if one <= run.n] or None
     identity = {name: value for name, value in run.judge.items() if name != 'statistics'}
     settings: dict[str, Any] = {'k': ks, 'thresholds': thresholds, 'names': names}
     if samples is not None:

@@ -145,6 +145,7 @@ def run(arguments: Namespace) -> int:
     for line in (line for line in told if line.startswith('left out: ')):
         print(printable(line, keep='\n'), file=sys.stderr)
         failed.append(line)
+    unread = len(failed)
     for number, (one, names, target) in enumerate(runs):
         print(end='\n' if number else '')
         try:
@@ -155,7 +156,7 @@ def run(arguments: Namespace) -> int:
             failed.append(f'not scored: {names.model}/{names.dataset}: {error}')
             print(printable(failed[-1], keep='\n'), file=sys.stderr)
     if failed:
-        raise InputError(f'{len(failed)} of {len(runs) + len(failed)} runs were not scored, see above')
+        raise InputError(f'{len(failed)} of {len(runs) + unread} runs were not scored, see above')
     return 0
 
 
@@ -253,6 +254,7 @@ class _Scoring:
         if self.both:
             self._score_both(run, names, target)
             return
+        self._measures(asked.k).check(run.n)  # before a judge is asked
         samples = run.samples
         anew = samples is not None and (self.kind == 'responses' or 'verdict' not in samples)
         if asked.labelled_by:
@@ -260,9 +262,9 @@ class _Scoring:
                 raise InputError('--labelled-by goes with labels and counts; here responses are judged')
             run = replace(run, judge={'name': asked.labelled_by})
         result = self._result(run, names, anew)
-        lines = lines_of(result, self._measures(result), leave_out=asked.unjudged == 'leave-out')
+        lines = lines_of(result, self._measures(result.ks), leave_out=asked.unjudged == 'leave-out')
         print(f'{_place(run)}{headline(run, result, anew)}\n')
-        self._show(tables(lines, self._measures(result)), names)
+        self._show(tables(lines, self._measures(result.ks)), names)
         self._show(remarks(result, leave_out=asked.unjudged == 'leave-out', anew=anew), names)
         if target is not None:
             self._write(run, result, lines, target)
@@ -288,11 +290,11 @@ class _Scoring:
                 result.with_samples(samples.replace(file=[seen[one] for one in samples['file']]))
             write_record(target, result)
 
-    def _measures(self, result: Result) -> Measures:
+    def _measures(self, ks: Sequence[int]) -> Measures:
         from ..summary import Measures
 
         majorities = sorted(set(self.arguments.majority))
-        return Measures(result.ks, self.thresholds, majorities, self.arguments.agreement)
+        return Measures(sorted(set(ks)), self.thresholds, majorities, self.arguments.agreement)
 
     def _result(self, run: Run, names: Names, anew: bool) -> Result:
         """Return the result of a run, with final answers where somebody looks at them."""
@@ -329,7 +331,7 @@ class _Scoring:
             raise InputError('--judge both needs responses with verdicts; one of the two is not there')
         results = [self._result(run, names, anew) for anew in (False, True)]
         alone = self.arguments.unjudged == 'leave-out'
-        lines = [lines_of(result, self._measures(result), leave_out=alone) for result in results]
+        lines = [lines_of(result, self._measures(result.ks), leave_out=alone) for result in results]
         print(f'{_place(run)}{headline(run, results[0], False)}\n')
         self._show(twice(results, lines), names)
         if target:
