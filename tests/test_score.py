@@ -376,7 +376,7 @@ def test_responses_give_the_record_of_an_evaluation(tmp_path: Path) -> None:
     found = json.loads(record.read_text(encoding='utf-8'))
     names = found['gpassk'].pop('run')
     assert {name for name in names if names[name]} == {'model', 'dataset', 'host', 'created', 'written_by'}
-    assert (names['model'], names['dataset'], names['host']) == ('rows', 'samples', 'a')
+    assert (names['model'], names['dataset'], names['host']) == ('rows', 'samples', 'file')
     expected['gpassk'].pop('run')
     assert found['gpassk'].pop('sample_file')['rows'] == 12
     assert found == json.loads(json.dumps(expected))

@@ -82,7 +82,8 @@ def _specialise(first: Row, options: Options) -> Format:
     if options.kind == 'counts' or counted:
         return _of_counts(names, columns)
     if lists:
-        return _of_questions(names, lists, columns, given)
+        refuse = options.kind != 'labels'  # then nobody needs the reference
+        return _of_questions(names, lists, columns, given, refuse)
     return _of_samples(names, columns, given)
 
 
@@ -187,13 +188,18 @@ def _of_counts(names: dict[str, str], columns: Mapping[str, str]) -> Format:
 
 
 def _of_questions(
-    names: dict[str, str], lists: Lists, columns: Mapping[str, str], given: Mapping[str, str]
+    names: dict[str, str], lists: Lists, columns: Mapping[str, str], given: Mapping[str, str], refuse: bool
 ) -> Format:
+    """Return the format of a row a question.
+
+    Args:
+        refuse: rows in which two columns are names of the reference, and differ.
+    """
     if 'correct' not in lists:
         _need(names, ('question', 'reference'), columns)
     twins = [
         columns[one] for one in ALIASES['reference']
-        if 'reference' not in given and 'reference' in names and one in columns
+        if refuse and 'reference' not in given and 'reference' in names and one in columns
         and columns[one] not in (names['reference'], *lists.values(), *given.values())
     ]  # fmt: skip
 
