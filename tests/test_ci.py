@@ -26,7 +26,7 @@ def tiers() -> dict[str, Any]:
     ('path', 'tier'),
     [
         ('gpassk_opencompass/lighteval.py', 'lighteval'),
-        ('gpassk_opencompass/sources/verl.py', 'harnesses'),
+        ('gpassk_opencompass/formats/verl.py', 'harnesses'),
         ('gpassk_opencompass/plugin/models/vllm.py', 'engines'),
         ('gpassk_opencompass/report/page/source/app.tsx', 'browsers'),
         ('tests/faults/test_kills.py', 'faults'),
