@@ -82,8 +82,8 @@ def _specialise(first: Row, options: Options) -> Format:
     if options.kind == 'counts' or counted:
         return _of_counts(names, columns)
     if lists:
-        refuse = options.kind != 'labels'  # then nobody needs the reference
-        return _of_questions(names, lists, columns, given, refuse)
+        judged = 'response' in lists and options.kind != 'labels' and 'reference' not in given
+        return _of_questions(names, lists, columns, unsure='reference' in names and judged)
     return _of_samples(names, columns, given)
 
 
@@ -187,21 +187,12 @@ def _of_counts(names: dict[str, str], columns: Mapping[str, str]) -> Format:
     return _format(fields, {}, columns, 'counts, a row a question', check)
 
 
-def _of_questions(
-    names: dict[str, str], lists: Lists, columns: Mapping[str, str], given: Mapping[str, str], refuse: bool
-) -> Format:
-    """Return the format of a row a question.
-
-    Args:
-        refuse: rows in which two columns are names of the reference, and differ.
-    """
+def _of_questions(names: dict[str, str], lists: Lists, columns: Mapping[str, str], unsure: bool) -> Format:
+    """Return the format of a row a question; `unsure`: another column may be the reference too."""
     if 'correct' not in lists:
         _need(names, ('question', 'reference'), columns)
-    twins = [
-        columns[one] for one in ALIASES['reference']
-        if refuse and 'reference' not in given and 'reference' in names and one in columns
-        and columns[one] not in (names['reference'], *lists.values(), *given.values())
-    ]  # fmt: skip
+    used = (*names.values(), *lists.values())
+    twins = [columns[one] for one in ALIASES['reference'] if unsure and columns.get(one, used[0]) not in used]
 
     def expand(row: Row) -> Iterable[Row]:
         for name in twins:

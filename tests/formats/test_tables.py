@@ -187,6 +187,18 @@ def test_without_verdicts_there_is_what_a_judge_needs(tmp_path: Path) -> None:
     )
 
 
+def test_names_of_the_reference_matter_where_it_is_judged_by(tmp_path: Path) -> None:
+    """Two that differ are refused; with the labels alone, or one of them chosen, the file is read."""
+    row = {'question': '1?', 'gold': '1', 'answer': 'One.', 'responses': ['1', '2'], 'correct': [1, 0]}
+    path = write(tmp_path / 't.jsonl', [row])
+    with pytest.raises(InputError, match='gold and answer are both names of the reference'):
+        read_one(path)
+    assert verdicts(read_one(path, kind='labels')) == {'1': '10'}
+    run = read_one(path, fields={'reference': 'answer'})
+    assert run.samples is not None
+    assert run.samples['reference'] == ['One.'] * 2
+
+
 def test_a_verdict_alone_makes_the_answer_the_final_one(tmp_path: Path) -> None:
     """Without responses and another reference, `answer` differs from sample to sample."""
     rows = [{'uid': 'a', 'answer': str(place), 'correct': place == 1} for place in range(2)]
