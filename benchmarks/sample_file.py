@@ -153,7 +153,6 @@ def _section(rows: list[Row]) -> Section:
                 'reading all lines',
                 first.opened,
                 first.lines_read,
-                by_clock=True,
             )
         ],
     )
@@ -164,7 +163,7 @@ def _cells(row: Row) -> list[str]:
     return [
         '{:,} × {} × {:,}'.format(*row.case),
         *(f'{one.value / 1e6:,.1f} MB' for one in costs[:2]),
-        *(duration(one.seconds) for one in costs),
+        *(duration(one.cpu) for one in costs),
         megabytes(row.written),
         megabytes(row.read),
     ]
