@@ -14,7 +14,7 @@ from hosts import TESTS, dataset_config, scripted, write_bench
 from judge_server import Asked, JudgeServer
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.results.read import collect
+from gpassk_opencompass.collect import collect_one
 
 JUDGE = TESTS.parent / 'gpassk_opencompass' / 'demo' / 'model'
 """The name of the judge: a folder, for the built-in evaluator looks for a tokenizer under this name."""
@@ -68,10 +68,10 @@ def test_the_built_in_table_is_wrong_and_the_new_one_right(
     assert wrong['G-Pass@4_1.0'] == g_pass(first, 4, 4, 1.0)
     assert wrong['G-Pass@4_1.0'] != g_pass(COUNTS, 4, 4, 1.0)
 
-    [found] = collect([out]).results
-    assert found.counts.tolist() == COUNTS
+    found = collect_one(out)
+    assert found.counts.c == COUNTS
     for threshold in (0.5, 0.75, 1.0):
-        assert found.record[f'G-Pass@4_{threshold}'] == pytest.approx(g_pass(COUNTS, 4, 4, threshold))
+        assert found.scores()[f'G-Pass@4_{threshold}'] == pytest.approx(g_pass(COUNTS, 4, 4, threshold))
     # An answer that is the reference needs no call; the wrong one, '0', is the same in all samples.
     assert len(asked_by_us) == len(set(asked_by_us)) == sum(c < 4 for c in COUNTS)
     assert old.contents(work_dir) == before
