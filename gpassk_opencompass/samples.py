@@ -23,7 +23,6 @@ from .unseen import with_whole_characters
 if TYPE_CHECKING:
     import pyarrow  # type: ignore[import-untyped]
 
-    from .record import Result
 
 LAYOUT = '2'
 """Version of the columns, in the metadata of the file; raised when a reader would have to change."""
@@ -407,7 +406,7 @@ class Run:
         created: when, ISO 8601; '' where it is not known.
         remarks: sentences that a reader should know before quoting a score.
         files: that it was read from.
-        record: that it was read from, where it is a result of this package.
+        record: the `record.Result` that it was read from, where it is one.
     """
 
     samples: Samples | None
@@ -422,7 +421,7 @@ class Run:
     created: str = ''
     remarks: tuple[str, ...] = ()
     files: tuple[Path, ...] = ()
-    record: Result | None = None
+    record: Any = None
 
     @property
     def name(self) -> str:

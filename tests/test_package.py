@@ -110,37 +110,41 @@ chat: chat errors keys
 judges: answers chat errors judges keys registry
 serving: errors files keys serving times unseen
 json_rows: errors
-agreement: agreement answers errors judges results sources tables uncertainty unseen
-audit: agreement answers arguments audit errors json_rows judges results tables unseen
+agreement: adapter agreement answers collect errors json_rows judges record tables uncertainty unseen
+audit: adapter agreement answers arguments audit errors json_rows judges record tables unseen
 judge_errors: arguments errors metrics
 naming: errors naming question_sets
-results: arguments counting errors files judges metrics naming results times uncertainty unseen
-    version
 tables: tables unseen
 uncertainty: arguments distributions errors metrics tails uncertainty
-scoring: answers errors judges metrics replicas responses results
+samples: errors unseen
+health: answers files judges samples
+record: arguments errors files health metrics naming samples unseen version
+scoring: answers errors health judges metrics questions record samples
 unseen:
-votes: answers
-report: counting distributions errors files metrics naming report results tables uncertainty unseen
-    version
-exports: answers errors exports files judges keys results sources tables times unseen
-    version
-sources: answers arguments distributions errors files judges metrics
-    question_sets questions registry replicas responses results runs scoring sources sweep tables
-    uncertainty unseen votes
+votes: answers errors samples
+formats: arguments chat errors files formats health json_rows judges naming question_sets questions
+    record runs samples tables
+collect: counting errors files formats json_rows judges naming record samples scoring times
+adapter: naming questions record samples
+summary: errors metrics record samples scoring tables uncertainty unseen votes
+judged_twice: record summary tables
+export: errors files record samples tables times unseen version
+report: adapter answers collect counting distributions errors files health judges keys metrics naming
+    record report samples tables uncertainty unseen version
 question_sets: errors registry
 questions: errors files judges question_sets questions
 configs: configs
-sweep: errors files judges naming question_sets questions registry serving sweep unseen
-plugin: answers chat errors files health json_rows judges keys metrics naming plugin question_sets
-    questions record report results samples scoring serving times unseen
+sweep: errors files judges naming question_sets questions registry serving sweep
+plugin: answers chat errors files health json_rows judges keys metrics plugin question_sets
+    questions record report samples scoring serving times unseen
 inspect_ai: errors metrics uncertainty
 lighteval: demo errors judges metrics naming question_sets questions record samples scoring
     uncertainty
-runs: errors files judges naming results runs serving sweep times
+runs: errors files judges naming record runs serving sweep times
 demo:
-cli: agreement answers arguments audit chat cli counting demo errors exports files judges keys
-    metrics naming report results runs serving sources sweep tables times uncertainty unseen version
+cli: adapter agreement arguments audit cli collect counting errors export files formats judged_twice
+    judges metrics naming record report runs samples scoring serving summary sweep tables times
+    uncertainty unseen version
 """
 ROOMS = {
     room: set(others.split())
@@ -160,8 +164,8 @@ PACKAGES = {
     'mmengine': {'configs', 'plugin', 'sweep'},
     'opencompass': {'plugin'},
     'pebble': {'judges'},
-    'pyarrow': {'exports', 'plugin', 'results', 'sources'},
-    'pydantic': {'lighteval', 'results', 'sources'},
+    'pyarrow': {'formats', 'plugin', 'samples'},
+    'pydantic': {'health', 'lighteval', 'record'},
     'rich': {'cli'},
     'sympy': {'judges'},
     'torch': {'plugin'},

@@ -526,7 +526,7 @@ class _Reading:
             run = Run(samples, **about, files=files)
         if wanted not in (None, *held):
             raise InputError(
-                f'{_shown(self.files)} holds {" and ".join(held)}, and no {wanted}; leave out '
+                f'{_shown(self.files)} holds {" and ".join(held) or "nothing"}, and no {wanted}; leave out '
                 + ('--as responses and --judge' if wanted == 'responses' else f'--as {wanted}')
             )
         return replace(run, remarks=tuple(remarks))
