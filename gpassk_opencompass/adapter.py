@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from .naming.limits import limit_marks
-from .questions.wording import language_of
 from .record import SYMBOLS, Result
 from .samples import Samples
 
@@ -57,6 +56,8 @@ class Question(NamedTuple):
 
 def questions_of(result: Result) -> list[Question] | None:
     """Return the questions with the answers to them; None where answers are not known."""
+    from .questions.wording import language_of  # the judges' prompts
+
     texts = 'question', 'reference', 'language'
     samples = counted_samples(result, *texts, 'answer', 'verdict', 'judged_by', 'why')
     if samples is None or 'answer' not in samples:

@@ -243,11 +243,13 @@ def _read(path: Path) -> Result | LeftOut:
 
 def _runs(logs: Sequence[Path], format: str | None, told: list[str]) -> tuple[list[Run], list[LeftOut]]:
     """Return the runs of logs; where they cannot be read together, those of each."""
+    if not logs:
+        return [], []
     from .formats import read_samples
 
     new: list[str] = []
     try:
-        runs = read_samples(logs, format, tell=new.append) if logs else []
+        runs = read_samples(logs, format, tell=new.append)
     except GPassKError as error:
         if len(logs) == 1:
             return [], [LeftOut(logs[0].resolve(), str(error), foreign=True)]

@@ -391,29 +391,31 @@ def test_a_folder_without_runs_is_refused(
 
 
 COPIES = 'all n = 4 responses are one text for 8 of 8 questions: the samples are copies'
+DIFFERENT = {'distinct': 4.0, 'identical_questions': 0, 'long_repeats': 0}
 
 
-def with_remarks(**block: Any) -> dict[str, Any]:
-    """A complete result, of which its record says more."""
+def with_remarks(**health: Any) -> dict[str, Any]:
+    """A complete result, of whose samples more is known."""
     result = record()
-    return {**result, 'gpassk': result['gpassk'] | block}
+    result['gpassk']['health'] |= health
+    return result
 
 
 @pytest.mark.parametrize(
-    ('block', 'detail'),
+    ('health', 'detail'),
     [
-        ({'replicas': {'warnings': [COPIES]}}, COPIES),
+        ({'copies_of': {**DIFFERENT, 'warnings': [COPIES]}}, COPIES),
         ({'unanswered': 32}, '100.0 % without an answer'),
-        ({'samples': 32, 'states': {'thought only': 32}}, '32 of 32 samples are nothing but a thought'),
-        ({'replicas': {'warnings': []}, 'states': {}}, ''),
+        ({'states': {'thought only': 32}}, '32 of 32 samples are nothing but a thought'),
+        ({'copies_of': DIFFERENT, 'states': {}}, ''),
     ],
     ids=['copies', 'no answers', 'thoughts', 'nothing'],
 )
 def test_a_complete_run_may_have_a_remark(
-    block: dict[str, Any], detail: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    health: dict[str, Any], detail: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It is complete all the same, and the exit code is 0; table and summary say that there is more."""
-    made(tmp_path, results____json=with_remarks(**block))
+    made(tmp_path, results____json=with_remarks(**health))
     finding = found(tmp_path)
     assert (finding.state, finding.detail) == (State.COMPLETE, detail)
     code, said = check(tmp_path, capsys)

@@ -111,7 +111,7 @@ def test_scores_of_files_have_intervals_and_rerun_errors(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A title says of which run a table is."""
-    rows = [{'n': 16, 'c': number % 17, 'language': 'en'} for number in range(68)]
+    rows = [{'uid': number, 'n': 16, 'c': number % 17, 'language': 'en'} for number in range(68)]
     file = tmp_path / 'counts.jsonl'
     file.write_text(''.join(json.dumps(row) + '\n' for row in rows))
     [table, *_] = tables_of(capsys, 'score', file, '--k', 4)
@@ -126,9 +126,9 @@ def test_what_was_made_before_an_error_is_printed(tmp_path: Path, capsys: pytest
     """Of a command that fails at the second file; nothing of one that fails at once."""
     good, bad = tmp_path / 'good.jsonl', tmp_path / 'bad.jsonl'
     good.write_text('{"n": 4, "c": 2}\n')
-    bad.write_text('{"n": 4, "c": 5}\n')
+    bad.write_text('{"n": 1, "c": 1}\n')
     assert len(tables_of(capsys, 'score', good, bad, '--k', 2, code=2)) == 1
-    assert main(['score', str(bad), '--json']) == 2
+    assert main(['score', str(bad), '--k', '2', '--json']) == 2
     assert capsys.readouterr().out == ''
 
 

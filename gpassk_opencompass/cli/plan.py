@@ -108,13 +108,14 @@ def _hardness(arguments: Namespace) -> tuple[Population, int | None]:
     Raises:
         InputError: numbers that are none of a population, or a pilot that tells nothing of it.
     """
-    from ..adapter import unequal
-    from ..collect import collect_one
     from ..uncertainty import Population, fit_population
 
     if arguments.beta:
         a, b = arguments.beta
         return Population(a, b, arguments.translations or 1, _CORRELATION), arguments.questions
+    from ..adapter import unequal
+    from ..collect import collect_one
+
     pilot = collect_one(arguments.pilot)
     if why := unequal(pilot):
         raise InputError(f'{arguments.pilot}: {why}')
