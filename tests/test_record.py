@@ -54,6 +54,12 @@ def made(counts: list[int], n: int = 4, seed: int = 0, **columns: Any) -> Result
 OLD, NEW = [1, 2, 3], [4, 0, 2]
 
 
+def samples_of(result: Result, rows: tuple[int, int] | None = None) -> Samples:
+    samples = result.samples(rows=rows)
+    assert samples is not None
+    return samples
+
+
 @pytest.fixture
 def warnings() -> Iterator[list[str]]:
     """All that is warned of."""
@@ -84,15 +90,9 @@ def test_the_pair_gives_the_result_back(tmp_path: Path) -> None:
     assert told.sha256 == hashlib.sha256(content).hexdigest()
     assert told.name == f'x.{told.sha256[:12]}.samples.parquet'
     assert told.rows == parquet.read_metadata(tmp_path / told.name).num_rows == 12
-    samples, expected = found.samples(), result.samples()
-    assert samples is not None
-    assert expected is not None
-    assert {name: list(samples[name]) for name in samples.names} == {
-        name: list(expected[name]) for name in samples.names
-    }
-    part = found.samples(['response'], rows=(4, 8))
-    assert part is not None
-    assert list(part['response']) == list(expected['response'][4:8])
+    samples, expected = samples_of(found), samples_of(result)
+    assert [list(samples[name]) for name in samples.names] == [list(expected[name]) for name in samples.names]
+    assert list(samples_of(found, rows=(4, 8))['response']) == list(expected['response'][4:8])
 
 
 def test_the_json_alone_gives_scores_and_counts(tmp_path: Path, warnings: list[str]) -> None:
@@ -149,8 +149,7 @@ def test_texts_that_no_file_can_hold_are_escaped(tmp_path: Path) -> None:
     """Halves of characters; NUL, U+2028 and 20 kB stay as they are."""
     texts = ['\ud800 \\boxed{1}', '\x00\u2028\\boxed{1}', 'x' * 20_000, '']
     write(tmp_path / 'x.json', made([1], response=texts, question=['half \udfff'] * 4))
-    samples = read(tmp_path / 'x.json').samples()
-    assert samples is not None
+    samples = samples_of(read(tmp_path / 'x.json'))
     assert list(samples['response']) == ['\\ud800 \\boxed{1}', *texts[1:]]
     assert list(samples['question']) == ['half \\udfff'] * 4
 
@@ -163,9 +162,7 @@ def test_a_result_that_was_read_is_written_with_its_samples(tmp_path: Path) -> N
         (tmp_path / name).touch()
     kept = names_in(tmp_path)
     write(tmp_path / 'there' / 'y.json', read(tmp_path / 'x.json'))
-    copied = read(tmp_path / 'there' / 'y.json').samples()
-    assert copied is not None
-    assert len(copied) == 12
+    assert len(samples_of(read(tmp_path / 'there' / 'y.json'))) == 12
     write(tmp_path / 'x.json', made(NEW))
     assert len(names_in(tmp_path)) == len(kept) + 1
     assert set(kept) - set(names_in(tmp_path)) == set(first) - {'x.json'}
@@ -292,9 +289,10 @@ def content_of(result: Result) -> Json:
 
 
 def changed(content: Json, place: str, new: Any) -> Json:
-    """A copy with another value at `a.b.0`; without it, if the value is `...`."""
+    """A copy with another value at `a/b/0`; without it, if the value is `...`."""
     copy = deepcopy(content)
-    *path, last = [int(step) if step.isdecimal() else step for step in place.split('/')]
+    steps = [place] if place in content else place.split('/')  # scores of groups have a slash
+    *path, last = [int(step) if step.isdecimal() else step for step in steps]
     inner: Any = copy
     for step in path:
         inner = inner[step]
@@ -306,19 +304,14 @@ def changed(content: Json, place: str, new: Any) -> Json:
 
 
 DAMAGES: list[tuple[str, Any, str]] = [
-    ('gpassk/schema', 2, 'has schema 2; this version reads 3'),
-    ('gpassk/n', ..., 'gpassk.n is missing'),
-    ('gpassk/n', 5, 'gpassk.health.samples is 12; expected 15'),
-    ('gpassk/n', '4', "gpassk.n = '4'"),
-    ('gpassk/n', True, 'gpassk.n = True'),
-    ('gpassk/k', [2, 5], 'expected n of the counts'),
-    ('gpassk/k', [2, 2], 'each k once'),
-    ('gpassk/k', [], 'gpassk.k'),
+    ('gpassk/schema', 2, 'has schema 2; this version reads 3'), ('gpassk/n', ..., 'gpassk.n is missing'),
+    ('gpassk/n', 5, 'gpassk.health.samples is 12; expected 15'), ('gpassk/n', '4', "gpassk.n = '4'"),
+    ('gpassk/n', True, 'gpassk.n = True'), ('gpassk/k', [2, 5], 'expected n of the counts'),
+    ('gpassk/k', [2, 2], 'each k once'), ('gpassk/k', [], 'gpassk.k'),
     ('gpassk/thresholds/0', 1.5, 'gpassk.thresholds.0 = 1.5'),
     ('gpassk/counts/c/0', -1, 'gpassk.counts.c.0 = -1'),
     ('gpassk/counts/c/0', 5, "gpassk.counts of 'q0' are c = 5, in doubt 0; expected at most n = 4"),
-    ('gpassk/counts/c/0', 10**30, 'gpassk.counts.c.0'),
-    ('gpassk/counts/c/0', 2, 'but its counts give'),
+    ('gpassk/counts/c/0', 10**30, 'gpassk.counts.c.0'), ('gpassk/counts/c/0', 2, 'but its counts give'),
     ('gpassk/counts/unjudged/0', 4, "'q0' are c = 1, in doubt 4"),
     ('gpassk/counts/unjudged/0', 1, 'health.unjudged is 0; expected 1'),
     ('gpassk/counts/undecided/0', 1, 'health.undecided is 0; expected 1'),
@@ -339,8 +332,7 @@ DAMAGES: list[tuple[str, Any, str]] = [
     ('gpassk/bounds/nobody', [50.0, 50.0], 'gpassk.bounds of nobody'),
     ('gpassk/sample_file', {'name': '../x.samples.parquet', 'sha256': 64 * '0', 'rows': 1}, 'file.name'),
     ('accuracy', 50.001, 'accuracy = 50.001, but its counts give 50.000000'),
-    ('accuracy', 10**400, 'accuracy = 1'),
-    ('accuracy', float('nan'), 'accuracy = nan'),
+    ('accuracy', 10**400, 'accuracy = 1'), ('accuracy', float('nan'), 'accuracy = nan'),
     ('A_en/accuracy', '50', "A_en/accuracy = '50'"),
 ]  # fmt: skip
 
@@ -350,17 +342,12 @@ def test_a_record_that_contradicts_itself_is_refused(tmp_path: Path, place: str,
     """In one line: the file, the part, what it is, what is allowed."""
     path = tmp_path / 'x.json'
     content = content_of(made(OLD))
-    path.write_text(json.dumps(changed_key(content, place, new)), encoding='utf-8')
+    path.write_text(json.dumps(changed(content, place, new)), encoding='utf-8')
     with pytest.raises(InputError) as told:
         read(path)
     assert str(told.value).startswith(f'{path} ')
     assert said in str(told.value)
     assert '\n' not in str(told.value)
-
-
-def changed_key(content: Json, place: str, new: Any) -> Json:
-    """As `changed`; keys of the top level may have a slash."""
-    return {**content, place: new} if place in content else changed(content, place, new)
 
 
 def test_fields_of_later_versions_are_kept() -> None:
@@ -393,12 +380,11 @@ def test_what_is_no_json_at_all_is_told(tmp_path: Path) -> None:
     """A folder, a file of samples, none."""
     write(tmp_path / 'x.json', made(OLD))
     [samples] = tmp_path.glob('*.parquet')
-    told: list[tuple[Path, str]] = [
+    for path, said in (
         (tmp_path, 'is a folder; give one result file'),
         (samples, r'has the samples of a result; give the \.json beside it'),
         (tmp_path / 'none.json', 'cannot be read: No such file'),
-    ]
-    for path, said in told:
+    ):
         with pytest.raises(InputError, match=said):
             read(path)
 

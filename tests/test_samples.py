@@ -151,22 +151,15 @@ def test_a_file_that_cannot_be_written_is_an_oserror(tmp_path: Path) -> None:
 # Columns
 
 
-@pytest.mark.parametrize(
-    ('columns', 'said'),
-    [
+def test_a_column_is_one_of_the_table_and_has_an_entry_a_row() -> None:
+    """With the names that there are; one that is not known is an error, None, or a column of None."""
+    for columns, said in (
         ({'uid': ['a'], 'replica': [0], 'answers': ['1']}, "no column 'answers'; expected run, uid"),
         ({'uid': ['a']}, 'need uid, replica'),
         ({'uid': ['a'], 'replica': [0, 1]}, "an entry a row in each column, got {'uid': 1, 'replica': 2}"),
-    ],
-)
-def test_what_are_no_columns_is_refused(columns: dict[str, list[Any]], said: str) -> None:
-    """With the names that there are."""
-    with pytest.raises(InputError, match=said):
-        Samples(columns)
-
-
-def test_a_column_that_is_not_known_is_told_apart() -> None:
-    """It is an error, None, or a column of None, as who asks wants it."""
+    ):
+        with pytest.raises(InputError, match=said):
+            Samples(columns)
     assert 'question' not in WHOLE
     assert WHOLE.get('question') is None
     assert list(WHOLE.each('question')) == [None] * 5
