@@ -20,10 +20,6 @@ TRUTH = ['1111', '1100', '0000', '0111', '1000', '1110'] * 4
 COUNTS = [verdicts.count('1') for verdicts in TRUTH]
 
 
-def export(*arguments: object) -> int:
-    return main(['export', *map(str, arguments)])
-
-
 def response(question: int, correct: bool, replica: int) -> str:
     """A response by construction right or wrong, which no other one is a copy of."""
     thought = f'<think>{"so " * (replica + 1)}</think>'
@@ -53,32 +49,6 @@ def scored_responses(folder: Path, name: str = 'theirs', **more: Any) -> Path:
         for number, verdicts in enumerate(TRUTH)
     ]
     return _scored(folder, name, rows, '--k', 1, 2, 3)
-
-
-def scored_labels(
-    folder: Path,
-    name: str,
-    verdicts: Sequence[str] = TRUTH,
-    answers: Sequence[Sequence[str]] | None = None,
-    *options: object,
-) -> Path:
-    """The result of verdicts, perhaps with answers; without them it has no sample file."""
-    meant = {'1': True, '0': False, '?': None}
-    rows = [
-        {
-            'uid': f'q{number}',
-            'correct': [meant[symbol] for symbol in symbols],
-            **({} if answers is None else {'answers': list(answers[number])}),
-        }
-        for number, symbols in enumerate(verdicts)
-    ]
-    return _scored(folder, name, rows, *options)
-
-
-def scored_counts(folder: Path, name: str = 'counted') -> Path:
-    """The result of counts alone."""
-    rows = [{'uid': f'q{number}', 'n': N, 'c': c} for number, c in enumerate(COUNTS)]
-    return _scored(folder, name, rows, '--k', 2)
 
 
 def _scored(folder: Path, name: str, rows: Sequence[Any], *options: object) -> Path:

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 from evalscope_truth import symbols_of, truth_of
 
-from gpassk_opencompass.sources.finding import find_runs
-from gpassk_opencompass.sources.source import Reading, Responded
+from gpassk_opencompass.formats import read_samples
 
 if find_spec('evalscope') is None:
     pytest.skip('no EvalScope here: it has an environment of its own', allow_module_level=True)
@@ -43,10 +42,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_fresh_logs_are_read_back(folder: Path) -> None:
     """Each question has the verdicts of the script, whichever thread drew which sample."""
     known = truth_of(folder)
-    runs = [found.run for found in find_runs([folder], Reading()).runs]
+    runs = read_samples([folder])
     assert {run.dataset for run in runs} == set(known)
     for run in runs:
-        questions = [one for one in run.questions if isinstance(one, Responded)]
-        assert {one.about.uid: sorted(one.verdicts) for one in questions} == {
-            uid: sorted(symbols_of(told)) for uid, told in known[run.dataset].items()
-        }
+        assert run.samples is not None
+        symbols = [{'correct': '1', 'incorrect': '0'}.get(one, '?') for one in run.samples['verdict']]
+        found = {uid: sorted(symbols[row] for row in rows) for uid, rows in run.samples.by_question().items()}
+        assert found == {uid: sorted(symbols_of(told)) for uid, told in known[run.dataset].items()}

@@ -21,10 +21,10 @@ import make_lm_eval_logs as made
 from exported_runs import exact
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.exports.lm_eval import write_lm_eval
-from gpassk_opencompass.results.read import read
-from gpassk_opencompass.sources.finding import find_runs
-from gpassk_opencompass.sources.source import Reading, Run
+from gpassk_opencompass.export import write_lm_eval
+from gpassk_opencompass.formats import read_samples
+from gpassk_opencompass.record import read
+from gpassk_opencompass.samples import Run
 
 pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings('default')]
 
@@ -53,22 +53,27 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def read_log(logs: Path, task: str) -> Run:
     """The one run of a task."""
     [path] = (logs / 'logs').rglob(f'samples_{task}_*.jsonl')
-    [(run, name, _)] = find_runs([path], Reading()).runs
-    assert name == 'lm-eval'
+    [run] = read_samples([path])
+    assert run.written_by.startswith('lm-eval 0.4.')
     return run
+
+
+def verdicts_of(run: Run) -> list[str]:
+    """A string of 1 and 0 a question."""
+    assert run.samples is not None
+    told = ['1' if one == 'correct' else '0' for one in run.samples['verdict']]
+    return [''.join(told[row] for row in rows) for rows in run.samples.by_question().values()]
 
 
 def test_verdicts_of_all_responses_are_read_from_fresh_logs(logs: Path) -> None:
     run = read_log(logs, 'sums_all')
-    assert [question.verdicts for question in run.questions] == list(made.RIGHT)  # type: ignore[union-attr]
+    assert verdicts_of(run) == list(made.RIGHT)
     assert run.model == 'org/scripted-7b'
-    assert run.written_by.startswith('lm-eval 0.4.')
 
 
 @pytest.mark.parametrize('task', ['sums_choices', 'sums_filters'])
 def test_verdicts_on_one_response_are_read_from_fresh_logs(logs: Path, task: str) -> None:
-    questions = read_log(logs, task).questions
-    assert [question.verdicts for question in questions] == [row[0] for row in made.RIGHT]  # type: ignore[union-attr]
+    assert verdicts_of(read_log(logs, task)) == [row[0] for row in made.RIGHT]
 
 
 def test_scores_of_fresh_logs_are_exact(logs: Path, tmp_path: Path) -> None:
