@@ -27,8 +27,6 @@ class Ballot(NamedTuple):
     """Normal forms, '' where there is no answer."""
     right: frozenset[str]
     """The correct ones: those that most of their verdicts call so."""
-    contradicted: int
-    """Answers that were called correct here and incorrect there."""
 
     @property
     def sizes(self) -> tuple[Sizes, Sizes, int]:
@@ -70,13 +68,13 @@ def ballot(answers: Sequence[str], correct: Sequence[bool]) -> Ballot:
     """Return the votes on one question.
 
     >>> ballot(['1/2', '$1/2$', '', '3'], [True, True, False, False])
-    Ballot(votes=('1/2', '1/2', '', '3'), right=frozenset({'1/2'}), contradicted=0)
+    Ballot(votes=('1/2', '1/2', '', '3'), right=frozenset({'1/2'}))
     """
     votes = tuple(map(_form, answers))
     given, hits = Counter(votes), Counter(vote for vote, hit in zip(votes, correct, strict=True) if hit)
     del given['']
     right = frozenset(vote for vote in given if 2 * hits[vote] > given[vote])
-    return Ballot(votes, right, sum(0 < hits[vote] < given[vote] for vote in given))
+    return Ballot(votes, right)
 
 
 @lru_cache(maxsize=100_000)
