@@ -194,7 +194,8 @@ def holds_record(path: Path) -> bool:
         first = first_object(path) or {}
     except InputError:
         first = {}
-    return 'gpassk' in first or 'accuracy' in first or (not first and path.parents[1].name == 'results')
+    in_place = path.resolve().parent.parent.name == 'results'
+    return 'gpassk' in first or 'accuracy' in first or (in_place and not first)
 
 
 def _parted(paths: Iterable[Path], told: list[str]) -> tuple[list[Result | LeftOut], list[Path]]:

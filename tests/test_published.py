@@ -140,7 +140,7 @@ def test_a_mapping_that_maps_nothing_is_refused(
     ('line', 'message'),
     [
         ('{theirs} {ours}', 'the last path is the published leaderboard'),
-        ('{file} {file}', 'To compare runs with each other give the folders above'),
+        ('{file} {file}', 'none with two runs'),
         ('{theirs}', 'is a published leaderboard alone'),
         *((f'{{ours}} {{ours}} {option}', option.split()[0]) for option in ('--map a=b', '--strict')),
         *(

@@ -31,7 +31,7 @@ examples:
 `published` is the leaderboard page of the authors of G-Pass@k, `published-readme` the tables of their README;
 both come with this package. A file is JSON in the layout of that page, or Markdown with a table a benchmark.
 
-Folders alone: runs on the same questions, whatever host asked them, question by question. Every two of those
+Results alone: runs on the same questions, whatever host asked them, question by question. Every two of those
 that are best by what they are compared by (--metric), or all with one of them (--against). Intervals and
 p-values are of all pairs in the table at once, as ranks are; with --chosen of each pair alone, for pairs that
 were chosen before anybody saw results.
@@ -50,7 +50,7 @@ class CompareRequest:
     """What to compare, and how.
 
     Args:
-        ours: reports or folders of results.
+        ours: reports, results, folders of results, logs of other programs.
         published: the published leaderboard; None: the runs of `ours` with each other.
         against: of runs: all with this one; None: every two.
         chosen: of runs: pairs were chosen beforehand; intervals and p-values are of each alone.
@@ -85,7 +85,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         nargs='+',
         type=leaderboard,
         metavar='PATH',
-        help='reports or folders of results, and last a published leaderboard (a file, `published`), or none',
+        help='reports, results or folders of them; last a published leaderboard (file, `published`), or none',
     )
     parser.add_argument(
         '--map',
@@ -118,7 +118,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Print our scores beside theirs; of folders alone, runs by pairs.
+    """Print our scores beside theirs; of results alone, runs by pairs.
 
     Returns:
         The exit code: 0, or 1 with --strict where a published score is outside our interval.
@@ -142,34 +142,33 @@ def _request(arguments: Namespace) -> CompareRequest:
     from ..report.scores import measure_of
 
     *ours, theirs = arguments.paths
-    if theirs.is_dir() and not all(path.is_dir() for path in ours):
-        raise InputError(
-            f'{theirs} is a folder; the last path is the published leaderboard, a file or `published`, '
-            'or all paths are folders'
-        )
-    if files := [path for path in ours if not path.is_dir()]:
-        raise InputError(
-            f'{files[0]} is no folder; only the last path may be a file, a published leaderboard. To compare '
-            'runs with each other give the folders above their results'
-        )
+    if early := [path for path in ours if _is_leaderboard(path)]:
+        raise InputError(f'{early[0]}: the last path is the published leaderboard, got {theirs} behind it')
     _check_options(arguments)
     return requested(
         CompareRequest,
         arguments,
-        ours=arguments.paths if theirs.is_dir() else ours,
-        published=None if theirs.is_dir() else theirs,
+        ours=ours if _is_leaderboard(theirs) else arguments.paths,
+        published=theirs if _is_leaderboard(theirs) else None,
         metric=measure_of(metric_name(arguments.metric)) if arguments.metric else None,
         names=names_of(arguments.map),
     )
 
 
+def _is_leaderboard(path: Path) -> bool:
+    """Whether a file is a published leaderboard, JSON or Markdown; of the others, only results end so."""
+    from ..collect import holds_record
+
+    return path.suffix in {'.json', '.md'} and not path.is_dir() and not holds_record(path)
+
+
 def _check_options(arguments: Namespace) -> None:
     """Refuse options without effect: with --strict a script would take silence for agreement."""
-    runs_alone = arguments.paths[-1].is_dir()
+    runs_alone = not _is_leaderboard(arguments.paths[-1])
     of_runs = {name: getattr(arguments, name[2:]) for name in ('--against', '--chosen', '--top', '--metric')}
     of_published = {'--map': arguments.map, '--strict': arguments.strict}
     if useless := [name for name, given in (of_published if runs_alone else of_runs).items() if given]:
-        goes = 'results and last a published leaderboard' if runs_alone else 'folders of results alone'
+        goes = 'results and last a published leaderboard' if runs_alone else 'results alone'
         raise InputError(f'{", ".join(useless)} goes with {goes}, got {" ".join(map(str, arguments.paths))}')
     if arguments.chosen and not arguments.against:
         raise InputError(

@@ -1,4 +1,4 @@
-"""`gpassk compare` of folders alone: runs with each other."""
+"""`gpassk compare` of results alone: runs with each other."""
 
 from __future__ import annotations
 
