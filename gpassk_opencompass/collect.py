@@ -265,8 +265,9 @@ def _scored(run: Run, k: int | None) -> Result:
     from .judges.build import build_judge
     from .scoring import score_run
 
-    if run.record is not None:
-        return run.record
+    known: Result | None = run.record
+    if known is not None:
+        return known
     ks = [k] if k else []
     if run.samples is None or any(run.samples.each('verdict')):
         result = score_run(run, None, names_of(run), k=ks)

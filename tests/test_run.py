@@ -42,7 +42,8 @@ def test_every_config_gets_a_work_directory_of_its_name(sweep: Path) -> None:
     write_configs(sweep, 'one', 'two')
     assert run() == 0
     assert called(sweep) == ['one', 'two']
-    assert results(sweep, 'one') == results(sweep, 'two') == [record()]
+    for name in ('one', 'two'):
+        assert results(sweep, name) == [record(model=f'm-{name}', dataset=f'd-{name}')]
     assert run() == 0
     assert called(sweep) == ['one', 'two']
 
