@@ -27,7 +27,6 @@ _METRIC = 'G-Pass@k'
 _TIME = r'_(?P<time>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9.-]+)'
 _DETAILS = re.compile(rf'details_.+{_TIME}\.parquet', re.DOTALL)
 _SUMMARY = re.compile(rf'results{_TIME}\.json')
-_SYMBOLS = {'1': 'correct', '0': 'incorrect', '?': 'unjudged'}
 """Verdicts as earlier versions of this package's tasks have them."""
 
 _DOC = ('id', 'query', 'choices', 'gold_index', 'task_name', 'num_samples', 'generation_size', 'specific')
@@ -166,7 +165,7 @@ def _samples(row: Row) -> Iterator[Row]:
             **common,
             **said,
             'replica': replica,
-            'correct': _SYMBOLS.get(str(said['verdicts']), said['verdicts']),
+            'correct': said['verdicts'],
             'finish_reason': CUT_OFF if full else None,
             'state': said['state'] if said['text'] is not None or said['thought'] else 'failed',
             '_said': notes,
