@@ -198,13 +198,6 @@ def test_an_llm_judges_and_a_warm_store_asks_nobody(server: JudgeServer, cascade
     assert other['judge']['statistics']['second_stored' if cascade else 'stored'] == 24 * calls
 
 
-def test_a_judge_of_ones_own_is_named_by_its_path() -> None:
-    """With its arguments beside it."""
-    judge = {'type': 'gpassk_opencompass.judges.rule.RuleJudge', 'timeout': 7}
-    [entry] = judged(metric_of(n=2, k=2, judge=judge), DOCS[:1], [said('1', '2')])
-    assert (entry['verdicts'], block_of(entry)['judge']['timeout']) == (['correct', 'incorrect'], 7)
-
-
 @pytest.mark.parametrize('place', ['cache', 'variable', 'option'])
 def test_verdicts_are_kept_where_one_says(
     place: str, server: JudgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
