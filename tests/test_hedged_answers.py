@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
 from gpassk_opencompass import FunctionJudge, Samples, score
 from gpassk_opencompass.judges import Judge, Pair
 from gpassk_opencompass.judges.rule import RuleJudge
+from gpassk_opencompass.record import Result
 
 
 class Case(NamedTuple):
@@ -174,18 +175,17 @@ SPOKEN = [
 ALL = HEDGED + LEGITIMATE + TAKEN_BACK + SIGNS + SPOKEN
 
 
-def scored(cases: Sequence[Case], judge: Judge) -> dict[str, Any]:
+def scored(cases: Sequence[Case], judge: Judge) -> Result:
     """All cases as questions of one sample."""
     rows = range(len(cases))
     samples = Samples(
-        uid=[f'q{row}' for row in rows],
-        replica=[0] * len(cases),
-        question=[f'question {row}' for row in rows],
-        reference=[case.reference for case in cases],
-        response=[case.response for case in cases],
-        split=['A'] * len(cases),
-        language=['en'] * len(cases),
-        problem=[f'q{row}' for row in rows],
+        {
+            'uid': [f'q{row}' for row in rows],
+            'replica': [0] * len(cases),
+            'question': [f'question {row}' for row in rows],
+            'reference': [case.reference for case in cases],
+            'response': [case.response for case in cases],
+        }
     )
     return score(samples, judge, n=1, k=1)
 
@@ -194,9 +194,9 @@ def scored(cases: Sequence[Case], judge: Judge) -> dict[str, Any]:
 def verdicts() -> dict[Case, bool]:
     """Of the rule judge, for all cases."""
     with RuleJudge(workers=2) as judge:
-        record = scored(ALL, judge)
-    assert record['gpassk']['unjudged'] == 0
-    return {case: verdict == '1' for case, verdict in zip(ALL, record['details']['verdicts'], strict=True)}
+        result = scored(ALL, judge)
+    assert result.health.unjudged == 0
+    return {case: c == 1 for case, c in zip(ALL, result.counts.c, strict=True)}
 
 
 @pytest.mark.parametrize('case', ALL, ids=lambda case: f'{case.reason}: {case.response}')
@@ -209,17 +209,17 @@ def test_no_judge_is_asked_about_a_hedge() -> None:
     """A judge that accepts everything gets none of them, and the record counts them."""
     seen: list[Pair] = []
     judge = FunctionJudge(lambda pair: not seen.append(pair), name='yes')
-    record = scored(HEDGED, judge)
+    result = scored(HEDGED, judge)
     assert seen == []
-    assert record['accuracy'] == 0.0
-    assert record['gpassk']['hedged'] == record['gpassk']['origins']['hedged'] == len(HEDGED)
+    assert result.scores()['accuracy'] == 0.0
+    assert result.health.hedged == result.health.judged_by['hedged'] == len(HEDGED)
 
 
 def test_a_judge_is_asked_about_all_else() -> None:
     """Lists that are asked for, repetitions, corrections, signs: none of them is refused unasked."""
-    record = scored([case for case in ALL if case.correct], FunctionJudge(lambda pair: True))
-    assert record['accuracy'] == 100.0
-    assert record['gpassk']['hedged'] == 0
+    result = scored([case for case in ALL if case.correct], FunctionJudge(lambda pair: True))
+    assert result.scores()['accuracy'] == 100.0
+    assert result.health.hedged == 0
 
 
 def test_one_answer_of_one_text_may_be_hedged_and_another_not() -> None:
@@ -229,5 +229,5 @@ def test_one_answer_of_one_text_may_be_hedged_and_another_not() -> None:
         Case(r'\boxed{\text{even}} or \boxed{\text{odd}}', 'odd', False, ''),
         Case(r'\boxed{\text{even}, \text{odd}}', 'odd', True, ''),
     ]
-    record = scored(cases, FunctionJudge(lambda pair: True))
-    assert [verdict == '1' for verdict in record['details']['verdicts']] == [case.correct for case in cases]
+    result = scored(cases, FunctionJudge(lambda pair: True))
+    assert result.counts.c == [int(case.correct) for case in cases]

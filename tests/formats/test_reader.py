@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_tables import read_one, verdicts, write
+from test_own_tables import read_one, verdicts, write
 
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.formats import FORMATS, Format, Options, read_samples
