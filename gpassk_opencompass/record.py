@@ -79,7 +79,7 @@ class QuestionCounts(Part):
 
     uid: list[str] = Field(min_length=1, json_schema_extra={'uniqueItems': True})
     problem: list[str] = Field(description='What translations of one problem share.')
-    group: list[str] = Field(description='{split}_{language}')
+    group: list[Annotated[str, Field(min_length=1)]] = Field(description='{split}_{language}, or all')
     c: list[Count] = Field(description='Correct samples.')
     unjudged: list[Count] = Field(description='Samples without a verdict; they count as incorrect.')
     undecided: list[Count] | None = Field(
