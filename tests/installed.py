@@ -33,7 +33,7 @@ def install_theirs(folder: Path) -> Path:
     points = re.sub(r"'([\w.:]+)'$", r'\1', toml, flags=re.M).replace("[project.entry-points.'", '[')
     named = re.findall(r'`theirs/(\w+)\.py`', PAGE.text)
     files = dict(zip(named, [block.text for block in PAGE.blocks('python')], strict=False))
-    assert sorted(files) == ['engine', 'judge', 'model', 'questions', 'quiz']
+    assert sorted(files) == ['engine', 'judge', 'model', 'questions']
     install(folder, 'theirs', points.replace("']", ']'), **files)
     data = folder / 'theirs' / 'data'
     data.mkdir()
