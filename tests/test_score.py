@@ -14,8 +14,6 @@ from exact import EXACT, Exact
 from judge_server import PROMPTS, JudgeServer
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.collect import collect
-from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.record import read, write
 from gpassk_opencompass.samples import Samples
 from gpassk_opencompass.scoring import score
@@ -130,8 +128,9 @@ def test_responses_with_labels_count_by_them_until_a_judge_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As of any other program; what is said of the labels is not said of a judge's verdicts."""
-    row = QUESTION | {'responses': ['\\boxed{2}', '\\boxed{3}'], 'correct': [1, 0.5]}
-    file = write_rows(tmp_path / 'rows.jsonl', [row, {**row, 'responses': row['responses'][::-1]}])
+    texts = ['\\boxed{2}', '\\boxed{3}']
+    rows = [{**QUESTION, 'correct': [1, 0.5], 'responses': one} for one in (texts, texts[::-1])]
+    file = write_rows(tmp_path / 'rows.jsonl', rows)
     for options, accuracy, partial in (
         ([], 50, True),
         (['--correct-from', '0.5'], 100, False),
@@ -142,19 +141,6 @@ def test_responses_with_labels_count_by_them_until_a_judge_is_named(
         said = capsys.readouterr().out
         assert ('partial credit' in said) is partial
         assert ('which count (--judge rule judges anew)' in said) is ('--correct-from' in options or partial)
-
-
-def test_half_a_character_is_scored_and_kept(tmp_path: Path) -> None:
-    """A response of half a character alone is an answer like any other; files have it escaped."""
-    responses = ['\\boxed{2} \ud800', '\\boxed{\udc00}']
-    file = write_rows(tmp_path / 'rows.jsonl', [QUESTION | {'uid': 'u\udfff', 'responses': responses}])
-    assert scored(file, '--k', '2', '-o', tmp_path / 'out.csv') == 0
-    assert scored(file, '--k', '2', '-o', tmp_path / 'out.json') == 0
-    result = read(tmp_path / 'out.json')
-    samples = result.samples()
-    assert samples is not None
-    assert (result.scores()['accuracy'], list(samples['answer'])) == (50.0, ['2', '\\udc00'])
-    assert result.counts.uid == ['u\\udfff']
 
 
 # Answers and judges
@@ -194,9 +180,6 @@ def test_chinese_rows_without_a_language_are_judged_in_chinese(tmp_path: Path, j
         'question=one and one? reference=2 answer=4 .',
         '问题=一加一等于几？ 参考=2 answer=3 .',
     ]
-
-
-ROOMS = [QUESTION | {'uid': 'a', 'responses': ['Answer: 2', 'I say: 2. Answer: 3', 'So Answer: 2', '2']}]
 
 
 def test_responses_without_final_answers_are_shown_with_what_to_do(
@@ -396,25 +379,6 @@ def test_each_sample_names_the_line_of_its_response(tmp_path: Path) -> None:
         assert named == [(seen, line) for line in (1, 3, 5) for _ in range(4)]
 
 
-@pytest.mark.parametrize('kind', ['counts', 'labels', 'responses'])
-def test_a_report_reads_what_was_written(kind: str, tmp_path: Path) -> None:
-    """Also where there are only counts."""
-    rows: dict[str, list[dict[str, Any]]] = {
-        'counts': [{'uid': str(place), 'n': 4, 'c': place % 5, 'problem': place // 2} for place in range(6)],
-        'labels': [{'uid': str(place), 'correct': [1, 0, None, 1]} for place in range(6)],
-        'responses': ROWS,
-    }
-    out = tmp_path / 'folder' / 'x.gpassk.json'
-    file = write_rows(tmp_path / 'rows.jsonl', rows[kind])
-    options = EXACT if kind == 'responses' else ['--labelled-by', 'me']
-    assert scored(file, *options, '-o', out, '--name', 'mine', '--dataset', 'set') == 0
-    [result] = collect([tmp_path / 'folder']).results
-    assert (result.run.model, result.benchmark, result.n) == ('mine', 'set', 4)
-    assert result.judge['name'] == ('me' if kind != 'responses' else 'function')
-    assert len(set(result.counts.problem)) == {'counts': 3, 'labels': 6, 'responses': 3}[kind]
-    assert result.values(Metric.parse('G-Pass@2_1.0')).size == len(rows[kind])
-
-
 def test_a_result_gives_any_k_and_its_record_again(tmp_path: Path) -> None:
     """The same settings give the same numbers, samples and hash of the data; another k is there too."""
     record, again = tmp_path / 'one.json', tmp_path / 'two.json'
@@ -460,11 +424,12 @@ def test_questions_that_have_only_numbers_are_not_those_of_another_data_set(tmp_
     for dataset, rows in (('A', [{'n': 4, 'c': 1}]), ('B', [{'idx': 1, 'n': 4, 'c': 1}])):
         file = tmp_path / f'{dataset}.gpassk.json'
         source = write_rows(tmp_path / f'{dataset}.jsonl', rows)
-        assert scored(source, '--dataset', dataset, '-o', file) == 0
+        assert scored(source, '--dataset', dataset, '--labelled-by', 'me', '-o', file) == 0
         found.append(read(file))
     assert [result.counts.problem for result in found] == [['A/1'], ['B/1']]
     assert [result.counts.uid for result in found] == [['A/1'], ['B/1']]
     assert found[0].data.sha256 != found[1].data.sha256
+    assert [result.judge for result in found] == [{'name': 'me'}] * 2
 
 
 # Several runs
@@ -547,13 +512,12 @@ def test_all_bad_rows_are_listed_and_nothing_is_written(
             '--majority = 3 is more than the 2 samples',
         ),
         ('{"n": 4, "c": 1}', ['--judge', 'rule'], 'leave out --as responses and --judge'),
-        ('{"correct": [1, 0]}', ['--judge', 'both'], 'needs responses with verdicts'),
+        ('{"correct": [1, 0]}', ['--judge', 'both'], 'there are no responses to judge'),
         ('{"correct": [1, 0]}', ['--judge', 'both', '-o', 'x.json'], 'expected a name that ends in .csv'),
         ('{"correct": [1, 0]}', ['--judge', 'both', '--as', 'labels'], 'leave out --as labels'),
         ('{"correct": [null]}', ['--unjudged', 'leave-out'], 'no question has a verdict'),
         ('{"correct": [null]}', ['--unjudged', 'refuse'], '1 of 1 samples are unjudged'),
         ('{"n": 4, "c": 1}', ['-o', 'x.txt'], 'ends in .json'),
-        ('{"n": 4, "c": 1}', ['-o', 'x.jsonl'], 'ends in .json'),
         ('{"n": 4, "c": 1}', ['-o', 'folder.csv'], 'is a folder; give the name of a file'),
         ('{"n": 4, "c": 1}', ['-o', 'x.json', '--unjudged', 'leave-out'], 'a result counts them as wrong'),
         ('{"n": 4, "c": 1}', ['--to', 'csv'], 'needs -o OUT'),
@@ -562,7 +526,6 @@ def test_all_bad_rows_are_listed_and_nothing_is_written(
         ('{"n": 4, "c": 1}', ['--correct-from', '-1'], 'expected a number above 0'),
         ('{"n": 4, "c": 1}', ['--from', 'nobody'], "'nobody' is no format"),
         ('{"n": 4, "c": 1}', ['--from', 'record'], 'no result of G-Pass@k in'),
-        ('{"question": "?", "answer": "2", "responses": ["2"]}', ['--labelled-by', 'me'], 'goes with labels'),
     ],
 )
 def test_what_cannot_be_scored_is_refused(
@@ -585,34 +548,22 @@ def test_what_cannot_be_scored_is_refused(
     assert sorted(tmp_path.iterdir()) == before
 
 
-FIVE = [
-    QUESTION | {'uid': f'u{place}', 'responses': [f'\\boxed{{{i}}}' for i in range(6)]} for place in range(9)
-]
-FIVE.append(QUESTION | {'uid': 'short', 'responses': ['\\boxed{2}'] * 5})
-
-
 @pytest.mark.parametrize(
     ('options', 'message'),
     [
-        (['--k', '7'], 'k = 7 is more than the 6 samples'),
-        (['--majority', '7'], '--majority = 7 is more than the 6 samples'),
-        (['--first', '6'], "'short' has 5 samples, fewer than --first 6"),
+        (['--k', '7'], 'k = 7 is more than the 4 samples'),
+        (['--majority', '7'], '--majority = 7 is more than the 4 samples'),
+        (['--first', '6'], 'has 4 samples, fewer than --first 6'),
         (['--split', 'A'], "no question is of split 'A'"),
         (['--labelled-by', 'me'], '--labelled-by goes with labels and counts'),
         (['-o', 'rows.jsonl'], 'expected a name that ends in .json'),
-        (['-o', 'folder.json'], 'is a folder; give the name of a file'),
     ],
 )
 def test_what_cannot_be_scored_asks_no_judge(
-    options: list[str],
-    message: str,
-    tmp_path: Path,
-    judge: JudgeServer,
-    capsys: pytest.CaptureFixture[str],
+    options: list[str], message: str, tmp_path: Path, judge: JudgeServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Every refusal that the file and the options tell comes before the first request."""
-    (tmp_path / 'folder.json').mkdir()
-    write_rows(tmp_path / 'rows.jsonl', FIVE)
+    write_rows(tmp_path / 'rows.jsonl', ROWS)
     assert scored('rows.jsonl', *by(judge), *options) == 2
     assert judge.asked == []
     assert message in capsys.readouterr().err

@@ -49,13 +49,10 @@ each perhaps with uid, split, language and problem (what the translations of one
 Scores and intervals are in percent; docs/scoring.md says what they mean.
 """
 
-BOTH = 'both'
-"""Of `--judge`: the verdicts that responses came with, beside those of a judge."""
-
 _MORE = 'more_paths'
 """The argument with the paths that stood behind an option of several values."""
 
-_ENDINGS = {None: ('.json', '.csv', ''), 'csv': ('.csv', ''), 'lm-eval': ('',), BOTH: ('.csv',)}
+_ENDINGS = {None: ('.json', '.csv', ''), 'csv': ('.csv', ''), 'lm-eval': ('',), 'both': ('.csv',)}
 """--to, or --judge both → how the name of OUT ends."""
 
 
@@ -208,7 +205,7 @@ class _Scoring:
             raise InputError(f'--correct-from {arguments.correct_from}: expected a number above 0')
         self.arguments = arguments
         self.thresholds = [as_threshold(one) for one in dict.fromkeys(arguments.threshold)]
-        self.both = arguments.judge == BOTH
+        self.both = arguments.judge == 'both'
         if self.both and arguments.kind:
             raise InputError(f'--judge both scores both verdicts; leave out --as {arguments.kind}')
         self._check_output()
@@ -225,7 +222,7 @@ class _Scoring:
             if to:
                 raise InputError(f'--to {to} needs -o OUT')
             return
-        endings = _ENDINGS[BOTH if self.both else to]
+        endings = _ENDINGS['both' if self.both else to]
         if output.suffix not in endings:
             what = {'': 'a folder, a name without an ending', '.csv': 'a name that ends in .csv (a table)'}
             expected = ', or '.join(what.get(one, f'a name that ends in {one}') for one in endings)
@@ -247,27 +244,68 @@ class _Scoring:
 
     def score(self, run: Run, names: Names, target: Path | None) -> None:
         """Score a run: print its tables and remarks, and write it."""
+        from ..judged_twice import differing, twice
         from ..summary import headline, lines_of, remarks, tables
 
-        asked = self.arguments
+        asked, leave_out = self.arguments, self.arguments.unjudged == 'leave-out'
+        if self.kind == 'counts' and run.record:
+            run = replace(run, samples=None, counts=run.record.table)
         run = run.select(asked.split, asked.language, self.uids, asked.first)
-        if self.both:
-            self._score_both(run, names, target)
-            return
-        self._measures(asked.k).check(run.n)  # before a judge is asked
-        samples = run.samples
-        anew = samples is not None and (self.kind == 'responses' or 'verdict' not in samples)
+        known = run.samples.names if run.samples is not None else []
+        anew = self.kind == 'responses' or (run.samples is not None and 'verdict' not in known)
+        if 'response' not in known and (anew or self.both):
+            raise InputError(
+                'there are no responses to judge; leave out --judge, or give a file that has them'
+            )
+        if self.both and 'verdict' not in known:
+            raise InputError('--judge both needs responses with verdicts, and there are no verdicts')
         if asked.labelled_by:
             if anew:
                 raise InputError('--labelled-by goes with labels and counts; here responses are judged')
             run = replace(run, judge={'name': asked.labelled_by})
-        result = self._result(run, names, anew)
-        lines = lines_of(result, self._measures(result.ks), leave_out=asked.unjudged == 'leave-out')
-        print(f'{_place(run)}{headline(run, result, anew)}\n')
-        self._show(tables(lines, self._measures(result.ks)), names)
-        self._show(remarks(result, leave_out=asked.unjudged == 'leave-out', anew=anew), names)
-        if target is not None:
-            self._write(run, result, lines, target)
+        self._measures(asked.k).check(run.n)  # before a judge is asked
+        results = [self._result(run, names, one) for one in ((False, True) if self.both else (anew,))]
+        lines = [lines_of(one, self._measures(one.ks), leave_out=leave_out) for one in results]
+        print(f'{_place(run)}{headline(run, results[0], anew)}\n')
+        if self.both:
+            self._show(twice(results, lines), names)
+            if target:
+                write_file(target, differing(results).to_csv(), make_folder=True)
+            return
+        self._show(tables(lines[0], self._measures(results[0].ks)), names)
+        self._show(remarks(results[0], leave_out=leave_out, anew=anew), names)
+        if target:
+            self._write(run, results[0], lines[0], target)
+
+    def _measures(self, ks: Sequence[int]) -> Measures:
+        from ..summary import Measures
+
+        majorities = sorted(set(self.arguments.majority))
+        return Measures(sorted(set(ks)), self.thresholds, majorities, self.arguments.agreement)
+
+    def _result(self, run: Run, names: Names, anew: bool) -> Result:
+        """Return the result of a run, with final answers where somebody looks at them."""
+        from ..judges.build import build_judge
+        from ..scoring import USUAL, AnswerRule, score_run
+
+        asked = self.arguments
+        rule = AnswerRule(asked.answer_pattern, asked.answer_is_response)
+        if rule != USUAL:
+            if run.samples is None or 'response' not in run.samples:
+                raise InputError('--answer-pattern and --answer-is-response need responses; there are none')
+            run = replace(run, samples=run.samples.replace(answer=None))
+        kept = asked.output and (asked.to or asked.output.suffix != '.csv')
+        looked = anew or self.both or asked.agreement or asked.majority or rule != USUAL or kept
+        ks, answers = sorted(set(asked.k)), rule if looked else None
+        with ExitStack() as stack:
+            judge = stack.enter_context(closing(build_judge(dict(self.judge)))) if anew else None
+            result = score_run(run, judge, names, k=ks, thresholds=self.thresholds, answers=answers)
+        if asked.unjudged == 'refuse' and (unjudged := result.health.unjudged):
+            raise InputError(
+                f'{unjudged} of {result.health.samples} samples are unjudged, and --unjudged refuse refuses '
+                'them: have them judged, or choose wrong or leave-out'
+            )
+        return result
 
     def _write(self, run: Run, result: Result, lines: Sequence[Line], target: Path) -> None:
         from ..export import write_csv, write_lm_eval
@@ -283,59 +321,10 @@ class _Scoring:
             write_file(target, scores_table(lines).to_csv(), make_folder=True)
         else:
             if (samples := result.samples()) is not None and 'file' in samples:
-                above = run.record.path.parent if run.record else Path()
-                seen = {
-                    one: one and os.path.relpath(above / one, target.parent) for one in set(samples['file'])
-                }
-                result.with_samples(samples.replace(file=[seen[one] for one in samples['file']]))
+                files, above = samples['file'], run.record.path.parent if run.record else Path()
+                seen = {one: one and os.path.relpath(above / one, target.parent) for one in set(files)}
+                result.with_samples(samples.replace(file=[seen[one] for one in files]))
             write_record(target, result)
-
-    def _measures(self, ks: Sequence[int]) -> Measures:
-        from ..summary import Measures
-
-        majorities = sorted(set(self.arguments.majority))
-        return Measures(sorted(set(ks)), self.thresholds, majorities, self.arguments.agreement)
-
-    def _result(self, run: Run, names: Names, anew: bool) -> Result:
-        """Return the result of a run, with final answers where somebody looks at them."""
-        from ..judges.build import build_judge
-        from ..scoring import USUAL, AnswerRule, score_run
-
-        asked, samples = self.arguments, run.samples
-        rule = AnswerRule(asked.answer_pattern, asked.answer_is_response)
-        if samples is not None and rule != USUAL:
-            if 'response' not in samples:
-                raise InputError('--answer-pattern and --answer-is-response need responses; there are none')
-            run = replace(run, samples=samples.replace(answer=None))
-        if samples is not None and anew and 'response' not in samples:
-            raise InputError(f'{", ".join(map(str, run.files))} has no responses to judge')
-        looked = anew or self.both or asked.agreement or asked.majority or rule != USUAL
-        looked = looked or (asked.output and (asked.to or asked.output.suffix != '.csv'))
-        ks, answers = sorted(set(asked.k)), rule if looked else None
-        with ExitStack() as stack:
-            judge = stack.enter_context(closing(build_judge(dict(self.judge)))) if anew else None
-            result = score_run(run, judge, names, k=ks, thresholds=self.thresholds, answers=answers)
-        if asked.unjudged == 'refuse' and (unjudged := result.health.unjudged):
-            raise InputError(
-                f'{unjudged} of {result.health.samples} samples are unjudged, and --unjudged refuse refuses '
-                'them: have them judged, or choose wrong or leave-out'
-            )
-        return result
-
-    def _score_both(self, run: Run, names: Names, target: Path | None) -> None:
-        """Score a run by its own verdicts and by a judge's: print both, and on which samples they differ."""
-        from ..judged_twice import differing, twice
-        from ..summary import headline, lines_of
-
-        if run.samples is None or not {'verdict', 'response'} <= set(run.samples.names):
-            raise InputError('--judge both needs responses with verdicts; one of the two is not there')
-        results = [self._result(run, names, anew) for anew in (False, True)]
-        alone = self.arguments.unjudged == 'leave-out'
-        lines = [lines_of(result, self._measures(result.ks), leave_out=alone) for result in results]
-        print(f'{_place(run)}{headline(run, results[0], False)}\n')
-        self._show(twice(results, lines), names)
-        if target:
-            write_file(target, differing(results).to_csv(), make_folder=True)
 
     def _show(self, told: Iterable[Table | str], names: Names) -> None:
         """Print tables, of which the notes stand among what is said after them, and the rest."""
@@ -360,6 +349,6 @@ def _uids(file: Path) -> set[str]:
 
 def _place(run: Run) -> str:
     """Return where a run is, what wrote it, and its name as its files tell it."""
-    files = run.files[:1] if len(run.files) == 1 else [Path(os.path.commonpath(run.files))]
-    parts = [*map(os.path.relpath, files), run.written_by, run.name]
+    above = os.path.commonpath([path.resolve() for path in run.files])
+    parts = [os.path.relpath(above), run.written_by, run.name]
     return printable(''.join(f'{part}: ' for part in parts if part))
