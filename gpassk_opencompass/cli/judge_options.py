@@ -39,7 +39,10 @@ def chosen_judge(arguments: Namespace, default_store: str) -> dict[str, Any]:
     given = {'--model': arguments.model, '--url': arguments.url, '--store': arguments.store}
     if kind in {'llm', 'cascade'}:
         if not (arguments.model and arguments.url):
-            raise InputError(f'--judge {kind} needs --model NAME and --url http://host:port, got {given}')
+            absent = ' and '.join(name for name in ('--model', '--url') if not given[name])
+            raise InputError(
+                f'--judge {kind} needs --model NAME and --url http://host:port; give {absent} too'
+            )
         config = llm_or_cascade(kind, {'model': arguments.model, 'urls': arguments.url})
     elif useless := [name for name, value in given.items() if value]:
         told = kind if kind in JUDGES else 'with a config of its own'  # which may hold a password
