@@ -32,6 +32,7 @@ from .record import (
     versions_with,
 )
 from .samples import Counts, Run, Samples
+from .unseen import with_whole_characters
 
 USUAL_KS = (4, 8, 16)
 """The k where nobody says another, as far as the questions have as many samples."""
@@ -255,7 +256,7 @@ def _result(
         counts=QuestionCounts(
             uid=list(counts.uid),
             problem=list(counts.problem),
-            group=list(counts.group),
+            group=with_whole_characters(list(counts.group)),
             c=counts.c.tolist(),
             unjudged=counts.unjudged.tolist(),
             undecided=None if counts.undecided is None else counts.undecided.tolist(),

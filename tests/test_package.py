@@ -119,7 +119,7 @@ uncertainty: arguments distributions errors metrics tails uncertainty
 samples: errors unseen
 health: answers files judges samples
 record: arguments errors files health metrics naming samples unseen version
-scoring: answers errors health judges metrics questions record samples
+scoring: answers errors health judges metrics questions record samples unseen
 unseen:
 votes: answers errors samples
 formats: arguments chat errors files formats health json_rows judges naming question_sets questions

@@ -349,6 +349,6 @@ def _uids(file: Path) -> set[str]:
 
 def _place(run: Run) -> str:
     """Return where a run is, what wrote it, and its name as its files tell it."""
-    above = os.path.commonpath([path.resolve() for path in run.files])
+    above = os.path.commonpath([path.absolute() for path in run.files])
     parts = [os.path.relpath(above), run.written_by, run.name]
     return printable(''.join(f'{part}: ' for part in parts if part))
