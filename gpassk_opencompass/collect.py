@@ -33,6 +33,7 @@ NAMELESS = 'samples'
 """The data set of a run whose files do not say it."""
 
 _HOSTS = 'opencompass', 'lighteval'
+_SCORES = re.compile(rb'\s*\{\s*"accuracy":')
 _ENDING = re.compile(r'(\.gpassk)?\.(jsonl?|eval|parquet|csv|tsv)(\.gz)?$', re.IGNORECASE)
 
 
@@ -150,8 +151,16 @@ def find_runs(
     for line in dict.fromkeys(told):
         tell(line)
     given = [option for _, option in options.given.values()]
+    given += [f'--correct-from {options.correct_from:g}'] if options.correct_from is not None else []
     if given and not logs:
         raise InputError(f'{given[0]} goes with files of other programs, not with results')
+    column = {'responses': 'response', 'labels': 'verdict'}.get(options.kind or '')
+    for run in runs if column else ():
+        if run.samples is None or column not in run.samples:
+            raise InputError(
+                f'{run.files[0]} has no {options.kind}: its samples have none, or the file of its samples is '
+                'not there or damaged'
+            )
     return [*runs, *(read_samples(logs, format, options, tell) if logs else [])]
 
 
@@ -211,6 +220,10 @@ def _parted(paths: Iterable[Path], told: list[str]) -> tuple[list[Result | LeftO
     ours = [path for path in candidates if path not in logs]
     tasks = [file for path in ours if path.is_dir() for file in sorted(path.rglob('details_*.parquet'))]
     of_ours = dict.fromkeys(file for path in ours for file in candidates[path])
+    for folder in dict.fromkeys(file.parent for path in ours if path.is_dir() for file in candidates[path]):
+        beside = sorted(one for one in folder.iterdir() if _ENDING.search(one.name) and one not in of_ours)
+        others = (one for one in beside if not one.name.endswith(SAMPLES) and one not in tasks)
+        told += [f'passed over: {one}' for one in others if one.name[0] != '.' and one.is_file()]
     return [known[file] for file in of_ours], [*logs, *tasks]
 
 
@@ -226,13 +239,23 @@ def _candidates(path: Path, told: list[str]) -> Iterator[Path]:
 
     ending = '.json' if 'results' in path.resolve().parts[-3:] else '.gpassk.json'
     for root, folders, names in os.walk(path, onerror=tell):
-        found = [Path(root, name) for name in names if name.endswith(ending)]
+        files = [Path(root, name) for name in names if name.endswith('.json')]
+        found = [file for file in files if file.name.endswith(ending) or _is_scored(file)]
         for depth in range(1, 5) if 'results' in folders else ():  # a model's name may have slashes
             found += Path(root, 'results').glob('*/' * depth + '*.json')
         found = [file for file in found if not file.name.startswith('results_')]  # other harnesses' means
         known = set(map(str, found))  # beside a result lies a folder of its name with what its evaluator left
         own = [file for file in found if not any(f'{one}.json' in known for one in file.parents)]
         yield from (file.resolve() for file in own if file.is_file())
+
+
+def _is_scored(path: Path) -> bool:
+    """Whether a file anywhere, of any name, is a result as `gpassk score -o` writes it."""
+    try:
+        with path.open('rb') as file:
+            return _SCORES.match(file.read(64)) is not None and b'"gpassk"' in file.read()
+    except OSError:
+        return False
 
 
 def _read(path: Path) -> Result | LeftOut:

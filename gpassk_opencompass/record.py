@@ -9,6 +9,7 @@ The JSON alone gives scores and counts; with the samples beside it everything is
 
 from __future__ import annotations
 
+import fcntl
 import glob
 import hashlib
 import json
@@ -16,8 +17,8 @@ import math
 import os
 import platform
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -525,16 +526,29 @@ def write(path: Path, result: Result) -> None:
     """
     path = path.resolve()  # beside the file, not beside a link to it
     path.parent.mkdir(parents=True, exist_ok=True)
-    before = [file.name for file in sample_files(path)]
+    with _alone_in(path.parent):  # else one process takes the samples of another for old ones
+        before = [file.name for file in sample_files(path)]
+        try:
+            write_samples(path, result)
+            content = json.dumps(result.as_json(), ensure_ascii=False, indent=1) + '\n'
+            write_file(path, content.encode())
+        except BaseException:  # Ctrl-C too; what was there is what still counts
+            remove_samples(path, *before)
+            raise
+        result._path = path
+        remove_samples(path, result.sample_file.name if result.sample_file else '')
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Wait until no other process writes a result into a folder, where its file system can tell."""
+    opened = os.open(folder, os.O_RDONLY)
     try:
-        write_samples(path, result)
-        content = json.dumps(result.as_json(), ensure_ascii=False, indent=1) + '\n'
-        write_file(path, content.encode())
-    except BaseException:  # Ctrl-C too; what was there is what still counts
-        remove_samples(path, *before)
-        raise
-    result._path = path
-    remove_samples(path, result.sample_file.name if result.sample_file else '')
+        with suppress(OSError):
+            fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(opened)
 
 
 def write_samples(path: Path, result: Result) -> None:

@@ -457,9 +457,10 @@ class Run:
         there |= {uid: group_of[each[0]] or 'all' for uid, each in rows.items()}
         parts = {group: parted_group(group) for group in set(there.values())}
         for name, wanted, place in (('split', splits, 0), ('language', languages, 1)):
-            known = sorted({part[place] for part in parts.values()})
+            known = sorted({part[place] for part in parts.values()} - {''})
             if absent := sorted(set(wanted) - set(known)):
-                raise InputError(f'no question is of {name} {absent[0]!r}; there are {known or "none"}')
+                others = ', '.join(map(repr, known)) or f'none: no question has a {name}'
+                raise InputError(f'no question is of {name} {absent[0]!r}; there is {others}')
         if absent := sorted(set(uids or ()) - there.keys()):
             raise InputError(f'{len(absent)} of {len(uids or ())} uids are not there: {absent[0]!r}, …')
         kept = [

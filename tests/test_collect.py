@@ -18,10 +18,10 @@ from result_files import ABBR, HALVES, THIRDS, block, entry_of, write_result
 from stored_run import write_run
 
 from gpassk_opencompass import InputError
+from gpassk_opencompass import record as records
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.collect import collect, collect_one
 from gpassk_opencompass.naming.manifest import Entry, ModelFacts, manifest_text
-from gpassk_opencompass.record import read
 from gpassk_opencompass.report.leaderboard import boards
 
 MODEL = ABBR.format(1)
@@ -265,6 +265,17 @@ def test_a_folder_with_results_of_ours_gives_those_and_the_details_of_lighteval(
     assert {one.run.model for one in collect([tmp_path]).results} == {MODEL, 'demo_t1.0_p0.9_l40'}
 
 
+def test_a_result_of_any_name_counts_in_a_folder(tmp_path: Path) -> None:
+    """As `gpassk score -o` was told; what lies beside it is passed over, which is said."""
+    given, record = scored(tmp_path / 'x.gpassk.json', HALVES, 1e8), tmp_path / 'run' / 'mine.json'
+    records.write(record, records.read(given))
+    given.unlink()
+    rows = logged(tmp_path / 'run' / 'rows.jsonl')
+    found = collect([tmp_path])
+    assert [one.path for one in found.results] == [record]
+    assert found.passed_over == [f'passed over: {rows}']
+
+
 def test_results_of_other_evaluators_are_logs(tmp_path: Path) -> None:
     """A work directory of OpenCompass without a result of ours: each of its runs is scored."""
     found = collect([RECORDED / 'opencompass' / 'rules'])
@@ -356,7 +367,7 @@ def test_every_command_refuses_a_damage_with_the_same_line(
     path = result_file(tmp_path, DAMAGES[damage](good_record()))
     before = path.read_bytes()
     with pytest.raises(InputError) as caught:
-        read(path.resolve())
+        records.read(path.resolve())
     assert main(command(path)) in (1, 2, 3)
     said = capsys.readouterr()
     assert str(caught.value) in said.out + said.err

@@ -280,6 +280,22 @@ def test_a_death_at_any_place_leaves_the_old_pair_or_the_new_one(tmp_path: Path,
     assert {(-9, tuple(OLD)), (-9, tuple(NEW)), (-25, tuple(OLD)), (3, tuple(OLD)), (0, tuple(NEW))} <= seen
 
 
+def test_of_several_writers_at_once_the_last_leaves_its_pair(tmp_path: Path) -> None:
+    """None takes the samples of another for old ones."""
+    results = [made([seed, 1, 2], seed=seed) for seed in range(4)]
+    for _ in range(15):
+        children = []
+        for result in results:
+            if (pid := os.fork()) == 0:
+                write(tmp_path / 'x.json', result)
+                os._exit(0)
+            children.append(pid)
+        assert [os.waitpid(pid, 0)[1] for pid in children] == [0] * 4
+        found = read(tmp_path / 'x.json')
+        assert samples_of(found).counts().c.tolist() == found.counts.c
+        assert len(names_in(tmp_path)) == 2
+
+
 # What is refused
 
 

@@ -503,7 +503,8 @@ def test_all_bad_rows_are_listed_and_nothing_is_written(
         ('{"n": 4, "c": 1}', ['--threshold', '1.5'], 'a threshold must be from 0 to 1'),
         ('{"n": 4, "c": 1}', ['--first', '2'], 'counts have no order'),
         ('{"correct": [1, 0]}', ['--first', '3'], '2 samples, fewer than --first 3'),
-        ('{"n": 4, "c": 1}', ['--split', 'A'], "no question is of split 'A'"),
+        ('{"n": 4, "c": 1}', ['--split', 'A'], "of split 'A'; there is none: no question has a split"),
+        ('{"correct": [1, 0]}', ['--field', 'uid=a', 'uid=b'], 'a name is there twice; give each once'),
         ('{"n": 4, "c": 1}', ['--uid', 'nowhere'], 'cannot read nowhere'),
         ('{"n": 4, "c": 1}', ['--majority', '2'], 'need the answers'),
         (
@@ -579,6 +580,28 @@ def test_nothing_is_written_over_that_is_read(tmp_path: Path, capsys: pytest.Cap
         assert scored(path, '-o', out) == 2
         assert 'which is read; give another name' in capsys.readouterr().err
     assert {path: path.read_bytes() for path in tmp_path.rglob('*') if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ('options', 'message'),
+    [
+        (['--judge', 'rule'], 'has no responses: its samples have none, or the file of its samples is not'),
+        (['--as', 'labels'], 'has no labels'),
+        (['--judge', 'both'], 'needs responses with verdicts'),
+        (['--correct-from', '0.5'], '--correct-from 0.5 goes with files of other programs'),
+    ],
+)
+def test_what_a_result_without_its_samples_cannot_give_is_refused(
+    options: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its scores are not shown in place of what was asked for."""
+    record = tmp_path / 'x.json'
+    assert scored(write_rows(tmp_path / 'rows.jsonl', answered({'a': ['2', '3']})), '-o', record) == 0
+    next(tmp_path.glob('*.samples.parquet')).unlink()
+    assert scored(record) == 0
+    capsys.readouterr()
+    assert scored(record, *options) == 2
+    assert message in capsys.readouterr().err
 
 
 def test_a_damaged_result_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

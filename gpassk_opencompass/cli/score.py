@@ -164,8 +164,12 @@ def _runs(
     from ..collect import find_runs
     from ..formats import Options
 
+    fields = dict(arguments.field)
+    if len(fields) < len(arguments.field):
+        told = ' '.join(f'{name}={path}' for name, path in arguments.field)
+        raise InputError(f'--field {told}: a name is there twice; give each once')
     options = Options(
-        dict(arguments.field), arguments.correct_from, arguments.group_by, arguments.model_column,
+        fields, arguments.correct_from, arguments.group_by, arguments.model_column,
         drop_bad=arguments.drop_bad, kind=scoring.kind,
     )  # fmt: skip
     told: list[str] = []

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from itertools import compress, islice
-from math import inf
+from math import exp, inf, log
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryDirectory
@@ -106,7 +106,7 @@ def read_samples(
     failed: list[str] = []
     numbers = False
     with TemporaryDirectory() as folder:
-        given = [_from_pipe(Path(path), Path(folder)) for path in paths]
+        given = [_from_pipe(Path(path), Path(folder, str(place))) for place, path in enumerate(paths)]
         for name, files in _found(given, format, tell):
             reading = _Reading(name, files, options)
             try:
@@ -163,6 +163,7 @@ def _from_pipe(path: Path, folder: Path) -> Path:
     if path.is_file() or path.is_dir():
         return path
     copy = folder / path.name
+    folder.mkdir()
     with path.open('rb') as pipe, copy.open('wb') as file:
         copyfileobj(pipe, file)
     return copy
@@ -592,15 +593,17 @@ class _Reading:
     def _refuse_copy(self, columns: Mapping[str, Sequence[Any]]) -> None:
         """Refuse files whose second half is their first half once more."""
         numbered = self._fields.get('uid') == '_row'
-        passed_over = ('replica', 'row', 'file', 'uid' if numbered else '')
-        told = [column for name, column in columns.items() if name not in passed_over]
-        size = len(columns['uid'])
+        told = [column for name, column in columns.items() if name not in ('replica', 'row', 'file', 'uid')]
+        uids, size = columns['uid'], len(columns['uid'])
         half = size // 2
-        if half < 2 or size % 2 or any(column[:half] != column[half:] for column in told):
+        same = all(column[:half] == column[half:] for column in (*told, *([] if numbered else [uids])))
+        if half < 2 or size % 2 or not same:
             return
-        once = Counter(zip(*(column[:half] for column in told), strict=True))
-        by_chance = sum((number / half) ** 2 for number in once.values()) ** half
-        if 'response' in columns or (numbered and by_chance < _BY_CHANCE):
+        keys = [''] * half if numbered else uids[:half]  # a question may be as stable as it likes
+        sizes = Counter(keys)
+        once = Counter(zip(keys, *(column[:half] for column in told), strict=True))
+        by_chance = exp(sum(count * log(count / sizes[key]) for (key, *_), count in once.items()))
+        if 'response' in columns or by_chance < _BY_CHANCE:
             raise InputError(
                 f'{_shown(self.files)} holds everything twice: its second half is its first half again. Take '
                 'one out; other samples that are equal need numbers in a column replica'

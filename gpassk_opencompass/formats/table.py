@@ -32,7 +32,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     'replica': ('replica', 'sample', 'sample_index', 'repeat', 'epoch'),
     'split': ('split', 'subset', 'category'),
     'language': ('language', 'lang'),
-    'model': ('model', 'model_name'),
+    'model': ('model', 'model_name', 'model_id', 'llm'),
     'dataset': ('dataset', 'benchmark', 'task'),
     'finish_reason': ('finish_reason', 'stop_reason'),
     'output_tokens': ('output_tokens', 'completion_tokens'),
@@ -71,7 +71,13 @@ def _specialise(first: Row, options: Options) -> Format:
     Raises:
         InputError: nothing in it can be scored, or a column that was asked for is not there.
     """
-    columns = {name.strip().lower(): name for name in first if name not in ('_row', '_file')}
+    columns: dict[str, str] = {}
+    for name in first:
+        if name not in ('_row', '_file') and columns.setdefault(name.strip().lower(), name) != name:
+            raise InputError(
+                f'{columns[name.strip().lower()]!r} and {name!r} are one name, as capitals and blanks do not '
+                'count; rename one of them'
+            )
     given = {name: path for name, (path, _) in options.given.items()}
     for path in given.values():
         if not has(first, path) and at(first, path) is None:
@@ -96,16 +102,35 @@ def _lists(first: Row, columns: Mapping[str, str], given: Mapping[str, str]) -> 
         listed = [name for name in names if _is_list(field, name, at(first, name))]
         if listed:
             lists[field] = listed[0]
+            if (
+                field == 'correct'
+                and names[0] not in listed
+                and 'response' not in lists
+                and _is_sample(first, columns, names[0])
+            ):
+                del lists[field]  # what the verdict beside a response is made of
     if {'response', 'correct'} & lists.keys():
-        sizes = {len(_values(first, where) or ()) for key, where in lists.items() if key != 'answer'}
-        if lists.get('answer') == 'answer' and len(_values(first, 'answer') or ()) not in sizes:
-            del lists['answer']  # the reference, in a list of its own
+        try:
+            sizes = {len(_values(first, where) or ()) for key, where in lists.items() if key != 'answer'}
+            if lists.get('answer') == 'answer' and len(_values(first, 'answer') or ()) not in sizes:
+                del lists['answer']  # the reference, in a list of its own
+        except ValueError as error:
+            raise InputError(str(error)) from error
         return lists
-    return _numbered(columns)
+    return _numbered(columns, given)
 
 
-def _numbered(columns: Mapping[str, str]) -> Lists:
+def _is_sample(first: Row, columns: Mapping[str, str], verdict: str) -> bool:
+    """Whether a row has one response and one verdict."""
+    said = (first.get(columns.get(one, '')) for one in ALIASES['response'])
+    return type(first.get(verdict)) not in (list, type(None)) and any(isinstance(one, str) for one in said)
+
+
+def _numbered(columns: Mapping[str, str], given: Mapping[str, str]) -> Lists:
     """Return where columns of samples are numbered, `response_1`, `response_2`, ….
+
+    A column without a number whose name is a better one counts before them: `correct` before the `score_1`,
+    `score_2` that it may be made of.
 
     Raises:
         InputError: there are different numbers of them.
@@ -115,8 +140,10 @@ def _numbered(columns: Mapping[str, str]) -> Lists:
     for called, name in columns.items():
         if found := _NUMBERED.fullmatch(called):
             numbered.setdefault(found[1], {})[int(found[2])] = name
-    for field in OF_SAMPLE:
+    for field in (one for one in OF_SAMPLE if one not in given):
         for base in ALIASES.get(field, ()):
+            if field in ('response', 'correct') and base in columns and base not in numbered:
+                break
             wide = numbered.get(base, {})
             if len(wide) > 1 and sorted(wide) in (list(range(len(wide))), list(range(1, len(wide) + 1))):
                 lists.setdefault(field, [wide[place] for place in sorted(wide)])
@@ -154,8 +181,10 @@ def _names(columns: Mapping[str, str], given: Mapping[str, str], lists: Lists) -
 
 def _of_samples(names: dict[str, str], columns: Mapping[str, str], given: Mapping[str, str]) -> Format:
     if 'uid' not in names and 'question' not in names:
-        there = f'there are the columns {_shown(columns)}'
-        raise InputError(f'{there}; say which tells the questions apart: --group-by NAME')
+        raise InputError(
+            'nothing tells the questions apart; say which column does: --group-by NAME. There is '
+            f'{_shown(columns)}'
+        )
     alone = 'correct' in names and not {'response', 'answer'} & names.keys()
     if alone and 'reference' not in given and names.get('reference', '').strip().lower() == 'answer':
         names['answer'] = names.pop('reference')  # beside verdicts alone it is what was judged
@@ -221,8 +250,12 @@ def _of_questions(names: dict[str, str], lists: Lists, columns: Mapping[str, str
 
     fields = {'uid': '_row', **{key: name for key, name in names.items() if key not in _COUNTS}}
     fields |= {'replica': '_replica', **{field: f'_{field}' for field in lists}}
-    judged = {'correct': _called(lists['correct'])} if 'correct' in lists else {}
-    return _format(fields, judged, columns, 'a table with a row a question', expand)
+    if 'correct' in lists:
+        judged, of_all = {'correct': _called(lists['correct'])}, ''
+    else:
+        strong = (one for one in ALIASES['correct'] if one in columns and one not in _WEAK)
+        judged, of_all = {}, next((columns[one] for one in strong), '')
+    return _format(fields, judged, columns, 'a table with a row a question', expand, of_all)
 
 
 def _values(row: Row, where: str | list[str]) -> list[Any] | None:
@@ -287,9 +320,16 @@ def _format(
     columns: Mapping[str, str],
     written_by: str,
     expand: Callable[[Row], Iterable[Row]],
+    of_all: str = '',
 ) -> Format:
-    """Return the format of a table, which refuses columns that only later rows have."""
-    told = {'written_by': written_by}
+    """Return the format of a table, which refuses columns that only later rows have.
+
+    Args:
+        of_all: the column of a verdict that is of no single sample.
+    """
+    told: dict[str, Any] = {'written_by': written_by}
+    if of_all:
+        told['remarks'] = [f'{of_all} has one verdict a question and none of each sample: it is not taken']
     about = told | ({'judge': {'name': f'column {judged["correct"]}'}} if 'correct' in judged else {})
     known = {*columns.values(), '_row', '_file'}
 
@@ -321,7 +361,7 @@ def _recognises(path: Path, first: Row | None) -> bool:
 
 def _shown(columns: Mapping[str, str]) -> str:
     names = [name[:40] for name in list(columns.values())[:20]]
-    return ', '.join(names) + (', …' if len(columns) > len(names) else '') if names else 'no column'
+    return ', '.join(names) + (', …' if len(columns) > len(names) else '') if names else 'none'
 
 
 TABLE = Format(recognises=_recognises, specialise=_specialise)

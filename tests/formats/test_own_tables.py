@@ -172,6 +172,32 @@ def test_what_a_row_is_shows_in_the_first(
     assert verdicts(read_one(write(tmp_path / 't.jsonl', rows))) == expected
 
 
+PARTS: dict[str, dict[str, Any]] = {
+    'columns': {'score_1': 0, 'score_2': 0},
+    'list': {'scores': [0.5, 0.2]},
+    'tags': {'labels': ['algebra', 'easy']},
+    'texts': {'text_1': 'x', 'text_2': 'y'},
+}
+
+
+@pytest.mark.parametrize('what', PARTS)
+def test_parts_of_a_verdict_are_no_samples(what: str, tmp_path: Path) -> None:
+    """The response and its verdict have better names."""
+    rows = [{'uid': f'q{place // 2}', 'response': f'{place}', 'correct': place % 2} for place in range(4)]
+    path = write(tmp_path / 't.jsonl', [row | PARTS[what] for row in rows])
+    assert verdicts(read_one(path)) == {'q0': '01', 'q1': '01'}
+
+
+@pytest.mark.parametrize('wide', [False, True])
+def test_one_verdict_of_all_samples_is_not_taken_which_is_said(wide: bool, tmp_path: Path) -> None:
+    """The responses are judged."""
+    said = {'response_1': '2', 'response_2': '3'} if wide else {'responses': ['2', '3']}
+    run = read_one(write(tmp_path / 't.jsonl', [QUESTION | said | {'is_correct': True}]))
+    assert run.samples is not None
+    assert 'verdict' not in run.samples
+    assert run.remarks[0].startswith('is_correct has one verdict a question and none of each sample')
+
+
 def test_without_verdicts_there_is_what_a_judge_needs(tmp_path: Path) -> None:
     """A column of final answers beside the reference is no verdict; references in lists of one are read."""
     rows = [
@@ -242,7 +268,7 @@ REFUSED: dict[str, tuple[list[dict[str, Any]], str]] = {
         "samples of 'a' have different references, '1' and '2'",
     ),
     'nothing to score': ([{'uid': 'a', 'colour': 'red'}], 'there is no question: expected verdicts, or'),
-    'no question': ([{'name': 'a', 'correct': True}], 'say which tells the questions apart: --group-by NAME'),
+    'no question': ([{'name': 'a', 'correct': True}], 'say which column does: --group-by NAME'),
     'late column': (
         [{'uid': 'a', 'correct': True}, {'uid': 'a', 'correct': False, 'model': 'B'}],
         ":2: has 'model', which the first row does not have",
@@ -272,6 +298,8 @@ REFUSED: dict[str, tuple[list[dict[str, Any]], str]] = {
     'counts twice': ([{'uid': 'a', 'n': 8, 'c': 2}] * 2, ":2: 'a' is there twice, first in row 1"),
     'wide': ([{'output_0': '', 'output_1': '', 'label_1': 1, 'label_2': 1, 'label_3': 1}], '3 of correct'),
     'two columns of one name': ([], 'two columns have one name'),
+    'capitals': ([{'uid': 'a', 'UID': 'b', 'correct': 1}], "'uid' and 'UID' are one name"),
+    'list of Python': ([QUESTION | {'responses': "['2']"}], 'responses is no list in JSON'),
     'cells': ([], ':2: has 3 cells and the header 2'),
 }  # fmt: skip
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -159,6 +160,22 @@ def test_a_table_may_come_through_a_pipe(tmp_path: Path) -> None:
         ['bash', '-c', command], check=True, timeout=60, capture_output=True, env={**os.environ, 'CODE': code}
     )
     assert done.stdout == b'[1, 1, 1]\n'
+
+
+def test_pipes_of_one_name_are_two(tmp_path: Path) -> None:
+    """Each is read once, whatever its folder is called."""
+    pipes = [tmp_path / name / 'pipe' for name in 'ab']
+    for pipe in pipes:
+        pipe.parent.mkdir()
+        os.mkfifo(pipe)
+    text = ['{"uid": "a", "correct": [1, 1]}', '{"uid": "a", "correct": [0, 0]}']
+    writers = [Thread(target=Path.write_text, args=each) for each in zip(pipes, text, strict=True)]
+    for writer in writers:
+        writer.start()
+    runs = read_samples(pipes)
+    for writer in writers:
+        writer.join()
+    assert [verdicts(run) for run in runs] == [{'a': '11'}, {'a': '00'}]
 
 
 # ---- values ----------------------------------------------------------------------------------------------
@@ -314,6 +331,7 @@ DOUBLED: dict[str, list[dict[str, Any]]] = {
         {'question': f'{place // 2}?', 'answer': '2', 'response': f'{place}', 'correct': 1}
         for place in range(6)
     ],
+    'a row a sample, labels': [{'uid': place // 4, 'correct': place % 2} for place in range(24)],
     'counts': [{'uid': place, 'n': 8, 'c': 3} for place in range(3)],
     'no ids, counts': [{'n': 8, 'c': place % 7} for place in range(20)],
 }
