@@ -587,7 +587,7 @@ def test_nothing_is_written_over_that_is_read(tmp_path: Path, capsys: pytest.Cap
     [
         (['--judge', 'rule'], 'has no responses: its samples have none, or the file of its samples is not'),
         (['--as', 'labels'], 'has no labels'),
-        (['--judge', 'both'], 'needs responses with verdicts'),
+        (['--judge', 'both'], 'there are no responses to judge'),
         (['--correct-from', '0.5'], '--correct-from 0.5 goes with files of other programs'),
     ],
 )
