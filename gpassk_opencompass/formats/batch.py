@@ -16,7 +16,7 @@ from ..errors import InputError
 from ..files import listed, mapping
 from ..health import CUT_OFF, NOT_DRAWN
 from ..json_rows import Row
-from .format import Format, at, first_row, rows_of
+from .format import Format, at, first_row, named, rows_of
 
 _LOST = '{count} samples have no response in the batch and are unjudged: '
 _FINISH = {'end_turn': 'stop', 'stop_sequence': 'stop'}
@@ -107,24 +107,11 @@ def _as_completion(message: Mapping[str, Any]) -> Row:
     }
 
 
-_NAMES = (
-    *(
-        'run',
-        'uid',
-        'problem',
-        'group',
-        'language',
-        'replica',
-        'seed',
-        'fingerprint',
-        'question',
-        'reference',
-    ),
-    *('response', 'thought', 'state', 'finish_reason'),
-    *('prompt_tokens', 'output_tokens', 'reasoning_tokens'),
-)
 FORMAT = Format(
-    fields={name: name for name in _NAMES},
+    fields=named(
+        'run uid problem group language replica seed fingerprint question reference response thought state '
+        'finish_reason prompt_tokens output_tokens reasoning_tokens'
+    ),
     recognises=_recognises,
     run_of=lambda path: None,
     read=_read,

@@ -16,7 +16,7 @@ from ..errors import InputError
 from ..files import listed, mapping
 from ..health import NOT_DRAWN
 from ..json_rows import Row
-from .format import Format, at, first_row, rows_of
+from .format import Format, at, first_row, named, rows_of
 
 _KINDS = _REVIEWS, _PREDICTIONS = 'reviews', 'predictions'
 """Folders of the two kinds of files."""
@@ -317,23 +317,12 @@ def _chosen(paths: Sequence[Path]) -> list[Path]:
     return sorted({next(iter(_subset(path).files.values()), path) for path in paths})
 
 
-_OWN = (
-    *(
-        'uid',
-        'replica',
-        'split',
-        'question',
-        'reference',
-        'response',
-        'thought',
-        'answer',
-        'correct',
-        'state',
-    ),
-    *('finish_reason', 'prompt_tokens', 'output_tokens', 'reasoning_tokens', 'seconds'),
-)
 FORMAT = Format(
-    fields={name: f'_{name}' for name in _OWN},
+    fields=named(
+        'uid replica split question reference response thought answer correct state '
+        'finish_reason prompt_tokens output_tokens reasoning_tokens seconds',
+        '_',
+    ),
     recognises=lambda path, row: _kind(row) is not None,
     run_of=_run_of,
     chosen=_chosen,

@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import InputError
 from ..files import listed, mapping, read_json
 from ..json_rows import Row
-from .format import Format, at, rows_of
+from .format import Format, at, named, rows_of
 
 _SUFFIX = '_samples.jsonl'
 _SEVERAL = '{count} rows hold several responses and one score for all of them: their samples are unjudged'
@@ -99,11 +99,8 @@ def _about(files: Sequence[Path], row: Row) -> Row:
 
 FORMAT = Format(
     fields={
-        **{
-            name: name
-            for name in ('dataset', 'reference', 'replica', 'response', 'thought', 'answer', 'correct')
-        },
-        **{name: name for name in ('state', 'output_tokens', 'reasoning_tokens')},
+        **named('dataset reference replica response thought answer correct state'),
+        **named('output_tokens reasoning_tokens'),
         **{'model': 'model_id', 'uid': 'sample_id', 'question': 'input.raw'},
         'prompt_tokens': 'token_usage.input_tokens',
     },

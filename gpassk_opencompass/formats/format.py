@@ -22,12 +22,6 @@ Row = dict[str, Any]
 Field = str | Callable[[Row], Any]
 """Where a row keeps something: a dotted path, 'a.b.0.c', or a function of the row."""
 
-_BATCH = 256
-_OF_EXPORT = frozenset(column.name for column in COLUMNS)
-"""By their names a CSV of ours is known, with an apostrophe before what begins as a formula does."""
-
-_MAGIC = {b'PAR1': 'parquet', b'PK\x03\x04': 'zip'}
-
 OF_QUESTION = (
     *('uid', 'problem', 'group', 'split', 'language', 'question', 'reference'),
     *('run', 'model', 'dataset', 'n', 'c', 'unjudged'),
@@ -60,6 +54,22 @@ def at(row: Any, path: str) -> Any:
     return row
 
 
+def has(row: Row, path: str) -> bool:
+    """Whether a row has something under a dotted path, be it null."""
+    way, _, last = path.rpartition('.')
+    inner = at(row, way) if way else row
+    return path in row or (isinstance(inner, dict) and last in inner)
+
+
+def named(names: str, prefix: str = '') -> dict[str, str]:
+    """Return the fields that a row has under their own names, with something before it.
+
+    >>> named('uid answer', '_')
+    {'uid': '_uid', 'answer': '_answer'}
+    """
+    return {name: f'{prefix}{name}' for name in names.split()}
+
+
 def number_in(value: Any) -> Any:
     """Return the number that a value is, whole ones as int; None where there is nothing, else the value."""
     if isinstance(value, str):
@@ -72,45 +82,28 @@ def number_in(value: Any) -> Any:
     return value
 
 
-def _one(row: Row) -> Iterable[Row]:
-    return (row,)
-
-
-def _nothing(files: Sequence[Path], row: Row) -> Mapping[str, Any]:
-    return {}
-
-
 def rows_of(path: Path) -> Iterator[Row]:
     """Yield the rows of a file of JSON, CSV, TSV or Parquet, each also with .gz; '_row' is their number.
 
-    A row that cannot be read is {'_row': …, '_bad': why}.
-
-    Raises:
-        InputError: the file cannot be read.
+    A row that cannot be read is {'_row': …, '_bad': why}; a file that cannot is an InputError.
     """
     kind = _kind(path)
-    if kind == 'parquet':
-        yield from _parquet_rows(path)
-    elif kind == 'json':
+    if kind == 'json':
         for number, row in json_rows(path, strict=False):
             row['_row'] = number
             yield row
     else:
-        yield from _csv_rows(path, '\t' if path.name.lower().removesuffix('.gz').endswith('.tsv') else ',')
+        yield from _parquet_rows(path) if kind == 'parquet' else _csv_rows(path)
 
 
 def first_row(path: Path) -> Row | None:
-    """Return the first row of a file, of a large JSON object how it begins; None where there is none.
-
-    Raises:
-        InputError: the file cannot be read.
-    """
+    """Return the first row of a file, of a large JSON object how it begins; None where there is none."""
     kind = _kind(path)
     if kind == 'zip':
         return None
     if kind == 'json':
         return first_object(path)
-    rows = _parquet_rows(path, 1) if kind == 'parquet' else rows_of(path)
+    rows = _parquet_rows(path, 1) if kind == 'parquet' else _csv_rows(path)
     return next((row for row in rows if '_bad' not in row), None)
 
 
@@ -122,8 +115,8 @@ def _kind(path: Path) -> str:
             head = file.read(256)
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f'cannot read {path}: {getattr(error, "strerror", None) or error}') from error
-    if head[:4] in _MAGIC:
-        return _MAGIC[head[:4]]
+    if head[:4] in (b'PAR1', b'PK\x03\x04'):
+        return 'parquet' if head[:4] == b'PAR1' else 'zip'
     if name.endswith('.parquet'):
         raise InputError(f'cannot read {path}: it does not begin as Parquet does')
     if name.endswith(('.csv', '.tsv')):
@@ -132,7 +125,7 @@ def _kind(path: Path) -> str:
     return 'json' if begun in (b'{', b'[', b'') or name.endswith(('.json', '.jsonl')) else 'csv'
 
 
-def _parquet_rows(path: Path, size: int = _BATCH) -> Iterator[Row]:
+def _parquet_rows(path: Path, size: int = 256) -> Iterator[Row]:
     import pyarrow  # type: ignore[import-untyped]
     from pyarrow import parquet
 
@@ -148,15 +141,17 @@ def _parquet_rows(path: Path, size: int = _BATCH) -> Iterator[Row]:
         raise InputError(f'cannot read {path}: {error}') from error
 
 
-def _csv_rows(path: Path, delimiter: str) -> Iterator[Row]:
+def _csv_rows(path: Path) -> Iterator[Row]:
     csv.field_size_limit(2**30)
+    usual = '\t' if path.name.lower().removesuffix('.gz').endswith('.tsv') else ','
     try:
         with open_text(path, newline='') as file:
             line = file.readline()
-            delimiter = next((one for one in (delimiter, ';', '\t', ',') if one in line), delimiter)
+            delimiter = next((one for one in (usual, ';', '\t', ',') if one in line), usual)
             header = next(csv.reader([line], delimiter=delimiter), [])
             _check_distinct(path, header)
-            ours = header[:2] == ['model', 'dataset'] and set(header[2:]) <= _OF_EXPORT
+            # In a CSV of ours an apostrophe stands before what begins as a formula does.
+            ours = header[:2] == ['model', 'dataset'] and {*header[2:]} <= {one.name for one in COLUMNS}
             read = read_csv_cell if ours else str
             for number, cells in enumerate(csv.reader(file, delimiter=delimiter, strict=True), 1):
                 if len(cells) == len(header):
@@ -220,22 +215,20 @@ class Format:
     where it stands. What is wrong with a whole file is an InputError.
 
     Args:
-        fields: column of a sample (see `samples.COLUMNS`; besides 'correct', the verdict as it is told,
-            'split', 'model' and 'dataset') → where a row has it. Rows have '_file' (Path) and '_row'.
+        fields: one of `OF_QUESTION` or `OF_SAMPLE` → where a row has it. Rows have '_file' (Path) and '_row'.
         needs: what the first row has, dotted: by it files of rows are recognised.
         recognises: tells by its name, its first row (None of a folder, and of a file that has none) and what
             lies beside it whether a file is of this format, beside `needs`; or a folder, where there is
             `files`. It reads no whole file.
         files: of a folder that `recognises`: the files of each run.
         run_of: what the files of one run have in common; the default makes each file a run.
-        chosen: of the files of a run that are given, or lie in a folder, those that are read.
+        chosen: of the files of a run those that are read.
         rows: of a file. A row is {'_bad': why} where it cannot be read, {'_skipped': sentence} where it does
             not count; '_said' in one of a sample has sentences too. They become remarks, `{count}` in them is
             how often they are there.
         read: the rows of all files of a run together, in the place of `rows`; each row names its '_file'.
         expand: makes rows of samples of a row of a file.
-        about: of the files and the first row of a run: what `Run` has besides (model, dataset, written_by,
-            judge, ks, settings, created, remarks).
+        about: of the files and the first row of a run: what `Run` has besides (model, dataset, …).
         specialise: makes of this the format of one run, by its first row.
         options: names that --field may give, besides those of `fields`, which `specialise` uses.
     """
@@ -248,8 +241,8 @@ class Format:
     chosen: Callable[[Sequence[Path]], list[Path]] = sorted
     rows: Callable[[Path], Iterator[Row]] = rows_of
     read: Callable[[Sequence[Path]], Iterator[Row]] | None = None
-    expand: Callable[[Row], Iterable[Row]] = _one
-    about: Callable[[Sequence[Path], Row], Mapping[str, Any]] = _nothing
+    expand: Callable[[Row], Iterable[Row]] = lambda row: (row,)
+    about: Callable[[Sequence[Path], Row], Mapping[str, Any]] = lambda files, row: {}
     specialise: Callable[[Row, Options], Format] | None = None
     options: frozenset[str] = frozenset()
 
@@ -260,10 +253,3 @@ class Format:
         if self.needs and not (first and all(has(first, key) for key in self.needs)):
             return False
         return bool(self.needs) if self.recognises is None else self.recognises(path, first)
-
-
-def has(row: Row, path: str) -> bool:
-    """Whether a row has something under a dotted path, be it null."""
-    *way, last = path.split('.')
-    inner = at(row, '.'.join(way)) if way else row
-    return path in row or (isinstance(inner, dict) and last in inner)

@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import InputError
 from ..files import listed, mapping
 from ..json_rows import Row, json_entries
-from .format import Format, at
+from .format import Format, at, named
 
 _BEGIN = re.compile(
     rb'PK\x03\x04.{26}(header\.json|_journal/|samples/|summaries\.json|reductions\.json)'
@@ -257,12 +257,12 @@ def _about(paths: Sequence[Path], row: Row) -> Mapping[str, Any]:
     }
 
 
-_OWN = (
-    *('question', 'reference', 'response', 'thought', 'answer', 'correct', 'finish_reason', 'state'),
-    *('prompt_tokens', 'output_tokens', 'reasoning_tokens', 'seconds'),
-)
 FORMAT = Format(
-    fields={'uid': 'id', 'replica': 'epoch', **{name: f'_{name}' for name in _OWN}},
+    fields={
+        **{'uid': 'id', 'replica': 'epoch'},
+        **named('question reference response thought answer correct finish_reason state', '_'),
+        **named('prompt_tokens output_tokens reasoning_tokens seconds', '_'),
+    },
     recognises=_is_log,
     rows=_rows,
     about=_about,

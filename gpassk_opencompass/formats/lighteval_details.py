@@ -21,7 +21,7 @@ from ..health import CUT_OFF
 from ..json_rows import Row
 from ..naming.names import DatasetName, ModelName, Settings, clean, last_part
 from ..record import data_of
-from .format import Format, at
+from .format import Format, at, named
 
 _METRIC = 'G-Pass@k'
 _TIME = r'_(?P<time>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9.-]+)'
@@ -225,12 +225,9 @@ def _about(files: Sequence[Path], row: Row) -> Row:
 
 FORMAT = Format(
     fields={
-        **{
-            name: name for name in ('uid', 'problem', 'split', 'language', 'replica', 'question', 'reference')
-        },
-        **{name: name for name in ('thought', 'correct', 'judged_by', 'why', 'reply_key', 'state')},
+        **named('uid problem split language replica question reference thought correct judged_by why'),
+        **named('reply_key state finish_reason prompt_tokens'),
         **{'response': 'text', 'answer': 'answers', 'output_tokens': 'length'},
-        **{name: name for name in ('finish_reason', 'prompt_tokens')},
     },
     recognises=_recognises,
     run_of=_run_of,

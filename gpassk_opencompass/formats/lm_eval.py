@@ -16,15 +16,14 @@ from typing import Any
 from ..errors import ForeignFileError
 from ..files import mapping
 from ..json_rows import Row
-from .format import Format, Options, at, first_row
+from .format import Format, Options, at, first_row, named
 
 _NEEDS = {'doc_id', 'doc', 'target', 'arguments', 'resps', 'filtered_resps', 'filter', 'metrics'}
 _NAME = re.compile(r'samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.jsonl(?:\.gz)?')
 
-_OF_QUESTIONS = ('uid', 'problem', 'split', 'language')
+_OF_QUESTIONS = named('uid problem split language')
 """What the data of our own tasks say of a question."""
 
-_OF_SAMPLES = ('replica', 'question', 'reference', 'response', 'answer', 'correct', 'state')
 _QUESTIONS = ('question', 'problem', 'Question', 'Problem', 'query', 'input')
 """Fields of a task's data that hold a question; the first that is there."""
 
@@ -200,7 +199,7 @@ class _Filter:
 def _specialise(first: Row, options: Options) -> Format:
     rows = _Filter(first, options)
     if rows.mean and options.kind != 'responses' and 'correct' not in options.fields:
-        fields = {name: name for name in (*_OF_QUESTIONS, 'n', 'c')}
+        fields = {**_OF_QUESTIONS, **named('n c')}
         return replace(FORMAT, fields=fields, expand=rows.counts, about=rows.about)
     return replace(FORMAT, expand=rows.samples, about=rows.about)
 
@@ -219,7 +218,7 @@ def _chosen(paths: Sequence[Path]) -> list[Path]:
 
 
 FORMAT = Format(
-    fields={name: name for name in (*_OF_QUESTIONS, *_OF_SAMPLES)},
+    fields={**_OF_QUESTIONS, **named('replica question reference response answer correct state')},
     recognises=lambda path, row: row is not None and (row.keys() >= _NEEDS or _is_summary(row)),
     chosen=_chosen,
     specialise=_specialise,

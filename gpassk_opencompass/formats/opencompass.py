@@ -1,4 +1,4 @@
-"""Runs of OpenCompass with n samples a question: its predictions, and what its evaluators say of each sample.
+"""Runs of OpenCompass: its predictions, and what its evaluators say of each sample.
 
     <work_dir>/<time>/configs/*.py
     <work_dir>/<time>/predictions/<model>/<data set>.json    or its parts, <data set>_0.json, _1.json, …
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import InputError, MissingExtraError
-from ..files import PROVENANCE, SAMPLES, listed, mapping
+from ..files import PROVENANCE, listed, mapping
 from ..json_rows import Row, first_object, json_entries
 from ..judges.prompts import protocol_constants
 from ..question_sets import (
@@ -30,7 +30,7 @@ from ..question_sets import (
 )
 from ..questions.wording import language_of
 from ..runs.config_file import dicts_of, read_config
-from .format import Format, at
+from .format import Format, at, named
 
 _TIME = re.compile(r'(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d)')
 _BEGIN = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"0"\s*:\s*\{\s*"(origin_prompt|prediction|gold)"\s*:')
@@ -39,11 +39,8 @@ _BEGIN = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"0"\s*:\s*\{\s*"(origin_prompt|pre
 _VERDICTS = ('correct', 'is_correct', 'cascade_correct')
 """Where evaluators put a verdict, in the order in which OpenCompass itself looks for it."""
 
-_ANSWERS = ('pred', 'parsed', 'prediction', 'predictions')
+_ANSWERS = 'pred', 'parsed', 'prediction', 'predictions'
 _REFERENCES = ('answer', 'ref', 'gold', 'reference', 'references', 'refr', 'answers')
-_SETTINGS = ('temperature', 'top_p', 'top_k', 'min_p', 'repetition_penalty', 'seed', 'random_seed')
-_HOLDERS = ('generation_kwargs', 'gen_config', 'openai_extra_kwargs', 'extra_body')
-
 _NO_LETTER = (
     '{count} replies of the LLM judge are more than its letter, which OpenCompass takes anywhere: unjudged'
 )
@@ -89,15 +86,13 @@ class _Run(NamedTuple):
             told = (first_object(self.result) if self.result else None) or {}
         except InputError:
             told = {}
-        beside = self.result.parent.glob(f'*{SAMPLES}') if self.result else ()
-        record = any(self.result and one.name.startswith(f'{self.result.stem}.') for one in beside)
-        if record or 'gpassk' in told or isinstance(at(told, 'details.question'), list):
+        if 'gpassk' in told or isinstance(at(told, 'details.question'), list):
             return False
+        if not self.parts:
+            return _is_of_samples(told)
         ours = str(self.config.get('type', '')).startswith('gpassk_opencompass')
         ours = ours or any((part.parent / PROVENANCE).is_file() for part in self.parts)
-        if self.parts:
-            return _begins_as_predictions(self.parts[0]) and not (ours and self.result)
-        return _is_of_samples(told)
+        return _begins_as_predictions(self.parts[0]) and not (ours and self.result)
 
     def whole(self, name: str, value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
@@ -111,30 +106,32 @@ def _class_of(config: object) -> str:
 
 def _runs_in(time: Path) -> list[_Run]:
     """Return a run a model and data set that has a file in the folders of a time directory."""
-    known: dict[str, dict[str, Mapping[str, Any]]] = {'datasets': {}, 'models': {}}
+    datasets: dict[str, Mapping[str, Any]] = {}
+    models: dict[str, Mapping[str, Any]] = {}
     for path in sorted(time.glob('configs/*.py')):  # of several starts the last one counts
         try:
             config = read_config(path) or {}
         except InputError:  # cut off by a kill
             continue
-        for kind, entries in known.items():
-            entries |= {str(one.get('abbr')): one for one in dicts_of(config, kind)}
-    datasets, models = known['datasets'], known['models']
-    found: dict[tuple[str, str], dict[str, dict[int, Path]]] = {}
-    for kind in ('predictions', 'results'):
-        for path in sorted((time / kind).rglob('*.json')):
-            head, _, tail = path.stem.rpartition('_')
-            whole = head in datasets if datasets else path.with_name(f'{head}_0.json').is_file()
-            part = kind == 'predictions' and tail.isdecimal() and path.stem not in datasets and whole
-            names = path.parent.relative_to(time / kind).as_posix(), head if part else path.stem
-            of_run = found.setdefault(names, {'predictions': {}, 'results': {}})
-            of_run[kind][int(tail) if part else -1] = path
+        datasets |= {str(one.get('abbr')): one for one in dicts_of(config, 'datasets')}
+        models |= {str(one.get('abbr')): one for one in dicts_of(config, 'models')}
+    results: dict[tuple[str, str], Path] = {}
+    found: dict[tuple[str, str], dict[int, Path]] = {}
+    for path in sorted((time / 'results').rglob('*.json')):
+        names = path.parent.relative_to(time / 'results').as_posix(), path.stem
+        results[names], _ = path, found.setdefault(names, {})
+    for path in sorted((time / 'predictions').rglob('*.json')):
+        head, _, tail = path.stem.rpartition('_')
+        whole = head in datasets if datasets else path.with_name(f'{head}_0.json').is_file()
+        part = tail.isdecimal() and path.stem not in datasets and whole
+        names = path.parent.relative_to(time / 'predictions').as_posix(), head if part else path.stem
+        found.setdefault(names, {})[int(tail) if part else -1] = path
     runs = []
-    for (model, dataset), files in found.items():
-        parts, told = files['predictions'], (datasets.get(dataset, {}), models.get(model, {}))
+    for (model, dataset), parts in found.items():
         # As OpenCompass does: where there is a whole file, it counts, and parts are not looked at.
         paths = tuple(parts[number] for number in ([-1] if -1 in parts else sorted(parts)))
-        runs.append(_Run(time, model, dataset, *told, paths, files['results'].get(-1)))
+        told = datasets.get(dataset, {}), models.get(model, {})
+        runs.append(_Run(time, model, dataset, *told, paths, results.get((model, dataset))))
     return runs
 
 
@@ -213,17 +210,16 @@ def _prediction(value: Row) -> Row:
         if isinstance(one, str) or mapping(one).get('role') in ('HUMAN', 'user')
     ]
     responses = said if isinstance(said, list) else [said]
-    row = {
+    bad = not responses or not all(one is None or isinstance(one, str) for one in responses)
+    return {
         'prompt': prompt if isinstance(prompt, str) else '\n'.join(filter(None, map(_text, asked))),
         'reference': _text(gold),
         'responses': responses or [None],
         'told': told if len(responses) == 1 else {},
         'state': told.get('state') if len(responses) == 1 else None,
         '_said': [_SEVERAL] if len(listed(gold)) > 1 else [],
+        **({'_bad': f'prediction is {said!r:.60}; expected a text, or a list of texts'} if bad else {}),
     }
-    if not responses or not all(one is None or isinstance(one, str) for one in responses):
-        row |= {'_bad': f'prediction is {said!r:.60}; expected a text, or a list of texts'}
-    return row
 
 
 def _text(value: object) -> str | None:
@@ -250,13 +246,12 @@ def _details(run: _Run) -> tuple[list[str], list[list[Row]]]:
         samples = _samples_in(detail) if isinstance(detail, dict) else []
         if not samples:
             raise InputError(f'{where}: it is {detail!r:.60}; expected an object of what is said of samples')
-        named = 'example_abbr' in detail
-        if entries and (named != bool(uids) or len(samples) != len(entries[0])):
+        if entries and (('example_abbr' in detail) != bool(uids) or len(samples) != len(entries[0])):
             raise InputError(
                 f'{where}: it tells of {len(samples)} samples, those before it of {len(entries[0])}: the '
                 'file is damaged'
             )
-        if named:
+        if 'example_abbr' in detail:
             uids.append(str(detail['example_abbr']))
             if uids[-1].rpartition('_')[2] != str(len(uids) - 1):
                 raise InputError(f'{where}: it is of {uids[-1]!r:.60}; expected question {len(uids) - 1}')
@@ -334,9 +329,8 @@ def _read(files: Sequence[Path]) -> Iterator[Row]:
         several = bool(details) and len(row['responses']) > 1
         common = {
             **row,
-            **{name: said.get(name) for name in ('correct', 'why', 'answer') if not several},
-            'uid': uids[place] if uids else f'{run.dataset}_{place}',
-            'language': question.language,
+            **({} if several else {name: said.get(name) for name in ('correct', 'why', 'answer')}),
+            **{'uid': uids[place] if uids else f'{run.dataset}_{place}', 'language': question.language},
             **(names[place] if names else {}),
             'question': question.text,
             'reference': row.get('reference') or (details[place][0] if uids else said).get('reference'),
@@ -396,8 +390,8 @@ def _check_finished(run: _Run) -> None:
     folders = run.time / 'predictions' / run.model, run.time / 'logs/infer' / run.model
     begun = {found[1] for one in folders for path in one.glob('*') if (found := own.fullmatch(path.name))}
     last = max(int(stem.rpartition('_')[2]) for stem in have)
-    numbered = {f'{run.dataset}_{number}' for number in range(min(last, 1000))}
-    if missing := sorted((numbered | begun) - have):
+    begun |= {f'{run.dataset}_{number}' for number in range(min(last, 1000))}
+    if missing := sorted(begun - have):
         raise InputError(
             f'{folders[0]}: predictions are missing or unfinished: {", ".join(missing[:20])}; finish the run '
             'with opencompass -r and the --max-num-workers of its start'
@@ -443,19 +437,21 @@ def _asker(config: Mapping[str, Any]) -> Callable[[str], _Asked]:
 
 def _frames(template: str) -> Iterator[tuple[str, str, str | None]]:
     """Yield what stands before and after a question, and its language where that is the protocol's."""
-    protocol: list[tuple[str, str, str | None]] = []
-    try:
-        texts = protocol_constants() if template.count('{prompt}') == 1 else {}
-    except MissingExtraError:
-        texts = {}
-    for language, name in (('en', 'PROMPT_EN'), ('cn', 'PROMPT_CN')):
-        before, slot, after = str(texts.get(name, '')).partition('{question}')
-        protocol += [(before.format(), after.format(), language)] if slot else []
-    plain: list[tuple[str, str, str | None]] = [('', '', None)]
-    for slot, inner in (('{question}', plain), ('{problem}', plain), ('{prompt}', protocol)):
+    for slot in ('{question}', '{problem}'):
         before, _, after = template.partition(slot)
         if template.count(slot) == 1:
-            yield from ((before + one[0], one[1] + after, one[2]) for one in inner)
+            yield before, after, None
+    if template.count('{prompt}') != 1:
+        return
+    before, _, after = template.partition('{prompt}')
+    try:
+        texts = protocol_constants()
+    except MissingExtraError:
+        return
+    for language, name in (('en', 'PROMPT_EN'), ('cn', 'PROMPT_CN')):
+        begin, slot, end = str(texts.get(name, '')).partition('{question}')
+        if slot:
+            yield before + begin.format(), end.format() + after, language
 
 
 def _names(run: _Run, rows: Sequence[Row]) -> list[Row]:
@@ -511,15 +507,14 @@ def _group_sizes(
 
 def _about(files: Sequence[Path], row: Row) -> Row:
     run = _run_of(files[0])
-    holders = [run.model_config, *(mapping(run.model_config.get(name)) for name in _HOLDERS)]
-    names = (*_SETTINGS, 'max_out_len', 'do_sample')
+    inner = ('generation_kwargs', 'gen_config', 'openai_extra_kwargs', 'extra_body')
+    holders = [run.model_config, *(mapping(run.model_config.get(name)) for name in inner)]
+    names = named('temperature top_p top_k min_p repetition_penalty seed random_seed max_out_len do_sample')
     told = {name: one[name] for one in holders for name in names if name in one}
     ks, time = run.config.get('k', 1 if run.config else ()), _TIME.fullmatch(run.time.name)
     evaluator = _class_of(at(run.config, 'eval_cfg.evaluator'))
     return {
-        'model': run.model,
-        'dataset': run.dataset,
-        'written_by': 'OpenCompass',
+        **{'model': run.model, 'dataset': run.dataset, 'written_by': 'OpenCompass'},
         'judge': {'name': f'OpenCompass {evaluator}'.strip()} if row['_judged'] else {},
         'ks': tuple(run.whole('k', k) for k in (ks if isinstance(ks, (list, tuple)) else [ks])),
         'settings': {name: value for name, value in told.items() if isinstance(value, (int, float))},
@@ -527,15 +522,10 @@ def _about(files: Sequence[Path], row: Row) -> Row:
     }
 
 
-_TOLD = ('finish_reason', 'prompt_tokens', 'output_tokens', 'reasoning_tokens', 'seconds')
-
 FORMAT = Format(
     fields={
-        **{
-            name: name for name in ('uid', 'problem', 'group', 'language', 'replica', 'question', 'reference')
-        },
-        **{name: name for name in ('response', 'answer', 'why', 'state', 'correct')},
-        **{name: f'told.{name}' for name in _TOLD},
+        **named('uid problem group language replica question reference response answer why state correct'),
+        **named('finish_reason prompt_tokens output_tokens reasoning_tokens seconds', 'told.'),
     },
     recognises=_recognises,
     files=lambda folder: [run.files for run in _runs_of(folder)],

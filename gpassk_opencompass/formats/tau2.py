@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import InputError
 from ..files import listed, mapping, read_json
 from ..json_rows import Row, json_entries
-from .format import Format, at
+from .format import Format, at, named
 
 _LOST = 'infrastructure_error'
 _ENDINGS = {'user_stop': 'stop', 'agent_stop': 'stop', 'context_window_exceeded': 'length', _LOST: None}
@@ -103,8 +103,8 @@ def _about(files: Sequence[Path], row: Row) -> Row:
 
 FORMAT = Format(
     fields={
-        **{name: name for name in ('question', 'response', 'why', 'state', 'finish_reason', 'output_tokens')},
-        **{'uid': 'task_id', 'replica': 'trial', 'seed': 'seed', 'seconds': 'duration', 'correct': '_reward'},
+        **named('question response why state finish_reason output_tokens seed'),
+        **{'uid': 'task_id', 'replica': 'trial', 'seconds': 'duration', 'correct': '_reward'},
     },
     recognises=_recognises,
     files=lambda folder: [[folder / 'results.json']],

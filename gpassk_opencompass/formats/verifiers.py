@@ -10,7 +10,7 @@ from typing import Any
 from ..files import listed, mapping, read_json
 from ..health import CUT_OFF
 from ..json_rows import Row
-from .format import Format, at
+from .format import Format, at, named
 
 _SEVERAL = '{count} episodes are of several agents: the reward of the first one that is trained counts'
 _SETTINGS = {
@@ -130,10 +130,8 @@ def _about(files: Sequence[Path], row: Row) -> Row:
 
 FORMAT = Format(
     fields={
-        **{
-            name: name for name in ('uid', 'question', 'reference', 'response', 'thought', 'correct', 'state')
-        },
-        **{name: name for name in ('finish_reason', 'reasoning_tokens', 'seconds')},
+        **named('uid question reference response thought correct state'),
+        **named('finish_reason reasoning_tokens seconds'),
         'prompt_tokens': lambda row: row['input_tokens'] or row['prompt_tokens'],
         'output_tokens': lambda row: row['output_tokens'] or row['completion_tokens'],
     },
