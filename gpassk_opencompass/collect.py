@@ -32,33 +32,36 @@ RECORD = 'record'
 NAMELESS = 'samples'
 """The data set of a run whose files do not say it."""
 
-_HOSTS = 'opencompass', 'lighteval'
 _SCORES = re.compile(rb'\s*\{\s*"accuracy":')
 _ENDING = re.compile(r'(\.gpassk)?\.(jsonl?|eval|parquet|csv|tsv)(\.gz)?$', re.IGNORECASE)
 
 
 class LeftOut(NamedTuple):
-    """A file or folder that does not count."""
+    """A file or folder that does not count.
+
+    why: in one line, which names the file.
+    foreign: whether it holds something else than a result; one that is damaged otherwise.
+    newer: the result that counts for its run; None: it is no complete result itself.
+    """
 
     path: Path
     why: str
-    """In one line, which names the file."""
     foreign: bool = False
-    """Whether it holds something else than a result; one that is damaged otherwise."""
     newer: Path | None = None
-    """The result that counts for its run; None: it is no complete result itself."""
 
 
 class Collected(NamedTuple):
-    """What was found."""
+    """What was found.
+
+    results: sorted by benchmark and model, each with its model's entry of the sweeps' manifests.
+    scored: those of them that were scored now, of logs.
+    told: lines on folders that cannot be read, and on files in them that no format recognises.
+    """
 
     results: list[Result]
-    """Sorted by benchmark and model, each with its model's entry of the sweeps' manifests."""
     scored: list[Result]
-    """Those of them that were scored now, of logs."""
     left_out: list[LeftOut]
     told: list[str]
-    """Lines on folders that cannot be read, and on files in them that no format recognises."""
 
     @property
     def passed_over(self) -> list[str]:
@@ -114,7 +117,7 @@ def collect_one(path: Path) -> Result:
     """Return the one result in a file or folder; InputError where there is none, or several."""
     found = collect([path])
     if not found.results:
-        raise InputError(found.passed_over[0] if found.passed_over else f'{path} holds no result')
+        raise InputError([*found.passed_over, f'{path} holds no result'][0])
     if len(found.results) > 1:
         names = ', '.join(str(result.path) for result in found.results[:5])
         raise InputError(f'{path} holds {len(found.results)} results; give one of the files: {names}')
@@ -184,10 +187,11 @@ def run_of(result: Result) -> Run:
 
 def names_of(run: Run) -> Names:
     """Return what a run of logs is called; where they do not tell its model, as the first of its files."""
+    writer = run.written_by.lower()
     return Names(
         model=run.model or (_ENDING.sub('', run.files[0].name) if run.files else '') or 'model',
         dataset=run.dataset or NAMELESS,
-        host=next((one for one in _HOSTS if run.written_by.lower().startswith(one)), 'file'),
+        host=next((one for one in ('opencompass', 'lighteval') if writer.startswith(one)), 'file'),
         created=run.created,
         path=run.path,
         written_by=run.written_by,

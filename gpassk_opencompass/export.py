@@ -28,12 +28,6 @@ from .version import __version__
 FILTER = 'gpassk'
 """What took the final answers out of the responses, in the place of a filter of the harness."""
 
-_ROWS = 20_000
-"""Rows of CSV that are in memory as text at a time."""
-
-_SAID = {'correct': True, 'incorrect': False}
-_GIVEN = {'max_out_len': 'max_gen_toks', 'random_seed': 'seed'}
-"""Name of a setting here → there, where it is another."""
 
 Json = dict[str, Any]
 
@@ -51,8 +45,8 @@ def write_csv(result: Result, file: TextIO) -> int:
     names = [column.name for column in COLUMNS if column.name in samples and column.name != 'run']
     file.write(csv_text([['model', 'dataset', *names]]))
     columns = [samples[name] for name in names]
-    for start in range(0, len(samples), _ROWS):
-        rows = zip(*(column[start : start + _ROWS] for column in columns), strict=True)
+    for start in range(0, len(samples), 20_000):  # rows that are in memory as text at a time
+        rows = zip(*(column[start : start + 20_000] for column in columns), strict=True)
         file.write(csv_text([result.run.model, result.run.dataset, *row] for row in rows))
     return len(samples)
 
@@ -104,9 +98,10 @@ def _sanitized(name: str) -> str:
 
 
 def _settings(result: Result) -> Json:
-    known = result.sampling
+    names = {'max_out_len': 'max_gen_toks', 'random_seed': 'seed'}
+    known = {names.get(name, name): value for name, value in result.sampling.items()}
     drawn = {'do_sample': known['temperature'] > 0} if 'temperature' in known else {}
-    return {'until': [], **drawn, **{_GIVEN.get(name, name): value for name, value in known.items()}}
+    return {'until': [], **drawn, **known}
 
 
 def _lines(result: Result, samples: Samples) -> Iterator[Json]:
@@ -121,7 +116,7 @@ def _lines(result: Result, samples: Samples) -> Iterator[Json]:
         doc = {'uid': uid, 'problem': table.problem[place], **asked, 'split': split, 'language': language}
         metrics = {
             **means(counts, [k for k in result.ks if k <= len(rows)] or [1], result.thresholds),
-            'correct': [_SAID.get(verdict[row]) for row in rows],
+            'correct': [{'correct': True, 'incorrect': False}.get(verdict[row]) for row in rows],
             'unjudged': int(counts.unjudged[0]),
         }
         yield with_whole_characters(
@@ -143,9 +138,7 @@ def _lines(result: Result, samples: Samples) -> Iterator[Json]:
 
 
 def _summary(result: Result, task: str, lines: Sequence[Json]) -> Json:
-    scores: dict[str, float] = {
-        name: value / 100 for name, value in result.scores().items() if '/' not in name
-    }
+    scores = {name: value / 100 for name, value in result.scores().items() if '/' not in name}
     scores |= {'correct': int(result.table.c.sum()), 'unjudged': int(result.table.unjudged.sum())}
     hashes = ''.join(line[name] for line in lines for name in ('doc_hash', 'prompt_hash', 'target_hash'))
     size, model = len(lines), result.run.model

@@ -39,9 +39,6 @@ STATES = {
 NOT_DRAWN = frozenset({'filtered', 'aborted', 'no choice', 'too long', 'refused', 'failed'})
 """The states in which there is no response of the model to judge: the sample is unjudged, not incorrect."""
 
-_BROKEN_OFF = NOT_DRAWN - {'too long', 'refused'}
-"""The states that may have cost tokens all the same."""
-
 WORDS = {
     'truncated': 'cut off',
     'unanswered': 'without an answer',
@@ -57,18 +54,17 @@ LIMITS = {'truncated': 0.05, 'unanswered': 0.01}
 NOTEWORTHY = 0.01
 """Share of samples above which a count of them is worth a warning."""
 
-LONG_RESPONSE = 200
+_LONG = 200
 """Characters from which on two independent samples seldom are equal word for word."""
 
-IDENTICAL_QUESTIONS = 0.9
+_IDENTICAL = 0.9
 """Share of questions with n times one text from which on a warning is due. Short answers may agree by
 themselves: at a low temperature, for half of the questions of an easy set."""
 
-TOLERATED_REPEATS = 0.5
+_REPEATED = 0.5
 """Share of long responses that repeat another one from which on a warning is due. Independent samples of easy
 questions do repeat: one in ten of 800 real responses with 8 samples a question."""
 
-_LONGEST_REASON = 64
 _LARGEST = 2**53
 Whole = Annotated[int, Field(ge=0)]
 
@@ -98,16 +94,19 @@ class Generation(NamedTuple):
         >>> Generation.from_json({'finish_reason': 'stop', 'output_tokens': -7, 'seconds': 'long'}).as_json()
         {'finish_reason': 'stop'}
         """
-        fields = mapping(told)
-        seconds: Any = fields.get('seconds')
-        reason, state = fields.get('finish_reason'), fields.get('state')
-        counts = {name: fields.get(name) for name in ('prompt_tokens', 'output_tokens', 'reasoning_tokens')}
-        whole = {name: n for name, n in counts.items() if type(n) is int and 0 <= n <= _LARGEST}
+        fields = dict(mapping(told))
+        for name in ('prompt_tokens', 'output_tokens', 'reasoning_tokens', 'seconds'):
+            types = (int, float) if name == 'seconds' else (int,)
+            if type(fields.get(name)) not in types or not 0 <= fields[name] <= _LARGEST:
+                fields[name] = None
+        reason, seconds, state = (fields.get(name) for name in ('finish_reason', 'seconds', 'state'))
         return cls(
-            finish_reason=reason if isinstance(reason, str) and 0 < len(reason) <= _LONGEST_REASON else None,
-            seconds=float(seconds) if type(seconds) in (int, float) and 0 <= seconds <= _LARGEST else None,
-            state=state if isinstance(state, str) and state in STATES else None,
-            **whole,
+            reason if isinstance(reason, str) and 0 < len(reason) <= 64 else None,
+            fields['prompt_tokens'],
+            fields['output_tokens'],
+            None if seconds is None else float(seconds),
+            fields['reasoning_tokens'],
+            state if isinstance(state, str) and state in STATES else None,
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -186,11 +185,6 @@ class Health(Part):
     )
 
     @property
-    def not_drawn(self) -> int:
-        """Return how many samples have no response."""
-        return sum(count for state, count in (self.states or {}).items() if state in NOT_DRAWN)
-
-    @property
     def unusual(self) -> int | None:
         """Return how many samples are in one of `STATES`; None where nobody looked."""
         return None if self.states is None else sum(self.states.values())
@@ -219,7 +213,7 @@ class Health(Part):
     @property
     def tokens_a_response(self) -> float | None:
         """Return the mean of `output_tokens`, with those of samples that were broken off; None if unknown."""
-        responses = self.samples - self.not_drawn
+        responses = self.samples - sum(n for state, n in (self.states or {}).items() if state in NOT_DRAWN)
         return None if self.output_tokens is None or not responses else self.output_tokens / responses
 
     @property
@@ -267,8 +261,8 @@ class Health(Part):
             'hedged': 'state more answers than are asked for and count as incorrect',
         }
         counts = {name: getattr(self, name) or 0 for name in said}
-        noted = [name for name in said if counts[name] > NOTEWORTHY * self.samples]
-        told = [f'{counts[name]} of {self.samples} responses {said[name]}' for name in noted]
+        least = NOTEWORTHY * self.samples
+        told = [f'{n} of {self.samples} responses {said[name]}' for name, n in counts.items() if n > least]
         return [*told, *self.state_warnings()]
 
     def undecided_notes(self) -> list[str]:
@@ -279,11 +273,11 @@ class Health(Part):
         """
         if not self.undecided:
             return []
-        why = ', '.join(f'{reason:.60}: {count}' for reason, count in self.undecided_reasons.items())
-        what = (
+        reasons = ', '.join(f'{reason:.60}: {count}' for reason, count in self.undecided_reasons.items())
+        told = (
             f'{self.undecided} of {self.samples} samples count as incorrect because the judge gave up on them'
         )
-        return [f'{what} ({why})' if why else what]
+        return [f'{told} ({reasons})' if reasons else told]
 
     def remarks(self) -> list[str]:
         """Return all that a reader should know before quoting a score: of the samples and their judge."""
@@ -320,6 +314,14 @@ def health_of(samples: Samples, answers: Sequence[FinalAnswer | None] = ()) -> H
         known['states'] = dict(Counter(state for state in states if state))
     if any(reasons):
         known['finish_reasons'] = dict(Counter(reason or 'unknown' for reason in reasons))
+    for name in ('prompt_tokens', 'output_tokens', 'reasoning_tokens', 'seconds'):
+        pairs = list(zip(samples.each(name), states, strict=True))
+        costs = [value for value, state in pairs if state not in NOT_DRAWN]
+        if (
+            costs and None not in costs
+        ):  # known of each that was drawn; one that was broken off adds what is known
+            total = fsum(costs + [value or 0 for value, state in pairs if state in NOT_DRAWN])
+            known[name] = round(total, 3) if name == 'seconds' else int(total)
     return Health(
         samples=len(samples),
         unjudged=len(unjudged),
@@ -329,7 +331,6 @@ def health_of(samples: Samples, answers: Sequence[FinalAnswer | None] = ()) -> H
         judged_by=dict(Counter(one for one in judged_by if one)),
         copies_of=_copies(samples) if 'response' in samples else None,
         **known,
-        **_totals(samples),
     )
 
 
@@ -351,49 +352,29 @@ def cut_off_rows(samples: Samples, answers: Sequence[FinalAnswer | None] = ()) -
     return cut
 
 
-def _totals(samples: Samples) -> dict[str, Any]:
-    """Return what a run cost: a sum is there only if it is known for every sample that was drawn.
-
-    One that was broken off adds what is known of it, one that the engine never computed nothing.
-    """
-    totals: dict[str, Any] = {}
-    for name in ('prompt_tokens', 'output_tokens', 'reasoning_tokens', 'seconds'):
-        pairs = list(zip(samples.each(name), samples.each('state'), strict=True))
-        told = [value for value, state in pairs if state not in NOT_DRAWN]
-        if told and None not in told:
-            told += [value or 0 for value, state in pairs if state in _BROKEN_OFF]
-            totals[name] = round(fsum(told), 3) if name == 'seconds' else int(sum(told))
-    return totals
-
-
 def _copies(samples: Samples) -> Copies:
     """Count responses that are one text with another one of their question."""
-    responses = samples['response']
-    distinct = identical = long = repeats = 0
-    questions = samples.by_question()
-    for rows in questions.values():
-        texts = [responses[row] or '' for row in rows]
-        different = set(texts)
-        distinct += len(different)
-        identical += len(different) == 1 and bool(texts[0].strip())
-        lengthy = [text for text in texts if len(text) >= LONG_RESPONSE]
-        long += len(lengthy)
-        repeats += len(lengthy) - len(set(lengthy))
+    responses, questions = samples['response'], samples.by_question()
+    texts = [[responses[row] or '' for row in rows] for rows in questions.values()]
+    identical = sum(len(set(each)) == 1 and bool(each[0].strip()) for each in texts)
+    lengthy = [[text for text in each if len(text) >= _LONG] for each in texts]
+    long = sum(map(len, lengthy))
+    repeats = long - sum(len(set(each)) for each in lengthy)
     warnings = []
     sizes = {len(rows) for rows in questions.values()}
     n = f'n = {sizes.pop()}' if len(sizes) == 1 else 'their'
-    if len(samples) > len(questions) and identical >= IDENTICAL_QUESTIONS * len(questions):
+    if len(samples) > len(questions) and identical >= _IDENTICAL * len(questions):
         warnings.append(
             f'all {n} responses are one text for {identical} of {len(questions)} questions: the samples are '
             'copies (one fixed seed, or greedy decoding) and G-Pass@k says little about stability'
         )
-    elif repeats and repeats >= TOLERATED_REPEATS * long:
+    elif repeats and repeats >= _REPEATED * long:
         warnings.append(
             f'{repeats} of {long} long responses repeat another replica of the same question word for word: '
             'the samples look like copies; check the seeds of the engine'
         )
     return Copies(
-        distinct=distinct / len(questions),
+        distinct=sum(len(set(each)) for each in texts) / len(questions),
         identical_questions=identical,
         long_repeats=repeats,
         warnings=warnings,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import re
 import zlib
 from collections.abc import Iterator
@@ -18,13 +17,12 @@ from .errors import InputError
 Row = dict[str, Any]
 
 _CHUNK = 1 << 20
-_FIRST = 1 << 22
 _SPACE = re.compile(r'[ \t\n\r]*')
 _AFTER_NUMBER = frozenset(' \t\n\r,]}')
 _CLOSING = {'{': '}', '[': ']'}
 
 
-def json_rows(path: str | os.PathLike[str], strict: bool = True) -> Iterator[tuple[int, Row]]:
+def json_rows(path: Path, strict: bool = True) -> Iterator[tuple[int, Row]]:
     """Yield the objects of a file with their numbers from 1, those of lines where an object is a line.
 
     A file holds an object a line, one list of objects, or one object over several lines; `.gz` is unpacked.
@@ -43,7 +41,8 @@ def json_rows(path: str | os.PathLike[str], strict: bool = True) -> Iterator[tup
     [(1, {'c': 1}), (3, {'c': 2})]
     """
     with open_text(path) as file:
-        for number, value, why in _values(path, file):
+        text = _Text(file, _CHUNK)
+        for number, value, why in _list(path, text) if text.next() == '[' else _lines(file):
             if type(value) is dict:
                 yield number, value
                 continue
@@ -53,28 +52,27 @@ def json_rows(path: str | os.PathLike[str], strict: bool = True) -> Iterator[tup
             yield number, {'_bad': told}
 
 
-def _values(path: str | os.PathLike[str], file: IO[str]) -> Iterator[tuple[int, Any, str]]:
-    """Yield the values of a file with their numbers, and why one is no JSON; '' where it is."""
-    text = _Text(file, _CHUNK)
-    if text.next() == '[':
-        with _told_of(path):
-            for number, _ in enumerate(text.each_key(), 1):
-                yield number, text.value(), ''
-            text.end()
-        return
-    file.seek(0)
+def _list(path: Path, text: _Text) -> Iterator[tuple[int, Any, str]]:
+    with _told_of(path):
+        for number, _ in enumerate(text.each_key(), 1):
+            yield number, text.value(), ''
+        text.end()
+
+
+def _lines(file: IO[str]) -> Iterator[tuple[int, Any, str]]:
+    """Yield the values of lines with their numbers, and why one is no JSON; '' where it is."""
     from pydantic_core import from_json  # three times as fast as json, of the values that both take
 
-    blank = str.isspace
-    rest: IO[str] | None = file  # which the first line may begin
+    file.seek(0)
+    begun = False
     for number, line in enumerate(file, 1):
-        if blank(line):
+        if line.isspace():
             continue
         try:
             value, why = from_json(line, cache_strings='keys'), ''
         except ValueError:
-            value, why = _value(line, rest)
-        rest = None
+            value, why = _value(line, None if begun else file)
+        begun = True
         yield number, value, why
 
 
@@ -93,12 +91,11 @@ def _value(line: str, rest: IO[str] | None) -> tuple[Any, str]:
 
 
 def json_entries(
-    path: str | os.PathLike[str], inside: str | None = None, chunk: int = _CHUNK
+    path: Path, inside: str | None = None, chunk: int = _CHUNK
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Yield the entries of the object in a file, one by one, each with its keys.
 
     Args:
-        path: UTF-8 text, one JSON object.
         inside: the key of an entry of which the entries are given instead of it, those of a list with their
             places, '0', '1', …, for keys.
         chunk: characters that are read at a time; a longer entry is read as a whole all the same.
@@ -127,23 +124,20 @@ def json_entries(
         text.end()
 
 
-def first_object(path: str | os.PathLike[str]) -> Row | None:
+def first_object(path: Path) -> Row | None:
     """Return the first object of a file of JSON, or of the list in it; None where there is none.
 
     Of one that is longer than 4 MiB, the entries that begin there: of a list that goes on, its beginning.
-
-    Raises:
-        InputError: the file cannot be read.
     """
     with open_text(path) as file:
-        text = _Text(file, 1 << 16, _FIRST)
+        text = _Text(file, 1 << 16, 1 << 22)
         found: Row = {}
         try:
             if text.next() == '[':
                 text.skip('[')
             if text.next() != '{':
                 return None
-            found = text.value()
+            return dict(text.value())
         except UnicodeDecodeError:
             raise
         except (ValueError, RecursionError):
@@ -161,15 +155,12 @@ def first_object(path: str | os.PathLike[str]) -> Row | None:
 
 
 @contextmanager
-def open_text(path: str | os.PathLike[str], newline: str | None = None) -> Iterator[IO[str]]:
+def open_text(path: Path, newline: str | None = None) -> Iterator[IO[str]]:
     """Open a file of UTF-8 text, .gz unpacked; what cannot be read is an InputError."""
+    opened = gzip.open if str(path).lower().endswith('.gz') else open
     try:
-        if str(path).lower().endswith('.gz'):
-            with gzip.open(path, 'rt', encoding='utf-8-sig', newline=newline) as file:
-                yield file
-        else:
-            with Path(path).open(encoding='utf-8-sig', newline=newline) as file:
-                yield file
+        with opened(path, 'rt', encoding='utf-8-sig', newline=newline) as file:
+            yield file
     except UnicodeDecodeError as error:
         raise InputError(f'cannot read {path}: {error}; expected text in UTF-8') from error
     except (OSError, EOFError, zlib.error) as error:
@@ -177,7 +168,7 @@ def open_text(path: str | os.PathLike[str], newline: str | None = None) -> Itera
 
 
 @contextmanager
-def _told_of(path: str | os.PathLike[str]) -> Iterator[None]:
+def _told_of(path: Path) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError:
@@ -187,12 +178,7 @@ def _told_of(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 class _Text:
-    """A text that is read on when it is needed, and where in it one stands.
-
-    Args:
-        chunk: characters that are read at a time.
-        limit: characters that are read at most; None: all.
-    """
+    """A text that is read on when it is needed, `chunk` characters at a time, and where in it one stands."""
 
     def __init__(self, file: IO[str], chunk: int, limit: int | None = None) -> None:
         self._file, self._chunk, self._limit = file, chunk, limit
@@ -240,13 +226,11 @@ class _Text:
         self._at += 1
 
     def skip(self, mark: str) -> None:
-        """Go over a mark."""
         if self.next() != mark:
             raise ValueError(f'expected {mark!r}, got {self.next() or "the end of the file"!r}')
         self._at += 1
 
     def end(self) -> None:
-        """Refuse what follows."""
         if self.next():
             raise ValueError(f'{self.next()!r} follows the end')
 

@@ -1,10 +1,9 @@
 """The result of one run: scores, what they rest on, and the pair of files that keeps it.
 
-    <name>.json                     published keys, `details` for readers, and the block `gpassk`: this model
-    <name>.<hash>.samples.parquet   the samples, which the JSON names
+    <name>.json                     published keys, `details` for readers, and the block `gpassk`, a `Result`
+    <name>.<hash>.samples.parquet   the samples, which the JSON names; without them only counts are known
 
-`Result` is the schema of the block: `python -m gpassk_opencompass.record` prints the JSON Schema of a file.
-The JSON alone gives scores and counts; with the samples beside it everything is known.
+`python -m gpassk_opencompass.record` prints the JSON Schema of a file.
 """
 
 from __future__ import annotations
@@ -240,11 +239,7 @@ class Result(Part):
         return Counts(counts.uid, counts.problem, counts.group, n, c, unjudged, undecided)
 
     def values(self, metric: Metric) -> Floats:
-        """Return the metric of each question, from 0 to 1, for any k ≤ n and any τ; shape (Q,).
-
-        Raises:
-            InputError: k > n.
-        """
+        """Return the metric of each question, from 0 to 1, for any k ≤ n and any τ; shape (Q,)."""
         return values(self.table.n, self.table.c, metric)
 
     def scores(self) -> dict[str, float]:
@@ -260,24 +255,17 @@ class Result(Part):
             return None
         path = self._path.with_name(self.sample_file.name)
         try:
-            sound = file_digest(path) == self.sample_file.sha256
+            wrong = '' if file_digest(path) == self.sample_file.sha256 else 'damaged'
         except OSError:
-            warn_once(
-                f'{path} is missing or cannot be read: single samples cannot be shown; the scores stand'
-            )
-            return None
-        if not sound:
-            warn_once(f'{path} is damaged: single samples cannot be shown; the scores stand')
-        return path if sound else None
+            wrong = 'missing or cannot be read'
+        if wrong:
+            warn_once(f'{path} is {wrong}: single samples cannot be shown; the scores stand')
+        return None if wrong else path
 
     def samples(
         self, columns: Sequence[str] | None = None, rows: tuple[int, int] | None = None
     ) -> Samples | None:
-        """Return the samples, question by question in the order of the counts; None where they are not known.
-
-        Args:
-            columns, rows: as of `Samples.read`.
-        """
+        """Return the samples in the order of the counts, as `Samples.read`; None where they are not known."""
         if self._samples is not None:
             return self._samples if rows is None else self._samples.select(range(*rows))
         return Samples.read(self.sample_path, columns, rows) if self.sample_path else None
@@ -286,30 +274,30 @@ class Result(Part):
         """Return the result with samples that `write` writes beside it: in the order of its questions."""
         questions = samples.by_question()
         counted = dict.fromkeys([*self.counts.uid, *questions])  # those that are left out come last
-        rows = [row for uid in counted for row in questions[uid]]
-        self._samples = samples if rows == list(range(len(samples))) else samples.select(rows)
+        self._samples = samples.select([row for uid in counted for row in questions[uid]])
         return self
 
     def as_json(self) -> dict[str, Any]:
         """Return the content of its file: any file can hold it."""
         block = self.model_dump(by_alias=True, exclude_none=True)
-        details = _details(self._samples, len(self.counts.uid)) if self._samples is not None else {}
-        return dict(with_whole_characters({**self.scores(), 'details': details, 'gpassk': block}))
+        return dict(with_whole_characters({**self.scores(), 'details': self._details(), 'gpassk': block}))
 
-
-def _details(samples: Samples, questions: int) -> dict[str, Any]:
-    """Return for readers of the JSON what each question asks, and what each sample answered."""
-    each = list(samples.by_question().values())[:questions]
-    answers, verdicts = samples.get('answer'), samples.each('verdict')
-    columns: dict[str, Any] = {
-        name: [column[rows[0]] or '' for rows in each]
-        for name in ('question', 'reference')
-        if (column := samples.get(name))
-    }
-    if answers:
-        columns['answers'] = [[answers[row] or '' for row in rows] for rows in each]
-    columns['verdicts'] = [''.join(SYMBOLS.get(verdicts[row], '?') for row in rows) for rows in each]
-    return columns
+    def _details(self) -> dict[str, Any]:
+        """Return for readers of the JSON what each question asks, and what each sample answered."""
+        samples = self._samples
+        if samples is None:
+            return {}
+        each = list(samples.by_question().values())[: len(self.counts.uid)]
+        answers, verdicts = samples.get('answer'), samples.each('verdict')
+        columns: dict[str, Any] = {
+            name: [column[rows[0]] or '' for rows in each]
+            for name in ('question', 'reference')
+            if (column := samples.get(name))
+        }
+        if answers:
+            columns['answers'] = [[answers[row] or '' for row in rows] for rows in each]
+        columns['verdicts'] = [''.join(SYMBOLS.get(verdicts[row], '?') for row in rows) for rows in each]
+        return columns
 
 
 # The numbers
@@ -432,15 +420,11 @@ def read(path: Path) -> Result:
 
 
 def result_of(path: Path, content: Any) -> Result:
-    """Return the result that `read` gives for a file of this content.
-
-    Raises:
-        ForeignFileError, InputError: as `read`.
-    """
-    block = content.get('gpassk') if isinstance(content, dict) else None
+    """Return the result that `read` gives for a file of this content."""
+    block = mapping(content).get('gpassk')
     if not isinstance(block, dict):
-        if isinstance(content, dict) and 'error' in content:  # as OpenCompass notes it
-            raise InputError(f'{path} says that its evaluation failed: {str(content["error"])[:200]}')
+        if error := mapping(content).get('error'):  # as OpenCompass notes it
+            raise InputError(f'{path} says that its evaluation failed: {str(error)[:200]}')
         raise ForeignFileError(f'{path} is no result of G-Pass@k: it has no "gpassk"')
     if block.get('schema') != SCHEMA:
         raise InputError(f'{path} has schema {block.get("schema")!r:.60}; this version reads {SCHEMA}')
@@ -448,26 +432,20 @@ def result_of(path: Path, content: Any) -> Result:
         result = Result.model_validate(block)
         _check_counts(result)
         _check_scores(result, content)
-    except (ValueError, ArithmeticError, RecursionError) as error:  # a ValidationError is a ValueError
-        raise InputError(f'{path} is damaged: {_first(error)}') from None
+    except ValidationError as errors:
+        first = errors.errors(include_url=False)[0]
+        place = 'gpassk.' + '.'.join(map(str, first['loc']))
+        told = 'is missing' if first['type'] == 'missing' else f'= {first["input"]!r:.60}; {first["msg"]}'
+        raise InputError(f'{path} is damaged: {place} {told}') from None
+    except (ValueError, ArithmeticError, RecursionError) as error:
+        raise InputError(f'{path} is damaged: {error}') from None
     result._path = path
     return result
 
 
-def _first(error: Exception) -> str:
-    """Return the first complaint in a line: place, what is there, what is allowed."""
-    if not isinstance(error, ValidationError):
-        return str(error)
-    first = error.errors(include_url=False)[0]
-    place = '.'.join(map(str, first['loc']))
-    if first['type'] == 'missing':
-        return f'gpassk.{place} is missing'
-    return f'gpassk.{place} = {first["input"]!r:.60}; {first["msg"]}'
-
-
 def _check_counts(result: Result) -> None:
     """Raise a ValueError where counts contradict each other, or what is told of them."""
-    counts, questions = result.counts, len(result.counts.uid)
+    counts, health, questions = result.counts, result.health, len(result.counts.uid)
     for name in ('problem', 'group', 'c', 'unjudged', 'undecided', 'n'):
         column = getattr(counts, name)
         if column is not None and len(column) != questions:
@@ -477,8 +455,7 @@ def _check_counts(result: Result) -> None:
         raise ValueError(f'gpassk has {repeated[0]!r:.60} twice; expected each question once')
     table, n = result.table, result.table.n
     doubts = table.unjudged if table.undecided is None else table.unjudged + table.undecided
-    if (wrong := np.flatnonzero(table.c + doubts > n)).size:
-        row = int(wrong[0])
+    for row in np.flatnonzero(table.c + doubts > n):
         raise ValueError(
             f'gpassk.counts of {counts.uid[row]!r:.60} are c = {counts.c[row]}, in doubt {int(doubts[row])}; '
             f'expected at most n = {int(n[row])} together'
@@ -487,7 +464,6 @@ def _check_counts(result: Result) -> None:
         raise ValueError(
             f'gpassk.n is {result.n}, k {result.ks}; expected n of the counts, each k once up to it'
         )
-    health = result.health
     for name, told, expected in (
         ('data.questions', result.data.questions, questions),
         ('health.samples', health.samples, int(n.sum())),

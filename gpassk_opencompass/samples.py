@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import compress
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,11 +34,10 @@ Integers = NDArray[np.int64]
 
 
 class Column(NamedTuple):
-    """A column of samples."""
+    """A column of samples; its kind is label (a text that repeats), text, int64 or double."""
 
     name: str
     kind: str
-    """label (a text that repeats), text, int64 or double."""
     about: str
 
 
@@ -58,9 +57,7 @@ COLUMNS = (
     Column('answer', 'text', 'The final answer; empty where the response has none'),
     Column('verdict', 'label', 'correct, incorrect or unjudged'),
     Column('judged_by', 'label', 'The check or the judge that gave the verdict'),
-    Column(
-        'why', 'label', 'Why there is no real verdict: unjudged, or the judge gave up and it is incorrect'
-    ),
+    Column('why', 'label', 'Why it is unjudged, or incorrect only because the judge gave up'),
     Column('reply_key', 'text', 'The key of a verdict store under which the reply of an LLM judge lies'),
     Column('finish_reason', 'label', "Why the engine ended it: stop, length (cut off), or the engine's word"),
     Column('prompt_tokens', 'int64', 'Tokens of the prompt'),
@@ -73,14 +70,11 @@ COLUMNS = (
 )
 _KINDS = {column.name: column.kind for column in COLUMNS}
 _TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
-    'label': ((str,), 'a text'),
-    'text': ((str,), 'a text'),
+    **dict.fromkeys(('label', 'text'), ((str,), 'a text')),
     'int64': ((int, np.integer), 'a whole number'),
     'double': ((int, float, np.number), 'a number'),
 }
-"""What the values of a kind of column are."""
-_OF_QUESTION = ('question', 'reference', 'group', 'language', 'problem')
-"""What all samples of a question have in common."""
+"""Kind of a column → the types of its values, and how they are called."""
 
 
 def parted_group(group: str) -> tuple[str, str]:
@@ -210,10 +204,10 @@ class Samples:
         """
         if not len(self):
             raise InputError('there is nothing to score: 0 samples')
-        problems = list(self._wrong()) or [*self._twice(), *self._mixed()]
+        problems = list(self._wrong()) or list(self._contradictions())
         if problems:
-            shown = problems[:20] + ([f'… and {len(problems) - 20} more'] if len(problems) > 20 else [])
-            raise InputError('\n'.join(shown))
+            more = [f'… and {len(problems) - 20} more'] if len(problems) > 20 else []
+            raise InputError('\n'.join([*problems[:20], *more]))
 
     def _wrong(self) -> Iterator[str]:
         """Yield each value that its column cannot have."""
@@ -228,24 +222,22 @@ class Samples:
             if isinstance(value, str) and value not in ('correct', 'incorrect', 'unjudged'):
                 yield f'{self.place(row)}: verdict is {value!r:.60}; expected correct, incorrect or unjudged'
 
-    def _twice(self) -> Iterator[str]:
-        first: dict[Any, int] = {}
+    def _contradictions(self) -> Iterator[str]:
+        places: dict[Any, int] = {}
         for row, key in enumerate(zip(self['uid'], self['replica'], strict=True)):
-            if (before := first.setdefault(key, row)) != row:
+            if (before := places.setdefault(key, row)) != row:
                 yield (
                     f'{self.place(row)}: sample {key[1]} of {key[0]!r:.60} is there twice, first at '
                     f'{self.place(before)}: were the logs of two runs put together?'
                 )
-
-    def _mixed(self) -> Iterator[str]:
-        names = [name for name in _OF_QUESTION if name in self._columns]
+        names = [name for name in ('question', 'reference', 'group', 'language', 'problem') if name in self]
+        first: dict[str, tuple[int, tuple[Any, ...]]] = {}
         shared = zip(*(self._columns[name] for name in names), strict=True)
-        first: dict[str, tuple[tuple[Any, ...], int]] = {}
-        for row, (uid, values) in enumerate(zip(self['uid'], shared, strict=False)):
-            told, before = first.setdefault(uid, (values, row))
-            if told != values:
+        for row, (uid, told) in enumerate(zip(self['uid'], shared, strict=False)):
+            before, values = first.setdefault(uid, (row, told))
+            if values != told:
                 one, two, name = next(
-                    each for each in zip(told, values, names, strict=True) if each[0] != each[1]
+                    each for each in zip(values, told, names, strict=True) if each[0] != each[1]
                 )
                 yield (
                     f'{self.place(row)}: the samples of {uid!r:.60} have different {name}s, {one!r:.60} and '
@@ -259,53 +251,41 @@ class Samples:
 
     def counts(self) -> Counts:
         """Return the counts of each question; a sample without a verdict is unjudged."""
-        places: dict[str, int] = {}
-        of = [places.setdefault(uid, len(places)) for uid in self['uid']]
-        first = dict(zip(reversed(self['uid']), range(len(self) - 1, -1, -1), strict=True))
+        questions = self.by_question()
         verdict, why = self.each('verdict'), self.each('why')
         problem, group = self.each('problem'), self.each('group')
-
-        def count(selected: Iterable[object]) -> Integers:
-            questions = np.fromiter(compress(of, selected), dtype=np.int64)
-            return np.bincount(questions, minlength=len(places))
-
-        n, c = count([True] * len(self)), count(one == 'correct' for one in verdict)
-        wrong = [one == 'incorrect' for one in verdict]
+        n, c, wrong, undecided = (np.zeros(len(questions), dtype=np.int64) for _ in range(4))
+        for place, rows in enumerate(questions.values()):
+            told = [verdict[row] for row in rows]
+            n[place], c[place], wrong[place] = len(rows), told.count('correct'), told.count('incorrect')
+            undecided[place] = sum(bool(why[row]) and verdict[row] == 'incorrect' for row in rows)
         return Counts(
-            uid=list(places),
-            problem=[problem[first[uid]] or uid for uid in places],
-            group=[group[first[uid]] or 'all' for uid in places],
+            uid=list(questions),
+            problem=[problem[rows[0]] or uid for uid, rows in questions.items()],
+            group=[group[rows[0]] or 'all' for rows in questions.values()],
             n=n,
             c=c,
-            unjudged=n - c - count(wrong),
-            undecided=count(one and reason for one, reason in zip(wrong, why, strict=True)),
+            unjudged=n - c - wrong,
+            undecided=undecided,
         )
 
     def write(self, path: Path) -> None:
-        """Write a Parquet file: question by question, in row groups of whole questions.
-
-        Raises:
-            OSError: it cannot be written.
-        """
+        """Write a Parquet file: question by question, in row groups of whole questions."""
         import pyarrow
         from pyarrow import parquet
 
         samples, schema = self.ordered(), _schema()
+        uids, texts = samples['uid'], [samples[name] for name in ('response', 'thought') if name in samples]
+        begins, size = [0], 0
+        for row, uid in enumerate(uids):
+            if size > GROUP_BYTES and uid != uids[row - 1]:
+                begins.append(row)
+                size = 0
+            size += 64 + sum(len(column[row] or '') for column in texts)
         with parquet.ParquetWriter(path, schema, compression='zstd') as writer:
-            for start, stop in samples._groups():
-                arrays = [_array(samples._columns.get(one.name), one, start, stop) for one in schema]
+            for start, stop in pairwise([*begins, len(samples)]):
+                arrays = [_array(samples.get(one.name), one, start, stop) for one in schema]
                 writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
-
-    def _groups(self) -> Iterator[tuple[int, int]]:
-        """Yield the first and the last row plus one of each row group."""
-        texts = [self._columns[name] for name in ('response', 'thought') if name in self._columns]
-        uids, start, held = self['uid'], 0, 0
-        for row in range(len(self)):
-            if held > GROUP_BYTES and uids[row] != uids[row - 1]:
-                yield start, row
-                start, held = row, 0
-            held += 64 + sum(len(column[row] or '') for column in texts)
-        yield start, len(self)
 
     @classmethod
     def read(
@@ -329,23 +309,15 @@ class Samples:
                 if layout != LAYOUT:
                     raise ValueError(f'its layout of samples is {layout:.20}; this version reads {LAYOUT}')
                 wanted = None if columns is None else list(dict.fromkeys(['uid', 'replica', *columns]))
-                table = file.read(columns=wanted) if rows is None else _part(file, wanted, *rows)
+                start, stop = rows or (0, file.metadata.num_rows)
+                sizes = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
+                begins = [0, *accumulate(sizes)]
+                groups = [one for one in range(len(sizes)) if begins[one] < stop and begins[one + 1] > start]
+                table = file.read_row_groups(groups, columns=wanted)
+                table = table.slice(start - begins[groups[0]] if groups else 0, stop - start)
             return cls({name: _values(table.column(name)) for name in table.column_names if name in _KINDS})
         except (OSError, ValueError, KeyError, pyarrow.ArrowException) as error:
             raise InputError(f'{path} cannot be read as samples: {error}') from error
-
-
-def _part(file: Any, columns: Sequence[str] | None, start: int, stop: int) -> pyarrow.Table:
-    """Return some rows of a Parquet file, of which only the groups are read that hold them."""
-    groups, skipped, at = [], 0, 0
-    for number in range(file.num_row_groups):
-        size = file.metadata.row_group(number).num_rows
-        if at + size <= start:
-            skipped += size
-        elif at < stop:
-            groups.append(number)
-        at += size
-    return file.read_row_groups(groups, columns=columns).slice(start - skipped, stop - start)
 
 
 def _schema() -> pyarrow.Schema:
@@ -447,41 +419,38 @@ class Run:
         Raises:
             InputError: what is asked for is not there, or a question has fewer samples.
         """
-        if not (splits or languages or first) and uids is None:
+        samples = self.samples
+        counts = self.counts if samples is None else samples.counts()
+        if counts is None or (not (splits or languages or first) and uids is None):
             return self
-        rows, counts = self.samples.by_question() if self.samples else {}, self.counts
-        if counts is not None and first:
+        if samples is None and first:
             raise InputError(f'counts have no order, so there are no first {first}; give labels or responses')
-        group_of = self.samples.each('group') if self.samples else ()
-        there = dict(zip(counts.uid, counts.group, strict=True)) if counts is not None else {}
-        there |= {uid: group_of[each[0]] or 'all' for uid, each in rows.items()}
-        parts = {group: parted_group(group) for group in set(there.values())}
+        parts = [parted_group(group) for group in counts.group]
         for name, wanted, place in (('split', splits, 0), ('language', languages, 1)):
-            known = sorted({part[place] for part in parts.values()} - {''})
+            known = sorted({part[place] for part in parts} - {''})
             if absent := sorted(set(wanted) - set(known)):
                 others = ', '.join(map(repr, known)) or f'none: no question has a {name}'
                 raise InputError(f'no question is of {name} {absent[0]!r}; there is {others}')
-        if absent := sorted(set(uids or ()) - there.keys()):
+        if absent := sorted(set(uids or ()) - set(counts.uid)):
             raise InputError(f'{len(absent)} of {len(uids or ())} uids are not there: {absent[0]!r}, …')
         kept = [
-            (place, uid)
-            for place, (uid, group) in enumerate(there.items())
+            place
+            for place, (uid, (split, language)) in enumerate(zip(counts.uid, parts, strict=True))
             if (uids is None or uid in uids)
-            and (not splits or parts[group][0] in splits)
-            and (not languages or parts[group][1] in languages)
+            and (not splits or split in splits)
+            and (not languages or language in languages)
         ]
         if not kept:
             raise InputError('no question is left; what is asked for does not occur together')
         told = ('of all samples of the result, not of this part: ' if self.record else '') + '{}'
         some = replace(self, remarks=tuple(map(told.format, self.remarks)))
-        if self.samples is None:
-            return replace(some, counts=counts and counts.select([place for place, _ in kept]))
-        for _, uid in kept:
-            if first and len(rows[uid]) < first:
-                where = self.samples.place(rows[uid][-1])
+        if samples is None:
+            return replace(some, counts=counts.select(kept))
+        rows = list(samples.by_question().values())
+        for place in kept:
+            if first and len(rows[place]) < first:
                 raise InputError(
-                    f'{where}: {uid!r:.60} has {len(rows[uid])} samples, fewer than --first {first}'
+                    f'{samples.place(rows[place][-1])}: {counts.uid[place]!r:.60} has {len(rows[place])} '
+                    f'samples, fewer than --first {first}'
                 )
-        return replace(
-            some, samples=self.samples.select([row for _, uid in kept for row in rows[uid][:first]])
-        )
+        return replace(some, samples=samples.select([row for place in kept for row in rows[place][:first]]))

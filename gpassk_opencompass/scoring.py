@@ -37,29 +37,23 @@ from .unseen import with_whole_characters
 USUAL_KS = (4, 8, 16)
 """The k where nobody says another, as far as the questions have as many samples."""
 
-NO_REFERENCE = 'no reference'
-"""Why a sample is unjudged whose question has no reference answer."""
-
 MOST_LEFT_OUT = 0.1
 """Share of questions whose reference cannot be read above which there is no result."""
 
 _SHOWN = 3
 _TAIL_TOKENS = re.compile(r'(?:\s*(?:<\|[A-Za-z0-9_ ]{1,40}\|>|</s>|<eos>|<end_of_turn>))+\s*$')
-_TAGS = re.compile(r'<answer>(.*?)</answer>\s*$', re.DOTALL | re.IGNORECASE)
 _MISSING = frozenset(['', 'nan', 'none', 'null', 'n/a', '<na>'])
+_TAGS = re.compile(r'<answer>(.*?)</answer>\s*$', re.DOTALL | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class AnswerRule:
-    """How the final answer is taken out of a response, where the usual rules do not find it.
-
-    Args:
-        pattern: of the answer, with a group for it; its last match counts.
-        whole: the response is the answer.
-    """
+    """How the final answer is taken out of a response, where the usual rules do not find it."""
 
     pattern: str = ''
+    """Of the answer, with a group for it; its last match counts."""
     whole: bool = False
+    """The response is the answer."""
 
     def __post_init__(self) -> None:
         try:
@@ -133,22 +127,20 @@ def score(
         samples, said = judge_samples(samples, judge, answers or USUAL)
         identity = dict(judge.identity())
     left_out = _left_out(samples)
-    dropped = {uid for uids in left_out.values() for uid in uids}
-    rows = [row for row, uid in enumerate(samples['uid']) if uid not in dropped]
-    counted = samples.select(rows) if dropped else samples
-    said = [said[row] for row in rows] if said else said
+    counted = samples
+    if dropped := {uid for uids in left_out.values() for uid in uids}:
+        rows = [row for row, uid in enumerate(samples['uid']) if uid not in dropped]
+        counted, said = samples.select(rows), [said[row] for row in rows] if said else said
     _refuse_unjudged(counted, unjudged_tolerance)
     first = [each[0] for each in counted.by_question().values()]
-    question, reference = counted.each('question'), counted.each('reference')
+    texts = [[counted.each(name)[row] or '' for row in first] for name in ('question', 'reference')]
     counts = counted.counts()
     result = _result(
         counts,
         k,
         thresholds,
         run=names or Names(),
-        data=data_of(
-            counts.uid, [question[row] or '' for row in first], [reference[row] or '' for row in first]
-        ),
+        data=data_of(counts.uid, texts[0], texts[1]),
         health=health_of(counted, said),
         judge=identity,
         left_out=left_out,
@@ -174,8 +166,7 @@ def score_counts(
 ) -> Result:
     """Compute G-Pass@k where only counts are known; arguments and errors as of `score`."""
     undecided = 0 if counts.undecided is None else int(counts.undecided.sum())
-    unjudged = int(counts.unjudged.sum())
-    health = Health(samples=int(counts.n.sum()), unjudged=unjudged, undecided=undecided)
+    health = Health(samples=int(counts.n.sum()), unjudged=int(counts.unjudged.sum()), undecided=undecided)
     data = data_of(counts.uid, [''] * len(counts), [''] * len(counts))
     return _result(counts, k, thresholds, judge=dict(judge), run=names or Names(), health=health, data=data)
 
@@ -203,20 +194,24 @@ def score_run(
         the samples where they are the same.
     """
     old, samples, counts = run.record, run.samples, run.counts
-    if samples is None and counts is None:
-        raise InputError(f'{names.model} on {names.dataset} has neither samples nor counts')
     ks = list(k) or [one for one in run.ks if one <= run.n] or None
     identity = {name: value for name, value in run.judge.items() if name != 'statistics'}
     settings: dict[str, Any] = {'k': ks, 'thresholds': thresholds, 'names': names}
+
+    def distinct(keys: Sequence[Any]) -> list[Any]:
+        return [f'{names.dataset}/{one}' if one and one.isdecimal() and not old else one for one in keys]
+
     if samples is not None:
-        uid, problem = (_distinct(samples.get(name) or (), names.dataset) for name in ('uid', 'problem'))
-        samples = samples if old else samples.replace(uid=uid, problem=problem or None)
+        samples = samples.replace(
+            uid=distinct(samples['uid']), problem=distinct(samples.get('problem') or ()) or None
+        )
         settings |= {'unjudged_tolerance': 1.0, 'answers': answers, 'warn': False}
         result = score(samples, judge or identity or {'name': 'labels'}, **settings)
     elif counts is not None:
-        uid, problem = (_distinct(column, names.dataset) for column in (counts.uid, counts.problem))
-        counts = counts if old else replace(counts, uid=uid, problem=problem)
+        counts = replace(counts, uid=distinct(counts.uid), problem=distinct(counts.problem))
         result = score_counts(counts, identity or {'name': 'counts'}, **settings)
+    else:
+        raise InputError(f'{names.model} on {names.dataset} has neither samples nor counts')
     remarks = run.remarks
     if old:
         computed = {*unequal_remarks(old.table, old.ks), *left_out_remarks(old.left_out, len(old.table))}
@@ -231,11 +226,6 @@ def score_run(
             result.judge |= {name: one for name, one in old.judge.items() if name == 'statistics'}
     result.remarks = [*remarks, *result.remarks]
     return result
-
-
-def _distinct(names: Sequence[Any], dataset: str) -> list[Any]:
-    """Return keys that are other ones in another data set: a bare number gets the data set before it."""
-    return [f'{dataset}/{one}' if one and one.isdecimal() else one for one in names]
 
 
 def _result(
@@ -285,9 +275,9 @@ def unequal_remarks(counts: Counts, ks: Sequence[int]) -> list[str]:
 def _completed(
     samples: Samples, cut: Sequence[bool], ks: Sequence[int], thresholds: Sequence[float]
 ) -> CompletedScores:
-    """Return the scores over samples that were drawn and not cut off, and the questions that these are of."""
-    states = samples.each('state')
-    whole = [row for row, one in enumerate(cut) if not one and states[row] not in NOT_DRAWN]
+
+    rows = enumerate(zip(cut, samples.each('state'), strict=True))
+    whole = [row for row, (one, state) in rows if not one and state not in NOT_DRAWN]
     if not whole:
         return CompletedScores(samples=0, scores={}, questions={})
     counts = samples.select(whole).counts()
@@ -349,7 +339,7 @@ def judge_samples(
     for one in dict.fromkeys(filter(None, stated)):
         text = one.answer.text
         if not one.reference:
-            known[one] = Judgement(Verdict.UNJUDGED, 'empty', NO_REFERENCE)
+            known[one] = Judgement(Verdict.UNJUDGED, 'empty', 'no reference')
         elif hedges(one.answer, one.reference):
             known[one] = HEDGED
         else:
@@ -364,14 +354,12 @@ def judge_samples(
         known[one] if one else Judgement(Verdict.UNJUDGED, 'not drawn', state or '')
         for one, state in zip(stated, states, strict=True)
     ]
+    unclear = ['' if one.verdict is not Verdict.UNJUDGED else one.origin for one in judgements]
     told = samples.replace(
         answer=[one.answer.text if one else '' for one in stated],
         verdict=[one.verdict.value for one in judgements],
         judged_by=[one.origin or None for one in judgements],
-        why=[
-            one.reason or (one.origin if one.verdict is Verdict.UNJUDGED else '') or None
-            for one in judgements
-        ],
+        why=[one.reason or origin or None for one, origin in zip(judgements, unclear, strict=True)],
         reply_key=_unless_empty([one.reply_key or None for one in judgements]),
         state=_unless_empty(states),
     )
@@ -463,27 +451,22 @@ def _refuse_missing(samples: Samples, n: int) -> None:
 
 
 def _left_out(samples: Samples) -> dict[str, list[str]]:
-    """Return the questions of which no judge can read the reference, by the reason.
-
-    Raises:
-        IncompleteError: they are more than `MOST_LEFT_OUT`.
-    """
+    """Return the questions of which no judge can read the reference, by the reason; refuse too many."""
     columns = (samples.each(name) for name in ('uid', 'verdict', 'why', 'judged_by', 'reference'))
-    found: dict[str, list[str]] = {}
-    references: dict[str, str | None] = {}
+    found: dict[str, dict[str, str | None]] = {}
     for uid, verdict, why, judged_by, reference in zip(*columns, strict=True):
-        if verdict == 'unjudged' and why != judged_by and 'reference' in why and uid not in references:
-            references[uid] = reference
-            found.setdefault(why, []).append(uid)
-    questions = len(set(samples['uid']))
-    if len(references) > MOST_LEFT_OUT * questions:
-        shown = [f'{uid!r} ({text!r:.60})' for uid, text in references.items()]
+        unread = verdict == 'unjudged' and why != judged_by and 'reference' in why
+        if unread and not any(uid in one for one in found.values()):
+            found.setdefault(why, {})[uid] = reference
+    questions, count = len(set(samples['uid'])), sum(map(len, found.values()))
+    if count > MOST_LEFT_OUT * questions:
+        shown = [f'{uid!r} ({text!r:.60})' for one in found.values() for uid, text in one.items()]
         raise IncompleteError(
-            f'{len(references)} of {questions} questions have no reference that the judge can read '
+            f'{count} of {questions} questions have no reference that the judge can read '
             f'({", ".join(found)}), more than {MOST_LEFT_OUT:.0%}: {", ".join(shown[:_SHOWN])}; no result. '
             'Give them references, or say where they are: --field reference=…'
         )
-    return found
+    return {why: list(one) for why, one in found.items()}
 
 
 def left_out_remarks(left_out: Mapping[str, Sequence[str]], counted: int) -> list[str]:
@@ -501,24 +484,23 @@ def _refuse_unjudged(samples: Samples, tolerance: float) -> None:
     rows = [row for row, one in enumerate(samples['verdict']) if one == 'unjudged']
     if len(rows) <= tolerance * size:
         return
-    reasons = Counter(why[row] or 'no verdict' for row in rows)
-    reference = samples.each('reference')
+    reasons, reference = Counter(why[row] or 'no verdict' for row in rows), samples.each('reference')
     most = Counter((uids[row], reference[row]) for row in rows).most_common(_SHOWN)
     where = ', '.join(f'{uid!r} ({count}; reference {text!r:.60})' for (uid, text), count in most)
-    advice = [
-        'Mend the judge, or the references that it names, and evaluate again (OpenCompass: with -r).'
-        if not reasons.keys() <= NOT_DRAWN
-        else '',
-        'To draw anew those without a response, move their predictions away, with the .seal beside them, and '
-        'run the same command with -r.'
-        if not reasons.keys().isdisjoint(NOT_DRAWN)
-        else '',
-        'Or raise unjudged_tolerance.',
-    ]
+    advice = ''
+    if not reasons.keys() <= NOT_DRAWN:
+        advice += (
+            'Mend the judge, or the references that it names, and evaluate again (OpenCompass: with -r). '
+        )
+    if not reasons.keys().isdisjoint(NOT_DRAWN):
+        advice += (
+            'To draw anew those without a response, move their predictions away, with the .seal beside them, '
+            'and run the same command with -r. '
+        )
     raise IncompleteError(
         f'{len(rows)} of {size} samples ({len(rows) / size:.1%}) stayed unjudged {dict(reasons)}, '
         f'more than the tolerated {tolerance:.1%}, most of them of {where}; no result was written. '
-        + ' '.join(filter(None, advice))
+        f'{advice}Or raise unjudged_tolerance.'
     )
 
 

@@ -28,19 +28,10 @@ TOTAL = 'total'
 LARGEST_RERUN_N = 1_024
 """Above so many samples a question no rerun error is given; it takes tables of n² entries."""
 
-NORMAL = 1.959964
-"""Standard errors on each side of a score in which 95 % of reruns fall."""
-
 
 @dataclass(frozen=True)
 class Measures:
-    """Which metrics are told.
-
-    Args:
-        ks, thresholds: of G-Pass@k_τ.
-        majorities: the m of maj@m.
-        agreement: how far the answers to a question agree, too.
-    """
+    """Which metrics are told: G-Pass@k_τ, maj@m of each m of `majorities`, how far answers agree."""
 
     ks: Sequence[int]
     thresholds: Sequence[float]
@@ -88,11 +79,7 @@ class Line(NamedTuple):
 
 
 def lines_of(result: Result, measures: Measures, *, leave_out: bool = False) -> list[Line]:
-    """Return the metrics of a result; see `summarise`.
-
-    Args:
-        leave_out: samples without a verdict count as if they had not been drawn.
-    """
+    """Return the metrics of a result, see `summarise`; `leave_out`: as if the unjudged had not been drawn."""
     counts, ballots = result.table, list[Ballot]()
     if leave_out:
         counts = replace(counts, n=counts.n - counts.unjudged, unjudged=0 * counts.unjudged)
@@ -108,8 +95,7 @@ def summarise(counts: Counts, measures: Measures, ballots: Sequence[Ballot] = ()
     A question counts in the metrics of each k, and in the majorities of each m, up to its own n.
 
     Args:
-        counts: of all questions.
-        ballots: the answers to each; empty where no majority and no agreement is asked for.
+        ballots: the answers to each question; empty where no majority and no agreement is asked for.
 
     Raises:
         InputError: a k or m that no question has as many samples for.
@@ -117,23 +103,17 @@ def summarise(counts: Counts, measures: Measures, ballots: Sequence[Ballot] = ()
     if not len(counts):
         raise InputError('no question has a verdict; there is nothing to score')
     measures.check(int(counts.n.max()))
-    problem, group = _numbered(counts.problem), _numbered(counts.group)
+    numbers = {name: place for place, name in enumerate(dict.fromkeys(counts.problem))}
+    problem, groups = np.array([numbers[name] for name in counts.problem]), np.array(counts.group)
     names = list(dict.fromkeys(counts.group))
-    parts = [(name, np.flatnonzero(group == place)) for place, name in enumerate(names)]
-    whole = (TOTAL, np.arange(len(counts)))
+    parts = [(name, np.flatnonzero(groups == name)) for name in (names if len(names) > 1 else ())]
     lines: list[Line] = []
-    for name, rows in [*(parts if len(parts) > 1 else []), whole]:
+    for name, rows in [*parts, (TOTAL, np.arange(len(counts)))]:
         part = _Part(name, *(column[rows] for column in (counts.n, counts.c, counts.unjudged, problem)))
         lines += part.of_counts(measures)
         if ballots:
             lines += part.of_votes(measures, [ballots[row] for row in rows.tolist()])
     return lines
-
-
-def _numbered(names: Sequence[str]) -> Integers:
-    """Return a number for each name, from 0 in order of appearance."""
-    known: dict[str, int] = {}
-    return np.fromiter((known.setdefault(name, len(known)) for name in names), np.int64, len(names))
 
 
 class _Part(NamedTuple):
@@ -157,10 +137,10 @@ class _Part(NamedTuple):
             score = math.fsum(value for terms in each for value in terms.tolist()) / n.size
             rerun = None
             if max(counts) <= LARGEST_RERUN_N:
-                variance = sum(
+                variances = (
                     rerun_variance(metric, size, seen.astype(float)) for size, seen in counts.items()
                 )
-                rerun = math.sqrt(variance) / n.size
+                rerun = math.sqrt(sum(variances)) / n.size
             doubt = self.unjudged[rows]
             bounds = (score, float(values(n, c + doubt, metric).mean())) if doubt.any() else None
             yield line._replace(score=score, rerun=rerun, bounds=bounds)
@@ -176,12 +156,9 @@ class _Part(NamedTuple):
                 rows = groups >= k
                 for name, metric in measures.metrics(k).items() if k > 1 and rows.any() else ():
                     yield self._line(f'{name} of maj@{m}', values(groups[rows], right[rows], metric), rows)
-        if measures.agreement:
-            yield from self._of_agreement(ballots)
-
-    def _of_agreement(self, ballots: Sequence[Ballot]) -> Iterator[Line]:
-        sizes = set(self.n.tolist())
-        shown = str(sizes.pop()) if len(sizes) == 1 else 'n'
+        if not measures.agreement:
+            return
+        shown = str(self.n[0]) if (self.n == self.n[0]).all() else 'n'
         agree = [float('' not in one.votes and len(set(one.votes)) == 1) for one in ballots]
         yield self._line(f'TARa@{shown}', np.array(agree), self.n > 0)
         for name, numbers in (
@@ -203,10 +180,8 @@ def headline(run: Run, result: Result, anew: bool) -> str:
     """Return what was scored, in a line."""
     counts, judge = result.table, result.judge.get('name')
     least, most, problems = counts.n.min(), counts.n.max(), len(set(counts.problem))
-    kind = 'a result' if run.record else 'counts' if run.samples is None else 'labels'
-    if anew:
-        kind = 'responses'
-    elif kind == 'labels' and run.samples is not None and 'response' in run.samples:
+    kind = 'responses' if anew else 'a result' if run.record else 'labels' if run.samples else 'counts'
+    if kind == 'labels' and run.samples and 'response' in run.samples:
         kind = 'responses with verdicts, which count (--judge rule judges anew)'
     of = f' of {problems} problems' if problems < len(counts) else ''
     n = f'{most}' if least == most else f'{least} to {most}'
@@ -260,9 +235,9 @@ def tables(lines: Sequence[Line], measures: Measures) -> Iterator[Table | str]:
 
 
 def score_cell(line: Line) -> Cell:
-    """Return a score in percent with its interval, or why it has none, and half of that of a rerun."""
+    """Return a score in percent with its interval, or why it has none, and half of that of 95 % of reruns."""
     score = (100 if line.percent else 1) * line.score
-    rerun = None if line.rerun is None else 100 * NORMAL * line.rerun
+    rerun = None if line.rerun is None else 100 * 1.959964 * line.rerun
     found = line.interval
     if found is None or found.refused:
         return Cell(score, refused=found.refused if found else '', half=rerun)
@@ -276,8 +251,6 @@ def scores_table(lines: Sequence[Line]) -> Table:
     for line in lines:
         cell = score_cell(line)
         bounds = [100 * share for share in line.bounds] if line.bounds else [None, None]
-        low, high = cell.limits or (None, None)
-        table.add(
-            line.group, line.questions, line.metric, cell.value, low, high, cell.half, *bounds, cell.refused
-        )
+        numbers = cell.value, *(cell.limits or (None, None)), cell.half, *bounds
+        table.add(line.group, line.questions, line.metric, *numbers, cell.refused)
     return table

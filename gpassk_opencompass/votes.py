@@ -16,65 +16,50 @@ from typing import NamedTuple
 from .errors import InputError
 from .samples import Samples
 
-Sizes = tuple[int, ...]
-"""How often each different answer was given."""
+Sizes = tuple[int, ...]  # how often each different answer was given
 
 
 class Ballot(NamedTuple):
-    """The answers to one question in the order of its samples."""
+    """The answers to one question: their normal forms sample by sample, '' for none; and the correct ones."""
 
     votes: tuple[str, ...]
-    """Normal forms, '' where there is no answer."""
     right: frozenset[str]
-    """The correct ones: those that most of their verdicts call so."""
 
     @property
     def sizes(self) -> tuple[Sizes, Sizes, int]:
         """Return how often each correct and each incorrect answer was given, and how often none was."""
         counts = Counter(self.votes)
         blank = counts.pop('', 0)
-        right, wrong = (
-            tuple(sorted(size for vote, size in counts.items() if (vote in self.right) is asked))
-            for asked in (True, False)
-        )
-        return right, wrong, blank
+        right = sorted(size for vote, size in counts.items() if vote in self.right)
+        wrong = sorted(size for vote, size in counts.items() if vote not in self.right)
+        return tuple(right), tuple(wrong), blank
 
 
 def ballots_of(samples: Samples | None, uids: Sequence[str], *, judged_only: bool = False) -> list[Ballot]:
-    """Return the votes on each question.
-
-    Args:
-        judged_only: samples without a verdict do not vote.
-
-    Raises:
-        InputError: the answers are not known.
-    """
+    """Return the votes on each question; with `judged_only` samples without a verdict do not vote."""
     if samples is None or 'answer' not in samples:
         raise InputError(
             'majorities and agreement need the answers, which these samples do not have; give responses, or '
             'labels with answers'
         )
     answers, verdicts, questions = samples['answer'], samples['verdict'], samples.by_question()
-    kept = {
-        uid: [row for row in questions[uid] if not judged_only or verdicts[row] != 'unjudged'] for uid in uids
-    }
-    return [
-        ballot([answers[row] or '' for row in rows], [verdicts[row] == 'correct' for row in rows])
-        for rows in kept.values()
-    ]
+    ballots = []
+    for uid in uids:
+        rows = [row for row in questions[uid] if not judged_only or verdicts[row] != 'unjudged']
+        told = [answers[row] or '' for row in rows], [verdicts[row] == 'correct' for row in rows]
+        ballots.append(ballot(*told))
+    return ballots
 
 
 def ballot(answers: Sequence[str], correct: Sequence[bool]) -> Ballot:
-    """Return the votes on one question.
+    """Return the votes on one question; an answer is correct if most of its verdicts say so.
 
     >>> ballot(['1/2', '$1/2$', '', '3'], [True, True, False, False])
     Ballot(votes=('1/2', '1/2', '', '3'), right=frozenset({'1/2'}))
     """
     votes = tuple(map(_form, answers))
     given, hits = Counter(votes), Counter(vote for vote, hit in zip(votes, correct, strict=True) if hit)
-    del given['']
-    right = frozenset(vote for vote in given if 2 * hits[vote] > given[vote])
-    return Ballot(votes, right)
+    return Ballot(votes, frozenset(vote for vote in given if vote and 2 * hits[vote] > given[vote]))
 
 
 @lru_cache(maxsize=100_000)
@@ -115,13 +100,12 @@ def _majority(right: Sizes, wrong: Sizes, blank: int, m: int) -> float:
 def _ways(sizes: Sizes, votes: int, m: int) -> Mapping[tuple[int, int], int]:
     """Return (drawn, tied) → ways to draw from answers of at least `votes`; `tied` get that, others less."""
     table = {(0, 0): 1}
-    for size in sizes:
-        if size >= votes:
-            grown: defaultdict[tuple[int, int], int] = defaultdict(int)
-            for (drawn, tied), ways in table.items():
-                for more in range(min(votes, m - drawn) + 1):
-                    grown[drawn + more, tied + (more == votes)] += ways * math.comb(size, more)
-            table = grown
+    for size in (one for one in sizes if one >= votes):
+        grown: defaultdict[tuple[int, int], int] = defaultdict(int)
+        for (drawn, tied), ways in table.items():
+            for more in range(min(votes, m - drawn) + 1):
+                grown[drawn + more, tied + (more == votes)] += ways * math.comb(size, more)
+        table = grown
     return table
 
 
@@ -134,10 +118,9 @@ def group_majorities(ballot: Ballot, m: int) -> tuple[int, int]:
     >>> group_majorities(ballot(['1', '2', '2', '2', '1'], [True, False, False, False, True]), 2)
     (2, 1)
     """
-    groups = len(ballot.votes) // m
-    won = 0
+    groups, won = len(ballot.votes) // m, 0
     for place in range(groups):
-        cast = Counter(vote for vote in ballot.votes[m * place : m * (place + 1)] if vote)
+        cast = Counter(filter(None, ballot.votes[m * place : m * (place + 1)]))
         won += bool(cast) and cast.most_common(1)[0][0] in ballot.right  # of equal ones the first counted
     return groups, won
 

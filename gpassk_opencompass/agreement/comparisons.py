@@ -65,7 +65,7 @@ def read_labelled(path: str | os.PathLike[str], *, responses: bool = False) -> l
     """
     if holds_record(Path(path)):
         return _of_result(read(Path(path)))
-    pairs = [_labelled(f'{path}:{line}', line, row, responses) for line, row in json_rows(path)]
+    pairs = [_labelled(f'{path}:{line}', line, row, responses) for line, row in json_rows(Path(path))]
     if not pairs:
         raise InputError(f'{path} holds no pairs; expected a JSON object a line')
     return pairs

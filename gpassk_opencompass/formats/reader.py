@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from itertools import compress, islice
+from itertools import islice
 from math import exp, inf, log
 from pathlib import Path
 from shutil import copyfileobj
@@ -65,16 +65,19 @@ FORMATS: dict[str, Format] = {
 }
 """Name of a format → where its files keep what; a file that no other recognises may be a table."""
 
-ENDINGS = ('.json', '.jsonl', '.eval', '.parquet', '.csv', '.tsv')
-"""What the names of files end in that are looked at in a folder, also with .gz."""
-
-_INTEGERS = frozenset(('n', 'c', 'unjudged', *(one.name for one in COLUMNS if one.kind == 'int64')))
-_SELDOM_EQUAL = 'response', 'thought', 'answer', 'fingerprint'
-_BATCH = 256
-_SHOWN = 50
+_NUMBERS = frozenset(
+    ('n', 'c', 'unjudged', *(one.name for one in COLUMNS if one.kind in ('int64', 'double')))
+)
 _LARGEST = 2**53
-_BY_CHANCE = 1e-6
-"""Probability below which two equal halves of a file are no accident."""
+_FOREIGN = KeyError, IndexError, TypeError, AttributeError
+"""What a function of a row raises where the row is not what it expects."""
+
+_WORDS: dict[Any, str] = {
+    **dict.fromkeys(('correct', 'c', 'true', 'yes', 'pass', '1', '1.0'), 'correct'),
+    **dict.fromkeys(('incorrect', 'i', 'n', 'false', 'no', 'fail', '0', '0.0'), 'incorrect'),
+    **dict.fromkeys(('unjudged', '?', *MISSING), 'unjudged'),
+}
+"""Verdicts in words, in small letters; 'n' is inspect's "no answer"."""
 
 
 def read_samples(
@@ -96,9 +99,8 @@ def read_samples(
     """
     if format is not None and format not in FORMATS:
         raise InputError(f'{format!r} is no format; expected one of {", ".join(FORMATS)}')
-    known = dict.fromkeys(
-        (*OF_QUESTION, *OF_SAMPLE, *(one for form in FORMATS.values() for one in form.options))
-    )
+    own = (one for form in FORMATS.values() for one in form.options)
+    known = dict.fromkeys((*OF_QUESTION, *OF_SAMPLE, *own))
     if unknown := sorted(options.fields.keys() - known):
         raise InputError(f'{unknown[0]!r} is no field; expected one of {", ".join(known)}')
     runs: list[Run] = []
@@ -140,13 +142,12 @@ def _only(runs: list[Run], parts: Sequence[str]) -> list[Run]:
             raise InputError(
                 f'no run has --only {part!r} in its name; there are {", ".join(sorted(set(names)))}'
             )
-    chosen = [any(part in name for part in parts) or not parts for name in names]
-    return list(compress(runs, chosen))
+    named = zip(runs, names, strict=True)
+    return [run for run, name in named if not parts or any(part in name for part in parts)]
 
 
 def _listed(lines: Sequence[str]) -> str:
-    more = [f'… and {len(lines) - _SHOWN} more'] if len(lines) > _SHOWN else []
-    return '\n'.join([*lines[:_SHOWN], *more])
+    return '\n'.join([*lines[:50], *([f'… and {len(lines) - 50} more'] if len(lines) > 50 else [])])
 
 
 def _shown(files: Sequence[Path]) -> str:
@@ -207,9 +208,10 @@ def _places(path: Path, seen: set[Path]) -> Iterator[Path]:
         return
     seen.add(path.resolve())
     yield path
+    endings = '.json', '.jsonl', '.eval', '.parquet', '.csv', '.tsv'
     for entry in sorted(path.iterdir()) if path.is_dir() else ():
         hidden = entry.name.startswith('.') or entry.name.endswith(SAMPLES)
-        named = entry.is_file() and entry.name.lower().removesuffix('.gz').endswith(ENDINGS)
+        named = entry.is_file() and entry.name.lower().removesuffix('.gz').endswith(endings)
         if not hidden and (named or entry.is_dir()):
             yield from _places(entry, seen)
 
@@ -239,16 +241,6 @@ def _format_of(path: Path, wanted: str | None, given: bool) -> str | None:
 
 # ---- rows ------------------------------------------------------------------------------------------------
 
-_WORDS: dict[Any, str] = {
-    **dict.fromkeys(('correct', 'c', 'true', 'yes', 'pass', '1', '1.0'), 'correct'),
-    **dict.fromkeys(('incorrect', 'i', 'n', 'false', 'no', 'fail', '0', '0.0'), 'incorrect'),
-    **dict.fromkeys(('unjudged', '?', *MISSING), 'unjudged'),
-}
-"""Verdicts in words, in small letters; 'n' is inspect's "no answer"."""
-
-_FOREIGN = KeyError, IndexError, TypeError, AttributeError
-"""What a function of a row raises where the row is not what it expects."""
-
 _NOTES = {
     'partial': '{count} verdicts are partial credit, below {least:g}, and count as incorrect: --correct-from '
     'says from where on a number is correct',
@@ -257,14 +249,6 @@ _NOTES = {
     'below': '{count} verdicts are numbers below 0 and count as incorrect: are they rewards?',
     'none': '{count} samples have no verdict (empty, null or NaN) and are unjudged',
 }
-
-
-def _texts(values: list[Any]) -> list[str | None]:
-    """Return values as texts, see `_text`; columns mostly hold nothing, or texts alone."""
-    kinds = set(map(type, values))
-    if kinds == {str}:
-        return [one if len(one) > 8 else _text(one) for one in values]
-    return values if kinds == {type(None)} else list(map(_text, values))
 
 
 def _text(value: Any) -> str | None:
@@ -278,9 +262,11 @@ def _text(value: Any) -> str | None:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _integer(name: str, value: Any) -> int | None:
-    """Return a whole number; None where there is nothing, or no sensible number of tokens."""
+def _number(name: str, value: Any) -> float | None:
+    """Return a number; None where there is nothing, or no sensible number of tokens or seconds."""
     number = number_in(value)
+    if name == 'seconds':
+        return float(number) if type(number) in (int, float) and 0 <= number < _LARGEST else None
     whole: int | None = number if isinstance(number, int) and not isinstance(number, bool) else None
     if name.endswith('_tokens'):
         return whole if whole is not None and 0 <= whole < _LARGEST else None
@@ -291,19 +277,13 @@ def _integer(name: str, value: Any) -> int | None:
     )
 
 
-def _seconds(value: Any) -> float | None:
-    value = number_in(value)
-    return float(value) if type(value) in (int, float) and 0 <= value < _LARGEST else None
-
-
 class _Reading:
     """The rows of one run's files, as columns; the files may turn out to hold several runs."""
 
     def __init__(self, name: str, files: Sequence[Path], options: Options) -> None:
         self.files, self.options = files, options
         self.bad: list[str] = []
-        self.numbers = False
-        """Whether a verdict was a number."""
+        self.numbers = False  # whether a verdict was a number
         self._name = name
         self._format = FORMATS[name]
         told = {} if name == 'table' else options.given  # a table finds all of them itself
@@ -315,8 +295,9 @@ class _Reading:
         self._columns: dict[str, list[Any]] = defaultdict(list)
         self._pools: dict[str, dict[Any, Any]] = defaultdict(dict)
         self._least = 1.0 if options.correct_from is None else options.correct_from
-        known: dict[Any, str] = {True: 'correct', False: 'incorrect'}
-        self._known = known if options.correct_from is None else {}
+        self._known: dict[Any, str] = (
+            {True: 'correct', False: 'incorrect'} if options.correct_from is None else {}
+        )
 
     def runs(self) -> list[Run]:
         """Read all files and return the runs in them; none where rows are wrong and nobody leaves them out.
@@ -328,7 +309,7 @@ class _Reading:
         whole = self._format.read
         for path in self.files[:1] if whole else self.files:
             for some in self._batches(path, whole(self.files) if whole else self._format.rows(path)):
-                self._add(path, some)
+                self._add(some)
         if self.bad and not (self.options.drop_bad and self._columns):
             if self.options.drop_bad:
                 raise InputError(f'no row is left:\n{_listed(self.bad)}')
@@ -346,7 +327,7 @@ class _Reading:
         rows = enumerate(found, 1)
         while True:
             try:
-                batch = list(islice(rows, _BATCH))
+                batch = list(islice(rows, 256))
             except InputError:
                 raise
             except (*_FOREIGN, ValueError) as error:
@@ -358,26 +339,21 @@ class _Reading:
                 row.setdefault('_file', path)
             yield [row for _, row in batch]
 
-    def _add(self, path: Path, batch: list[Row]) -> None:
+    def _add(self, batch: list[Row]) -> None:
         """Add rows to the columns: all at once, or one by one where one of them is wrong."""
         try:
-            columns = self._converted(batch)
+            for name, values in self._converted(batch).items():
+                self._columns[name] += values
         except InputError:
             raise
         except (*_FOREIGN, ValueError) as error:
             if len(batch) > 1:
                 for row in batch:
-                    self._add(path, [row])
+                    self._add([row])
                 return
-            why = (
-                str(error)
-                if isinstance(error, ValueError)
-                else f'not as {self._name} writes it: {error!r:.99}'
-            )
+            foreign = not isinstance(error, ValueError)
+            why = f'not as {self._name} writes it: {error!r:.99}' if foreign else str(error)
             self.bad.append(f'{batch[0]["_file"]}:{batch[0]["_row"]}: {why}')
-            return
-        for name, values in columns.items():
-            self._columns[name] += values
 
     def _converted(self, batch: list[Row]) -> dict[str, list[Any]]:
         for row in batch:
@@ -395,10 +371,8 @@ class _Reading:
         for name, how in self._fields.items():
             if callable(how):
                 values = [how(row) for row in rows]
-            elif '.' in how:
-                values = [at(row, how) for row in rows]
             else:
-                values = [row.get(how) for row in rows]
+                values = [at(row, how) for row in rows] if '.' in how else [row.get(how) for row in rows]
             columns |= self._cleaned(name, values)
         files = self._pools['file']
         columns['file'] = [files.setdefault(one, one) for one in (str(row['_file']) for row in rows)]
@@ -439,15 +413,18 @@ class _Reading:
     def _cleaned(self, name: str, values: list[Any]) -> dict[str, list[Any]]:
         """Return a column by the rules for all formats; verdicts also with what is to be said of each."""
         if name == 'correct':
-            return self._verdicts(values)
-        if name in _INTEGERS:
-            plain = set(map(type, values)) == {int} and 0 <= min(values) <= max(values) < _LARGEST
-            return {name: values if plain else [_integer(name, value) for value in values]}
-        if name == 'seconds':
-            return {name: list(map(_seconds, values))}
+            try:
+                return {'verdict': [self._known[one] for one in values], '_note': [None] * len(values)}
+            except (KeyError, TypeError):
+                both = [self._verdict(value) for value in values]
+            return {'verdict': [verdict for verdict, _ in both], '_note': [note for _, note in both]}
+        if name in _NUMBERS:
+            plain = name != 'seconds' and set(map(type, values)) == {int}
+            plain = plain and 0 <= min(values) <= max(values) < _LARGEST
+            return {name: values if plain else [_number(name, value) for value in values]}
         if name == 'reference':
             values = [one[0] if isinstance(one, list) and len(one) == 1 else one for one in values]
-        texts = _texts(values)
+        texts = values if set(map(type, values)) == {type(None)} else list(map(_text, values))
         if name == 'uid' and None in texts:
             _, option = self.options.given.get('uid', ('', 'its key'))
             raise ValueError(f'nothing tells the question of this row: {option} finds nothing in it')
@@ -457,17 +434,10 @@ class _Reading:
             texts = [one or '' for one in texts]
         elif name == 'answer':  # '' is none, None is not known
             texts = ['' if value == '' else one for one, value in zip(texts, values, strict=True)]
-        if name not in _SELDOM_EQUAL:
+        if name not in ('response', 'thought', 'answer', 'fingerprint'):  # which are seldom equal
             pool = self._pools[name]
             texts = list(map(pool.setdefault, texts, texts))
         return {name: texts}
-
-    def _verdicts(self, values: list[Any]) -> dict[str, list[Any]]:
-        try:
-            return {'verdict': [self._known[one] for one in values], '_note': [None] * len(values)}
-        except (KeyError, TypeError):
-            both = [self._verdict(value) for value in values]
-        return {'verdict': [verdict for verdict, _ in both], '_note': [note for _, note in both]}
 
     def _verdict(self, value: Any) -> tuple[str, str | None]:
         """Return a verdict, and the key of what is to be said of it."""
@@ -514,17 +484,17 @@ class _Reading:
         said = Counter(one for some in columns.pop('_said') if some for one in some)
         remarks += _filled(said + self._skipped)
         _put_groups(columns)
-        files, wanted = tuple(self.files), self.options.kind
+        about['files'], wanted = tuple(self.files), self.options.kind
         if 'c' in columns:
             self._refuse_copy(columns)
-            held, run = ['counts'], Run(None, _counts(columns), **about, files=files)
+            held, run = ['counts'], Run(None, _counts(columns), **about)
         else:
             samples = self._samples(columns, remarks)
             kinds = {'responses': 'response', 'labels': 'verdict'}
             held = [kind for kind, column in kinds.items() if column in samples]
             if wanted == 'responses' or 'verdict' not in samples:
                 samples, about['judge'] = samples.replace(verdict=None, judged_by=None, why=None), {}
-            run = Run(samples, **about, files=files)
+            run = Run(samples, **about)
         if wanted not in (None, *held):
             raise InputError(
                 f'{_shown(self.files)} holds {" and ".join(held) or "nothing"}, and no {wanted}; leave out '
@@ -540,31 +510,25 @@ class _Reading:
         _settle(columns, notes)
         said = Counter(notes)
         if 'verdict' in columns and self.options.kind != 'responses':
-            remarks += [
-                text.format(count=said[key], least=self._least) for key, text in _NOTES.items() if said[key]
-            ]
-        samples = Samples(
-            {
-                name: column
-                for name, column in columns.items()
-                if name == 'verdict' or any(one is not None for one in column)
-            }
-        )
+            told = {key: said[key] for key in _NOTES if said[key]}
+            remarks += [_NOTES[key].format(count=count, least=self._least) for key, count in told.items()]
+        known = {name for name, column in columns.items() if any(one is not None for one in column)}
+        samples = Samples({name: columns[name] for name in columns if name in known or name == 'verdict'})
         try:
             samples.check()
         except InputError as error:
             raise InputError(f'{error}{self._hint(samples)}') from error
-        if not numbered or self._fields.get('uid') == '_row':
+        by_row = self._fields.get('uid') == '_row'
+        if not numbered or by_row:
             self._refuse_copy({name: samples[name] for name in samples.names})
-        sizes = Counter(samples['uid'])
-        places = zip(samples['uid'], samples['replica'], strict=True)
+        sizes, places = Counter(samples['uid']), zip(samples['uid'], samples['replica'], strict=True)
         if not all(0 <= place < sizes[uid] for uid, place in places):
             dense = [0] * len(samples)
             for rows in samples.by_question().values():
                 for place, row in enumerate(rows):
                     dense[row] = place
             samples = samples.replace(replica=dense)
-        if max(sizes.values()) == 1 < len(sizes) and self._name == 'table' and self._fields['uid'] != '_row':
+        if max(sizes.values()) == 1 < len(sizes) and self._name == 'table' and not by_row:
             remarks.append(
                 f'each row is a question of its own by {self._fields["uid"]}; if several are samples of one, '
                 '--group-by names the column that tells the questions apart'
@@ -591,19 +555,17 @@ class _Reading:
         return ''
 
     def _refuse_copy(self, columns: Mapping[str, Sequence[Any]]) -> None:
-        """Refuse files whose second half is their first half once more."""
-        numbered = self._fields.get('uid') == '_row'
+        """Refuse files whose second half is their first half once more, and is so by no accident."""
+        uids, (half, odd) = columns['uid'], divmod(len(columns['uid']), 2)
+        # A question may be as stable as it likes.
+        keys = [''] * (2 * half) if self._fields.get('uid') == '_row' else uids
         told = [column for name, column in columns.items() if name not in ('replica', 'row', 'file', 'uid')]
-        uids, size = columns['uid'], len(columns['uid'])
-        half = size // 2
-        same = all(column[:half] == column[half:] for column in (*told, *([] if numbered else [uids])))
-        if half < 2 or size % 2 or not same:
+        if half < 2 or odd or any(column[:half] != column[half:] for column in (keys, *told)):
             return
-        keys = [''] * half if numbered else uids[:half]  # a question may be as stable as it likes
-        sizes = Counter(keys)
-        once = Counter(zip(keys, *(column[:half] for column in told), strict=True))
+        sizes = Counter(keys[:half])
+        once = Counter(zip(keys[:half], *(column[:half] for column in told), strict=True))
         by_chance = exp(sum(count * log(count / sizes[key]) for (key, *_), count in once.items()))
-        if 'response' in columns or by_chance < _BY_CHANCE:
+        if 'response' in columns or by_chance < 1e-6:
             raise InputError(
                 f'{_shown(self.files)} holds everything twice: its second half is its first half again. Take '
                 'one out; other samples that are equal need numbers in a column replica'
@@ -629,14 +591,12 @@ def _replicas(uids: Sequence[str], told: Sequence[int | None] | None) -> list[in
     """Return which of its question's samples each is: as told, else in the order of the file."""
     told = told or [None] * len(uids)
     unnumbered = {uid for uid, place in zip(uids, told, strict=True) if place is None}
-    if not unnumbered:
-        return list(told)  # type: ignore[arg-type]
     seen: Counter[str] = Counter()
     places = []
     for uid, place in zip(uids, told, strict=True):
-        places.append(seen[uid] if uid in unnumbered else place)
+        places.append(seen[uid] if place is None or uid in unnumbered else place)
         seen[uid] += 1
-    return places  # type: ignore[return-value]
+    return places
 
 
 def _settle(columns: dict[str, list[Any]], notes: list[str | None]) -> None:
@@ -666,14 +626,11 @@ def _counts(columns: dict[str, list[Any]]) -> Counts:
     ]
     if twice:
         raise InputError(_listed(twice))
-    n, c = np.array(columns['n'], dtype=np.int64), np.array(columns['c'], dtype=np.int64)
-    unjudged = np.array([one or 0 for one in columns.get('unjudged', [0] * len(uids))], dtype=np.int64)
+    unjudged = [one or 0 for one in columns.get('unjudged', [0] * len(uids))]
     problems = columns.get('problem') or uids
     return Counts(
-        uid=uids,
-        problem=[problem or uid for problem, uid in zip(problems, uids, strict=True)],
-        group=columns.get('group') or ['all'] * len(uids),
-        n=n,
-        c=c,
-        unjudged=unjudged,
+        uids,
+        [problem or uid for problem, uid in zip(problems, uids, strict=True)],
+        columns.get('group') or ['all'] * len(uids),
+        *(np.array(column, dtype=np.int64) for column in (columns['n'], columns['c'], unjudged)),
     )
