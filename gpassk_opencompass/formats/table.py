@@ -171,6 +171,8 @@ def _names(columns: Mapping[str, str], given: Mapping[str, str], lists: Lists) -
         if field in given or (lists and field in OF_SAMPLE):
             continue
         taken = {*names.values(), *of_lists}
+        if field == 'question':
+            taken.discard(given.get('uid', ''))  # the column that tells questions apart may be their text
         if field == 'question' and 'response' not in lists and (lists or counts):
             taken.add(columns.get('problem', ''))  # it is what translations share
         free = [columns[one] for one in aliases if one in columns and columns[one] not in taken]

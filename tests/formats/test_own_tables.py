@@ -342,3 +342,15 @@ def test_rows_that_are_all_questions_are_pointed_out(tmp_path: Path) -> None:
     path = write(tmp_path / 't.csv', rows)
     assert 'each row is a question of its own by id' in read_one(path).remarks[0]
     assert verdicts(read_one(path, group_by='problem_id')) == {'p0': '01', 'p1': '01'}
+
+
+def test_the_column_that_tells_questions_apart_may_be_their_text(tmp_path: Path) -> None:
+    """--group-by problem, where no other column has the question."""
+    rows = [
+        {'problem': f'q{i}', 'response': f'\\boxed{{{i}}}', 'answer': str(i)} for i in (0, 1) for _ in 'ab'
+    ]
+    path = tmp_path / 'rows.jsonl'
+    path.write_text('\n'.join(map(json.dumps, rows)))
+    [run] = read_samples([path], options=Options(group_by='problem'))
+    assert run.samples is not None
+    assert (list(run.samples['uid']), list(run.samples['question'])) == (['q0', 'q0', 'q1', 'q1'],) * 2
