@@ -157,7 +157,7 @@ def find_runs(
     given += [f'--correct-from {options.correct_from:g}'] if options.correct_from is not None else []
     if given and not logs:
         raise InputError(f'{given[0]} goes with files of other programs, not with results')
-    column = {'responses': 'response', 'labels': 'verdict'}.get(options.kind or '')
+    column = {'responses': 'response', 'labels': 'verdict'}.get(options.kind or '', '')
     for run in runs if column else ():
         if run.samples is None or column not in run.samples:
             raise InputError(

@@ -196,6 +196,8 @@ def remarks(result: Result, *, leave_out: bool, anew: bool) -> Iterator[str]:
         how = 'left out, as if they had not been drawn' if leave_out else 'counted as wrong'
         share = 100 * health.unjudged / health.samples
         yield f'{health.unjudged} of {health.samples} samples are unjudged ({share:.2f} %): {how}'
+        if leave_out and (gone := int((result.table.n == result.table.unjudged).sum())):
+            yield f'{gone} of {len(result.table)} questions have no judged sample, and do not count'
     if health.states is not None:
         yield f'health: {health.line}'
     yield from dict.fromkeys([*health.remarks(), *result.remarks])

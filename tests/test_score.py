@@ -169,6 +169,15 @@ def test_a_judge_is_asked_of_each_answer_once_and_may_leave_some_open(
     assert '1 of 12 samples are unjudged, and --unjudged refuse' in capsys.readouterr().err
 
 
+def test_questions_that_nobody_judged_are_counted_where_they_are_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They do not go without a word."""
+    rows = [{'uid': 'a', 'correct': [None, None]}, {'uid': 'b', 'correct': [1, 0]}]
+    assert scored(write_rows(tmp_path / 'rows.jsonl', rows), '--unjudged', 'leave-out') == 0
+    assert '1 of 2 questions have no judged sample, and do not count' in capsys.readouterr().out
+
+
 def test_chinese_rows_without_a_language_are_judged_in_chinese(tmp_path: Path, judge: JudgeServer) -> None:
     """The text of the question tells it."""
     rows = [
@@ -557,6 +566,7 @@ def test_what_cannot_be_scored_is_refused(
         (['--first', '6'], 'has 4 samples, fewer than --first 6'),
         (['--split', 'A'], "no question is of split 'A'"),
         (['--labelled-by', 'me'], '--labelled-by goes with labels and counts'),
+        (['--answer-pattern', 'Final'], "--answer-pattern 'Final' is found in no response; mend it"),
         (['-o', 'rows.jsonl'], 'expected a name that ends in .json'),
     ],
 )

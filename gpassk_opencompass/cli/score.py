@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterable, Sequence
@@ -166,8 +167,8 @@ def _runs(
 
     fields = dict(arguments.field)
     if len(fields) < len(arguments.field):
-        told = ' '.join(f'{name}={path}' for name, path in arguments.field)
-        raise InputError(f'--field {told}: a name is there twice; give each once')
+        given = ' '.join(f'{name}={path}' for name, path in arguments.field)
+        raise InputError(f'--field {given}: a name is there twice; give each once')
     options = Options(
         fields, arguments.correct_from, arguments.group_by, arguments.model_column,
         drop_bad=arguments.drop_bad, kind=scoring.kind,
@@ -297,6 +298,10 @@ class _Scoring:
         if rule != USUAL:
             if run.samples is None or 'response' not in run.samples:
                 raise InputError('--answer-pattern and --answer-is-response need responses; there are none')
+            if not any(re.search(rule.pattern, text or '', re.M) for text in run.samples['response']):
+                raise InputError(
+                    f'--answer-pattern {rule.pattern!r} is found in no response; mend it, or leave it out'
+                )
             run = replace(run, samples=run.samples.replace(answer=None))
         kept = asked.output and (asked.to or asked.output.suffix != '.csv')
         looked = anew or self.both or asked.agreement or asked.majority or rule != USUAL or kept

@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import InputError
 from ..files import listed, mapping, read_json
 from ..json_rows import Row
-from .format import Format, at, named, rows_of
+from .format import Format, at, named, number_in, rows_of
 
 _SUFFIX = '_samples.jsonl'
 _SEVERAL = '{count} rows hold several responses and one score for all of them: their samples are unjudged'
@@ -42,7 +42,8 @@ def _rows(path: Path) -> Iterator[Row]:
         epochs.add(at(row, 'metadata.epoch'))
         if None in epochs:
             break
-        scores[row.get('evaluation_name'), row.get('sample_id')].add(at(row, 'evaluation.score'))
+        if (score := number_in(at(row, 'evaluation.score'))) is not None:
+            scores[row.get('evaluation_name'), row.get('sample_id')].add(score)
     shared = len(epochs) > 1 and None not in epochs and all(len(one) == 1 for one in scores.values())
     yield from ({**row, '_shared': shared} for row in rows_of(path))
 

@@ -119,6 +119,8 @@ def _kind(path: Path) -> str:
         return 'parquet' if head[:4] == b'PAR1' else 'zip'
     if name.endswith('.parquet'):
         raise InputError(f'cannot read {path}: it does not begin as Parquet does')
+    if b'\0' in head[:4]:
+        raise InputError(f'cannot read {path}: it begins as UTF-16 or binary data do; expected text in UTF-8')
     if name.endswith(('.csv', '.tsv')):
         return 'csv'
     begun = head.removeprefix(b'\xef\xbb\xbf').lstrip()[:1]

@@ -145,12 +145,19 @@ def _numbered(columns: Mapping[str, str], given: Mapping[str, str]) -> Lists:
             if field in ('response', 'correct') and base in columns and base not in numbered:
                 break
             wide = numbered.get(base, {})
-            if len(wide) > 1 and sorted(wide) in (list(range(len(wide))), list(range(1, len(wide) + 1))):
+            if sorted(wide) in (list(range(len(wide))), list(range(1, len(wide) + 1))) and len(wide) > 1:
                 lists.setdefault(field, [wide[place] for place in sorted(wide)])
-    if len({len(wide) for wide in lists.values()}) > 1:
-        told = ', '.join(f'{len(wide)} of {field}' for field, wide in lists.items())
+            elif wide and base == field:  # of other names no column is known to be one
+                lists.setdefault(field, next(iter(wide.values())))
+    if all(isinstance(lists.get(field, ''), str) for field in ('response', 'correct')):
+        return {}
+    if len({isinstance(wide, list) and len(wide) for wide in lists.values()}) > 1:
+        told = ', '.join(
+            f'{len(wide)} of {field}' if isinstance(wide, list) else f'{wide} without all those before it'
+            for field, wide in lists.items()
+        )
         raise InputError(f'there are numbered columns for different numbers of samples: {told}')
-    return lists if {'response', 'correct'} & lists.keys() else {}
+    return lists
 
 
 def _is_list(field: str, name: str, value: Any) -> bool:

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpassk_opencompass.errors import InputError
+from gpassk_opencompass.formats import rows_of
 from gpassk_opencompass.json_rows import first_object, json_entries, json_rows
 
 VALUES = st.recursive(
@@ -144,6 +145,10 @@ def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
     with pytest.raises(InputError, match='No such file'):
         list(json_rows(tmp_path / 'none.json'))
     (path := tmp_path / 'latin.json').write_bytes('{"a": "é"}'.encode('latin-1'))
+    for encoding in ('utf-16', 'utf-16-le', 'utf-16-be'):
+        (wide := tmp_path / 'wide.csv').write_text('id,correct\na,1\n', encoding=encoding)
+        with pytest.raises(InputError, match='expected text in UTF-8'):
+            next(rows_of(wide))
     with pytest.raises(InputError, match='expected text in UTF-8'):
         list(json_rows(path))
     noise = json.dumps({'a': random.Random(1).randbytes(999).hex()})

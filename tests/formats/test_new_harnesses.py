@@ -120,6 +120,16 @@ def test_a_score_of_all_epochs_is_the_verdict_of_none() -> None:
     assert samples(taken).counts().c.tolist() == [6, 0, 6]
 
 
+@pytest.mark.parametrize('missing', [None, float('nan')])
+def test_a_missing_score_among_those_of_all_epochs_changes_nothing(missing: Any, tmp_path: Path) -> None:
+    """The others are still no verdict."""
+    [path] = (RECORDED / 'every_eval_ever').glob('*_samples.jsonl')
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    rows[0]['evaluation'] |= {'score': missing, 'is_correct': None}
+    (tmp_path / path.name).write_text(''.join(json.dumps(row) + '\n' for row in rows))
+    assert any('18 rows have one score for all epochs' in one for one in read(tmp_path / path.name).remarks)
+
+
 def test_rows_of_every_eval_ever_are_split_by_evaluation(tmp_path: Path) -> None:
     """Own scores of epochs are taken; several responses under one score are unjudged."""
     [path] = (RECORDED / 'every_eval_ever').glob('*_samples.jsonl')

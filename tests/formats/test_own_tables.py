@@ -297,6 +297,10 @@ REFUSED: dict[str, tuple[list[dict[str, Any]], str]] = {
     'counts': ([{'uid': 'a', 'n': 8, 'c': 9}], ':1: n = 8, c = 9, unjudged = 0; expected whole numbers'),
     'counts twice': ([{'uid': 'a', 'n': 8, 'c': 2}] * 2, ":2: 'a' is there twice, first in row 1"),
     'wide': ([{'output_0': '', 'output_1': '', 'label_1': 1, 'label_2': 1, 'label_3': 1}], '3 of correct'),
+    'wide with a gap': (
+        [{'output_0': '', 'output_1': '', 'correct_1': 1}],
+        'correct_1 without all those before it',
+    ),
     'two columns of one name': ([], 'two columns have one name'),
     'capitals': ([{'uid': 'a', 'UID': 'b', 'correct': 1}], "'uid' and 'UID' are one name"),
     'list of Python': ([QUESTION | {'responses': "['2']"}], 'responses is no list in JSON'),
