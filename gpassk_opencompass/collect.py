@@ -147,7 +147,7 @@ def find_runs(
         if isinstance(one, LeftOut):
             if one.path in given_files:
                 raise InputError(one.why)
-            told.append(f'left out: {one.why}')
+            told.append(f'passed over: {one.path}' if one.foreign else f'left out: {one.why}')
     runs = [run_of(one) for one in ours if isinstance(one, Result)]
     if not (runs or logs):
         raise InputError('\n'.join([*told, f'no result of G-Pass@k in {", ".join(map(str, paths))}']))
@@ -220,8 +220,15 @@ def _parted(paths: Iterable[Path], told: list[str]) -> tuple[list[Result | LeftO
     files = list(dict.fromkeys(file for each in candidates.values() for file in each))
     known = {file: _read(file) for file in counted('reading results', files)}
     foreign = {file for file, one in known.items() if isinstance(one, LeftOut) and one.foreign}
-    logs = [path for path, each in candidates.items() if foreign.issuperset(each)]
+    good = {file for file, one in known.items() if isinstance(one, Result)}
+    logs = [
+        path
+        for path, each in candidates.items()
+        if good.isdisjoint(each) and (not each or not foreign.isdisjoint(each))
+    ]
     ours = [path for path in candidates if path not in logs]
+    damaged = (known[file] for path in logs for file in candidates[path] if file not in foreign)
+    told += [f'left out: {one.why}' for one in damaged if isinstance(one, LeftOut)]
     tasks = [file for path in ours if path.is_dir() for file in sorted(path.rglob('details_*.parquet'))]
     of_ours = dict.fromkeys(file for path in ours for file in candidates[path])
     for folder in dict.fromkeys(file.parent for path in ours if path.is_dir() for file in candidates[path]):

@@ -283,6 +283,35 @@ def test_results_of_other_evaluators_are_logs(tmp_path: Path) -> None:
     assert {one.run.host for one in found.results} == {'opencompass'}
 
 
+@pytest.mark.parametrize('content', ['{"accuracy"', '{"error": "it failed"}'])
+def test_a_failed_evaluation_keeps_no_other_log_from_it(
+    content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is told; the others of the work directory are scored."""
+    shutil.copytree(RECORDED / 'opencompass' / 'rules', tmp_path, dirs_exist_ok=True)
+    [path] = tmp_path.glob('*/results/scripted/*.json')
+    path.write_text(content)
+    found = collect([tmp_path])
+    assert 'copies' in {one.run.model for one in found.results}
+    assert any(str(path) in line for line in found.passed_over)
+    assert main(['score', str(tmp_path), '--only', 'copies']) == 2
+    said = capsys.readouterr()
+    assert 'copies/aime-rule: responses with verdicts' in said.out
+    assert str(path) in said.err
+    assert main(['score', str(tmp_path), '--only', 'nobody']) == 2
+    assert str(path) in capsys.readouterr().err
+
+
+def test_results_of_another_evaluator_beside_ours_are_passed_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are told, and are no failure."""
+    result = write_result(tmp_path, MODEL, THIRDS)
+    result.with_name('other.json').write_text('{"accuracy": 50.0, "details": []}')
+    assert main(['score', str(tmp_path)]) == 0
+    assert 'passed over 1 files' in capsys.readouterr().err
+
+
 def test_what_cannot_be_read_or_scored_is_left_out_with_its_reason(tmp_path: Path) -> None:
     """The other files count."""
     good = logged(tmp_path / 'good.jsonl')

@@ -178,7 +178,8 @@ def _runs(
     texts = [f'{names.model}/{names.dataset}' for _, names in found]
     for part in arguments.only:
         if not any(part in text for text in texts):
-            raise InputError(f'no run has --only {part!r} in its name; there are {", ".join(texts[:10])}')
+            missing = f'no run has --only {part!r} in its name; there are {", ".join(texts[:10])}'
+            raise InputError('\n'.join([*(one for one in told if one.startswith('left out: ')), missing]))
     wanted = [not arguments.only or any(part in text for part in arguments.only) for text in texts]
     output, runs = arguments.output, []
     for (one, names), chosen in zip(found, wanted, strict=True):
