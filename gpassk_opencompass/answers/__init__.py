@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from .answer_equality import Answered, compare_answers, letters_of, options_of
+from .answer_equality import Answered, compare_answers, is_read, letters_of, options_of
 from .expression_equality import RULES
-from .expressions import as_tree
 from .final import FinalAnswer, answer_of, final_answer, hedges
 from .normal import ascii_latex, join_thousands, normal_form
 from .thoughts import Parted, part
@@ -15,11 +14,11 @@ __all__ = [
     'FinalAnswer',
     'Parted',
     'answer_of',
-    'as_tree',
     'ascii_latex',
     'compare_answers',
     'final_answer',
     'hedges',
+    'is_read',
     'join_thousands',
     'letters_of',
     'normal_form',

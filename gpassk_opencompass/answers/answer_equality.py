@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from .equality import Equality
 from .expression_equality import ALL_RULES, best_of, by_rule
-from .expressions import Expression, Number, symbols
+from .expressions import Number, symbols
 from .parse import read
 from .tokens import Unread
 from .values import Formula, Text, Value
@@ -222,12 +222,10 @@ _NO_OPTIONS: Mapping[str, str] = {}
 class Answered(NamedTuple):
     """What comparing an answer with its reference came to."""
 
-    equal: bool | None
-    """None: still to be proven, for each pair of expressions in `open`."""
+    equal: bool
     kind: str
     """The type that decided: 'number', 'set', 'choice', …; 'unread' where a side could not be read."""
     rules: frozenset[str] = frozenset()
-    open: tuple[tuple[Expression, Expression], ...] = ()
 
 
 def compare_answers(
@@ -258,15 +256,15 @@ def _compare_values(reference: str, answer: str, rules: frozenset[str]) -> Answe
     equality = _equality(rules)
     expected, given = _read(reference), _read(answer)
     compared = best_of(equality.compare(ours, theirs) for ours in expected for theirs in given)
-    if compared.equal is False and 'stated' in rules and _WORDS.search(answer):
+    if not compared.equal and 'stated' in rules and _WORDS.search(answer):
         stated = best_of(
             equality.compare(ours, theirs) for ours in expected for theirs in _stated(ours, answer)
         )
         compared = by_rule('stated', stated)
     kind = _kind(expected[0])
-    if compared.equal is False and isinstance(expected[0], Text) | isinstance(given[0], Text):
+    if not compared.equal and isinstance(expected[0], Text) | isinstance(given[0], Text):
         kind = _UNREAD
-    return Answered(compared.equal, kind, compared.rules, compared.open)
+    return Answered(compared.equal, kind, compared.rules)
 
 
 @lru_cache(maxsize=8)
@@ -280,6 +278,11 @@ def _read(text: str) -> tuple[Value, ...]:
         return read(text)
     except (Unread, RecursionError, ValueError):  # of more brackets or digits than Python can take
         return (Text((text,)),)
+
+
+def is_read(text: str) -> bool:
+    """Return whether a text is read as a value, or as the letter of an option."""
+    return letters_of(text) is not None or not isinstance(_read(text)[0], Text)
 
 
 def _stated(reference: Value, answer: str) -> Iterator[Value]:
@@ -330,7 +333,7 @@ def _letter_against_text(
     if letter not in options:
         return None
     found = {name: _compare_values(text, answer, rules) for name, text in options.items()}
-    equal = [name for name, compared in found.items() if compared.equal is not False]
+    equal = [name for name, compared in found.items() if compared.equal]
     return _as_choice(found[letter]) if equal == [letter] else Answered(False, 'choice')
 
 

@@ -25,7 +25,7 @@ from .expression_equality import (
     same_relation,
 )
 from .expressions import DEGREE, Expression, Product, Symbol, number, quotient, symbols
-from .points import value_of
+from .numeric import value_of
 from .tokens import words
 from .values import (
     DEGREES,
@@ -151,7 +151,7 @@ class Equality:
         if reference.percent == answer.percent:
             return self.expressions(reference.expression, answer.expression)
         parts = [_without_percent(value) for value in (reference, answer)]
-        if (same := self.expressions(*parts)).equal is not False:
+        if (same := self.expressions(*parts)).equal:
             return same
         return self._by('percent-sign', self.expressions(reference.expression, answer.expression))
 
@@ -175,7 +175,7 @@ class Equality:
         if quantity.product is not None and next(symbols(formula.expression), None) is not None:
             return compare(quantity.product, formula.expression)
         angle = quantity.unit.dimension == DEGREES.dimension
-        if angle and (same := compare(_in_basic_units(quantity), formula.expression)).equal is not False:
+        if angle and (same := compare(_in_basic_units(quantity), formula.expression)).equal:
             return same
         if quantity.unit == RADIANS:
             return NO
@@ -197,10 +197,10 @@ class Equality:
         found: list[Comparison] = []
         for ours in [value for value in reference if value not in answer]:
             matches = [(self.compare(ours, theirs), place) for place, theirs in enumerate(left)]
-            matches = [(same, place) for same, place in matches if same.equal is not False]
+            matches = [(same, place) for same, place in matches if same.equal]
             if not matches:
                 return NO
-            same, place = min(matches, key=lambda match: (match[0].equal is None, len(match[0].rules)))
+            same, place = min(matches, key=lambda match: len(match[0].rules))
             found.append(same)
             del left[place]
         return all_of(found)
@@ -212,7 +212,7 @@ class Equality:
         kept: list[Value] = []
         exact = Equality(frozenset())
         for item in items:
-            if not any(exact.compare(other, item).equal is not False for other in kept):
+            if not any(exact.compare(other, item).equal for other in kept):
                 kept.append(item)
         return kept
 
@@ -264,7 +264,7 @@ class Equality:
     def _pairs(self, reference: Pair, answer: Pair) -> Comparison:
         same = self._inside._ordered((reference.low, reference.high), (answer.low, answer.high))
         brackets = [(pair.left_closed, pair.right_closed) for pair in (reference, answer)]
-        if brackets[0] == brackets[1] or same.equal is False:
+        if brackets[0] == brackets[1] or not same.equal:
             return same
         if any(left != right for left, right in brackets) or _may_be_interval(reference):
             return NO

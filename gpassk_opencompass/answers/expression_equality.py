@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
-from .exact import TooLarge, exact_form, is_zero, proportional, rational_value, same_form
 from .expressions import Expression, Number, Sum, Symbol, negative
-from .points import agree, value_of
+from .numeric import equal, numerator, ratio, rational, value_of
 from .regions import Region, region_of
 from .values import Domain, Formula, Listed, Named, Pair, Relation, Set, Union, Value
 
@@ -34,14 +33,11 @@ ALL_RULES = frozenset(RULES)
 
 
 class Comparison(NamedTuple):
-    """Equal, different, or equal as far as numbers can tell."""
+    """Whether two values are equal, and by which rules."""
 
-    equal: bool | None
-    """None: the expressions in `open` agree at many points, which is no proof; all else is equal."""
+    equal: bool
     rules: frozenset[str] = frozenset()
     """The lenient rules that were needed (see `rules.RULES`)."""
-    open: tuple[tuple[Expression, Expression], ...] = ()
-    """Pairs of expressions, a proof of each of which would make the values equal."""
 
 
 YES, NO = Comparison(True), Comparison(False)
@@ -49,30 +45,22 @@ YES, NO = Comparison(True), Comparison(False)
 
 def by_rule(rule: str, comparison: Comparison = YES) -> Comparison:
     """Return `comparison` with `rule` among those that it needed; a difference stays one."""
-    return NO if comparison.equal is False else comparison._replace(rules=comparison.rules | {rule})
+    return Comparison(True, comparison.rules | {rule}) if comparison.equal else NO
 
 
 def all_of(comparisons: Iterable[Comparison]) -> Comparison:
     """Return what holds if all of `comparisons` do. Stops at the first difference."""
     rules: frozenset[str] = frozenset()
-    opened: tuple[tuple[Expression, Expression], ...] = ()
     for comparison in comparisons:
-        if comparison.equal is False:
+        if not comparison.equal:
             return NO
         rules |= comparison.rules
-        opened += comparison.open
-    return Comparison(None if opened else True, rules, opened)
+    return Comparison(True, rules)
 
 
 def best_of(comparisons: Iterable[Comparison]) -> Comparison:
-    """Return the first that is equal, else the first that may be, else NO."""
-    open_one = NO
-    for comparison in comparisons:
-        if comparison.equal:
-            return comparison
-        if comparison.equal is None and open_one.equal is False:
-            open_one = comparison
-    return open_one
+    """Return the first that is equal, else NO."""
+    return next((comparison for comparison in comparisons if comparison.equal), NO)
 
 
 _LONG = 10
@@ -86,27 +74,11 @@ _FLOAT = 4e-15
 def compare_expressions(reference: Expression, answer: Expression, rules: frozenset[str]) -> Comparison:
     """Return how two expressions compare under the lenient `rules` that are allowed.
 
-    Values at points tell different ones apart; exact forms prove equality. What agrees everywhere without
-    such a proof is left open; what cannot be computed anywhere is not equal.
+    Values at points decide, see `numeric`; what cannot be computed anywhere is not equal.
     """
     if isinstance(reference, Number) and isinstance(answer, Number):
         return YES if reference.value == answer.value else _decimal(reference, answer, rules)
-    at_points = agree(reference, answer)
-    if at_points is False:
-        return _decimal(reference, answer, rules)
-    try:
-        if same_form(exact_form(reference), exact_form(answer)):
-            return YES
-    except TooLarge:
-        pass
-    decimal = _decimal(reference, answer, rules)
-    if decimal.equal or at_points is None or _are_rational(reference, answer):
-        return decimal
-    return Comparison(None, open=((reference, answer),))
-
-
-def _are_rational(reference: Expression, answer: Expression) -> bool:
-    return rational_value(reference) is not None and rational_value(answer) is not None
+    return YES if equal(reference, answer) else _decimal(reference, answer, rules)
 
 
 def _decimal(reference: Expression, answer: Expression, rules: frozenset[str]) -> Comparison:
@@ -145,12 +117,14 @@ def _digits(expression: Expression) -> int:
 
 def _rounds_to(exact: Expression, decimal: Number) -> bool:
     """Whether `exact` rounded, or a long one cut, to the digits of `decimal` is `decimal`."""
-    value = rational_value(exact)
+    value = rational(exact)
     if value is None:
         near = value_of(exact)
         if near is None:
             return False
-        value = Fraction(near)
+        value = (
+            Fraction(*near.as_integer_ratio()) if hasattr(near, 'as_integer_ratio') else Fraction(str(near))
+        )
     digits = decimal.digits or 0
     unit = Fraction(1, 10**digits)
     slack = abs(value) * Fraction(_FLOAT)
@@ -213,11 +187,8 @@ def same_equation(reference: Value, answer: Value) -> Comparison:
     differences = [_difference(value) for value in (reference, answer)]
     if any(difference is None for difference in differences):
         return NO
-    try:
-        ours, theirs = (exact_form(difference) for difference in differences if difference)
-    except TooLarge:
-        return NO
-    return YES if not is_zero(ours) and proportional(ours, theirs) else NO
+    ours, theirs = (numerator(difference) for difference in differences if difference)
+    return YES if ratio(ours, theirs) is not None else NO
 
 
 def _inequalities(reference: Relation, answer: Relation) -> Comparison:
@@ -225,15 +196,10 @@ def _inequalities(reference: Relation, answer: Relation) -> Comparison:
     if len(reference.signs) != 1 or len(answer.signs) != 1 or '=' in (*reference.signs, *answer.signs):
         return NO
     ours, theirs = (Sum((value.sides[0], negative(value.sides[1]))) for value in (reference, answer))
-    try:
-        one, other = exact_form(ours), exact_form(theirs)
-    except TooLarge:
+    factor = ratio(ours, theirs)
+    if factor is None:
         return NO
-    if one[1] != other[1] or not proportional(one, other):
-        return NO
-    monomial = next(iter(one[0]))
-    positive = one[0][monomial] / other[0][monomial] > 0
-    sign = answer.signs[0] if positive else _TURNED[answer.signs[0]]
+    sign = answer.signs[0] if factor > 0 else _TURNED[answer.signs[0]]
     return YES if sign == reference.signs[0] else NO
 
 

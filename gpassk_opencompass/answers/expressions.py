@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,18 +114,3 @@ def deeper(expression: Expression, most: int) -> bool:
         if not level:
             return False
     return True
-
-
-def as_tree(expression: Expression) -> list[Any]:
-    """Return `expression` as nested lists for JSON: a kind, then what it holds.
-
-    >>> as_tree(Power(Symbol('x'), HALF))
-    ['Power', ['Symbol', 'x'], ['Number', '1/2']]
-    """
-    kind = type(expression).__name__
-    if isinstance(expression, Number):
-        return [kind, str(expression.value)]
-    if isinstance(expression, Symbol):
-        return [kind, expression.name]
-    name = [expression.name] if isinstance(expression, Call) else []
-    return [kind, *name, *map(as_tree, children(expression))]

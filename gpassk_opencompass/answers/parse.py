@@ -26,7 +26,7 @@ from .brackets import (
 from .expressions import Number, Symbol, number, symbols
 from .formulas import read_expression
 from .normal import normal_form
-from .points import agree, value_of
+from .numeric import equal, value_of
 from .tokens import Token, Tokens, Unread, closes, closing, split, tokens_of, trimmed, written
 from .values import (
     Conditioned,
@@ -265,7 +265,7 @@ def _equation(parts: list[list[Token]]) -> Value:
     value = _value(right)
     worth = value.amount if isinstance(value, Quantity) else None
     for between in parts[1:-1]:  # x = 1 + 1 = 2
-        if agree(read_expression(between), worth or read_expression(right)) is not True:
+        if not equal(read_expression(between), worth or read_expression(right)):
             raise Unread('a chain of equations that do not agree')
     try:
         named = read_expression(left)

@@ -7,9 +7,8 @@ from fractions import Fraction
 from functools import reduce
 from typing import NamedTuple
 
-from .exact import TooLarge, exact_form
 from .expressions import INFINITY, Expression, Number, Symbol, negative, number, quotient, symbols
-from .points import value_of
+from .numeric import linear, value_of
 from .values import Domain, Formula, Listed, Named, Pair, Quantity, Relation, Set, Union, Value
 
 _TURNED = {'<': '>', '>': '<', r'\le': r'\ge', r'\ge': r'\le', r'\ne': r'\ne', '=': '='}
@@ -124,7 +123,7 @@ def _half_line(left: Expression, sign: str, right: Expression) -> Region | None:
     """Read `c·x < b`, with a variable, or anything that stands for one, on the left alone."""
     if next(symbols(left), None) is None or next(symbols(right), None) is not None:
         return None
-    name, factor = _variable(left)
+    name, factor = linear(left)
     if factor < 0:
         sign = _TURNED[sign]
     end = right if factor == 1 else quotient(right, Number(factor))
@@ -134,30 +133,13 @@ def _half_line(left: Expression, sign: str, right: Expression) -> Region | None:
     return Region(tuple(pieces), name)
 
 
-def _variable(left: Expression) -> tuple[str, Fraction]:
-    """Return what stands on the left as a name, and the number it is multiplied by."""
-    if isinstance(left, Symbol):
-        return left.name, Fraction(1)
-    try:
-        above, below = exact_form(left)
-    except TooLarge:
-        return repr(left), Fraction(1)
-    if len(above) == len(below) == 1:
-        [(monomial, factor)], [(divisor, share)] = above.items(), below.items()
-        if not divisor and len(monomial) == 1:
-            [(name, exponent)] = monomial
-            if exponent == 1 and isinstance(name, tuple) and len(name) == 1:
-                return str(name[0]), factor / share
-    return repr(left), Fraction(1)
-
-
 def _place(end: Expression) -> float:
     if end == INFINITY:
         return math.inf
     if isinstance(end, Symbol) or end == _MINUS_INFINITY:
         return -math.inf if end == _MINUS_INFINITY else math.nan
     value = value_of(end)
-    return math.nan if value is None else value
+    return math.nan if value is None else float(value)
 
 
 def _ordered(pieces: list[Piece] | None) -> tuple[Piece, ...]:
