@@ -22,7 +22,12 @@ _AFTER_RELATION = re.compile(
     r'(?:=|[<>≤≥≠≈]|\\(?:leqslant|geqslant|leq|geq|le|ge|lt|gt|neq|ne|approx|equiv)(?![a-zA-Z]))\s*$'
 )
 _AFTER_OPENER = re.compile(r'(?:(?:^|[\s:：,，(（*\u4e00-\u9fff])\$\$?|\\\(|\\\[)\s*$')
-_ARROW_OR_TAG = re.compile(r'(?:[-=]>|</?[a-zA-Z][^<>\n]*>|(?:^|\n)\s*>)\s*' + _OPENING)
+_ARROW_OR_TAG = re.compile(r'(?:[-=]>|</?[a-zA-Z|][^<>\n]*>|(?:^|\n)\s*>)\s*' + _OPENING)
+_FACTOR_BEFORE = re.compile(r'(?P<left>[^\s$=,，;；:：]{1,40}?)\s*(?:\\cdot|\\times|[*×·])\s*$')
+_FACTOR_AFTER = re.compile(
+    r'\s*(?P<right>(?:\\(?:pi|sqrt|d?frac|cdot|times|log|ln|sin|cos|tan)(?![a-zA-Z])|[!*×·]'
+    r'|\^(?!\s*\{?\s*\\circ))[^\s$=,，;；。]{0,40})'
+)
 _SPELLED = {'±': r'\pm ', '∓': r'\mp ', r'\pm': r'\pm ', r'\mp': r'\mp ', '−': '-', '–': '-', '-': '-'}
 _LETTER = re.compile(r'(?:\\text\{)?\(?[A-Z]\)?\}?')
 _RELATION_INSIDE = re.compile(r'[=<>≤≥≠]|\\(?:le|ge|ne|in)(?:q|qslant)?(?![a-zA-Z])')
@@ -52,6 +57,22 @@ def with_sign(text: str, start: int, content: str) -> str:
         return content
     left = (related['left'] or '').strip()
     return f'{left} {related["relation"]} {content}'.strip()
+
+
+def with_factors(text: str, box: _Box, content: str) -> str:
+    r"""Return `content` of a box with what it is multiplied by, unless an equation says what that comes to.
+
+    >>> last_boxes(r'$2 \cdot \boxed5$').answers, last_boxes(r'$3 \cdot \boxed4 = 12$').answers
+    (['2\\cdot (5)'], ['4'])
+    """
+    behind = text[box.end : box.end + _REACH]
+    if behind.lstrip(' {}').startswith('='):
+        return content
+    before = _FACTOR_BEFORE.search(text, max(0, box.start - _REACH), box.start)
+    after = _FACTOR_AFTER.match(behind)
+    if after:
+        content = f'({content}){after["right"]}'
+    return f'{before["left"]}\\cdot ({content})' if before else content
 
 
 def _unary(before: str, gap: str) -> bool:
@@ -148,7 +169,10 @@ def last_boxes(text: str) -> Boxes:
     first = len(boxes) - 1
     while first and _tied(text, boxes[first - 1].end, boxes[first].start):
         first -= 1
-    answers = [with_sign(text, box.start, text[slice(*box.content)].strip()) for box in boxes[first:]]
+    answers = [
+        with_factors(text, box, with_sign(text, box.start, text[slice(*box.content)].strip()))
+        for box in boxes[first:]
+    ]
     return Boxes(answers, boxes[-1].end, open_box)
 
 
@@ -169,7 +193,8 @@ def _only_box(text: str) -> Boxes | None:
         or 0 <= text.find('\\', 0, start) <= text.rfind('box', 0, start)
     ):
         return None
-    return Boxes([with_sign(text, start, content)], end, False)
+    box = _Box(start, end, found.span('content'))
+    return Boxes([with_factors(text, box, with_sign(text, start, content))], end, False)
 
 
 def _boxes(text: str) -> tuple[list[_Box], bool]:

@@ -6,16 +6,28 @@ import re
 from typing import NamedTuple
 
 # How models mark what they think aloud: DeepSeek, Qwen and most others, Seed-OSS; Magistral; OpenThinker;
-# Kimi; gpt-oss, whose thought ends where another channel begins.
+# Kimi; gpt-oss, whose thought ends where another channel begins, with its special tokens and without; Gemma.
 _MARK = re.compile(
-    r'<(?P<end>/?)(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning)>'
+    r'<(?P<end>/?)(?:[a-z0-9_-]{1,12}:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?)>'
     r'|(?-i:\[(?P<end2>/?)THINK\])'  # in small letters it is a heading
     r'|<\|(?:begin|(?P<end3>end))_of_thought\|>'
     r'|◁(?P<end4>/?)think▷'
-    r'|<\|channel\|>(?:analysis|(?P<end5>final|commentary))(?:<\|message\|>)?',
+    r'|<\|channel\|>(?:analysis|(?P<end5>final|commentary))(?:<\|message\|>)?'
+    r'|<unused(?:94>(?:thought)?|(?P<end6>95)>)'
+    r'|(?-i:\Aanalysis(?=[A-Z\u4e00-\u9fff])|(?P<end7>assistantfinal))',
     re.IGNORECASE,
 )
-_HINTS = ('think>', 'thinking>', 'think]', 'think▷', 'thought', 'reasoning>', '|channel|')
+_HINTS = (
+    'think>',
+    'thinking>',
+    'think]',
+    'think▷',
+    'thought',
+    'reasoning>',
+    'reason>',
+    '|channel|',
+    '<unused9',
+)
 """Every mark holds one of them, in small letters."""
 _LONGEST_END = 64
 """Characters at the end of a prompt within which a mark and the blanks behind it are looked for."""
@@ -95,7 +107,9 @@ def thought_in(text: str) -> int | None:
 
 def _may_be_marked(text: str) -> bool:
     """Return False only of a text without a mark, as most are: substrings are found faster than a pattern."""
-    # Every mark begins with one of the first two or ends with the third, whatever the case of its letters.
+    if text.startswith('analysis') or 'assistantfinal' in text:
+        return True
+    # Every other begins with one of the first two or ends with the third, whatever the case of its letters.
     if not ('<' in text or '◁' in text or 'THINK]' in text):
         return False
     plain = text.casefold()
