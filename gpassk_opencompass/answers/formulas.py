@@ -116,6 +116,8 @@ class _Reader(Cursor):
             return True
         if token.kind == 'number':  # `2 3` and `x2` are no products, `N2^{-N}` is one
             before = self.peek(-1)
+            if before.text in {'!', ')'}:
+                return self.peek(1).text == '^'
             return before.text == '}' or (self.peek(1).text == '^' and before.kind == 'letters')
         return token.kind == 'command' or token.text in {'(', '[', '{', r'\{', '|'}
 
@@ -257,9 +259,16 @@ class _Reader(Cursor):
                 name += "'"
             else:
                 break
-        if name[:1] in NAMED_FUNCTIONS and self.peek().text == '(':
+        if self.peek().text == '(' and (name[:1] in NAMED_FUNCTIONS or self._applied()):
             return Call(name, self._arguments())
         return Symbol(name)
+
+    def _applied(self) -> bool:
+        """Whether a bracket that touches a name holds a number alone: P(0) is no product."""
+        end = closing(self.tokens, self.place)
+        inside = self.tokens[self.place + 1 : end]
+        signed = inside[1:] if inside and inside[0].text == '-' else inside
+        return not self.peek().spaced and len(signed) == 1 and signed[0].kind == 'number'
 
     def _combinations(self) -> Expression | None:
         """Read `C_n^k`: n over k."""

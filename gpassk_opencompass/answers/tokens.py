@@ -7,6 +7,7 @@ accounts for every one of them, or says that the answer was not read.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
@@ -51,7 +52,8 @@ _CHARACTERS = str.maketrans(
         'ψ': r'\psi ', 'χ': r'\chi ', 'κ': r'\kappa ', 'ζ': r'\zeta ', 'ν': r'\nu ', 'ϕ': r'\phi ',
         'ε': r'\epsilon ',
         'Γ': r'\Gamma ', 'Θ': r'\Theta ', 'Λ': r'\Lambda ', 'Σ': r'\Sigma ', 'Φ': r'\Phi ', 'Ψ': r'\Psi ',
-        '⊥': r'\perp ', '∥': r'\parallel ', '⇒': r'\Rightarrow ', '∨': r'\vee ', '∧': r'\wedge ',
+        '⩽': r'\le ', '⩾': r'\ge ', '≦': r'\le ', '≧': r'\ge ', '∕': '/', '‰': r'\cdot\frac{1}{1000}',
+        '⟹': r'\Rightarrow ', '∖': r'\setminus ', '✓': '', '✔': '', '⊥': r'\perp ', '∥': r'\parallel ', '⇒': r'\Rightarrow ', '∨': r'\vee ', '∧': r'\wedge ',
         **{chr(0x2080 + digit): f'_{digit}' for digit in range(10)},
     }
 )  # fmt: skip
@@ -110,7 +112,7 @@ _LEADING = words(
 _TRAILING = frozenset({'.', ',', ';', ':', '\\\\'})
 _REPEATING = re.compile(
     r'(?<![0-9.])(?P<whole>[0-9]{1,12})\.(?P<fixed>[0-9]{0,12}?)'
-    r'(?:\\overline\s*\{(?P<bar>[0-9]{1,12})\}|\((?P<round>[0-9]{1,12})\)'
+    r'(?:\\(?:overline|bar)\s*(?:\{(?P<bar>[0-9]{1,12})\}|(?P<bared>[0-9]))|\((?P<round>[0-9]{1,12})\)'
     r'|\\dot\s*\{?(?P<first>[0-9])\}?(?:(?P<middle>[0-9]{0,12})\\dot\s*\{?(?P<last>[0-9])\}?)?'
     r'|(?P<shown>[0-9]{1,6}?)(?P=shown){2,20}\s*(?:\.\.\.|\\[lc]?dots\s*))(?![0-9])'
 )
@@ -130,7 +132,17 @@ def tokens_of(answer: str) -> list[Token]:
     return tokens
 
 
+_DECORATION = re.compile(
+    r'\\(?:textcolor|color|colorbox)\s*\{[^{}]*\}|\\(?:underline|uline|underbrace|cancel|mathbf|bf)(?![a-zA-Z])'
+    r'|\\(?:checkmark|blacksquare|square|qed|blacksmiley)(?![a-zA-Z])\s*$'
+)
+_MATHEMATICAL = re.compile('[\U0001d400-\U0001d7ff]')
+"""Letters and digits that are letters and digits in another type."""
+
+
 def _spelled(answer: str) -> str:
+    answer = _DECORATION.sub(' ', answer)
+    answer = _MATHEMATICAL.sub(lambda found: unicodedata.normalize('NFKC', found[0]), answer)
     answer = _PRICE.sub(r'\1\\$\2', answer)
     if answer.count('"') == 1 and _INCHES.search(answer):
         raise Unread('"')
@@ -150,7 +162,7 @@ def _as_power(number: str) -> str:
 
 def _as_fraction(decimal: re.Match[str]) -> str:
     dotted = ''.join(decimal[name] or '' for name in ('first', 'middle', 'last'))
-    block = decimal['bar'] or decimal['round'] or decimal['shown'] or dotted
+    block = decimal['bar'] or decimal['bared'] or decimal['round'] or decimal['shown'] or dotted
     shift = 10 ** len(decimal['fixed'])
     value = Fraction(int(decimal['whole'] + decimal['fixed']), shift)
     value += Fraction(int(block), (10 ** len(block) - 1) * shift)
