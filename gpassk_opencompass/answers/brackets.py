@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from .expressions import Call, Expression, Power, Product, Sum, Symbol, number
+from .expressions import Call, Expression, Power, Product, Symbol, number
 from .formulas import read_expression
 from .tokens import Token, Tokens, Unread, closing, opens, split, trimmed, words, written
 from .values import Listed, Matrix, Pair, Piecewise, Set, Text, Tuple, Value
 from .words import FUNCTIONS
 
 _LONGEST_NAME = 14
+_COMPUTED = frozenset({'factorial', 'double factorial', 'binom', 'floor', 'ceiling'})
 
 
 def ends_in_a_term(tokens: Tokens) -> bool:
@@ -37,10 +38,8 @@ def is_name(expression: Expression) -> bool:
     if isinstance(expression, Symbol):
         return expression.name not in {'pi', 'e', 'oo'}
     if isinstance(expression, Call):
-        return True
-    if isinstance(expression, Sum):  # x_1 + x_2
-        return all(isinstance(term, Symbol) and '_' in term.name for term in expression.terms)
-    if isinstance(expression, Product):
+        return expression.name == 'abs' or expression.name not in FUNCTIONS | _COMPUTED
+    if isinstance(expression, Product):  # segments, angles, quotients of them
         return all(
             is_name(factor) and (not isinstance(factor, Symbol) or factor.name[0].isupper())
             for factor in expression.factors

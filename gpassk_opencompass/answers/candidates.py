@@ -149,6 +149,7 @@ _ANY_SEPARATOR = re.compile(
     r'|(?<=[0-9]\))\s*(?=\([0-9])|[\u2460-\u2473]|=',
     re.IGNORECASE,
 )
+_IN_BRACES = re.compile(r'\\\{(.*)\\\}', re.DOTALL)
 _UNION = re.compile(r'\\cup(?![a-zA-Z])|∪')
 _OPTIONS = re.compile(r'(?:\\text\{|\$)?[A-H]{2,8}\}?\$?')
 _THOUSANDS = re.compile(r'[-+$\\]*[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?\$?')
@@ -192,7 +193,8 @@ def _most(reference: str, tuples: bool) -> int:
     if _THOUSANDS.fullmatch(reference.strip()):
         return 1
     if tuples:
-        return len(_split(_UNION.sub(',', _plain(reference))))
+        listed = _IN_BRACES.fullmatch(reference.strip().strip('$'))
+        return len(_split(_UNION.sub(',', _plain(listed[1] if listed else reference))))
     separators = _ANY_SEPARATOR.findall(join_thousands(reference))
     equals = separators.count('=')
     return 1 + len(separators) - min(equals, 1)
@@ -234,8 +236,11 @@ def distinct(answers: list[str]) -> list[str]:
     for answer in answers:
         name, form, number = _name(answer), normal_form(_LEAD.sub('', answer)), _number(answer)
         if number is not None:
-            form = next((known for seen, known in numbers[-_COMPARED:] if _same(seen, number)), form)
+            same = next(((seen, known) for seen, known in numbers[-_COMPARED:] if _same(seen, number)), None)
+            form = same[1] if same else form
             numbers.append((number, form))
+            if same and form in kept and number.digits is not None and same[0].digits is None:
+                continue  # an exact value stands for what it is rounded to
         if name and names.setdefault(form, name) != name:
             form = f'{name}{form}'  # x = 2 and y = 2
         kept[form] = answer

@@ -24,7 +24,7 @@ from .expression_equality import (
     same_region,
     same_relation,
 )
-from .expressions import DEGREE, Expression, Product, Symbol, number, quotient, symbols
+from .expressions import DEGREE, Call, Expression, Product, Symbol, number, quotient, replaced, symbols
 from .numeric import value_of
 from .tokens import words
 from .values import (
@@ -134,6 +134,8 @@ class Equality:
         if isinstance(reference, Named) and isinstance(answer, Named):
             if _same_name(reference, answer):
                 return self.compare(reference.value, answer.value)
+            if renamed := _renamed(answer, reference):
+                return self.compare(reference.value, renamed)
             return same_equation(reference, answer)
         named, other = (reference, answer) if isinstance(reference, Named) else (answer, reference)
         assert isinstance(named, Named)  # one of them is
@@ -358,6 +360,18 @@ def _same_name(one: Named, other: Named) -> bool:
     if one.left is not None and other.left is not None:
         return one.left == other.left
     return _plain(one.name) == _plain(other.name)
+
+
+def _renamed(answer: Named, reference: Named) -> Value | None:
+    """Return the value of f(z) = z with the variables of f(x) = x; None where the functions are others."""
+    ours, theirs = reference.left, answer.left
+    if not (isinstance(ours, Call) and isinstance(theirs, Call) and isinstance(answer.value, Formula)):
+        return None
+    names = [one.name if isinstance(one, Symbol) else '' for one in (*ours.arguments, *theirs.arguments)]
+    if ours.name != theirs.name or len(ours.arguments) != len(theirs.arguments) or '' in names:
+        return None
+    renaming = dict(zip(names[len(ours.arguments) :], names, strict=False))
+    return Formula(replaced(answer.value.expression, renaming), answer.value.percent)
 
 
 def _plain(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -100,6 +100,18 @@ def symbols(expression: Expression) -> Iterator[str]:
     else:
         for child in children(expression):
             yield from symbols(child)
+
+
+def replaced(expression: Expression, names: Mapping[str, str]) -> Expression:
+    """Return an expression with other names for its symbols."""
+    if isinstance(expression, Symbol):
+        return Symbol(names.get(expression.name, expression.name))
+    inner = tuple(replaced(child, names) for child in children(expression))
+    if isinstance(expression, Power):
+        return Power(*inner)
+    if isinstance(expression, Call):
+        return Call(expression.name, inner)
+    return expression if isinstance(expression, Number) else type(expression)(inner)
 
 
 def deeper(expression: Expression, most: int) -> bool:

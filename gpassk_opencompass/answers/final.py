@@ -35,6 +35,7 @@ _SPOKEN = re.compile(
     r'|[【\[]答案[】\]]'
     r'|答案(?:(?:应该|应|可能|也许|大概)?(?:是|为)|选(?!项)|["”*_ ]{0,6}[:：])'
     r'|最终答案'
+    r'|(?i:\b(?:correct|right|best)\s(?:option|choice)\s(?:is|:))'
     r'|正确(?:的)?(?:选项|答案)(?:应该|应)?(?:是|为|[:：])'
     r'|(?:故|应|因此|所以)(?:应)?[选填]'
 )
@@ -270,17 +271,52 @@ def _stated(reference: str) -> str:
     return final_answer(reference).text or reference
 
 
+_RUNAWAY = re.compile(r'\n\s*(?:Human|User|USER|Question|Problem|Q)\s?[:：]')
+_BEHIND_A_MARK = re.compile(
+    r'(?:^|\n)\s*(?:####\s*(?P<hashes>[^\n]+)|<answer>(?P<tag>[^<>]+)</answer>)\s*\Z', re.IGNORECASE
+)
+_TOLD = re.compile(r'答[:：]\s*(?P<value>[^\n]{1,40})\s*\Z')
+_LONGEST_ALONE = 60
+
+
+def _alone(text: str) -> str:
+    """Return the value that is all a response says, or its last line behind a mark; '' if there is none."""
+    if marked := _BEHIND_A_MARK.search(text):
+        return (marked['hashes'] or marked['tag']).strip()
+    whole = text.strip()
+    if (told := _TOLD.search(whole)) and len(re.findall(r'[0-9]+', told['value'])) == 1:
+        return told['value'].strip(_TRAILING)
+    bare = whole.strip('$').strip(_TRAILING).strip()
+    return whole if '\n' not in whole and len(whole) <= _LONGEST_ALONE and _is_alone(bare) else ''
+
+
+def _is_alone(text: str) -> bool:
+    return is_option(text) or is_plain_number(text) or bool(_ANSWER_WORD.fullmatch(text))
+
+
+def _without_steps(answers: list[str]) -> list[str]:
+    """Return answers without those that end in the last one: 1024 − 56 = 968 and 968 are one."""
+    ends = [re.split(r'=|\\(?:Right|Longright)arrow|\\implies|⇒', answer)[-1] for answer in answers]
+    return [
+        answer
+        for answer, end in zip(answers, ends, strict=True)
+        if answer is answers[-1] or end == answer or not alike(end.strip(_TRAILING), answers[-1])
+    ]
+
+
 def _search(text: str) -> _Found:
+    if (runaway := _RUNAWAY.search(text)) and last_boxes(text[: runaway.start()]).answers:
+        text = text[: runaway.start()]
     boxes = last_boxes(text)
     if not boxes.answers:
-        spoken = spoken_answer(text)
+        spoken = spoken_answer(text) or _alone(text)
         return _Found([spoken] if spoken else [], False, boxes.open)
     rest = text[boxes.end :]
     speaks = _SPEAKS.search(rest) is not None
     if speaks and (later := later_answer(rest, boxes.answers)):
         return _Found([later], False, boxes.open)
     other = other_candidate(rest, boxes.answers[-1]) if speaks else ''
-    answers = covering(distinct([*boxes.answers, *([other] if other else [])]))
+    answers = covering(distinct(_without_steps([*boxes.answers, *([other] if other else [])])))
     return _Found(letter_first(answers) if len(answers) == 2 else answers, True, boxes.open)
 
 

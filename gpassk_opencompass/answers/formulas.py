@@ -100,10 +100,17 @@ class _Reader(Cursor):
                 factors.append(self._signed_factor())
             elif self.take('/'):
                 factors.append(Power(self._signed_factor(), MINUS_ONE))
+            elif self._of_percent():
+                self.place += 1
+                factors.append(self._factor())
             elif self._starts_factor():
                 factors.append(self._factor())
             else:
                 return factors[0] if len(factors) == 1 else Product(tuple(factors))
+
+    def _of_percent(self) -> bool:
+        """Whether `25% of 60` goes on with its `of`."""
+        return self.peek().text == 'of' and self.peek(-1).text == '%'
 
     def _signed_factor(self) -> Expression:
         minus = self.take('-', '+') == '-'

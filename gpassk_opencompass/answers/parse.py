@@ -23,7 +23,7 @@ from .brackets import (
     read_bracketed,
     read_environment,
 )
-from .expressions import Number, Symbol, number, symbols
+from .expressions import Call, Expression, Number, Product, Symbol, number, symbols
 from .formulas import read_expression
 from .normal import normal_form
 from .numeric import equal, value_of
@@ -62,6 +62,7 @@ _JOINTS = {
 }
 _ROUGH_RELATIONS = frozenset({r'\approx', '≈', r'\doteq'})
 _MEMBER = frozenset({r'\in'})
+_FOLLOWS = frozenset({r'\Rightarrow', r'\implies', r'\Longrightarrow', r'\therefore'})
 _ARTICLES = frozenset({'the', 'a', 'an', 'The'})
 _PAUSES = frozenset({',', '.', ';', ':', '!', '?'})
 _NUMBERINGS = (('(', '1', ')'), ('', '①', ''), ('', 'a', '.'), ('(', 'a', ')'), ('', 'A', '.'))
@@ -113,6 +114,11 @@ def _with_comma(whole: str, rest: str) -> list[Value]:
 def _value(tokens: Tokens) -> Value:
     if not tokens:
         raise Unread('nothing')
+    steps, arrows = split(tokens, _FOLLOWS)
+    if arrows:
+        for step in steps[:-1]:
+            _value(trimmed(step))  # an equation that does not hold is refused
+        return _value(trimmed(steps[-1]))
     parts, joints = split(tokens, frozenset(_JOINTS))
     if joints:
         return _listed(parts, joints)
@@ -261,21 +267,70 @@ def _rounded(parts: list[list[Token]], marks: list[str]) -> Value:
 
 
 def _equation(parts: list[list[Token]]) -> Value:
-    left, right = parts[0], parts[-1]
-    value = _value(right)
-    worth = value.amount if isinstance(value, Quantity) else None
-    for between in parts[1:-1]:  # x = 1 + 1 = 2
-        if not equal(read_expression(between), worth or read_expression(right)):
+    """Read `x = 5`, `x = 1 + 1 = 2` and `1 + 1 = 2`: the last member counts, if all that is computed is true."""
+    left = parts[0]
+    value = _value(parts[-1])
+    for between in parts[1:-1]:
+        if not _comes_to(_item(between), value):
             raise Unread('a chain of equations that do not agree')
+    if bound := _function_of(left):
+        return Named(name_of(left), value, bound)
     try:
         named = read_expression(left)
     except Unread:
+        if _computed(left, value):
+            return value
         if ends_in_a_term(left):
             raise
         return Named(name_of(left), value)
+    if not is_name(named) and next(symbols(named), None) is None:
+        if not _comes_to(Formula(named), value):
+            raise Unread('an equation that does not hold')
+        return value
     if isinstance(value, Formula) and not is_name(named):
         return Relation((named, value.expression), ('=',))
     return Named(name_of(left), value, named)
+
+
+def _computed(left: Tokens, value: Value) -> bool:
+    """Whether the left of an equation is an amount, 3 km, that the right says in another way."""
+    try:
+        return _comes_to(read_amount(left), value)
+    except Unread:
+        return False
+
+
+def _function_of(left: Tokens) -> Call | None:
+    """Return the function on the left of `x(t) = 2t`."""
+    if len(left) < 4 or [left[1].text, left[-1].text] != ['(', ')'] or left[0].kind != 'letters':
+        return None
+    names = [token.text for token in left[2:-1] if token.text != ',']
+    letters = len(left[0].text) == 1 and all(len(name) == 1 and name.isalpha() for name in names)
+    return Call(left[0].text, tuple(map(Symbol, names))) if letters else None
+
+
+def _comes_to(said: Value, value: Value) -> bool:
+    """Whether one member of a chain is worth the next, or what that is rounded to."""
+    left, right = _amount_of(said), _amount_of(value)
+    if left is None or right is None:
+        return said == value
+    if equal(left, right):
+        return True
+    rounded = value.expression if isinstance(value, Formula) else None
+    exact = value_of(left)
+    if not isinstance(rounded, Number) or rounded.digits is None or exact is None:
+        return isinstance(value, Quantity) and equal(left, value.amount)
+    unit = 10.0 ** -(rounded.digits + (2 if isinstance(value, Formula) and value.percent else 0))
+    return bool(abs(exact - value_of(right)) <= 0.5001 * unit)
+
+
+def _amount_of(value: Value) -> Expression | None:
+    """Return what a number is worth, a quantity in the basic unit of its kind."""
+    if isinstance(value, Quantity):
+        return Product((value.amount, number(value.unit.factor)))
+    if not isinstance(value, Formula):
+        return None
+    return Product((value.expression, number(Fraction(1, 100)))) if value.percent else value.expression
 
 
 def _ratio(tokens: Tokens) -> Value | None:
