@@ -16,6 +16,7 @@ from typing import NamedTuple
 from .equality import Equality
 from .expression_equality import ALL_RULES, best_of, by_rule
 from .expressions import Number, symbols
+from .normal import normal_form
 from .parse import read
 from .tokens import Unread
 from .values import Formula, Text, Value
@@ -216,7 +217,6 @@ def _last_sentence(answer: str) -> str:
 
 _WORDS = re.compile('[^\\W\\d_]{2,}[ ,،]|[\u4e00-\u9fff]{3}')
 _UNREAD = 'unread'
-_NO_OPTIONS: Mapping[str, str] = {}
 
 
 class Answered(NamedTuple):
@@ -228,32 +228,72 @@ class Answered(NamedTuple):
     rules: frozenset[str] = frozenset()
 
 
+_UNWRAPPED = re.compile(r'\\(?:text\w*|mbox|mathrm)\s*\{([^{}]*)\}')
+_REMARK = re.compile(
+    r'[\s,;，(（]*(?:(?:is|are|being)\sthe\sonly\s(?:real\s|possible\s)?(?:solution|answer|root|value)s?'
+    r'|(?:holds?\s)?(?:for|where|with)\s(?:all|every|any|each)(?:\sreal|\snatural|\spositive(?=\sintegers?))?'
+    r'(?:\s(?:numbers?|integers?|reals?))?(?:\s*\$?\s*(?:[a-zA-Z]\s*(?:\\in\s*\\mathbb\s*\{?[RNZ]\}?[_^]?\{?[+*]?\}?)?'
+    r'|[nkm]\s*\\geq?\s*[01])\$?)?)[\s)）.]*\Z'
+)
+"""What may stand behind a value and restricts nothing."""
+_ASKS = re.compile(
+    r'(?i:find|compute|determine|evaluate|calculate|what\sis|the\svalue\sof|what\sare)|求|计算'
+)
+_MATH_IN = re.compile(r'\$([^$]{1,200})\$|\\\((.{1,200}?)\\\)')
+_PERCENTAGE = re.compile(r'percent|%|百分', re.IGNORECASE)
+
+
 def compare_answers(
-    reference: str,
-    answer: str,
-    *,
-    options: Mapping[str, str] = _NO_OPTIONS,
-    rules: frozenset[str] = ALL_RULES,
+    reference: str, answer: str, *, question: str = '', rules: frozenset[str] = ALL_RULES
 ) -> Answered:
     r"""Return whether `answer` says what `reference` says.
 
     Args:
         reference, answer: final answers, LaTeX or plain, English or Chinese.
-        options: those of a choice, letter by letter (`options_of` the question).
-        rules: the lenient rules that are allowed, see `rules.RULES`.
+        question: of which the options of a choice count, the expressions that it asks for, and whether it asks
+            for a percentage; '' where it is not known.
+        rules: the lenient rules that are allowed, see `RULES`.
 
     >>> compare_answers(r'\frac{1}{2}', '0.5').equal, compare_answers('5 cm', '5').rules
     (True, frozenset({'unit-missing'}))
-    >>> compare_answers('B', 'blue', options={'A': 'red', 'B': 'blue'})[:2]
+    >>> compare_answers('B', 'blue', question='(A) red (B) blue')[:2]
     (True, 'choice')
+    >>> compare_answers('75', 'm + n = 75', question='Find $m + n$.').equal, compare_answers('6', '2x = 6').equal
+    (True, False)
     """
-    if (choice := _choice(reference, answer, options, rules)) is not None:
+    percent = bool(_PERCENTAGE.search(question)) if question else None
+    if (choice := _choice(reference, answer, options_of(question), rules)) is not None:
         return choice
-    return _compare_values(reference, answer, rules)
+    reference, answer = _without_remark(reference), _without_remark(_of_asked(answer, question))
+    return _compare_values(reference, answer, rules, percent)
 
 
-def _compare_values(reference: str, answer: str, rules: frozenset[str]) -> Answered:
-    equality = _equality(rules)
+def _without_remark(answer: str) -> str:
+    """Return an answer without a remark behind it that restricts nothing."""
+    found = _REMARK.search(plain := _UNWRAPPED.sub(r' \1 ', answer))
+    return plain[: found.start()] if found and found.start() else answer
+
+
+def _of_asked(answer: str, question: str) -> str:
+    """Return what an answer says of an expression that the question asks for by itself."""
+    name, equals, value = answer.partition('=')
+    return value if equals and normal_form(name) in _asked(question) else answer
+
+
+@lru_cache(maxsize=4096)
+def _asked(question: str) -> frozenset[str]:
+    """Return the expressions behind a verb that asks, up to the end of its sentence, in normal form."""
+    found = []
+    for verb in _ASKS.finditer(question):
+        sentence = re.split(r'[.?!。？！](?:\s|$)', question[verb.end() :], maxsplit=1)[0]
+        found += [one or other for one, other in _MATH_IN.findall(sentence)]
+    return frozenset(normal_form(text) for text in found)
+
+
+def _compare_values(
+    reference: str, answer: str, rules: frozenset[str], percent: bool | None = None
+) -> Answered:
+    equality = _equality(rules, percent)
     expected, given = _read(reference), _read(answer)
     compared = best_of(equality.compare(ours, theirs) for ours in expected for theirs in given)
     if not compared.equal and 'stated' in rules and _WORDS.search(answer):
@@ -268,8 +308,8 @@ def _compare_values(reference: str, answer: str, rules: frozenset[str]) -> Answe
 
 
 @lru_cache(maxsize=8)
-def _equality(rules: frozenset[str]) -> Equality:
-    return Equality(rules)
+def _equality(rules: frozenset[str], percent: bool | None) -> Equality:
+    return Equality(rules, percent)
 
 
 @lru_cache(maxsize=4096)  # every sample of a question is compared with one reference, many say the same
@@ -287,7 +327,7 @@ def is_read(text: str) -> bool:
 
 def _stated(reference: Value, answer: str) -> Iterator[Value]:
     """Return what the last sentence of the answer says that something is."""
-    said = [stated_formula(answer)]
+    said = [stated_formula(_UNWRAPPED.sub(r' \1 ', answer))]
     if isinstance(reference, Formula) and isinstance(reference.expression, Number):
         said.append(concluded_number(answer))
     for text in filter(None, said):
@@ -327,7 +367,7 @@ def _letter_against_text(
     if len(expected) != 1:
         return None
     [letter] = expected
-    chosen = chosen_in(answer)
+    chosen = _with_its_text(answer, options) or chosen_in(answer)
     if chosen:
         return Answered(chosen[0] == letter, 'choice')
     if letter not in options:
@@ -335,6 +375,15 @@ def _letter_against_text(
     found = {name: _compare_values(text, answer, rules) for name, text in options.items()}
     equal = [name for name, compared in found.items() if compared.equal]
     return _as_choice(found[letter]) if equal == [letter] else Answered(False, 'choice')
+
+
+def _with_its_text(answer: str, options: Mapping[str, str]) -> tuple[str, str] | None:
+    """Return the letter of `(B) A square` where that is what option B says."""
+    match = _LETTER_AND_TEXT.fullmatch(_bare(answer))
+    if match is None or (letter := match[1] or match[2]) not in options:
+        return None
+    said, text = (normal_form(one).casefold() for one in (match[3], options[letter]))
+    return (letter, match[3]) if said == text else None
 
 
 def _as_choice(compared: Answered) -> Answered:

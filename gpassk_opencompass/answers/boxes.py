@@ -118,7 +118,7 @@ _MARKER = re.compile(
 )
 _AND_OR = re.compile(
     r'(?:(?<![a-zA-Z])(?:and|or|versus|vs\.?)|&|/|以及|和|或者|或是|或|与|及)'
-    r'(?:\s(?:maybe|possibly|perhaps|also|even|else))?\s*$'
+    r'(?:\s(?:maybe|possibly|perhaps|also|even|else|about|approximately|roughly))?\s*$'
 )
 _STOP = re.compile(r'[,，、;；.。]\s*$')
 _REMARK = re.compile(r'[^.。\n=\\]{0,60}')

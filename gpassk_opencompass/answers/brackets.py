@@ -121,7 +121,9 @@ def _set(inside: Tokens, inner: Inner) -> Value:
             raise Unread('a condition for something else')
         return inner.value(condition)
     value = inner.value(inside)
-    return Set(value.items if isinstance(value, Listed) else (value,))
+    items = value.items if isinstance(value, Listed) else (value,)
+    flat = [part for item in items for part in (item.items if isinstance(item, Listed) else (item,))]
+    return Set(tuple(flat))
 
 
 def _rows_of_lists(inside: Tokens) -> Matrix | None:

@@ -59,14 +59,18 @@ class Equality:
     """Compares values with the lenient rules that are allowed.
 
     >>> from .parse import read
+    Args:
+        rules: that are allowed.
+        asks_percent: whether the question asks for a percentage; None: there is no question.
+
     >>> Equality().compare(read('5')[0], read('5 cm')[0]).rules
     frozenset({'unit-missing'})
     >>> Equality(frozenset()).compare(read('5')[0], read('5 cm')[0]).equal
     False
     """
 
-    def __init__(self, rules: frozenset[str] = ALL_RULES) -> None:
-        self._rules = rules
+    def __init__(self, rules: frozenset[str] = ALL_RULES, asks_percent: bool | None = None) -> None:
+        self._rules, self._asks_percent = rules, asks_percent
         self._holders: tuple[tuple[type, Callable[[Any, Any], Comparison]], ...] = (
             (Conditioned, self._conditioned),
             (Labelled, self._labelled),
@@ -90,7 +94,7 @@ class Equality:
     @cached_property
     def _inside(self) -> Equality:
         """Return how to compare what stands in brackets: {1, 2} is not {{1}, 2}."""
-        return Equality(self._rules - {'list-as-set'})
+        return Equality(self._rules - {'list-as-set'}, self._asks_percent)
 
     def compare(self, reference: Value, answer: Value) -> Comparison:
         """Return how `answer` compares with `reference`; only the rule `rounded` tells one from the other."""
@@ -155,7 +159,10 @@ class Equality:
         parts = [_without_percent(value) for value in (reference, answer)]
         if (same := self.expressions(*parts)).equal:
             return same
-        return self._by('percent-sign', self.expressions(reference.expression, answer.expression))
+        # Only where the question asks for a percentage; where there is none, the reference tells it.
+        asked = self._asks_percent or (self._asks_percent is None and reference.percent)
+        same = self.expressions(reference.expression, answer.expression)
+        return self._by('percent-sign', same) if asked else NO
 
     def expressions(self, reference: Expression, answer: Expression) -> Comparison:
         """Return how two expressions compare; see `compare_expressions`."""
@@ -234,6 +241,14 @@ class Equality:
             found = []
         return best_of([*found, self._said_twice(reference, answer), self._regions(reference, answer)])
 
+    def _members(self, named: Named, items: Sequence[Value]) -> Comparison:
+        """Compare `a = 1, -2` with `a ∈ {-2, 1}`."""
+        if not isinstance(named.value, Set) or not _are_named(items):
+            return NO
+        one_name = {_plain(item.name) for item in items if isinstance(item, Named)} == {_plain(named.name)}
+        values = [item.value for item in items if isinstance(item, Named)]
+        return self._inside._unordered(values, named.value.items) if one_name else NO
+
     def _said_twice(self, reference: Value, answer: Value) -> Comparison:
         """Compare a list that says one thing in several ways with that one thing."""
         single: list[Value] = []
@@ -310,8 +325,11 @@ class Equality:
                 value = quotient(*one.terms)
                 return self._by('ratio-as-fraction', self.expressions(value, other.expression))
             if isinstance(one, Ratio) and isinstance(other, Time):
-                clock = tuple(number(part) for part in (other.hour, other.minute))
-                return self._by('half-day', YES if one.terms == clock else NO)
+                clocks = [
+                    tuple(number(part) for part in (hour, other.minute))
+                    for hour in {other.hour, other.hour % 12 + (12 if other.half == 'pm' else 0)}
+                ]
+                return self._by('half-day', YES if one.terms in clocks else NO)
             if one == Phrase('nothing') and other == Set(()):
                 return YES
             if isinstance(one, Set) and isinstance(other, Formula | Quantity) and len(one.items) == 1:

@@ -23,7 +23,7 @@ RULES: Mapping[str, str] = {
     'name-missing': 'the name of a value on one side only: x = 5, 5',
     'percent-sign': 'the percent sign on one side only: 28 %, 28',
     'ratio-as-fraction': 'a ratio as a quotient: 1:2, 1/2',
-    'rounded': 'an exact value for the decimal of the reference, to its three or more digits: 2/3 for 0.667',
+    'rounded': 'an exact value that does not end for the decimal of the reference, of three digits: 2/3 for 0.667',
     'stated': 'the value in a sentence that says or concludes it: "the area is $5$", 5',
     'unit-missing': 'the unit, or what is counted, on one side only: 5 cm, 5',
 }
@@ -64,10 +64,8 @@ def best_of(comparisons: Iterable[Comparison]) -> Comparison:
 
 
 _LONG = 10
-_LEAST_ROUNDED = (
-    3  # digits of a reference that an exact value is held against: 5/12 may be a mistake for 0.42
-)
-_LEAST_CUT = 2  # the same for a long decimal, which only an exact value that was computed has
+_LEAST_ROUNDED = 3
+"""Digits of a reference that an exact value is held against: 5/12 may be a mistake for 0.42."""
 _FLOAT = 4e-15
 
 
@@ -92,14 +90,25 @@ def _decimal(reference: Expression, answer: Expression, rules: frozenset[str]) -
     decimal, exact = (reference, answer) if by_reference else (answer, reference)
     if not isinstance(decimal, Number) or decimal.digits is None or not _rounds_to(exact, decimal):
         return NO
-    least = _LEAST_CUT if _is_long(answer) else _LEAST_ROUNDED
     if _is_long(decimal):
         rule = 'long-decimal'
-    elif by_reference and decimal.digits >= least and abs(decimal.value) * 10**decimal.digits >= 10:
+    elif by_reference and _may_be_rounded(decimal, exact, _is_long(answer)):
         rule = 'rounded'
     else:
         return NO
     return by_rule(rule) if rule in rules else NO
+
+
+def _may_be_rounded(decimal: Number, exact: Expression, cut: bool) -> bool:
+    """Whether a decimal has the digits of a rounded one, and its exact value more of them than it shows."""
+    shown = len(str(abs(decimal.value.numerator * 10 ** (decimal.digits or 0) // decimal.value.denominator)))
+    value = rational(exact)
+    below = 1 if value is None else value.denominator
+    for prime in (2, 5):
+        while below % prime == 0 and value is not None:
+            below //= prime
+    ends = value is not None and below == 1 and not isinstance(exact, Number)
+    return shown >= _LEAST_ROUNDED and (decimal.digits or 0) >= 2 and (cut or not ends)
 
 
 def _is_decimal(expression: Expression) -> bool:
@@ -143,8 +152,10 @@ _TURNED = {'<': '>', '>': '<', r'\le': r'\ge', r'\ge': r'\le', '=': '=', r'\ne':
 def same_region(reference: Value, answer: Value, compare: Compare) -> Comparison:
     """Return whether two values are the same set of real numbers, of the same variable if both name one."""
     ours, theirs = (
-        region_of(value) if isinstance(value, _REGIONS) or value == Formula(Symbol('R')) else None
-        for value in (reference, answer)
+        region_of(value)
+        if isinstance(value, _REGIONS) or (value == Formula(Symbol('R')) and not radius)
+        else None
+        for value, radius in ((reference, True), (answer, False))
     )
     if ours is None or theirs is None or len(ours.pieces) != len(theirs.pieces):
         return NO

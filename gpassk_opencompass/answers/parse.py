@@ -23,7 +23,7 @@ from .brackets import (
     read_bracketed,
     read_environment,
 )
-from .expressions import Call, Expression, Number, Product, Symbol, number, symbols
+from .expressions import INFINITY, Call, Expression, Number, Product, Symbol, negative, number, symbols
 from .formulas import read_expression
 from .normal import normal_form
 from .numeric import equal, value_of
@@ -35,6 +35,7 @@ from .values import (
     Labelled,
     Listed,
     Named,
+    Pair,
     Phrase,
     Quantity,
     Ratio,
@@ -52,6 +53,9 @@ _HAS_WORDS = re.compile(
 )
 _ANSWERED_FIRST = re.compile(
     r'(yes|no|true|false|是的?|不是|否|对|错|正确|错误)[,.;:，。；：]\s*(?=\D)', re.IGNORECASE
+)
+_EVERY_REAL = re.compile(
+    r'(?:the set of )?(?:all|any|every)? ?real(?: ?numbers?|s)?|全体实数|任意实数|一切实数|实数集', re.I
 )
 _TAKEN_BACK = re.compile(r'\b(?:but|or|maybe|however|and no)\b|但|或|可能', re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(r'\$?\s*([-+]?[0-9]+),([0-9]+)\s*\$?\.?')
@@ -98,6 +102,8 @@ def read(answer: str) -> tuple[Value, ...]:
 def _worded(bare: str) -> Value | None:
     first = _ANSWERED_FIRST.match(bare)
     first = None if first and _TAKEN_BACK.search(bare, first.end()) else first
+    if _EVERY_REAL.fullmatch(bare):
+        return Domain('R')
     meaning = meaning_of(first[1] if first else bare)
     return Phrase(meaning) if meaning else read_date(bare) or read_time(bare)
 
@@ -226,8 +232,23 @@ def _signed(tokens: Tokens, sign: str) -> Tokens:
 
 
 def _union(tokens: Tokens) -> Value | None:
+    whole, without = split(tokens, frozenset({r'\setminus', r'\backslash'}))
+    if len(without) == 1:
+        return _without_points(_item(whole[0]), _item(whole[1]))
     parts, marks = split(tokens, frozenset({r'\cup'}))
     return Union(tuple(_item(part) for part in parts)) if marks else None
+
+
+def _without_points(whole: Value, points: Value) -> Value:
+    r"""Read `\mathbb{R}\setminus\{0\}`."""
+    items = points.items if isinstance(points, Set) else ()
+    numbers = [(value_of(item.expression), item) for item in items if isinstance(item, Formula)]
+    if whole != Domain('R') or not numbers or len(numbers) < len(items) or any(v is None for v, _ in numbers):
+        raise Unread('a set without others than points')
+    ends = [item for _, item in sorted(numbers, key=lambda one: one[0])]
+    infinity = Formula(INFINITY)
+    lows, highs = [Formula(negative(INFINITY)), *ends], [*ends, infinity]
+    return Union(tuple(Pair(low, high, False, False) for low, high in zip(lows, highs, strict=True)))
 
 
 def _related(tokens: Tokens) -> Value | None:

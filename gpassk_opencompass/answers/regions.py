@@ -90,7 +90,8 @@ def _of_list(value: Listed) -> Region | None:
     """Read inequalities of one variable: taken together, or, where that is everything, at once."""
     if not all(isinstance(item, Relation | Named | Union) for item in value.items):
         return None  # (1, 2), (3, 4) are points
-    regions = [region_of(item) for item in value.items]
+    related = any(isinstance(item, Relation | Union) for item in value.items)
+    regions = [region_of(item) or (_point_named(item) if related else None) for item in value.items]
     pieces = _collected(regions)
     variables = {region.variable for region in regions if region}
     if pieces is None or len(variables) != 1:
@@ -103,6 +104,12 @@ def _of_list(value: Listed) -> Region | None:
         together = _intersection(pieces)
         return Region((together,), variable) if together else None
     return Region(_ordered(pieces), variable)
+
+
+def _point_named(item: Value) -> Region | None:
+    """Return `x = 1` beside `x > 2` as a point."""
+    end = _end(item.value) if isinstance(item, Named) else None
+    return Region((Piece(end, end, True, True),), item.name) if end and isinstance(item, Named) else None
 
 
 def _of_relation(relation: Relation) -> Region | None:

@@ -150,9 +150,15 @@ def _spelled(answer: str) -> str:
     if r'\begin' not in text:  # escaped once too often
         text = _ESCAPED.sub(r'\\', text)
     text = join_thousands(ascii_latex(text.translate(_CHARACTERS)))
+    if (mixed := _MIXED_CHINESE.fullmatch(text.strip())) is not None:
+        text = str(sum(int(mixed[name] or 0) * size for name, size in _CHINESE_SIZES.items()))
     if _PLAIN_SCIENTIFIC.fullmatch(text.strip()):
         return _as_power(text.strip())
     return _REPEATING.sub(_as_fraction, text)
+
+
+_CHINESE_SIZES = {'large': 10**4, 'thousand': 1000, 'hundred': 100}
+_MIXED_CHINESE = re.compile(r'(?P<large>[0-9]+)万(?P<thousand>[0-9])千(?:(?P<hundred>[0-9])百)?')
 
 
 def _as_power(number: str) -> str:

@@ -82,9 +82,12 @@ _NOT_A_NOUN = words(
     'either neither '
     'nor n k x y infinity undefined multiple multiples divisor divisors factors factor pi sin cos tan '
     'log ln sqrt '
-    'th st nd rd root roots power powers'
+    'th st nd rd root roots power powers hundreds thousands millions billions trillions dozens scores score '
+    'halves third thirds quarter quarters fourth fourths fifth fifths tenth tenths hundredth hundredths '
+    'thousandth thousandths wrong incorrect right correct false true digits digit place places'
 )
 _NOUN = re.compile('[A-Za-z]{3,}')
+_PEOPLE = re.compile('^([名位])(?:学生|同学|人|老师|教师|工人|队员|运动员|小朋友|选手|乘客)$')
 _LONGEST_NOUN = 3
 _LONGEST = 16  # tokens of a unit
 
@@ -165,7 +168,7 @@ def _looked_up(name: str) -> Unit:
 def _noun(tokens: list[Token]) -> Unit | None:
     """Return a unit for what is counted, if that is all there is."""
     if len(tokens) == 1 and tokens[0].kind == 'chinese' and tokens[0].text not in _UNITS:
-        name = tokens[0].text
+        name = _PEOPLE.sub(r'\1', tokens[0].text)
         return Unit(frozenset({('个', 1)})) if name in _COUNTERS else None
     names = [token.text.lower() for token in tokens]
     if len(names) > _LONGEST_NOUN or any(name in _UNITS or name in _SQUARED for name in names):

@@ -19,7 +19,6 @@ from ..answers import (
     hedges,
     is_read,
     normal_form,
-    options_of,
 )
 from ..errors import InputError
 from .protocol import HEDGED, Judgement, Pair, Verdict
@@ -133,7 +132,7 @@ class RuleJudge:
         for text, judgement in ((stated, _ABSURD_REFERENCE), (said, _ABSURD)):
             if len(text) > self._max_length or _nesting(text) > self._max_nesting:
                 return judgement
-        found = compare_answers(stated, said, options=options_of(question), rules=self._rules)
+        found = compare_answers(stated, said, question=question, rules=self._rules)
         rules = f' ({", ".join(sorted(found.rules))})' if found.equal and found.rules else ''
         return Judgement(_VERDICTS[found.equal], found.kind + rules)
 
