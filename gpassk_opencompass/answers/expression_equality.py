@@ -108,7 +108,8 @@ def _may_be_rounded(decimal: Number, exact: Expression, cut: bool) -> bool:
         while below % prime == 0 and value is not None:
             below //= prime
     ends = value is not None and below == 1 and not isinstance(exact, Number)
-    return shown >= _LEAST_ROUNDED and (decimal.digits or 0) >= 2 and (cut or not ends)
+    least = 2 if cut else _LEAST_ROUNDED  # a long decimal was computed
+    return shown >= least and (decimal.digits or 0) >= 2 and (cut or not ends)
 
 
 def _is_decimal(expression: Expression) -> bool:
