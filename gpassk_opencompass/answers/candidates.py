@@ -353,6 +353,7 @@ def _number(answer: str) -> _Number | None:
     if len(text) > _LONGEST_NUMBER:
         return None
     text = _LEAD.sub('', ascii_latex(_plain(text))).replace(r'\dfrac', r'\frac').replace(r'\tfrac', r'\frac')
+    text = re.sub(r'\\frac\s?([0-9])\s?([0-9])', r'\\frac{\1}{\2}', text)
     percent = '%' in text
     text = _NUMBER_UNIT.sub('', text.strip(' .')).strip(' .')
     if _THOUSANDS.fullmatch(text):

@@ -24,7 +24,18 @@ from .expression_equality import (
     same_region,
     same_relation,
 )
-from .expressions import DEGREE, Call, Expression, Product, Symbol, number, quotient, replaced, symbols
+from .expressions import (
+    DEGREE,
+    Call,
+    Expression,
+    Number,
+    Product,
+    Symbol,
+    number,
+    quotient,
+    replaced,
+    symbols,
+)
 from .numeric import value_of
 from .tokens import words
 from .values import (
@@ -231,6 +242,8 @@ class Equality:
         other = next((value for value in (reference, answer) if not isinstance(value, Listed)), None)
         if _contradict(reference, answer):
             found = []
+        elif isinstance(other, Named) and isinstance(other.value, Set):
+            found = [self._members(other, ours if other is answer else theirs)]
         elif other is None or isinstance(other, Named):
             found = [self._named_or_not(ours, theirs), self._other_order(reference, answer)]
         elif isinstance(other, Pair | Tuple):
@@ -399,7 +412,11 @@ def _plain(name: str) -> str:
 
 
 def _without_percent(value: Formula) -> Expression:
-    return Product((value.expression, number(Fraction(1, 100)))) if value.percent else value.expression
+    if not value.percent:
+        return value.expression
+    if isinstance(value.expression, Number) and value.expression.digits is not None:
+        return Number(value.expression.value / 100, value.expression.digits + 2)
+    return Product((value.expression, number(Fraction(1, 100))))
 
 
 def _in_basic_units(quantity: Quantity) -> Expression:

@@ -205,7 +205,8 @@ def _item(tokens: Tokens) -> Value:
     """Read one value: no comma, no "or"."""
     if not tokens:
         raise Unread('nothing')
-    if any(token.text in {r'\pm', r'\mp', '±'} for token in tokens):
+    in_braces = tokens[0].text == r'\{' and closing(tokens, 0) == len(tokens) - 1
+    if not in_braces and any(token.text in {r'\pm', r'\mp', '±'} for token in tokens):
         return Listed(tuple(_item(_signed(tokens, sign)) for sign in '+-'))
     for reading in _READINGS:
         if (value := reading(tokens)) is not None:
