@@ -22,6 +22,7 @@ from .tokens import Unread
 from .values import Formula, Text, Value
 
 _LAST = 'H'
+_UNWRAPPED = re.compile(r'\\(?:text\w*|mbox|mathrm)\s*\{([^{}]*)\}')
 _WRAPPERS = re.compile(
     r'\\(?:text\w*|math(?:rm|bf|sf)|mbox|boxed|fbox|displaystyle|left|right)(?![a-zA-Z])'
     r'|[${}*_`~"“”]|\\[,;!() ]|\\q?quad'
@@ -50,6 +51,9 @@ _CONCLUDED = re.compile(
 _MARK = re.compile(
     r'(?:(?<![A-Za-z0-9\\])\(\s*([A-H])\s*\)|(?<![A-Za-z0-9\\$({])([A-H])\s*[.．:：、)）](?!\s*[A-H]\s*[.．、)）]))\s*'
 )
+_SET = re.compile(r'\\ |&|~')
+_LOWER = re.compile(r'(?:(?<=\n)|(?<=\n\s))(?:\([a-h]\)|[a-h][.)])(?=\s)')
+"""Letters of options in small letters, each at the beginning of its line."""
 _END = re.compile(r'[\s.;；,，。\\]*(?:\\q?quad|\\\\|\n)*[\s.;；,，。]*$')
 
 
@@ -89,6 +93,7 @@ def options_of(question: str) -> dict[str, str]:
 
     The last list counts: what stands before it may name points A, B, C.
     """
+    question = _LOWER.sub(lambda found: found[0].upper(), _SET.sub(' ', _UNWRAPPED.sub(r'\1', question)))
     marks = list(_MARK.finditer(question))
     for start in range(len(marks) - 1, -1, -1):
         if (marks[start][1] or marks[start][2]) == 'A':
@@ -228,7 +233,6 @@ class Answered(NamedTuple):
     rules: frozenset[str] = frozenset()
 
 
-_UNWRAPPED = re.compile(r'\\(?:text\w*|mbox|mathrm)\s*\{([^{}]*)\}')
 _REMARK = re.compile(
     r'[\s,;，(（]*(?:(?:is|are|being)\sthe\sonly\s(?:real\s|possible\s)?(?:solution|answer|root|value)s?'
     r'|(?:holds?\s)?(?:for|where|with)\s(?:all|every|any|each)(?:\sreal|\snatural|\spositive(?=\sintegers?))?'
@@ -369,12 +373,21 @@ def _letter_against_text(
     [letter] = expected
     chosen = _with_its_text(answer, options) or chosen_in(answer)
     if chosen:
-        return Answered(chosen[0] == letter, 'choice')
+        text, said = options.get(letter, ''), chosen[1].strip()
+        other = chosen[0] == letter and said and text and not _says(text, said, options, rules)
+        return Answered(chosen[0] == letter and not other, 'choice')
     if letter not in options:
         return None
     found = {name: _compare_values(text, answer, rules) for name, text in options.items()}
     equal = [name for name, compared in found.items() if compared.equal]
     return _as_choice(found[letter]) if equal == [letter] else Answered(False, 'choice')
+
+
+def _says(text: str, said: str, options: Mapping[str, str], rules: frozenset[str]) -> bool:
+    """Whether what stands behind a letter is not the text of another option."""
+    if _compare_values(text, said, rules).equal:
+        return True
+    return not any(_compare_values(other, said, rules).equal for other in options.values())
 
 
 def _with_its_text(answer: str, options: Mapping[str, str]) -> tuple[str, str] | None:

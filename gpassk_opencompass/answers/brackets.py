@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from .expressions import Call, Expression, Power, Product, Symbol, number
+from .expressions import Call, Expression, Power, Product, Symbol, number, symbols
 from .formulas import read_expression
 from .tokens import Token, Tokens, Unread, closing, opens, split, trimmed, words, written
 from .values import Listed, Matrix, Pair, Piecewise, Set, Text, Tuple, Value
@@ -38,7 +38,9 @@ def is_name(expression: Expression) -> bool:
     if isinstance(expression, Symbol):
         return expression.name not in {'pi', 'e', 'oo'}
     if isinstance(expression, Call):
-        return expression.name == 'abs' or expression.name not in FUNCTIONS | _COMPUTED
+        if expression.name == 'abs':  # |AB| is a length, |x| = 5 says what x is
+            return all(name[-1:].isupper() or ' ' in name for name in symbols(expression))
+        return expression.name not in FUNCTIONS | _COMPUTED
     if isinstance(expression, Product):  # segments, angles, quotients of them
         return all(
             is_name(factor) and (not isinstance(factor, Symbol) or factor.name[0].isupper())

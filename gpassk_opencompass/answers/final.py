@@ -163,7 +163,8 @@ def _formula(rest: str) -> str:
 
 
 def _sentence(rest: str) -> str:
-    return _SENTENCE_END.split(rest, maxsplit=1)[0].replace('**', '').strip(_TRAILING).strip()
+    sentence = _SENTENCE_END.split(rest, maxsplit=1)[0].replace('**', '').strip(_TRAILING).strip()
+    return sentence if '{' in sentence else sentence.rstrip('} \n"')  # of {"answer": 4}
 
 
 def _value(statement: str) -> str:
@@ -275,6 +276,7 @@ _RUNAWAY = re.compile(r'\n\s*(?:Human|User|USER|Question|Problem|Q)\s?[:：]')
 _BEHIND_A_MARK = re.compile(
     r'(?:^|\n)\s*(?:####\s*(?P<hashes>[^\n]+)|<answer>(?P<tag>[^<>]+)</answer>)\s*\Z', re.IGNORECASE
 )
+_CHOSEN = re.compile(r'(?:应|故)?选\s?(?P<value>[A-H])[.。]?\Z')
 _TOLD = re.compile(r'答[:：]\s*(?P<value>[^\n]{1,40})\s*\Z')
 _LONGEST_ALONE = 60
 
@@ -286,6 +288,8 @@ def _alone(text: str) -> str:
     whole = text.strip()
     if (told := _TOLD.search(whole)) and len(re.findall(r'[0-9]+', told['value'])) == 1:
         return told['value'].strip(_TRAILING)
+    if chosen := _CHOSEN.match(whole):
+        return chosen['value']
     bare = whole.strip('$').strip(_TRAILING).strip()
     return whole if '\n' not in whole and len(whole) <= _LONGEST_ALONE and _is_alone(bare) else ''
 

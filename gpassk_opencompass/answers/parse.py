@@ -300,7 +300,9 @@ def _equation(parts: list[list[Token]]) -> Value:
     try:
         named = read_expression(left)
     except Unread:
-        if _computed(left, value):
+        if (holds := _computed(left, value)) is not None:
+            if not holds:
+                raise Unread('an equation that does not hold') from None
             return value
         if ends_in_a_term(left):
             raise
@@ -314,12 +316,12 @@ def _equation(parts: list[list[Token]]) -> Value:
     return Named(name_of(left), value, named)
 
 
-def _computed(left: Tokens, value: Value) -> bool:
-    """Whether the left of an equation is an amount, 3 km, that the right says in another way."""
+def _computed(left: Tokens, value: Value) -> bool | None:
+    """Whether the right of an equation is the amount on its left, 3 km; None where none stands there."""
     try:
         return _comes_to(read_amount(left), value)
     except Unread:
-        return False
+        return None
 
 
 def _function_of(left: Tokens) -> Call | None:
