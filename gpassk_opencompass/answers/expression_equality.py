@@ -128,20 +128,16 @@ def _digits(expression: Expression) -> int:
 def _rounds_to(exact: Expression, decimal: Number) -> bool:
     """Whether `exact` rounded, or a long one cut, to the digits of `decimal` is `decimal`."""
     value = rational(exact)
-    if value is None:
-        near = value_of(exact)
-        if near is None:
-            return False
-        value = (
-            Fraction(*near.as_integer_ratio()) if hasattr(near, 'as_integer_ratio') else Fraction(str(near))
-        )
+    near = value_of(exact) if value is None else value
+    if near is None or abs(near) > 10 * abs(decimal.value) + 1:
+        return False
     digits = decimal.digits or 0
-    unit = Fraction(1, 10**digits)
-    slack = abs(value) * Fraction(_FLOAT)
-    apart = abs(value - decimal.value)
+    shown = decimal.value if value is not None else value_of(decimal)
+    apart, unit = abs(near - shown), 10.0**-digits
+    slack = float(abs(near)) * _FLOAT
     if apart <= unit / 2 + slack:
         return True
-    return digits >= _LONG and apart < unit + slack and abs(decimal.value) < abs(value)
+    return digits >= _LONG and apart < unit + slack and abs(decimal.value) < abs(near)
 
 
 Compare = Callable[[Expression, Expression], Comparison]

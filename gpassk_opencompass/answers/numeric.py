@@ -1,9 +1,10 @@
 """Expressions in numbers: 60 digits at nine points, in place of algebra.
 
-Two expressions are equal when they agree at each point where both have a value; that they differ at one is enough
-to call them different. The points of a symbol follow from its name, so that a verdict never changes. Everything
-is real where the expressions are: a point at which a root or a logarithm leaves the real numbers is passed over.
-Sizes are bounded: whatever an answer says, its value is there within milliseconds, or it has none.
+Two expressions are equal when they agree at each point where both have a value; that they differ at one is
+enough to call them different. The points of a symbol follow from its name, so that a verdict never changes.
+Everything is real where the expressions are: a point at which a root or a logarithm leaves the real numbers
+is passed over. Sizes are bounded: whatever an answer says, its value is there within milliseconds, or it has
+none.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ import mpmath
 from .expressions import (
     IMAGINARY,
     INFINITY,
-    Call,
     Expression,
     Number,
     Power,
@@ -34,9 +34,9 @@ from .expressions import (
 DIGITS = (60, 100, 400)
 """That are computed; more only where digits cancel."""
 
-_POINTS = 9
-_NEGATIVE = 6
-"""From this point on values are negative, every other symbol's at least: |x| is not x."""
+_RANGES = ((0.05, 0.95), (0.2, 2), (0.2, 2), (1, 4), (2, 9), (8, 30), (-3, -0.2), (-9, -1), (-0.9, 3))
+"""Of a symbol at each point; some are negative, as |x| is not x."""
+_POINTS = len(_RANGES)
 _LEAST_POINTS = 3
 _WHOLE = frozenset({'n', 'k', 'm', 'j', 'l'})
 """Names of whole numbers."""
@@ -152,7 +152,7 @@ def _at(expression: Expression, names: tuple[str, ...], place: int, complexes: b
     try:
         for digits in DIGITS:
             context = _CONTEXTS[digits]
-            point = {name: context.mpf(_coordinate(name, place)) for name in names}
+            point = {name: _coordinate(name, place, digits) for name in names}
             value = _Reader(context, point, complexes).value(expression)
             if not context.isfinite(value):
                 return None
@@ -165,15 +165,12 @@ def _at(expression: Expression, names: tuple[str, ...], place: int, complexes: b
 
 
 @lru_cache(maxsize=4096)
-def _coordinate(name: str, place: int) -> str:
+def _coordinate(name: str, place: int, digits: int) -> Any:
     """Return what a symbol is worth at a point: digits that no short expression has by chance."""
     chance = Random(f'{name} {place}')
     if name in _WHOLE or name.partition('_')[0] in _WHOLE:
-        return str(chance.randint(2, 9))
-    low, high = ((0.05, 0.95), (0.2, 2), (0.2, 2), (1, 4), (2, 9), (8, 30), (-3, -0.2), (-9, -1), (-0.9, 3))[
-        place
-    ]
-    return f'{chance.uniform(low, high):.15f}'
+        return _CONTEXTS[digits].mpf(chance.randint(2, 9))
+    return _CONTEXTS[digits].mpf(f'{chance.uniform(*_RANGES[place]):.15f}')
 
 
 class _Reader:
@@ -216,10 +213,9 @@ class _Reader:
             if not mp.re(exponent) > 0:
                 raise _Nowhere
             return mp.mpf(0)
-        size = abs(exponent) * (abs(mp.log(abs(base), 2)) + 1)
-        if size > _LARGEST_EXPONENT:
+        if abs(exponent) > 64 and abs(exponent) * (abs(mp.mag(base)) + 1) > _LARGEST_EXPONENT:
             raise _Nowhere
-        if mp.im(exponent) == 0 and mp.isint(exponent):
+        if mp.isint(exponent):
             return base ** int(mp.re(exponent))
         if not self._complexes and base < 0:
             share = rational(written)
@@ -237,7 +233,9 @@ class _Reader:
             raise _Nowhere
         if name in _BOUNDED and any(abs(value) > _BOUNDED[name] for value in values):
             raise _Nowhere
-        if name == 'ln' and values[0] <= 0 or name in {'arcsin', 'arccos'} and abs(values[0]) > 1:
+        if name == 'ln' and values[0] <= 0:
+            raise _Nowhere
+        if name in {'arcsin', 'arccos'} and abs(values[0]) > 1:
             raise _Nowhere
         value = _FUNCTIONS[name](mp, *values)
         if mp.im(value):
