@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from .expressions import Expression, Number, Sum, Symbol, negative
-from .numeric import equal, numerator, ratio, rational, value_of
+from .numeric import as_fraction, equal, numerator, ratio, rational
 from .regions import Region, region_of
 from .values import Domain, Formula, Listed, Named, Pair, Relation, Set, Union, Value
 
@@ -23,7 +23,7 @@ RULES: Mapping[str, str] = {
     'name-missing': 'the name of a value on one side only: x = 5, 5',
     'percent-sign': 'the percent sign on one side only: 28 %, 28',
     'ratio-as-fraction': 'a ratio as a quotient: 1:2, 1/2',
-    'rounded': 'an exact value that does not end for the decimal of the reference, of three digits: 2/3 for 0.667',
+    'rounded': 'an exact value without end for the decimal of the reference, of three digits: 2/3 for 0.667',
     'stated': 'the value in a sentence that says or concludes it: "the area is $5$", 5',
     'unit-missing': 'the unit, or what is counted, on one side only: 5 cm, 5',
 }
@@ -127,17 +127,16 @@ def _digits(expression: Expression) -> int:
 
 def _rounds_to(exact: Expression, decimal: Number) -> bool:
     """Whether `exact` rounded, or a long one cut, to the digits of `decimal` is `decimal`."""
-    value = rational(exact)
-    near = value_of(exact) if value is None else value
-    if near is None or abs(near) > 10 * abs(decimal.value) + 1:
+    value = as_fraction(exact)
+    if value is None:
         return False
     digits = decimal.digits or 0
-    shown = decimal.value if value is not None else value_of(decimal)
-    apart, unit = abs(near - shown), 10.0**-digits
-    slack = float(abs(near)) * _FLOAT
+    unit = Fraction(1, 10**digits)
+    slack = abs(value) * Fraction(_FLOAT)
+    apart = abs(value - decimal.value)
     if apart <= unit / 2 + slack:
         return True
-    return digits >= _LONG and apart < unit + slack and abs(decimal.value) < abs(near)
+    return digits >= _LONG and apart < unit + slack and abs(decimal.value) < abs(value)
 
 
 Compare = Callable[[Expression, Expression], Comparison]

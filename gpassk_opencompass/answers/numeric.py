@@ -108,6 +108,17 @@ def rational(expression: Expression) -> Fraction | None:
         return None
 
 
+def as_fraction(expression: Expression) -> Fraction | None:
+    """Return `rational`, or the 60 digits of another real number as a fraction; None of huge ones."""
+    if (exact := rational(expression)) is not None:
+        return exact
+    value = value_of(expression)
+    if value is None or not value or abs(mpmath.mag(value)) > 4000:
+        return None
+    sign, mantissa, exponent, _ = value._mpf_
+    return (-1 if sign else 1) * int(mantissa) * Fraction(2) ** exponent
+
+
 def _rational(expression: Expression) -> Fraction | None:
     if isinstance(expression, Number):
         return expression.value

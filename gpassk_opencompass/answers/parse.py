@@ -289,7 +289,7 @@ def _rounded(parts: list[list[Token]], marks: list[str]) -> Value:
 
 
 def _equation(parts: list[list[Token]]) -> Value:
-    """Read `x = 5`, `x = 1 + 1 = 2` and `1 + 1 = 2`: the last member counts, if all that is computed is true."""
+    """Read `x = 5`, `x = 1 + 1 = 2` and `1 + 1 = 2`: the last member counts, if what is computed is true."""
     left = parts[0]
     value = _value(parts[-1])
     for between in parts[1:-1]:
