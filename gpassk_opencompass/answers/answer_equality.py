@@ -17,9 +17,10 @@ from .equality import Equality
 from .expression_equality import ALL_RULES, best_of, by_rule
 from .expressions import Number, symbols
 from .normal import normal_form
+from .numeric import equal
 from .parse import read
 from .tokens import Unread
-from .values import Formula, Text, Value
+from .values import Chain, Formula, Text, Value
 
 _LAST = 'H'
 _UNWRAPPED = re.compile(r'\\(?:text\w*|mbox|mathrm)\s*\{([^{}]*)\}')
@@ -52,6 +53,9 @@ _MARK = re.compile(
     r'(?:(?<![A-Za-z0-9\\])\(\s*([A-H])\s*\)|(?<![A-Za-z0-9\\$({])([A-H])\s*[.．:：、)）](?!\s*[A-H]\s*[.．、)）]))\s*'
 )
 _SET = re.compile(r'\\ |&|~')
+_SQUARE = re.compile(r'\[([A-H])\](?=\s)')
+_IN_FORMULA = re.compile(r'\$(?=[A-H]\))')
+_SMALL_LETTER = re.compile(r'\(?[a-h][).]?')
 _LOWER = re.compile(r'(?:(?<=\n)|(?<=\n\s))(?:\([a-h]\)|[a-h][.)])(?=\s)')
 """Letters of options in small letters, each at the beginning of its line."""
 _END = re.compile(r'[\s.;；,，。\\]*(?:\\q?quad|\\\\|\n)*[\s.;；,，。]*$')
@@ -93,7 +97,8 @@ def options_of(question: str) -> dict[str, str]:
 
     The last list counts: what stands before it may name points A, B, C.
     """
-    question = _LOWER.sub(lambda found: found[0].upper(), _SET.sub(' ', _UNWRAPPED.sub(r'\1', question)))
+    question = _SQUARE.sub(r'(\1)', _UNWRAPPED.sub(r'\1', question).replace('**', ''))
+    question = _LOWER.sub(lambda found: found[0].upper(), _SET.sub(' ', _IN_FORMULA.sub('$ ', question)))
     marks = list(_MARK.finditer(question))
     for start in range(len(marks) - 1, -1, -1):
         if (marks[start][1] or marks[start][2]) == 'A':
@@ -234,7 +239,8 @@ class Answered(NamedTuple):
 
 
 _REMARK = re.compile(
-    r'[\s,;，(（]*(?:(?:is|are|being)\sthe\sonly\s(?:real\s|possible\s)?(?:solution|answer|root|value)s?'
+    r'[\s,;，(（]*(?:(?:(?:is|are|being)\s)?(?:the\s)?(?:only|unique)\s(?:real\s|possible\s)?(?:solution|answer|root|value)s?'
+    r'|(?:is|are)\sthe\s(?:final\s)?(?:answer|solution)s?'
     r'|(?:holds?\s)?(?:for|where|with)\s(?:all|every|any|each)(?:\sreal|\snatural|\spositive(?=\sintegers?))?'
     r'(?:\s(?:numbers?|integers?|reals?))?(?:\s*\$?\s*(?:[a-zA-Z]\s*(?:\\in\s*\\mathbb\s*\{?[RNZ]\}?[_^]?\{?[+*]?\}?)?'
     r'|[nkm]\s*\\geq?\s*[01])\$?)?)[\s)）.]*\Z'
@@ -244,6 +250,7 @@ _ASKS = re.compile(
     r'(?i:find|compute|determine|evaluate|calculate|what\sis|the\svalue\sof|what\sare)|求|计算'
 )
 _MATH_IN = re.compile(r'\$([^$]{1,200})\$|\\\((.{1,200}?)\\\)')
+_ROUNDING = re.compile(r'\bround|\bnearest|decimal place|significant (?:digit|figure)|近似|保留|精确到|四舍五入', re.IGNORECASE)
 _PERCENTAGE = re.compile(r'percent|%|百分', re.IGNORECASE)
 
 
@@ -265,11 +272,23 @@ def compare_answers(
     >>> compare_answers('75', 'm + n = 75', question='Find $m + n$.').equal, compare_answers('6', '2x = 6').equal
     (True, False)
     """
-    percent = bool(_PERCENTAGE.search(question)) if question else None
+    asked = (bool(_PERCENTAGE.search(question)), bool(_ROUNDING.search(question))) if question else (None, False)
+    if _LOWER.search(question):
+        reference, answer = (
+            text.upper() if _SMALL_LETTER.fullmatch(_bare(text)) else text for text in (reference, answer)
+        )
     if (choice := _choice(reference, answer, options_of(question), rules)) is not None:
         return choice
-    reference, answer = _without_remark(reference), _without_remark(_of_asked(answer, question))
-    return _compare_values(reference, answer, rules, percent)
+    found = _compare_values(reference, answer, rules, *asked)
+    readings = (('asked', reference, _of_asked(answer, question)), ('remark', reference, _without_remark(answer)))
+    for rule, ours, theirs in (*readings, ('remark', _without_remark(reference), _without_remark(answer))):
+        if not found.equal and rule in rules and (ours, theirs) != (reference, answer):
+            found = _by_rule(rule, _compare_values(ours, theirs, rules, *asked))
+    return found
+
+
+def _by_rule(rule: str, found: Answered) -> Answered:
+    return found._replace(rules=found.rules | {rule}) if found.equal else found
 
 
 def _without_remark(answer: str) -> str:
@@ -281,7 +300,18 @@ def _without_remark(answer: str) -> str:
 def _of_asked(answer: str, question: str) -> str:
     """Return what an answer says of an expression that the question asks for by itself."""
     name, equals, value = answer.partition('=')
-    return value if equals and normal_form(name) in _asked(question) else answer
+    if not equals or not (asked := _asked(question)):
+        return answer
+    return value if normal_form(name) in asked or _is_one_of(name, asked) else answer
+
+
+def _is_one_of(name: str, asked: frozenset[str]) -> bool:
+    """Return whether an expression with a variable is worth one of those asked for."""
+    one = _read(name)[0]
+    if not isinstance(one, Formula) or next(symbols(one.expression), None) is None:
+        return False
+    others = [_read(text)[0] for text in asked]
+    return any(isinstance(other, Formula) and equal(one.expression, other.expression) for other in others)
 
 
 @lru_cache(maxsize=4096)
@@ -295,9 +325,9 @@ def _asked(question: str) -> frozenset[str]:
 
 
 def _compare_values(
-    reference: str, answer: str, rules: frozenset[str], percent: bool | None = None
+    reference: str, answer: str, rules: frozenset[str], percent: bool | None = None, rounded: bool = False
 ) -> Answered:
-    equality = _equality(rules, percent)
+    equality = _equality(rules, percent, rounded)
     expected, given = _read(reference), _read(answer)
     compared = best_of(equality.compare(ours, theirs) for ours in expected for theirs in given)
     if not compared.equal and 'stated' in rules and _WORDS.search(answer):
@@ -312,8 +342,8 @@ def _compare_values(
 
 
 @lru_cache(maxsize=8)
-def _equality(rules: frozenset[str], percent: bool | None) -> Equality:
-    return Equality(rules, percent)
+def _equality(rules: frozenset[str], percent: bool | None, rounded: bool) -> Equality:
+    return Equality(rules, percent, rounded)
 
 
 @lru_cache(maxsize=4096)  # every sample of a question is compared with one reference, many say the same
@@ -341,6 +371,8 @@ def _stated(reference: Value, answer: str) -> Iterator[Value]:
 
 
 def _kind(value: Value) -> str:
+    if isinstance(value, Chain):
+        return _kind(value.value)
     if isinstance(value, Formula):
         return 'number' if next(symbols(value.expression), None) is None else 'expression'
     return type(value).__name__.lower()

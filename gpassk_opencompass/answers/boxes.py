@@ -23,11 +23,6 @@ _AFTER_RELATION = re.compile(
 )
 _AFTER_OPENER = re.compile(r'(?:(?:^|[\s:：,，(（*\u4e00-\u9fff])\$\$?|\\\(|\\\[)\s*$')
 _ARROW_OR_TAG = re.compile(r'(?:[-=]>|</?[a-zA-Z|][^<>\n]*>|(?:^|\n)\s*>)\s*' + _OPENING)
-_FACTOR_BEFORE = re.compile(r'(?P<left>[^\s$=,，;；:：]{1,40}?)\s*(?:\\cdot|\\times|[*×·])\s*$')
-_FACTOR_AFTER = re.compile(
-    r'\s*(?P<right>(?:\\(?:pi|sqrt|d?frac|cdot|times|log|ln|sin|cos|tan)(?![a-zA-Z])|[!*×·]'
-    r'|\^(?!\s*\{?\s*\\circ))[^\s$=,，;；。]{0,40})'
-)
 _SPELLED = {'±': r'\pm ', '∓': r'\mp ', r'\pm': r'\pm ', r'\mp': r'\mp ', '−': '-', '–': '-', '-': '-'}
 _LETTER = re.compile(r'(?:\\text\{)?\(?[A-Z]\)?\}?')
 _RELATION_INSIDE = re.compile(r'[=<>≤≥≠]|\\(?:le|ge|ne|in)(?:q|qslant)?(?![a-zA-Z])')
@@ -59,20 +54,54 @@ def with_sign(text: str, start: int, content: str) -> str:
     return f'{left} {related["relation"]} {content}'.strip()
 
 
-def with_factors(text: str, box: _Box, content: str) -> str:
-    r"""Return `content` of a box with what it is multiplied by, unless an equation says what that comes to.
+_MEMBER_BEFORE = re.compile(
+    r'(?:[-+*/^_(){}\[\]|!0-9a-zA-Z.\s·×]|\\(?:[cdt]?frac|sqrt|pi|cdot|times|log|ln|sin|cos|tan|left|lfloor)(?![a-zA-Z]))*\Z'
+)
+_MEMBER_AFTER = re.compile(
+    r'(?:[-+*/^_(){}\[\]|!0-9a-zA-Z.\s·×%]|\\%|\\(?:[cdt]?frac|sqrt|pi|cdot|times|log|ln|sin|cos|tan|right|rfloor|circ)(?![a-zA-Z]))*'
+)
+_SCALE_AFTER = re.compile(
+    r'[\s$*~]*(?:\\[ ,;])?\s*(?:\\text\s*\{\s*)?(?P<scale>hundreds?|thousands?|millions?|billions?|trillions?|dozens?|percent|tenths|hundredths'
+    r'|thousandths|[百千万亿])(?![a-zA-Z])'
+)
+_SPACING = re.compile(r'\\[,;:! ]|\\q?quad(?![a-zA-Z])|~|\\(?:displaystyle|left|right)(?![a-zA-Z])')
+_NEW_MEMBER = re.compile(r'.*(?:=|[<>≤≥≠≈:：,，;；&]|\\(?:leq?|geq?|leqslant|geqslant|neq?|lt|gt|approx|equiv|to|Rightarrow|implies|quad|\\)(?![a-zA-Z]))', re.DOTALL)
+_OPENS = re.compile(r'(?<!\\)\$\$?|\\[(\[]')
+_CLOSES = re.compile(r'\$|\\[)\]]|=|[<>≤≥≠≈,，;；&\n]|\\(?:leq?|geq?|neq?|lt|gt|approx|equiv|to|Rightarrow|implies|quad|qquad|text|\\)(?![a-zA-Z])')
+_LONGEST_LINE = 400
+
+
+def with_factors(text: str, box: _Box, content: str) -> tuple[int, str]:
+    r"""Return where the member of a formula begins in which a box stands, and that member, not the box alone.
+
+    A box beside an equals sign that follows it is a blank that is filled in: it is the answer.
 
     >>> last_boxes(r'$2 \cdot \boxed5$').answers, last_boxes(r'$3 \cdot \boxed4 = 12$').answers
     (['2\\cdot (5)'], ['4'])
     """
-    behind = text[box.end : box.end + _REACH]
-    if behind.lstrip(' {}').startswith('='):
-        return content
-    before = _FACTOR_BEFORE.search(text, max(0, box.start - _REACH), box.start)
-    after = _FACTOR_AFTER.match(behind)
-    if after:
-        content = f'({content}){after["right"]}'
-    return f'{before["left"]}\\cdot ({content})' if before else content
+    if scale := _SCALE_AFTER.match(text, box.end):
+        return box.start, rf'{content} \text{{ {scale["scale"]}}}'
+    line = max(text.rfind('\n', 0, box.start) + 1, box.start - _LONGEST_LINE)
+    opened = list(_OPENS.finditer(text, line, box.start))
+    if opened and opened[-1][0][0] == '$' and sum(one[0][0] == '$' for one in opened) % 2 == 0:
+        return box.start, content
+    before = text[opened[-1].end() if opened else line : box.start]
+    behind = text[box.end : box.end + _LONGEST_LINE]
+    end = _CLOSES.search(behind)
+    after = behind[: end.start()] if end else behind
+    if (end and end[0] in {'=', r'\approx', '≈'}) or _WORD.search(f"{before} {after}"):
+        return box.start, content
+    if member := _NEW_MEMBER.match(before):
+        before = before[member.end() :]
+    begins = box.start - len(before)
+    before, after = (_SPACING.sub(' ', part).strip() for part in (before, after))
+    after = after.rstrip(' .')
+    if not (before.strip('+-−{ ') or after.strip('{} ')) or re.fullmatch(r'\^\s*\{?\s*\\circ\s*\}?', after):
+        return box.start, content
+    if not _MEMBER_BEFORE.match(before) or not _MEMBER_AFTER.fullmatch(after):
+        return box.start, content
+    whole = f'{before}({content}){after}' if before else f'({content}){after}'
+    return (begins, whole) if whole.count('{') == whole.count('}') else (box.start, content)
 
 
 def _unary(before: str, gap: str) -> bool:
@@ -121,6 +150,10 @@ _AND_OR = re.compile(
     r'(?:\s(?:maybe|possibly|perhaps|also|even|else|about|approximately|roughly))?\s*$'
 )
 _STOP = re.compile(r'[,，、;；.。]\s*$')
+_ROUGHLY = re.compile(
+    r'[\s,，.。(（]*(?:(?:or|and|that is|which is|i\.e\.|or,)?\s*(?:about|approximately|roughly)|\\approx|≈|(?:即|也即|或)?(?:大约|约等于|约为|约是|约))'
+    r'(?:\s*(?:equal to|is|=))?\s*\Z'
+)
 _REMARK = re.compile(r'[^.。\n=\\]{0,60}')
 _UNIT = re.compile(r'\s*(?:[^\W\d_][\w/^°]*\s*){0,3}')
 _DOUBT = re.compile(
@@ -170,8 +203,7 @@ def last_boxes(text: str) -> Boxes:
     while first and _tied(text, boxes[first - 1].end, boxes[first].start):
         first -= 1
     answers = [
-        with_factors(text, box, with_sign(text, box.start, text[slice(*box.content)].strip()))
-        for box in boxes[first:]
+        with_sign(text, *with_factors(text, box, text[slice(*box.content)].strip())) for box in boxes[first:]
     ]
     return Boxes(answers, boxes[-1].end, open_box)
 
@@ -194,7 +226,7 @@ def _only_box(text: str) -> Boxes | None:
     ):
         return None
     box = _Box(start, end, found.span('content'))
-    return Boxes([with_factors(text, box, with_sign(text, start, content))], end, False)
+    return Boxes([with_sign(text, *with_factors(text, box, content))], end, False)
 
 
 def _boxes(text: str) -> tuple[list[_Box], bool]:
@@ -269,6 +301,8 @@ def _without_name(between: str) -> str:
 
 
 def _joins(between: str) -> bool:
+    if _ROUGHLY.fullmatch(between):
+        return True
     marked = _MARKER.sub('', between)
     joined = _AND_OR.sub('', marked)
     rest = _STOP.sub('', joined)

@@ -41,6 +41,7 @@ from .tokens import words
 from .values import (
     DEGREES,
     RADIANS,
+    Chain,
     Conditioned,
     Formula,
     Labelled,
@@ -80,8 +81,8 @@ class Equality:
     False
     """
 
-    def __init__(self, rules: frozenset[str] = ALL_RULES, asks_percent: bool | None = None) -> None:
-        self._rules, self._asks_percent = rules, asks_percent
+    def __init__(self, rules: frozenset[str] = ALL_RULES, asks_percent: bool | None = None, asks_rounded: bool = False) -> None:
+        self._rules, self._asks_percent, self._asks_rounded = rules, asks_percent, asks_rounded
         self._holders: tuple[tuple[type, Callable[[Any, Any], Comparison]], ...] = (
             (Conditioned, self._conditioned),
             (Labelled, self._labelled),
@@ -105,12 +106,16 @@ class Equality:
     @cached_property
     def _inside(self) -> Equality:
         """Return how to compare what stands in brackets: {1, 2} is not {{1}, 2}."""
-        return Equality(self._rules - {'list-as-set'}, self._asks_percent)
+        return Equality(self._rules - {'list-as-set'}, self._asks_percent, self._asks_rounded)
 
     def compare(self, reference: Value, answer: Value) -> Comparison:
         """Return how `answer` compares with `reference`; only the rule `rounded` tells one from the other."""
         if reference == answer:
             return YES
+        if isinstance(reference, Chain):  # what it comes to is the reference
+            return self.compare(reference.value, answer)
+        if isinstance(answer, Chain):
+            return self._by('chain', self.compare(reference, answer.value))
         types = {type(reference), type(answer)}
         for holder, compare in self._holders:
             if holder in types:
@@ -150,7 +155,7 @@ class Equality:
             if _same_name(reference, answer):
                 return self.compare(reference.value, answer.value)
             if renamed := _renamed(answer, reference):
-                return self.compare(reference.value, renamed)
+                return self._by('bound-names', self.compare(reference.value, renamed))
             return same_equation(reference, answer)
         named, other = (reference, answer) if isinstance(reference, Named) else (answer, reference)
         assert isinstance(named, Named)  # one of them is
@@ -177,7 +182,7 @@ class Equality:
 
     def expressions(self, reference: Expression, answer: Expression) -> Comparison:
         """Return how two expressions compare; see `compare_expressions`."""
-        return compare_expressions(reference, answer, self._rules)
+        return compare_expressions(reference, answer, self._rules, 2 if self._asks_rounded else 3)
 
     def _quantities(self, reference: Quantity, answer: Quantity) -> Comparison:
         if reference.unit.dimension != answer.unit.dimension:
@@ -388,6 +393,9 @@ def _are_named(items: Sequence[Value]) -> bool:
 
 
 def _same_name(one: Named, other: Named) -> bool:
+    for plain, head in ((one.left, other.left), (other.left, one.left)):
+        if isinstance(plain, Symbol) and isinstance(head, Call) and plain.name == head.name:
+            return all(isinstance(argument, Symbol) for argument in head.arguments)  # y(x) and y
     if one.left is not None and other.left is not None:
         return one.left == other.left
     return _plain(one.name) == _plain(other.name)
@@ -400,6 +408,9 @@ def _renamed(answer: Named, reference: Named) -> Value | None:
         return None
     names = [one.name if isinstance(one, Symbol) else '' for one in (*ours.arguments, *theirs.arguments)]
     if ours.name != theirs.name or len(ours.arguments) != len(theirs.arguments) or '' in names:
+        return None
+    mine, free = names[len(ours.arguments) :], {*symbols(answer.value.expression)}
+    if free & {*names[: len(ours.arguments)]} - {*mine}:  # in f(t) = 2x + 1, x is another one
         return None
     renaming = dict(zip(names[len(ours.arguments) :], names, strict=False))
     return Formula(replaced(answer.value.expression, renaming), answer.value.percent)

@@ -12,7 +12,10 @@ from .regions import Region, region_of
 from .values import Domain, Formula, Listed, Named, Pair, Relation, Set, Union, Value
 
 RULES: Mapping[str, str] = {
+    'asked': 'what the question asks for as the name of the value: m + n = 75, 75',
+    'bound-names': 'a function of a variable with another name: f(z) = z, f(x) = x',
     'brackets': 'round and square brackets of what can be no interval: (3, -1), [3, -1]',
+    'chain': 'the last member of a chain that holds: 2^{10} = 1024, 1024',
     'condition-missing': 'the range of an index on one side only: 2n-1 (n ∈ N*), 2n-1',
     'half-day': 'a.m. or p.m. on one side only: 4:30 p.m., 4:30',
     'label': 'fewer words before a quantity: 每瓶墨水10元, 墨水10元',
@@ -23,6 +26,7 @@ RULES: Mapping[str, str] = {
     'name-missing': 'the name of a value on one side only: x = 5, 5',
     'percent-sign': 'the percent sign on one side only: 28 %, 28',
     'ratio-as-fraction': 'a ratio as a quotient: 1:2, 1/2',
+    'remark': 'words behind a value that restrict nothing: 2n for all n, 2n',
     'rounded': 'an exact value without end for the decimal of the reference, of three digits: 2/3 for 0.667',
     'stated': 'the value in a sentence that says or concludes it: "the area is $5$", 5',
     'unit-missing': 'the unit, or what is counted, on one side only: 5 cm, 5',
@@ -69,17 +73,19 @@ _LEAST_ROUNDED = 3
 _FLOAT = 4e-15
 
 
-def compare_expressions(reference: Expression, answer: Expression, rules: frozenset[str]) -> Comparison:
+def compare_expressions(
+    reference: Expression, answer: Expression, rules: frozenset[str], least: int = _LEAST_ROUNDED
+) -> Comparison:
     """Return how two expressions compare under the lenient `rules` that are allowed.
 
     Values at points decide, see `numeric`; what cannot be computed anywhere is not equal.
     """
     if isinstance(reference, Number) and isinstance(answer, Number):
-        return YES if reference.value == answer.value else _decimal(reference, answer, rules)
-    return YES if equal(reference, answer) else _decimal(reference, answer, rules)
+        return YES if reference.value == answer.value else _decimal(reference, answer, rules, least)
+    return YES if equal(reference, answer) else _decimal(reference, answer, rules, least)
 
 
-def _decimal(reference: Expression, answer: Expression, rules: frozenset[str]) -> Comparison:
+def _decimal(reference: Expression, answer: Expression, rules: frozenset[str], least: int) -> Comparison:
     """Whether one is a decimal of the other: of many digits, or with the few that the reference gives."""
     by_reference, by_answer = _is_decimal(reference), _is_decimal(answer)
     if by_reference and by_answer:  # a long one was not rounded: it is as good as the exact value
@@ -92,14 +98,14 @@ def _decimal(reference: Expression, answer: Expression, rules: frozenset[str]) -
         return NO
     if _is_long(decimal):
         rule = 'long-decimal'
-    elif by_reference and _may_be_rounded(decimal, exact, _is_long(answer)):
+    elif by_reference and _may_be_rounded(decimal, exact, 2 if _is_long(answer) else least):
         rule = 'rounded'
     else:
         return NO
     return by_rule(rule) if rule in rules else NO
 
 
-def _may_be_rounded(decimal: Number, exact: Expression, cut: bool) -> bool:
+def _may_be_rounded(decimal: Number, exact: Expression, least: int) -> bool:
     """Whether a decimal has the digits of a rounded one, and its exact value more of them than it shows."""
     shown = len(str(abs(decimal.value.numerator * 10 ** (decimal.digits or 0) // decimal.value.denominator)))
     value = rational(exact)
@@ -107,9 +113,8 @@ def _may_be_rounded(decimal: Number, exact: Expression, cut: bool) -> bool:
     for prime in (2, 5):
         while below % prime == 0 and value is not None:
             below //= prime
-    ends = value is not None and below == 1 and not isinstance(exact, Number)
-    least = 2 if cut else _LEAST_ROUNDED  # a long decimal was computed
-    return shown >= least and (decimal.digits or 0) >= 2 and (cut or not ends)
+    ends = value is not None and below == 1 and not _is_decimal(exact)
+    return shown >= least and (decimal.digits or 0) >= 1 and not ends
 
 
 def _is_decimal(expression: Expression) -> bool:

@@ -69,7 +69,7 @@ _SET_OFF = re.compile(r'[\s:：=]{0,9}(?:"(?P<quoted>[^"\n]*)"|\*\*(?=\S)(?P<bol
 _GOES_ON = re.compile(
     r'\s{0,3}(?:[,，、;；/&]|or\b|and\b|vs\b|或|和|与|及|以及)\s{0,3}["$*0-9A-Z\\-]|\s{0,3}，?(?:也?可能|也许|或)'
 )
-_LEADING = ' \t\r\n*_`:：=，,是为】'
+_LEADING = ' \t\r\n*_`:：=，,是为】}'
 _TRAILING = ' \t\r*_`"”.,;:，；：。'
 
 # What a later statement may be so that it takes the place of a box: a value, not a remark.
@@ -272,12 +272,15 @@ def _stated(reference: str) -> str:
     return final_answer(reference).text or reference
 
 
-_RUNAWAY = re.compile(r'\n\s*(?:Human|User|USER|Question|Problem|Q)\s?[:：]')
+_RUNAWAY = re.compile(
+    r'\n\s*(?:Human|User|USER|Question|Problem|Q|问题|题目)\s?[:：]|<\|im_start\|>\s?user|\n\s*###\s?(?:Instruction|Question)'
+)
 _BEHIND_A_MARK = re.compile(
     r'(?:^|\n)\s*(?:####\s*(?P<hashes>[^\n]+)|<answer>(?P<tag>[^<>]+)</answer>)\s*\Z', re.IGNORECASE
 )
 _CHOSEN = re.compile(r'(?:应|故)?选\s?(?P<value>[A-H])[.。]?\Z')
 _TOLD = re.compile(r'答[:：]\s*(?P<value>[^\n]{1,40})\s*\Z')
+_ONE_FORMULA = re.compile(r'\$[^$\n]+\$|\\\([^\n]+?\\\)')
 _LONGEST_ALONE = 60
 
 
@@ -290,12 +293,13 @@ def _alone(text: str) -> str:
         return told['value'].strip(_TRAILING)
     if chosen := _CHOSEN.match(whole):
         return chosen['value']
-    bare = whole.strip('$').strip(_TRAILING).strip()
+    bare = whole.strip(_TRAILING).strip()
+    bare = bare if _ONE_FORMULA.fullmatch(bare) else bare.strip('$').strip(_TRAILING).strip()
     return whole if '\n' not in whole and len(whole) <= _LONGEST_ALONE and _is_alone(bare) else ''
 
 
 def _is_alone(text: str) -> bool:
-    return is_option(text) or is_plain_number(text) or bool(_ANSWER_WORD.fullmatch(text))
+    return is_option(text) or is_plain_number(text) or bool(_ANSWER_WORD.fullmatch(text) or _ONE_FORMULA.fullmatch(text))
 
 
 def _without_steps(answers: list[str]) -> list[str]:
@@ -309,8 +313,10 @@ def _without_steps(answers: list[str]) -> list[str]:
 
 
 def _search(text: str) -> _Found:
-    if (runaway := _RUNAWAY.search(text)) and last_boxes(text[: runaway.start()]).answers:
-        text = text[: runaway.start()]
+    if runaway := _RUNAWAY.search(text):
+        before = text[: runaway.start()]
+        if last_boxes(before).answers or _value(spoken_answer(before)):
+            text = before
     boxes = last_boxes(text)
     if not boxes.answers:
         spoken = spoken_answer(text) or _alone(text)

@@ -124,7 +124,7 @@ class _Reader(Cursor):
         if token.kind == 'number':  # `2 3` and `x2` are no products, `N2^{-N}` is one
             before = self.peek(-1)
             if before.text in {'!', ')'}:
-                return self.peek(1).text == '^'
+                return self.peek(1).text in {'^', '!'}
             return before.text == '}' or (self.peek(1).text == '^' and before.kind == 'letters')
         return token.kind == 'command' or token.text in {'(', '[', '{', r'\{', '|'}
 

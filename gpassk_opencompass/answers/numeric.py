@@ -21,6 +21,7 @@ import mpmath
 from .expressions import (
     IMAGINARY,
     INFINITY,
+    Call,
     Expression,
     Number,
     Power,
@@ -44,6 +45,10 @@ _LARGEST_EXPONENT = 10**7
 """Binary digits of a power; and the size of an argument of sin, of a factorial."""
 _LARGEST_RATIONAL = 200_000
 """Binary digits of an exact number."""
+_LARGEST_COUNTED = 5000
+"""Of what n things an exact factorial or binomial is."""
+_LARGE = 10**20
+"""Beyond which two values are taken from one another, as 50! + 1 is not 50!."""
 _CONTEXTS = {digits: mpmath.mp.clone() for digits in DIGITS}
 for _digits, _context in _CONTEXTS.items():
     _context.dps = _digits
@@ -74,6 +79,10 @@ def equal(one: Expression, other: Expression) -> bool:
             continue
         if not _close(left, right):
             return False
+        if abs(left) > _LARGE:  # the digits behind its first 60 may differ
+            apart = _at(Sum((one, Product((Number(Fraction(-1)), other)))), names, place, complexes)
+            if apart is None or apart != 0:
+                return False
         agreed += 1
     return agreed >= (_LEAST_POINTS if names else 1)
 
@@ -122,6 +131,8 @@ def as_fraction(expression: Expression) -> Fraction | None:
 def _rational(expression: Expression) -> Fraction | None:
     if isinstance(expression, Number):
         return expression.value
+    if isinstance(expression, Call) and expression.name in {'factorial', 'binom'}:
+        return _counted(expression)
     parts = [_rational(child) for child in children(expression)]
     if not parts or None in parts:
         return None
@@ -139,6 +150,15 @@ def _rational(expression: Expression) -> Fraction | None:
     if _bits(value) > _LARGEST_RATIONAL:
         raise _Nowhere
     return value
+
+
+def _counted(expression: Call) -> Fraction | None:
+    """Return a factorial or binomial of whole numbers that are not large."""
+    whole = [_rational(argument) for argument in expression.arguments]
+    numbers = [part.numerator for part in whole if part is not None and part.denominator == 1 and part >= 0]
+    if len(numbers) < len(whole) or max(numbers) > _LARGEST_COUNTED:
+        return None
+    return Fraction(math.comb(*numbers) if len(numbers) == 2 else math.factorial(numbers[0]))
 
 
 def _bits(value: Fraction) -> int:

@@ -23,12 +23,14 @@ from .brackets import (
     read_bracketed,
     read_environment,
 )
-from .expressions import INFINITY, Call, Expression, Number, Product, Symbol, negative, number, symbols
+from .expressions import DEGREE, INFINITY, Call, Expression, Number, Product, Symbol, negative, number, symbols
 from .formulas import read_expression
 from .normal import normal_form
-from .numeric import equal, value_of
+from .numeric import equal, rational, value_of
 from .tokens import Token, Tokens, Unread, closes, closing, split, tokens_of, trimmed, written
 from .values import (
+    DEGREES,
+    Chain,
     Conditioned,
     Domain,
     Formula,
@@ -55,7 +57,7 @@ _ANSWERED_FIRST = re.compile(
     r'(yes|no|true|false|是的?|不是|否|对|错|正确|错误)[,.;:，。；：]\s*(?=\D)', re.IGNORECASE
 )
 _EVERY_REAL = re.compile(
-    r'(?:the set of )?(?:all|any|every)? ?real(?: ?numbers?|s)?|全体实数|任意实数|一切实数|实数集', re.I
+    r'(?:(?:the set of )?(?:all|any|every)? ?real(?: ?numbers?|s)?|全体实数|任意实数|一切实数|实数集)(?:\s*[xy])?(?:\s*,?\s*except(?: for)?\s*(?:x\s*=\s*)?(?P<without>[-0-9{].*))?', re.I
 )
 _TAKEN_BACK = re.compile(r'\b(?:but|or|maybe|however|and no)\b|但|或|可能', re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(r'\$?\s*([-+]?[0-9]+),([0-9]+)\s*\$?\.?')
@@ -90,7 +92,8 @@ def read(answer: str) -> tuple[Value, ...]:
     tokens = trimmed(tokens_of(answer))
     readings = []
     try:
-        readings.append(_value(tokens))
+        value = _value(tokens)
+        readings.append(Chain(value) if _is_chain(tokens, value) else value)
     except Unread:
         readings.append(Text(tuple(_words(tokens))))
     if comma := _DECIMAL_COMMA.fullmatch(answer.strip()):
@@ -99,11 +102,23 @@ def read(answer: str) -> tuple[Value, ...]:
     return tuple(readings)
 
 
+def _is_chain(tokens: Tokens, value: Value) -> bool:
+    """Whether a value was read from more than itself and its name."""
+    if not isinstance(value, Named | Formula | Quantity):
+        return False
+    _, marks = split(tokens, _FOLLOWS | _ROUGH_RELATIONS | {'=', r'\equiv'})
+    return len(marks) > isinstance(value, Named)
+
+
 def _worded(bare: str) -> Value | None:
     first = _ANSWERED_FIRST.match(bare)
     first = None if first and _TAKEN_BACK.search(bare, first.end()) else first
-    if _EVERY_REAL.fullmatch(bare):
-        return Domain('R')
+    if every := _EVERY_REAL.fullmatch(bare):
+        points = tokens_of(re.sub(r'(?<![a-z])and(?![a-z])', ',', every['without'] or ''))
+        if not points:
+            return Domain('R')
+        inside = points if points[0].text == r'\{' else [Token('mark', r'\{'), *points, Token('mark', r'\}')]
+        return _without_points(Domain('R'), _item(inside))
     meaning = meaning_of(first[1] if first else bare)
     return Phrase(meaning) if meaning else read_date(bare) or read_time(bare)
 
@@ -254,9 +269,11 @@ def _without_points(whole: Value, points: Value) -> Value:
 
 def _related(tokens: Tokens) -> Value | None:
     """Read an equation, inequality, membership, or a value with its name."""
-    parts, marks = split(tokens, RELATIONS | _MEMBER | _ROUGH_RELATIONS)
+    parts, marks = split(tokens, RELATIONS | _MEMBER | _ROUGH_RELATIONS | {r'\equiv'})
     if not marks:
         return None
+    if congruence := _congruence(parts, marks):
+        return congruence
     if set(marks) == {r'\in'} and len(marks) == 1:
         return Named(written(parts[0]).replace(' ', ''), _value(parts[1]))
     if marks[-1] in _ROUGH_RELATIONS:
@@ -266,6 +283,29 @@ def _related(tokens: Tokens) -> Value | None:
     if _MEMBER & set(marks) or _ROUGH_RELATIONS & set(marks):
         raise Unread('a mixed chain')
     return Relation(tuple(read_expression(part) for part in parts), tuple(marks))
+
+
+def _congruence(parts: list[list[Token]], marks: list[str]) -> Value | None:
+    r"""Read `x \equiv 2 \pmod 5`, which names 2, and `2^{10} \equiv 2 \pmod 7`, which is true."""
+    if r'\equiv' not in marks:
+        return None
+    texts = [token.text for token in parts[-1]]
+    place = next((at for at, text in enumerate(texts) if text in {r'\pmod', r'\bmod', 'mod'}), 0)
+    if place and texts[place - 1] == '(' and texts[-1] == ')':
+        last, modulus = parts[-1][: place - 1], parts[-1][place + 1 : -1]
+    else:
+        last, modulus = parts[-1][:place], parts[-1][place + 1 :]
+    base = rational(read_expression(modulus))
+    members = [read_expression(part) for part in [*parts[:-1], last]]
+    values = [rational(member) for member in members]
+    if base is None or base <= 0 or values[-1] is None:
+        raise Unread('a congruence of what is no number')
+    if None in values[1:] or (values[0] is None and not isinstance(members[0], Symbol)):
+        raise Unread('a congruence of what is no number')
+    if any((value - values[-1]) % base for value in values if value is not None):
+        raise Unread('a congruence that does not hold')
+    value = Formula(members[-1])
+    return value if values[0] is not None else Named(f'{written(parts[0])} mod {base}', value)
 
 
 def _rounded(parts: list[list[Token]], marks: list[str]) -> Value:
@@ -325,7 +365,10 @@ def _computed(left: Tokens, value: Value) -> bool | None:
 
 
 def _function_of(left: Tokens) -> Call | None:
-    """Return the function on the left of `x(t) = 2t`."""
+    """Return the function on the left of `x(t) = 2t`, `f^{-1}(x) = x/2`."""
+    if [token.text for token in left[1:6]] == ['^', '{', '-', '1', '}'] and left[0].kind == 'letters':
+        inverse = _function_of([left[0], *left[6:]])
+        return Call(inverse.name + '^-1', inverse.arguments) if inverse else None
     if len(left) < 4 or [left[1].text, left[-1].text] != ['(', ')'] or left[0].kind != 'letters':
         return None
     names = [token.text for token in left[2:-1] if token.text != ',']
@@ -343,7 +386,10 @@ def _comes_to(said: Value, value: Value) -> bool:
     rounded = value.expression if isinstance(value, Formula) else None
     exact = value_of(left)
     if not isinstance(rounded, Number) or rounded.digits is None or exact is None:
-        return isinstance(value, Quantity) and equal(left, value.amount)
+        if not isinstance(value, Quantity):
+            return False
+        in_angles = Product((value.amount, DEGREE)) if value.unit == DEGREES else value.amount
+        return equal(left, value.amount) or equal(left, in_angles)
     unit = 10.0 ** -(rounded.digits + (2 if isinstance(value, Formula) and value.percent else 0))
     return bool(abs(exact - value_of(right)) <= 0.5001 * unit)
 

@@ -8,13 +8,13 @@ from typing import NamedTuple
 # How models mark what they think aloud: DeepSeek, Qwen and most others, Seed-OSS; Magistral; OpenThinker;
 # Kimi; gpt-oss, whose thought ends where another channel begins, with its special tokens and without; Gemma.
 _MARK = re.compile(
-    r'<(?P<end>/?)(?:[a-z0-9_-]{1,12}:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?)>'
+    r'<(?P<end>/?)(?:[a-z0-9_-]{1,12}:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|analysis|scratchpad)>'
     r'|(?-i:\[(?P<end2>/?)THINK\])'  # in small letters it is a heading
     r'|<\|(?:begin|(?P<end3>end))_of_thought\|>'
     r'|◁(?P<end4>/?)think▷'
     r'|<\|channel\|>(?:analysis|(?P<end5>final|commentary))(?:<\|message\|>)?'
     r'|<unused(?:94>(?:thought)?|(?P<end6>95)>)'
-    r'|(?-i:\Aanalysis(?=[A-Z\u4e00-\u9fff])|(?P<end7>assistantfinal))',
+    r'|(?-i:\Aanalysis\s?(?=[A-Z\u4e00-\u9fff])|(?P<end7>assistantfinal))',
     re.IGNORECASE,
 )
 _HINTS = (
@@ -25,6 +25,9 @@ _HINTS = (
     'thought',
     'reasoning>',
     'reason>',
+    'reflection>',
+    'analysis>',
+    'scratchpad>',
     '|channel|',
     '<unused9',
 )

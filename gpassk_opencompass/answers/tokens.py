@@ -133,7 +133,7 @@ def tokens_of(answer: str) -> list[Token]:
 
 
 _DECORATION = re.compile(
-    r'\\(?:textcolor|color|colorbox)\s*\{[^{}]*\}|\\(?:underline|uline|underbrace|cancel|mathbf|bf)(?![a-zA-Z])'
+    r'\\(?:textcolor|color|colorbox)\s*\{[^{}]*\}|\\(?:underline|uline|underbrace|mathbf|bf|bfseries|tiny|small|normalsize|large|Large|LARGE|huge|Huge)(?![a-zA-Z])'
     r'|\\(?:checkmark|blacksquare|square|qed|blacksmiley)(?![a-zA-Z])\s*$'
 )
 _MATHEMATICAL = re.compile('[\U0001d400-\U0001d7ff]')

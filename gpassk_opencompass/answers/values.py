@@ -84,10 +84,14 @@ _NOT_A_NOUN = words(
     'log ln sqrt '
     'th st nd rd root roots power powers hundreds thousands millions billions trillions dozens scores score '
     'halves third thirds quarter quarters fourth fourths fifth fifths tenth tenths hundredth hundredths '
-    'thousandth thousandths wrong incorrect right correct false true digits digit place places'
+    'thousandth thousandths pair pairs couple couples gross fold ones tens dozens trio trios hundred wrong incorrect right correct false true digits digit place places'
 )
 _NOUN = re.compile('[A-Za-z]{3,}')
 _PEOPLE = re.compile('^([名位])(?:学生|同学|人|老师|教师|工人|队员|运动员|小朋友|选手|乘客)$')
+_COUNTED = re.compile(
+    '(?:[个只条位名本支棵辆张颗朵块枚根种件套])(?P<noun>(?![多少百千万亿以半不非或至约近倍分])[\u4e00-\u9fff]{1,3}(?<![多少以上下内外右半]))'
+)
+"""What is counted, behind its counter: 个苹果, 个小时."""
 _LONGEST_NOUN = 3
 _LONGEST = 16  # tokens of a unit
 
@@ -169,6 +173,8 @@ def _noun(tokens: list[Token]) -> Unit | None:
     """Return a unit for what is counted, if that is all there is."""
     if len(tokens) == 1 and tokens[0].kind == 'chinese' and tokens[0].text not in _UNITS:
         name = _PEOPLE.sub(r'\1', tokens[0].text)
+        if (counted := _COUNTED.fullmatch(name)) and name not in _COUNTERS:
+            return _UNITS.get(counted['noun']) or Unit(frozenset({('个', 1)}))
         return Unit(frozenset({('个', 1)})) if name in _COUNTERS else None
     names = [token.text.lower() for token in tokens]
     if len(names) > _LONGEST_NOUN or any(name in _UNITS or name in _SQUARED for name in names):
@@ -217,6 +223,13 @@ class Named:
     name: str
     value: Value
     left: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The last member of a chain that holds: `2^{10} = 1024`, `3x = 15 \\Rightarrow x = 5`."""
+
+    value: Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,6 +365,6 @@ class Text:
 
 
 Value = (
-    Formula | Quantity | Named | Labelled | Relation | Pair | Tuple | Set | Listed | Union | Domain | Matrix
+    Formula | Quantity | Named | Chain | Labelled | Relation | Pair | Tuple | Set | Listed | Union | Domain | Matrix
     | Piecewise | BaseNumber | Ratio | Date | Time | Phrase | Conditioned | Text
 )  # fmt: skip
