@@ -8,7 +8,7 @@ from fractions import Fraction
 from .expressions import Expression, Product, Sum, number, symbols
 from .formulas import read_expression
 from .tokens import Token, Tokens, Unread, closes, opens
-from .values import BaseNumber, Formula, Quantity, Unit, read_unit
+from .values import DEGREES, BaseNumber, Formula, Quantity, Unit, read_unit
 from .words import FUNCTIONS, MULTIPLIERS, chinese_number, english_number
 
 _WORDS = frozenset({'letters', 'words', 'chinese'})
@@ -151,6 +151,8 @@ def _quantity(tokens: Tokens) -> Quantity | None:
             continue
         try:
             unit = read_unit(tokens[place:])
+            if unit == DEGREES and any(one.text == r'\circ' for one in tokens[:place]):
+                return None  # 90° - 45° is a sum of angles
             amount = _scaled(tokens[:place])
         except Unread:
             continue

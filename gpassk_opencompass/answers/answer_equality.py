@@ -238,12 +238,16 @@ class Answered(NamedTuple):
     rules: frozenset[str] = frozenset()
 
 
+_SPACE = re.compile(r'\\[ ,;:]|\\q?quad(?![a-zA-Z])|~')
 _REMARK = re.compile(
     r'[\s,;，(（]*(?:(?:(?:is|are|being)\s)?(?:the\s)?(?:only|unique)\s(?:real\s|possible\s)?(?:solution|answer|root|value)s?'
     r'|(?:is|are)\sthe\s(?:final\s)?(?:answer|solution)s?'
-    r'|(?:holds?\s)?(?:for|where|with)\s(?:all|every|any|each)(?:\sreal|\snatural|\spositive(?=\sintegers?))?'
-    r'(?:\s(?:numbers?|integers?|reals?))?(?:\s*\$?\s*(?:[a-zA-Z]\s*(?:\\in\s*\\mathbb\s*\{?[RNZ]\}?[_^]?\{?[+*]?\}?)?'
-    r'|[nkm]\s*\\geq?\s*[01])\$?)?)[\s)）.]*\Z'
+    r'|only|(?:where\s)?[nkm]\sis\sa\s(?:positive\s|natural\s)?(?:integer|number)'
+    r'|(?:holds?\s)?(?:(?:for|where|with)\s(?:all|every|any|each)|\\forall)(?:\s(?:real\s(?:numbers?)?|reals?|numbers?)(?![a-z]))?'
+    r'(?:\s*\$?\s*[a-zA-Z](?![a-zA-Z])\s*(?:\\in\s*\\mathbb\s*\{?R\}?)?\$?)?'
+    r'|(?:for|where|with)\s(?:all|every|any|each)(?:\s(?:natural|positive))?(?:\s(?:numbers?|integers?))?'
+    r'\s*\$?\s*[nkm](?![a-zA-Z])\s*(?:\\in\s*\\mathbb\s*\{?[NZ]\}?[_^]?\{?[+*]?\}?|\\geq?\s*[01])?\$?'
+    r')[\s)）.]*\Z'
 )
 """What may stand behind a value and restricts nothing."""
 _ASKS = re.compile(
@@ -251,7 +255,7 @@ _ASKS = re.compile(
 )
 _MATH_IN = re.compile(r'\$([^$]{1,200})\$|\\\((.{1,200}?)\\\)')
 _ROUNDING = re.compile(r'\bround|\bnearest|decimal place|significant (?:digit|figure)|近似|保留|精确到|四舍五入', re.IGNORECASE)
-_PERCENTAGE = re.compile(r'percent|%|百分', re.IGNORECASE)
+_PERCENTAGE = re.compile(r'(?<![0-9])(?<![0-9][ -])(?:percent|\\?%|百分)', re.IGNORECASE)
 
 
 def compare_answers(
@@ -293,7 +297,8 @@ def _by_rule(rule: str, found: Answered) -> Answered:
 
 def _without_remark(answer: str) -> str:
     """Return an answer without a remark behind it that restricts nothing."""
-    found = _REMARK.search(plain := _UNWRAPPED.sub(r' \1 ', answer))
+    plain = re.sub(r'\s+', ' ', _SPACE.sub(' ', _UNWRAPPED.sub(r' \1 ', answer)))
+    found = _REMARK.search(plain)
     return plain[: found.start()] if found and found.start() else answer
 
 

@@ -162,6 +162,8 @@ def read_environment(tokens: Tokens, inner: Inner) -> Value | None:
         raise Unread(tokens[0].kind)
     rows = [row for row in split(tokens[1:-1], frozenset({'\\\\'}))[0] if row]
     cells = [split(row, frozenset('&'))[0] for row in rows]
+    if len(cells) > 1 and all(_goes_on(row) for row in cells[1:]):  # x &= 2·3 \\ &= 6
+        return inner.item([token for row in cells for cell in row for token in cell])
     if tokens[0].kind in _MATRICES and not any(token.text in RELATIONS for token in tokens):
         return _matrix(cells)
     if all(len(row) == 1 for row in cells):
@@ -169,6 +171,10 @@ def read_environment(tokens: Tokens, inner: Inner) -> Value | None:
             return Piecewise(tuple(_branch(_at_last_comma(row[0]), inner) for row in cells))
         return Listed(tuple(inner.item(trimmed(row[0])) for row in cells), 'and')
     return Piecewise(tuple(_branch(row, inner) for row in cells))
+
+
+def _goes_on(cells: list[list[Token]]) -> bool:
+    return next((token.text == '=' for cell in cells for token in cell), False)
 
 
 def _at_last_comma(row: list[Token]) -> list[list[Token]]:

@@ -37,7 +37,7 @@ _SPOKEN = re.compile(
     r'|最终答案'
     r'|(?i:\b(?:correct|right|best)\s(?:option|choice)\s(?:is|:))'
     r'|正确(?:的)?(?:选项|答案)(?:应该|应)?(?:是|为|[:：])'
-    r'|(?:故|应|因此|所以)(?:应)?[选填]'
+    r'|(?:故|应|因此|所以|本题)(?:应)?[选填]'
 )
 _CORRECTED = re.compile(
     r'(?i:\bcorrection)["”*_ ]{0,6}[:：]|(?:更正|纠正|修正)(?:一下)?(?:为|[:：])'
@@ -51,7 +51,7 @@ _PARTIAL = re.compile(
 _OF_ANOTHER = re.compile(
     r'(?:\b(?:wrong|incorrect|(?:twice|half|double|of|than|times|plus|minus)(?:\s(?:the|this|that|our|my))?)'
     r'|\b(?:wrong|incorrect|false|doubt|unlikely|not\s(?:true|sure|certain))(?:\s\w{1,12}){0,3}\sthat(?:\sthe)?'
-    r'|\b(?:some|others|people|many)\s(?:say|think|claim|believe)(?:\sthat)?(?:\sthe)?)\s{1,3}$'
+    r'|\b(?:some|others|people|many|nobody|no one|few|first|once|initially|to)\s(?:says?|thinks?|claims?|believes?|thought|believed)(?:\sthat)?(?:\sthe)?)\s{1,3}$'
     r'|(?:错误的?|不正确的?|不)$',
     re.IGNORECASE,
 )
@@ -69,6 +69,8 @@ _SET_OFF = re.compile(r'[\s:：=]{0,9}(?:"(?P<quoted>[^"\n]*)"|\*\*(?=\S)(?P<bol
 _GOES_ON = re.compile(
     r'\s{0,3}(?:[,，、;；/&]|or\b|and\b|vs\b|或|和|与|及|以及)\s{0,3}["$*0-9A-Z\\-]|\s{0,3}，?(?:也?可能|也许|或)'
 )
+_ADVERB = re.compile(r'(?:clearly|definitely|certainly|simply|just|exactly|indeed|obviously|then|now|therefore|thus)\s', re.IGNORECASE)
+_AND_NOT = re.compile(r'(?<=[\w$)}]),?\s(?:and\s)?not\s\S{1,20}\Z')
 _LEADING = ' \t\r\n*_`:：=，,是为】}'
 _TRAILING = ' \t\r*_`"”.,;:，；：。'
 
@@ -149,7 +151,7 @@ def _statement(rest: str) -> str:
     set_off = _SET_OFF.match(rest)
     if set_off and not _GOES_ON.match(rest, set_off.end()):
         rest = set_off['quoted'] or set_off['bold'] or ''
-    rest = rest.lstrip(_LEADING)
+    rest = _ADVERB.sub('', rest.lstrip(_LEADING))
     return _formula(rest) or _sentence(rest)
 
 
@@ -164,6 +166,7 @@ def _formula(rest: str) -> str:
 
 def _sentence(rest: str) -> str:
     sentence = _SENTENCE_END.split(rest, maxsplit=1)[0].replace('**', '').strip(_TRAILING).strip()
+    sentence = _AND_NOT.sub('', sentence)
     return sentence if '{' in sentence else sentence.rstrip('} \n"')  # of {"answer": 4}
 
 
@@ -278,19 +281,27 @@ _RUNAWAY = re.compile(
 _BEHIND_A_MARK = re.compile(
     r'(?:^|\n)\s*(?:####\s*(?P<hashes>[^\n]+)|<answer>(?P<tag>[^<>]+)</answer>)\s*\Z', re.IGNORECASE
 )
-_CHOSEN = re.compile(r'(?:应|故)?选\s?(?P<value>[A-H])[.。]?\Z')
+_CHOSEN = re.compile(r'(?:(?:应|故)?选\s?|(?i:the )?(?i:option|choice)\s)(?P<value>[A-H])[.。]?\Z')
 _TOLD = re.compile(r'答[:：]\s*(?P<value>[^\n]{1,40})\s*\Z')
 _ONE_FORMULA = re.compile(r'\$[^$\n]+\$|\\\([^\n]+?\\\)')
+_TOKENS = re.compile(r'(?:\s*(?:<\|[^<>|\n]{1,30}\|>|</?s>))+\s*\Z|\A\s*(?:<\|[^<>|\n]{1,30}\|>\s*)+')
+_JSON = re.compile(r'\s*\{(?:[^{}]*,)?\s*"(?:final_)?answer"\s*:\s*(?P<value>"[^"{}]*"|-?[0-9.]+)\s*(?:,\s*"(?!(?:final_)?answer)[^{}]*)?\}\s*')
+_COUNTED = re.compile(r'([^0-9]{0,20}?(?:有|为|是|要|需要?|花了?|用了?|等于|得))\s*([-$\\]*[0-9].*)')
+_CHANGED = re.compile('[不非没未无若至最超多少约从每第倍]')
+_TUPLE = re.compile(r'[(\[]\s*[-+]?[0-9./]+(?:\s*,\s*[-+]?[0-9./]+)+\s*[)\]]')
 _LONGEST_ALONE = 60
 
 
 def _alone(text: str) -> str:
     """Return the value that is all a response says, or its last line behind a mark; '' if there is none."""
+    text = _TOKENS.sub('', text)
     if marked := _BEHIND_A_MARK.search(text):
         return (marked['hashes'] or marked['tag']).strip()
     whole = text.strip()
     if (told := _TOLD.search(whole)) and len(re.findall(r'[0-9]+', told['value'])) == 1:
-        return told['value'].strip(_TRAILING)
+        value = told['value'].strip(_TRAILING)
+        counted = _COUNTED.fullmatch(value)
+        return value if counted is None or _CHANGED.search(counted[1]) else counted[2]
     if chosen := _CHOSEN.match(whole):
         return chosen['value']
     bare = whole.strip(_TRAILING).strip()
@@ -298,8 +309,16 @@ def _alone(text: str) -> str:
     return whole if '\n' not in whole and len(whole) <= _LONGEST_ALONE and _is_alone(bare) else ''
 
 
+def _of_json(text: str) -> str:
+    """Return the answer of `{"answer": 4}`; '' where the response is another one."""
+    found = _JSON.fullmatch(text) if text.lstrip()[:1] == '{' else None
+    return found['value'].strip('"').strip() if found else ''
+
+
 def _is_alone(text: str) -> bool:
-    return is_option(text) or is_plain_number(text) or bool(_ANSWER_WORD.fullmatch(text) or _ONE_FORMULA.fullmatch(text))
+    return is_option(text) or is_plain_number(text) or bool(
+        _ANSWER_WORD.fullmatch(text) or _ONE_FORMULA.fullmatch(text) or _TUPLE.fullmatch(text)
+    )
 
 
 def _without_steps(answers: list[str]) -> list[str]:
@@ -319,7 +338,7 @@ def _search(text: str) -> _Found:
             text = before
     boxes = last_boxes(text)
     if not boxes.answers:
-        spoken = spoken_answer(text) or _alone(text)
+        spoken = _of_json(text) or spoken_answer(text) or _alone(text)
         return _Found([spoken] if spoken else [], False, boxes.open)
     rest = text[boxes.end :]
     speaks = _SPEAKS.search(rest) is not None

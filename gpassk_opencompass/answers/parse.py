@@ -333,7 +333,8 @@ def _equation(parts: list[list[Token]]) -> Value:
     left = parts[0]
     value = _value(parts[-1])
     for between in parts[1:-1]:
-        if not _comes_to(_item(between), value):
+        said = _item(between)
+        if _letters_of(said) == _letters_of(value) and not _comes_to(said, value):  # of others nothing is known
             raise Unread('a chain of equations that do not agree')
     if bound := _function_of(left):
         return Named(name_of(left), value, bound)
@@ -354,6 +355,12 @@ def _equation(parts: list[list[Token]]) -> Value:
     if isinstance(value, Formula) and not is_name(named):
         return Relation((named, value.expression), ('=',))
     return Named(name_of(left), value, named)
+
+
+def _letters_of(value: Value) -> frozenset[str]:
+    """Return the variables of an amount: what they stand for is not known here."""
+    amount = _amount_of(value)
+    return frozenset(symbols(amount)) if amount is not None else frozenset()
 
 
 def _computed(left: Tokens, value: Value) -> bool | None:

@@ -87,6 +87,8 @@ _NOT_A_NOUN = words(
     'thousandth thousandths pair pairs couple couples gross fold ones tens dozens trio trios hundred wrong incorrect right correct false true digits digit place places'
 )
 _NOUN = re.compile('[A-Za-z]{3,}')
+_PLURAL = re.compile('(?!.*(?:illion|th|lakh|crore|zero|ten|[iou]ve|six|one|two|four|seven|eight|nine)s$|(?:oops|perhaps|always|less|was|has|does|yes|thus|this|its)$)[a-z]+(?<!s)s|[a-z]+sses')
+_NOUNS = words('people men women children person child way fish sheep mice feet teeth geese students percent dollar point team ways apple ball book coin digit integer solution triangle')
 _PEOPLE = re.compile('^([名位])(?:学生|同学|人|老师|教师|工人|队员|运动员|小朋友|选手|乘客)$')
 _COUNTED = re.compile(
     '(?:[个只条位名本支棵辆张颗朵块枚根种件套])(?P<noun>(?![多少百千万亿以半不非或至约近倍分])[\u4e00-\u9fff]{1,3}(?<![多少以上下内外右半]))'
@@ -180,6 +182,8 @@ def _noun(tokens: list[Token]) -> Unit | None:
     if len(names) > _LONGEST_NOUN or any(name in _UNITS or name in _SQUARED for name in names):
         return None
     if not all(_NOUN.fullmatch(name) and name not in _NOT_A_NOUN for name in names):
+        return None
+    if not (_PLURAL.fullmatch(names[-1]) or names[-1] in _NOUNS):
         return None
     return Unit(frozenset({(' '.join(names), 1)}))
 

@@ -321,6 +321,7 @@ _TIMES = (
     re.compile(r'(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2}) ?(?P<half>[ap]\.?m)\.?', re.I),
     re.compile(r'(?P<hour>[0-9]{1,2}) ?(?P<half>[ap]\.?m)\.?(?P<minute>)', re.I),
     re.compile(r'(?P<hour>[0-9]{1,2}):(?P<minute>0[0-9])(?P<half>)'),
+    re.compile(r"(?P<hour>[0-9]{1,2}) ?o'?clock(?P<minute>)(?P<half>)"),
     re.compile(
         r'(?P<half>上午|下午|凌晨|晚上|早上)?(?P<hour>[0-9]{1,2})[点时](?:(?P<minute>[0-9]{1,2})分|整|钟)'
     ),
