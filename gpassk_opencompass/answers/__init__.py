@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .answer_equality import Answered, compare_answers, is_read, letters_of, options_of
-from .expression_equality import RULES
-from .final import FinalAnswer, answer_of, final_answer, hedges
+from .compare import Answered, compare_answers, is_read, letters_of, options_of
+from .equal import RULES
+from .extract import FinalAnswer, answer_of, final_answer, hedges
 from .normal import ascii_latex, join_thousands, normal_form
 from .thoughts import Parted, part
 

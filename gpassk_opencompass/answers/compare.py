@@ -13,13 +13,11 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from .equality import Equality
-from .expression_equality import ALL_RULES, best_of, by_rule
-from .expressions import Number, symbols
+from .equal import ALL_RULES, Equality, best_of, by_rule
+from .formula import Unread
 from .normal import normal_form
-from .numeric import equal
-from .parse import read
-from .tokens import Unread
+from .numeric import Number, equal, symbols
+from .read import read
 from .values import Chain, Formula, Text, Value
 
 _LAST = 'H'
@@ -254,7 +252,9 @@ _ASKS = re.compile(
     r'(?i:find|compute|determine|evaluate|calculate|what\sis|the\svalue\sof|what\sare)|求|计算'
 )
 _MATH_IN = re.compile(r'\$([^$]{1,200})\$|\\\((.{1,200}?)\\\)')
-_ROUNDING = re.compile(r'\bround|\bnearest|decimal place|significant (?:digit|figure)|近似|保留|精确到|四舍五入', re.IGNORECASE)
+_ROUNDING = re.compile(
+    r'\bround|\bnearest|decimal place|significant (?:digit|figure)|近似|保留|精确到|四舍五入', re.IGNORECASE
+)
 _PERCENTAGE = re.compile(r'(?<![0-9])(?<![0-9][ -])(?:percent|\\?%|百分)', re.IGNORECASE)
 
 
@@ -276,7 +276,9 @@ def compare_answers(
     >>> compare_answers('75', 'm + n = 75', question='Find $m + n$.').equal, compare_answers('6', '2x = 6').equal
     (True, False)
     """
-    asked = (bool(_PERCENTAGE.search(question)), bool(_ROUNDING.search(question))) if question else (None, False)
+    asked = (
+        (bool(_PERCENTAGE.search(question)), bool(_ROUNDING.search(question))) if question else (None, False)
+    )
     if _LOWER.search(question):
         reference, answer = (
             text.upper() if _SMALL_LETTER.fullmatch(_bare(text)) else text for text in (reference, answer)
@@ -284,7 +286,10 @@ def compare_answers(
     if (choice := _choice(reference, answer, options_of(question), rules)) is not None:
         return choice
     found = _compare_values(reference, answer, rules, *asked)
-    readings = (('asked', reference, _of_asked(answer, question)), ('remark', reference, _without_remark(answer)))
+    readings = (
+        ('asked', reference, _of_asked(answer, question)),
+        ('remark', reference, _without_remark(answer)),
+    )
     for rule, ours, theirs in (*readings, ('remark', _without_remark(reference), _without_remark(answer))):
         if not found.equal and rule in rules and (ours, theirs) != (reference, answer):
             found = _by_rule(rule, _compare_values(ours, theirs, rules, *asked))
