@@ -193,7 +193,7 @@ def scored(cases: Sequence[Case], judge: Judge) -> Result:
 @pytest.fixture(scope='module')
 def verdicts() -> dict[Case, bool]:
     """Of the rule judge, for all cases."""
-    with RuleJudge(workers=2) as judge:
+    with RuleJudge() as judge:
         result = scored(ALL, judge)
     assert result.health.unjudged == 0
     return {case: c == 1 for case, c in zip(ALL, result.counts.c, strict=True)}

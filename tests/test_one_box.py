@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from gpassk_opencompass.answers.boxes import last_boxes
+from gpassk_opencompass.answers.extract import last_boxes
 
 _PIECES = (
     *('{', '}', r'\{', r'\}', '\\', r'\\', '$', '5', ' ', '-', r'\pm ', ' or ', '，', '答案是', '\n'),

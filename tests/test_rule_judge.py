@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
+from loguru import logger
 
 from gpassk_opencompass.answers import final_answer
-from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.judges import Judgement, Pair, Verdict
+from gpassk_opencompass.judges import Pair, Verdict
 from gpassk_opencompass.judges import rule as rule_module
 from gpassk_opencompass.judges.rule import RuleJudge
 from gpassk_opencompass.judges.store import verdict_key
@@ -27,12 +24,12 @@ RIGHT, WRONG, OPEN = Verdict.CORRECT, Verdict.INCORRECT, Verdict.UNJUDGED
 @pytest.fixture(scope='module')
 def judge() -> Iterator[RuleJudge]:
     """One judge for all tests that leave it open."""
-    with RuleJudge(workers=2, timeout=2.0) as shared:
+    with RuleJudge() as shared:
         yield shared
 
 
 def verdict(judge: RuleJudge, reference: str, answer: str) -> Verdict:
-    return judge.judge([Pair('?', reference, answer)])[0].verdict
+    return judge.judge([Pair('', reference, answer)])[0].verdict
 
 
 @pytest.mark.parametrize(
@@ -110,7 +107,7 @@ def test_different_answers_are_incorrect(judge: RuleJudge, reference: str, answe
         ('5', '', 'empty'), (r'$\frac12$', r'\dfrac{1}{2}.', 'string'), ('7', '8', 'integer'),
         ('C', 'A. 12', 'choice'), ('5', '5' * 2001 + 'x', 'capped'), ('5', 'sqrt(25)', 'number'),
         ('5', '5 cm', 'number (unit-missing)'), ('x = 5 cm', '5', 'named (name-missing, unit-missing)'),
-        ('5', '5 ??', 'unread'), ('1', r'\sin^2 x + \cos^2 x', 'math-verify'),
+        ('5', '5 ??', 'unread'), ('1', r'\sin^2 x + \cos^2 x', 'number'),
     ],
 )  # fmt: skip
 def test_a_judgement_tells_where_it_came_from(
@@ -128,85 +125,15 @@ def test_a_reference_that_cannot_be_used_leaves_its_pairs_unjudged(judge: RuleJu
     assert judgements[0].reason == 'reference too long or too deep'
 
 
-HOSTILE = [
-    '9**9**9**9', '9^{9^{9^{9}}}', '10000!', '10000000000!', r'\binom{1000000000}{500000000}', '7' * 1999,
-    '((((((((((((1))))))))))))', '{' * 15, 'sqrt(' * 15, r'\boxed{' * 300, r'\left' * 400, '½' * 700,
-    r'\sum_{n=1}^{10^9} \frac{1}{n^2}', '0.' + '12' * 900 + '...', "__import__('os').system('false')",
-    '\\', '$', '\x00', '\ud800', r'5(\sin^2 x+\cos^2 x)^{2024}', r'5(\sec^2 x-\tan^2 x)^{2024}',
-]  # fmt: skip
-
-
-@pytest.mark.slow
-def test_hostile_answers_get_no_credit_and_harm_nobody() -> None:
-    """Whatever hangs or blows up between good pairs, the good pairs keep their verdicts and places."""
-    good = [Pair('?', r'\frac{1}{2}', '0.5'), Pair('?', r'\frac{1}{2}', '0.6')]
-    pairs = [pair for hostile in HOSTILE for pair in (good[0], Pair('?', '5', hostile), good[1])]
-    with RuleJudge(workers=2, timeout=0.3) as hasty:
-        judgements = hasty.judge(pairs)
-        statistics = hasty.statistics()
-    verdicts = [judgement.verdict for judgement in judgements]
-    assert verdicts[0::3] == [RIGHT] * len(HOSTILE)
-    assert verdicts[2::3] == [WRONG] * len(HOSTILE)
-    assert set(verdicts[1::3]) == {WRONG}
-    undecided = sum(said.undecided for said in judgements)
-    reasons = ('timeout', 'crash', 'memory', 'too large')
-    assert undecided == sum(statistics.get(reason, 0) for reason in reasons) > 3
-
-
-FOREVER = [
-    r'5(\sin^2 x+\cos^2 x)^{2024}',
-    r'4+(\sin^2 x+\cos^2 x)^{40}(\sin^2 y+\cos^2 y)^{40}',
-    r'5(\sec^2 x-\tan^2 x)^{2024}',
-]
-"""Spellings of 5 that math-verify works on for longer than anybody waits."""
-
-
-@pytest.mark.slow
-def test_an_answer_that_fails_twice_is_incorrect_and_says_why() -> None:
-    """Never a result that cannot be had: the same answers would fail at every try."""
-    with RuleJudge(workers=2, timeout=0.5) as hasty:
-        judgements = hasty.judge([Pair('?', '5', answer) for answer in FOREVER])
-        statistics = hasty.statistics()
-    assert judgements == [Judgement(WRONG, 'math-verify', 'timeout')] * len(FOREVER)
-    assert all(said.undecided for said in judgements)
-    assert statistics['second tries'] == len(FOREVER)
-
-
-@pytest.mark.slow
-def test_beyond_the_budget_there_is_no_second_try(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A model with thousands of such answers cannot hold up a run for hours, and the record says so."""
-    monkeypatch.setattr(rule_module, '_SECOND_TRIES', 1)
-    with RuleJudge(workers=2, timeout=0.3) as hasty:
-        answers = [rf'5(\sin^2 x+\cos^2 x)^{{{number}}}' for number in range(2001, 2007)]
-        judgements = hasty.judge([Pair('?', '5', answer) for answer in answers])
-    assert {said.verdict for said in judgements} == {WRONG}
-    assert [said.reason for said in judgements] == ['timeout', *['timeout, tried once'] * 5]
-
-
-@pytest.mark.slow
-def test_a_reference_that_always_fails_is_the_fault_of_the_data() -> None:
-    """Then nobody can be called wrong; what is spelled alike is right all the same."""
-    with RuleJudge(workers=2, timeout=1.0) as judge:
-        hard, same = judge.judge([Pair('?', FOREVER[1], '5'), Pair('?', FOREVER[1], f'${FOREVER[1]}$')])
-    assert hard == Judgement(OPEN, 'math-verify', 'reference: timeout')
-    assert same == Judgement(RIGHT, 'string')
-
-
-TOWERS = [
-    '2^{2^{2024}}', '9**9**9**9', '9^{9^{9^{9}}}', 'n = 10^(10^10)', '2^{2^{2024}} - 1',
-    '{3}+7^{99999999999}',
-]  # fmt: skip
+TOWERS = ['2^{2^{2024}}', '9**9**9**9', '9^{9^{9^{9}}}', 'n = 10^(10^10)', '2^{2^{2024}} - 1']
 
 
 @pytest.mark.parametrize('answer', TOWERS)
-def test_a_tower_of_powers_is_not_computed(answer: str) -> None:
-    """It is seen before a process is asked, and stands there as an answer that nobody could judge."""
-    with RuleJudge() as judge:
-        judgements = judge.judge([Pair('?', '5', answer), Pair('?', answer, answer), Pair('?', answer, '5')])
-        assert judge.statistics()['workers started'] == 0
-    assert judgements[0] == Judgement(WRONG, 'capped', 'too large')
-    assert judgements[1] == Judgement(RIGHT, 'string')
-    assert judgements[2] == Judgement(OPEN, 'capped', 'reference too large')
+def test_a_tower_of_powers_is_not_computed(judge: RuleJudge, answer: str) -> None:
+    """It has no value here: equal to its own spelling alone."""
+    assert [verdict(judge, '5', answer), verdict(judge, answer, answer), verdict(judge, answer, '5')] == [
+        WRONG, RIGHT, WRONG,
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -236,72 +163,58 @@ def test_the_order_of_the_pairs_and_duplicates_do_not_matter(judge: RuleJudge) -
 
 
 def test_the_identity_holds_what_may_change_a_verdict() -> None:
-    """Limits and versions do, the number of processes does not; it survives JSON."""
-    identity = RuleJudge(workers=1).identity()
-    assert json.loads(json.dumps(identity)) == identity
-    assert identity == RuleJudge(workers=2).identity()
-    assert identity != RuleJudge(timeout=1).identity()
-    assert {'name', 'rules', 'math-verify', 'latex2sympy2_extended', 'sympy'} < set(identity)
+    """Limits and rules; it survives JSON."""
+    identity = RuleJudge().identity()
+    assert json.loads(json.dumps(identity)) == identity == RuleJudge().identity()
+    assert identity != RuleJudge(max_length=1000).identity()
+    assert identity != RuleJudge(without=['rounded']).identity()
 
 
 def test_verdicts_of_two_versions_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The record names the math-verify at work; neither signature nor store takes it for another one."""
+    """The record names the version of the rules; neither signature nor store takes it for another one."""
     same = {name: ['1', '1'] for name in ('uid', 'question', 'reference')}
     samples = Samples({**same, 'replica': [0, 1], 'response': [r'\boxed{1}', r'\boxed{2}']})
     results = []
-    for number in (version('math-verify'), '0.0.1'):
-        monkeypatch.setattr(rule_module, 'version', lambda name, number=number: number)
+    for number in (1, 2):
+        monkeypatch.setattr(rule_module, '_VERSION', number)
         with RuleJudge() as judge:
             results.append(score(samples, judge, n=2, k=2))
     here, other = results
-    assert (here.judge['math-verify'], other.judge['math-verify']) == (version('math-verify'), '0.0.1')
+    assert (here.judge['rules'], other.judge['rules']) == (1, 2)
     assert here.signature != other.signature
     keys = [verdict_key({**one.judge, 'statistics': None}, 'question', '1', '2') for one in results]
     assert keys[0] != keys[1]
 
 
-def test_a_missing_math_verify_prints_its_pip_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At once, not at the first hard pair."""
-
-    def missing(name: str) -> str:
-        raise PackageNotFoundError(name)
-
-    monkeypatch.setattr(rule_module, 'version', missing)
-    with pytest.raises(InputError, match='pip install math-verify'):
-        RuleJudge()
+def test_a_reference_that_is_not_read_is_said_once(judge: RuleJudge, logged: list[str]) -> None:
+    """With its text, and what to do."""
+    with RuleJudge() as fresh:
+        fresh.judge([Pair('?', 'the fox & the hen', answer) for answer in ('1', '2', '3')])
+        fresh.judge([Pair('?', 'the fox & the hen', '4')])
+    [said] = [line for line in logged if 'the fox' in line]
+    assert 'LLM judge' in said
 
 
-@pytest.mark.slow
-def test_an_unguarded_script_is_not_run_again(tmp_path: Path) -> None:
-    """A script without `if __name__ == '__main__'` judges once and prints once."""
-    script = tmp_path / 'script.py'
-    script.write_text(
-        f'import sys; sys.path[:] = {sys.path!r}\n'
-        'from gpassk_opencompass.judges import Pair\n'
-        'from gpassk_opencompass.judges.rule import RuleJudge\n'
-        "print('judging', RuleJudge().judge([Pair('', '2', 'sqrt(4)')])[0].verdict.value)\n"
-    )
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, timeout=60)
-    assert (done.stdout, done.stderr) == ('judging correct\n', '')
+@pytest.fixture
+def logged() -> Iterator[list[str]]:
+    """What is logged during a test."""
+    lines: list[str] = []
+    handler = logger.add(lambda message: lines.append(str(message)), level='WARNING')
+    yield lines
+    logger.remove(handler)
 
 
-# What plain math-verify reaches on these sources, the better of two ways to call it (benchmarks/
-# rule_judge_agreement.py): agreement with the labels, false positives. 0.5.2 is the one beside Lighteval.
-# Whole responses that state no answer, another source, are left out: math-verify takes their last number.
-PLAIN = {
-    '0.9.0': {'glm-v-verifier-tests': (48, 1), 'nemo-skills-math-equal-tests': (29, 0)},
-    '0.5.2': {'glm-v-verifier-tests': (48, 1), 'nemo-skills-math-equal-tests': (27, 0)},
-}
+# What math-verify 0.9.0 reaches on these sources, the better of two ways to call it (benchmarks/
+# rule_judge_agreement.py): agreement with the labels, false positives.
+PLAIN = {'glm-v-verifier-tests': (48, 1), 'nemo-skills-math-equal-tests': (29, 0)}
 CONVERTED = {('1000 g', '1 kg'), ('3600 seconds', '1 hour'), ('3.6 km/h', '1 m/s')}
 """Labelled different, though equal; the same source has 40厘米 and 0.4米 as equal."""
-HERE = version('math-verify')
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(HERE not in PLAIN, reason='there are no figures of this math-verify')
 @pytest.mark.skipif(not (SHARED / 'data').is_dir(), reason='needs the labelled pairs beside the checkout')
 @pytest.mark.parametrize('extracted', [False, True])
-@pytest.mark.parametrize('source', PLAIN.get(HERE, ()))
+@pytest.mark.parametrize('source', PLAIN)
 def test_agrees_with_labels_at_least_as_well_as_plain_math_verify(
     judge: RuleJudge, source: str, extracted: bool
 ) -> None:
@@ -317,5 +230,5 @@ def test_agrees_with_labels_at_least_as_well_as_plain_math_verify(
     labels = [row['correct'] for row in rows]
     agreement = sum(one == other for one, other in zip(found, labels, strict=True))
     false_positives = sum(one and not other for one, other in zip(found, labels, strict=True))
-    assert agreement >= PLAIN[HERE][source][0]
-    assert false_positives <= PLAIN[HERE][source][1]
+    assert agreement >= PLAIN[source][0]
+    assert false_positives <= PLAIN[source][1]

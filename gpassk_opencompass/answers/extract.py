@@ -86,6 +86,7 @@ _CLOSES = re.compile(
     r'\$|\\[)\]]|=|[<>≤≥≠≈,，;；&\n]|\\(?:leq?|geq?|neq?|lt|gt|approx|equiv|to|Rightarrow|implies|quad|qquad|text|\\)(?![a-zA-Z])'
 )
 _LONGEST_LINE = 400
+_MOST_TIED = 50  # boxes of one answer: nobody asks for more
 
 
 def with_factors(text: str, box: _Box, content: str) -> tuple[int, str]:
@@ -98,7 +99,7 @@ def with_factors(text: str, box: _Box, content: str) -> tuple[int, str]:
     """
     if scale := _SCALE_AFTER.match(text, box.end):
         return box.start, rf'{content} \text{{ {scale["scale"]}}}'
-    line = max(text.rfind('\n', 0, box.start) + 1, box.start - _LONGEST_LINE)
+    line = max(text.rfind('\n', max(0, box.start - _LONGEST_LINE), box.start) + 1, box.start - _LONGEST_LINE)
     opened = list(_OPENS.finditer(text, line, box.start))
     if opened and opened[-1][0][0] == '$' and sum(one[0][0] == '$' for one in opened) % 2 == 0:
         return box.start, content
@@ -219,9 +220,11 @@ def last_boxes(text: str) -> Boxes:
     first = len(boxes) - 1
     while first and _tied(text, boxes[first - 1].end, boxes[first].start):
         first -= 1
-    answers = [
-        with_sign(text, *with_factors(text, box, text[slice(*box.content)].strip())) for box in boxes[first:]
-    ]
+    contents = [(box, text[slice(*box.content)].strip()) for box in boxes[first:]]
+    if len(contents) > _MOST_TIED:
+        answers = [content for _, content in contents]
+    else:
+        answers = [with_sign(text, *with_factors(text, box, content)) for box, content in contents]
     return Boxes(answers, boxes[-1].end, open_box)
 
 
@@ -963,7 +966,7 @@ def _stated(reference: str) -> str:
 
 
 _RUNAWAY = re.compile(
-    r'\n\s*(?:Human|User|USER|Question|Problem|Q|问题|题目)\s?[:：]|<\|im_start\|>\s?user|\n\s*###\s?(?:Instruction|Question)'
+    r'\n[ \t]{0,9}(?:(?:Human|User|USER|Question|Problem|Q|问题|题目)\s?[:：]|###\s?(?:Instruction|Question))|<\|im_start\|>\s?user'
 )
 _BEHIND_A_MARK = re.compile(
     r'(?:^|\n)\s*(?:####\s*(?P<hashes>[^\n]+)|<answer>(?P<tag>[^<>]+)</answer>)\s*\Z', re.IGNORECASE
@@ -979,15 +982,18 @@ _COUNTED = re.compile(r'([^0-9]{0,20}?(?:有|为|是|要|需要?|花了?|用了?
 _CHANGED = re.compile('[不非没未无若至最超多少约从每第倍]')
 _POINT = re.compile(r'[(\[]\s*[-+]?[0-9./]+(?:\s*,\s*[-+]?[0-9./]+)+\s*[)\]]')
 _LONGEST_ALONE = 60
+_LONGEST_TAIL = 400
+"""Characters at the end in which a value behind a mark is looked for."""
 
 
 def _alone(text: str) -> str:
     """Return the value that is all a response says, or its last line behind a mark; '' if there is none."""
-    text = _TOKENS.sub('', text)
-    if marked := _BEHIND_A_MARK.search(text):
+    text = text.strip()
+    text = text[:-_LONGEST_TAIL] + _TOKENS.sub('', text[-_LONGEST_TAIL:])
+    if marked := _BEHIND_A_MARK.search(text[-_LONGEST_TAIL:]):
         return (marked['hashes'] or marked['tag']).strip()
     whole = text.strip()
-    if (told := _TOLD.search(whole)) and len(re.findall(r'[0-9]+', told['value'])) == 1:
+    if (told := _TOLD.search(whole[-_LONGEST_TAIL:])) and len(re.findall(r'[0-9]+', told['value'])) == 1:
         value = told['value'].strip(_TRAILING)
         counted = _COUNTED.fullmatch(value)
         return value if counted is None or _CHANGED.search(counted[1]) else counted[2]

@@ -12,10 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, zip_longest
 from typing import NamedTuple
 
-from gpassk_opencompass.answers.answer_equality import letters_of
-from gpassk_opencompass.answers.tokens import words
+from gpassk_opencompass.answers import letters_of
+from gpassk_opencompass.answers.formula import FUNCTIONS, GREEK, words
 from gpassk_opencompass.answers.values import _UNITS
-from gpassk_opencompass.answers.words import FUNCTIONS, GREEK
 
 MOST_MUTANTS = 40
 """Of one answer."""

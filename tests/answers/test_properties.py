@@ -17,8 +17,8 @@ CASES = [case for case in (*written(), *generated(20)) if not case.question]
 REFERENCES = sorted({case.reference for case in CASES})
 
 
-def equal(one: str, other: str, rules: frozenset[str] = EXACT) -> bool | None:
-    """Whether two answers are the same, None where a proof is left to math-verify."""
+def equal(one: str, other: str, rules: frozenset[str] = EXACT) -> bool:
+    """Whether two answers are the same."""
     if normal_form(one) == normal_form(other):
         return True
     return compare_answers(one, other, rules=rules).equal
@@ -28,7 +28,7 @@ def equal(one: str, other: str, rules: frozenset[str] = EXACT) -> bool | None:
 @settings(max_examples=300)
 def test_equality_is_symmetric(case: tuple[str, ...]) -> None:
     """With all lenient rules but the one that lets a reference be rounded, and with none."""
-    symmetric = frozenset(RULES) - {'rounded', 'stated'}
+    symmetric = frozenset(RULES) - {'rounded', 'stated', 'chain', 'asked', 'remark'}
     for rules in (EXACT, symmetric):
         assert equal(case.reference, case.answer, rules) is equal(case.answer, case.reference, rules)
 
@@ -56,11 +56,13 @@ DIGIT, LETTER = '0123456789', 'abcnxyRSTk'
 @settings(max_examples=300)
 def test_any_text_is_read_or_refused(text: str) -> None:
     """Never an error, and nothing but itself equals what cannot be read."""
-    assert compare_answers(text, '5').equal in {True, False, None}
-    assert compare_answers('\\frac{1}{2}', text).equal is not None or normal_form(text)
+    assert compare_answers(text, '5').equal in {True, False}
+    assert compare_answers('\\frac{1}{2}', text).equal in {True, False}
 
 
 EXAMPLES = {
+    'asked': ('75', 'm + n = 75'), 'bound-names': ('f(z) = z', 'f(x) = x'),
+    'chain': ('1024', '2^{10} = 1024'), 'remark': ('2n', r'2n \text{ for all } n'),
     'brackets': ('(3, -1)', '[3, -1]'), 'condition-missing': (r'2n-1 (n \in \mathbb{N}^*)', '2n-1'),
     'half-day': ('4:30 p.m.', '4:30'), 'label': ('每瓶墨水10元', '墨水10元'),
     'list-as-set': (r'\{2, 5\}', '2, 5'), 'list-as-tuple': ('(2, 5)', '2, 5'),
@@ -73,7 +75,7 @@ EXAMPLES = {
 @pytest.mark.parametrize('rule', sorted(RULES))
 def test_a_lenient_rule_stands_in_the_origin_and_can_be_switched_off(rule: str) -> None:
     """And the identity of the judge says so."""
-    pair = Pair('?', *EXAMPLES[rule])
+    pair = Pair('Find $m + n$.' if rule == 'asked' else '', *EXAMPLES[rule])
     with RuleJudge() as judge, RuleJudge(without=[rule]) as strict:
         [said], [refused] = judge.judge([pair]), strict.judge([pair])
         assert judge.identity()['without'] == []

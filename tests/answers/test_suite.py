@@ -21,7 +21,7 @@ SUITE = [
 @pytest.fixture(scope='module')
 def judge() -> Iterator[RuleJudge]:
     """One judge for the module."""
-    with RuleJudge(workers=1) as shared:
+    with RuleJudge() as shared:
         yield shared
 
 

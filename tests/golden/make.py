@@ -157,7 +157,7 @@ def answers() -> dict[str, Any]:
     lines = (TESTS / 'answers/written.tsv').read_text(encoding='utf-8').splitlines()
     hand = [Pair(*fields_of(line)) for line in lines]
     suite = [Pair(row['question'], row['reference'], row['answer']) for row in rows]
-    with RuleJudge(workers=1) as judge:
+    with RuleJudge() as judge:
         said = [f'{one.verdict.value}: {one.origin}' for one in judge.judge([*suite, *hand])]
     return {'suite.jsonl': grouped(said[: len(suite)]), 'written.tsv': grouped(said[len(suite) :])}
 
@@ -171,7 +171,7 @@ def fields_of(line: str) -> tuple[str, str, str]:
 def pairs() -> dict[str, str]:
     """Verdict for each labelled pair from elsewhere, by the number of its line."""
     rows = read_lines(PAIRS)
-    with RuleJudge(workers=1) as judge:
+    with RuleJudge() as judge:
         said = judge.judge([Pair('', row['gold'], row['pred']) for row in rows])
     return {
         f'{source} {verdict}': ranges(
