@@ -155,7 +155,7 @@ def test_the_order_of_the_pairs_and_duplicates_do_not_matter(judge: RuleJudge) -
     """Each pair gets the verdict it gets alone; equal pairs are worked on once."""
     answers = ['sqrt(4)', '2.0', 'sqrt(5)', '', '2', '3/1', 'x']
     alone = {answer: judge.judge([Pair('?', '2', answer)])[0] for answer in answers}
-    pairs = [Pair(f'question {place}', '2', answers[place * 5 % 7]) for place in range(500)]
+    pairs = [Pair('?', '2', answers[place * 5 % 7]) for place in range(500)]
     before = judge.statistics()
     assert judge.judge(pairs) == [alone[pair.answer] for pair in pairs]
     after = judge.statistics()

@@ -511,10 +511,9 @@ class Equality:
         """Return how `answer` compares with `reference`; only the rule `rounded` tells one from the other."""
         if reference == answer:
             return YES
-        if isinstance(reference, Chain):  # what it comes to is the reference
-            return self.compare(reference.value, answer)
-        if isinstance(answer, Chain):
-            return self._by('chain', self.compare(reference, answer.value))
+        if Chain in {type(reference), type(answer)}:
+            last = [value.value if isinstance(value, Chain) else value for value in (reference, answer)]
+            return self._by('chain', self.compare(*last))
         types = {type(reference), type(answer)}
         for holder, compare in self._holders:
             if holder in types:

@@ -99,6 +99,8 @@ def with_factors(text: str, box: _Box, content: str) -> tuple[int, str]:
     """
     if scale := _SCALE_AFTER.match(text, box.end):
         return box.start, rf'{content} \text{{ {scale["scale"]}}}'
+    if text.startswith('\\\\', box.start):  # a line of its own
+        return box.start, content
     line = max(text.rfind('\n', max(0, box.start - _LONGEST_LINE), box.start) + 1, box.start - _LONGEST_LINE)
     opened = list(_OPENS.finditer(text, line, box.start))
     if opened and opened[-1][0][0] == '$' and sum(one[0][0] == '$' for one in opened) % 2 == 0:
@@ -111,10 +113,14 @@ def with_factors(text: str, box: _Box, content: str) -> tuple[int, str]:
         return box.start, content
     if member := _NEW_MEMBER.match(before):
         before = before[member.end() :]
+    if not opened and _MARKER.search(before):
+        return box.start, content
     begins = box.start - len(before)
     before, after = (_SPACING.sub(' ', part).strip() for part in (before, after))
     after = after.rstrip(' .')
     if not (before.strip('+-−{ ') or after.strip('{} ')) or re.fullmatch(r'\^\s*\{?\s*\\circ\s*\}?', after):
+        return box.start, content
+    if not after and before[-1:] in {'+', '-', '−'}:  # 12 - \boxed{5}: one of two terms
         return box.start, content
     if not _MEMBER_BEFORE.match(before) or not _MEMBER_AFTER.fullmatch(after):
         return box.start, content
@@ -1020,11 +1026,15 @@ def _is_alone(text: str) -> bool:
 
 def _without_steps(answers: list[str]) -> list[str]:
     """Return answers without those that end in the last one: 1024 − 56 = 968 and 968 are one."""
+    named = answers[-1].partition('=')[0].strip() if '=' in answers[-1] else ''
     ends = [re.split(r'=|\\(?:Right|Longright)arrow|\\implies|⇒', answer)[-1] for answer in answers]
     return [
         answer
         for answer, end in zip(answers, ends, strict=True)
-        if answer is answers[-1] or end == answer or not alike(end.strip(_TRAILING), answers[-1])
+        if answer is answers[-1]
+        or end == answer
+        or named not in {'', answer.partition('=')[0].strip()}
+        or not alike(end.strip(_TRAILING), answers[-1])
     ]
 
 

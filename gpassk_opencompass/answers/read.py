@@ -68,7 +68,6 @@ from .values import (
     Value,
     meaning_of,
     read_amount,
-    read_date,
     read_time,
 )
 
@@ -332,7 +331,7 @@ def _worded(bare: str) -> Value | None:
         inside = points if points[0].text == r'\{' else [Token('mark', r'\{'), *points, Token('mark', r'\}')]
         return _without_points(Domain('R'), _item(inside))
     meaning = meaning_of(first[1] if first else bare)
-    return Phrase(meaning) if meaning else read_date(bare) or read_time(bare)
+    return Phrase(meaning) if meaning else read_time(bare)
 
 
 def _with_comma(whole: str, rest: str) -> list[Value]:
@@ -648,28 +647,6 @@ def _domain(tokens: Tokens) -> Value | None:
     return Domain(texts[0][-1] + marks)
 
 
-def _circled(tokens: Tokens) -> Value | None:
-    """Read `①③`: the numbers of statements."""
-    if all(len(token.text) == 1 and '①' <= token.text <= '⑳' for token in tokens):
-        items = tuple(Formula(number(ord(token.text) - 0x245F)) for token in tokens)
-        return Listed(items) if len(items) > 1 else items[0]
-    return None
-
-
-def _named_point(tokens: Tokens) -> Value | None:
-    """Read `A(-4, 0)`: a point and its name."""
-    if tokens[0].kind != 'letters' or not tokens[0].text.isupper() or len(tokens) < 5:
-        return None
-    start = next((place for place, token in enumerate(tokens[:5]) if token.text == '('), 0)
-    if (
-        not start
-        or closing(tokens, start) != len(tokens) - 1
-        or not split(tokens[start + 1 : -1], frozenset(','))[1]
-    ):
-        return None
-    return Named(name_of(tokens[:start]), _item(tokens[start:]))
-
-
 def _conditioned(tokens: Tokens) -> Value | None:
     r"""Read a value with its condition: `2n - 1 (n \in \mathbb{N}^*)`."""
     if tokens[-1].text != ')' or len(tokens) < 5 or closes(tokens[0]):
@@ -724,7 +701,5 @@ _READINGS: tuple[Callable[[Tokens], Value | None], ...] = (
     _related,
     partial(read_bracketed, inner=_INNER),
     _domain,
-    _circled,
     _ratio,
-    _named_point,
 )

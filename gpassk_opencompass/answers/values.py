@@ -91,7 +91,7 @@ _PLURAL = re.compile(
     '(?!.*(?:illion|th|lakh|crore|zero|ten|[iou]ve|six|one|two|four|seven|eight|nine)s$|(?:oops|perhaps|always|less|was|has|does|yes|thus|this|its)$)[a-z]+(?<!s)s|[a-z]+sses'
 )
 _NOUNS = words(
-    'people men women children person child way fish sheep mice feet teeth geese students percent dollar point team ways apple ball book coin digit integer solution triangle'
+    'people men women children person child way fish sheep mice feet teeth geese students percent dollar point team ways apple ball book coin text digit integer solution triangle'
 )
 _PEOPLE = re.compile('^([名位])(?:学生|同学|人|老师|教师|工人|队员|运动员|小朋友|选手|乘客)$')
 _COUNTED = re.compile(
@@ -318,27 +318,10 @@ class Piecewise:
 
 
 @dataclass(frozen=True, slots=True)
-class BaseNumber:
-    """A number written in a base that it names: `25_8`."""
-
-    digits: str
-    base: int
-
-
-@dataclass(frozen=True, slots=True)
 class Ratio:
     """`a : b`, `a : b : c`."""
 
     terms: tuple[Expression, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Date:
-    """A day of the calendar, or as much of it as the answer gives (None for the rest)."""
-
-    year: int | None
-    month: int | None
-    day: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,7 +357,7 @@ class Text:
 
 Value = (
     Formula | Quantity | Named | Chain | Labelled | Relation | Pair | Tuple | Set | Listed | Union | Domain | Matrix
-    | Piecewise | BaseNumber | Ratio | Date | Time | Phrase | Conditioned | Text
+    | Piecewise | Ratio | Time | Phrase | Conditioned | Text
 )  # fmt: skip
 
 
@@ -637,22 +620,6 @@ def meaning_of(text: str) -> str | None:
     return _MEANINGS.get(_bare(text)) if len(text) <= _LONGEST_PHRASE else None
 
 
-_MONTH_NAMES = 'january february march april may june july august september october november december'
-_MONTHS = _MONTH_NAMES.split()
-_MONTH = '|'.join(f'{name}|{name[:3]}\\.?' for name in _MONTHS)
-_DATES = (
-    re.compile(r'(?:(?P<year>[0-9]{4})年)?(?P<month>[0-9]{1,2})月(?:(?P<day>[0-9]{1,2})[日号])?'),
-    re.compile(r'(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})'),
-    re.compile(
-        rf'(?P<name>{_MONTH}) ?(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?(?:, ?(?P<year>[0-9]{{4}}))?', re.I
-    ),
-    re.compile(
-        rf'(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)? ?(?:of )?(?P<name>{_MONTH})(?:,? ?(?P<year>[0-9]{{4}}))?',
-        re.I,
-    ),
-    re.compile(rf'(?P<name>{_MONTH}),? ?(?P<year>[0-9]{{4}})', re.I),
-    re.compile(r'(?P<year>[0-9]{4})年'),
-)
 _TIMES = (
     re.compile(r'(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2}) ?(?P<half>[ap]\.?m)\.?', re.I),
     re.compile(r'(?P<hour>[0-9]{1,2}) ?(?P<half>[ap]\.?m)\.?(?P<minute>)', re.I),
@@ -664,24 +631,6 @@ _TIMES = (
     re.compile(r'(?P<half>上午|下午|凌晨|晚上|早上)(?P<hour>[0-9]{1,2})(?:[点时]|:(?P<minute>[0-9]{2}))'),
 )
 _AFTERNOON = frozenset({'p', '下午', '晚上'})
-
-
-def read_date(text: str) -> Date | None:
-    """Return the day that `text` is, or the year or month; None if it is none.
-
-    >>> read_date('2024年5月'), read_date('May 3, 2024') == read_date('2024年5月3日')
-    (Date(year=2024, month=5, day=None), True)
-    """
-    for pattern in _DATES:
-        if match := pattern.fullmatch(text):
-            found = match.groupdict()
-            month = found.get('month')
-            if name := found.get('name'):
-                month = str([full[:3] for full in _MONTHS].index(name[:3].lower()) + 1)
-            year, day = found.get('year'), found.get('day')
-            date = Date(int(year) if year else None, int(month) if month else None, int(day) if day else None)
-            return date if (date.month or 1) <= 12 and (date.day or 1) <= 31 else None
-    return None
 
 
 def read_time(text: str) -> Time | None:
@@ -714,7 +663,7 @@ _MINUS = frozenset({'minus', 'negative'})
 _SCALES = frozenset(word for word in MULTIPLIERS if word.isascii())
 
 
-def read_amount(tokens: Tokens) -> Formula | Quantity | BaseNumber:
+def read_amount(tokens: Tokens) -> Formula | Quantity:
     r"""Return the number, expression or quantity that `tokens` are.
 
     >>> from .formula import tokens_of
@@ -727,8 +676,6 @@ def read_amount(tokens: Tokens) -> Formula | Quantity | BaseNumber:
         Unread: they are nothing of that.
     """
     tokens = _currency_last(_in_figures(tokens))
-    if based := _in_base(tokens):
-        return based
     if tokens and tokens[-1].text in _PERCENT:
         return Formula(read_expression(tokens[:-1]), percent=True)
     if quantity := _quantity(tokens):
@@ -812,18 +759,6 @@ def _english_in_figures(tokens: list[Token]) -> list[Token]:
     width, value = best
     sign = [Token('mark', '-')] if value < 0 else []
     return [*sign, *_fraction(abs(value)), *tokens[width:]]
-
-
-def _in_base(tokens: Tokens) -> BaseNumber | None:
-    """Read `25_8`, `25_{8}`, `(25)_8`, `25_{(8)}`."""
-    texts = [token.text for token in tokens if token.text not in '(){}']
-    numbers = [
-        token.kind == 'number' and token.text.isdigit() for token in tokens if token.text not in '(){}'
-    ]
-    if len(texts) != 3 or texts[1] != '_' or not (numbers[0] and numbers[2]) or tokens[0].text == '{':
-        return None
-    base = int(texts[2]) if len(texts[2]) < 3 else 0
-    return BaseNumber(texts[0].lstrip('0') or '0', base) if 2 <= base <= 36 else None
 
 
 def _scaled(tokens: Tokens) -> Expression:

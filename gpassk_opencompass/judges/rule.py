@@ -66,6 +66,7 @@ class RuleJudge:
         self._rules = frozenset(RULES) - {*without}
         self._max_length, self._max_nesting = max_length, max_nesting
         self._counts: Counter[str] = Counter()
+        self._told: set[str] = set()  # references that were said not to be read
 
     @staticmethod
     def check_arguments(arguments: Mapping[str, Any]) -> None:
@@ -91,8 +92,9 @@ class RuleJudge:
         self._counts.update({'pairs': len(pairs), 'distinct': len(judged)})
         self._counts.update(judgement.origin for judgement in judgements)
         self._counts.update(judgement.reason for judgement in judgements if judgement.reason)
-        unread = [text for text in dict.fromkeys(pair.reference for pair in pairs) if not _is_read(text)]
-        if unread:
+        new = {pair.reference: None for pair in pairs if pair.reference not in self._told}
+        self._told |= {*new}
+        if unread := [text for text in new if not _is_read(text)]:
             self._counts['references unread'] += len(unread)
             shown = ', '.join(f'{text!r:.60}' for text in unread[:3])
             logger.warning(

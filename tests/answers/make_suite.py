@@ -422,32 +422,6 @@ _MONTHS = [
 ]  # fmt: skip
 
 
-def dates(chance: Random) -> Case:
-    """A day in two notations; mutated in year, month or day."""
-    one = chance.randint(1990, 2030), chance.randint(1, 12), chance.randint(1, 28)
-    other = one
-    if chance.random() < 0.5:
-        other = chance.choice(
-            [(one[0] + 1, *one[1:]), (one[0], one[1] % 12 + 1, one[2]), (*one[:2], one[2] % 28 + 1)]
-        )
-    year, month, day = other
-    answer = chance.choice(
-        [
-            f'{year}年{month}月{day}日',
-            f'{_MONTHS[month - 1]} {day}, {year}',
-            f'{year}-{month:02}-{day:02}',
-            f'{day} {_MONTHS[month - 1]} {year}',
-        ]
-    )
-    return Case(
-        'date',
-        one == other,
-        '{}年{}月{}日'.format(*one),
-        answer,
-        'the same day' if one == other else 'another day',
-    )
-
-
 # Words, choices
 
 
@@ -550,25 +524,6 @@ def matrices(chance: Random) -> Case:
     )
 
 
-def bases(chance: Random) -> Case:
-    """A number in the base that it names; without it, or in another one."""
-    base = chance.choice([2, 3, 4, 5, 6, 7, 8, 9])
-    digits = str(chance.randint(1, base - 1)) + ''.join(
-        str(chance.randrange(base)) for _ in range(chance.randint(1, 6))
-    )
-    reference = f'{digits}_{base}'
-    answer, equal = chance.choice(
-        [
-            (f'{digits}_{{{base}}}', True), (f'({digits})_{base}', True), (digits, False),
-            (f'{digits}_{base + 1}', False), (f'{digits}0_{base}', False),
-            (rf'${digits}_{{({base})}}$', True),
-        ]
-    )  # fmt: skip
-    return Case(
-        'base', equal, reference, answer, 'the same digits and base' if equal else 'another number or none'
-    )
-
-
 def logarithms(chance: Random) -> Case:
     """Logarithms, powers of e and trigonometric values, rewritten; mutated in a number."""
     a, b, k = chance.randint(2, 9), chance.randint(2, 9), chance.randint(2, 5)
@@ -593,8 +548,8 @@ def logarithms(chance: Random) -> Case:
 
 FAMILIES: tuple[Family, ...] = (
     equal_numbers, different_numbers, large_integers, roots, expressions, quotients, intervals,
-    half_lines, sets, points, named, parts, quantities, durations, dates, phrases, choices, equations,
-    matrices, bases, logarithms,
+    half_lines, sets, points, named, parts, quantities, durations, phrases, choices, equations,
+    matrices, logarithms,
 )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ REFERENCES = [
     r'\{x \mid -1 < x \le 2\}', '[[1, 2], [3, 4]]', '5 cm', '12个', r'115^\circ', r'y = 2x + 3', 'a > b > c',
     '充分不必要条件', '单调递增', 'sufficient but not necessary condition', 'B', 'A, B, D', '4:30 p.m.',
     '3R^2',
-    '2024年5月3日', '52_8', '1:2', r'2k\pi + \frac{\pi}{6}', r'\cot x', r'1 \pm \sqrt{19}', '三分之二',
+    '1:2', r'2k\pi + \frac{\pi}{6}', r'\cot x', r'1 \pm \sqrt{19}', '三分之二',
     r'\$36',
 ]  # fmt: skip
 

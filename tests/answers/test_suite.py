@@ -56,9 +56,8 @@ def test_no_equal_pair_written_by_hand_is_missed(judge: RuleJudge) -> None:
 
 @pytest.mark.slow
 def test_the_whole_suite_is_judged_right(judge: RuleJudge) -> None:
-    """5,000 pairs and more; hardly one of them needs a worker."""
+    """5,000 pairs and more."""
     assert wrong(judge, SUITE) == []
-    assert judge.statistics()['math-verify'] < len(SUITE) / 200
 
 
 @pytest.mark.slow
