@@ -105,9 +105,8 @@ setup(
     install_requires=[
         'aiohttp>=3.9',
         'loguru>=0.7',
-        'math-verify>=0.5.2',
+        'mpmath>=1.3',
         'numpy>=1.23',
-        'pebble>=5.1',
         'pyarrow>=14',
         'pydantic>=2.7',
         'rich>=13',

@@ -60,7 +60,7 @@ ERRORS = {
     'eval_model_name = None': ['eval_model_name is None'],
     "judge = 'rule'": ['judge is', 'dict'],
     "judge = dict(type='rul')": ["'rul'", 'rule'],
-    "judge = dict(type='rule', timeuot=3)": ['timeuot', 'timeout'],
+    "judge = dict(type='rule', max_lenght=3)": ['max_lenght', 'max_length'],
     'judge = dict(first=1)': ['judge type None'],
     "judge = dict(type='cascade', first=dict(type='rule'), second=dict(type='lm'))": ["'lm'"],
     "judge = dict(type='rule', max_length=-3)": ['max_length=-3', 'at least 1'],

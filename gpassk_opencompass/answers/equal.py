@@ -467,11 +467,11 @@ _NEGATING = words(
 class Equality:
     """Compares values with the lenient rules that are allowed.
 
-    >>> from .read import read
     Args:
         rules: that are allowed.
         asks_percent: whether the question asks for a percentage; None: there is no question.
 
+    >>> from .read import read
     >>> Equality().compare(read('5')[0], read('5 cm')[0]).rules
     frozenset({'unit-missing'})
     >>> Equality(frozenset()).compare(read('5')[0], read('5 cm')[0]).equal

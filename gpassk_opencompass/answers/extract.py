@@ -66,25 +66,24 @@ def with_sign(text: str, start: int, content: str) -> str:
     return f'{left} {related["relation"]} {content}'.strip()
 
 
-_MEMBER_BEFORE = re.compile(
-    r'(?:[-+*/^_(){}\[\]|!0-9a-zA-Z.\s·×]|\\(?:[cdt]?frac|sqrt|pi|cdot|times|log|ln|sin|cos|tan|left|lfloor)(?![a-zA-Z]))*\Z'
+_TERM = (
+    r'[-+*/^_(){}\[\]|!0-9a-zA-Z.\s·×%]|\\%'
+    r'|\\(?:[cdt]?frac|sqrt|pi|cdot|times|log|ln|sin|cos|tan|[lr]floor|circ)(?![a-zA-Z])'
 )
-_MEMBER_AFTER = re.compile(
-    r'(?:[-+*/^_(){}\[\]|!0-9a-zA-Z.\s·×%]|\\%|\\(?:[cdt]?frac|sqrt|pi|cdot|times|log|ln|sin|cos|tan|right|rfloor|circ)(?![a-zA-Z]))*'
-)
+_MEMBER = re.compile(f'(?:{_TERM})*')
 _SCALE_AFTER = re.compile(
-    r'[\s$*~]*(?:\\[ ,;])?\s*(?:\\text\s*\{\s*)?(?P<scale>hundreds?|thousands?|millions?|billions?|trillions?|dozens?|percent|tenths|hundredths'
-    r'|thousandths|[百千万亿])(?![a-zA-Z])'
+    r'[\s$*~]*(?:\\[ ,;])?\s*(?:\\text\s*\{\s*)?(?P<scale>(?:hundred|thousand|million'
+    r'|billion|trillion|dozen)s?|percent'
+    r'|tenths|hundredths|thousandths|[百千万亿])(?![a-zA-Z])'
 )
 _SPACING = re.compile(r'\\[,;:! ]|\\q?quad(?![a-zA-Z])|~|\\(?:displaystyle|left|right)(?![a-zA-Z])')
-_NEW_MEMBER = re.compile(
-    r'.*(?:=|[<>≤≥≠≈:：,，;；&]|\\(?:leq?|geq?|leqslant|geqslant|neq?|lt|gt|approx|equiv|to|Rightarrow|implies|quad|\\)(?![a-zA-Z]))',
-    re.DOTALL,
+_RELATION_SIGN = (
+    r'=|[<>≤≥≠≈,，;；&]|\\\\'
+    r'|\\(?:leq?|geq?|leqslant|geqslant|neq?|lt|gt|approx|equiv|to|Rightarrow|implies|q?quad)(?![a-zA-Z])'
 )
+_NEW_MEMBER = re.compile(f'.*(?:{_RELATION_SIGN}|[:：])', re.DOTALL)
+_MEMBER_ENDS = re.compile(rf'\$|\\[)\]]|\n|\\text(?![a-zA-Z])|{_RELATION_SIGN}')
 _OPENS = re.compile(r'(?<!\\)\$\$?|\\[(\[]')
-_CLOSES = re.compile(
-    r'\$|\\[)\]]|=|[<>≤≥≠≈,，;；&\n]|\\(?:leq?|geq?|neq?|lt|gt|approx|equiv|to|Rightarrow|implies|quad|qquad|text|\\)(?![a-zA-Z])'
-)
 _LONGEST_LINE = 400
 _MOST_TIED = 50  # boxes of one answer: nobody asks for more
 
@@ -92,40 +91,42 @@ _MOST_TIED = 50  # boxes of one answer: nobody asks for more
 def with_factors(text: str, box: _Box, content: str) -> tuple[int, str]:
     r"""Return where the member of a formula begins in which a box stands, and that member, not the box alone.
 
-    A box beside an equals sign that follows it is a blank that is filled in: it is the answer.
+    A box before an equals sign is a blank that is filled in, and one of two terms is the answer.
 
     >>> last_boxes(r'$2 \cdot \boxed5$').answers, last_boxes(r'$3 \cdot \boxed4 = 12$').answers
-    (['2\\cdot (5)'], ['4'])
+    (['2 \\cdot(5)'], ['4'])
     """
     if scale := _SCALE_AFTER.match(text, box.end):
         return box.start, rf'{content} \text{{ {scale["scale"]}}}'
-    if text.startswith('\\\\', box.start):  # a line of its own
-        return box.start, content
+    before, after = _sides_of(text, box)
+    begins = box.start - len(before)
+    before, after = (_SPACING.sub(' ', part).strip() for part in (before, after.rstrip(' .')))
+    beside = before.strip('+-−{ ') or after.strip('{} ')
+    a_term = not after and before[-1:] in {'+', '-', '−'}
+    if beside and not a_term and not re.fullmatch(r'\^\s*\{?\s*\\circ\s*\}?', after):
+        whole = f'{before}({content}){after}' if before else f'({content}){after}'
+        if whole.count('{') == whole.count('}') and all(map(_MEMBER.fullmatch, (before, after))):
+            return begins, whole
+    return box.start, content
+
+
+def _sides_of(text: str, box: _Box) -> tuple[str, str]:
+    """Return what stands beside a box in its member of a formula; '' where it is in none or a blank."""
     line = max(text.rfind('\n', max(0, box.start - _LONGEST_LINE), box.start) + 1, box.start - _LONGEST_LINE)
     opened = list(_OPENS.finditer(text, line, box.start))
-    if opened and opened[-1][0][0] == '$' and sum(one[0][0] == '$' for one in opened) % 2 == 0:
-        return box.start, content
+    closed = opened and opened[-1][0][0] == '$' and sum(one[0][0] == '$' for one in opened) % 2 == 0
     before = text[opened[-1].end() if opened else line : box.start]
     behind = text[box.end : box.end + _LONGEST_LINE]
-    end = _CLOSES.search(behind)
+    end = _MEMBER_ENDS.search(behind)
     after = behind[: end.start()] if end else behind
-    if (end and end[0] in {'=', r'\approx', '≈'}) or _ENGLISH.search(f'{before} {after}'):
-        return box.start, content
-    if member := _NEW_MEMBER.match(before):
-        before = before[member.end() :]
-    if not opened and _MARKER.search(before):
-        return box.start, content
-    begins = box.start - len(before)
-    before, after = (_SPACING.sub(' ', part).strip() for part in (before, after))
-    after = after.rstrip(' .')
-    if not (before.strip('+-−{ ') or after.strip('{} ')) or re.fullmatch(r'\^\s*\{?\s*\\circ\s*\}?', after):
-        return box.start, content
-    if not after and before[-1:] in {'+', '-', '−'}:  # 12 - \boxed{5}: one of two terms
-        return box.start, content
-    if not _MEMBER_BEFORE.match(before) or not _MEMBER_AFTER.fullmatch(after):
-        return box.start, content
-    whole = f'{before}({content}){after}' if before else f'({content}){after}'
-    return (begins, whole) if whole.count('{') == whole.count('}') else (box.start, content)
+    filled_in = end is not None and end[0] in {'=', r'\approx', '≈'}
+    member = _NEW_MEMBER.match(before)
+    part = before[member.end() :] if member else before
+    listed = not opened and _MARKER.search(part)
+    a_line = text.startswith('\\\\', box.start)
+    if closed or filled_in or listed or a_line or _ENGLISH.search(f'{before} {after}'):
+        return '', ''
+    return part, after
 
 
 def _unary(before: str, gap: str) -> bool:
@@ -175,7 +176,8 @@ _AND_OR = re.compile(
 )
 _STOP = re.compile(r'[,，、;；.。]\s*$')
 _ROUGHLY = re.compile(
-    r'[\s,，.。(（]*(?:(?:or|and|that is|which is|i\.e\.|or,)?\s*(?:about|approximately|roughly)|\\approx|≈|(?:即|也即|或)?(?:大约|约等于|约为|约是|约))'
+    r'[\s,，.。(（]*(?:(?:or|and|that is|which is|i\.e\.|or,)?\s*(?:about|approximately|roughly)|\\approx|≈'
+    r'|(?:即|也即|或)?(?:大约|约等于|约为|约是|约))'
     r'(?:\s*(?:equal to|is|=))?\s*\Z'
 )
 _REMARK = re.compile(r'[^.。\n=\\]{0,60}')
@@ -744,7 +746,8 @@ _PARTIAL = re.compile(
 _OF_ANOTHER = re.compile(
     r'(?:\b(?:wrong|incorrect|(?:twice|half|double|of|than|times|plus|minus)(?:\s(?:the|this|that|our|my))?)'
     r'|\b(?:wrong|incorrect|false|doubt|unlikely|not\s(?:true|sure|certain))(?:\s\w{1,12}){0,3}\sthat(?:\sthe)?'
-    r'|\b(?:some|others|people|many|nobody|no one|few|first|once|initially|to)\s(?:says?|thinks?|claims?|believes?|thought|believed)(?:\sthat)?(?:\sthe)?)\s{1,3}$'
+    r'|\b(?:some|others|people|many|nobody|no one|few|first|once|initially|to)\s'
+    r'(?:says?|thinks?|claims?|believes?|thought|believed)(?:\sthat)?(?:\sthe)?)\s{1,3}$'
     r'|(?:错误的?|不正确的?|不)$',
     re.IGNORECASE,
 )
@@ -972,7 +975,8 @@ def _stated(reference: str) -> str:
 
 
 _RUNAWAY = re.compile(
-    r'\n[ \t]{0,9}(?:(?:Human|User|USER|Question|Problem|Q|问题|题目)\s?[:：]|###\s?(?:Instruction|Question))|<\|im_start\|>\s?user'
+    r'\n[ \t]{0,9}(?:(?:Human|User|USER|Question|Problem|Q|问题|题目)\s?[:：]|###\s?(?:Instruction|Question))'
+    r'|<\|im_start\|>\s?user'
 )
 _BEHIND_A_MARK = re.compile(
     r'(?:^|\n)\s*(?:####\s*(?P<hashes>[^\n]+)|<answer>(?P<tag>[^<>]+)</answer>)\s*\Z', re.IGNORECASE
@@ -982,7 +986,8 @@ _TOLD = re.compile(r'答[:：]\s*(?P<value>[^\n]{1,40})\s*\Z')
 _ONE_FORMULA = re.compile(r'\$[^$\n]+\$|\\\([^\n]+?\\\)')
 _TOKENS = re.compile(r'(?:\s*(?:<\|[^<>|\n]{1,30}\|>|</?s>))+\s*\Z|\A\s*(?:<\|[^<>|\n]{1,30}\|>\s*)+')
 _JSON = re.compile(
-    r'\s*\{(?:[^{}]*,)?\s*"(?:final_)?answer"\s*:\s*(?P<value>"[^"{}]*"|-?[0-9.]+)\s*(?:,\s*"(?!(?:final_)?answer)[^{}]*)?\}\s*'
+    r'\s*\{(?:[^{}]*,)?\s*"(?:final_)?answer"\s*:\s*'
+    r'(?P<value>"[^"{}]*"|-?[0-9.]+)\s*(?:,\s*"(?!(?:final_)?answer)[^{}]*)?\}\s*'
 )
 _COUNTED = re.compile(r'([^0-9]{0,20}?(?:有|为|是|要|需要?|花了?|用了?|等于|得))\s*([-$\\]*[0-9].*)')
 _CHANGED = re.compile('[不非没未无若至最超多少约从每第倍]')

@@ -71,7 +71,8 @@ _CHARACTERS = str.maketrans(
         'ε': r'\epsilon ',
         'Γ': r'\Gamma ', 'Θ': r'\Theta ', 'Λ': r'\Lambda ', 'Σ': r'\Sigma ', 'Φ': r'\Phi ', 'Ψ': r'\Psi ',
         '⩽': r'\le ', '⩾': r'\ge ', '≦': r'\le ', '≧': r'\ge ', '∕': '/', '‰': r'\cdot\frac{1}{1000}',
-        '⟹': r'\Rightarrow ', '∖': r'\setminus ', '✓': '', '✔': '', '⊥': r'\perp ', '∥': r'\parallel ', '⇒': r'\Rightarrow ', '∨': r'\vee ', '∧': r'\wedge ',
+        '⟹': r'\Rightarrow ', '∖': r'\setminus ', '✓': '', '✔': '', '⊥': r'\perp ',
+        '∥': r'\parallel ', '⇒': r'\Rightarrow ', '∨': r'\vee ', '∧': r'\wedge ',
         **{chr(0x2080 + digit): f'_{digit}' for digit in range(10)},
     }
 )  # fmt: skip

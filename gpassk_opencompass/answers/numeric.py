@@ -234,7 +234,8 @@ def as_fraction(expression: Expression) -> Fraction | None:
     if value is None or not value or abs(mpmath.mag(value)) > 4000:
         return None
     sign, mantissa, exponent, _ = value._mpf_
-    return (-1 if sign else 1) * int(mantissa) * Fraction(2) ** exponent
+    found: Fraction = (-1 if sign else 1) * int(mantissa) * Fraction(2) ** exponent
+    return found
 
 
 def _rational(expression: Expression) -> Fraction | None:
@@ -288,7 +289,7 @@ def _at(expression: Expression, names: tuple[str, ...], place: int, complexes: b
 
     Digits that change with the precision have cancelled; what goes on falling with it is 0.
     """
-    before = None
+    before: Any = None
     try:
         for digits in DIGITS:
             context = _CONTEXTS[digits]
@@ -469,8 +470,7 @@ def _divisors(term: Expression) -> Iterator[Expression]:
     for factor in term.factors if isinstance(term, Product) else (term,):
         if isinstance(factor, Product):
             yield from _divisors(factor)
-        elif (
-            isinstance(factor, Power) and (exponent := rational(factor.exponent)) is not None and exponent < 0
-        ):
-            if next(symbols(factor.base), None) is not None:
+        elif isinstance(factor, Power) and next(symbols(factor.base), None) is not None:
+            exponent = rational(factor.exponent)
+            if exponent is not None and exponent < 0:
                 yield Power(factor.base, Number(-exponent))

@@ -267,7 +267,9 @@ _ANSWERED_FIRST = re.compile(
     r'(yes|no|true|false|是的?|不是|否|对|错|正确|错误)[,.;:，。；：]\s*(?=\D)', re.IGNORECASE
 )
 _EVERY_REAL = re.compile(
-    r'(?:(?:the set of )?(?:all|any|every)? ?real(?: ?numbers?|s)?|全体实数|任意实数|一切实数|实数集)(?:\s*[xy])?(?:\s*,?\s*except(?: for)?\s*(?:x\s*=\s*)?(?P<without>[-0-9{].*))?',
+    r'(?:(?:the set of )?(?:all|any|every)? ?real(?: ?numbers?|s)?|全体实数|任意实数|一切实数|实数集)'
+    r'(?:\s*[xy])?'
+    r'(?:\s*,?\s*except(?: for)?\s*(?:x\s*=\s*)?(?P<without>[-0-9{].*))?',
     re.I,
 )
 _TAKEN_BACK = re.compile(r'\b(?:but|or|maybe|however|and no)\b|但|或|可能', re.IGNORECASE)
@@ -545,12 +547,16 @@ def _equation(parts: list[list[Token]]) -> Value:
     value = _value(parts[-1])
     for between in parts[1:-1]:
         said = _item(between)
-        if _letters_of(said) == _letters_of(value) and not _comes_to(
-            said, value
-        ):  # of others nothing is known
+        known = _letters_of(said) == _letters_of(value)
+        if known and not _comes_to(said, value):
             raise Unread('a chain of equations that do not agree')
     if bound := _function_of(left):
         return Named(name_of(left), value, bound)
+    return _named(left, value)
+
+
+def _named(left: Tokens, value: Value) -> Value:
+    """Read what a value is said of: a name, something computed, or the other side of an equation."""
     try:
         named = read_expression(left)
     except Unread:

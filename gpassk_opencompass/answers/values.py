@@ -84,14 +84,18 @@ _NOT_A_NOUN = words(
     'log ln sqrt '
     'th st nd rd root roots power powers hundreds thousands millions billions trillions dozens scores score '
     'halves third thirds quarter quarters fourth fourths fifth fifths tenth tenths hundredth hundredths '
-    'thousandth thousandths pair pairs couple couples gross fold ones tens dozens trio trios hundred wrong incorrect right correct false true digits digit place places'
+    'thousandth thousandths pair pairs couple couples gross fold ones tens trio trios wrong incorrect right '
+    'correct false true digits digit place places'
 )
 _NOUN = re.compile('[A-Za-z]{3,}')
 _PLURAL = re.compile(
-    '(?!.*(?:illion|th|lakh|crore|zero|ten|[iou]ve|six|one|two|four|seven|eight|nine)s$|(?:oops|perhaps|always|less|was|has|does|yes|thus|this|its)$)[a-z]+(?<!s)s|[a-z]+sses'
+    '(?!.*(?:illion|th|lakh|crore|zero|ten|[iou]ve|six|one|two|four|seven|eight|nine)s$'
+    '|(?:oops|perhaps|always|less|was|has|does|yes|thus|this|its)$)[a-z]+(?<!s)s|[a-z]+sses'
 )
 _NOUNS = words(
-    'people men women children person child way fish sheep mice feet teeth geese students percent dollar point team ways apple ball book coin text digit integer solution triangle'
+    'people men women children person child way fish sheep mice feet teeth geese students dollar point team '
+    'ways apple'
+    '  ball book coin text digit integer solution triangle'
 )
 _PEOPLE = re.compile('^([名位])(?:学生|同学|人|老师|教师|工人|队员|运动员|小朋友|选手|乘客)$')
 _COUNTED = re.compile(
@@ -356,8 +360,8 @@ class Text:
 
 
 Value = (
-    Formula | Quantity | Named | Chain | Labelled | Relation | Pair | Tuple | Set | Listed | Union | Domain | Matrix
-    | Piecewise | Ratio | Time | Phrase | Conditioned | Text
+    Formula | Quantity | Named | Chain | Labelled | Relation | Pair | Tuple | Set | Listed | Union | Domain
+    | Matrix | Piecewise | Ratio | Time | Phrase | Conditioned | Text
 )  # fmt: skip
 
 

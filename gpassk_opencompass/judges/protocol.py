@@ -39,7 +39,7 @@ class Judgement(NamedTuple):
 
     verdict: Verdict
     origin: str
-    """The check that decided, e.g. 'empty', 'string', 'math-verify'."""
+    """The check that decided, e.g. 'empty', 'string', 'number'."""
     reason: str = ''
     """Why there is no real verdict, e.g. 'timeout': of an unjudged pair, or of one that counts as incorrect
     only because its judge gave up (`undecided`); '' otherwise."""

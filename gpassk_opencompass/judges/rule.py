@@ -13,15 +13,13 @@ from loguru import logger
 
 from ..answers import (
     RULES,
-    FinalAnswer,
     compare_answers,
     final_answer,
-    hedges,
     is_read,
     normal_form,
 )
 from ..errors import InputError
-from .protocol import HEDGED, Judgement, Pair, Verdict
+from .protocol import Judgement, Pair, Verdict
 
 _VERSION = 6
 """Of the rules; to be raised with every change that may change a verdict."""
@@ -38,12 +36,12 @@ _INTEGER = re.compile(r'[-+]?[0-9]{1,1000}')
 class RuleJudge:
     """Judges by rules alone: no model, no network, no other process, the same verdict every time.
 
-    In this order: an answer that is empty is incorrect (`empty`); one of several values where fewer are asked
-    for is incorrect (`hedged`); one with the normal form of the reference is correct (`string`); two integers
-    are compared (`integer`); an answer of absurd size is incorrect (`capped`). Then both are read as typed
-    values and compared by type, expressions in numbers of 60 digits; the origin is the type, in brackets the
-    lenient rules that were needed (`number`, `quantity (unit-missing)`, `choice`; see docs/answers.md). What
-    cannot be read as a whole is incorrect (`unread`), unless it is the same text.
+    In this order: an answer that is empty is incorrect (`empty`); one with the normal form of the reference
+    is correct (`string`); two integers are compared (`integer`); an answer of absurd size is incorrect
+    (`capped`). Then both are read as typed values and compared by type, expressions in numbers of 60 digits;
+    the origin is the type, in brackets the lenient rules that were needed (`number`, `choice`,
+    `quantity (unit-missing)`; see docs/answers.md). What cannot be read as a whole is incorrect (`unread`),
+    unless it is the same text.
 
     A reference or answer given as a whole response counts by its final answer. Of the question the options of
     a choice count, and the expression that it asks for.
@@ -98,8 +96,8 @@ class RuleJudge:
             self._counts['references unread'] += len(unread)
             shown = ', '.join(f'{text!r:.60}' for text in unread[:3])
             logger.warning(
-                f'{len(unread)} references are no mathematics that the rule judge reads ({shown}): only their '
-                'own spelling is accepted; an LLM judge reads them (judge=dict(type="cascade", …))'
+                f'{len(unread)} references are no mathematics that the rule judge reads ({shown}): only '
+                'their own spelling is accepted; an LLM judge reads them (judge=dict(type="cascade", …))'
             )
         return judgements
 
@@ -119,14 +117,12 @@ class RuleJudge:
         self.close()
 
     def _judgement(self, question: str, reference: str, answer: str) -> Judgement:
-        expected, stated, _ = _final(reference)
-        given, said, final = _final(answer)
+        expected, stated = _final(reference)
+        given, said = _final(answer)
         if not expected:
             return _NO_REFERENCE
         if not given:
             return _EMPTY
-        if hedges(final, reference):
-            return HEDGED
         if expected == given:
             return _SAME_SPELLING
         if _INTEGER.fullmatch(expected) and _INTEGER.fullmatch(given):
@@ -140,19 +136,18 @@ class RuleJudge:
 
 
 @lru_cache(maxsize=8192)  # a question has one reference and few different answers
-def _final(text: str) -> tuple[str, str, FinalAnswer]:
-    """Return the normal form of the final answer, that answer, and whether it is one of several.
+def _final(text: str) -> tuple[str, str]:
+    """Return the normal form of the final answer, and that answer.
 
     A text that states none is an answer itself.
     """
-    given = final_answer(text)
-    stated = given.text or text
-    return normal_form(stated), stated, given if given.text else FinalAnswer(text, False, False)
+    stated = final_answer(text).text or text
+    return normal_form(stated), stated
 
 
 @lru_cache(maxsize=8192)
 def _is_read(reference: str) -> bool:
-    expected, stated, _ = _final(reference)
+    expected, stated = _final(reference)
     return not expected or len(stated) > 2000 or is_read(stated)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 import tracemalloc
+from itertools import pairwise
 
 import pytest
 
@@ -81,10 +82,12 @@ def test_responses_of_3_mb_take_linear_time(unit: str) -> None:
 
 
 PARTS = [
-    '1', '2', '0.5', 'x', 'n', 'A', 'B', '+', '-', '*', '/', '^', '=', '<', r'\le', '!', '%', '(', ')', '[', ']', '{', '}',
-    r'\{', r'\}', ',', ';', '|', r'\frac', r'\sqrt', r'\pi', r'\infty', r'\cup', r'\in', r'\mathbb{R}', r'\pm',
-    r'\text{ or }', r'\text{ cm}', r'\Rightarrow', r'\equiv', r'\pmod', ' ', '_', 'or', '个', '万', '三', 'sin',
-    r'\binom', r'\begin{cases}', r'\end{cases}', r'\\', '&', ':', '.', "'", '°', r'\setminus', '$', 'yes', 'for all',
+    '1', '2', '0.5', 'x', 'n', 'A', 'B', '+', '-', '*', '/', '^', '=', '<', r'\le', '!', '%', '(', ')',
+    '[', ']', '{', '}', r'\{', r'\}', ',', ';', '|', r'\frac', r'\sqrt', r'\pi', r'\infty', r'\cup', r'\in',
+    r'\mathbb{R}', r'\pm',    r'\text{ or }', r'\text{ cm}', r'\Rightarrow', r'\equiv', r'\pmod',
+    ' ', '_', 'or', '个', '万', '三', 'sin',
+    r'\binom', r'\begin{cases}', r'\end{cases}', r'\\', '&', ':', '.', "'", '°', r'\setminus', '$', 'yes',
+    'for all',
 ]  # fmt: skip
 
 
@@ -94,5 +97,5 @@ def test_random_pairs_raise_nothing() -> None:
     with RuleJudge() as judge:
         for _ in range(30):
             texts = [''.join(chance.choices(PARTS, k=chance.randint(1, 12))) for _ in range(40)]
-            pairs = [Pair('?', one, other) for one, other in zip(texts, texts[1:], strict=False)]
+            pairs = [Pair('?', one, other) for one, other in pairwise(texts)]
             assert len(judge.judge(pairs)) == len(pairs)
