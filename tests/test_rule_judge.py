@@ -43,7 +43,7 @@ def verdict(judge: RuleJudge, reference: str, answer: str) -> Verdict:
         ('1/7', r'0.\dot{1}4285\dot{7}'), (r'\frac{9}{4}', '2 1/4'), ('1+2i', r'2\mathrm{i}+1'),
         (r'\emptyset', r'\varnothing'), (r'(-\infty,\infty)', r'\mathbb R'), ('4049', r'4\,049.0'),
         ('1.22', '1,22'), ('90', '90°'), (r'15^{\circ}', '15 degrees'), ('12', '12种'), ('12', '共12个'),
-        ('-5', '负5'), ('5.8', r'5.8\text{ 厘米}'), ('8', '8 cm^2'), ('1,3', '①③'),
+        ('-5', '负5'), ('5.8', r'5.8\text{ 厘米}'), ('8', '8 cm^2'),
         (r'2 \text{or} 2\sqrt{3}', r'$2\sqrt3$ 或 $2$'), (r'\{2,5\}', '5, 2'),
         (r'[[1, 2], [3, 4]]', r'\begin{pmatrix}1&2\\3&4\end{pmatrix}'),
         (r'\begin{bmatrix}1&2\\3&4\end{bmatrix}', '[1, 2; 3, 4]'),

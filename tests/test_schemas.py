@@ -42,7 +42,7 @@ EXAMPLE = Samples(
 def example() -> Result:
     """Judged by rule."""
     names = Names(model='demo', dataset='ADD-k2-r1', created='2026-11-26T10:00:00+00:00')
-    with RuleJudge(workers=1) as judge:
+    with RuleJudge() as judge:
         return score(EXAMPLE, judge, n=2, k=2, thresholds=[0.5, 1.0], names=names)
 
 

@@ -53,7 +53,7 @@ _MARK = re.compile(
 _SET = re.compile(r'\\ |&|~')
 _SQUARE = re.compile(r'\[([A-H])\](?=\s)')
 _IN_FORMULA = re.compile(r'\$(?=[A-H]\))')
-_SMALL_LETTER = re.compile(r'\(?[a-h][).]?')
+_SMALL_LETTER = re.compile(r'\A((?:[$\s*]|\\text\s*\{)*\(?)([a-h])(?=[).]|[\s}$*]*\Z)')
 _LOWER = re.compile(r'(?:(?<=\n)|(?<=\n\s))(?:\([a-h]\)|[a-h][.)])(?=\s)')
 """Letters of options in small letters, each at the beginning of its line."""
 _END = re.compile(r'[\s.;；,，。\\]*(?:\\q?quad|\\\\|\n)*[\s.;；,，。]*$')
@@ -104,6 +104,10 @@ def options_of(question: str) -> dict[str, str]:
             if len(found) >= 2:
                 return found
     return {}
+
+
+def _in_capitals(found: re.Match[str]) -> str:
+    return found[1] + found[2].upper()
 
 
 def _listed(question: str, marks: list[re.Match[str]]) -> dict[str, str]:
@@ -280,9 +284,7 @@ def compare_answers(
         (bool(_PERCENTAGE.search(question)), bool(_ROUNDING.search(question))) if question else (None, False)
     )
     if _LOWER.search(question):
-        reference, answer = (
-            text.upper() if _SMALL_LETTER.fullmatch(_bare(text)) else text for text in (reference, answer)
-        )
+        reference, answer = (_SMALL_LETTER.sub(_in_capitals, text) for text in (reference, answer))
     if (choice := _choice(reference, answer, options_of(question), rules)) is not None:
         return choice
     found = _compare_values(reference, answer, rules, *asked)
@@ -393,6 +395,8 @@ def _choice(
 ) -> Answered | None:
     """Return the verdict where the reference or the answer is a letter of a choice; None where neither is."""
     expected, given = letters_of(reference), letters_of(answer)
+    if expected is None and (whole := _with_its_text(reference, options)) is not None:
+        expected = frozenset(whole[0])
     if expected and given:
         return Answered(expected == given, 'choice')
     if expected:

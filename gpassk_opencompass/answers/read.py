@@ -435,7 +435,8 @@ def _item(tokens: Tokens) -> Value:
         raise Unread('nothing')
     in_braces = tokens[0].text == r'\{' and closing(tokens, 0) == len(tokens) - 1
     if not in_braces and any(token.text in {r'\pm', r'\mp', '±'} for token in tokens):
-        return Listed(tuple(_item(_signed(tokens, sign)) for sign in '+-'))
+        joined = 'and' if any(token.text == r'\ne' for token in tokens) else ','
+        return Listed(tuple(_item(_signed(tokens, sign)) for sign in '+-'), joined)
     for reading in _READINGS:
         if (value := reading(tokens)) is not None:
             return value

@@ -521,7 +521,6 @@ odd function: odd function|an odd function|奇函数
 even function: even function|an even function|偶函数
 neither odd nor even: neither odd nor even|非奇非偶|非奇非偶函数|既不是奇函数也不是偶函数|\
 neither even nor odd
-odd and even: 既是奇函数又是偶函数|both odd and even|both even and odd
 positive: positive|正|正数|为正
 negative: negative|负|负数|为负
 convex: convex|凸|凸函数
@@ -530,28 +529,12 @@ parallel: parallel|平行|互相平行|they are parallel
 perpendicular: perpendicular|垂直|互相垂直|orthogonal|they are perpendicular|相互垂直
 intersecting: intersecting|相交|intersect|they intersect
 tangent: tangent|相切|相切的
-externally tangent: 外切|externally tangent
-internally tangent: 内切|internally tangent
-separate: 相离|disjoint|separate
-externally separate: 外离
-skew: skew|异面|skew lines
-coincident: 重合|coincident|coincide|they coincide
-collinear: collinear|共线|三点共线
 convergent: convergent|converges|converge|收敛|it converges
 divergent: divergent|diverges|diverge|发散|it diverges
-absolutely convergent: absolutely convergent|converges absolutely|绝对收敛
-conditionally convergent: conditionally convergent|converges conditionally|条件收敛
-continuous: continuous|连续|it is continuous
-discontinuous: discontinuous|not continuous|不连续|间断
-differentiable: differentiable|可导|可微
-not differentiable: not differentiable|不可导|不可微
 linearly independent: linearly independent|线性无关|线性独立
 linearly dependent: linearly dependent|线性相关
 rational: rational|rational number|a rational number|有理数
 irrational: irrational|irrational number|an irrational number|无理数
-prime: prime|a prime|prime number|质数|素数|a prime number
-composite: composite|composite number|合数|a composite number
-finite: finite|有限|有限个|finitely many
 infinite: infinite|无限|无穷|无穷多|无数个|无穷多个|无限多个|infinitely many|无数|\
 infinitely many solutions|无穷多解|无数组
 maximum: maximum|a maximum|最大值|最大|有最大值|local maximum|极大值
@@ -560,32 +543,11 @@ acute: acute|acute triangle|锐角三角形|锐角|an acute triangle
 obtuse: obtuse|obtuse triangle|钝角三角形|钝角|an obtuse triangle
 right triangle: right triangle|直角三角形|a right triangle|right-angled triangle|rt三角形
 isosceles: isosceles|isosceles triangle|等腰三角形|an isosceles triangle
-right isosceles: 等腰直角三角形|isosceles right triangle|right isosceles triangle|\
-an isosceles right triangle
 equilateral: equilateral|equilateral triangle|等边三角形|正三角形|an equilateral triangle
-isosceles or right: 等腰三角形或直角三角形|等腰或直角三角形|isosceles or right triangle|isosceles or right
-square: square|a square|正方形
-rectangle: rectangle|a rectangle|矩形|长方形
-rhombus: rhombus|a rhombus|菱形
-parallelogram: parallelogram|a parallelogram|平行四边形
-trapezoid: trapezoid|a trapezoid|梯形|trapezium
-isosceles trapezoid: isosceles trapezoid|等腰梯形
 circle: circle|a circle|圆
 ellipse: ellipse|an ellipse|椭圆
-hyperbola: hyperbola|a hyperbola|双曲线
-parabola: parabola|a parabola|抛物线
-line: line|a line|直线|straight line|a straight line
-segment: line segment|a line segment|线段
 first quadrant: 第一象限|first quadrant|quadrant i|the first quadrant
 second quadrant: 第二象限|second quadrant|quadrant ii|the second quadrant
-third quadrant: 第三象限|third quadrant|quadrant iii|the third quadrant
-fourth quadrant: 第四象限|fourth quadrant|quadrant iv|the fourth quadrant
-left: left|左|向左|左侧
-right: 右|向右|右侧|to the right
-greater: greater|greater than|大于|bigger|larger
-less: less|less than|小于|smaller
-equal: equal|equal to|等于|相等|equals|they are equal
-unequal: unequal|not equal|不等|不相等|不等于
 Monday: monday|星期一|周一|礼拜一
 Tuesday: tuesday|星期二|周二|礼拜二
 Wednesday: wednesday|星期三|周三|礼拜三

@@ -85,7 +85,7 @@ IDS = [f'{path} {name}' for path, name, _ in TRUTHS]
 
 @pytest.fixture(scope='module')
 def rule() -> Iterator[RuleJudge]:
-    with RuleJudge(workers=1) as judge:
+    with RuleJudge() as judge:
         yield judge
 
 
