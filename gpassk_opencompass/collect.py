@@ -33,6 +33,7 @@ NAMELESS = 'samples'
 """The data set of a run whose files do not say it."""
 
 _SCORES = re.compile(rb'\s*\{\s*"accuracy":')
+_PASSED = 'passed over: '
 _ENDING = re.compile(r'(\.gpassk)?\.(jsonl?|eval|parquet|csv|tsv)(\.gz)?$', re.IGNORECASE)
 
 
@@ -66,7 +67,11 @@ class Collected(NamedTuple):
     @property
     def passed_over(self) -> list[str]:
         """Return a line for each file or folder that is no complete result."""
-        return [*self.told, *(one.why for one in self.left_out if one.newer is None)]
+        told = [one.removeprefix('left out: ') for one in self.told]
+        for place, one in enumerate(told):
+            if one.startswith(_PASSED):
+                told[place] = f'{one.removeprefix(_PASSED)} is passed over'
+        return [*told, *(one.why for one in self.left_out if one.newer is None)]
 
     @property
     def older(self) -> list[str]:

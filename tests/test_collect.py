@@ -273,7 +273,7 @@ def test_a_result_of_any_name_counts_in_a_folder(tmp_path: Path) -> None:
     rows = logged(tmp_path / 'run' / 'rows.jsonl')
     found = collect([tmp_path])
     assert [one.path for one in found.results] == [record]
-    assert found.passed_over == [f'passed over: {rows}']
+    assert found.passed_over == [f'{rows} is passed over']
 
 
 def test_results_of_other_evaluators_are_logs(tmp_path: Path) -> None:
