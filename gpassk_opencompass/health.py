@@ -190,6 +190,11 @@ class Health(Part):
         return None if self.states is None else sum(self.states.values())
 
     @property
+    def not_drawn(self) -> int:
+        """Return how many samples have no response."""
+        return sum(count for state, count in (self.states or {}).items() if state in NOT_DRAWN)
+
+    @property
     def copies(self) -> int | None:
         """Return how many responses repeat a long one of another sample; None where nobody looked."""
         return self.copies_of.long_repeats if self.copies_of else None
@@ -213,7 +218,7 @@ class Health(Part):
     @property
     def tokens_a_response(self) -> float | None:
         """Return the mean of `output_tokens`, with those of samples that were broken off; None if unknown."""
-        responses = self.samples - sum(n for state, n in (self.states or {}).items() if state in NOT_DRAWN)
+        responses = self.samples - self.not_drawn
         return None if self.output_tokens is None or not responses else self.output_tokens / responses
 
     @property

@@ -21,16 +21,6 @@ from .format import Format, at, first_row, named, rows_of
 _KINDS = _REVIEWS, _PREDICTIONS = 'reviews', 'predictions'
 """Folders of the two kinds of files."""
 
-_USUAL = ('acc', 'accuracy', 'exact_match')
-"""Scores of which one is the verdict where EvalScope names no main one; else its first."""
-
-_SAMPLING = (
-    *('temperature', 'top_p', 'top_k', 'max_tokens', 'repetition_penalty', 'presence_penalty'),
-    *('frequency_penalty', 'do_sample', 'seed', 'reasoning_effort'),
-)
-"""What is kept of `generation_config`."""
-
-_REASONS = {'max_tokens': 'length', 'model_length': None, 'unknown': None}
 _STATES = {'model_length': 'too long', 'content_filter': 'filtered'}
 """Why a model stopped → the state of a sample whose text is the error of a server, and no response."""
 
@@ -50,23 +40,21 @@ _UNKNOWN = (
 
 
 class _Subset(NamedTuple):
-    """A subset of a benchmark, and what the files of its run tell of it.
-
-    root: the work directory; None of a file that lies elsewhere, which is a benchmark of its own.
-    files: kind → file, as far as they are there.
-    config: the last one of the model; {} where there is none.
-    report: of the benchmark; None while the run goes on, or where it broke off.
-    size: samples a question, where the config says so.
-    """
+    """A subset of a benchmark, and what the files of its run tell of it."""
 
     root: Path | None
+    """The work directory; None of a file that lies elsewhere, which is a benchmark of its own."""
     model: str
     benchmark: str
     name: str
     files: Mapping[str, Path]
+    """Kind → file, as far as they are there."""
     config: Mapping[str, Any] = {}
+    """The last one of the model; {} where there is none."""
     report: Mapping[str, Any] | None = None
+    """Of the benchmark; None while the run goes on, or where it broke off."""
     size: int | None = None
+    """Samples a question, where the config says so."""
 
 
 def _subset(path: Path) -> _Subset:
@@ -117,11 +105,11 @@ def _scalar(text: str) -> Any:
 
 def _kind(row: Row | None) -> str | None:
     """Return which kind of file a first row is of; None of another program's."""
-    if row is None or 'index' not in row:
+    if 'index' not in (row or {}):
         return None
-    if 'score' in mapping(row.get('sample_score')):
+    if 'score' in mapping(at(row, 'sample_score')):
         return _REVIEWS
-    return _PREDICTIONS if 'choices' in mapping(row.get('model_output')) else None
+    return _PREDICTIONS if 'choices' in mapping(at(row, 'model_output')) else None
 
 
 def _rows(path: Path) -> Iterator[Row]:
@@ -139,7 +127,6 @@ def _rows(path: Path) -> Iterator[Row]:
     endings = {str(row.get('index')): _ending(row) for row in rows_of(predictions)} if predictions else {}
     reviewed: set[int] = set()
     begun: dict[int, tuple[Row, set[int]]] = {}
-    whole: set[int] = set()
     for file in filter(None, (reviews, predictions)):
         for row in rows_of(file):
             try:
@@ -147,31 +134,26 @@ def _rows(path: Path) -> Iterator[Row]:
             except ValueError as error:
                 yield {'_bad': str(error), **row, '_file': file}
                 continue
-            if file == predictions and (row['index'] in reviewed or subset.size is None):
-                if row['index'] not in reviewed:
-                    yield {'_skipped': _UNKNOWN}
+            if file == predictions and row['index'] in reviewed:
+                continue
+            if file == predictions and subset.size is None:
+                yield {'_skipped': _UNKNOWN}
                 continue
             reviewed.add(row['index'])
             first, there = begun.setdefault(group, (row, set())) if subset.size else (row, set())
             there.add(replica)
-            if len(there) == subset.size:
-                del begun[group]
-                whole.add(group)
             own = {'_group': group, '_replica': replica, '_ending': endings.get(str(row['index']))}
             yield {**row, **shared, **own, '_first': first, '_file': file}
-    if subset.size and subset.report is not None:
-        yield from ({**row, **shared} for row in _failed(subset, begun, whole))
-
-
-def _failed(subset: _Subset, begun: Mapping[int, tuple[Row, set[int]]], whole: set[int]) -> Iterator[Row]:
-    """Yield the samples that were asked for and are in no file: EvalScope goes on after errors."""
-    size, last = subset.size or 1, max(whole | begun.keys(), default=-1) + 1
+    if not subset.size or subset.report is None:
+        return
+    # Samples that were asked for and are in no file: EvalScope goes on after errors.
     planned = at(mapping(at(subset.report, 'execution_summary.subsets')).get(subset.name), 'requested')
-    for group in range(planned // size if type(planned) is int and planned > 0 else last):
+    whole = type(planned) is int and planned > 0
+    for group in range(planned // subset.size if whole else max(begun, default=-1) + 1):
         first, there = begun.get(group, ({}, set()))
-        for replica in sorted(set(range(size)) - there) if group not in whole else ():
+        for replica in sorted(set(range(subset.size)) - there):
             own = {'_group': group, '_replica': replica, '_ending': {'state': 'failed'}, '_first': first}
-            yield {'messages': first.get('messages'), **own}
+            yield {'messages': first.get('messages'), **own, **shared}
 
 
 def _place(row: Row, size: int | None) -> tuple[int, int]:
@@ -195,8 +177,9 @@ def _scores_in(reviews: Path | None) -> tuple[str, list[str], Any]:
     for row in rows_of(reviews) if reviews else ():
         score = mapping(at(row, 'sample_score.score'))
         if there := list(mapping(score.get('value'))):
-            usual = [one for one in (score.get('main_score_name'), *_USUAL, there[0]) if one in there]
-            return usual[0], there, at(score, 'judge_summary.judge_models')
+            # Where EvalScope names no main one, a usual one, or the first.
+            usual = (score.get('main_score_name'), 'acc', 'accuracy', 'exact_match', there[0])
+            return next(one for one in usual if one in there), there, at(score, 'judge_summary.judge_models')
     return '', [], None
 
 
@@ -209,11 +192,11 @@ def _ending(row: Row) -> Row:
         state = 'failed' if at(row, 'model_output.error') else 'no choice'
     elif reason == 'tool_calls' and not text.strip():
         state = 'tool call'
+    known = {'max_tokens': 'length', 'model_length': None, 'unknown': None}
     return {
-        'finish_reason': _REASONS.get(str(reason), reason),
+        'finish_reason': known.get(str(reason), reason),
         'prompt_tokens': at(usage, 'input_tokens'),
-        'output_tokens': at(usage, 'output_tokens'),
-        'reasoning_tokens': at(usage, 'reasoning_tokens'),
+        **{name: at(usage, name) for name in ('output_tokens', 'reasoning_tokens')},
         'seconds': at(row, 'model_output.time'),
         'state': state,
         'thought': thought,
@@ -287,6 +270,10 @@ def _values(score: Mapping[str, Any], metric: str) -> tuple[dict[str, Any], list
 
 def _about(paths: Sequence[Path], row: Row) -> Mapping[str, Any]:
     subset, (metric, there, models) = _subset(paths[0]), row['_scores']
+    settings = named(
+        'temperature top_p top_k max_tokens repetition_penalty presence_penalty frequency_penalty do_sample '
+        'seed reasoning_effort'
+    )
     config, remarks = subset.config, []
     told, strategy = mapping(config.get('generation_config')), at(config, 'judge.strategy')
     names = [row.get('model'), *(at(one, 'model') for one in row.get('messages') or ())]
@@ -302,7 +289,7 @@ def _about(paths: Sequence[Path], row: Row) -> Mapping[str, Any]:
         'dataset': subset.benchmark,
         'written_by': f'EvalScope {config.get("evalscope_version") or ""}'.strip(),
         'judge': {key: one for key, one in judge.items() if one and one != 'auto'} if metric else {},
-        'settings': {name: told[name] for name in _SAMPLING if told.get(name) is not None},
+        'settings': {name: told[name] for name in settings if told.get(name) is not None},
         'remarks': remarks,
     }
 

@@ -23,18 +23,16 @@ _BEGIN = re.compile(
     re.DOTALL,
 )
 _SAMPLE = re.compile(r'samples/(.+)_epoch_(\d+)(?:\.json|/sample\.json)', re.DOTALL)
-_ZSTANDARD = 93
 _DAMAGES = (
     *(zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, ValueError, OverflowError),
     *(RuntimeError, NotImplementedError, MemoryError, RecursionError),
 )
 """What Python raises of a zip file that is damaged, encrypted or packed in a way it does not know."""
 
-_LARGE = frozenset({'events', 'messages', 'attachments', 'store', 'input', 'output'})
-"""Fields of a sample that are not kept: they are several times as long as what is read of them."""
-
-_ENDINGS: dict[Any, str | None] = {'max_tokens': 'length', 'model_length': 'length', 'unknown': None}
-_LIMITS: dict[Any, str] = {'token': 'length', 'context': 'length'}
+_ENDINGS: dict[Any, str | None] = {
+    **dict.fromkeys(('max_tokens', 'model_length', 'token limit', 'context limit'), 'length'),
+    'unknown': None,
+}
 """Stop reasons and limits that have another name here."""
 
 _SAID = {
@@ -43,13 +41,6 @@ _SAID = {
     'limit': '{count} samples were ended by a limit of inspect_ai and count as it has scored them',
 }
 _TARGETS = '{count} samples have several targets: the first is the reference, for who judges anew'
-
-
-def _is_log(path: Path, row: Row | None) -> bool:
-    if path.is_dir():
-        return False
-    with path.open('rb') as file:
-        return bool(_BEGIN.match(file.read(4096)))
 
 
 def _log(path: Path) -> Iterator[Row]:
@@ -93,7 +84,7 @@ def _members(log: zipfile.ZipFile, path: Path) -> Iterator[Row]:
 
 def _unpacked(log: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> bytes:
     """Return what a member holds, also in Zstandard, for which `zipfile` needs Python 3.14."""
-    if member.compress_type != _ZSTANDARD:
+    if member.compress_type != 93:  # Zstandard
         return log.read(member)
     import pyarrow  # type: ignore[import-untyped]
 
@@ -124,7 +115,10 @@ def _rows(path: Path) -> Iterator[Row]:
             told = {} if '_bad' in row else _sample(row, shared['_chosen'], at(header, 'eval.model'))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             told = {'_bad': str(error)}
-        yield {**{name: one for name, one in row.items() if name not in _LARGE}, **told, **shared}
+        # Several times as long as what is read of them.
+        for name in ('events', 'messages', 'attachments', 'store', 'input', 'output'):
+            row.pop(name, None)
+        yield {**row, **told, **shared}
     keys, epochs = at(header, 'eval.dataset.sample_ids'), at(header, 'eval.config.epochs') or 1
     missing = len(keys) * epochs - count if isinstance(keys, list) and isinstance(epochs, int) else 0
     if missing > 0:
@@ -147,6 +141,11 @@ def _chosen(header: Row, scores: Mapping[str, Any]) -> tuple[list[str], str]:
     if name not in names:
         return names, names[0] if names else ''
     return names, f'{name}.{key}' if key and key != name else str(name)
+
+
+def _head(path: Path) -> bytes:
+    with path.open('rb') as file:
+        return file.read(4096)
 
 
 def _value(value: Any) -> Any:
@@ -183,7 +182,8 @@ def _sample(row: Row, chosen: str, model: Any) -> Row:
     if not usage or row.get('turn_count') not in (None, 1):  # of all requests, where a sample took several
         usage, seconds = mapping(row.get('model_usage')).get(model), row.get('working_time')
     prompt = [at(usage, f'input_tokens{more}') or 0 for more in ('', '_cache_read', '_cache_write')]
-    by_limit = limit and not choice
+    if limit and not choice:
+        reason = f'{limit} limit'
     return {
         **values,
         '_question': _question(row),
@@ -192,11 +192,10 @@ def _sample(row: Row, chosen: str, model: Any) -> Row:
         '_thought': thought,
         '_answer': score.get('answer') if score else '',
         '_correct': correct,
-        '_finish_reason': _LIMITS.get(limit, f'{limit} limit') if by_limit else _ENDINGS.get(reason, reason),
+        '_finish_reason': _ENDINGS.get(reason, reason),
         '_state': state,
         '_prompt_tokens': sum(prompt) if usage else None,
-        '_output_tokens': at(usage, 'output_tokens'),
-        '_reasoning_tokens': at(usage, 'reasoning_tokens'),
+        **{f'_{name}': at(usage, name) for name in ('output_tokens', 'reasoning_tokens')},
         '_seconds': seconds if usage else None,
         '_said': said + ([_TARGETS] if len(target) > 1 else []),
     }
@@ -263,7 +262,7 @@ FORMAT = Format(
         **named('question reference response thought answer correct finish_reason state', '_'),
         **named('prompt_tokens output_tokens reasoning_tokens seconds', '_'),
     },
-    recognises=_is_log,
+    recognises=lambda path, row: path.is_file() and bool(_BEGIN.match(_head(path))),
     rows=_rows,
     about=_about,
 )

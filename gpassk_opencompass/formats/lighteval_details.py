@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -29,15 +30,12 @@ _DETAILS = re.compile(rf'details_.+{_TIME}\.parquet', re.DOTALL)
 _SUMMARY = re.compile(rf'results{_TIME}\.json')
 """Verdicts as earlier versions of this package's tasks have them."""
 
-_DOC = ('id', 'query', 'choices', 'gold_index', 'task_name', 'num_samples', 'generation_size', 'specific')
+_DOC = 'id query choices gold_index task_name num_samples generation_size specific sampling_methods'
 _COLUMNS = (
-    *(f'doc.{name}' for name in (*_DOC, 'sampling_methods')),
-    *('metric', 'model_response.text', 'model_response.reasonings', 'model_response.padded_tokens_count'),
+    *(*named(_DOC, 'doc.').values(), 'metric'),
+    *named('text reasonings padded_tokens_count', 'model_response.').values(),
 )
 _TOKENS = 'model_response.input_tokens', 'model_response.output_tokens'
-_ROWS = 32
-"""Questions that are read at a time: with 64 samples of 32,000 tokens, they take half a gigabyte."""
-
 _SEVERAL = '{count} questions have several references, of which the first one is kept'
 _FULL = (
     '{count} responses have as many tokens as they may have, and are taken for cut off: Lighteval keeps no '
@@ -48,8 +46,8 @@ _FULL = (
 def _recognises(path: Path, first: Row | None) -> bool:
     """Whether a file has the columns of details; or is the results file of which they are."""
     keys = (first or {}).keys()
-    summary = 'config_general' in keys and _SUMMARY.fullmatch(path.name)
-    return bool(summary) or {'doc', 'metric', 'model_response'} <= keys
+    summary = 'config_general' in keys and _SUMMARY.fullmatch(path.name) is not None
+    return summary or {'doc', 'metric', 'model_response'} <= keys
 
 
 def _run_of(path: Path) -> Path:
@@ -104,12 +102,12 @@ def _questions(path: Path) -> Iterator[Row]:
 
     try:
         with parquet.ParquetFile(path) as file:
-            batches = (file.iter_batches(_ROWS, columns=list(names)) for names in (_COLUMNS, _TOKENS))
+            # 32 questions at a time: with 64 samples of 32,000 tokens, they take half a gigabyte.
+            batches = (file.iter_batches(32, columns=list(names)) for names in (_COLUMNS, _TOKENS))
             for batch, tokens in zip(*batches, strict=True):
                 for row, told in zip(batch.to_pylist(), tokens.column(0), strict=True):
-                    asked = len(told['input_tokens'] or ()) - (
-                        row['model_response']['padded_tokens_count'] or 0
-                    )
+                    padding = row['model_response']['padded_tokens_count'] or 0
+                    asked = len(told['input_tokens'] or ()) - padding
                     own = {'prompt_tokens': asked if asked > 0 else None}
                     yield {**row, **own, 'lengths': _lengths(told['output_tokens'].values)}
     except (OSError, OverflowError, MemoryError, pyarrow.ArrowException) as error:
@@ -214,12 +212,11 @@ def _about(files: Sequence[Path], row: Row) -> Row:
     about |= {'judge': mapping(block.get('judge')), 'ks': ks, 'path': model}
     about['model'] = clean(last_part(model)) or 'model'
     about['dataset'] = str(at(row, 'doc.specific.benchmark') or about['dataset'])
-    try:  # as a sweep would call it
+    # As a sweep would call it, or as it is called.
+    with suppress(InputError, KeyError, TypeError, ValueError):
         decimals = {name: float(one) for name, one in settings.items() if name in ('temperature', 'top_p')}
         about['model'] = str(ModelName(about['model'], Settings(**{**settings, **decimals})))
         about['dataset'] = str(DatasetName(about['dataset'], ks, block['n']))
-    except (InputError, KeyError, TypeError, ValueError):  # or as it is called
-        pass
     return about
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ForeignFileError
-from ..files import mapping
+from ..files import mapping, read_json
 from ..json_rows import Row
 from .format import Format, Options, at, first_row, named
 
@@ -24,11 +24,8 @@ _NAME = re.compile(r'samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.jso
 _OF_QUESTIONS = named('uid problem split language')
 """What the data of our own tasks say of a question."""
 
-_QUESTIONS = ('question', 'problem', 'Question', 'Problem', 'query', 'input')
-"""Fields of a task's data that hold a question; the first that is there."""
-
 _SETTINGS = {
-    **{name: name for name in ('temperature', 'top_p', 'top_k', 'repetition_penalty')},
+    **named('temperature top_p top_k repetition_penalty'),
     **dict.fromkeys(('max_gen_toks', 'max_tokens', 'max_new_tokens'), 'max_out_len'),
     'seed': 'random_seed',
 }
@@ -66,17 +63,16 @@ def _left(row: Row) -> list[Any]:
 
 
 class _Filter:
-    """The rows of one filter, of which the first shows which metric has a verdict of each response.
-
-    texts: whether rows have responses, else likelihoods of choices; None before the first row.
-    metric: '' where there is none of all n responses.
-    by_filter: it is of all n as far as the filter left them all, which each row has to show.
-    """
+    """The rows of one filter, of which the first shows which metric has a verdict of each response."""
 
     def __init__(self, first: Row, options: Options) -> None:
         self.name, self.asked = options.fields.get('filter', first['filter']), options.fields
+        self.metric = ''
+        """'' where there is none of all n responses."""
+        self.by_filter = False
+        """Whether it is of all n as far as the filter left them all, which each row has to show."""
         self.texts: bool | None = None
-        self.metric, self.by_filter = '', False
+        """Whether rows have responses, else likelihoods of choices; None before the first row."""
         self.begin(first)
         if first['filter'] != self.name:  # all filters have one kind of metrics, but each its own responses
             self.texts = None
@@ -126,7 +122,8 @@ class _Filter:
         if self.metric and (len(verdicts) != n or self.metric not in row):
             raise ValueError(f'{self.metric} is {told!r:.60}, for {n} responses; expected a verdict of each')
         answers = left if self.metric and len(left) == n and left != texts else [None] * n
-        question = next((doc[name] for name in _QUESTIONS if isinstance(doc.get(name), str)), None)
+        fields = ('question', 'problem', 'Question', 'Problem', 'query', 'input')
+        question = next((doc[name] for name in fields if isinstance(doc.get(name), str)), None)
         said = [_WHOLE_PROMPT] if question is None and 'question' not in self.asked else []
         if not self.metric and n > 1 and row['metrics'] and 'correct' not in self.asked:
             said.append(_ONE_OF_N % (self.name, n, ', '.join(row['metrics'])))
@@ -135,20 +132,17 @@ class _Filter:
         shared = {
             'uid': doc['uid'] if ours else row['doc_id'],
             'problem': doc['problem'] if ours else None,
-            'split': doc.get('split'),
-            'language': doc.get('language'),
+            **{name: doc.get(name) for name in ('split', 'language')},
             'question': at(row, 'arguments.gen_args_0.arg_0') if question is None else question,
             'reference': json.dumps(target) if isinstance(target, (list, dict)) else target,
-            '_file': row['_file'],
-            '_row': row['_row'],
+            **{name: row[name] for name in ('_file', '_row')},
         }
         for place, text in enumerate(texts or [None]):
             sample = {**shared, 'replica': place, 'correct': verdicts[place], 'answer': answers[place]}
             if self.texts and text in (None, 'None'):
-                sample |= {'response': '', 'state': 'empty', '_said': [*said, _EMPTY]}
+                yield {**sample, 'response': '', 'state': 'empty', '_said': [*said, _EMPTY]}
             else:
-                sample |= {'response': text, '_said': said}
-            yield sample
+                yield {**sample, 'response': text, '_said': said}
             said = []
 
     def counts(self, row: Row) -> Iterator[Row]:
@@ -170,8 +164,8 @@ class _Filter:
         task = named['task'] if named else ''
         for path in sorted(paths[0].parent.glob(f'*_{named["date"]}.json')) if named else ():
             try:
-                told = dict(mapping(json.loads(path.read_bytes())))
-            except (OSError, ValueError, RecursionError):
+                told = dict(mapping(read_json(path)))
+            except (OSError, ValueError):
                 continue
             summary = told if _is_summary(told) else summary
         args = at(summary, 'config.model_args')

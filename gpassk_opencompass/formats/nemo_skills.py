@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import InputError
 from ..json_rows import Row
-from .format import Format, rows_of
+from .format import Format, named, rows_of
 
 _NAME = re.compile(r'(?P<stem>.+?)(?:-rs(?P<seed>\d+))?(?:_chunk_(?P<chunk>\d+))?\.jsonl(?:-async)?')
 _JUDGED, _WAITING = 'eval-results', 'tmp-eval-results'
@@ -21,9 +21,6 @@ _JUDGED, _WAITING = 'eval-results', 'tmp-eval-results'
 
 _VERDICTS = ('judgement', 'symbolic_correct', 'is_correct')
 """Fields with a verdict, the one that counts first; the last is of versions before 0.7."""
-
-_OF_A_JUDGE = ('finish_reason', 'reasoning_content', 'num_reasoning_tokens', 'num_answer_tokens')
-"""Fields of the model in whose place a judge that was asked leaves its own."""
 
 _DIFFERENT = '{count} judgements differ from symbolic_correct, which does not count here'
 _NEITHER = (
@@ -81,11 +78,13 @@ def _rows(path: Path) -> Iterator[Row]:
     (_, seed, chunk), before, verdict = _named(path), 0, ''
     for number in range(int(chunk or 0)):
         before += sum(1 for _ in rows_of(path.with_name(path.name.replace(f'_{chunk}.', f'_{number}.'))))
+    # Of the model in whose place a judge that was asked leaves its own.
+    replaced = named('finish_reason reasoning_content num_reasoning_tokens num_answer_tokens')
     for line, row in enumerate(rows_of(path), before + 1):
         verdict = verdict or next((name for name in _VERDICTS if name in row), 'none')
         # A judgement that was given without asking comes first in its row, and then nothing was replaced.
         asked = 'judgement' in row and next(iter(row)) != 'judgement'
-        kept = {name: one for name, one in row.items() if not asked or name not in _OF_A_JUDGE}
+        kept = {name: one for name, one in row.items() if not asked or name not in replaced}
         yield {**kept, '_line': line, '_verdict': verdict, '_seed': int(seed or 0)}
 
 
@@ -137,21 +136,13 @@ def _about(paths: Sequence[Path], row: Row) -> Mapping[str, Any]:
 FORMAT = Format(
     fields={
         'uid': lambda row: row['id'] if type(row.get('id')) in (str, int) else row['_line'],
+        **named('seed thought correct state', '_'),
         'replica': '_seed',
-        'seed': '_seed',
         'question': lambda row: row.get('problem', row.get('question')),
-        'reference': 'expected_answer',
-        'response': 'generation',
-        'thought': '_thought',
-        'answer': 'predicted_answer',
-        'correct': '_correct',
-        'split': 'subset_for_metrics',
-        'finish_reason': 'finish_reason',
-        'prompt_tokens': 'num_input_tokens',
-        'output_tokens': 'num_generated_tokens',
+        **{'reference': 'expected_answer', 'response': 'generation', 'answer': 'predicted_answer'},
+        **{'split': 'subset_for_metrics', 'finish_reason': 'finish_reason', 'seconds': 'generation_time'},
+        **{'prompt_tokens': 'num_input_tokens', 'output_tokens': 'num_generated_tokens'},
         'reasoning_tokens': 'num_reasoning_tokens',
-        'seconds': 'generation_time',
-        'state': '_state',
     },
     needs=frozenset({'generation', 'expected_answer'}),
     recognises=lambda path, row: row is not None and isinstance(row['generation'], str),

@@ -39,29 +39,24 @@ _BEGIN = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"0"\s*:\s*\{\s*"(origin_prompt|pre
 _VERDICTS = ('correct', 'is_correct', 'cascade_correct')
 """Where evaluators put a verdict, in the order in which OpenCompass itself looks for it."""
 
-_ANSWERS = 'pred', 'parsed', 'prediction', 'predictions'
-_REFERENCES = ('answer', 'ref', 'gold', 'reference', 'references', 'refr', 'answers')
-_NO_LETTER = (
-    '{count} replies of the LLM judge are more than its letter, which OpenCompass takes anywhere: unjudged'
-)
-_MISALIGNED = (
-    '{count} questions have fewer verdicts than their samples, which are unjudged: nothing tells of which'
-)
-_UNFLAGGED = (
-    "{count} questions have a round that no LLM judged, as the rule found all of it right: OpenCompass's own "
-    'G-Pass@k counts its samples as wrong, here they are correct'
-)
-_SEVERAL = '{count} rows have several references, of which the first one is kept'
-_LISTS = (
-    '{count} rows hold several responses each and one verdict, which is of none of them: they are unjudged'
-)
-_WHOLE = 'the question cannot be cut out of {count} prompts: who reads questions is shown the whole prompt'
-_FIRST_ALONE = (
-    "OpenCompass's LiveMathBench evaluator gives the verdict of the first sample to all n: it is not taken"
-)
-_NUMBERED = (
-    'contest and place of the questions are not known: numbered as they are, they pair with no other run'
-)
+
+_SAID = {
+    'no letter': '{count} replies of the LLM judge are more than its letter, which OpenCompass takes '
+    'anywhere: unjudged',
+    'misaligned': '{count} questions have fewer verdicts than their samples, which are unjudged: nothing '
+    'tells of which',
+    'unflagged': '{count} questions have a round that no LLM judged, as the rule found all of it right: '
+    "OpenCompass's own G-Pass@k counts its samples as wrong, here they are correct",
+    'several': '{count} rows have several references, of which the first one is kept',
+    'lists': '{count} rows hold several responses each and one verdict, which is of none of them: they are '
+    'unjudged',
+    'whole': 'the question cannot be cut out of {count} prompts: who reads questions is shown the whole '
+    'prompt',
+    'first alone': "OpenCompass's LiveMathBench evaluator gives the verdict of the first sample to all n: it "
+    'is not taken',
+    'numbered': 'contest and place of the questions are not known: numbered as they are, they pair with no '
+    'other run',
+}
 
 
 class _Run(NamedTuple):
@@ -217,7 +212,7 @@ def _prediction(value: Row) -> Row:
         'responses': responses or [None],
         'told': told if len(responses) == 1 else {},
         'state': told.get('state') if len(responses) == 1 else None,
-        '_said': [_SEVERAL] if len(listed(gold)) > 1 else [],
+        '_said': [_SAID['several']] if len(listed(gold)) > 1 else [],
         **({'_bad': f'prediction is {said!r:.60}; expected a text, or a list of texts'} if bad else {}),
     }
 
@@ -258,7 +253,8 @@ def _details(run: _Run) -> tuple[list[str], list[list[Row]]]:
         entries.append([_said(sample, letters) for sample in samples])
         known = any(name in detail for name in _VERDICTS)
         if known and not any(name in sample for sample in samples for name in _VERDICTS):
-            entries[-1][0]['_said'].append(_UNFLAGGED if 'rule_evaluation' in detail else _MISALIGNED)
+            why = 'unflagged' if 'rule_evaluation' in detail else 'misaligned'
+            entries[-1][0]['_said'].append(_SAID[why])
         judged |= known or any(one['judged'] for one in entries[-1])
     return (uids, entries) if judged else ([], [])
 
@@ -292,18 +288,18 @@ def _said(sample: Row, letters: Mapping[str, bool]) -> Row:
         verdict = letters.get(reply.strip(' \n\t.*"\'()'))
         unclear = verdict is None
     told = {**mapping(sample.get('rule_evaluation')), **sample}
+    answers = (told.get(name) for name in ('pred', 'parsed', 'prediction', 'predictions'))
+    references = map(told.get, ('answer', 'ref', 'gold', 'reference', 'references', 'refr', 'answers'))
     return {
         'correct': 'unjudged' if verdict is None else verdict,
         'why': 'no letter' if unclear else None,
-        'answer': None if isinstance(reply, str) else _text(_first(told, _ANSWERS)),
-        'reference': _text(_first(told, _REFERENCES)),
+        'answer': None
+        if isinstance(reply, str)
+        else _text(next((one for one in answers if one is not None), None)),
+        'reference': _text(next((one for one in references if one is not None), None)),
         'judged': verdict is not None or unclear,
-        '_said': [_NO_LETTER] if unclear else [],
+        '_said': [_SAID['no letter']] if unclear else [],
     }
-
-
-def _first(told: Row, names: Sequence[str]) -> Any:
-    return next((told[name] for name in names if told.get(name) is not None), None)
 
 
 def _read(files: Sequence[Path]) -> Iterator[Row]:
@@ -317,10 +313,14 @@ def _read(files: Sequence[Path]) -> Iterator[Row]:
             f'{files[0]} tells of no sample whether it is correct, and there are no predictions to judge in '
             f'{run.time / "predictions"}'
         )
-    n = len(details[0]) if uids else run.whole('n', run.config.get('n', 1)) if run.config else _repeats(rows)
+    n = len(details[0]) if uids else run.whole('n', run.config.get('n', 1))
+    if not uids and not run.config:  # as often as the rows repeat the same prompts in the same order
+        known = bool(rows) and all(row['prompt'] for row in rows)
+        sizes = (one for one in range(1, len(rows) // 2 + 1) if known and len(rows) % one == 0)
+        n = next((len(rows) // one for one in sizes if _misplaced(rows, one) is None), 1)
     size = _size(run, rows, n, uids, details)
     names, asked = _names(run, rows[:size]), _asker(run.config)
-    notes, seen = [_FIRST_ALONE] if run.result and not taken else [], Counter[int]()
+    notes, seen = [_SAID['first alone']] if run.result and not taken else [], Counter[int]()
     for number in range(size * n):
         replica, place = divmod(number, size)
         said = details[place][replica] if uids else details[number][0] if details else {}
@@ -336,21 +336,14 @@ def _read(files: Sequence[Path]) -> Iterator[Row]:
             'reference': row.get('reference') or (details[place][0] if uids else said).get('reference'),
             '_judged': bool(details),
         }
-        notes += [*row.get('_said', ()), *said.get('_said', ()), *([_LISTS] if several else [])]
-        notes += [_WHOLE] if replica == 0 and not question.exact else []
+        notes += [*row.get('_said', ()), *said.get('_said', ()), *([_SAID['lists']] if several else [])]
+        notes += [_SAID['whole']] if replica == 0 and not question.exact else []
         for response in row['responses']:
             lost: Row = {'state': 'failed', 'correct': None, 'answer': None, 'told': {}}
             own = lost if rows and response is None else {}
             yield {**common, 'response': response, 'replica': seen[place], **own, '_said': notes}
             seen[place] += 1
             notes = []
-
-
-def _repeats(rows: Sequence[Row]) -> int:
-    """Return how often the rows repeat the same prompts in the same order; 1 where there are none."""
-    known = bool(rows) and all(row['prompt'] for row in rows)
-    sizes = (size for size in range(1, len(rows) // 2 + 1) if known and len(rows) % size == 0)
-    return next((len(rows) // size for size in sizes if _misplaced(rows, size) is None), 1)
 
 
 def _misplaced(rows: Sequence[Row], size: int) -> int | None:
@@ -482,7 +475,7 @@ def _names(run: _Run, rows: Sequence[Row]) -> list[Row]:
             group = f'{split}_{language}'
             names.append({'uid': uid, 'problem': problem, 'group': group, 'language': language})
     if not names:
-        rows[0]['_said'].append(_NUMBERED)
+        rows[0]['_said'].append(_SAID['numbered'])
     return names or [{'uid': f'{run.dataset}/{number}'} for number in range(len(rows))]
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,6 @@ from ..json_rows import Row
 from .format import Format, at, named
 
 _SEVERAL = '{count} episodes are of several agents: the reward of the first one that is trained counts'
-_SETTINGS = {
-    'temperature': 'temperature',
-    'top_p': 'top_p',
-    'max_tokens': 'max_out_len',
-    'seed': 'random_seed',
-}
 
 
 def _recognises(path: Path, first: Row | None) -> bool:
@@ -30,17 +25,18 @@ def _sample(row: Row) -> Iterator[Row]:
     """Yield the sample of a row; one that an error ended has no verdict, whatever its reward."""
     made = _of_episode(row) if 'traces' in row else _of_rollout(row)
     said, usage = made.pop('messages')[-1:], made.pop('usage')
+    tokens: Row = {}
+    for name in named('input_tokens output_tokens prompt_tokens completion_tokens reasoning_tokens'):
+        told = [one[name] for one in usage if one.get(name) is not None]
+        tokens[name] = sum(told) if told else None
     yield {
         **row,
         'response': _text(said[0].get('content')) if said else None,
         'thought': said[0].get('reasoning_content') if said else None,
-        **{name: _sum(usage, name) for name in _TOKENS},
+        **tokens,
         'reference': None if made['answer'] is None else str(made['answer']),
         **made,
     }
-
-
-_TOKENS = 'input_tokens', 'output_tokens', 'prompt_tokens', 'completion_tokens', 'reasoning_tokens'
 
 
 def _of_rollout(row: Row) -> Row:
@@ -78,11 +74,6 @@ def _of_episode(row: Row) -> Row:
     }
 
 
-def _sum(usage: Sequence[Mapping[str, Any]], name: str) -> Any:
-    told = [one[name] for one in usage if one.get(name) is not None]
-    return sum(told) if told else None
-
-
 def _text(content: Any) -> str | None:
     """Return the text of a prompt or a message: one, of messages those of the user, of parts all."""
     if not isinstance(content, list):
@@ -95,28 +86,24 @@ def _text(content: Any) -> str | None:
     return '\n\n'.join(filter(None, texts))
 
 
-def _beside(path: Path) -> Mapping[str, Any]:
-    try:
-        return mapping(read_json(path))
-    except (OSError, ValueError):  # it is not there
-        return {}
-
-
 def _about(files: Sequence[Path], row: Row) -> Row:
-    remarks = []
-    if 'traces' in row:
+    episode = 'traces' in row
+    beside = files[0].parent / ('configs/resolved/eval.json' if episode else 'metadata.json')
+    told, remarks = Row(), []
+    with suppress(OSError, ValueError):  # it is not there
+        told |= mapping(read_json(beside))
+    if episode:
         trace: Row = next(iter(row['traces']), {})
-        own = {name: one for name, one in mapping(at(trace, 'agent.config')).items() if one}
-        told = {**_beside(files[0].parent / 'configs/resolved/eval.json'), **own}
+        told |= {name: one for name, one in mapping(at(trace, 'agent.config')).items() if one}
         dataset, sampling = at(row, 'env.id'), mapping(told.get('sampling'))
         version, started = at(trace, 'verifiers.version'), at(trace, 'timing.start')
     else:
-        told = {**_beside(files[0].parent / 'metadata.json')}
         dataset, sampling = told.get('env_id'), mapping(told.get('sampling_args'))
         version, started = at(told, 'version_info.vf_version'), at(row, 'timing.start_time')
         if (least := told.get('pass_threshold', 1)) != 1:
             remarks = [f'verifiers itself counts a reward from {least} on as passed: --correct-from {least}']
-    settings = {name: sampling.get(key) for key, name in _SETTINGS.items()}
+    names = {**named('temperature top_p'), 'max_out_len': 'max_tokens', 'random_seed': 'seed'}
+    settings = {name: sampling.get(key) for name, key in names.items()}
     return {
         'model': str(told.get('model') or ''),
         'dataset': str(dataset or ''),

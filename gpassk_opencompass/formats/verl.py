@@ -60,11 +60,10 @@ def _rows(path: Path) -> Iterator[Row]:
     for row in rows_of(path):
         first, parts, said = first or row, _parts(row) if rollouts else None, []
         asked, truth = row.get('input'), _truth(row)
-        if before:
-            if parts and parts[:2] == before['_parts'][:2] and parts[2] > before['_parts'][2]:
-                asked, said = before['_asked'], [*before['_said'], _EARLIER]
-            else:
-                yield before
+        if before and parts and parts[:2] == before['_parts'][:2] and parts[2] > before['_parts'][2]:
+            asked, said = before['_asked'], [*before['_said'], _EARLIER]
+        elif before:
+            yield before
         uid = uids.get(parts[0], '') if parts else ''
         if not uid:
             uid = sha256(json.dumps([asked, truth or '']).encode()).hexdigest()[:16]
@@ -125,10 +124,7 @@ FORMAT = Format(
     },
     needs=frozenset({'input', 'output', 'score', 'step'}),
     recognises=lambda path, row: (
-        row is not None
-        and isinstance(row['input'], str)
-        and isinstance(row['output'], str)
-        and type(row['step']) is int
+        row is not None and [type(row[name]) for name in ('input', 'output', 'step')] == [str, str, int]
     ),
     rows=_rows,
     expand=_sample,
