@@ -529,6 +529,7 @@ def test_all_bad_rows_are_listed_and_nothing_is_written(
         ('{"correct": [null]}', ['--unjudged', 'refuse'], '1 of 1 samples are unjudged'),
         ('{"n": 4, "c": 1}', ['-o', 'x.txt'], 'ends in .json'),
         ('{"n": 4, "c": 1}', ['-o', 'folder.csv'], 'is a folder; give the name of a file'),
+        ('{"n": 4, "c": 1}', ['-o', '/dev/null'], 'is a file; a name without an ending is that of a folder'),
         ('{"n": 4, "c": 1}', ['-o', 'x.json', '--unjudged', 'leave-out'], 'a result counts them as wrong'),
         ('{"n": 4, "c": 1}', ['--to', 'csv'], 'needs -o OUT'),
         ('{"n": 4, "c": 1}', ['--to', 'csv', '-o', 'x.json'], 'expected a name that ends in .csv'),

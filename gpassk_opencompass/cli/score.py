@@ -235,6 +235,8 @@ class _Scoring:
             raise InputError(f'-o {output}{" with --judge both" if self.both else ""}: expected {expected}')
         if output.suffix and output.is_dir():
             raise InputError(f'-o {output} is a folder; give the name of a file')
+        if not output.suffix and output.exists() and not output.is_dir():
+            raise InputError(f'-o {output} is a file; a name without an ending is that of a folder')
         if output.suffix != '.csv' and self.arguments.unjudged == 'leave-out':
             raise InputError(f'-o {output} with --unjudged leave-out: a result counts them as wrong')
 
