@@ -10,7 +10,7 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -206,7 +206,7 @@ def names_of(run: Run) -> Names:
 
 def holds_record(path: Path) -> bool:
     """Whether a file is a result of this package, damaged or not: by its name, and by how it begins."""
-    if path.name.endswith(('.gpassk.json', SAMPLES)) or path.suffix != '.json':
+    if path.suffix != '.json' or path.name.endswith('.gpassk.json'):
         return path.suffix == '.json' or path.name.endswith(SAMPLES)
     try:
         first = first_object(path) or {}
@@ -223,7 +223,12 @@ def _parted(paths: Iterable[Path], told: list[str]) -> tuple[list[Result | LeftO
     """
     candidates = {path: sorted(_candidates(path, told)) for path in dict.fromkeys(paths)}
     files = list(dict.fromkeys(file for each in candidates.values() for file in each))
-    known = {file: _read(file) for file in counted('reading results', files)}
+    known: dict[Path, Result | LeftOut] = {}
+    for file in counted('reading results', files):
+        try:
+            known[file] = read(file)
+        except InputError as error:
+            known[file] = LeftOut(file, str(error), isinstance(error, ForeignFileError))
     foreign = {file for file, one in known.items() if isinstance(one, LeftOut) and one.foreign}
     good = {file for file, one in known.items() if isinstance(one, Result)}
     logs = [
@@ -253,32 +258,21 @@ def _candidates(path: Path, told: list[str]) -> Iterator[Path]:
         if not isinstance(error, FileNotFoundError):  # which a run at work has removed meanwhile
             told.append(f'{error.filename} cannot be read: {error.strerror}')
 
+    def is_scored(file: Path) -> bool:  # as `gpassk score -o` writes it, wherever it lies
+        with suppress(OSError), file.open('rb') as opened:
+            return _SCORES.match(opened.read(64)) is not None and b'"gpassk"' in opened.read()
+        return False
+
     ending = '.json' if 'results' in path.resolve().parts[-3:] else '.gpassk.json'
     for root, folders, names in os.walk(path, onerror=tell):
         files = [Path(root, name) for name in names if name.endswith('.json')]
-        found = [file for file in files if file.name.endswith(ending) or _is_scored(file)]
+        found = [file for file in files if file.name.endswith(ending) or is_scored(file)]
         for depth in range(1, 5) if 'results' in folders else ():  # a model's name may have slashes
             found += Path(root, 'results').glob('*/' * depth + '*.json')
         found = [file for file in found if not file.name.startswith('results_')]  # other harnesses' means
         known = set(map(str, found))  # beside a result lies a folder of its name with what its evaluator left
         own = [file for file in found if not any(f'{one}.json' in known for one in file.parents)]
         yield from (file.resolve() for file in own if file.is_file())
-
-
-def _is_scored(path: Path) -> bool:
-    """Whether a file anywhere, of any name, is a result as `gpassk score -o` writes it."""
-    try:
-        with path.open('rb') as file:
-            return _SCORES.match(file.read(64)) is not None and b'"gpassk"' in file.read()
-    except OSError:
-        return False
-
-
-def _read(path: Path) -> Result | LeftOut:
-    try:
-        return read(path)
-    except InputError as error:
-        return LeftOut(path, str(error), isinstance(error, ForeignFileError))
 
 
 def _runs(logs: Sequence[Path], format: str | None, told: list[str]) -> tuple[list[Run], list[LeftOut]]:
@@ -322,21 +316,17 @@ def _newest(results: Iterable[Result]) -> tuple[list[Result], list[LeftOut]]:
     kept: defaultdict[tuple[str, ...], list[Result]] = defaultdict(list)
     replaced = []
     for result in sorted(results, key=_age, reverse=True):
-        run = result.run
-        namesakes = kept[run.host, run.model, run.dataset, run.path]
-        if newer := next((other for other in namesakes if _same_run(result, other)), None):
-            why = f'{result.path}: there is a newer result of this run, {newer.path}'
-            replaced.append(LeftOut(result.path, why, newer=newer.path))
+        run, asked = result.run, (result.data.sha256, result.judge_digest)
+        namesakes, folder = kept[run.host, run.model, run.dataset, run.path], result.path.parents[3:4]
+        for other in namesakes:
+            one_folder = run.host == 'opencompass' and folder == other.path.parents[3:4]
+            if one_folder or asked == (other.data.sha256, other.judge_digest):
+                why = f'{result.path}: there is a newer result of this run, {other.path}'
+                replaced.append(LeftOut(result.path, why, newer=other.path))
+                break
         else:
             namesakes.append(result)
     return [result for namesakes in kept.values() for result in namesakes], replaced[::-1]
-
-
-def _same_run(result: Result, other: Result) -> bool:
-    """Whether two results with the same names are of one run."""
-    if result.run.host == 'opencompass' and result.path.parents[3:4] == other.path.parents[3:4]:
-        return True
-    return (result.data.sha256, result.judge_digest) == (other.data.sha256, other.judge_digest)
 
 
 def _age(result: Result) -> tuple[float, str]:

@@ -446,7 +446,7 @@ def result_of(path: Path, content: Any) -> Result:
 def _check_counts(result: Result) -> None:
     """Raise a ValueError where counts contradict each other, or what is told of them."""
     counts, health, questions = result.counts, result.health, len(result.counts.uid)
-    for name in ('problem', 'group', 'c', 'unjudged', 'undecided', 'n'):
+    for name in QuestionCounts.model_fields:
         column = getattr(counts, name)
         if column is not None and len(column) != questions:
             raise ValueError(f'gpassk.counts.{name} has {len(column)} entries; expected {questions}')

@@ -125,15 +125,9 @@ class Counts:
 
 
 class Samples:
-    """Hold samples column by column: an entry a row, rows in any order.
+    """Hold samples column by column: an entry a row, rows in any order; `uid` and `replica` are required.
 
-    A column that is left out is not known of any sample; None in a column, not of that one.
-
-    Args:
-        columns: name of `COLUMNS` → an entry a row; `uid` and `replica` are required.
-
-    Raises:
-        InputError: a name that is no column, or columns of different lengths.
+    A column of `COLUMNS` that is left out is not known of any sample; None in a column, not of that one.
 
     >>> samples = Samples({'uid': ['a', 'a'], 'replica': [0, 1], 'verdict': ['correct', 'incorrect']})
     >>> samples.counts().c.tolist()
@@ -364,36 +358,21 @@ def _values(column: pyarrow.ChunkedArray) -> list[Any] | None:
 
 @dataclass(frozen=True)
 class Run:
-    """One model on one benchmark, as files tell it.
-
-    Args:
-        samples: None where only counts are known.
-        counts: given in place of samples.
-        model, dataset: what the files call them; '' where they do not.
-        path: path or hub name of the model, where they tell it beside its name.
-        written_by: the program, with its version where the files tell it.
-        judge: the identity of who gave the verdicts; {} where it is not known.
-        ks: the k of G-Pass@k that the run was made for.
-        settings: of the sampling: temperature, top_p, max_out_len, ….
-        created: when, ISO 8601; '' where it is not known.
-        remarks: sentences that a reader should know before quoting a score.
-        files: that it was read from.
-        record: the `record.Result` that it was read from, where it is one.
-    """
+    """One model on one benchmark, as files tell it; empty is what they do not tell."""
 
     samples: Samples | None
-    counts: Counts | None = None
+    counts: Counts | None = None  # in place of samples, where only they are known
     model: str = ''
     dataset: str = ''
-    path: str = ''
-    written_by: str = ''
-    judge: Mapping[str, Any] = field(default_factory=dict)
-    ks: tuple[int, ...] = ()
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    created: str = ''
-    remarks: tuple[str, ...] = ()
-    files: tuple[Path, ...] = ()
-    record: Any = None
+    path: str = ''  # or hub name of the model, where they tell it beside its name
+    written_by: str = ''  # the program, with its version
+    judge: Mapping[str, Any] = field(default_factory=dict)  # the identity of who gave the verdicts
+    ks: tuple[int, ...] = ()  # of G-Pass@k, that the run was made for
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of the sampling: temperature, max_out_len, …
+    created: str = ''  # ISO 8601
+    remarks: tuple[str, ...] = ()  # what a reader should know before quoting a score
+    files: tuple[Path, ...] = ()  # that it was read from
+    record: Any = None  # the `record.Result` that it was read from, where it is one
 
     @property
     def name(self) -> str:
@@ -410,15 +389,7 @@ class Run:
     def select(
         self, splits: Sequence[str], languages: Sequence[str], uids: Collection[str] | None, first: int | None
     ) -> Run:
-        """Return a part of the run.
-
-        Args:
-            splits, languages, uids: of the questions that count; (), None: all.
-            first: samples of each question that count, the first ones; None: all.
-
-        Raises:
-            InputError: what is asked for is not there, or a question has fewer samples.
-        """
+        """Return a part of the run: some questions, the first samples of each; (), None: all of them."""
         samples = self.samples
         counts = self.counts if samples is None else samples.counts()
         if counts is None or (not (splits or languages or first) and uids is None):

@@ -9,6 +9,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -182,16 +183,12 @@ def score_run(
 ) -> Result:
     """Score what files tell of one run, as much of it as was judged: `Result.bounds` say what is open.
 
+    Keys that are bare numbers (a line, an index) get the data set before them, as they are in every file. Of
+    a run that is a result itself, what was known of it stays, and of the samples where they are the same.
+
     Args:
         judge: judges the responses anew; None: the verdicts that are there count.
-        names: what it is called. Keys that are bare numbers (a line, an index) get its data
-            set before them, as they are in every file.
         k: none: those that the run was made for, or the usual ones.
-        thresholds, answers: as of `score`.
-
-    Returns:
-        The result. Of a run that is a result itself it has what was known of the run, and what was known of
-        the samples where they are the same.
     """
     old, samples, counts = run.record, run.samples, run.counts
     ks = list(k) or [one for one in run.ks if one <= run.n] or None
@@ -275,7 +272,6 @@ def unequal_remarks(counts: Counts, ks: Sequence[int]) -> list[str]:
 def _completed(
     samples: Samples, cut: Sequence[bool], ks: Sequence[int], thresholds: Sequence[float]
 ) -> CompletedScores:
-
     rows = enumerate(zip(cut, samples.each('state'), strict=True))
     whole = [row for row, (one, state) in rows if not one and state not in NOT_DRAWN]
     if not whole:
@@ -300,22 +296,16 @@ def reference_of(text: str | None) -> str:
     >>> reference_of('nan')
     ''
     """
-    if text is None or text.strip().lower() in _MISSING:
-        return ''
-    text = _TAIL_TOKENS.sub('', text)
+    text = _TAIL_TOKENS.sub('', text or '')
     if (tagged := _TAGS.search(text)) is not None:
         text = tagged[1]
     before, mark, behind = text.rpartition('####')
     if mark and behind.strip() and '\n' not in behind.strip() and (not before or before[-1].isspace()):
         text = behind
-    listed = re.fullmatch(r"""\s*\[\s*(['"]).*\1\s*\]\s*""", text, re.DOTALL)
-    if listed:
-        try:
+    if re.fullmatch(r"""\s*\[\s*(['"]).*\1\s*\]\s*""", text, re.DOTALL):
+        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
             values = ast.literal_eval(text.strip())
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            values = []
-        if len(values) == 1 and isinstance(values[0], str):
-            text = values[0]
+            text = values[0] if len(values) == 1 and isinstance(values[0], str) else text
     return text.strip() if text.strip().lower() not in _MISSING else ''
 
 

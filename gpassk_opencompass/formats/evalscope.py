@@ -42,19 +42,16 @@ _UNKNOWN = (
 class _Subset(NamedTuple):
     """A subset of a benchmark, and what the files of its run tell of it."""
 
-    root: Path | None
-    """The work directory; None of a file that lies elsewhere, which is a benchmark of its own."""
+    root: Path | None  # the work directory; None of a file that lies elsewhere, a benchmark of its own
     model: str
     benchmark: str
     name: str
-    files: Mapping[str, Path]
-    """Kind → file, as far as they are there."""
-    config: Mapping[str, Any] = {}
-    """The last one of the model; {} where there is none."""
-    report: Mapping[str, Any] | None = None
-    """Of the benchmark; None while the run goes on, or where it broke off."""
-    size: int | None = None
-    """Samples a question, where the config says so."""
+    files: Mapping[str, Path]  # by kind, as far as they are there
+    config: Mapping[str, Any] = {}  # the last one of the model
+    report: Mapping[str, Any] | None = (
+        None  # of the benchmark; None while the run goes on, or if it broke off
+    )
+    size: int | None = None  # samples a question, where the config says so
 
 
 def _subset(path: Path) -> _Subset:

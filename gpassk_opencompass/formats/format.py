@@ -175,25 +175,15 @@ def _check_distinct(path: Path, columns: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class Options:
-    """What somebody asks of the reader; one that changes nothing is an error.
+    """What somebody asks of the reader; one that changes nothing is an error."""
 
-    Args:
-        fields: name of `OF_QUESTION` or `OF_SAMPLE` → its path in a row: --field NAME=YOURS.
-        correct_from: the least number that is a verdict of correct; None: 1.
-        group_by: the path of what tells the questions apart.
-        model_column: the path of what tells the runs in one file apart.
-        only: parts of the names of the runs that count; empty: all.
-        drop_bad: leave out rows that cannot be read.
-        kind: responses, labels or counts, by which a run is scored; None: what there is.
-    """
-
-    fields: Mapping[str, str] = field(default_factory=dict)
-    correct_from: float | None = None
-    group_by: str | None = None
-    model_column: str | None = None
-    only: Sequence[str] = ()
-    drop_bad: bool = False
-    kind: str | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)  # --field NAME=YOURS: name → its path in a row
+    correct_from: float | None = None  # the least number that is a verdict of correct; None: 1
+    group_by: str | None = None  # the path of what tells the questions apart
+    model_column: str | None = None  # the path of what tells the runs in one file apart
+    only: Sequence[str] = ()  # parts of the names of the runs that count; empty: all
+    drop_bad: bool = False  # leave out rows that cannot be read
+    kind: str | None = None  # responses, labels or counts, by which a run is scored; None: what there is
 
     @property
     def given(self) -> dict[str, tuple[str, str]]:

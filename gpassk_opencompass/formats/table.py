@@ -66,11 +66,7 @@ Lists = Mapping[str, str | list[str]]
 
 
 def _specialise(first: Row, options: Options) -> Format:
-    """Return the format of a table by its first row.
-
-    Raises:
-        InputError: nothing in it can be scored, or a column that was asked for is not there.
-    """
+    """Return the format of a table by its first row; refuse one in which nothing can be scored."""
     columns: dict[str, str] = {}
     for name in first:
         if name not in ('_row', '_file') and columns.setdefault(name.strip().lower(), name) != name:
@@ -84,8 +80,7 @@ def _specialise(first: Row, options: Options) -> Format:
             raise InputError(f'there is no column {path!r}; there is {_shown(columns)}')
     lists = _lists(first, columns, given)
     names = _names(columns, given, lists)
-    counted = {'n', 'c'} <= names.keys() and not lists
-    if options.kind == 'counts' or counted:
+    if options.kind == 'counts' or ({'n', 'c'} <= names.keys() and not lists):
         return _of_counts(names, columns)
     if lists:
         judged = 'response' in lists and options.kind != 'labels' and 'reference' not in given
@@ -99,31 +94,21 @@ def _lists(first: Row, columns: Mapping[str, str], given: Mapping[str, str]) -> 
     for field in OF_SAMPLE:
         known = [columns[one] for one in ALIASES.get(field, ()) if one in columns]
         names = [given[field]] if field in given else [one for one in known if one not in given.values()]
-        listed = [name for name in names if _is_list(field, name, at(first, name))]
-        if listed:
+        if listed := [name for name in names if _is_list(field, name, at(first, name))]:
             lists[field] = listed[0]
-            if (
-                field == 'correct'
-                and names[0] not in listed
-                and 'response' not in lists
-                and _is_sample(first, columns, names[0])
-            ):
+        if field == 'correct' and field in lists and lists[field] != names[0] and 'response' not in lists:
+            said = [first.get(columns.get(one, '')) for one in ALIASES['response']]
+            if type(first.get(names[0])) not in (list, type(None)) and str in map(type, said):
                 del lists[field]  # what the verdict beside a response is made of
-    if {'response', 'correct'} & lists.keys():
-        try:
-            sizes = {len(_values(first, where) or ()) for key, where in lists.items() if key != 'answer'}
-            if lists.get('answer') == 'answer' and len(_values(first, 'answer') or ()) not in sizes:
-                del lists['answer']  # the reference, in a list of its own
-        except ValueError as error:
-            raise InputError(str(error)) from error
-        return lists
-    return _numbered(columns, given)
-
-
-def _is_sample(first: Row, columns: Mapping[str, str], verdict: str) -> bool:
-    """Whether a row has one response and one verdict."""
-    said = (first.get(columns.get(one, '')) for one in ALIASES['response'])
-    return type(first.get(verdict)) not in (list, type(None)) and any(isinstance(one, str) for one in said)
+    if not {'response', 'correct'} & lists.keys():
+        return _numbered(columns, given)
+    try:
+        sizes = {len(_values(first, where) or ()) for key, where in lists.items() if key != 'answer'}
+        if lists.get('answer') == 'answer' and len(_values(first, 'answer') or ()) not in sizes:
+            del lists['answer']  # the reference, in a list of its own
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    return lists
 
 
 def _numbered(columns: Mapping[str, str], given: Mapping[str, str]) -> Lists:
@@ -203,7 +188,8 @@ def _of_samples(names: dict[str, str], columns: Mapping[str, str], given: Mappin
         needed = ('question', 'reference', 'response')
         _need(names, needed, columns, 'verdicts, or question, reference and response')
     fields = {'uid': names.get('question', ''), **names}
-    return _format(fields, names, columns, 'a table with a row a sample', lambda row: (row,))
+    about = {'written_by': 'a table with a row a sample'}
+    return _format(fields, columns, about, lambda row: (row,), names.get('correct', ''))
 
 
 def _of_counts(names: dict[str, str], columns: Mapping[str, str]) -> Format:
@@ -222,7 +208,7 @@ def _of_counts(names: dict[str, str], columns: Mapping[str, str]) -> Format:
 
     of_question = ('uid', 'problem', 'split', 'language', 'model', 'dataset', *_COUNTS)
     fields = {'uid': '_row', **{key: name for key, name in names.items() if key in of_question}}
-    return _format(fields, {}, columns, 'counts, a row a question', check)
+    return _format(fields, columns, {'written_by': 'counts, a row a question'}, check)
 
 
 def _of_questions(names: dict[str, str], lists: Lists, columns: Mapping[str, str], unsure: bool) -> Format:
@@ -259,12 +245,12 @@ def _of_questions(names: dict[str, str], lists: Lists, columns: Mapping[str, str
 
     fields = {'uid': '_row', **{key: name for key, name in names.items() if key not in _COUNTS}}
     fields |= {'replica': '_replica', **{field: f'_{field}' for field in lists}}
-    if 'correct' in lists:
-        judged, of_all = {'correct': _called(lists['correct'])}, ''
-    else:
-        strong = (one for one in ALIASES['correct'] if one in columns and one not in _WEAK)
-        judged, of_all = {}, next((columns[one] for one in strong), '')
-    return _format(fields, judged, columns, 'a table with a row a question', expand, of_all)
+    about: dict[str, Any] = {'written_by': 'a table with a row a question'}
+    verdicts = [columns[one] for one in ALIASES['correct'] if one in columns and one not in _WEAK]
+    if verdicts and 'correct' not in lists:
+        told = f'{verdicts[0]} has one verdict a question and none of each sample: it is not taken'
+        about['remarks'] = [told]
+    return _format(fields, columns, about, expand, _called(lists['correct']) if 'correct' in lists else '')
 
 
 def _values(row: Row, where: str | list[str]) -> list[Any] | None:
@@ -325,21 +311,13 @@ def _need(
 
 def _format(
     fields: Mapping[str, Field],
-    judged: Mapping[str, str],
     columns: Mapping[str, str],
-    written_by: str,
+    about: Mapping[str, Any],
     expand: Callable[[Row], Iterable[Row]],
-    of_all: str = '',
+    verdict: str = '',
 ) -> Format:
-    """Return the format of a table, which refuses columns that only later rows have.
-
-    Args:
-        of_all: the column of a verdict that is of no single sample.
-    """
-    told: dict[str, Any] = {'written_by': written_by}
-    if of_all:
-        told['remarks'] = [f'{of_all} has one verdict a question and none of each sample: it is not taken']
-    about = told | ({'judge': {'name': f'column {judged["correct"]}'}} if 'correct' in judged else {})
+    """Return the format of a table, which refuses columns that only later rows have."""
+    about = {**about, **({'judge': {'name': f'column {verdict}'}} if verdict else {})}
     known = {*columns.values(), '_row', '_file'}
 
     def checked(row: Row) -> Iterable[Row]:
