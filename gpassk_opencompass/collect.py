@@ -38,31 +38,21 @@ _ENDING = re.compile(r'(\.gpassk)?\.(jsonl?|eval|parquet|csv|tsv)(\.gz)?$', re.I
 
 
 class LeftOut(NamedTuple):
-    """A file or folder that does not count.
-
-    why: in one line, which names the file.
-    foreign: whether it holds something else than a result; one that is damaged otherwise.
-    newer: the result that counts for its run; None: it is no complete result itself.
-    """
+    """A file or folder that does not count."""
 
     path: Path
-    why: str
-    foreign: bool = False
-    newer: Path | None = None
+    why: str  # in one line, which names the file
+    foreign: bool = False  # whether it holds something else than a result; one that is damaged otherwise
+    newer: Path | None = None  # the result that counts for its run; None: it is no complete result itself
 
 
 class Collected(NamedTuple):
-    """What was found.
+    """What was found."""
 
-    results: sorted by benchmark and model, each with its model's entry of the sweeps' manifests.
-    scored: those of them that were scored now, of logs.
-    told: lines on folders that cannot be read, and on files in them that no format recognises.
-    """
-
-    results: list[Result]
-    scored: list[Result]
+    results: list[Result]  # sorted by benchmark and model, each with its model's entry of the manifests
+    scored: list[Result]  # those of them that were scored now, of logs
     left_out: list[LeftOut]
-    told: list[str]
+    told: list[str]  # lines on folders that cannot be read, and on files in them that no format recognises
 
     @property
     def passed_over(self) -> list[str]:

@@ -70,22 +70,16 @@ Whole = Annotated[int, Field(ge=0)]
 
 
 class Generation(NamedTuple):
-    """What an engine said of one sample; None is what it did not say.
+    """What an engine said of one sample; None is what it did not say."""
 
-    finish_reason: 'stop', 'length' for a response that was cut off, or another word of the engine's.
-    prompt_tokens: of the prompt with its chat template, without padding.
-    output_tokens: all that were generated: with the thinking, and with the token that ended it.
-    seconds: from request to reply of this sample alone; None where a batch is answered at once.
-    reasoning_tokens: those of the thinking, which `output_tokens` counts too.
-    state: one of `STATES`; None for a usual response, also for one that was cut off.
-    """
-
-    finish_reason: str | None = None
-    prompt_tokens: int | None = None
-    output_tokens: int | None = None
-    seconds: float | None = None
-    reasoning_tokens: int | None = None
-    state: str | None = None
+    finish_reason: str | None = None  # 'stop', 'length' for one that was cut off, or the engine's own word
+    prompt_tokens: int | None = None  # with the chat template, without padding
+    output_tokens: int | None = (
+        None  # all that were generated: with the thinking, and the token that ended it
+    )
+    seconds: float | None = None  # of this sample alone; None where a batch is answered at once
+    reasoning_tokens: int | None = None  # of the thinking, which `output_tokens` counts too
+    state: str | None = None  # one of `STATES`; None for a usual response, also for one that was cut off
 
     @classmethod
     def from_json(cls, told: object) -> Generation:
@@ -134,6 +128,11 @@ class Part(BaseModel):
     model_config = ConfigDict(strict=True, extra='allow', allow_inf_nan=False, populate_by_name=True)
 
 
+def unless_known(description: str) -> Any:
+    """Return the field of a record that is left out where it is not known."""
+    return Field(default=None, description=description)
+
+
 class Copies(Part):
     """Whether the responses to a question look like independent samples.
 
@@ -158,31 +157,24 @@ class Health(Part):
     unjudged_reasons: dict[str, Whole] = Field(default={}, description='Unjudged samples by reason.')
     undecided_reasons: dict[str, Whole] = Field(default={}, description='Undecided samples by reason.')
     judged_by: dict[str, Whole] = Field(default={}, description='Samples by the check that decided.')
-    unboxed: Whole | None = Field(default=None, description='Responses without a boxed answer.')
-    unanswered: Whole | None = Field(default=None, description='Responses without a final answer.')
-    hedged: Whole | None = Field(
-        default=None, description='Responses that state more answers than are asked for; they are incorrect.'
+    unboxed: Whole | None = unless_known('Responses without a boxed answer.')
+    unanswered: Whole | None = unless_known('Responses without a final answer.')
+    hedged: Whole | None = unless_known(
+        'Responses that state more answers than are asked for; they are incorrect.'
     )
-    truncated: Whole | None = Field(default=None, description='Responses that were cut off.')
-    truncated_by: Literal['engine', 'text', 'both'] | None = Field(
-        default=None,
-        description='Who says so: the engine of each, the look of the text, or the one and the other.',
+    truncated: Whole | None = unless_known('Responses that were cut off.')
+    truncated_by: Literal['engine', 'text', 'both'] | None = unless_known(
+        'Who says so: the engine of each, the look of the text, or the one and the other.'
     )
-    states: dict[str, Whole] | None = Field(
-        default=None, description='Samples that are no usual response, by what they are.'
+    states: dict[str, Whole] | None = unless_known('Samples that are no usual response, by what they are.')
+    finish_reasons: dict[str, Whole] | None = unless_known(
+        'Samples by why the engine ended them; unknown where it did not say.'
     )
-    finish_reasons: dict[str, Whole] | None = Field(
-        default=None, description='Samples by why the engine ended them; unknown where it did not say.'
-    )
-    prompt_tokens: Whole | None = Field(default=None, description='Of all prompts together.')
-    output_tokens: Whole | None = Field(default=None, description='Of all responses together.')
-    reasoning_tokens: Whole | None = Field(
-        default=None, description='Of all thoughts, counted in output_tokens too.'
-    )
-    seconds: float | None = Field(default=None, description='From request to reply, of all samples together.')
-    copies_of: Copies | None = Field(
-        default=None, description='Whether the samples are copies of each other.'
-    )
+    prompt_tokens: Whole | None = unless_known('Of all prompts together.')
+    output_tokens: Whole | None = unless_known('Of all responses together.')
+    reasoning_tokens: Whole | None = unless_known('Of all thoughts, counted in output_tokens too.')
+    seconds: float | None = unless_known('From request to reply, of all samples together.')
+    copies_of: Copies | None = unless_known('Whether the samples are copies of each other.')
 
     @property
     def unusual(self) -> int | None:

@@ -30,7 +30,7 @@ from pydantic import Field, PrivateAttr, ValidationError
 from .arguments import LARGEST_N
 from .errors import ForeignFileError, InputError
 from .files import SAMPLES, keep_mode, mapping, read_json, write_file
-from .health import Health, Part, Whole
+from .health import Health, Part, Whole, unless_known
 from .metrics import Metric, metric_table, value_table
 from .naming.limits import limit_marks, limits_in, without_sizes
 from .naming.names import DatasetName
@@ -82,10 +82,8 @@ class QuestionCounts(Part):
     group: list[Annotated[str, Field(min_length=1)]] = Field(description='{split}_{language}, or all')
     c: list[Count] = Field(description='Correct samples.')
     unjudged: list[Count] = Field(description='Samples without a verdict; they count as incorrect.')
-    undecided: list[Count] | None = Field(
-        default=None, description='Incorrect samples on which the judge gave up.'
-    )
-    n: list[Size] | None = Field(default=None, description='Samples of each; only where they differ.')
+    undecided: list[Count] | None = unless_known('Incorrect samples on which the judge gave up.')
+    n: list[Size] | None = unless_known('Samples of each; only where they differ.')
 
 
 class Data(Part):
@@ -95,7 +93,7 @@ class Data(Part):
     sha256: Digest = Field(
         description='Of uids, questions and references: the same where the same was asked.'
     )
-    sources: list[str] | None = Field(default=None, description='What the questions were read from.')
+    sources: list[str] | None = unless_known('What the questions were read from.')
 
 
 class SampleFile(Part):
@@ -137,7 +135,7 @@ class Result(Part):
         default={}, description='Each score with all samples in doubt wrong, and with all of them right.'
     )
     health: Health
-    completed: CompletedScores | None = Field(default=None, description='Only where samples were cut off.')
+    completed: CompletedScores | None = unless_known('Only where samples were cut off.')
     judge: dict[str, Any] = Field(description='Who judged: all that may change a verdict; and statistics.')
     provenance: dict[str, Any] = Field(
         default={}, description='What the samples of a run of OpenCompass were drawn with.'

@@ -107,19 +107,15 @@ class Counts:
     n: Integers
     c: Integers
     unjudged: Integers
-    undecided: Integers | None = None
-    """Incorrect because the judge gave up; None: not known."""
+    undecided: Integers | None = None  # incorrect because the judge gave up; None: not known
 
     def __len__(self) -> int:
         return len(self.uid)
 
     def select(self, rows: Sequence[int] | NDArray[Any]) -> Counts:
-        """Return the counts of some questions."""
-        rows = np.asarray(rows)
-        where = np.flatnonzero(rows) if rows.dtype == bool else rows
-        uid, problem, group = (
-            [column[row] for row in where] for column in (self.uid, self.problem, self.group)
-        )
+        """Return the counts of some questions, by their rows or a mask."""
+        where = np.arange(len(self))[np.asarray(rows)]
+        uid, problem, group = ([one[row] for row in where] for one in (self.uid, self.problem, self.group))
         undecided = None if self.undecided is None else self.undecided[where]
         return Counts(uid, problem, group, self.n[where], self.c[where], self.unjudged[where], undecided)
 

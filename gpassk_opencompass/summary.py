@@ -65,16 +65,12 @@ class Line(NamedTuple):
     """One metric of one group; all on the scale 0–1, except where `percent` is False."""
 
     group: str
-    questions: int
-    """Those that have enough samples for it."""
+    questions: int  # those that have enough samples for it
     metric: str
     score: float
-    interval: Interval | None = None
-    """For new questions of the same kind; None for what has none."""
-    rerun: float | None = None
-    """Standard error of the score for new samples of the same questions."""
-    bounds: tuple[float, float] | None = None
-    """The score with all unjudged samples wrong and with all of them right, where there are any."""
+    interval: Interval | None = None  # for new questions of the same kind; None for what has none
+    rerun: float | None = None  # standard error of the score for new samples of the same questions
+    bounds: tuple[float, float] | None = None  # with all unjudged wrong, and right; None where there are none
     percent: bool = True
 
 

@@ -67,12 +67,9 @@ class _Filter:
 
     def __init__(self, first: Row, options: Options) -> None:
         self.name, self.asked = options.fields.get('filter', first['filter']), options.fields
-        self.metric = ''
-        """'' where there is none of all n responses."""
-        self.by_filter = False
-        """Whether it is of all n as far as the filter left them all, which each row has to show."""
-        self.texts: bool | None = None
-        """Whether rows have responses, else likelihoods of choices; None before the first row."""
+        self.metric = ''  # '' where there is none of all n responses
+        self.by_filter = False  # whether it is of all n as far as the filter left them all: each row shows it
+        self.texts: bool | None = None  # responses, or likelihoods of choices; None before the first row
         self.begin(first)
         if first['filter'] != self.name:  # all filters have one kind of metrics, but each its own responses
             self.texts = None
@@ -99,7 +96,7 @@ class _Filter:
 
     @property
     def mean(self) -> bool:
-        """Return whether the metric is the mean of all n verdicts."""
+        """Whether the metric is the mean of all n verdicts."""
         return self.by_filter and self.metric == 'pass@1'
 
     def samples(self, row: Row) -> Iterator[Row]:
