@@ -158,8 +158,6 @@ def _ours(pairs: Sequence[Labelled]) -> tuple[list[Judgement], Timed]:
         started = time.process_time()
         judged = judge.judge([one.pair for one in pairs])
         seconds = time.process_time() - started
-        print(f'{len(pairs)} pairs, {judge.statistics().get("math-verify", 0)} of them given to math-verify, '
-              f'{judge.statistics()["workers started"]} worker processes')  # fmt: skip
     return judged, Timed([said.verdict is Verdict.CORRECT for said in judged], seconds)
 
 

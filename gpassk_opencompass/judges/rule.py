@@ -141,6 +141,8 @@ def _final(text: str) -> tuple[str, str]:
 
     A text that states none is an answer itself.
     """
+    if _INTEGER.fullmatch(text):
+        return text, text
     stated = final_answer(text).text or text
     return normal_form(stated), stated
 
@@ -148,7 +150,7 @@ def _final(text: str) -> tuple[str, str]:
 @lru_cache(maxsize=8192)
 def _is_read(reference: str) -> bool:
     expected, stated = _final(reference)
-    return not expected or len(stated) > 2000 or is_read(stated)
+    return not expected or _INTEGER.fullmatch(expected) is not None or len(stated) > 2000 or is_read(stated)
 
 
 def _nesting(text: str) -> int:
