@@ -351,7 +351,8 @@ def _value(tokens: Tokens) -> Value:
     steps, arrows = split(tokens, _FOLLOWS)
     if arrows:
         for step in steps[:-1]:
-            _value(trimmed(step))  # an equation that does not hold is refused
+            if isinstance(_value(trimmed(step)), Formula) and not _is_computed(step):
+                raise Unread('a step that says nothing')  # nor one that does not hold
         return _value(trimmed(steps[-1]))
     parts, joints = split(tokens, frozenset(_JOINTS))
     if joints:
@@ -554,6 +555,10 @@ def _equation(parts: list[list[Token]]) -> Value:
     if bound := _function_of(left):
         return Named(name_of(left), value, bound)
     return _named(left, value)
+
+
+def _is_computed(step: Tokens) -> bool:
+    return any(token.text in RELATIONS for token in step)
 
 
 def _named(left: Tokens, value: Value) -> Value:
