@@ -17,8 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from gpassk_opencompass.cli.expand import dump_configs
-from gpassk_opencompass.sweep.grid import expand
-from gpassk_opencompass.sweep.template import read_template
+from gpassk_opencompass.sweep.template import expand
 
 from .measuring import Cost, cost, progress, unwarned
 from .sections import Section, Size, added, duration, headline, main, megabytes, times
@@ -73,7 +72,7 @@ def _row(folder: Path, text: str, mmengine_config: Any, sample: int) -> Row:
     template, ours, theirs, copy = (folder / name for name in ('template.py', 'ours', 'theirs', 'copy'))
     template.write_text(text, encoding='utf-8')
     theirs.mkdir()
-    configs = expand(read_template(template))
+    configs = expand(template).configs
     progress(f'expansion: {len(configs):,} configs')
     first = cost(partial(run_command, template, ours))
     again = cost(partial(run_command, template, ours))

@@ -3,7 +3,7 @@
     gpassk expand close.py
     export OPENAI_API_KEY=... ANTHROPIC_API_KEY=... GEMINI_API_KEY=...
     export DASHSCOPE_API_KEY=... DEEPSEEK_API_KEY=...
-    opencompass opencompass_configs/gpt-4o-2024-11-20_t1-0_l8192@LiveMathBench-v202412-k4_8_16-r3.py
+    opencompass opencompass_configs/gpt-4o-2024-11-20_t1-0_l4096@LiveMathBench-v202412-k4_8_16-r3.py
 
 No key belongs in this file: key_env names the environment variable (default: OPENAI_API_KEY). nono1.py
 explains the other lines, docs/engines.md the engines.
@@ -73,7 +73,7 @@ retry = 20
 # Only these reach the model, so only these are in the names. OpenCompass sends no temperature at all to a
 # model with o1, o3, o4 or gpt-5 in its path: such models are in close_o1.py, which has no such line.
 temperatures = [0.0, 1.0]
-max_out_lens = [8192]
+max_out_lens = [4096]
 
 # No seeds: not every provider takes the field. With [42] each sample is sent a seed of its own, by which
 # vLLM and lmdeploy draw; OpenAI calls it best effort.

@@ -42,7 +42,7 @@ query_per_second = 8
 retry = 20
 
 # Thoughts count.
-max_out_lens = [32768]
+max_out_lens = [16384]
 random_seeds = None
 
 k_lists = [[4, 8, 16]]

@@ -25,7 +25,6 @@ _HOMES = {
     'Judge': 'judges',
     'Judgement': 'judges',
     'LLMJudge': 'judges.llm',
-    'LimitedDataset': 'plugin',
     'LiveMathBenchDataset': 'plugin',
     'MissingExtraError': 'errors',
     'Pair': 'judges',

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from .naming.limits import limit_marks
+from .benchmarks import language_of
 from .record import SYMBOLS, Result
 from .samples import Samples
+from .sweep.names import limit_mark
 
 
 def rows_of(result: Result, uids: Iterable[str]) -> list[int]:
@@ -17,15 +18,14 @@ def rows_of(result: Result, uids: Iterable[str]) -> list[int]:
 
 
 def limits_line(result: Result) -> str:
-    """Return for a reader what made the run smaller: '10 of 238 questions, n = 4 by --samples'; or ''."""
-    limit, of, samples = (result.limits.get(name) for name in ('limit', 'of', 'samples'))
-    questions = f'{min(limit, of or limit)}{f" of {of}" if of else ""} questions' if limit else ''
-    return ', '.join(filter(None, [questions, f'n = {samples} by --samples' if samples else '']))
+    """Return for a reader how small a trial is: '10 of 238 questions'; '' of a whole run."""
+    limit, of = (result.limits.get(name) for name in ('limit', 'of'))
+    return f'{min(limit, of or limit)}{f" of {of}" if of else ""} questions' if limit else ''
 
 
 def sizes_name(result: Result) -> str:
     """Return what the data set's abbreviation says of k and n: 'k4_8-r3'."""
-    mark = limit_marks(result.limits.get('limit'), None)
+    mark = limit_mark(result.limits.get('limit'))
     behind = result.run.dataset.removeprefix(result.benchmark.removesuffix(mark))
     return behind.replace(mark, '', 1).lstrip('-')
 
@@ -56,8 +56,6 @@ class Question(NamedTuple):
 
 def questions_of(result: Result) -> list[Question] | None:
     """Return the questions with the answers to them; None where answers are not known."""
-    from .questions.wording import language_of  # the judges' prompts
-
     texts = 'question', 'reference', 'language'
     samples = counted_samples(result, *texts, 'answer', 'verdict', 'judged_by', 'why')
     if samples is None or 'answer' not in samples:

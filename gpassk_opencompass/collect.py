@@ -18,9 +18,9 @@ from .counting import counted
 from .errors import ForeignFileError, GPassKError, IncompleteError, InputError
 from .files import SAMPLES
 from .json_rows import first_object
-from .naming.manifest import models_below
 from .record import Names, Result, read
 from .samples import Run
+from .sweep.folder import models_below
 from .times import seconds_of, seconds_of_folder
 
 if TYPE_CHECKING:

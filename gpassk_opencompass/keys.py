@@ -204,3 +204,65 @@ def _masked(text: str, spans: list[tuple[int, int]]) -> str:
             parts += text[end:start], MASK
         end = max(end, stop)
     return ''.join((*parts, text[end:]))
+
+
+KEY_FIELDS = frozenset(
+    [
+        'key', 'api_key', 'openai_api_key', 'x_api_key', 'access_key', 'secret_key', 'secret', 'password',
+        'token', 'hf_token', 'api_token', 'access_token', 'auth_token', 'authorization',
+    ]
+)  # fmt: skip
+"""Names of fields that hold keys; headers have `-` for `_`. Not every token: pad_token='<pad>' is none."""
+_ENVIRONMENT = re.compile(r'ENV|EMPTY|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})')
+_SHAPES = (
+    re.compile(
+        r'(?<![A-Za-z0-9])(?:'
+        r'(?:sk|gsk|xai)-[\w-]{8,}|csk-[A-Za-z0-9]{20,}'
+        r'|(?:gsk|ghp|gho|ghu|ghs|ghr|r8|fw|xai|npm|tgp_v1)_[A-Za-z0-9]{16,}'
+        r'|github_pat_\w{16,}|glpat-[\w-]{16,}|nvapi-[\w-]{16,}|pplx-[A-Za-z0-9]{16,}|xox[abeoprs]-[\w-]{10,}'
+        r'|hf_[A-Za-z0-9]{20,}|api_org_[A-Za-z0-9]{20,}|AIza[\w-]{16,}|ya29\.[\w-]{16,}'
+        r'|(?:AKIA|ASIA)[A-Z0-9]{16}|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?'
+        r')'
+        r'|(?i:\b(?:bearer|basic))\s+(?=\S*[0-9]|\S{24})[\w.~+/=-]{8,}'
+    ),
+    # The user and password of a URL (a port is no password), and a key in its query.
+    re.compile(r'://(?:[^\s/?#@:]*:(?![0-9]{1,5}(?:[/?#]|$))[^\s@]*|[^\s/?#@:]{8,})@'),
+    re.compile(r'[?&](?i:[\w-]*(?:key|token|secret))=[^&\s]{8,}'),
+)
+_TOKEN = re.compile(r'[A-Za-z0-9_+=-]{24,}')
+_NOT_SECRET = re.compile(  # hashes, commits and UUIDs are written in hexadecimal digits, images in base64
+    r'[A-Za-z0-9+/]{1000,}'
+    r'|(?<![A-Za-z0-9])(?:[0-9a-f]{7,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![A-Za-z0-9])'
+)
+_WORD = re.compile('[A-Z]?[a-z]+|[A-Z]+|[0-9]+')
+
+
+def looks_like_key(text: str) -> bool:
+    """Return whether a part of the text has the shape of a key, or is long and random.
+
+    Hexadecimal digits, as hashes, commits and some keys have them, are taken for no key.
+
+    >>> looks_like_key('gsk_aB3dE5gH7jK9mN1pQ3sT5'), looks_like_key('Qwen/Qwen2.5-72B-Instruct-GPTQ-Int4')
+    (True, False)
+    """
+    if any(shape.search(text) for shape in _SHAPES):
+        return True
+    return not text.startswith('data:') and any(map(_is_random, _TOKEN.findall(_NOT_SECRET.sub(' ', text))))
+
+
+def _is_random(token: str) -> bool:
+    """Return whether a token has hardly any words: a name has some, and more separators than a key."""
+    content = re.sub('[^A-Za-z0-9]', '', token)
+    if len(content) < 24 or len(token) - len(content) > len(token) // 10:
+        return False
+    digits, *letters = (any(map(kind, content)) for kind in (str.isdigit, str.islower, str.isupper))
+    letters_a_word = len(content) / len(_WORD.findall(content))
+    if digits and all(letters):
+        return letters_a_word < 2.5
+    return digits and any(letters) and len(content) >= 32 and letters_a_word < 3.0
+
+
+def is_literal_key(field: str, text: str) -> bool:
+    """Return whether a value is a key itself: by the name of its field, or by its look."""
+    named = field.lower().replace('-', '_') in KEY_FIELDS and text != ''
+    return (named and not _ENVIRONMENT.fullmatch(text)) or looks_like_key(text)

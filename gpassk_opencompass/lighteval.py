@@ -28,17 +28,22 @@ from loguru import logger
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from gpassk_opencompass import demo
+from gpassk_opencompass.benchmarks import (
+    BENCHMARKS,
+    LIVE_MATH_BENCH_HUB,
+    LiveMathBenchRows,
+    asked,
+    benchmark_rows,
+    live_math_bench_rows,
+)
 from gpassk_opencompass.errors import IncompleteError, InputError
 from gpassk_opencompass.judges.build import build_judge, check_judge, with_store
 from gpassk_opencompass.judges.store import STORE_VARIABLE, cache_folder
 from gpassk_opencompass.metrics import DEFAULT_THRESHOLDS, Metric, metric_table
-from gpassk_opencompass.naming.names import LiveMathBenchName
-from gpassk_opencompass.question_sets import BENCHMARKS, LIVE_MATH_BENCH_HUB, LiveMathBenchRows
-from gpassk_opencompass.questions.benchmarks import benchmark_rows, live_math_bench_rows
-from gpassk_opencompass.questions.wording import asked
 from gpassk_opencompass.record import Result, Share, Size, means, values
 from gpassk_opencompass.samples import Counts, Samples
 from gpassk_opencompass.scoring import score
+from gpassk_opencompass.sweep.names import LiveMathBenchName
 from gpassk_opencompass.uncertainty.intervals import mean_interval
 
 VARIABLE = 'GPASSK_LIGHTEVAL'  # names a file of settings, YAML or JSON
@@ -277,7 +282,7 @@ class Prompt:
         if (number := row['number']) == 0 or not self._docs:
             self._docs = [
                 {
-                    'query': one.get('prompt') or asked(one['question'], one['language']),
+                    'query': asked(one['question'], one['language']),
                     'choices': [one['answer']],
                     'gold_index': 0,
                     'specific': {name: one[name] for name in _OF_QUESTION}
@@ -319,10 +324,8 @@ def live_math_bench(name: str, rows: LiveMathBenchName, settings: Settings) -> L
 
 def tasks(settings: Settings) -> Iterator[LightevalTaskConfig]:
     """Yield a task a benchmark; of a version of LiveMathBench also one a split and language."""
-    for name, found in BENCHMARKS.each():
-        if isinstance(found, InputError):
-            logger.warning(f'{found}; it is no task')
-        elif isinstance(found, LiveMathBenchRows):
+    for name, found in BENCHMARKS.items():
+        if isinstance(found, LiveMathBenchRows):
             for split, language in product(found.splits, found.languages):
                 part = LiveMathBenchName(found.version, (split,), (language,))
                 yield live_math_bench(f'livemathbench:v{found.version}_{split}_{language}', part, settings)

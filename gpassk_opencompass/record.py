@@ -32,16 +32,20 @@ from .errors import ForeignFileError, InputError
 from .files import SAMPLES, keep_mode, mapping, read_json, write_file
 from .health import Health, Part, Whole, unless_known
 from .metrics import Metric, metric_table, value_table
-from .naming.limits import limit_marks, limits_in, without_sizes
-from .naming.names import DatasetName
-from .naming.sampling import sampling_in
-from .naming.tags import parted
 from .samples import Counts, Integers, Samples
+from .sweep.names import (
+    DatasetName,
+    limit_in,
+    limit_mark,
+    model_and_settings,
+    sampling_in,
+    without_sizes,
+)
 from .unseen import with_whole_characters
 from .version import __version__
 
 if TYPE_CHECKING:
-    from .naming.manifest import Entry
+    from .sweep.folder import Entry
 
 SCHEMA = 3
 """Version of the layout; raised when a reader would have to change."""
@@ -129,7 +133,7 @@ class Result(Part):
         description='Questions that are not counted, by the reason: no judge can read their reference.',
     )
     limited: dict[str, Whole] = Field(
-        default={}, description='What made the run smaller than its sweep: limit, of, samples.'
+        default={}, description='Of a trial on some of the questions: limit, of.'
     )
     bounds: dict[str, Annotated[list[float], Field(min_length=2, max_length=2)]] = Field(
         default={}, description='Each score with all samples in doubt wrong, and with all of them right.'
@@ -169,7 +173,7 @@ class Result(Part):
     @cached_property
     def _named(self) -> tuple[str, Mapping[str, int | float]]:
         try:
-            return parted(self.run.model)
+            return model_and_settings(self.run.model)
         except ValueError:  # a number of too many digits
             return self.run.model, {}
 
@@ -197,13 +201,15 @@ class Result(Part):
 
     @cached_property
     def limits(self) -> Mapping[str, int]:
-        """Return what made the run smaller, limit, of, samples; {} of a whole run."""
-        return {name: value for name, value in self.limited.items() if value} or limits_in(self.run.dataset)
+        """Return of how many questions a trial is, limit and of; {} of a whole run."""
+        told = {name: value for name, value in self.limited.items() if value}
+        limit = limit_in(self.run.dataset)
+        return told or ({} if limit is None else {'limit': limit})
 
     @cached_property
     def benchmark(self) -> str:
         """Return the benchmark's name without k and n; which of its questions were asked, belongs to it."""
-        mark = limit_marks(self.limits.get('limit'), None)
+        mark = limit_mark(self.limits.get('limit'))
         try:
             label = DatasetName.parse(self.run.dataset).label
         except ValueError:  # somebody else's name

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 from loguru import logger
 
 from .answers import FinalAnswer, Parted, answer_of, hedges, normal_form, part
+from .benchmarks import language_of
 from .errors import IncompleteError, InputError
 from .health import NOT_DRAWN, Health, cut_off_rows, health_of, state_of
 from .judges.protocol import HEDGED, TAIL_LENGTH, Judge, Judgement, Pair, Verdict
 from .metrics import DEFAULT_THRESHOLDS, Metric, metric_names
-from .questions.wording import language_of
 from .record import (
     CompletedScores,
     Names,

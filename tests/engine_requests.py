@@ -21,8 +21,7 @@ from typing import Any, NamedTuple
 import pytest
 from engine_fakes import ENGINES, SERVERS
 from hosts import import_plugin, write_bench
-
-from gpassk_opencompass.sweep.grid import expand
+from sweeping import configs_of as expand
 
 QUESTIONS = [('What is 7 + 5?', '12'), ('What is 8 + 6?', '14'), ('What is 9 + 4?', '13')]
 REPLICAS = 4

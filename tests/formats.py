@@ -12,7 +12,7 @@ from doc_pages import page
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from result_files import entry_of
 
-from gpassk_opencompass.naming.manifest import ModelFacts, manifest_text
+from gpassk_opencompass.sweep.folder import ModelFacts, manifest_text
 
 Json = dict[str, Any]
 SCHEMAS = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -12,7 +11,6 @@ from pathlib import Path
 from doc_pages import ROOT, page
 
 PAGE = page('extending')
-QUESTIONS = [{'question': f'What is {i} + 1?', 'answer': str(i + 1)} for i in range(4)]
 
 
 def install(folder: Path, package: str, points: str, **files: str) -> None:
@@ -28,16 +26,13 @@ def install(folder: Path, package: str, points: str, **files: str) -> None:
 
 
 def install_theirs(folder: Path) -> Path:
-    """Install the package of docs/extending.md, with questions of its own; return the folder."""
+    """Install the package of docs/extending.md, return the folder."""
     toml = PAGE.blocks('toml')[0].text
     points = re.sub(r"'([\w.:]+)'$", r'\1', toml, flags=re.M).replace("[project.entry-points.'", '[')
     named = re.findall(r'`theirs/(\w+)\.py`', PAGE.text)
     files = dict(zip(named, [block.text for block in PAGE.blocks('python')], strict=False))
-    assert sorted(files) == ['engine', 'judge', 'model', 'questions']
+    assert sorted(files) == ['judge', 'model']
     install(folder, 'theirs', points.replace("']", ']'), **files)
-    data = folder / 'theirs' / 'data'
-    data.mkdir()
-    (data / 'contest2026.jsonl').write_text('\n'.join(map(json.dumps, QUESTIONS)))
     return folder
 
 

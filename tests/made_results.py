@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from gpassk_opencompass.naming.names import DatasetName, ModelName, Settings
 from gpassk_opencompass.record import Names, Result, write
 from gpassk_opencompass.report.leaderboard import Board, boards
 from gpassk_opencompass.samples import Counts, Samples
 from gpassk_opencompass.scoring import score_counts
+from gpassk_opencompass.sweep.names import DatasetName, ModelName, Settings
 
 KS = (4, 8, 16)
 

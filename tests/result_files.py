@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gpassk_opencompass.naming.manifest import Entry
+from gpassk_opencompass.sweep.folder import Entry
 
 ABBR = 'm{}_t1.0_l100'
 """A sampled run of the model m1, m2, …"""

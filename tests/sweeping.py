@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from gpassk_opencompass.cli.expand import dump_configs as main
+from gpassk_opencompass.sweep.template import expand_variables
 
 BASE = """
 engine = 'huggingface'
@@ -41,6 +42,11 @@ def expanded(folder: Path, text: str) -> Configs:
     """File name → config of a template given as text."""
     assert dump(folder, text) == 0
     return {path.name: load(path) for path in (folder / 'configs').glob('*.py')}
+
+
+def configs_of(variables: dict[str, Any]) -> dict[str, Any]:
+    """File name → config of the variables of a template."""
+    return dict(expand_variables(variables).configs)
 
 
 def load(path: Path) -> dict[str, Any]:

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 from hosts import READER, SHARED, import_plugin
-from sweeping import BASE, dump, expanded
+from sweeping import BASE, configs_of, dump, expanded
 
 import gpassk_opencompass.configs
 from gpassk_opencompass import InputError, TemplateError
-from gpassk_opencompass.question_sets import BENCHMARKS, QuestionSet
-from gpassk_opencompass.sweep import RunName
-from gpassk_opencompass.sweep.benchmarks import benchmark_names, read_benchmarks
+from gpassk_opencompass.benchmarks import BENCHMARKS, QuestionSet
+from gpassk_opencompass.sweep.names import RunName
+from gpassk_opencompass.sweep.template import ANY_VERSION
 
 pytestmark = pytest.mark.slow
 
@@ -287,39 +287,65 @@ def test_benchmarks_are_one_more_axis(tmp_path: Path) -> None:
         assert dataset.get('benchmark', 'livemathbench-v202412') == run.dataset.label.lower()
 
 
+def datasets_of(**lines: Any) -> list[dict[str, Any]]:
+    """The data sets of a template with these lines, one of each benchmark."""
+    template = {'llm_infos': 'm', 'temperatures': 1.0, 'greedy': False, 'max_out_lens': 1, **lines}
+    return [config['datasets'][0] for config in configs_of(template).values()]
+
+
 def test_a_template_says_where_each_benchmark_lies() -> None:
     """A path holds for the names that begin with its key; the longest key wins; a text is LiveMathBench's."""
     paths = {'olymmath': '/o', 'olymmath-en-hard': '/e', 'livemathbench': '/l', 'aime2025': '/a'}
     names = ['livemathbench', 'olymmath-en-hard', 'olymmath-en-easy', 'aime2025-i', 'aime2024']
-    read = read_benchmarks({'benchmarks': names, 'dataset_path': paths})
-    assert [one.rows['path'] for one in read] == ['/l', '/e', '/o', '/a', 'opencompass/aime2024']
-    read = read_benchmarks({'benchmarks': ['livemathbench', 'aime2024'], 'dataset_path': '/l'})
-    assert [one.rows['path'] for one in read] == ['/l', 'opencompass/aime2024']
+    read = datasets_of(benchmarks=names, dataset_path=paths)
+    assert [one['path'] for one in read] == ['/l', '/e', '/o', '/a', 'opencompass/aime2024']
+    read = datasets_of(benchmarks=['livemathbench', 'aime2024'], dataset_path='/l')
+    assert [one['path'] for one in read] == ['/l', 'opencompass/aime2024']
 
 
 def test_a_template_pins_data_of_the_hub() -> None:
     """A text is LiveMathBench's revision, a dict has one by benchmark; without, configs are as they were."""
-    read = read_benchmarks({'benchmarks': ['livemathbench', 'aime2024'], 'dataset_revision': 'v2'})
-    assert [one.rows.get('revision') for one in read] == ['v2', None]
-    assert 'revision' not in read[1].rows
-    read = read_benchmarks({'benchmarks': ['olymmath-easy'], 'dataset_revision': {'olymmath': 'abc'}})
-    assert read[0].rows['revision'] == 'abc'
+    read = datasets_of(benchmarks=['livemathbench', 'aime2024'], dataset_revision='v2')
+    assert [one.get('revision', 'none') for one in read] == ['v2', 'none']
+    (one,) = datasets_of(benchmarks=['olymmath-easy'], dataset_revision={'olymmath': 'abc'})
+    assert one['revision'] == 'abc'
     for wrong in (7, {'olymmath': ''}, {'olympic': 'abc'}):
         with pytest.raises(TemplateError, match='dataset_revision'):
-            read_benchmarks({'benchmarks': ['olymmath-easy'], 'dataset_revision': wrong})
+            datasets_of(benchmarks=['olymmath-easy'], dataset_revision=wrong)
 
 
 def test_versions_of_live_math_bench_beside_other_benchmarks() -> None:
     """`version` is an axis of `livemathbench` alone; the fixed ones have their own rows."""
     names = ['livemathbench', 'livemathbench-v202412-hard', 'math500-l5']
-    read = read_benchmarks({'benchmarks': names, 'version': ['202412', '202505'], 'cot': False})
-    assert [(one.key, one.label, one.questions) for one in read] == [
-        ('livemathbench', 'LiveMathBench-v202412', 238),
-        ('livemathbench', 'LiveMathBench-v202505-all-en', None),
-        ('livemathbench-v202412-hard', 'LiveMathBench-v202412-hard-cn_en', 45),
-        ('math500-l5', 'MATH500-L5', 134),
-    ]
-    assert {str(one.name((4,), 4)).split('-k')[0].rsplit('-', 1)[1] for one in read} == {'nocot'}
+    read = datasets_of(benchmarks=names, version=['202412', '202505'], cot=False)
+    labels = ['LiveMathBench-v202412', 'LiveMathBench-v202505-all-en', 'LiveMathBench-v202412-hard-cn_en']
+    assert [one['abbr'] for one in read] == [f'{one}-nocot-k4_8_16-r3' for one in [*labels, 'MATH500-L5']]
+
+
+def test_a_benchmark_of_ones_own_is_a_path_and_two_fields(folder: Path) -> None:
+    """In a template and as a data set: uids, languages and groups are those of any benchmark."""
+    rows = [{'task': f'{i} + 1?', 'gold': i + 1, 'subject': 'sums'} for i in range(2)]
+    file = write(folder / 'mine.jsonl', [*rows, {'task': '求 1 + 1', 'gold': '2'}])
+    mine = {'name': 'Mine-1', 'path': file, 'question': 'task', 'answer': 'gold'}
+    (config,) = datasets_of(benchmarks=[mine])
+    assert config['abbr'] == 'Mine-1-k4_8_16-r3'
+    assert RunName.parse(f'm_l1@{config["abbr"]}').dataset.label == 'Mine-1'
+    plugin = import_plugin()
+    rows = plugin.BenchmarkDataset.load(
+        **{name: config[name] for name in ('benchmark', 'path', 'fields', 'cot')}
+    ).to_list()
+    assert [(row['answer'], row['split'], row['language']) for row in rows] == [
+        ('1', 'sums', 'en'), ('2', 'sums', 'en'), ('2', 'all', 'cn'),
+    ]  # fmt: skip
+    assert all(row['uid'].startswith('Mine-1/') for row in rows)
+    for wrong in (
+        {'name': 'a b', 'path': 'x'},
+        {'name': 'x'},
+        {'name': 'AIME2024', 'path': 'x'},
+        {**mine, 'x': 1},
+    ):
+        with pytest.raises(TemplateError, match='benchmarks'):
+            datasets_of(benchmarks=[wrong])
 
 
 @pytest.mark.parametrize(
@@ -327,13 +353,13 @@ def test_versions_of_live_math_bench_beside_other_benchmarks() -> None:
     [
         ("benchmarks = ['aime']", ["unknown benchmark 'aime'", "did you mean 'aime2024'"]),
         ("benchmarks = ['math500']", ["did you mean 'math500-l5'"]),
-        ("benchmarks = ['aime2024', 'AIME2024']", ["'aime2024' and 'aime2024'", 'remove one']),
+        ("benchmarks = ['aime2024', 'AIME2024']", ['benchmarks', 'remove one']),
         ("benchmarks = ['livemathbench', 'livemathbench-v202412']", ['both LiveMathBench-v202412']),
-        ('benchmarks = []', ['benchmarks is empty']),
-        ('benchmarks = [1]', ['benchmarks has 1', 'strings']),
+        ('benchmarks = []', ['benchmarks is []']),
+        ('benchmarks = [1]', ['benchmarks[0] is 1']),
         ("benchmarks = 'aime2024'\ndataset_path = '/d'", ['for LiveMathBench', "{'aime2024': '/d'}"]),
-        ("dataset_path = {'aime': '/d'}", ["benchmark in dataset_path 'aime'", "'aime2024'"]),
-        ("dataset_path = {'aime2024': 1}", ["dataset_path['aime2024'] is 1", 'folder']),
+        ("dataset_path = {'aime': '/d'}", ['dataset_path', "'aime2024'"]),
+        ("dataset_path = {'aime2024': 1}", ['dataset_path', "'aime2024' has 1"]),
         ("version = '202601'", ['dataset_splits is missing', '202601', '202412, 202505']),
     ],
 )
@@ -357,8 +383,7 @@ def importable(name: str) -> Any:
 @pytest.mark.parametrize('benchmark', BENCHMARKS)
 def test_an_importable_config_is_what_a_template_gives(benchmark: str) -> None:
     """The same but for max_out_len, which is the model's where the config does not say."""
-    (one,) = read_benchmarks({'benchmarks': benchmark})
-    expected = one.config(one.name((4, 8, 16), 48), 1)
+    (expected,) = datasets_of(benchmarks=[benchmark])
     del expected['infer_cfg']['inferencer']['max_out_len']
     name = benchmark.replace('-', '_')
     (dataset,) = importable(name)[f'{name}_datasets']
@@ -369,7 +394,7 @@ def test_every_config_is_of_a_benchmark() -> None:
     """None is forgotten, none left over."""
     files = {file.stem for file in (CONFIGS / 'datasets').glob('gpassk_*.py')}
     names = {f'gpassk_{name.replace("-", "_")}' for name in BENCHMARKS}
-    assert files == names | {'gpassk_protocol'}
+    assert files == names
 
 
 def test_configs_are_imported_with_read_base(tmp_path: Path) -> None:
@@ -416,8 +441,8 @@ def test_configs_are_found_by_name_on_the_command_line(monkeypatch: pytest.Monke
     labels = [
         RunName.parse(f'm_l1@{dataset["abbr"]}').dataset.label for dataset in by_name(monkeypatch, *names)
     ]
-    read = read_benchmarks({'benchmarks': list(BENCHMARKS)})
-    assert labels == [benchmark.label for benchmark in read]
+    read = datasets_of(benchmarks=list(BENCHMARKS))
+    assert labels == [RunName.parse(f'm_l1@{one["abbr"]}').dataset.label for one in read]
     assert len(by_name(monkeypatch, 'gpassk_paper')) == 5
 
 
@@ -427,7 +452,9 @@ def test_the_page_on_data_holds(tmp_path: Path) -> None:
     assert (outcome.attempted, outcome.failed) == (3, 0)
     text = PAGE.read_text(encoding='utf-8')
     assert [
-        name for name in benchmark_names() if f'`{name}`' not in text and not name.startswith('olymmath-')
+        name
+        for name in (ANY_VERSION, *BENCHMARKS)
+        if f'`{name}`' not in text and not name.startswith('olymmath-')
     ] == []
     sources = {questions.source for questions in BENCHMARKS.values() if isinstance(questions, QuestionSet)}
     assert [source for source in sources if source not in text] == []

@@ -12,12 +12,11 @@ from result_files import entry_of
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.files import digest
-from gpassk_opencompass.naming.manifest import manifest_text
 from gpassk_opencompass.runs.config_file import read_config
 from gpassk_opencompass.runs.examine import examine
 from gpassk_opencompass.runs.plan import planned_runs
 from gpassk_opencompass.runs.state import Finding, State
-from gpassk_opencompass.sweep import signature
+from gpassk_opencompass.sweep.folder import manifest_text, signature
 
 OLD, NEW = '20260101_000000', '20260102_000000'
 PART = 'm-run/d-run'

@@ -21,8 +21,8 @@ from gpassk_opencompass import InputError
 from gpassk_opencompass import record as records
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.collect import collect, collect_one
-from gpassk_opencompass.naming.manifest import Entry, ModelFacts, manifest_text
 from gpassk_opencompass.report.leaderboard import boards
+from gpassk_opencompass.sweep.folder import Entry, ModelFacts, manifest_text
 
 MODEL = ABBR.format(1)
 RECORDED = Path(__file__).parent / 'recorded'

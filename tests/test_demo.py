@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from tools.demo_questions import LADDERS, write
 
+from gpassk_opencompass import benchmarks as wording
 from gpassk_opencompass import demo
-from gpassk_opencompass.questions import wording
 
 pytestmark = pytest.mark.slow
 

@@ -21,7 +21,7 @@ from markdown.extensions.toc import slugify  # type: ignore[import-untyped]
 import gpassk_opencompass
 from gpassk_opencompass.cli import COMMANDS
 from gpassk_opencompass.sweep.engines import ENGINES
-from gpassk_opencompass.sweep.grid import DEFAULT_ENGINE, VARIABLES
+from gpassk_opencompass.sweep.template import DEFAULT_ENGINE, SETTINGS
 
 pytestmark = pytest.mark.slow
 
@@ -174,7 +174,7 @@ def assert_importable(module: str, names: list[str]) -> None:
 def assert_lines_of_a_template(block: Block, lines: dict[str, ast.expr]) -> None:
     """Or parts of a config."""
     engine = ast.literal_eval(lines['engine']) if 'engine' in lines else DEFAULT_ENGINE
-    unknown = set(lines) - VARIABLES - set(ENGINES[engine].options) - PIECES
+    unknown = set(lines) - SETTINGS - set(ENGINES[engine].options) - PIECES
     assert not unknown, f'{block} is no template: {unknown}'
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from hosts import import_plugin
+from sweeping import configs_of as expand
 
 from gpassk_opencompass import InputError, TemplateError
 from gpassk_opencompass.demo import MODEL
-from gpassk_opencompass.sweep.grid import expand
 
 REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
     'turbomind': [

@@ -10,9 +10,9 @@ import pytest
 from result_files import THIRDS, block, write_result
 
 from gpassk_opencompass.collect import collect
-from gpassk_opencompass.naming.sampling import sampling_in
 from gpassk_opencompass.record import Result, result_of
 from gpassk_opencompass.report.leaderboard import Board, boards
+from gpassk_opencompass.sweep.names import sampling_in
 
 RIGHT_HALF = [1, 0] * 12
 """Of one answer to each question."""

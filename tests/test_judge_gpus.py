@@ -11,7 +11,7 @@ from fake_opencompass import behave, called, calls, config_text, run, write
 from scripted_gpus import install, uuid
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.sweep.data_check import DataCheck
+from gpassk_opencompass.sweep.checks import Checked
 
 pytestmark = pytest.mark.slow
 
@@ -153,7 +153,7 @@ def test_expansion_says_that_a_judge_is_not_here(
         "judge_serve = dict(path='j', serve=dict(command='no-such-judge --port {port}'))",
     ]
     template = write(sweep / 'template.py', '\n'.join(lines))
-    monkeypatch.setattr('gpassk_opencompass.cli.expand.check_data', lambda runs, variables: DataCheck([], []))
+    monkeypatch.setattr('gpassk_opencompass.sweep.checks.check', lambda runs: Checked([], []))
     assert main(['expand', str(template)]) == 0
     said = capsys.readouterr()
     assert said.err.count("judge_serve.serve.command begins with 'no-such-judge'") == 1

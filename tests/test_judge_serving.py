@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from loopback import is_healthy
 from started_servers import Script, until
+from sweeping import configs_of as expand
 
 from gpassk_opencompass.errors import InputError, TemplateError
 from gpassk_opencompass.judges.build import served_judge
 from gpassk_opencompass.runs.processes import kill_trees
 from gpassk_opencompass.serving import read_judge_server, run_in_progress
-from gpassk_opencompass.sweep.grid import expand
 
 USER = """
 import json, sys

@@ -11,7 +11,7 @@ import pytest
 from sweeping import dump
 from test_sweep_errors import BASE, LLM, OPENAI, refused
 
-from gpassk_opencompass.sweep.template import looks_like_key
+from gpassk_opencompass.keys import looks_like_key
 
 CHANCE = random.Random(7)
 MIXED = string.ascii_letters + string.digits

@@ -12,13 +12,13 @@ from result_files import ABBR, GREEDY, HALVES, THIRDS, block, write_result, writ
 
 from gpassk_opencompass.collect import collect
 from gpassk_opencompass.metrics import Metric
-from gpassk_opencompass.naming.manifest import Entry as ManifestEntry
-from gpassk_opencompass.naming.manifest import manifest_text
 from gpassk_opencompass.record import result_of
 from gpassk_opencompass.report.figures.labels import labelled
 from gpassk_opencompass.report.leaderboard import Board, boards
 from gpassk_opencompass.report.published import as_published
 from gpassk_opencompass.report.scores import scores_of
+from gpassk_opencompass.sweep.folder import Entry as ManifestEntry
+from gpassk_opencompass.sweep.folder import manifest_text
 
 
 def boards_of(outputs: Path, **options: Any) -> tuple[list[Board], list[str]]:

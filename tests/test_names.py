@@ -6,17 +6,17 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from gpassk_opencompass.benchmarks import BENCHMARKS, QuestionSet
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.naming import names
-from gpassk_opencompass.naming.file_names import check_file_name
-from gpassk_opencompass.naming.names import (
+from gpassk_opencompass.sweep import names
+from gpassk_opencompass.sweep.names import (
     DatasetName,
     LiveMathBenchName,
     ModelName,
     RunName,
     Settings,
+    check_file_name,
 )
-from gpassk_opencompass.question_sets import BENCHMARKS, QuestionSet
 
 EXAMPLE = 'deepseek-math-7b-rl_t0-3_p0-8_k50_rp1-0_rs42_l8192@LiveMathBench-v202412-k4_8_16-r3.py'
 
@@ -238,7 +238,6 @@ def test_a_data_set_name_that_opencompass_could_not_use() -> None:
         'no-at-sign',
         'm_t0-3@LiveMathBench-v202412-k4-r3',
         'm_l10@LiveMathBench-v202412_k4-8-16_n48',
-        'm_l10@MATH500-k4-r3',
         '@LiveMathBench-v202412-k4-r3',
         'm_l10@LiveMathBench-v202412-k4-r0',
         'm_l10@AIME2024-k4-n12',

@@ -110,41 +110,39 @@ chat: chat errors keys
 judges: answers chat errors judges keys registry
 serving: errors files keys serving times unseen
 json_rows: errors
-agreement: adapter agreement answers collect errors json_rows judges record tables uncertainty unseen
+agreement: adapter agreement answers collect errors json_rows judges record tables uncertainty
+    unseen
 audit: adapter agreement answers arguments audit errors json_rows judges record tables unseen
 judge_errors: arguments errors metrics
-naming: errors naming question_sets
 tables: tables unseen
 uncertainty: arguments distributions errors metrics tails uncertainty
 samples: errors unseen
 health: answers files judges samples
-record: arguments errors files health metrics naming samples unseen version
-scoring: answers errors health judges metrics questions record samples unseen
+record: arguments errors files health metrics samples sweep unseen version
+scoring: answers benchmarks errors health judges metrics record samples unseen
 unseen:
 votes: answers errors samples
-formats: arguments chat errors files formats health json_rows judges naming question_sets questions
-    record runs samples tables
-collect: counting errors files formats json_rows judges naming record samples scoring times
-adapter: naming questions record samples
+formats: arguments benchmarks chat errors files formats health json_rows judges record runs samples
+    sweep tables
+collect: counting errors files formats json_rows judges record samples scoring sweep times
+adapter: benchmarks record samples sweep
 summary: errors metrics record samples scoring tables uncertainty unseen votes
 judged_twice: record summary tables
 export: errors files record samples tables times unseen version
-report: adapter answers collect counting distributions errors files health judges keys metrics naming
-    record report samples tables uncertainty unseen version
-question_sets: errors registry
-questions: errors files judges question_sets questions
+report: adapter answers collect counting distributions errors files health judges keys metrics
+    record report samples sweep tables uncertainty unseen version
+benchmarks: errors files judges
 configs: configs
-sweep: errors files judges naming question_sets questions registry serving sweep
-plugin: answers chat errors files health json_rows judges keys metrics plugin question_sets
-    questions record report samples scoring serving times unseen
+sweep: benchmarks errors files judges keys serving sweep
+plugin: answers benchmarks chat errors files health json_rows judges keys metrics plugin record
+    report samples scoring serving times unseen
 inspect_ai: errors metrics uncertainty
-lighteval: demo errors judges metrics naming question_sets questions record samples scoring
-    uncertainty
-runs: errors files judges naming record runs serving sweep times
+lighteval: benchmarks demo errors judges metrics record samples scoring sweep uncertainty
+runs: errors files judges record runs serving sweep times
 demo:
 cli: adapter agreement arguments audit cli collect counting errors export files formats judged_twice
-    judges metrics naming record report runs samples scoring serving summary sweep tables times
-    uncertainty unseen version
+    judges metrics record report runs samples scoring serving summary sweep tables times uncertainty
+    unseen version
 """
 ROOMS = {
     room: set(others.split())
@@ -154,7 +152,7 @@ ROOMS = {
 
 PACKAGES = {
     'aiohttp': {'chat', 'judges'},
-    'datasets': {'plugin', 'questions'},
+    'datasets': {'benchmarks', 'plugin'},
     'inspect_ai': {'inspect_ai'},
     'jinja2': {'report'},
     'lighteval': {'lighteval'},
@@ -164,7 +162,7 @@ PACKAGES = {
     'opencompass': {'plugin'},
     'mpmath': {'answers'},
     'pyarrow': {'formats', 'plugin', 'samples'},
-    'pydantic': {'health', 'lighteval', 'record'},
+    'pydantic': {'health', 'lighteval', 'record', 'sweep'},
     'rich': {'cli'},
     'torch': {'plugin'},
     'transformers': {'plugin'},

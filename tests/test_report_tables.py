@@ -22,10 +22,10 @@ from scipy import stats
 from gpassk_opencompass import InputError
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.collect import collect
-from gpassk_opencompass.naming.manifest import manifest_text
 from gpassk_opencompass.report.leaderboard import boards
 from gpassk_opencompass.report.scores import ALL, Score, read_scores, scores_csv, scores_of
 from gpassk_opencompass.report.tables import mean_score, overview_table, write_scored
+from gpassk_opencompass.sweep.folder import manifest_text
 from gpassk_opencompass.tables import Table, csv_cell, read_csv_cell
 
 LEADERBOARD = [

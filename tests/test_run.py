@@ -26,9 +26,9 @@ from gpassk_opencompass.cli import main, parser_for
 from gpassk_opencompass.collect import collect
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.files import digest
-from gpassk_opencompass.naming.manifest import Entry, ModelFacts, manifest_text
 from gpassk_opencompass.runs.command import read_options
 from gpassk_opencompass.runs.plan import planned_runs
+from gpassk_opencompass.sweep.folder import Entry, ModelFacts, manifest_text
 
 pytestmark = pytest.mark.slow
 

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from result_files import ABBR, write_result
 
 from gpassk_opencompass.collect import collect
 from gpassk_opencompass.report.leaderboard import Board, boards
-from gpassk_opencompass.report.page.content import page_content
-from gpassk_opencompass.report.published import as_published
 from gpassk_opencompass.report.scores import scores_of
 from gpassk_opencompass.report.tables import overview_table
 
@@ -46,67 +42,6 @@ def overview(tables: Sequence[Board]) -> tuple[list[dict[str, Any]], list[str]]:
     assert found is not None
     told = found.as_json()
     return told['rows'], found.noted()
-
-
-@pytest.fixture
-def smaller(tmp_path: Path) -> Path:
-    """Two runs on two benchmarks; one of them has another n by --samples on each of them."""
-    for seed, (dataset, n) in enumerate(zip(BENCHMARKS, (32, 40), strict=True)):
-        write_run(tmp_path, 1, dataset, n, 10 + seed, name=f'-samples{n}-k2-r{n // 2}')
-    for seed, dataset in enumerate(BENCHMARKS):
-        write_run(tmp_path, 2, dataset, 48, 50 + seed)
-    return tmp_path
-
-
-def test_a_run_that_was_made_smaller_in_two_ways_has_one_row_and_one_average(smaller: Path) -> None:
-    """How is said of each benchmark, and of the average what it is."""
-    tables = found_in(smaller, with_limited=True)
-    names = {entry.name for board in tables for entry in board.entries}
-    assert {name for name in names if name.startswith(ABBR.format(1))} == {
-        f'{ABBR.format(1)} (n = {n} by --samples)' for n in (32, 40)
-    }
-    rows, notes = overview(tables)
-    assert [row['model'] for row in rows] == sorted(
-        map(ABBR.format, (1, 2)),
-        key=[entry.run for entry in tables[0].entries].index,
-    )
-    for row in rows:
-        scores = [
-            float(entry.result.values(board.ranked_by).mean())
-            for board in tables
-            for entry in board.entries
-            if entry.run == row['model']
-        ]
-        assert len(scores) == 2
-        assert row['average'] == pytest.approx(100 * math.fsum(scores) / 2)
-    assert [note.partition('] ')[2] for note in notes] == [
-        'n = 40 by --samples',
-        'n = 32 by --samples',
-        'of runs that were made smaller on AIME2024 (n = 40 by --samples), MATH500-L5 (n = 32 by --samples)',
-    ]
-
-
-def test_it_is_one_run_of_the_page_and_of_the_files(smaller: Path) -> None:
-    """With a mark of how it was made smaller at each of its results."""
-    tables = found_in(smaller, with_limited=True)
-    told = page_content(tables)
-    assert sorted(run['name'] for run in told['runs']) == list(map(ABBR.format, (1, 2)))
-    badges = [
-        badge
-        for board in told['boards']
-        for entry in board['entries']
-        if entry['name'] == ABBR.format(1)
-        for badge in entry['badges']
-    ]
-    assert [badge['kind'] for badge in badges] == ['limited', 'limited']
-    assert {badge['text'] for badge in badges} == {'n = 32 by --samples', 'n = 40 by --samples'}
-    scored = [(board, scores_of(board)) for board in tables]
-    assert {score.run for _, rows in scored for row in rows for score in row.values()} == set(
-        map(ABBR.format, (1, 2))
-    )
-    published = as_published(scored)
-    assert set(published) == {'m1', 'm2'}
-    assert all(None not in facts['mG-Pass@2'].values() for facts in published.values())
 
 
 def test_two_sizes_on_one_benchmark_are_two_runs_on_all(tmp_path: Path) -> None:

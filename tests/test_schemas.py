@@ -22,7 +22,7 @@ from gpassk_opencompass.health import Generation, generation_columns
 from gpassk_opencompass.judges.cascade import CascadeJudge
 from gpassk_opencompass.record import Names, Result, json_schema, read, write
 from gpassk_opencompass.scoring import score_counts
-from gpassk_opencompass.sweep import Entry
+from gpassk_opencompass.sweep.folder import Entry
 
 EXAMPLE = Samples(
     {

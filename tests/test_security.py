@@ -28,7 +28,7 @@ from gpassk_opencompass.demo import MODEL
 from gpassk_opencompass.judges.llm import LLMJudge
 from gpassk_opencompass.judges.protocol import Verdict
 from gpassk_opencompass.judges.store import VerdictStore
-from gpassk_opencompass.naming.names import ModelName, Settings, clean
+from gpassk_opencompass.sweep.names import ModelName, Settings, clean
 
 pytestmark = pytest.mark.slow
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sweeping import configs_of as expand
 from sweeping import dump
 
 from gpassk_opencompass.errors import TemplateError
 from gpassk_opencompass.runs.turns import gpus_needed
 from gpassk_opencompass.serving import PRESETS, read_serve
-from gpassk_opencompass.sweep.configs import signature
-from gpassk_opencompass.sweep.grid import expand
+from gpassk_opencompass.sweep.folder import signature
 
 LINES: dict[str, Any] = {
     'engine': 'serve', 'server': 'vllm',
@@ -80,7 +80,7 @@ def test_a_name_that_opencompass_takes_for_a_reasoning_api_keeps_its_temperature
     ('lines', 'complaint'),
     [
         ({'server': 'vlm'}, "server = 'vlm': expected vllm, sglang, lmdeploy, llama.cpp"),
-        ({'server': None}, 'server is of type NoneType'),
+        ({'server': None}, 'which server'),
         ({'serve': {'command': 'x {prot}'}}, r'\{prot\}; what may stand in braces'),
         ({'serve': {'env': {'VLLM_API_KEY': 'abc'}}}, r"write VLLM_API_KEY='\$MY_KEY'"),
         ({'server': 'lmdeploy', 'pp': 2}, r'pp is 2, and the command line of the server has no \{pp\}'),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sweeping import BASE, NAME, dataset_of, dump, expanded
 
-from gpassk_opencompass.sweep.configs import signature
+from gpassk_opencompass.sweep.folder import signature
 
 
 @pytest.mark.parametrize(

@@ -7,168 +7,151 @@ from pathlib import Path
 import pytest
 from sweeping import BASE, dump, expanded, model_of
 
-from gpassk_opencompass.sweep import RunName
+from gpassk_opencompass.sweep.names import RunName
 
 LLM = "judge = dict(type='llm', model='m',"
 
 ERRORS = {
-    'temperature = 1.0': ['temperature', "did you mean 'temperatures'?"],
-    'tempratures = 1.0': ['tempratures', "did you mean 'temperatures'?"],
-    'k = [4]': ["did you mean 'k_lists'?"],
-    'zzz = 1': ["'zzz'", 'Allowed: ', 'temperatures'],
-    'engine_config = {}': ["engine 'turbomind'", 'ignore'],
-    "engine = 'turbomnd'": ["did you mean 'turbomind'?"],
-    'engine = None': ['None', ', turbomind'],
-    'temperatures = []': ['temperatures is empty'],
-    'temperatures = [0.3, 0.30]': ['temperatures has 0.3 twice'],
-    'greedy = True; temperatures = [0, -0.0]': ['0.0 twice'],
-    'temperatures = [0.3, -0.1]': ['temperatures[1] is -0.1', 'number >= 0'],
-    "temperatures = '0.3'": ["temperatures is '0.3'"],
-    'temperatures = {0.3}': ['temperatures is {0.3}'],
-    'temperatures = [True]': ['temperatures[0] is True'],
-    "temperatures = [float('inf')]": ['temperatures[0] is inf'],
-    "temperatures = [float('nan')]": ['temperatures[0] is nan'],
-    'del temperatures': ['temperatures is missing'],
-    'top_ps = [0]': ['top_ps[0] is 0', '> 0 and <= 1'],
-    'top_ps = [1.1]': ['top_ps[0] is 1.1'],
-    'top_ks = [-1]': ['top_ks[0] is -1', 'whole number >= 0'],
-    'top_ks = [1.5]': ['top_ks[0] is 1.5'],
-    'repetition_penalties = 0': ['repetition_penalties is 0'],
-    'random_seeds = [1, 1]': ['random_seeds has 1 twice'],
-    'max_out_lens = 0': ['max_out_lens is 0'],
-    'del max_out_lens': ['max_out_lens is missing'],
-    'k_lists = []': ['k_lists is empty'],
-    'k_lists = [[]]': ['k_lists is empty'],
-    'k_lists = [[4], 8, []]': ['k_lists[2] is empty'],
-    'k_lists = [4, 4]': ['k_lists has 4 twice'],
-    'k_lists = [[4, 8], [8, 4]]': ['(4, 8) twice'],
-    'k_lists = [0]': ['k_lists[0] is 0'],
-    'replications = 0': ['replications is 0'],
-    'n = 48': ['both n and replications'],
-    'del replications; n = 8': ['k = 16', 'n = 8'],
-    'version = 202412': ['version has 202412', 'strings'],
-    "version = '2025-05'": ["'2025-05'", 'dataset_splits is missing'],
-    "version = '2025-05'; dataset_splits = 'a'; dataset_languages = 'en'": [
-        "'2025-05'",
-        'letters and digits',
-    ],
-    "dataset_splits = ['AMC', 'AMC']": ["'AMC' twice"],
-    "dataset_splits = [['AMC']]": ['dataset_splits', 'strings'],
-    'dataset_path = None': ['dataset_path is None'],
-    'cot = 1': ['cot is 1', 'True or False'],
-    "eval_urls = ['localhost:80']": ['localhost:80', 'http://'],
-    'eval_model_name = None': ['eval_model_name is None'],
-    "judge = 'rule'": ['judge is', 'dict'],
-    "judge = dict(type='rul')": ["'rul'", 'rule'],
-    "judge = dict(type='rule', max_lenght=3)": ['max_lenght', 'max_length'],
-    'judge = dict(first=1)': ['judge type None'],
-    "judge = dict(type='cascade', first=dict(type='rule'), second=dict(type='lm'))": ["'lm'"],
-    "judge = dict(type='rule', max_length=-3)": ['max_length=-3', 'at least 1'],
-    "judge = dict(type='rule', without=['percents'])": ["without=['percents']", 'percent-sign'],
-    "judge = dict(type='rule', max_length=2.5)": ['max_length=2.5', 'a whole number'],
-    f'{LLM} urls=["foo"])': ["'foo'", 'http://host:port'],
-    f'{LLM} urls=[])': ['at least one server'],
-    f'{LLM} urls=5)': ['urls = 5', 'list'],
-    "judge = dict(type='llm', model='', urls='http://x')": ["model = ''", 'name'],
-    f'{LLM} urls="http://x", max_tokens="x")': ["max_tokens = 'x'", 'whole number of at least 1'],
-    f'{LLM} urls="http://x", temperature=-1)': ['temperature = -1', 'at least 0'],
-    f'{LLM} urls="http://x", timeout=-1)': ['timeout = -1', 'above 0'],
-    f'{LLM} urls="http://x", timeout=None)': ['timeout = None', 'above 0'],
-    f'{LLM} urls="http://x", longest="9")': ["longest = '9'", 'whole number'],
-    f'{LLM} urls="http://x", prompts="nope")': ["prompts = 'nope'", "'protocol'"],
-    f'{LLM} urls="http://x", extra_body=dict(model="y"))': ["['model']", 'sets itself'],
-    f'{LLM} urls="http://x", extra_body="seed")': ["extra_body = 'seed'", 'dict'],
-    f'{LLM} urls="http://x", accept_equal="no")': ["accept_equal = 'no'", 'True or False'],
-    f'{LLM} urls="http://x", store="")': ["store = ''", 'folder'],
-    f'{LLM} urls="http://x", api_key_env="no name")': ['api_key_env', 'JUDGE_KEY'],
-    "judge = dict(type='cascade', first='rule', second=dict(type='rule'))": [
-        "first = 'rule'",
-        "dict(type='rule')",
-    ],
-    "judge = dict(type='cascade', first=dict(typ='rule'), second=dict(type='rule'))": ['first = ', "'typ'"],
-    f'{LLM} urls="http://x", rate=0); judge = dict(type="cascade", first=dict(type="rule"), second=judge)': [
-        'second: ',
-        'rate = 0',
-    ],
-    "eval_urls = ['http://']; eval_model_name = 'Qwen'": ["'http://'", 'host:port'],
-    "eval_model_name = 'Qwen'": ["'Qwen'", 'needs both'],
-    "eval_urls = ['http://x']": ['http://x', 'needs both'],
-    "eval_urls = ['http://x']; eval_model_name = 'Qwen'; judge = dict(type='rule')": ['give one of them'],
-    'import sys; sys.exit(3)': ['SystemExit'],
-    'thresholds = [2]': ['thresholds[0] is 2'],
-    'infer = []': ['infer is []'],
-    'infer = dict(a=[object()])': ['infer.a[0]', 'cannot be written'],
-    'infer = {1.5: 2}': ['infer', '1.5'],
-    'infer = dict(a=lambda: 1)': ['infer.a', 'cannot be written'],
-    "infer = dict(a=float('inf'))": ['infer.a is inf'],
-    'exclude = [dict()]': ['exclude[0] is {}', 'conditions'],
-    "exclude = 'Qwen*'": ["exclude is 'Qwen*'", 'list'],
-    "exclude = ['Qwen*']": ["exclude[0] is 'Qwen*'", 'dict(model='],
-    'exclude = dict(temperatures=1.0)': ["field of exclude[0] 'temperatures'", "did you mean 'temperature'?"],
-    'exclude = [dict(top_k=1), dict(n=0)]': ['exclude[1].n is 0'],
-    'exclude = dict(temperature=[])': ['exclude[0].temperature is empty'],
-    'exclude = dict(model=7)': ['exclude[0].model has 7', 'strings'],
-    'exclude = dict(k=[[4], 0])': ['exclude[0].k[1] is 0'],
-    "exclude = dict(model='*')": ['leaves out every combination'],
-    'greedy = 1': ['greedy is 1', 'True or False'],
-    'temperatures = [0.0, 0.3]': ['temperatures has 0.0', 'greedy = False', 'remove one'],
-    'random_seeds = None': ['random_seeds is None', 'whole numbers'],
-    "llm_infos = [dict(path='a/b', max_out_len=9)]": ["did you mean 'max_out_lens'?"],
-    "llm_infos = [dict(path='a/b', max_out_lens=[0])]": ['a/b, with its own max_out_lens', 'is 0'],
-    "llm_infos = [dict(path='a/b', temperatures=[0])]": ['a/b, with its own temperatures', 'greedy = False'],
-    "llm_infos = [dict(path='a/b', n=8)]": ['a/b, with its own n', 'k = 16'],
-    "llm_infos = [dict(path='a/b', n=48, replications=3)]": ['a/b, with its own', 'both n and replications'],
-    'del llm_infos': ['llm_infos is missing'],
-    'llm_infos = []': ['llm_infos is []'],
-    'llm_infos = [1]': ['llm_infos[0] is 1', '(path, tp, batch_size)'],
-    'llm_infos = [dict(tp=1)]': ['llm_infos[0].path is None'],
-    "llm_infos = [dict(path='..')]": ["llm_infos[0].path is '..'"],
-    "llm_infos = [dict(path='a', tpp=1)]": ['tpp', "did you mean 'tp'?"],
-    "llm_infos = [dict(path='a', tp=-1)]": ['llm_infos[0].tp is -1'],
-    "llm_infos = [dict(path='a', batch_size=0)]": ['llm_infos[0].batch_size is 0'],
-    "llm_infos = [dict(path='a', model_kwargs=1)]": ['llm_infos[0].model_kwargs', 'int', 'dict'],
-    "llm_infos = ['x/a.b', 'y/a-b']": ['llm_infos[0] and llm_infos[1]', "'a-b'", 'name='],
-    "llm_infos = [dict(path='a', open_source='TRUE')]": [
-        "llm_infos[0].open_source is 'TRUE'",
-        'True or False',
-    ],
-    "llm_infos = [dict(path='a', parameters=7e9)]": ['llm_infos[0].parameters', "'7B'"],
-    "llm_infos = [dict(path='a', parameters='7 billion')]": ["'7 billion'", "'7B'"],
-    "llm_infos = [dict(path='a', link='javascript:alert(1)')]": ['llm_infos[0].link', "'https://…'"],
-    'o1_like = 1': ['o1_like is 1', 'True or False'],
-    "parameters = '7B'": ["unknown variable 'parameters'"],
-    "llm_infos = [dict(path='a', o1=True)]": ["did you mean 'o1_like'?"],
-    'k_lists = list(range(1, 90))': ['255', 'bytes', 'leave out some k'],
-    'max_seq_len = 100': ['max_seq_len 100', 'max_out_len 100'],
-    "llm_infos = [dict(path='a', key='sk-abcdefgh')]": ['llm_infos[0].key', 'environment'],
-    "eval_model_name = 'x sk-proj-abcdefghijk'": ['eval_model_name', 'API key'],
-    "eval_urls = ['https://me:secret@host/v1']": ['eval_urls[0]', 'API key'],
-    "judge = dict(headers=dict(Authorization='Bearer abcdefghijkl'))": ['judge.headers.Authorization'],
-    "judge = dict(api_key='abc')": ['judge.api_key', 'API key'],
-    'def': ['not valid Python', 'line'],
-    '1 / 0': ['ZeroDivisionError'],
-    'import no_such_module': ['ModuleNotFoundError', 'no_such_module'],
-    'models = [dict(abbr="m")]': ['datasets is None', 'list of dicts'],
-    'models = []; datasets = []': ['models is []'],
-    'models = [dict(path="m")]; datasets = [dict(abbr="d")]': ['models[0]', 'abbr'],
-    'models = [dict(abbr="m")] * 2; datasets = [dict(abbr="d")]': ['m@d.py'],
-    'models = [dict(abbr="m/n")]; datasets = [dict(abbr="d")]': ['m/n@d.py'],
-    'models = [dict(abbr="m")]; datasets = [dict(abbr="d", k=[4, 8], n=7)]': [
-        'k = [4, 8]',
-        'n = 7',
-        'each k at most n',
-    ],
-    'models = [dict(abbr="m")]; datasets = [dict(abbr="d", k=["4"], n=7)]': ["k = ['4']", 'whole number'],
-    'models = [dict(abbr="m")]; datasets = [dict(abbr="d", k=4, n=True)]': ['n = True', 'whole number'],
-    'x = ' + '-' * 100_000 + '1': ['not valid Python'],
-    'exclude = []; exclude.append(exclude)': ['holds itself'],
-    'max_out_lens = [1 << 20000]': ['max_out_lens[0]', '40 digits'],
-    'temperatures = [10 ** 400]': ['temperatures[0]', '40 digits'],
-    "llm_infos = [dict(path='/models/caf\\udce9')]": ['llm_infos[0].path', 'no file can hold'],
-    'models = [dict(abbr="m\\ud800")]; datasets = [dict(abbr="d")]': ['models[0].abbr', 'no file can hold'],
-    'models = [dict(abbr="m", key="sk-abcdefgh")]; datasets = [dict(abbr="d")]': ['models[0].key', 'API key'],
-    'models = [dict(abbr="m", f=1j)]; datasets = [dict(abbr="d")]': ['models[0].f', 'cannot be written'],
+    'temperature = 1.0': 'temperatures',
+    'tempratures = 1.0': 'temperatures',
+    'k = [4]': "did you mean 'k_lists'?",
+    'engine_config = {}': "engine 'turbomind'",
+    "engine = 'turbomnd'": "did you mean 'turbomind'?",
+    'engine = None': 'None',
+    'temperatures = []': 'temperatures',
+    'temperatures = [0.3, 0.30]': 'temperatures',
+    'greedy = True; temperatures = [0, -0.0]': '0.0 twice',
+    'temperatures = [0.3, -0.1]': 'temperatures[1]',
+    "temperatures = '0.3'": 'temperatures',
+    'temperatures = {0.3}': 'temperatures',
+    'temperatures = [True]': 'temperatures[0]',
+    "temperatures = [float('inf')]": 'temperatures[0]',
+    "temperatures = [float('nan')]": 'temperatures[0]',
+    'del temperatures': 'temperatures',
+    'top_ps = [0]': 'top_ps[0]',
+    'top_ps = [1.1]': 'top_ps[0]',
+    'top_ks = [-1]': 'top_ks[0]',
+    'top_ks = [1.5]': 'top_ks[0]',
+    'repetition_penalties = 0': 'repetition_penalties',
+    'random_seeds = [1, 1]': 'random_seeds',
+    'max_out_lens = 0': 'max_out_lens',
+    'del max_out_lens': 'max_out_lens',
+    'k_lists = []': 'k_lists',
+    'k_lists = [[]]': 'k_lists',
+    'k_lists = [[4], 8, []]': 'k_lists[2]',
+    'k_lists = [4, 4]': 'k_lists',
+    'k_lists = [[4, 8], [8, 4]]': 'k_lists',
+    'k_lists = [0]': 'k_lists[0]',
+    'replications = 0': 'replications',
+    'n = 48': 'both n and replications',
+    'del replications; n = 8': 'k_lists has k = 16, but n = 8',
+    'version = 202412': 'version',
+    "version = '2025-05'": 'dataset_splits',
+    "version = '2025-05'; dataset_splits = 'a'; dataset_languages = 'en'": "'2025-05'",
+    "dataset_splits = ['AMC', 'AMC']": 'dataset_splits',
+    "dataset_splits = [['AMC']]": 'dataset_splits',
+    'dataset_path = None': 'dataset_path',
+    'cot = 1': 'cot',
+    "eval_urls = ['localhost:80']": 'eval_urls',
+    'eval_model_name = None': 'eval_model_name',
+    "judge = 'rule'": 'judge',
+    "judge = dict(type='rul')": "'rul'",
+    "judge = dict(type='rule', max_lenght=3)": 'max_lenght',
+    'judge = dict(first=1)': 'judge',
+    "judge = dict(type='cascade', first=dict(type='rule'), second=dict(type='lm'))": "'lm'",
+    "judge = dict(type='rule', max_length=-3)": 'max_length',
+    "judge = dict(type='rule', without=['percents'])": 'without',
+    "judge = dict(type='rule', max_length=2.5)": 'max_length',
+    f'{LLM} urls=["foo"])': "'foo'",
+    f'{LLM} urls=[])': 'at least one server',
+    f'{LLM} urls=5)': 'urls',
+    "judge = dict(type='llm', model='', urls='http://x')": 'model',
+    f'{LLM} urls="http://x", max_tokens="x")': 'max_tokens',
+    f'{LLM} urls="http://x", temperature=-1)': 'temperature',
+    f'{LLM} urls="http://x", timeout=-1)': 'timeout',
+    f'{LLM} urls="http://x", timeout=None)': 'timeout',
+    f'{LLM} urls="http://x", longest="9")': 'longest',
+    f'{LLM} urls="http://x", prompts="nope")': 'prompts',
+    f'{LLM} urls="http://x", extra_body=dict(model="y"))': 'extra_body',
+    f'{LLM} urls="http://x", extra_body="seed")': 'extra_body',
+    f'{LLM} urls="http://x", accept_equal="no")': 'accept_equal',
+    f'{LLM} urls="http://x", store="")': 'store',
+    f'{LLM} urls="http://x", api_key_env="no name")': 'api_key_env',
+    "judge = dict(type='cascade', first='rule', second=dict(type='rule'))": 'first',
+    "judge = dict(type='cascade', first=dict(typ='rule'), second=dict(type='rule'))": 'first',
+    f'{LLM} urls="http://x", rate=0); judge = dict(type="cascade", first=judge, second=judge)': 'rate',
+    "eval_urls = ['http://']; eval_model_name = 'Qwen'": "'http://'",
+    "eval_urls = ['http://x']": 'needs both',
+    "eval_urls = ['http://x']; eval_model_name = 'Qwen'; judge = dict(type='rule')": 'give one of them',
+    'import sys; sys.exit(3)': 'SystemExit',
+    'thresholds = [2]': 'thresholds[0]',
+    'infer = []': 'infer',
+    'infer = dict(a=[object()])': 'infer.a',
+    'infer = {1.5: 2}': 'infer',
+    'infer = dict(a=lambda: 1)': 'infer.a',
+    "infer = dict(a=float('inf'))": 'infer.a',
+    'exclude = [dict()]': 'exclude[0]',
+    "exclude = 'Qwen*'": 'exclude',
+    "exclude = ['Qwen*']": 'exclude[0]',
+    'exclude = dict(temperatures=1.0)': 'temperatures',
+    'exclude = [dict(top_k=1), dict(n=0)]': 'exclude[1].n',
+    'exclude = dict(temperature=[])': 'exclude[0].temperature',
+    'exclude = dict(model=7)': 'exclude[0].model',
+    'exclude = dict(k=[[4], 0])': 'exclude[0].k',
+    "exclude = dict(model='*')": 'leaves out every combination',
+    'greedy = 1': 'greedy',
+    'temperatures = [0.0, 0.3]': 'temperatures',
+    'random_seeds = None': 'random_seeds',
+    "llm_infos = [dict(path='a/b', max_out_len=9)]": 'max_out_lens',
+    "llm_infos = [dict(path='a/b', max_out_lens=[0])]": 'max_out_lens',
+    "llm_infos = [dict(path='a/b', temperatures=[0])]": 'temperatures',
+    "llm_infos = [dict(path='a/b', n=8)]": 'a/b, with its own n',
+    "llm_infos = [dict(path='a/b', n=48, replications=3)]": 'a/b, with its own',
+    'del llm_infos': 'llm_infos',
+    'llm_infos = []': 'llm_infos',
+    'llm_infos = [1]': 'llm_infos[0]',
+    'llm_infos = [dict(tp=1)]': 'llm_infos[0].path',
+    "llm_infos = [dict(path='..')]": 'llm_infos[0].path',
+    "llm_infos = [dict(path='a', tpp=1)]": 'tpp',
+    "llm_infos = [dict(path='a', tp=-1)]": 'llm_infos[0].tp',
+    "llm_infos = [dict(path='a', batch_size=0)]": 'llm_infos[0].batch_size',
+    "llm_infos = [dict(path='a', model_kwargs=1)]": 'llm_infos[0].model_kwargs',
+    "llm_infos = ['x/a.b', 'y/a-b']": 'llm_infos[0]',
+    "llm_infos = [dict(path='a', open_source='TRUE')]": 'llm_infos[0].open_source',
+    "llm_infos = [dict(path='a', parameters=7e9)]": 'llm_infos[0].parameters',
+    "llm_infos = [dict(path='a', parameters='7 billion')]": 'llm_infos[0].parameters',
+    "llm_infos = [dict(path='a', link='javascript:alert(1)')]": 'llm_infos[0].link',
+    'o1_like = 1': 'o1_like',
+    "parameters = '7B'": 'parameters',
+    "llm_infos = [dict(path='a', o1=True)]": "did you mean 'o1_like'?",
+    'k_lists = list(range(1, 90))': 'leave out some k',
+    'max_seq_len = 100': 'max_seq_len',
+    "llm_infos = [dict(path='a', key='sk-abcdefgh')]": 'llm_infos[0].key',
+    "eval_model_name = 'x sk-proj-abcdefghijk'": 'eval_model_name',
+    "eval_urls = ['https://me:secret@host/v1']": 'eval_urls[0]',
+    "judge = dict(headers=dict(Authorization='Bearer abcdefghijkl'))": 'judge.headers.Authorization',
+    "judge = dict(api_key='abc')": 'judge.api_key',
+    'def': 'not valid Python',
+    '1 / 0': 'ZeroDivisionError',
+    'import no_such_module': 'no_such_module',
+    'models = [dict(abbr="m")]': 'datasets',
+    'models = []; datasets = []': 'models',
+    'models = [dict(path="m")]; datasets = [dict(abbr="d")]': 'models[0]',
+    'models = [dict(abbr="m")] * 2; datasets = [dict(abbr="d")]': 'm@d.py',
+    'models = [dict(abbr="m/n")]; datasets = [dict(abbr="d")]': 'm/n@d.py',
+    'models = [dict(abbr="m")]; datasets = [dict(abbr="d", k=[4, 8], n=7)]': 'd: k = [4, 8], n = 7',
+    'models = [dict(abbr="m")]; datasets = [dict(abbr="d", k=["4"], n=7)]': "k = ['4']",
+    'models = [dict(abbr="m")]; datasets = [dict(abbr="d", k=4, n=True)]': 'n = True',
+    'x = ' + '-' * 100_000 + '1': 'not valid Python',
+    'exclude = []; exclude.append(exclude)': 'holds itself',
+    'max_out_lens = [1 << 20000]': 'max_out_lens[0]',
+    'temperatures = [10 ** 400]': 'temperatures[0]',
+    "llm_infos = [dict(path='/models/caf\\udce9')]": 'llm_infos[0].path',
+    'models = [dict(abbr="m\\ud800")]; datasets = [dict(abbr="d")]': 'models[0].abbr',
+    'models = [dict(abbr="m", key="sk-abcdefgh")]; datasets = [dict(abbr="d")]': 'models[0].key',
+    'models = [dict(abbr="m", f=1j)]; datasets = [dict(abbr="d")]': 'models[0].f',
 }
+"""Lines that are added to the template: what the message has to name."""
 
 
 def refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> str:
@@ -177,19 +160,56 @@ def refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> st
     out, err = capsys.readouterr()
     assert out == ''
     assert not (tmp_path / 'configs').exists()
-    assert len(err.splitlines()) == 1 or 'line' in err
     assert 'template.py: ' in err
     return err
 
 
 @pytest.mark.parametrize('lines', ERRORS)
-def test_what_is_wrong_is_said_and_nothing_is_written(
+def test_what_is_wrong_is_named_and_nothing_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], lines: str
 ) -> None:
-    """Exit code 2, one message naming what was received and what is allowed, no file."""
-    message = refused(tmp_path, capsys, f'{BASE}\n{lines}\n')
-    for part in ERRORS[lines]:
+    """Exit code 2, one message naming the field, no file."""
+    assert ERRORS[lines] in refused(tmp_path, capsys, f'{BASE}\n{lines}\n')
+
+
+def test_all_mistakes_are_told_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the template, in an entry of it, and in its names."""
+    text = (
+        f"{BASE}top_ps = 2\ntempratures = 1\nllm_infos = [dict(path='a', tp=-1, n='x')]\njudge = dict(a=1j)\n"
+    )
+    message = refused(tmp_path, capsys, text)
+    for part in ('top_ps', "'temperatures'", 'llm_infos[0].tp', 'llm_infos[0].n', 'judge.a', '5 mistakes'):
         assert part in message
+
+
+HELPERS = """
+from math import sqrt
+import json
+
+def twice(number):
+    return 2 * number
+
+b = dict(batch_size=twice(4))
+zzz = 1
+for path in ['org/one', 'org/two']:
+    pass
+llm_infos = [dict(path=path, **b) for path in ['org/one', 'org/two']]
+"""
+
+
+def test_every_other_name_is_a_helper(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Ordinary Python; one line says which values were not taken for settings."""
+    assert dump(tmp_path, BASE + HELPERS) == 0
+    out, err = capsys.readouterr()
+    assert (out.partition(' ')[0], err) == ('2', 'not taken for settings: b, path, zzz\n')
+
+
+def test_a_judge_without_urls_is_the_rule_judge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Said at once, and not refused when all is sampled."""
+    (config,) = expanded(tmp_path, f"{BASE}eval_model_name = 'Qwen'\n").values()
+    evaluator = config['datasets'][0]['eval_cfg']['evaluator']
+    assert (evaluator['model_name'], evaluator['url']) == ('', [])
+    assert "eval_model_name is 'Qwen' and eval_urls is empty" in capsys.readouterr().err
 
 
 def test_two_combinations_never_share_a_file(

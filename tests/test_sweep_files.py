@@ -9,6 +9,7 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -18,10 +19,8 @@ from sweeping import BASE, NAME, dump, load, load_with_mmengine
 
 from gpassk_opencompass.cli.expand import dump_configs as main
 from gpassk_opencompass.errors import TemplateError
-from gpassk_opencompass.sweep import read_manifest, signature
-from gpassk_opencompass.sweep.configs import config_source
-from gpassk_opencompass.sweep.grid import expand
-from gpassk_opencompass.sweep.template import read_template
+from gpassk_opencompass.sweep.folder import Run, changes, read_manifest, signature
+from gpassk_opencompass.sweep.template import expand
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -63,7 +62,7 @@ def test_ctrl_c_is_one_line(
     imports = builtins.__import__
 
     def importing(name: str, *arguments: Any) -> Any:
-        if name == 'gpassk_opencompass.sweep' and stopped_in == 'import':
+        if name == 'gpassk_opencompass.cli.expand' and stopped_in == 'import':
             raise KeyboardInterrupt
         return imports(name, *arguments)
 
@@ -187,16 +186,16 @@ def test_the_command(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, '')
     assert [path.name for path in (tmp_path / 'opencompass_configs').glob('*.py')] == [NAME]
-    (tmp_path / 'my.py').write_text('x = 1')
+    (tmp_path / 'my.py').write_text('max_out_lens = 1')
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, '')
-    assert done.stderr.startswith("my.py: unknown variable 'x'")
+    assert done.stderr.startswith('my.py: llm_infos is missing')
 
 
 def test_the_expander_imports_nothing_heavy() -> None:
     """A template of flat assignments needs neither OpenCompass nor mmengine."""
     code = (
-        'import sys, gpassk_opencompass.sweep; '
+        'import sys, gpassk_opencompass.sweep.template; '
         "print({'mmengine', 'opencompass', 'torch', 'numpy', 'scipy'} & set(sys.modules))"
     )
     done = subprocess.run(
@@ -215,12 +214,21 @@ values = st.recursive(
 )
 
 
+def source_of(config: dict[str, Any], template: str = 'x.py') -> str:
+    """The text of a config with these parts."""
+    whole = {'models': [{'abbr': 'm'}], 'datasets': [{'abbr': 'd'}], **config}
+    run = Run('r.py', whole, 'm', 'm', 'd', {}, (), None)
+    with TemporaryDirectory() as folder:
+        Path(folder, template).touch()
+        return changes(Path(folder), [run], Path(folder, template)).texts['r.py']
+
+
 @given(values)
 def test_source_evaluates_to_the_same_values(value: Any) -> None:
     """What is written is what was meant, for any plain value; no line is broken inside a string."""
     names: dict[str, Any] = {}
-    exec(config_source({'models': value}, 'x.py'), names)
-    assert names['models'] == value
+    exec(source_of({'infer': value}), names)
+    assert names['infer'] == value
 
 
 CROSSED = """
@@ -242,7 +250,7 @@ infer = dict(partitioner=dict(type='opencompass.partitioners.NumWorkerPartitione
 def test_every_config_loads_in_mmengine_as_it_was_meant(tmp_path: Path) -> None:
     """Texts that configs share are written out once, and each config still has all of its own."""
     assert dump(tmp_path, CROSSED) == 0
-    configs = expand(read_template(tmp_path / 'template.py'))
+    configs = expand(tmp_path / 'template.py').configs
     assert len(configs) == 2 * (1 + 2 * 2 * 2) + 2 * (1 + 2 * 2 * 2)
     for name, config in configs.items():
         loaded = load_with_mmengine(tmp_path / 'configs' / name)
@@ -256,7 +264,7 @@ def test_every_config_loads_in_mmengine_as_it_was_meant(tmp_path: Path) -> None:
 def test_a_template_name_cannot_leave_the_first_line() -> None:
     """The comment at the top stays one line whatever the template is called."""
     names: dict[str, Any] = {}
-    exec(config_source({'a': 1}, 'x\nb = 2 #.py'), names)
+    exec(source_of({'a': 1}, 'x\nb = 2 #.py'), names)
     assert 'b' not in names
 
 
@@ -267,4 +275,4 @@ def test_a_class_that_cannot_be_imported_is_refused() -> None:
         pass
 
     with pytest.raises(TemplateError, match=r'models\[0\]\.type'):
-        config_source({'models': [{'type': Local}]}, 'x.py')
+        source_of({'models': [{'abbr': 'm', 'type': Local}]})

@@ -27,4 +27,4 @@ def test_stages_that_are_none_are_refused(
 ) -> None:
     """With where it stands."""
     assert dump(tmp_path, f'{TEMPLATE}model_kwargs = dict(pipeline_parallel_size={wrong!r})\n') == 2
-    assert "model_kwargs['pipeline_parallel_size'] is" in capsys.readouterr().err
+    assert f'model_kwargs has pipeline_parallel_size = {wrong!r}' in capsys.readouterr().err

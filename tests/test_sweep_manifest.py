@@ -14,8 +14,7 @@ from sweeping import BASE, NAME, dump, load
 
 from gpassk_opencompass.cli.expand import dump_configs as main
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.naming.manifest import ModelFacts
-from gpassk_opencompass.sweep import Entry, read_manifest, signature
+from gpassk_opencompass.sweep.folder import Entry, ModelFacts, read_manifest, signature
 
 TWO = BASE.replace('[0.3]', '[0.3, 0.7]')
 OTHER = NAME.replace('t0-3', 't0-7')
@@ -34,7 +33,8 @@ def test_a_line_says_what_a_config_is(tmp_path: Path) -> None:
     config = load(file)
     assert entry == Entry(
         file='model-7b_t0-3_p0-8_k50_rs42_l100@LiveMathBench-v202412-k4_8_16-r3.py',
-        template='template.py',
+        template='../template.py',
+        template_sha256=hashlib.sha256((tmp_path / 'template.py').read_bytes()).hexdigest(),
         model='model-7b',
         path='org/model-7b',
         model_abbr=config['models'][0]['abbr'],
@@ -119,7 +119,7 @@ def test_a_manifest_cannot_point_outside_its_folder(tmp_path: Path, name: str | 
     dump(tmp_path, BASE)
     manifest = tmp_path / 'configs' / 'manifest.jsonl'
     manifest.write_text(json.dumps({**json.loads(manifest.read_text()), 'file': name}) + '\n')
-    with pytest.raises(InputError, match='names the file'):
+    with pytest.raises(InputError, match=r'not an entry of a manifest .*file'):
         read_manifest(tmp_path / 'configs')
 
 
@@ -178,10 +178,27 @@ def test_prune_leaves_the_configs_of_other_templates(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text)
         assert main(['-tc', str(tmp_path / name), '--output_dir', str(folder), '--prune']) == 0
     assert {entry.file: entry.template for entry in read_manifest(folder)} == {
-        NAME: 'a.py',
-        OTHER: 'a.py',
-        NAME.replace('t0-3', 't1-0'): 'b.py',
+        NAME: '../a.py',
+        OTHER: '../a.py',
+        NAME.replace('t0-3', 't1-0'): '../b.py',
     }
+
+
+def test_templates_of_one_name_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The second one's expansion makes no config of the first one stale; one that is moved stays the same."""
+    folder = tmp_path / 'configs'
+    for place, text in (('one', TWO), ('two', BASE.replace('[0.3]', '[1.0]'))):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / 'sweep.py').write_text(text)
+        assert (
+            main(['-tc', str(tmp_path / place / 'sweep.py'), '--output_dir', str(folder), '--no-data-check'])
+            == 0
+        )
+    assert [entry.stale for entry in read_manifest(folder)] == [False] * 3
+    (tmp_path / 'one' / 'sweep.py').rename(tmp_path / 'moved.py')
+    assert main(['-tc', str(tmp_path / 'moved.py'), '--output_dir', str(folder), '--no-data-check']) == 0
+    assert 'of an earlier expansion' not in capsys.readouterr().out
+    assert {entry.template for entry in read_manifest(folder)} == {'../moved.py', '../two/sweep.py'}
 
 
 def test_an_edited_config_is_not_overwritten_without_saying(
@@ -253,6 +270,17 @@ def test_a_signature_changes_with_what_determines_the_numbers(place: str, value:
         at = at[part]
     at[last] = value
     assert (signature(config) == signature(CONFIG)) is same
+
+
+@pytest.mark.parametrize(
+    ('kind', 'same'),
+    [('mine.Judge', False), ('theirs', False), ('llm', True), ('gpassk_opencompass.LLMJudge', True)],
+)
+def test_what_a_users_own_class_takes_may_choose_something(kind: str, same: bool) -> None:
+    """Whatever it is called; of ours it is known."""
+    judges = [{'type': kind, 'workers': count, 'part': {'type': 'llm', 'rate': count}} for count in (1, 2)]
+    one, two = ({'datasets': [{'eval_cfg': {'evaluator': {'judge': judge}}}]} for judge in judges)
+    assert (signature(one) == signature(two)) is same
 
 
 def test_a_signature_is_the_same_in_any_order_and_forever() -> None:

@@ -17,9 +17,8 @@ from sweeping import NOT_INSTALLED, load_with_mmengine
 
 from gpassk_opencompass.cli.expand import dump_configs as main
 from gpassk_opencompass.demo import QUESTIONS
-from gpassk_opencompass.sweep import RunName
-from gpassk_opencompass.sweep.grid import expand
-from gpassk_opencompass.sweep.template import read_template
+from gpassk_opencompass.sweep.names import RunName
+from gpassk_opencompass.sweep.template import expand
 
 TEMPLATES = Path(__file__).resolve().parents[1] / 'config_templates'
 NAMES = sorted(path.stem for path in TEMPLATES.glob('*.py'))
@@ -32,7 +31,7 @@ def openaisdk() -> Any:
 
 def expansion(name: str) -> dict[str, dict[str, Any]]:
     """File name → config of a shipped template."""
-    return expand(read_template(TEMPLATES / f'{name}.py'))
+    return expand(TEMPLATES / f'{name}.py').configs
 
 
 @pytest.mark.parametrize('name', NAMES)

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.lighteval import Settings, checked, live_math_bench, read_settings
-from gpassk_opencompass.naming.names import LiveMathBenchName
+from gpassk_opencompass.sweep.names import LiveMathBenchName
 
 
 class Config(BaseModel):

@@ -60,7 +60,7 @@ class CompareRequest:
         level: of confidence.
         output: where the comparison goes as CSV.
         strict: a score outside our interval is a failure.
-        with_limited: also runs that were made smaller with --limit or --samples.
+        with_limited: also trials on some of the questions.
     """
 
     ours: Sequence[Path]

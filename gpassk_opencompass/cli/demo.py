@@ -11,14 +11,14 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ..errors import InputError, MissingExtraError
-from ..naming.manifest import MANIFEST
 from ..record import read
 from ..report.summary import results_table
 from ..runs.examine import examine
 from ..runs.plan import planned_runs
 from ..runs.work_dir import NOTES
-from ..sweep.expansion import expand_template
-from ..sweep.starter import shipped_templates
+from ..sweep.engines import shipped_templates
+from ..sweep.folder import MANIFEST
+from ..sweep.template import expand
 from . import main as gpassk
 from .options import path
 
@@ -50,7 +50,7 @@ def run(arguments: Namespace) -> int:
         raise MissingExtraError('opencompass', 'opencompass')
     folder: Path = arguments.work_dir
     template = shipped_templates()['demo']
-    refuse_others(folder, expand_template(template).texts)
+    refuse_others(folder, expand(template).configs)
     started = time.monotonic()
     # Matrices of this size gain nothing from threads, which wait for one another on a busy machine.
     os.environ.setdefault('OMP_NUM_THREADS', '1')

@@ -2,49 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
-from dataclasses import dataclass
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ..errors import GPassKError, InputError
-from ..sweep.data_check import DataCheck, check_data
-from ..sweep.expansion import Changes, Expansion, apply, changes, estimate_table, expand_template
-from ..sweep.limits import NO_LIMITS, Limits
 from ..unseen import printable
 from . import Parser
-from .limits import add_limits, limits_of
-from .options import path
+from .options import path, positive
 from .output import drop_output, prepare_output
+
+if TYPE_CHECKING:
+    from ..sweep.folder import Changes, Run
 
 LINE = 1000
 """Characters of a line on a data set."""
 
 NAMED = 20
 """Files that a message names before it only counts them."""
-
-
-@dataclass(frozen=True)
-class ExpandRequest:
-    """What is to be done with a template.
-
-    `listing` only returns the paths of the configs, `dry_run` says what would be written and what it costs;
-    neither writes anything. `prune` removes stale configs that nobody has edited. `keep_built_in` leaves the
-    models and datasets of its own that a template has as they are. `limits` make runs smaller. `data_check`
-    refuses to write configs of questions that cannot be read.
-    """
-
-    template: Path
-    folder: Path
-    overrides: Sequence[str] = ()
-    listing: bool = False
-    dry_run: bool = False
-    prune: bool = False
-    keep_built_in: bool = False
-    limits: Limits = NO_LIMITS
-    data_check: bool = True
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -57,7 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Expand a template and say how many configs there are; return 0.
+    """Expand a template and say how many configs there are; return the exit code.
 
     Raises:
         InputError: not one template is given, or it cannot be expanded; then no file was written or removed.
@@ -69,11 +46,11 @@ def run(arguments: Namespace) -> int:
             'of gpassk init'
         )
     try:
-        lines = expanded(_request(given[0], arguments))
+        code, lines = expanded(given[0], arguments)
     except GPassKError as error:
         raise InputError(f'{given[0]}: {error}') from error
     print(*lines, sep='\n')
-    return 0
+    return code
 
 
 def dump_configs(argv: Sequence[str] | None = None) -> int:
@@ -86,7 +63,7 @@ def dump_configs(argv: Sequence[str] | None = None) -> int:
     arguments = dump_configs_parser().parse_args(argv)
     template: Path = arguments.config_template_file
     try:
-        lines = expanded(_request(template, arguments))
+        code, lines = expanded(template, arguments)
     except GPassKError as error:
         print(f'{template}: {error}', file=sys.stderr)
         return 2
@@ -98,7 +75,7 @@ def dump_configs(argv: Sequence[str] | None = None) -> int:
         if not isinstance(error, BrokenPipeError):  # dump_configs.py … --list | head
             print(f'dump_configs.py: cannot write all of the output: {error.strerror}', file=sys.stderr)
             return 1
-    return 0
+    return code
 
 
 def dump_configs_parser() -> ArgumentParser:
@@ -122,7 +99,10 @@ def _add_options(parser: ArgumentParser, *, required: bool = False) -> None:
     add('--list', action='store_true', help='print the path of each config, write nothing')
     stale = 'remove the configs of an earlier expansion that the template no longer gives, unless edited'
     add('--prune', action='store_true', help=stale)
-    add_limits(parser)
+    limit = 'a trial: N questions of each benchmark, as many of one contest and language as of another'
+    add('--limit', type=_bounded, metavar='N', help=limit)
+    samples = 'a trial: N samples a question; k above N are left out, greedy runs keep theirs'
+    add('--n', type=_bounded, metavar='N', help=samples)
     elsewhere = 'do not look whether the questions can be read: the configs are run on another machine'
     add('--no-data-check', action='store_true', help=elsewhere)
     untouched = (
@@ -132,92 +112,143 @@ def _add_options(parser: ArgumentParser, *, required: bool = False) -> None:
     add('--keep-built-in', action='store_true', help=untouched)
 
 
-def _request(template: Path, arguments: Namespace) -> ExpandRequest:
-    return ExpandRequest(
-        template=template,
-        folder=arguments.output_dir,
-        overrides=arguments.override,
-        listing=arguments.list,
-        dry_run=arguments.dry_run,
-        prune=arguments.prune,
-        keep_built_in=arguments.keep_built_in,
-        limits=limits_of(arguments),
-        data_check=not arguments.no_data_check,
-    )
+def _bounded(text: str) -> int:
+    """Read a number that a record may hold: above it a run would sample, and its result be refused."""
+    from ..arguments import LARGEST_N  # imports numpy
+
+    if len(text) > len(str(LARGEST_N)) or positive(text) > LARGEST_N:
+        raise ArgumentTypeError(f'{text[:40]!r}: expected an integer from 1 to {LARGEST_N:,}')
+    return positive(text)
 
 
-def expanded(request: ExpandRequest) -> list[str]:
-    """Do with a template what is requested; return the lines to print.
+def expanded(template: Path, arguments: Namespace) -> tuple[int, list[str]]:
+    """Do with a template what is asked; return the exit code and the lines to print.
 
-    What could not be looked at from here is said on standard error.
+    What is another than one might think is said on standard error. A dry run ends as the real call would.
 
     Raises:
         InputError: the template cannot be expanded, or the folder not be written to.
         MissingExtraError: the template needs an optional package.
     """
-    expansion = expand_template(
-        request.template, request.overrides, keep_built_in=request.keep_built_in, limits=request.limits
+    from ..sweep.checks import Checked, check
+    from ..sweep.folder import changes
+    from ..sweep.template import expand
+
+    folder: Path = arguments.output_dir
+    expansion = expand(
+        template,
+        arguments.override,
+        keep_built_in=arguments.keep_built_in,
+        limit=arguments.limit,
+        n=arguments.n,
     )
-    if request.listing:
-        return [str(request.folder / name) for name in expansion.texts]
-    data = check_data(expansion.runs, os.environ) if request.data_check else DataCheck([], [])
-    for line in data.unknown:
-        print(f'data not checked: {printable(line, LINE)}', file=sys.stderr)
-    if data.problems and not request.dry_run:
-        raise InputError(_cannot_be_read(data.problems))
-    for line in _judges_missing(expansion) if request.data_check else ():
-        print(f'no judge here, gpassk run would refuse: {printable(line, LINE)}', file=sys.stderr)
-    found = changes(request.folder, expansion, request.template.name)
-    said = [*_said(request, len(expansion.runs), found), *expansion.notes]
-    if request.dry_run:
-        refused = [f'would be refused: {_cannot_be_read(data.problems)}'] if data.problems else []
-        return [estimate_table(expansion.runs), '', *said, *refused]
-    apply(request.folder, expansion.texts, found, request.prune)
-    return said
+    found = changes(folder, expansion.runs, template, expansion.trial)
+    if arguments.list:
+        return 0, [str(folder / name) for name in found.texts]
+    checked = Checked([], []) if arguments.no_data_check else check(expansion.runs)
+    notes = [*expansion.notes, *checked.notes]
+    if not arguments.no_data_check and any(map(_starts_a_judge, expansion.runs)):
+        from ..runs.judge_servers import missing_judges  # with all that knows of runs: a second
+
+        configs = [run.config for run in expansion.runs]
+        notes += [f'no judge here, gpassk run would refuse: {line}' for line in missing_judges(configs)]
+    refusal = ''
+    if checked.problems:
+        refusal = (
+            'questions cannot be read here, so no config is written; --no-data-check writes those for '
+            'another machine:' + ''.join(f'\n  {printable(line, LINE)}' for line in checked.problems)
+        )
+        if not arguments.dry_run:
+            raise InputError(refusal)
+    for note in notes:
+        print(*(printable(line, LINE) for line in note.splitlines()), sep='\n', file=sys.stderr)
+    said = _said(found, template.name, arguments.dry_run, arguments.prune)
+    if arguments.dry_run:
+        refused = [f'would be refused: {refusal}'] if refusal else []
+        return 2 if refusal else 0, [estimate_table(expansion.runs), '', *said, *refused]
+    found.apply(arguments.prune)
+    return 0, said
 
 
-def _judges_missing(expansion: Expansion) -> list[str]:
-    """Return why judges that runs start by themselves cannot be started on this machine."""
-    if not any('judge_serve' in text for text in expansion.texts.values()):
-        return []
-    from ..runs.judge_servers import missing_judges  # with all that knows of runs: a second
-
-    return missing_judges(run.config for run in expansion.runs)
+def _starts_a_judge(run: Run) -> bool:
+    return 'judge_serve' in str(run.config['datasets'])
 
 
-def _cannot_be_read(problems: Sequence[str]) -> str:
-    lines = ''.join(f'\n  {printable(line, LINE)}' for line in problems)
-    return (
-        'questions cannot be read here, so no config is written; --no-data-check writes those for another '
-        f'machine:{lines}'
-    )
-
-
-def _said(request: ExpandRequest, count: int, found: Changes) -> list[str]:
-    new, same, template = len(found.written), count - len(found.written), request.template.name
-    if request.dry_run:
-        line = f'for {request.folder}: {new} to write, {same} unchanged (dry run: nothing written)'
+def _said(found: Changes, template: str, dry_run: bool, prune: bool) -> list[str]:
+    new = len(found.written)
+    same = len(found.texts) - new
+    if dry_run:
+        line = f'for {found.folder}: {new} to write, {same} unchanged (dry run: nothing written)'
     else:
-        line = f'in {request.folder}: {new} written, {same} unchanged'
-    removed = 'would be removed' if request.dry_run else 'removed'
-    stale = removed if request.prune else 'still there, --prune removes them'
+        line = f'in {found.folder}: {new} written, {same} unchanged'
+    removed = 'would be removed' if dry_run else 'removed'
+    stale = removed if prune else 'still there, --prune removes them'
     notes = {
         'overwriting a file that was not as an expansion had left it': found.replaced,
         f'of an earlier expansion of {template}, {stale}': found.stale,
         f'of an earlier expansion of {template}, but edited since, so --prune leaves them': found.edited,
     }
-    return [
-        f'{_configs(count)} {line}',
-        *(part for note, names in notes.items() for part in _named(note, names)),
-    ]
-
-
-def _named(note: str, names: Sequence[str]) -> list[str]:
-    if not names:
-        return []
-    rest = [f'  … and {len(names) - NAMED} more'] if len(names) > NAMED else []
-    return [f'{_configs(len(names))} {note}:', *(f'  {name}' for name in names[:NAMED]), *rest]
+    lines = [f'{_configs(len(found.texts))} {line}']
+    for note, names in notes.items():
+        if names:
+            lines += [f'{_configs(len(names))} {note}:', *(f'  {name}' for name in names[:NAMED])]
+        if len(names) > NAMED:
+            lines.append(f'  … and {len(names) - NAMED} more')
+    return lines
 
 
 def _configs(count: int) -> str:
     return f'{count} config{"" if count == 1 else "s"}'
+
+
+def estimate_table(runs: Sequence[Run]) -> str:
+    """Return a row a model and benchmark, and a last one with the totals; `?` where a size is not known.
+
+    samples: n × questions. verdicts: a judge is asked once for each different answer to a question, so at
+    most once a sample. tokens: sampled ones, if every response were as long as `max_out_len` allows.
+    """
+    from tabulate import tabulate
+
+    groups: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        mark = '' if run.limit is None else f', {run.limit} questions'
+        groups.setdefault((run.model, f'{run.benchmark}{mark}'), []).append(run)
+    rows = [[*names, *_cells(group)] for names, group in groups.items()]
+    total = ['total', '', *_cells(runs)]
+    total[3] = ''
+    return tabulate(
+        [*rows, total],
+        ('model', 'benchmark', 'configs', 'questions', 'samples', 'verdicts, at most', 'tokens, at most'),
+        tablefmt='github',
+        colalign=('left', 'left', *['right'] * 5),
+        disable_numparse=True,
+    )
+
+
+def _questions(run: Run) -> int | None:
+    """Return how many there are, or where that is not known, how many at most."""
+    return run.limit if run.questions is None else run.questions
+
+
+def _samples(run: Run) -> int | None:
+    questions = _questions(run)
+    return None if run.n is None or questions is None else run.n * questions
+
+
+def _tokens(run: Run) -> int | None:
+    drawn, length = _samples(run), run.settings.get('max_out_len')
+    return None if drawn is None or length is None else drawn * int(length)
+
+
+def _cells(runs: Sequence[Run]) -> list[str]:
+    drawn, asked = _sum(_samples, runs), _questions(runs[0])
+    questions = '?' if asked is None else f'{asked:,}'
+    return [f'{len(runs):,}', questions, drawn, drawn, _sum(_tokens, runs)]
+
+
+def _sum(count: Callable[[Any], int | None], runs: Iterable[Run]) -> str:
+    counts = [count(run) for run in runs]
+    known = [number for number in counts if number is not None]
+    if not known:
+        return '?'
+    return f'{sum(known):,}' + (' + ?' if len(known) < len(counts) else '')

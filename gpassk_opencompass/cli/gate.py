@@ -63,7 +63,7 @@ class GateRequest:
         margin: in points.
         level: of confidence.
         questions: 'new': the statement is on questions of this kind; 'same': on these very ones.
-        with_limited: also runs that were made smaller with --limit or --samples.
+        with_limited: also trials on some of the questions.
         markdown, junit: where these go.
     """
 

@@ -10,9 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ..errors import InputError
-from ..sweep.engines import DEFAULT_ENGINE, ENGINES
-from ..sweep.expansion import expand_template
-from ..sweep.starter import shipped_templates, starter_template
+from ..sweep.engines import DEFAULT_ENGINE, ENGINES, shipped_templates, starter_template
 from ..unseen import printable
 from .files import write_file
 from .options import Several, path
@@ -74,8 +72,10 @@ def _text(request: InitRequest) -> str:
 
 def _checked(text: str) -> str:
     """Return the text of a template if it expands: a model may be none that the engine takes."""
+    from ..sweep.template import expand  # slow to import
+
     with TemporaryDirectory() as folder:
         template = Path(folder, 'template.py')
         template.write_text(text, encoding='utf-8', errors='surrogatepass')
-        expand_template(template)
+        expand(template)
     return text

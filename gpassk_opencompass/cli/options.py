@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 Number = TypeVar('Number', int, float)
 Request = TypeVar('Request')
 
-WITH_LIMITED = 'also runs that were made smaller with --limit or --samples, which are left out else'
+WITH_LIMITED = 'also trials on some of the questions (--limit), which are left out else'
 
 
 def positive(text: str) -> int:

@@ -65,7 +65,7 @@ class ReportRequest:
         runs: parts of names of runs that figures show.
         gates: the shares of samples above which a run is refused.
         strict: what is left out is a failure.
-        with_limited: also of runs that were made smaller with --limit or --samples.
+        with_limited: also of trials on some of the questions.
     """
 
     paths: Sequence[Path]

@@ -14,16 +14,12 @@ from ..runs.command import Options, read_options
 from ..runs.driver import Driver
 from ..runs.examine import examine
 from ..runs.gpus import gpus_for
-from ..runs.limited import limited_plan
-from ..runs.plan import Plan, Planned
+from ..runs.plan import Plan, Planned, planned_runs
 from ..runs.processes import Stop
 from ..runs.state import Finding
 from ..runs.work_dir import NOTES
 from ..serving import SERVERS, run_in_progress
-from ..sweep.limits import NO_LIMITS, Limits, said
-from ..unseen import printable
 from . import INTERRUPTED
-from .limits import add_limits, limits_of
 from .options import path, positive
 from .run_progress import RunProgress
 from .shown import terminal_width
@@ -39,12 +35,10 @@ class RunRequest:
     jobs: int | None
     gpus: str | None
     passed_on: Sequence[str]
-    limits: Limits = NO_LIMITS
 
     def command(self) -> str:
         """Return the command that asks for this again, for a shell."""
         words = ['gpassk', 'run', *map(str, self.configs), '-w', str(self.outputs)]
-        words += said(self.limits).split()
         words += ['--jobs', str(self.jobs)] if self.jobs else []
         words += ['--gpus', self.gpus] if self.gpus is not None else []
         words += ['--', *self.passed_on] if self.passed_on else []
@@ -82,7 +76,6 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='the GPUs that the runs share, such as 0,1,2,3; also GPU-… and MIG-… (default: those of '
         'CUDA_VISIBLE_DEVICES, of the allocation, or all)',
     )
-    add_limits(parser)
     parser.add_argument('--dry-run', action='store_true', help='say what would be run, and start nothing')
 
 
@@ -94,11 +87,9 @@ def run(arguments: Namespace) -> int:
         jobs=arguments.jobs,
         gpus=arguments.gpus,
         passed_on=arguments.rest,
-        limits=limits_of(arguments),
     )
     options = read_options(request.passed_on)
-    plan, notes = limited_plan(request.configs, request.limits, request.outputs)
-    print(*map(printable, notes), sep='\n', end='\n' if notes else '', file=sys.stderr)
+    plan = planned_runs(request.configs)
     _print_left_out(plan)
     if arguments.dry_run:
         return _dry_run(request, plan)

@@ -20,8 +20,8 @@ from ..errors import InputError
 from ..files import listed, mapping, read_json
 from ..health import CUT_OFF
 from ..json_rows import Row
-from ..naming.names import DatasetName, ModelName, Settings, clean, last_part
 from ..record import data_of
+from ..sweep.names import DatasetName, ModelName, Settings, clean, last_part
 from .format import Format, at, named
 
 _METRIC = 'G-Pass@k'

@@ -18,17 +18,17 @@ from itertools import count, groupby, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..benchmarks import (
+    STANDARD_LANGUAGES,
+    STANDARD_SPLITS,
+    language_of,
+    live_math_bench_names,
+    live_math_bench_questions,
+)
 from ..errors import InputError, MissingExtraError
 from ..files import PROVENANCE, listed, mapping
 from ..json_rows import Row, first_object, json_entries
 from ..judges.prompts import protocol_constants
-from ..question_sets import (
-    STANDARD_LANGUAGES,
-    STANDARD_SPLITS,
-    live_math_bench_names,
-    live_math_bench_questions,
-)
-from ..questions.wording import language_of
 from ..runs.config_file import dicts_of, read_config
 from .format import Format, at, named
 

@@ -9,7 +9,6 @@ from .dataset import BenchmarkDataset, LiveMathBenchDataset
 from .eval_task import GPassKEvalTask
 from .evaluator import GPassKEvaluator
 from .inferencer import SeededGenInferencer
-from .limits import LimitedDataset
 from .models import (
     SeededHuggingFace,
     SeededOpenAISDK,
@@ -27,7 +26,6 @@ __all__ = [
     'GPassKEvalTask',
     'GPassKEvaluator',
     'GPassKSummarizer',
-    'LimitedDataset',
     'LiveMathBenchDataset',
     'SeededGenInferencer',
     'SeededHuggingFace',

@@ -16,14 +16,21 @@ from opencompass.datasets import Aime2024Dataset, CustomDataset, OlymMATHDataset
 from opencompass.datasets.base import BaseDataset
 from opencompass.datasets.livemathbench import LiveMathBenchDataset as ProtocolDataset
 from opencompass.registry import LOAD_DATASET
+from opencompass.utils import get_logger
 from opencompass.utils.datasets_info import DATASETS_MAPPING
 
+from ..benchmarks import (
+    HUB_ERRORS,
+    STANDARD_LANGUAGES,
+    STANDARD_SPLITS,
+    Listing,
+    benchmark_rows,
+    limited,
+    live_math_bench_rows,
+    rows_of,
+)
 from ..errors import InputError
-from ..question_sets import STANDARD_LANGUAGES, STANDARD_SPLITS
-from ..questions.benchmarks import benchmark_rows, live_math_bench_rows
-from ..questions.files import HUB_ERRORS, Listing, rows_of
 from ..record import digest_of
-from .limits import check_samples, limited_rows
 
 OPENCOMPASS: Mapping[str, Callable[[str, str | None], Any]] = {
     'opencompass/aime2024': lambda path, subset: Aime2024Dataset.load(path),
@@ -32,6 +39,9 @@ OPENCOMPASS: Mapping[str, Callable[[str, str | None], Any]] = {
 }
 """Where OpenCompass's own class knows the data: its name for them, and how they are loaded."""
 
+
+LIMITS = 'gpassk_limits'
+"""The column that tells of a trial, the same JSON in each row: limit, of; a whole run has none."""
 
 _BATCH = 1000
 """Rows that are decoded at a time."""
@@ -70,13 +80,12 @@ class ReplicatedDataset(BaseDataset):  # type: ignore[misc]
     """A data set with n rows a question, each row knowing which sample it is.
 
     Rows lie replica by replica (row = replica × Q + question). To the columns of `load` come `replica`, and
-    OpenCompass's subdivision and idx, and `gpassk_limits` in a run that was made smaller.
+    OpenCompass's subdivision and idx, and `gpassk_limits` in a trial.
 
     Args:
-        limit: ask only so many of the questions: of each contest and language in turn the next one, in the
-            order of the data (`questions.limits`); all where there are not more. They keep their uids, so
-            their samples have the seeds that they have in a whole run.
-        samples: n, where `--samples` said it; the result is marked as that.
+        limit: make a trial of so many of the questions: of each contest and language in turn the next one, in
+            the order of the data (`benchmarks.limited`); all where there are not more. They keep their uids,
+            so their samples have the seeds that they have in a whole run. The result is marked.
     """
 
     def __init__(
@@ -86,12 +95,17 @@ class ReplicatedDataset(BaseDataset):  # type: ignore[misc]
         n: int = 1,
         abbr: str = 'dataset',
         limit: int | None = None,
-        samples: int | None = None,
         **kwargs: Any,
     ) -> None:
         _check_k_and_n(k, n)
-        check_samples(samples, n)
-        rows = limited_rows(self.load(**kwargs), limit, samples, abbr)
+        rows = self.load(**kwargs)
+        if limit is not None:
+            marks = json.dumps({'limit': limit, 'of': len(rows)})
+            places = limited(list(zip(rows['split'], rows['language'], strict=True)), limit)
+            if limit >= len(rows):
+                get_logger().info(f'{abbr}: limit = {limit} of {len(rows)} questions: all are asked')
+            rows = Dataset.from_dict(rows[places], features=rows.features)
+            rows = rows.add_column(LIMITS, [marks] * len(rows))
         self.dataset = ReplicatedRows.of(rows, n, abbr)
         self._init_reader(**(reader_cfg or {}))
 
@@ -117,7 +131,7 @@ class LiveMathBenchDataset(ReplicatedDataset):
         cot: ask for step-by-step reasoning, as the protocol does.
         revision: a commit, branch or tag of the hub data set; the default is its main branch.
         k, n: of G-Pass@k; n samples are drawn a question, every k at most n.
-        limit, samples: see `ReplicatedDataset`.
+        limit: see `ReplicatedDataset`.
         abbr, reader_cfg: see OpenCompass.
 
     Raises:
@@ -140,15 +154,15 @@ class LiveMathBenchDataset(ReplicatedDataset):
 
 @LOAD_DATASET.register_module(name='GPassKBenchmarkDataset')
 class BenchmarkDataset(ReplicatedDataset):
-    """MATH500-L5, AIME, OlymMATH or a benchmark of another package, n rows a question.
+    """MATH500-L5, AIME, OlymMATH or a benchmark of one's own, n rows a question.
 
     Rows have the columns of `LiveMathBenchDataset`: question, answer, prompt (the protocol's, in the
-    question's language, unless the benchmark has its own), `uid`, `problem`
-    (one for both languages), split, language, source, and `replica`.
-    What a benchmark is called, its number of questions and its default source are in `question_sets`.
+    question's language), `uid`, `problem` (one for both languages), split, language, source, and `replica`.
+    What a benchmark is called, its number of questions and its default source are in `benchmarks`.
 
     Args:
-        benchmark: a name of `question_sets.BENCHMARKS`, e.g. 'aime2024'.
+        benchmark: a name of `benchmarks.BENCHMARKS`, e.g. 'aime2024'; any other with `fields`.
+        fields: of a benchmark of one's own, which fields of a row are the `question` and the `answer`.
         path: a folder with the benchmark's files (`aime2024.jsonl`), such a file, a copy of a hub data set,
             or a hub name. A line is an object with question, problem, prompt or origin_prompt, and answer
             or gold_answer; optional unique_id, subject; for MATH500 level. Default: OpenCompass's own copy
@@ -156,7 +170,7 @@ class BenchmarkDataset(ReplicatedDataset):
         cot: ask for step-by-step reasoning, as the protocol does.
         revision: a commit, branch or tag of a hub data set; without it, OpenCompass's own copy is not used.
         k, n: of G-Pass@k; n samples are drawn a question, every k at most n.
-        limit, samples: see `ReplicatedDataset`.
+        limit: see `ReplicatedDataset`.
         abbr, reader_cfg: see OpenCompass.
 
     Raises:
@@ -165,9 +179,15 @@ class BenchmarkDataset(ReplicatedDataset):
     """
 
     @staticmethod
-    def load(benchmark: str, path: str = '', cot: bool = True, revision: str | None = None) -> Dataset:
+    def load(
+        benchmark: str,
+        path: str = '',
+        cot: bool = True,
+        revision: str | None = None,
+        fields: Mapping[str, str] | None = None,
+    ) -> Dataset:
         """Load the questions, one row each."""
-        return with_prompts(benchmark_rows(benchmark, path, LOADERS, revision), cot)
+        return with_prompts(benchmark_rows(benchmark, path, LOADERS, revision, fields), cot)
 
 
 def _load_with_opencompass(path: str, subset: str | None, alternative: str) -> Listing:
@@ -188,15 +208,7 @@ LOADERS = {path: _load_with_opencompass for path in OPENCOMPASS}
 
 
 def with_prompts(rows: Sequence[Mapping[str, Any]], cot: bool) -> Dataset:
-    """Return the rows with the protocol's prompt in the question's language, unless they have their own.
-
-    Raises:
-        InputError: `cot` is False for rows with prompts of their own, which it would not change.
-    """
-    if all('prompt' in row for row in rows):
-        if not cot:
-            raise InputError('cot = False is not for a benchmark that is asked in words of its own')
-        return Dataset.from_list(list(rows))
+    """Return the rows with the protocol's prompt in the question's language."""
     prompts = protocol_prompts(tuple(dict.fromkeys(row['language'] for row in rows)), cot)
     return Dataset.from_list(
         [{**row, 'prompt': prompts[row['language']].replace('{question}', row['question'])} for row in rows]

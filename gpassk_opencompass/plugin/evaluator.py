@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from ..record import Names, Result, digest_of, remove_samples, write_samples
 from ..scoring import score
 from ..serving import JudgeServer, read_judge_server
 from ..unseen import with_whole_characters
-from .limits import limits_of
+from .dataset import LIMITS
 from .predictions import (
     UNREAD,
     Predictions,
@@ -152,7 +153,8 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         result.provenance = provenance
         if 'source' in original_dataset.column_names and 'uid' in original_dataset.column_names:
             result.data.sources = list(dict.fromkeys(original_dataset['source']))
-        result.limited = limits_of(original_dataset)
+        if LIMITS in original_dataset.column_names and len(original_dataset):
+            result.limited = json.loads(original_dataset[0][LIMITS])
         return result
 
     def score(self, predictions: Any, references: Any, test_set: Any) -> dict[str, Any]:

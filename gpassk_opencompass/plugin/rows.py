@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 import pyarrow  # type: ignore[import-untyped]
 
+from ..benchmarks import language_of
 from ..errors import IncompleteError, InputError
-from ..questions.wording import language_of
 from ..record import digest_of
 from ..samples import Samples
+from .dataset import LIMITS
 from .handover import Sample
-from .limits import LIMITS
 
 QUESTION_COLUMNS = ('question', 'problem', 'prompt')
 """Where a data set keeps its question; the first that it has counts."""

@@ -253,7 +253,7 @@ def boards(
         k: of the metrics, at least 2; None: the largest k that every result of the table was evaluated for.
         level: of confidence, between 0 and 1.
         thresholds: τ of the columns of G-Pass@k, from 0 to 1; 0 is "at least one correct".
-        with_limited: also runs that were made smaller with --limit or --samples.
+        with_limited: also trials on some of the questions.
 
     Returns:
         Boards, and a line for each result that stands in none, one for all that were made smaller.
@@ -378,7 +378,7 @@ def provenance_warnings(result: Result) -> list[str]:
 def full_runs(results: Sequence[Result], with_limited: bool = False) -> tuple[list[Result], list[str]]:
     """Return the runs that may stand beside each other in a leaderboard, and a line on those that may not.
 
-    Runs that were made smaller with --limit or --samples are no runs of the benchmark.
+    Trials on some of the questions are no runs of the benchmark.
 
     Args:
         with_limited: keep them.
@@ -386,5 +386,5 @@ def full_runs(results: Sequence[Result], with_limited: bool = False) -> tuple[li
     full = [result for result in results if with_limited or not result.limits]
     count = len(results) - len(full)
     runs = f'{count} run{"" if count == 1 else "s"}'
-    line = f'{runs} made smaller with --limit or --samples: --with-limited takes them, too'
+    line = f'{runs} made smaller with --limit: --with-limited takes them, too'
     return full, [line] if count else []

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from ..errors import InputError
 from ..files import parse_json
 from ..metrics import Kind, Metric
-from ..naming.manifest import ModelFacts
 from ..record import Result
+from ..sweep.folder import ModelFacts
 from .leaderboard import Board
 from .scores import ALL, Measure, Scored, measure_of, measures_of
 

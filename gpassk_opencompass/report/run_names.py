@@ -13,8 +13,8 @@ from .greedy_runs import ON_HUB
 def called(name: str, *marks: str) -> str:
     """Return a name with those of the marks behind it that say anything.
 
-    >>> called('m_t1.0', '', 'k4-r2', 'n = 4 by --samples'), called('m_t1.0', '')
-    ('m_t1.0 (k4-r2, n = 4 by --samples)', 'm_t1.0')
+    >>> called('m_t1.0', '', 'k4-r2', '10 questions'), called('m_t1.0', '')
+    ('m_t1.0 (k4-r2, 10 questions)', 'm_t1.0')
     """
     told = ', '.join(filter(None, marks))
     return f'{name} ({told})' if told else name

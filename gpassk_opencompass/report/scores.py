@@ -14,8 +14,8 @@ from ..adapter import limits_line
 from ..counting import stage, step
 from ..errors import InputError
 from ..metrics import ACCURACY, Metric
-from ..naming.names import Settings
 from ..record import Result, values
+from ..sweep.names import Settings
 from ..tables import csv_text, read_csv_cell
 from ..uncertainty import Interval
 from .intervals import intervals_of, intervals_of_each

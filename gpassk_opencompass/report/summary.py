@@ -8,8 +8,8 @@ from operator import attrgetter
 
 from ..errors import InputError
 from ..metrics import ACCURACY, SHOWN_THRESHOLDS, Kind, Metric, metrics_of
-from ..naming.names import ModelName
 from ..record import Result
+from ..sweep.names import ModelName
 from ..tables import Cell, Column, Table, markdown_line
 from ..tables.table import Value
 from .intervals import intervals_of

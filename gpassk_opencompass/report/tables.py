@@ -12,7 +12,7 @@ from ..distributions import student_quantile
 from ..errors import InputError
 from ..files import write_file
 from ..health import WORDS
-from ..naming.names import ModelName
+from ..sweep.names import ModelName
 from ..tables import Cell, Column, Table, markdown_line, one_line
 from ..unseen import json_text
 from .leaderboard import Board, Entry

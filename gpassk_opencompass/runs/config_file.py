@@ -9,8 +9,7 @@ from typing import Any
 
 from ..errors import InputError
 from ..files import mapping
-from ..sweep.configs import plain, signature
-from ..sweep.literals import NO_LITERAL, literal
+from ..sweep.folder import NO_LITERAL, literal, plain, signature
 
 Config = Mapping[str, Any]
 

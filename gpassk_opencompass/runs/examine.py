@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..files import FROM_ENVIRONMENT, mapping, read_json
 from ..judges.build import own_name
 from ..serving import described, variable_digest
-from ..sweep.configs import signature
+from ..sweep.folder import signature
 from ..times import seconds_of_folder
 from .config_file import Config, dicts_of, sampling_signature
 from .lock import is_in_use

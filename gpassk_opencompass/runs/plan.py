@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from ..errors import InputError
 from ..files import digest, mapping
-from ..naming.manifest import MANIFEST, Entry, read_manifest
-from ..sweep.configs import signature
+from ..sweep.folder import MANIFEST, Entry, read_manifest, signature
 from .config_file import Config, assigned_in, dicts_of, read_config
 from .work_dir import NOTES, OWN_NOTES, Starts, Wanted, time_dirs, wanted_by
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from ..errors import InputError
 from ..files import PROVENANCE, mapping, parse_json, read_json, replace_file
-from ..naming.manifest import MANIFEST, Entry, manifest_text
+from ..sweep.folder import MANIFEST, Entry, manifest_text
 from ..times import seconds_of, seconds_of_folder
 from .config_file import Config, dicts_of, read_config
 

@@ -1,16 +1,1 @@
-"""Template → configs: the grid, the names, the checks."""
-
-from ..naming.manifest import Entry, read_manifest
-from ..naming.names import DatasetName, LiveMathBenchName, ModelName, RunName, Settings
-from .configs import signature
-
-__all__ = [
-    'DatasetName',
-    'Entry',
-    'LiveMathBenchName',
-    'ModelName',
-    'RunName',
-    'Settings',
-    'read_manifest',
-    'signature',
-]
+"""Template → configs: settings and their checks, engines, names, and the folder with its manifest."""

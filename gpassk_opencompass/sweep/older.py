@@ -12,15 +12,16 @@ from itertools import product
 from typing import Any
 from urllib.parse import urlsplit
 
+from ..benchmarks import LIVE_MATH_BENCH_HUB
 from ..errors import TemplateError
 from ..judges.build import refuse_extraction
-from ..naming.file_names import check_file_name
-from ..naming.names import in_file_name
-from ..question_sets import LIVE_MATH_BENCH_HUB
-from .configs import plain
-from .grid import DEFAULT_SUMMARIZER, PARTS, Run, distinct
-from .limits import ks_of, samples_of
-from .server_engines import NO_KEYS, NO_TEMPERATURE
+from .engines import NO_KEYS, NO_TEMPERATURE, TOKENIZER
+from .folder import Run, plain
+from .names import check_file_name, in_file_name, limit_mark, without_sizes
+
+DEFAULT_SUMMARIZER = {'type': 'gpassk_opencompass.GPassKSummarizer'}
+PARTS = ('summarizer', 'infer', 'eval')
+"""Parts of an OpenCompass config that a template may give as they are."""
 
 OWN = f'{__name__.partition(".")[0]}.'
 DATASET, EVALUATOR = 'LiveMathBenchDataset', 'LiveMathBenchEvaluator'
@@ -36,25 +37,28 @@ _SEEDS = ('random_seed', 'seed')
 
 def older_runs(
     variables: Mapping[str, Any], overrides: Collection[str] = (), *, keep_built_in: bool = False
-) -> list[Run]:
-    """Return a run for each model × data set, under the name that the published script gives it.
+) -> tuple[list[Run], list[str]]:
+    """Return a run for each model × data set, under the name that the published script gives it, and notes.
 
-    What is replaced is logged; with `keep_built_in` nothing is. Of the other lines only `PARTS` stand in the
-    configs, and only they may be among `overrides`, the lines given in place of the template's.
+    What is replaced is said; with `keep_built_in` nothing is. Of the other lines only `PARTS` and `limit`
+    count, and only they may be among `overrides`, the lines given in place of the template's.
 
     Raises:
-        InputError: another override, no lists of dicts with abbreviations, sizes that cannot be, two pairs
-            with one name, or an evaluator that lets a model extract the answers.
+        InputError: another override, no lists of dicts with abbreviations, sizes that cannot be, a limit for
+            a data set that is not ours, or an evaluator that lets a model extract the answers.
     """
-    if late := sorted(set(overrides) - set(PARTS)):
+    if late := sorted(set(overrides) - {*PARTS, 'limit'}):
         raise TemplateError(
             f'--override {late[0]}: this template has models and datasets of its own, so only '
-            f'{", ".join(PARTS)} can be given; change the template, or write one with llm_infos (gpassk init)'
+            f'{", ".join(PARTS)} and limit can be given; change the template, or write one with llm_infos '
+            '(gpassk init)'
         )
     models, datasets = (_entries(variables, name) for name in ('models', 'datasets'))
     parts = {name: variables[name] for name in PARTS if name in variables}
     said: Counter[str] = Counter()
     ours = [dataset if keep_built_in else _our_dataset(dataset, said) for dataset in datasets]
+    if (limit := variables.get('limit')) is not None:
+        ours = [_limited(dataset, limit) for dataset in ours]
     replaces = not keep_built_in and any(_class_of(dataset).startswith(OWN) for dataset in ours)
     seeded = [_our_model(model, said) if replaces else model for model in models]
     found = []
@@ -64,16 +68,34 @@ def older_runs(
             found.append(_run(seeded_model, data, {'summarizer': DEFAULT_SUMMARIZER, **parts}))
         else:  # the questions of others do not know which sample a row is, as a seeded model must
             found.append(_run(model, dataset, parts))
-    warnings = _wrong(found)
+    notes = _wrong(found)
     if said:
         lines = [f'  {count} × {change}' for change, count in said.items()]
-        warnings.append('\n'.join(['replaced in the configs (--keep-built-in leaves all as it is):', *lines]))
-    if warnings:
-        from loguru import logger  # slow to import
+        notes.append('\n'.join(['replaced in the configs (--keep-built-in leaves all as it is):', *lines]))
+    return found, notes
 
-        for text in warnings:
-            logger.warning(text)
-    return distinct(found, 'pairs of models and datasets')
+
+def _limited(dataset: dict[str, Any], limit: Any) -> dict[str, Any]:
+    if not _class_of(dataset).startswith(OWN):
+        raise TemplateError(
+            f'{dataset["abbr"]}: limit is for data sets of this package, and this one is a '
+            f'{_class_of(dataset)}; ask for fewer questions in its own way, or leave it out'
+        )
+    if type(limit) is not int or limit < 1:
+        raise TemplateError(f'limit is {limit!r}; expected a whole number of questions, 1 or more')
+    whole = without_sizes(dataset['abbr'])
+    return {**dataset, 'abbr': f'{whole}{limit_mark(limit)}{dataset["abbr"][len(whole) :]}', 'limit': limit}
+
+
+def _ks_of(dataset: Mapping[str, Any]) -> tuple[Any, ...]:
+    k = dataset.get('k')
+    return tuple(k) if isinstance(k, (list, tuple)) else () if k is None else (k,)
+
+
+def _n_of(dataset: Mapping[str, Any]) -> Any:
+    """Return n; data sets of 2024 gave `replication` instead, n = replication × max(k)."""
+    replication = dataset.get('replication')
+    return dataset.get('n') if replication is None else replication * max(_ks_of(dataset), default=1)
 
 
 def _entries(variables: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
@@ -84,8 +106,8 @@ def _entries(variables: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
         if not isinstance(entry, dict) or not isinstance(entry.get('abbr'), str) or not entry['abbr']:
             raise TemplateError(f"{name}[{i}] is {entry!r:.80}; expected a dict with abbr='…'")
         given = [entry[key] for key in ('n', 'replication') if entry.get(key) is not None]
-        whole = all(type(count) is int and count > 0 for count in (*ks_of(entry), *given))
-        if not whole or (given and max(ks_of(entry), default=0) > samples_of(entry)):
+        whole = all(type(count) is int and count > 0 for count in (*_ks_of(entry), *given))
+        if not whole or (given and max(_ks_of(entry), default=0) > _n_of(entry)):
             sizes = ', '.join(f'{key} = {entry[key]!r}' for key in ('k', 'n', 'replication') if key in entry)
             raise TemplateError(f'{entry["abbr"]}: {sizes}; expected whole numbers above 0, each k at most n')
     return list(entries)
@@ -99,8 +121,9 @@ def _run(model: dict[str, Any], dataset: dict[str, Any], parts: Mapping[str, Any
         path=str(model.get('path', '')),
         benchmark=dataset['abbr'],
         settings={'max_out_len': model['max_out_len']} if model.get('max_out_len') else {},
-        k=ks_of(dataset),
-        n=samples_of(dataset),
+        k=_ks_of(dataset),
+        n=_n_of(dataset),
+        limit=dataset.get('limit') if _class_of(dataset).startswith(OWN) else None,
     )
 
 
@@ -144,7 +167,7 @@ def _our_model(model: Mapping[str, Any], said: Counter[str]) -> dict[str, Any]:
 
 
 def _correct_openai(config: dict[str, Any], said: Counter[str]) -> None:
-    config.setdefault('tokenizer_path', 'gpt-4o')  # only counts tokens; else it is looked up on the hub
+    config.setdefault('tokenizer_path', TOKENIZER)  # only counts tokens; else it is looked up on the hub
     if config.pop('max_completion_tokens', None) is not None:
         said['no max_completion_tokens, which OpenAISDK does not take any more; max_out_len counts'] += 1
     if any(part in config['path'] for part in NO_TEMPERATURE) and config.pop('temperature', None) is not None:
@@ -175,8 +198,8 @@ def _our_dataset(dataset: Mapping[str, Any], said: Counter[str]) -> dict[str, An
     return {
         **config,
         'type': f'{OWN}{DATASET}',
-        'k': [*ks_of(dataset)] or [1],
-        'n': samples_of(dataset) or 1,
+        'k': [*_ks_of(dataset)] or [1],
+        'n': _n_of(dataset) or 1,
         'infer_cfg': {**inference, 'inferencer': inferencer},
         'eval_cfg': {**dataset['eval_cfg'], 'evaluator': {'type': f'{OWN}GPassKEvaluator', **judge}},
     }

@@ -14,7 +14,7 @@ from question_pages import static_host
 from result_files import write_result
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.naming.manifest import Entry, ModelFacts, manifest_text
+from gpassk_opencompass.sweep.folder import Entry, ModelFacts, manifest_text
 
 FOUR = {
     'LiveMathBench-Hard-2412': ('LiveMathBench-v202412-hard-cn_en', 45),

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from scipy.stats import chi2
+from sweeping import configs_of as expand
 
 from gpassk_opencompass.health import Generation
 from gpassk_opencompass.plugin.handover import Sample
-from gpassk_opencompass.sweep.grid import expand
 
 QUESTION = '7'
 """To questions that it knows the shipped model begins with one token nearly always; not to this."""

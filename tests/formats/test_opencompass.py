@@ -15,12 +15,11 @@ from exact import Exact, g_pass
 from harness_scores import changed, damaged
 from hosts import SHARED, write_bench
 
+from gpassk_opencompass.benchmarks import limited, live_math_bench_rows
 from gpassk_opencompass.errors import GPassKError, InputError
 from gpassk_opencompass.files import PROVENANCE
 from gpassk_opencompass.formats import Options, read_samples
 from gpassk_opencompass.formats.opencompass import FORMAT
-from gpassk_opencompass.questions.benchmarks import live_math_bench_rows
-from gpassk_opencompass.questions.limits import limited
 from gpassk_opencompass.samples import Run, Samples
 from gpassk_opencompass.scoring import score
 

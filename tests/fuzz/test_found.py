@@ -15,8 +15,8 @@ from gpassk_opencompass.answers import final_answer
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.judges.protocol import Verdict
-from gpassk_opencompass.naming.manifest import manifest_text, read_manifest
-from gpassk_opencompass.naming.names import DatasetName, ModelName
+from gpassk_opencompass.sweep.folder import manifest_text, read_manifest
+from gpassk_opencompass.sweep.names import DatasetName, ModelName
 from gpassk_opencompass.tables import Table
 
 

@@ -18,8 +18,8 @@ from result_files import ABBR, THIRDS, entry_of, write_result
 from gpassk_opencompass.collect import collect
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.json_rows import json_rows
-from gpassk_opencompass.naming.manifest import manifest_text, read_manifest
 from gpassk_opencompass.report.leaderboard import boards
+from gpassk_opencompass.sweep.folder import manifest_text, read_manifest
 
 ROWS = [
     {'uid': 'a', 'question': '1 + 1?', 'answer': '2', 'responses': [r'\boxed{2}', '3'], 'language': 'en'},

@@ -24,7 +24,7 @@ from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.judges.llm.asking import hear, squeezed
 from gpassk_opencompass.judges.prompts import Candidate, find_prompts, settle
 from gpassk_opencompass.judges.protocol import Judgement, Pair, Verdict
-from gpassk_opencompass.naming.names import DatasetName, LiveMathBenchName, ModelName, in_file_name
+from gpassk_opencompass.sweep.names import DatasetName, LiveMathBenchName, ModelName, in_file_name
 from gpassk_opencompass.unseen import UNSEEN, printable
 
 SIGN = re.compile(r'^(?:\S{0,30} ?(?:\\[a-z]+|[<>≤≥≠]=?) )?(?:-|\\[pm][pm] )?\(?')

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from installed import install, install_theirs, python
 from made import TASKS, task_of
 
 from gpassk_opencompass import InputError
-from gpassk_opencompass.question_sets import BENCHMARKS
+from gpassk_opencompass.benchmarks import BENCHMARKS
 
 with warnings.catch_warnings():
     warnings.simplefilter('ignore')
@@ -93,32 +92,6 @@ def test_what_lighteval_would_do_without_a_word_is_refused(tmp_path: Path) -> No
         task_of('livemathbench:v202505_all_en', questions=folder).eval_docs()
 
 
-THEIRS = """
-import json
-from lighteval.tasks.lighteval_task import LightevalTask
-from gpassk_opencompass.lighteval import TASKS_TABLE
-
-tasks = {config.name: config for config in TASKS_TABLE}
-docs = LightevalTask(tasks['contest2026']).eval_docs()
-asked = [[doc.query, doc.choices, doc.specific['split'], doc.specific['benchmark']] for doc in docs]
-print(json.dumps([sorted(tasks), asked]))
-"""
-
-
-def test_a_benchmark_of_another_package_is_a_task(tmp_path: Path) -> None:
-    """Asked in its own words; one that cannot be imported is left out with a warning, and the others stay."""
-    folder = install_theirs(tmp_path / 'site')
-    install(folder, 'bad', '[gpassk_opencompass.benchmarks]\nbad = bad.sets:X')
-    done = python(tmp_path, folder, '-c', THEIRS)
-    assert done.returncode == 0, done.stderr
-    names, asked = json.loads(done.stdout.splitlines()[-1])
-    assert set(names) == {*NAMES, 'contest2026'}
-    assert "benchmark 'bad' (bad.sets:X) cannot be imported" in done.stderr
-    words = 'Solve the problem of a contest and put the result into \\boxed{}.\n\nWhat is 0 + 1?'
-    assert asked[0] == [words, ['1'], 'algebra', 'Contest2026']
-    assert len(asked) == 4
-
-
 PROTOCOL = """
 PROMPT_EN = 'Protocol: {question} in \\\\boxed{{}}'
 PROMPT_CN = '协议: {question}'
@@ -127,7 +100,7 @@ JUDGE_PROMPT_CN = '判 {question} {gold_answer} {answer}'
 """
 ASKED = """
 from gpassk_opencompass.judges.prompts import find_prompts
-from gpassk_opencompass.questions.wording import asked
+from gpassk_opencompass.benchmarks import asked
 print(asked('{3}', 'en'), asked('{3}', 'cn'), find_prompts().name, sep='|')
 """
 

@@ -19,8 +19,8 @@ import torch
 from opencompass.datasets.livemathbench.prompts import PROMPT_CN, PROMPT_EN
 from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
+from gpassk_opencompass.benchmarks import CHINESE, ENGLISH
 from gpassk_opencompass.demo import LANGUAGES, MODEL, SPLITS
-from gpassk_opencompass.questions.wording import CHINESE, ENGLISH
 
 from .demo_questions import LADDERS, draw
 from .demo_tokenizer import END, train_tokenizer

@@ -14,7 +14,7 @@ from engine_requests import QUESTIONS, REPLICAS, SAMPLING, Outcome, config_of, i
 from hosts import import_plugin
 
 from gpassk_opencompass.demo import MODEL
-from gpassk_opencompass.sweep import local_engines, server_engines
+from gpassk_opencompass.sweep import engines
 
 plugin = import_plugin()
 seeds = import_plugin('.handover')
@@ -130,14 +130,14 @@ def test_recorded_fields_are_those_of_lmdeploy(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.syspath_prepend(str(LMDEPLOY))
     lmdeploy = import_module('lmdeploy')
     request = import_module('lmdeploy.serve.openai.protocol').ChatCompletionRequest
-    assert lmdeploy.__version__ == local_engines.LMDEPLOY
+    assert lmdeploy.__version__ == engines.LMDEPLOY
     # OpenCompass drops what is no attribute of the class, so a field without a plain default too.
     for kind, recorded_fields in (
-        (lmdeploy.TurbomindEngineConfig, local_engines.TURBOMIND_FIELDS),
-        (lmdeploy.PytorchEngineConfig, local_engines.PYTORCH_FIELDS),
+        (lmdeploy.TurbomindEngineConfig, engines.TURBOMIND_FIELDS),
+        (lmdeploy.PytorchEngineConfig, engines.PYTORCH_FIELDS),
     ):
         assert recorded_fields == {name for name in kind.__dataclass_fields__ if hasattr(kind, name)}
-    assert set(request.model_fields) == server_engines.REQUEST_FIELDS
+    assert set(request.model_fields) == engines.REQUEST_FIELDS
 
 
 def test_one_seed_for_all_requests_gives_one_response() -> None:

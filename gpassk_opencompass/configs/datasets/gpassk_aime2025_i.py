@@ -1,21 +1,4 @@
 """AIME2025-I: the 15 questions of the first part, which the paper calls AIME2025."""
 
-from mmengine.config import read_base
-
-with read_base():
-    from .gpassk_protocol import eval_cfg, infer_cfg, reader_cfg
-
-aime2025_i_datasets = [
-    dict(
-        type='gpassk_opencompass.BenchmarkDataset',
-        abbr='AIME2025-I-k4_8_16-r3',
-        benchmark='aime2025-i',
-        path='opencompass/aime2025',
-        cot=True,
-        k=[4, 8, 16],
-        n=48,
-        reader_cfg=reader_cfg,
-        infer_cfg=infer_cfg,
-        eval_cfg=eval_cfg,
-    )
-]
+_ours = __import__('gpassk_opencompass.sweep.template', fromlist=['dataset'])  # an import is lazy here
+aime2025_i_datasets = [_ours.dataset('aime2025-i')]

@@ -1,23 +1,4 @@
 """The hard split of LiveMathBench v202412: 24 questions in Chinese and 21 in English."""
 
-from mmengine.config import read_base
-
-with read_base():
-    from .gpassk_protocol import eval_cfg, infer_cfg, reader_cfg
-
-livemathbench_v202412_hard_datasets = [
-    dict(
-        type='gpassk_opencompass.LiveMathBenchDataset',
-        abbr='LiveMathBench-v202412-hard-cn_en-k4_8_16-r3',
-        path='opencompass/LiveMathBench',
-        version='202412',
-        dataset_splits=['hard'],
-        dataset_languages=['cn', 'en'],
-        cot=True,
-        k=[4, 8, 16],
-        n=48,
-        reader_cfg=reader_cfg,
-        infer_cfg=infer_cfg,
-        eval_cfg=eval_cfg,
-    )
-]
+_ours = __import__('gpassk_opencompass.sweep.template', fromlist=['dataset'])  # an import is lazy here
+livemathbench_v202412_hard_datasets = [_ours.dataset('livemathbench-v202412-hard')]

@@ -1,21 +1,4 @@
 """OlymMATH zh-easy: 100 problems in Chinese."""
 
-from mmengine.config import read_base
-
-with read_base():
-    from .gpassk_protocol import eval_cfg, infer_cfg, reader_cfg
-
-olymmath_zh_easy_datasets = [
-    dict(
-        type='gpassk_opencompass.BenchmarkDataset',
-        abbr='OlymMATH-zh-easy-k4_8_16-r3',
-        benchmark='olymmath-zh-easy',
-        path='RUC-AIBOX/OlymMATH',
-        cot=True,
-        k=[4, 8, 16],
-        n=48,
-        reader_cfg=reader_cfg,
-        infer_cfg=infer_cfg,
-        eval_cfg=eval_cfg,
-    )
-]
+_ours = __import__('gpassk_opencompass.sweep.template', fromlist=['dataset'])  # an import is lazy here
+olymmath_zh_easy_datasets = [_ours.dataset('olymmath-zh-easy')]

@@ -6,13 +6,10 @@
 Left of the `@` is the model abbreviation of OpenCompass, right of it the data set abbreviation. A part is
 there only for what was passed. The abbreviation has the model as it is called and numbers as they are
 written, `Qwen2.5-7B_t0.3_l8192`; in a file name every `.` of it is a `-`, `Qwen2-5-7B_t0-3_l8192@….py`.
-Both are read. Lists are joined by `_`. A benchmark is
-`AIME2024` or another label of `question_sets`, or `LiveMathBench-v202412`; there the standard splits and
-languages are not written, others are: `LiveMathBench-v202412-AMC_CCEE-en-k4-r3` (OpenCompass remembers the
-size of a data set by its abbreviation alone, so other rows need another name).
-
-A run that was made smaller for a trial is marked: `LiveMathBench-v202412-limit10-k4-r1` has the first 10
-questions of `--limit 10`, `LiveMathBench-v202412-samples4-k4-r1` the n = 4 of `--samples 4`.
+Both are read. Lists are joined by `_`. A benchmark is `AIME2024` or another label, or
+`LiveMathBench-v202412`, where the standard splits and languages are not written; others are:
+`LiveMathBench-v202412-AMC_CCEE-en-k4-r3` (OpenCompass remembers the size of a data set by its abbreviation
+alone, so other rows need another name). A trial on 10 questions is `LiveMathBench-v202412-limit10-k4-r1`.
 
 A model name of more than 96 bytes and a benchmark of more than 64 are written as their beginning, `~` and
 8 hexadecimal digits that stand for the whole as file names have it. What they are cut to depends on nothing
@@ -23,37 +20,61 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any, TypeVar
 
+from ..benchmarks import LIVE_MATH_BENCH, STANDARD_LANGUAGES, STANDARD_SPLITS
 from ..errors import InputError
-from ..question_sets import BENCHMARKS, LIVE_MATH_BENCH, STANDARD_LANGUAGES, STANDARD_SPLITS, QuestionSet
-from .limits import limit_marks, sizes
-from .tags import MODEL, parted, tagged
 
 MAX_MODEL, MAX_LABEL = 96, 64
 """Bytes of a model's and of a benchmark's name above which they are cut. Names on the hub have at most 96."""
+
+MAX_FILE_NAME = 255
+"""Bytes that usual file systems allow for one name."""
+AROUND_DATASET = len('_99999.json.20260101_000000.aside')
+"""Bytes that the names of a run's own files have at most beside the data set abbreviation."""
 
 _CUT = r'~[0-9a-f]{8}'
 """What stands for the rest of a name that was cut; no other name has a `~`."""
 
 _Name = TypeVar('_Name')
 
-_WORDS = r'[A-Za-z0-9]+(?:_[A-Za-z0-9]+)*'
-_NO_MARK = r'(?!(?:limit|samples)[0-9]+(?:-|$))'
-"""Splits and languages are not called as marks are, which may stand in their place."""
+_FLOAT, _INT = r'[0-9]+(?:[.-][0-9]+)?', r'[0-9]{1,40}'
+_TAGS: dict[str, tuple[str, str]] = {
+    'temperature': ('t', _FLOAT),
+    'top_p': ('p', _FLOAT),
+    'top_k': ('k', _INT),
+    'repetition_penalty': ('rp', _FLOAT),
+    'random_seed': ('rs', _INT),
+    'max_out_len': ('l', _INT),
+}
+"""Fields of Settings in the order of the name: the tag and what follows it."""
+_MODEL = re.compile(
+    '(?P<model>.+?)' + ''.join(f'(?:_{tag}(?P<{field}>{value}))?' for field, (tag, value) in _TAGS.items())
+)
 
+_WORDS = r'[A-Za-z0-9]+(?:_[A-Za-z0-9]+)*'
+_NO_MARK = r'(?!limit[0-9]+(?:-|$))'
+"""Splits and languages are not called as the mark of a trial is, which may stand in their place."""
 _ROWS = (
     rf'{LIVE_MATH_BENCH}-v(?P<version>\w+)'
     rf'(?:-{_NO_MARK}(?P<splits>{_WORDS})-{_NO_MARK}(?P<languages>{_WORDS}))?'
 )
+_LABEL = re.compile(
+    rf'(?!{LIVE_MATH_BENCH})(?!.*-(?:nocot|limit[0-9]+)$)(?!.*-k[0-9_]+-[rn][0-9]+$)'
+    r'[A-Za-z0-9][A-Za-z0-9_+-]{0,63}'
+)
 _DATASET = re.compile(
     rf'(?P<label>{_ROWS}|{LIVE_MATH_BENCH}-v[\w-]+{_CUT}|[A-Za-z0-9][\w+-]*?)'
-    r'(?P<direct>-nocot)?(?:-limit(?P<limit>[1-9][0-9]{0,17}))?(?:-samples(?P<samples>[1-9][0-9]{0,17}))?'
+    r'(?P<direct>-nocot)?(?:-limit(?P<limit>[1-9][0-9]{0,17}))?'
     r'-k(?P<ks>[0-9]{1,18}(?:_[0-9]{1,18})*)-(?P<unit>[rn])(?P<count>[0-9]{1,18})',
     re.ASCII,
 )
+_SIZES = re.compile(r'-k[0-9]+(?:_[0-9]+)*-[rn][0-9]+$')
+_LIMIT = re.compile(r'-limit([1-9][0-9]*)$')
 
 
 @dataclass(frozen=True)
@@ -75,6 +96,25 @@ class Settings:
     def greedy(self) -> bool:
         """Return whether the temperature is 0: one answer, no sampling."""
         return self.temperature == 0
+
+    def passed(self, *fields: str) -> dict[str, Any]:
+        """Return those of the fields that are given, of all without names."""
+        return {name: value for name in fields or vars(self) if (value := getattr(self, name)) is not None}
+
+    def __str__(self) -> str:
+        """Write numbers without exponent: 0.3, 1 as 1.0, 1e-05 as 0.00001, 0 as 0.
+
+        >>> str(Settings(8192, 0.3, top_k=50))
+        '_t0.3_k50_l8192'
+        """
+        parts = []
+        for field, (tag, pattern) in _TAGS.items():
+            value = getattr(self, field)
+            if value is not None:
+                whole = pattern is _INT or value == 0
+                text = str(int(value)) if whole else format(Decimal(repr(float(value))), 'f')
+                parts.append(f'_{tag}{text}' if whole or '.' in text else f'_{tag}{text}.0')
+        return ''.join(parts)
 
 
 @dataclass(frozen=True)
@@ -98,15 +138,15 @@ class ModelName:
 
     def __post_init__(self) -> None:
         allowed = clean(self.model) == self.model or _is_cut(self.model, MAX_MODEL)
-        match = MODEL.fullmatch(str(self))
-        if not allowed or match is None or match['model'] != cut(self.model, MAX_MODEL):
+        match = _MODEL.fullmatch(str(self))
+        if not allowed or match is None or match['model'] != _cut(self.model, MAX_MODEL):
             raise InputError(
                 f'model name {self.model!r} cannot be told from the settings behind it in {str(self)!r}; '
                 "give the model another one: name='…'"
             )
 
     def __str__(self) -> str:
-        return cut(self.model, MAX_MODEL) + tagged(vars(self.settings))
+        return f'{_cut(self.model, MAX_MODEL)}{self.settings}'
 
     @classmethod
     def parse(cls, text: str) -> ModelName:
@@ -117,11 +157,26 @@ class ModelName:
         >>> ModelName.parse('Qwen2.5-7B_t0.3_l9').model, ModelName.parse('Qwen2-5-7B_t0-3_l9').model
         ('Qwen2.5-7B', 'Qwen2-5-7B')
         """
-        model, values = parted(text)
+        model, values = model_and_settings(text)
         if not values:
             raise InputError(f'{text!r} is not [MODEL]_t…_p…_k…_rp…_rs…_l[MAX_OUT_LEN]')
         name = cls(model, Settings(**values))  # type: ignore[arg-type]
         return name if in_file_name(str(name)) == text else _as_written(text, name)
+
+
+def model_and_settings(abbr: str) -> tuple[str, dict[str, int | float]]:
+    """Return the model and the settings that a name tells, whoever wrote it and whatever the model is called.
+
+    >>> model_and_settings('my model (v2)_t0.0_l64'), model_and_settings('gpt-4o')
+    (('my model (v2)', {'temperature': 0.0, 'max_out_len': 64}), ('gpt-4o', {}))
+    """
+    match = _MODEL.fullmatch(abbr)
+    if match is None or match['max_out_len'] is None:
+        return abbr, {}
+    told = ((field, pattern is _INT) for field, (_, pattern) in _TAGS.items() if match[field] is not None)
+    return match['model'], {
+        field: int(match[field]) if whole else float(match[field].replace('-', '.')) for field, whole in told
+    }
 
 
 @dataclass(frozen=True)
@@ -172,15 +227,14 @@ class DatasetName:
     'LiveMathBench-v202412-k4_8_16-r3'
     >>> str(DatasetName('MATH500-L5', (4, 8, 16), n=50, cot=False))
     'MATH500-L5-nocot-k4_8_16-n50'
-    >>> str(DatasetName('AIME2024', (4,), n=4, limit=10, samples=True))
-    'AIME2024-limit10-samples4-k4-r1'
+    >>> str(DatasetName('AIME2024', (4,), n=4, limit=10))
+    'AIME2024-limit10-k4-r1'
 
     Args:
-        limit: how many of the questions were asked for with `--limit`; None: all are.
-        samples: whether n is what `--samples` says.
+        limit: how many of the questions are asked, in a trial; None: all are.
 
     Raises:
-        InputError: a k that is not in 1 … n, a limit below 1, or a label that is no benchmark's.
+        InputError: a k that is not in 1 … n, a limit below 1, or a label that cannot stand in a name.
     """
 
     label: str
@@ -188,24 +242,23 @@ class DatasetName:
     n: int
     cot: bool = True
     limit: int | None = None
-    samples: bool = False
 
     def __post_init__(self) -> None:
         if self.limit is not None and self.limit < 1:
             raise InputError(f'limit = {self.limit}: expected at least 1 question')
         if not self.ks or not 1 <= min(self.ks) <= max(self.ks) <= self.n:
             raise InputError(f'k = {list(self.ks)} of n = {self.n} samples: every k must be in 1 … n')
-        fields = {**vars(self), 'label': cut(self.label, MAX_LABEL)}
+        fields = {**vars(self), 'label': _cut(self.label, MAX_LABEL)}
         if _dataset_fields(str(self)) != fields or not _is_label(self.label):
             raise InputError(
-                f'{self.label!r} is no benchmark: expected LiveMathBench-v[VERSION] or one of '
-                f'{", ".join(BENCHMARKS)}, in upper or lower case as the benchmark writes it'
+                f'{self.label!r} cannot be the name of a benchmark: expected LiveMathBench-v[VERSION], or at '
+                'most 64 letters, digits, "_", "+" and "-" that do not end like the rest of a name (-nocot, '
+                '-limit10, -k4-r3)'
             )
 
     def __str__(self) -> str:
         direct = '' if self.cot else '-nocot'
-        marks = limit_marks(self.limit, self.n if self.samples else None)
-        return f'{cut(self.label, MAX_LABEL)}{direct}{marks}-{sizes(self.ks, self.n)}'
+        return f'{_cut(self.label, MAX_LABEL)}{direct}{limit_mark(self.limit)}-{sizes(self.ks, self.n)}'
 
     @classmethod
     def parse(cls, text: str) -> DatasetName:
@@ -246,6 +299,40 @@ class RunName:
         return _as_written(f'{left}@{right}.py', cls(ModelName.parse(left), DatasetName.parse(right)))
 
 
+def sizes(ks: tuple[int, ...] | list[int], n: int) -> str:
+    """Return k and n as they end a name.
+
+    >>> sizes((4, 8), 24), sizes([8], 12)
+    ('k4_8-r3', 'k8-n12')
+    """
+    replication, rest = divmod(n, max(ks))
+    return f'k{"_".join(map(str, ks))}-{f"n{n}" if rest else f"r{replication}"}'
+
+
+def limit_mark(limit: int | None) -> str:
+    """Return what marks a trial in any name: '-limit10' for 10 questions; '' for a whole run."""
+    return '' if limit is None else f'-limit{limit}'
+
+
+def without_sizes(abbr: str) -> str:
+    """Return any data set abbreviation without k and n; which questions, stays.
+
+    >>> without_sizes('mine-limit10-k4-r1')
+    'mine-limit10'
+    """
+    return _SIZES.sub('', abbr)
+
+
+def limit_in(abbr: str) -> int | None:
+    """Return of how many questions any data set abbreviation says that it is a trial.
+
+    >>> limit_in('gsm8k-limit10'), limit_in('gsm8k-k4-r1')
+    (10, None)
+    """
+    found = _LIMIT.search(without_sizes(abbr))
+    return int(found[1]) if found else None
+
+
 def clean(model: str) -> str:
     """Return a model's name as it goes into names: all but letters, digits, `_`, `+`, `-`, `.` become `-`.
 
@@ -275,6 +362,57 @@ def last_part(path: str) -> str:
     return path.rstrip('/').rpartition('/')[2]
 
 
+def check_file_name(name: str) -> str:
+    """Return the name; raise InputError if a file or a folder of OpenCompass cannot be called so."""
+    size = len(name.encode())
+    if '/' in name or '\0' in name or size > MAX_FILE_NAME:
+        raise InputError(
+            f'{name!r} ({size} bytes) cannot be a file name: those have no "/" and at most {MAX_FILE_NAME} '
+            "bytes; give the model a shorter one: name='…', or leave out some k"
+        )
+    dataset = len(name.removesuffix('.py').rpartition('@')[2].encode())
+    if dataset > MAX_FILE_NAME - AROUND_DATASET:
+        raise InputError(
+            f'{name!r}: the data set abbreviation has {dataset} bytes; with more than '
+            f'{MAX_FILE_NAME - AROUND_DATASET} OpenCompass cannot write its files; leave out some k'
+        )
+    return name
+
+
+_NESTED = ('generation_kwargs', 'gen_config', 'openai_extra_kwargs', 'extra_body')
+"""Fields of a model's config in which engines have settings of the sampling."""
+_CALLED = {'max_out_len': ('max_tokens', 'max_gen_toks', 'max_new_tokens'), 'random_seed': ('seed',)}
+"""Setting → what other programs call it."""
+
+
+def sampling_in(told: Mapping[str, Any]) -> dict[str, int | float]:
+    """Return the settings of the sampling that a model's config, or another program's file, tells.
+
+    Greedy decoding is temperature 0, however an engine calls it: `do_sample` is False, or `top_k` is 1.
+
+    >>> sampling_in({'max_out_len': 64, 'generation_kwargs': {'do_sample': False}})
+    {'max_out_len': 64, 'temperature': 0.0}
+    """
+    for part in _NESTED:
+        told = {**told, **nested} if isinstance(nested := told.get(part), Mapping) else told
+    found: dict[str, int | float] = {}
+    for name in Settings.__dataclass_fields__:
+        values = (told.get(called) for called in (name, *_CALLED.get(name, ())))
+        value = next(filter(_is_number, values), None)
+        whole = name in ('top_k', 'random_seed', 'max_out_len')
+        if value is not None and (not whole or float(value).is_integer()):
+            found[name] = int(value) if whole else float(value)
+    if told.get('do_sample') is False or found.get('top_k') == 1 or found.get('temperature') == 0:
+        # The likeliest token is taken, whatever it is chosen from.
+        found = {name: value for name, value in found.items() if name not in ('top_p', 'top_k')}
+        found['temperature'] = 0.0
+    return found
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e15
+
+
 def _as_written(text: str, name: _Name) -> _Name:
     """Return the name that was read, if `str` writes it so: one run has one name."""
     if str(name) != text:
@@ -297,43 +435,33 @@ def _is_label(label: str) -> bool:
     rows = _rows(label)
     if rows is not None:
         return str(LiveMathBenchName(*rows)) == label
-    if label.lower() not in BENCHMARKS:
-        return _is_cut(label, MAX_LABEL)
-    questions = BENCHMARKS[label.lower()]
-    return isinstance(questions, QuestionSet) and questions.label == label
+    return _LABEL.fullmatch(label) is not None or _is_cut(label, MAX_LABEL)
 
 
 def _dataset_fields(text: str) -> dict[str, Any] | None:
     match = _DATASET.fullmatch(text)
     if match is None or not _is_label(match['label']):
         return None
-    ks = tuple(map(int, match['ks'].split('_')))
-    count = int(match['count'])
-    n = count * max(ks) if match['unit'] == 'r' else count
+    ks, count = tuple(map(int, match['ks'].split('_'))), int(match['count'])
     return {
         'label': match['label'],
         'ks': ks,
-        'n': n,
+        'n': count * max(ks) if match['unit'] == 'r' else count,
         'cot': match['direct'] is None,
         'limit': None if match['limit'] is None else int(match['limit']),
-        'samples': match['samples'] is not None,
     }
 
 
-def cut(name: str, limit: int) -> str:
-    """Return the name, or if it has more bytes than the limit, its beginning, `~` and a hash of all of it.
-
-    >>> cut('short', 12), cut('much-too-long', 12)
-    ('short', 'muc~1c7b00c4')
-    """
+def _cut(name: str, limit: int) -> str:
+    """Return the name, or if it has more bytes than the limit, its beginning, `~` and a hash of all of it."""
     data = name.encode()
     if len(data) <= limit:
         return name
-    digest = hashlib.sha256(in_file_name(name).encode()).hexdigest()[:8]
-    return f'{data[: limit - 9].decode(errors="ignore")}~{digest}'
+    whole = hashlib.sha256(in_file_name(name).encode()).hexdigest()[:8]
+    return f'{data[: limit - 9].decode(errors="ignore")}~{whole}'
 
 
 def _is_cut(name: str, limit: int) -> bool:
-    """Return whether `cut` may have written it; a character that was split misses up to three bytes."""
+    """Return whether `_cut` may have written it; a character that was split misses up to three bytes."""
     whole = re.fullmatch(rf'[\w.+-]+{_CUT}', name)
     return whole is not None and limit - 3 <= len(name.encode()) <= limit

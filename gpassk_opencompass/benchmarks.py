@@ -1,0 +1,663 @@
+"""The benchmarks: what each is called, where its questions lie, and the questions as rows for every host.
+
+`BENCHMARKS` holds them all. A benchmark of one's own is a file or a hub data set and the names of two of its
+fields, see `benchmark_rows`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import chain, product, zip_longest
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .errors import InputError, MissingExtraError
+from .files import digest, parse_json
+
+LIVE_MATH_BENCH = 'LiveMathBench'
+LIVE_MATH_BENCH_HUB = 'opencompass/LiveMathBench'
+STANDARD_SPLITS = ('CNMO', 'CCEE', 'AMC', 'WLPMC')
+STANDARD_LANGUAGES = ('cn', 'en')
+
+QUESTION_FIELDS = ('question', 'problem', 'prompt', 'origin_prompt')
+ANSWER_FIELDS = ('answer', 'gold_answer')
+
+HUB_ERRORS = (ValueError, OSError)
+"""What `datasets` raises for what it cannot load; its own errors are among them."""
+
+_INSTRUCTION = re.compile(r'\n[^\n]*\\boxed\s*\{\s*\}[^\n]*\Z')
+"""A last line that says how to answer (it has an empty box); the protocol's prompt says it already."""
+_TRANSLATION = re.compile(r'-(?:EN|ZH)\Z')
+_HUB_NAME = re.compile(r'[\w.-]+/[\w.-]+')
+_COMMIT = re.compile(r'^hf://datasets/[^@]+@([0-9a-f]{40})/')
+"""How `datasets` names a file of the hub in what it notes of a download."""
+
+ENGLISH = '{question}\n\nWork this out step by step, and end with your final answer inside \\boxed{{}}.'
+CHINESE = '{question}\n\n请一步一步地推导，并在最后把最终答案写在 \\boxed{{}} 里。'
+
+
+class LiveMathBenchRows(NamedTuple):
+    """A part of LiveMathBench: all questions of these splits in these languages."""
+
+    version: str
+    splits: tuple[str, ...]
+    languages: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class QuestionFile:
+    """One list of questions.
+
+    Args:
+        names: the file names looked for in a folder; the first that is there is read.
+        questions: its length, None for any; another length is refused.
+        splits: the groups for which scores are broken down, equal runs of lines: ('I', 'II') are the first
+            and the second half. With none, the group of a question is its field `subject`.
+        language: 'en' or 'cn'; '' where the text of each question tells it.
+        subset: the hub's name for it.
+    """
+
+    names: tuple[str, ...]
+    questions: int | None
+    splits: tuple[str, ...] = ()
+    language: str = 'en'
+    subset: str | None = None
+
+
+@dataclass(frozen=True)
+class QuestionSet:
+    """A benchmark of question files.
+
+    Args:
+        label: what it is called in abbreviations and file names; in lower case, in a template.
+        series: begins the uid of its questions, so that a question has one uid (and its samples the same
+            seeds) in every benchmark that contains it.
+        source: where the questions come from unless a path is given: a hub name.
+        files: read in this order.
+        questions: how many it has; another number is refused.
+        level: only questions whose field `level` says so.
+        first: only the first questions of each file.
+        whole_numbers: every answer is a whole number from 0 to 999, as AIME's are.
+        question, answer: the fields of a row that may hold them; the first that is there counts.
+    """
+
+    label: str
+    series: str
+    source: str
+    files: tuple[QuestionFile, ...]
+    questions: int | None
+    level: int | None = None
+    first: int | None = None
+    whole_numbers: bool = False
+    question: Sequence[str] = field(default=QUESTION_FIELDS)
+    answer: Sequence[str] = field(default=ANSWER_FIELDS)
+
+
+def _aime(label: str, first: int | None = None) -> QuestionSet:
+    year = label[:8]
+    file = QuestionFile((f'{year.lower()}.jsonl',), 30, ('I', 'II'))
+    if year == 'AIME2024':
+        file = QuestionFile((*file.names, 'aime.jsonl'), 30, (year,))
+    source = f'opencompass/{year.lower()}'
+    return QuestionSet(label, year, source, (file,), first or 30, first=first, whole_numbers=True)
+
+
+def _olymmath(label: str, *subsets: str) -> QuestionSet:
+    files = tuple(
+        QuestionFile(
+            names=(f'OlymMATH-{subset.upper()}.jsonl',),
+            questions=100,
+            splits=(subset[3:],),
+            language='cn' if subset.startswith('zh') else 'en',
+            subset=subset,
+        )
+        for subset in subsets or (label,)
+    )
+    return QuestionSet(f'OlymMATH-{label}', 'OlymMATH', 'RUC-AIBOX/OlymMATH', files, 100 * len(files))
+
+
+_MATH500 = QuestionFile(('test.jsonl', 'math500.jsonl', 'test_prm800k_500.jsonl'), 500)
+_SETS = (
+    QuestionSet('MATH500-L5', 'MATH500', 'HuggingFaceH4/MATH-500', (_MATH500,), 134, level=5),
+    _aime('AIME2024'),
+    _aime('AIME2025'),
+    _aime('AIME2025-I', first=15),
+    *map(_olymmath, ('en-easy', 'en-hard', 'zh-easy', 'zh-hard')),
+    _olymmath('easy', 'en-easy', 'zh-easy'),
+    _olymmath('hard', 'en-hard', 'zh-hard'),
+)
+
+BENCHMARKS: Mapping[str, LiveMathBenchRows | QuestionSet] = {
+    'livemathbench-v202412': LiveMathBenchRows('202412', STANDARD_SPLITS, STANDARD_LANGUAGES),
+    'livemathbench-v202412-hard': LiveMathBenchRows('202412', ('hard',), STANDARD_LANGUAGES),
+    'livemathbench-v202505': LiveMathBenchRows('202505', ('all',), ('en',)),
+    'livemathbench-v202505-hard': LiveMathBenchRows('202505', ('hard',), ('en',)),
+    **{questions.label.lower(): questions for questions in _SETS},
+}
+"""Name in a template: the benchmark."""
+
+_LIVE_MATH_BENCH_SIZES: Mapping[tuple[str, str, str], int] = {
+    **{
+        ('202412', split, language): size
+        for split, size in (('CNMO', 18), ('CCEE', 44), ('AMC', 46), ('WLPMC', 11))
+        for language in STANDARD_LANGUAGES
+    },
+    ('202412', 'hard', 'en'): 21,
+    ('202412', 'hard', 'cn'): 24,
+}
+"""Questions by version, split and language: Table 4 and section F.1.5 of arXiv 2412.13147."""
+
+
+def live_math_bench_questions(version: str, splits: Iterable[str], languages: Iterable[str]) -> int | None:
+    """Return the number of questions of LiveMathBench, None where it is not published.
+
+    >>> live_math_bench_questions('202412', STANDARD_SPLITS, STANDARD_LANGUAGES)
+    238
+    """
+    sizes = [_LIVE_MATH_BENCH_SIZES.get((version, *which)) for which in product(splits, tuple(languages))]
+    known = [size for size in sizes if size is not None]
+    return sum(known) if len(known) == len(sizes) else None
+
+
+def content_uids(group: str, questions: Sequence[str]) -> list[str]:
+    """Return a name for each question that follows its text alone, wherever it stands in its file.
+
+    The first 12 digits of the SHA-256 of the text behind the name of the group. Of questions with one text
+    the second is `…-2`, and so on.
+
+    Args:
+        group: the list that the questions belong to, e.g. '202412/AMC_en'.
+        questions: the texts, in the order of the list.
+
+    >>> content_uids('202412/AMC_en', ['1 + 1?', '2 + 2?', '1 + 1?'])
+    ['202412/AMC_en/c97c3a9c9b99', '202412/AMC_en/70b499c547e0', '202412/AMC_en/c97c3a9c9b99-2']
+    """
+    seen: Counter[str] = Counter()
+    uids = []
+    for question in questions:
+        uid = f'{group}/{hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest()[:12]}'
+        seen[uid] += 1
+        uids.append(uid if seen[uid] == 1 else f'{uid}-{seen[uid]}')
+    return uids
+
+
+def live_math_bench_names(
+    version: str, split: str, language: str, questions: Sequence[str], sizes: Collection[int]
+) -> list[tuple[str, str]]:
+    """Return the uid of each question of a file, and the problem that it shares with its translations.
+
+    Args:
+        questions: the texts, in the order of the file.
+        sizes: how many questions the split has in each language. Where all have as many, line i is the same
+            problem in all of them; not so in the hard splits (21 en, 24 cn).
+
+    >>> live_math_bench_names('202412', 'AMC', 'en', ['1 + 1?', '2 + 2?'], {2})[1]
+    ('202412/AMC_en/70b499c547e0', '202412/AMC/1')
+    """
+    uids = content_uids(f'{version}/{split}_{language}', questions)
+    parallel = 'hard' not in split and len(set(sizes)) == 1
+    return [(uid, f'{version}/{split}/{index}' if parallel else uid) for index, uid in enumerate(uids)]
+
+
+# Where questions lie
+
+
+class HubPart(NamedTuple):
+    """A subset of a data set on the hub, or of a folder laid out as there."""
+
+    path: str
+    """A hub name, or the folder."""
+    subset: str | None
+    alternative: str
+    """What to do without the hub, for messages."""
+    revision: str | None = None
+    copied: bool = False
+    """Whether it is a folder here."""
+
+
+Place = Path | HubPart
+"""A file, which may be missing, or a part of the hub."""
+
+
+def benchmark_places(questions: QuestionSet, path: str, revision: str | None = None) -> Iterator[Place]:
+    """Yield where each file of a benchmark other than LiveMathBench is.
+
+    Args:
+        path: a folder with the benchmark's files, such a file, a copy of a hub data set, or a hub name;
+            '' for where the benchmark comes from.
+
+    Raises:
+        InputError: nothing of these, or a revision of what is here.
+    """
+    path = path or questions.source
+    local = Path(path).expanduser()
+    _check_revision(local, revision)
+    for file in questions.files:
+        alternative = f'give path= a folder that holds {file.names[0]}.'
+        if local.is_dir():
+            there = [local / name for name in file.names if (local / name).is_file()]
+            if not there and _is_hub_copy(local):
+                yield HubPart(str(local), file.subset, alternative, copied=True)
+            else:
+                yield there[0] if there else local / file.names[0]
+        elif local.suffix == '.jsonl':
+            if len(questions.files) > 1:
+                names = ', '.join(part.names[0] for part in questions.files)
+                raise InputError(
+                    f'{path}: {questions.label} has several files; give path= a folder with {names}'
+                )
+            yield local
+        elif _HUB_NAME.fullmatch(path):
+            yield HubPart(path, file.subset, alternative, revision)
+        else:
+            example = f' such as {questions.source}' if _HUB_NAME.fullmatch(questions.source) else ''
+            raise InputError(
+                f'no data at path={path!r}: expected a folder that holds {file.names[0]}, such a file, or a '
+                f'hub name{example}'
+            )
+
+
+def live_math_bench_places(
+    path: str, version: str, splits: Iterable[str], languages: Iterable[str], revision: str | None = None
+) -> dict[tuple[str, str], Place]:
+    """Return (split, language) → where its questions are.
+
+    Args:
+        path: a folder with `<version>/<SPLIT>_<lang>.jsonl`, a copy of the hub data set, or a hub name.
+
+    Raises:
+        InputError: nothing of these, or a revision of what is here.
+    """
+    root = Path(path).expanduser()
+    _check_revision(root, revision)
+    copied = bool(path) and root.is_dir()
+    places: dict[tuple[str, str], Place] = {}
+    for split, language in product(splits, languages):
+        file = root / version / f'{split}_{language}.jsonl'
+        if copied and file.parent.is_dir():
+            places[split, language] = file
+        elif copied and not _is_hub_copy(root):
+            raise InputError(f'{file} does not exist: expected one question a line, as JSON')
+        elif not copied and not _HUB_NAME.fullmatch(path):
+            raise InputError(
+                f'no data at path={path!r}: expected a folder that holds {version}/{split}_{language}.jsonl, '
+                f'or a hub name such as {LIVE_MATH_BENCH_HUB}'
+            )
+        else:
+            subset = f'v{version}_{split}_{language}'
+            alternative = 'give path= a folder that holds <version>/<SPLIT>_<lang>.jsonl.'
+            places[split, language] = HubPart(
+                str(root) if copied else path, subset, alternative, revision, copied
+            )
+    return places
+
+
+def _check_revision(local: Path, revision: str | None) -> None:
+    if revision is not None and local.exists():
+        raise InputError(
+            f'revision = {revision!r} with path = {str(local)!r}, which is a file or folder here: only data '
+            'of the hub have revisions; leave one of the two out'
+        )
+
+
+def _is_hub_copy(folder: Path) -> bool:
+    """Return whether a folder has the card of a hub data set: a README that begins with its metadata."""
+    card = folder / 'README.md'
+    return card.is_file() and card.read_bytes()[:3] == b'---'
+
+
+# Lists of questions as they lie there
+
+Lines = list[tuple[str, Mapping[str, Any]]]
+"""(where, object): the first part is for messages."""
+
+
+class Listing(NamedTuple):
+    """A list of questions, and what it was read from."""
+
+    lines: Lines
+    source: str
+    """`<file name>@sha256:<of its bytes>`, `<hub name>@<commit>`, or `<name>@sha256:<of the rows>`."""
+
+
+Loader = Callable[[str, str | None, str], Listing]
+"""(path, subset, what to do without a network): the rows."""
+
+
+def read_lines(file: Path) -> Listing:
+    """Read the objects of a JSON Lines file; blank lines and a byte order mark do no harm.
+
+    Raises:
+        InputError: the file is missing, empty or cannot be read, or a line is no object, with its number.
+    """
+    if not file.is_file():
+        there = ', '.join(sorted(other.name for other in file.parent.glob('*.jsonl'))) or 'no .jsonl file'
+        raise InputError(f'{file} does not exist; its folder holds {there}')
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise InputError(f'cannot read {file}: {error.strerror}') from error
+    lines: Lines = []
+    for number, line in enumerate(io.BytesIO(content), start=1):
+        if not line.strip():
+            continue
+        where = f'{file}, line {number}'
+        try:
+            row = parse_json(line.decode('utf-8-sig'))
+        except ValueError as error:
+            raise InputError(f'{where}: no JSON ({error}); expected an object') from None
+        if not isinstance(row, dict):
+            kind = type(row).__name__
+            raise InputError(f'{where}: expected an object with question and answer, got {kind}')
+        lines.append((where, row))
+    if not lines:
+        raise InputError(f'{file} is empty: expected one question a line, as JSON')
+    return Listing(lines, f'{file.name}@sha256:{digest(content)}')
+
+
+def read_hub(path: str, subset: str | None, alternative: str, revision: str | None = None) -> Listing:
+    """Read a data set of the hub, or a folder laid out as there: its split test, or its only one.
+
+    Args:
+        alternative: what to do without the hub, for the message.
+        revision: a commit, branch or tag of the hub; None: what its main branch is now.
+
+    Raises:
+        InputError: it cannot be loaded.
+        MissingExtraError: `datasets` is not installed.
+    """
+    try:
+        from datasets import load_dataset  # slow to import, and not needed for files
+    except ModuleNotFoundError as error:
+        raise MissingExtraError('datasets', 'opencompass') from error
+    part = f'subset {subset!r} of ' if subset else ''
+    try:
+        splits = load_dataset(path, subset, revision=revision)
+    except HUB_ERRORS as error:
+        raise InputError(
+            f'cannot load {part}{path!r}{f" at revision {revision!r}" if revision else ""}: {error}\n'
+            'What is no file or folder here is taken for a hub name. If the data set is gated, ask for '
+            'access on its hub page, then run `hf auth login` or set HF_TOKEN. Without a network, '
+            f'{alternative}'
+        ) from error
+    return rows_of(splits, path, subset)
+
+
+def rows_of(splits: Any, path: str, subset: str | None) -> Listing:
+    """Take the rows of the split test, or of the only split; a data set without splits is one.
+
+    Args:
+        splits: what `datasets.load_dataset` returned.
+        path, subset: its name, for messages and as the source.
+    """
+    from datasets import DatasetDict
+
+    where = f'{path}, {subset}' if subset else path
+    if isinstance(splits, DatasetDict):
+        name = 'test' if 'test' in splits or len(splits) != 1 else next(iter(splits))
+        if name not in splits:
+            raise InputError(f'{where} has no split test, only {", ".join(splits)}')
+        splits = splits[name]
+    if not len(splits):
+        raise InputError(f'{where} is empty: expected one question a row')
+    rows = list(splits)
+    downloaded = getattr(getattr(splits, 'info', None), 'download_checksums', None) or {}
+    version = next((found[1] for found in map(_COMMIT.match, downloaded) if found), '')
+    if not version:
+        version = f'sha256:{digest(json.dumps(rows, sort_keys=True, default=str).encode())}'
+    name = Path(path).name if Path(path).exists() else path
+    lines = [(f'{where}, row {number}', row) for number, row in enumerate(rows)]
+    return Listing(lines, f'{name}@{version}{f":{subset}" if subset else ""}')
+
+
+def _listing(place: Place, known: Mapping[str, Loader]) -> Listing:
+    if isinstance(place, Path):
+        return read_lines(place)
+    if place.path in known and place.revision is None:
+        return known[place.path](place.path, place.subset, place.alternative)
+    return read_hub(place.path, place.subset, place.alternative, place.revision)
+
+
+def _text_of(row: Mapping[str, Any], names: Sequence[str], where: str) -> str:
+    """Return the first of these fields that the row has."""
+    name = next((name for name in names if name in row), names[0])
+    value = row.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f'{where}: {name!r} must be a text that is not empty, got {value!r:.80}')
+    if half := re.search('[\ud800-\udfff]', value):
+        raise InputError(
+            f'{where}: {name!r} holds {half[0]!r}, one half of a character (a surrogate), which no file and '
+            'no model takes; write the whole character'
+        )
+    return value
+
+
+# Rows
+
+
+def own_benchmark(name: str, path: str, fields: Mapping[str, str]) -> QuestionSet:
+    """Return the benchmark of one's own that a data set's `benchmark`, `path` and `fields` describe."""
+    question, answer = ((fields.get(role, role),) for role in ('question', 'answer'))
+    file = QuestionFile((f'{name}.jsonl',), None, language='')
+    return QuestionSet(name, name, path, (file,), None, question=question, answer=answer)
+
+
+def benchmark_rows(
+    benchmark: str,
+    path: str = '',
+    known: Mapping[str, Loader] | None = None,
+    revision: str | None = None,
+    fields: Mapping[str, str] | None = None,
+) -> list[dict[str, Any]]:
+    """Read the questions of a benchmark other than LiveMathBench as rows.
+
+    A row has question, answer, `uid`, `problem`, split, language and source.
+
+    Args:
+        benchmark: a name of `BENCHMARKS`, in lower case; any name, where `fields` are given.
+        path: a folder with the benchmark's files, such a file, a copy of a hub data set, or a hub name;
+            default: where the benchmark comes from.
+        known: hub names that the host loads in its own way.
+        revision: a commit, branch or tag of the hub data set.
+        fields: of a benchmark of one's own, which fields of a row are the `question` and the `answer`.
+
+    Raises:
+        InputError: naming the file and line, and what was expected; also if questions are missing, too
+            many or there twice, for then the numbers would not be those of the benchmark.
+    """
+    questions = own_benchmark(benchmark, path, fields) if fields is not None else BENCHMARKS.get(benchmark)
+    if questions is None:
+        raise InputError(f'benchmark = {benchmark!r}: expected one of {", ".join(BENCHMARKS)}')
+    if not isinstance(questions, QuestionSet):
+        raise InputError(f'benchmark = {benchmark!r}: part of LiveMathBench, which has a class of its own')
+    places = zip(questions.files, benchmark_places(questions, path, revision), strict=True)
+    rows = [row for file, place in places for row in _rows(questions, file, _listing(place, known or {}))]
+    for name, called in (('own', 'unique_id'), ('question', 'question')):
+        seen: dict[str, str] = {}
+        for row in rows:
+            if (other := seen.setdefault(row[name], row['where'])) != row['where']:
+                raise InputError(f'{row["where"]}: the same {called} as in {other}: {row[name]!r:.80}')
+    if questions.questions not in (None, len(rows)):
+        raise InputError(
+            f'{path or questions.source}: {len(rows)} questions are of {questions.label}, expected '
+            f'{questions.questions}: the data are of another benchmark, or not complete'
+        )
+    return [{name: row[name] for name in row if name not in ('where', 'own')} for row in rows]
+
+
+def _rows(questions: QuestionSet, file: QuestionFile, listing: Listing) -> list[dict[str, Any]]:
+    lines, source = listing
+    if file.questions is not None and questions.questions is not None:
+        # The whole file, or only what the benchmark takes of it.
+        allowed = sorted({file.questions, questions.questions // len(questions.files)})
+        if len(lines) not in allowed:
+            raise InputError(
+                f'{lines[-1][0]} is the last of {len(lines)} questions; {questions.label} expects '
+                f'{" or ".join(map(str, allowed))} there: the file is another one, or not complete'
+            )
+    rows = []
+    for index, (where, row) in enumerate(lines[: questions.first]):
+        if questions.level is not None and _level(row, where) != questions.level:
+            continue
+        if file.splits:
+            split = file.splits[index * len(file.splits) // (file.questions or len(lines))]
+        else:  # as it goes into names of metrics: Counting-Probability
+            split = '-'.join(re.findall(r'\w+', str(row.get('subject') or 'all')))
+        question = _INSTRUCTION.sub('', _text_of(row, questions.question, where).rstrip())
+        language, own = file.language or language_of(question), row.get('unique_id')
+        # The problem by its own id, else by its place in the file, which is the same in both languages.
+        group = f'{split}_{language}' if own is None else str(own)
+        problem = f'{split}/{index}' if own is None else _TRANSLATION.sub('', str(own))
+        rows.append(
+            {
+                'question': question,
+                'answer': _answer(row, questions, where),
+                'uid': f'{questions.series}/{group}',
+                'problem': f'{questions.series}/{problem}',
+                'split': split,
+                'language': language,
+                'source': source,
+                'where': where,
+                'own': own or where,
+            }
+        )
+    uids: dict[str, Iterator[str]] = {}
+    for group in dict.fromkeys(row['uid'] for row in rows):
+        uids[group] = iter(content_uids(group, [row['question'] for row in rows if row['uid'] == group]))
+    return [{**row, 'uid': next(uids[row['uid']])} for row in rows]
+
+
+def _level(row: Mapping[str, Any], where: str) -> int:
+    match = re.fullmatch(r'(?:Level )?([1-5])', str(row.get('level')))
+    if match is None:
+        raise InputError(
+            f"{where}: 'level' is {row.get('level')!r}; expected 1 … 5 or 'Level 1' … 'Level 5', for it says "
+            'which questions belong to the benchmark'
+        )
+    return int(match[1])
+
+
+def _answer(row: Mapping[str, Any], questions: QuestionSet, where: str) -> str:
+    value = next((row[name] for name in questions.answer if name in row), None)
+    if not questions.whole_numbers:
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and questions.questions is None:
+            return str(value)
+        return _text_of(row, questions.answer, where)
+    text = str(value).strip()
+    if isinstance(value, (bool, float)) or not re.fullmatch('[0-9]{1,3}', text):
+        raise InputError(f"{where}: 'answer' is {value!r:.80}; expected a whole number from 0 to 999")
+    return str(int(text))
+
+
+def live_math_bench_rows(
+    path: str, version: str, splits: Sequence[str], languages: Sequence[str], revision: str | None = None
+) -> list[dict[str, Any]]:
+    """Read the questions of every split × language, in this order, as rows.
+
+    A row has question, answer, question_type, options, `uid` (version, split, language and a hash of the
+    question), `problem` (one for both languages where the files are parallel), split, language and `source`
+    (see `Listing`).
+
+    Args:
+        path: a folder with `<version>/<SPLIT>_<lang>.jsonl`, a copy of the hub data set, or a hub name.
+        revision: a commit, branch or tag of the hub data set.
+
+    Raises:
+        InputError: naming the file, line or field, and what was expected.
+    """
+    for name, values in (('dataset_splits', splits), ('dataset_languages', languages)):
+        if isinstance(values, str) or not values or len(set(values)) != len(values):
+            raise InputError(f'{name} = {values!r}: expected a list of different names')
+    places = live_math_bench_places(path, version, splits, languages, revision)
+    files = {which: _listing(place, {}) for which, place in places.items()}
+    rows = []
+    for (split, language), (lines, source) in files.items():
+        examples: list[dict[str, Any]] = []
+        for where, row in lines:
+            question, answer = (_text_of(row, [name], where) for name in ('question', 'answer'))
+            options = row.get('options') or []
+            if not isinstance(options, list):
+                raise InputError(f"{where}: 'options' must be a list, got {options!r:.80}")
+            kind = str(row.get('question_type') or 'problem-solving')
+            examples.append(
+                {
+                    'question': question,
+                    'answer': answer,
+                    'question_type': kind,
+                    'options': list(map(str, options)),
+                }
+            )
+        sizes = {len(files[split, other].lines) for other in languages}
+        texts = [example['question'] for example in examples]
+        names = live_math_bench_names(version, split, language, texts, sizes)
+        rows += [
+            {**row, 'uid': uid, 'problem': problem, 'split': split, 'language': language, 'source': source}
+            for row, (uid, problem) in zip(examples, names, strict=True)
+        ]
+    return rows
+
+
+def limited(groups: Sequence[Hashable], limit: int) -> list[int]:
+    """Return the places of the first questions of each group, as many of one group as of another.
+
+    The groups are gone through in turn, in the order in which they first appear, and one question is taken of
+    each, until there are enough; a group that has no more is passed over. So 10 questions of LiveMathBench
+    are of all contests and both languages, and, as its files are parallel, a problem comes in both languages
+    but for the last one of an odd number.
+
+    Args:
+        groups: of each question, in the order of the data: contest and language.
+        limit: how many questions; all, where there are not more.
+
+    Raises:
+        InputError: the limit is no whole number of at least 1.
+
+    >>> limited(['a', 'a', 'a', 'b', 'b', 'c'], 4)
+    [0, 1, 3, 5]
+    """
+    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+        raise InputError(f'limit = {limit!r}: expected a whole number of questions, 1 or more')
+    places: dict[Hashable, list[int]] = {}
+    for place, group in enumerate(groups):
+        places.setdefault(group, []).append(place)
+    turns: Iterable[tuple[int | None, ...]] = zip_longest(*places.values())
+    return sorted([place for place in chain.from_iterable(turns) if place is not None][:limit])
+
+
+def language_of(text: str) -> str:
+    """Return 'cn' for a text with Chinese characters, 'en' for any other.
+
+    >>> language_of('求 $3+4$。')
+    'cn'
+    """
+    return 'cn' if re.search('[\u4e00-\u9fff]', text) else 'en'
+
+
+@cache
+def _prompts() -> tuple[str, str]:
+    """Return the prompts of the protocol where OpenCompass is installed, else this package's."""
+    from .judges.prompts import protocol_constants
+
+    try:
+        texts = protocol_constants()
+    except MissingExtraError:
+        return ENGLISH, CHINESE
+    return texts['PROMPT_EN'], texts['PROMPT_CN']
+
+
+def asked(question: str, language: str) -> str:
+    r"""Return the whole prompt: the protocol's as the installed OpenCompass has it, else this package's.
+
+    >>> 'What is $3+4$?' in asked('What is $3+4$?', 'en'), '\\boxed{}' in asked('$3+4$', 'cn')
+    (True, True)
+    """
+    from .judges.prompts import is_chinese
+
+    return _prompts()[is_chinese(language)].format(question=question)

@@ -1,1 +1,0 @@
-"""Lists of questions, from the hub or a folder, for every host alike."""

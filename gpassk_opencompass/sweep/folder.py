@@ -1,0 +1,505 @@
+"""A folder of configs: each as Python source that mmengine loads to the same values, and `manifest.jsonl`.
+
+The manifest says what the configs are, a line each, and what they were when they were written; so a second
+expansion changes nothing, and what somebody has edited is left alone.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from types import FunctionType
+from typing import Annotated, Any, ClassVar
+
+from annotated_types import Ge, Le
+
+from ..errors import InputError, TemplateError
+from ..files import digest, replace_file
+
+MANIFEST = 'manifest.jsonl'
+LARGEST = 10**40
+"""No setting or size is as large, and Python does not write numbers of thousands of digits."""
+WIDTH = 100
+
+_Count = Annotated[int, Ge(-LARGEST), Le(LARGEST)]
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """What a leaderboard says of a model beside its scores; None is not known.
+
+    They change no score, and are no part of a signature. A later version may tell more; that is passed over.
+    """
+
+    __pydantic_config__: ClassVar[Any] = {'strict': True, 'extra': 'ignore'}
+
+    open_source: bool | None = None
+    """Whether its weights are published."""
+    mathematical: bool | None = None
+    """Whether it is trained for mathematics."""
+    o1_like: bool | None = None
+    """Whether it reasons at length before it answers."""
+    parameters: str | None = None
+    """How many it has: '7B', '1.5B', '671B'."""
+    link: str | None = None
+    """A page on it."""
+
+    def known(self) -> dict[str, Any]:
+        """Return what is known.
+
+        >>> ModelFacts(o1_like=False, parameters='7B').known()
+        {'o1_like': False, 'parameters': '7B'}
+        """
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One config of a folder.
+
+    `model_abbr` and `dataset_abbr` are those of OpenCompass: the result of the config is
+    `<work_dir>/<time>/results/<model_abbr>/<dataset_abbr>.json`.
+    """
+
+    __pydantic_config__: ClassVar[Any] = {'strict': True, 'extra': 'forbid', 'allow_inf_nan': False}
+
+    file: str
+    """Name in the folder of the manifest."""
+    template: str
+    """The template that gives it: its path as seen from the folder."""
+    model: str
+    path: str
+    """Name and path of the model."""
+    model_abbr: str
+    dataset_abbr: str
+    settings: dict[str, _Count | float]
+    """What is passed to the model: temperature, top_p, …, max_out_len."""
+    benchmark: str
+    k: tuple[_Count, ...]
+    n: _Count | None
+    """Samples a question; None if a template with data sets of its own does not say."""
+    questions: _Count | None
+    """How many are asked; None where that is not known before they are loaded."""
+    signature: str
+    """Hash of what determines the numbers, see `signature`."""
+    sha256: str
+    """`files.digest` of the file as it was written."""
+    stale: bool = False
+    """The template no longer gives it, and the file is still there."""
+    facts: ModelFacts = field(default=ModelFacts())
+    """What the template says of the model."""
+    limit: _Count | None = None
+    """How many of the questions are asked, in a trial; None: all are."""
+    template_sha256: str = ''
+    """`files.digest` of the template, which may be moved."""
+
+
+@cache
+def _entry() -> Any:
+    """Return what reads an entry; pydantic is slow to import, and not needed where there is no manifest."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Entry)
+
+
+def read_manifest(folder: Path) -> tuple[Entry, ...]:
+    """Return the entries of a folder's manifest, stale ones too; none if it has no manifest.
+
+    Raises:
+        InputError: the file cannot be read, or a line is not an entry.
+    """
+    path = folder / MANIFEST
+    try:
+        lines = path.read_bytes().split(b'\n')
+    except (FileNotFoundError, NotADirectoryError):
+        return ()
+    except OSError as error:
+        raise InputError(f'cannot read the manifest {path}: {error}') from error
+    entries: list[Entry] = []
+    for number, line in enumerate(lines if lines[-1] else lines[:-1], start=1):
+        try:
+            entries.append(_entry().validate_json(line))
+            if not re.fullmatch(r'[^/\0]+\.py', entries[-1].file, re.DOTALL):  # it may be removed
+                raise ValueError(f'file {entries[-1].file!r}: expected the name of a config beside it')
+        except ValueError as error:
+            told = ', '.join(str(error).splitlines()[1:3]) or str(error)
+            raise InputError(
+                f'{path}:{number} is not an entry of a manifest ({told}); if it was changed by hand, or is '
+                'of another version, remove the file: the next expansion writes it anew'
+            ) from error
+    return tuple(entries)
+
+
+def manifest_text(entries: Iterable[Entry]) -> str:
+    """Return the text of a manifest, as `read_manifest` reads it; `limit` stands in that of a trial alone."""
+    lines = []
+    for entry in entries:
+        fields = {**vars(entry), 'facts': entry.facts.known()}
+        if entry.limit is None:
+            del fields['limit']
+        lines.append(json.dumps(fields, ensure_ascii=False) + '\n')
+    return ''.join(lines)
+
+
+def models_below(folders: Iterable[Path], more: Iterable[Path] = ()) -> dict[str, Entry]:
+    """Return the abbreviation of each model of some manifests → its entry, unless two tell different paths.
+
+    Of several the last one counts, and what a template says now before what is stale.
+
+    Args:
+        folders: in which or below which manifests lie.
+        more: folders with a manifest.
+
+    Raises:
+        InputError: of `read_manifest`.
+    """
+    walks = (os.walk(folder) for folder in folders)
+    homes = [Path(root) for walk in walks for root, _, names in walk if MANIFEST in names]
+    entries = [entry for home in dict.fromkeys([*homes, *more]) for entry in read_manifest(home)]
+    entries.sort(key=lambda entry: not entry.stale)
+    models = {entry.model_abbr: entry for entry in entries}
+    unclear = {entry.model_abbr for entry in entries if entry.path != models[entry.model_abbr].path}
+    return {abbr: entry for abbr, entry in models.items() if abbr not in unclear}
+
+
+# Expansion into a folder
+
+
+@dataclass(frozen=True)
+class Run:
+    """One config of a sweep, and what it says in short; see `Entry`."""
+
+    file: str
+    config: Mapping[str, Any]
+    model: str
+    path: str
+    benchmark: str
+    settings: Mapping[str, Any]
+    k: tuple[int, ...]
+    n: int | None
+    questions: int | None = None
+    facts: ModelFacts = field(default=ModelFacts())
+    limit: int | None = None
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What an expansion would do to its folder.
+
+    Names of files: `written` are missing or say something else, `replaced` are those of them that are there
+    and not as they were written (edited by hand, or another's), `stale` come from an earlier expansion of
+    the template and are as they were written, `edited` are stale and not as they were written.
+    """
+
+    folder: Path
+    texts: Mapping[str, str]
+    """The text of each config that the template gives."""
+    written: Sequence[str]
+    replaced: Sequence[str]
+    stale: Sequence[str]
+    edited: Sequence[str]
+    earlier: Sequence[Entry]
+    entries: Sequence[Entry]
+    """The manifest before and afterwards, if nothing is removed."""
+
+    def apply(self, prune: bool = False) -> None:
+        """Write what differs, then the manifest; with `prune` remove what is stale and unedited.
+
+        The manifest first names all that is about to be written, so that an expansion that is killed leaves
+        no unknown files. A reader of a file sees the old one or the new one, never a part.
+
+        Raises:
+            InputError: the folder cannot be made or written to.
+        """
+        known = {entry.file for entry in self.earlier}
+        announced = [*self.earlier, *(entry for entry in self.entries if entry.file not in known)]
+        removed = set(self.stale if prune else ())
+        left = [entry for entry in self.entries if entry.file not in removed]
+        draft = self.folder / f'.writing-{os.getpid()}'  # shorter than the names of configs may be
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._write(MANIFEST, manifest_text(announced), draft)
+            for name in self.written:
+                replace_file(self.folder / name, self.texts[name].encode(), draft)
+            for name in removed:
+                (self.folder / name).unlink()
+            self._write(MANIFEST, manifest_text(left), draft)
+        except OSError as error:
+            raise InputError(
+                f'cannot write configs to {self.folder}: {error}; choose another --output_dir'
+            ) from error
+
+    def _write(self, name: str, text: str, draft: Path) -> None:
+        if _content(self.folder / name) != text.encode():
+            replace_file(self.folder / name, text.encode(), draft)
+
+
+def changes(folder: Path, runs: Sequence[Run], template: Path, trial: bool = False) -> Changes:
+    """Compare a folder with the configs that a template gives; what has not changed will not be touched.
+
+    The template is known by its resolved path and by its content: moved or edited it is the same, another
+    one of the same file name is not.
+
+    Args:
+        trial: the runs were made smaller for a look, so whole ones do not become stale.
+
+    Raises:
+        InputError: the manifest of the folder cannot be read, or a config not be written as text.
+    """
+    place = os.path.relpath(template.resolve(), folder.resolve())
+    known = digest(template.read_bytes())
+    source_of, canonical_of = _once(_source), _once(_canonical)
+    head = f'# Written from the template {template.name!r}: change that, not this file.\n'
+    texts = {
+        run.file: '\n'.join([head, *(source_of(name, part) for name, part in run.config.items())])
+        for run in runs
+    }
+    current = [
+        Entry(
+            file=run.file,
+            template=place,
+            template_sha256=known,
+            model=run.model,
+            path=run.path,
+            model_abbr=run.config['models'][0]['abbr'],
+            dataset_abbr=run.config['datasets'][0]['abbr'],
+            settings=dict(run.settings),
+            benchmark=run.benchmark,
+            k=run.k,
+            n=run.n,
+            questions=run.questions,
+            signature=_signature(run.config, canonical_of),
+            sha256=digest(texts[run.file].encode()),
+            facts=run.facts,
+            limit=run.limit,
+        )
+        for run in runs
+    ]
+    earlier = read_manifest(folder)
+    before = {entry.file: entry for entry in earlier}
+    contents = {name: _content(folder / name) for name in texts}
+    written = [name for name, text in texts.items() if contents[name] != text.encode()]
+    replaced = [
+        name
+        for name in written
+        if (content := contents[name]) is not None
+        and (name not in before or before[name].sha256 != digest(content))
+    ]
+    others: list[Entry] = []
+    stale: list[str] = []
+    edited: list[str] = []
+    for entry in earlier:
+        if entry.file in texts:
+            continue
+        own = known == entry.template_sha256 or place == entry.template
+        is_stale = entry.stale or (own and (entry.limit is not None or not trial))
+        content = _content(folder / entry.file) if is_stale else None
+        if content is not None and own:
+            (stale if digest(content) == entry.sha256 else edited).append(entry.file)
+        if content is not None or not is_stale:
+            others.append(replace(entry, stale=is_stale))
+    entries = sorted([*current, *others], key=lambda entry: entry.template)
+    return Changes(folder, texts, written, replaced, stale, edited, earlier, entries)
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+# A config as text
+
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text."""
+    return frozenset(text.split())
+
+
+_PartText = Callable[[str, Any], str]
+
+
+def _once(text_of: _PartText) -> _PartText:
+    """Return `text_of`, made once for a part that many configs share as one object."""
+    known: dict[tuple[str, int], tuple[Any, str]] = {}
+
+    def text(name: str, part: Any) -> str:
+        if (name, id(part)) not in known:
+            # The part is kept beside its text: its identity must not become that of another one.
+            known[name, id(part)] = part, text_of(name, part)
+        return known[name, id(part)][1]
+
+    return text
+
+
+def _source(name: str, part: Any) -> str:
+    return f'{name} = {_rendered(plain(part, name), len(name) + 3, 0)}\n'
+
+
+def _rendered(value: Any, column: int, indent: int) -> str:
+    """Write a value on one line if it ends before WIDTH, else one item a line with a trailing comma."""
+    line = repr(value)
+    if not value or not isinstance(value, (dict, list)) or column + len(line) < WIDTH:
+        return line
+    inner = indent + 4
+    heads = [f'{key!r}: ' for key in value] if isinstance(value, dict) else [''] * len(value)
+    items = value.values() if isinstance(value, dict) else value
+    lines = (
+        f'{" " * inner}{head}{_rendered(item, inner + len(head) + 1, inner)},\n'
+        for head, item in zip(heads, items, strict=True)
+    )
+    opening, closing = '{}' if isinstance(value, dict) else '[]'
+    return f'{opening}\n{"".join(lines)}{" " * indent}{closing}'
+
+
+def plain(value: Any, where: str) -> Any:
+    """Return the value in literals alone: classes and functions as dotted paths, tuples as lists.
+
+    Raises:
+        TemplateError: a value that has no such form; `where` says which.
+    """
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int) and abs(value) > LARGEST:
+        raise TemplateError(f'{where} is a whole number of more than 40 digits; no setting is as large')
+    if isinstance(value, (int, str)) or (isinstance(value, float) and math.isfinite(value)):
+        # A subclass (of numpy, an enum) may have a repr of its own.
+        return next(kind for kind in (int, float, str) if isinstance(value, kind))(value)
+    if isinstance(value, dict):
+        for key in value:
+            if not isinstance(key, (str, int)):
+                raise TemplateError(f'{where} has the key {key!r}; allowed are strings and whole numbers')
+        return {key: plain(item, f'{where}.{key}') for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item, f'{where}[{i}]') for i, item in enumerate(value)]
+    if isinstance(value, (type, FunctionType)) and '<' not in f'{value.__module__}{value.__qualname__}':
+        return f'{value.__module__}.{value.__qualname__}'
+    raise TemplateError(
+        f'{where} is {value!r}, which cannot be written into a config; allowed are finite numbers, strings, '
+        'True, False, None, lists, dicts, and classes or functions that can be imported'
+    )
+
+
+# What a config measures
+
+_NOT_CHOOSING = {
+    'models': words("""
+        abbr api_addr base_url key key_env openai_api_base served_name
+        batch_size cache_max_entry_count gpu_memory_utilization max_batch_size max_num_seqs max_workers
+        patience pp query_per_second retry run_cfg tensor_parallel_size timeout tp
+    """),
+    'datasets': words("""
+        abbr api_key_env store url urls
+        attempts concurrency gpus most_failed patience pp progress rate total_time tp
+        unjudged_tolerance workers
+    """),
+}
+"""Fields of our and OpenCompass's classes that change neither a sample nor a verdict.
+
+First names and places, then how fast the work is done, on how many GPUs, and when it is given up.
+"""
+_OF_OPENCOMPASS = {'models': frozenset({'abbr', 'run_cfg', 'batch_size'}), 'datasets': frozenset({'abbr'})}
+"""Those that OpenCompass takes out of an entry before it builds the class, whosever that is."""
+_PARTS = frozenset({'reader_cfg', 'infer_cfg', 'eval_cfg'})
+"""Fields of a data set that OpenCompass reads, whosever class it is."""
+_KNOWN = ('gpassk_opencompass.', 'opencompass.')
+_JUDGES = frozenset({'rule', 'llm', 'cascade'})
+
+
+def signature(config: Mapping[str, Any]) -> str:
+    """Return a hash of the models and data sets of a config: settings, questions, prompts, k, n and judge.
+
+    Left out are names, addresses, keys, batch sizes, GPUs, runners and the summarizer: with others the
+    numbers mean the same. Of a class that is neither ours nor OpenCompass's nothing is left out. So a config
+    has the same signature as written, as loaded by mmengine, and as OpenCompass keeps it in
+    `<work_dir>/<time>/configs/`.
+
+    Raises:
+        InputError: a value that cannot stand in a config.
+
+    >>> run = {'models': [{'path': 'org/m', 'batch_size': 8}], 'datasets': [{'n': 48}]}
+    >>> signature(run) == signature({**run, 'models': [{'path': 'org/m', 'batch_size': 64}]})
+    True
+    >>> signature(run) == signature({**run, 'datasets': [{'n': 64}]})
+    False
+    """
+    return _signature(config, _canonical)
+
+
+def _signature(config: Mapping[str, Any], canonical_of: _PartText) -> str:
+    text = ''.join(canonical_of(name, config.get(name)) for name in _NOT_CHOOSING)
+    return digest(text.encode())[:16]
+
+
+def _canonical(name: str, part: Any) -> str:
+    value = plain(part, name)
+    if isinstance(value, list):
+        value = [_chosen_of_entry(name, entry) if isinstance(entry, dict) else entry for entry in value]
+    return json.dumps(value, sort_keys=True)
+
+
+def _chosen_of_entry(name: str, entry: Mapping[Any, Any]) -> Any:
+    left_out = _NOT_CHOOSING[name]
+    fields = {str(key): item for key, item in entry.items() if key not in _OF_OPENCOMPASS[name]}
+    parts = {key: _chosen(fields.pop(key), left_out) for key in _PARTS & fields.keys()}
+    return {**_chosen(fields, left_out), **parts}
+
+
+def _chosen(value: Any, left_out: frozenset[str], is_judge: bool = False) -> Any:
+    """Return what of a value chooses something; of a user's own class all of it."""
+    if isinstance(value, list):
+        return [_chosen(item, left_out) for item in value]
+    if not isinstance(value, dict):
+        return value
+    kind = str(value.get('type', ''))
+    known = kind.startswith(_KNOWN) if '.' in kind else kind in _JUDGES or not is_judge
+    if not known:
+        return value
+    if isinstance(value.get('serve'), dict):
+        from ..serving.line import choosing  # all that starts servers: few configs name one
+
+        value = {**value, 'serve': choosing(value['serve'])}
+    return {
+        str(key): _chosen(item, left_out, key in ('judge', 'first', 'second'))
+        for key, item in value.items()
+        if key not in left_out
+    }
+
+
+# Source that is data
+
+NO_LITERAL = (SyntaxError, ValueError, TypeError, RecursionError, MemoryError)
+"""What `ast.parse` and `literal` raise for what is no Python, nested too deep, or no literal."""
+
+
+def literal(node: ast.expr | ast.Expression) -> Any:
+    """Return the value of a literal, in which `dict(a=1)` and `dict({'a': 1})` may stand for `{'a': 1}`.
+
+    Raises:
+        NO_LITERAL: as for `ast.literal_eval`.
+
+    >>> literal(ast.parse("[dict(type='rule'), 1]", mode='eval'))
+    [{'type': 'rule'}, 1]
+    """
+    return ast.literal_eval(_Dicts().visit(node))
+
+
+class _Dicts(ast.NodeTransformer):
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.func, ast.Name) or node.func.id != 'dict':
+            return node
+        if len(node.args) == 1 and isinstance(node.args[0], ast.Dict) and not node.keywords:
+            return node.args[0]
+        if node.args or any(keyword.arg is None for keyword in node.keywords):
+            return node
+        keys: list[ast.expr | None] = [ast.Constant(keyword.arg) for keyword in node.keywords]
+        return ast.Dict(keys, [keyword.value for keyword in node.keywords])
