@@ -251,6 +251,14 @@ _NOTES = {
 }
 
 
+def _texts(values: list[Any]) -> list[str | None]:
+    """Return values as texts, see `_text`; columns mostly hold nothing, or texts alone."""
+    kinds = set(map(type, values))
+    if kinds == {str}:
+        return [one if len(one) > 8 else _text(one) for one in values]
+    return values if kinds == {type(None)} else list(map(_text, values))
+
+
 def _text(value: Any) -> str | None:
     """Return a value as text, a whole number without a point; None where there is nothing."""
     if isinstance(value, str):
@@ -424,7 +432,7 @@ class _Reading:
             return {name: values if plain else [_number(name, value) for value in values]}
         if name == 'reference':
             values = [one[0] if isinstance(one, list) and len(one) == 1 else one for one in values]
-        texts = values if set(map(type, values)) == {type(None)} else list(map(_text, values))
+        texts = _texts(values)
         if name == 'uid' and None in texts:
             _, option = self.options.given.get('uid', ('', 'its key'))
             raise ValueError(f'nothing tells the question of this row: {option} finds nothing in it')
@@ -591,6 +599,8 @@ def _replicas(uids: Sequence[str], told: Sequence[int | None] | None) -> list[in
     """Return which of its question's samples each is: as told, else in the order of the file."""
     told = told or [None] * len(uids)
     unnumbered = {uid for uid, place in zip(uids, told, strict=True) if place is None}
+    if not unnumbered:
+        return list(told)  # type: ignore[arg-type]
     seen: Counter[str] = Counter()
     places = []
     for uid, place in zip(uids, told, strict=True):
