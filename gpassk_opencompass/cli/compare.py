@@ -138,10 +138,12 @@ def _request(arguments: Namespace) -> CompareRequest:
     Raises:
         InputError: paths of another kind than the options need.
     """
-    from ..report.published import metric_name
+    from ..report.published import SHIPPED, metric_name
     from ..report.scores import measure_of
 
     *ours, theirs = arguments.paths
+    if not theirs.exists():
+        raise InputError(f'{theirs}: no such file; leaderboards that come along: {", ".join(SHIPPED)}')
     if early := [path for path in ours if _is_leaderboard(path)]:
         raise InputError(f'{early[0]}: the last path is the published leaderboard, got {theirs} behind it')
     _check_options(arguments)

@@ -115,4 +115,4 @@ def test_a_role_of_another_type_is_none(tmp_path: Path, capsys: pytest.CaptureFi
     prompt = [{'role': [], 'prompt': 'What is 1 + 5?'}]
     root = old.write(tmp_path / 'old', [{**row, 'origin_prompt': prompt} for row in old.rows()])
     assert old.score(root)[0] == 0
-    assert 'questions are not known, so they are numbered' in capsys.readouterr().out
+    assert 'contest and place of the questions are not known' in capsys.readouterr().out
