@@ -39,6 +39,10 @@ STATES = {
 NOT_DRAWN = frozenset({'filtered', 'aborted', 'no choice', 'too long', 'refused', 'failed'})
 """The states in which there is no response of the model to judge: the sample is unjudged, not incorrect."""
 
+
+_BROKEN_OFF = NOT_DRAWN - {'too long', 'refused'}
+"""The states that may have cost tokens all the same."""
+
 WORDS = {
     'truncated': 'cut off',
     'unanswered': 'without an answer',
@@ -317,8 +321,8 @@ def health_of(samples: Samples, answers: Sequence[FinalAnswer | None] = ()) -> H
         if (
             costs and None not in costs
         ):  # known of each that was drawn; one that was broken off adds what is known
-            total = fsum(costs + [value or 0 for value, state in pairs if state in NOT_DRAWN])
-            known[name] = round(total, 3) if name == 'seconds' else int(total)
+            costs += [value or 0 for value, state in pairs if state in _BROKEN_OFF]
+            known[name] = round(fsum(costs), 3) if name == 'seconds' else int(sum(costs))
     return Health(
         samples=len(samples),
         unjudged=len(unjudged),
