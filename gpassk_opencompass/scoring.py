@@ -18,7 +18,7 @@ from loguru import logger
 from .answers import FinalAnswer, Parted, answer_of, hedges, normal_form, part
 from .benchmarks import language_of
 from .errors import IncompleteError, InputError
-from .health import NOT_DRAWN, Health, cut_off_rows, health_of, state_of
+from .health import CUT_OFF, NOT_DRAWN, Health, cut_off_rows, health_of, state_of
 from .judges.protocol import HEDGED, TAIL_LENGTH, Judge, Judgement, Pair, Verdict
 from .metrics import DEFAULT_THRESHOLDS, Metric, metric_names
 from .record import (
@@ -385,6 +385,8 @@ def _stated(samples: Samples, rule: AnswerRule) -> tuple[list[_Stated | None], l
             continue
         parted = part(response or '')
         answer = rule.answer(parted)
+        if finish_reason == CUT_OFF and answer.text == parted.said.strip() and not rule.whole:
+            answer = FinalAnswer('', boxed=False, cut_off=True)  # a value alone, whose rest is missing
         states.append(state or state_of(response or '', parted.said, thought, finish_reason))
         tail = '' if answer.text else parted.said[-TAIL_LENGTH:]
         one = _Stated(question or '', read[reference], language or language_of(question or ''), answer, tail)

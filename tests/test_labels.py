@@ -97,8 +97,8 @@ def test_hosts_and_sizes_are_named_where_nothing_else_differs() -> None:
 def test_a_run_that_was_made_smaller_says_so() -> None:
     """Beside one that was not, also where the models differ."""
     small = recorded('a', {})
-    small.limited = {'samples': 4}
-    assert texts([small, recorded('b', {})]) == ['a (n = 4 by --samples)', 'b']
+    small.limited = {'limit': 3, 'of': 8}
+    assert texts([small, recorded('b', {})]) == ['a (3 of 8 questions)', 'b']
 
 
 def test_a_run_has_one_label_on_all_benchmarks() -> None:

@@ -474,3 +474,16 @@ def test_the_signature_tells_runs_apart() -> None:
         score(samples.select([0]), equal_judge(), n=1, k=1),
     ]
     assert len({*same, *(other.signature for other in others)}) == 5
+
+
+def test_a_value_alone_that_was_cut_off_is_no_answer() -> None:
+    """`$7` may be the beginning of `$72$`; in a box, and where the engine says stop, it is one."""
+    columns = {
+        'uid': ['a', 'b', 'c'],
+        'replica': [0, 0, 0],
+        'reference': ['7', '7', '7'],
+        'response': ['$7', '\\boxed{7} as', '7'],
+        'finish_reason': ['length', 'length', 'stop'],
+    }
+    result = score(Samples(columns), RuleJudge(), k=1)
+    assert (result.counts.c, result.health.unanswered, result.health.truncated) == ([0, 1, 1], 1, 2)

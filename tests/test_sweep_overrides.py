@@ -25,7 +25,7 @@ ENTRIES: dict[str, Any] = {
     'version': '202505',
     'llm_infos': [{'path': 'a/b', 'tp': 4}, 'c'],
     'cot': False,
-    'judge': {'type': 'rule', 'timeout': 2.5},
+    'judge': {'type': 'rule', 'max_length': 2500},
 }
 
 
