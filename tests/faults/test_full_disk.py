@@ -101,10 +101,11 @@ def test_a_command_without_room_says_so(forks: Forks, tmp_path: Path, disk: Path
         assert 'Traceback' not in copy.said
         ballast.unlink()
     assert forks.start(*line, disk / 'made', folder=tmp_path).wait() == 0
-    assert forks.start(*line, tmp_path / 'elsewhere', folder=tmp_path).wait() == 0
+    other = tmp_path / 'elsewhere' / 'made'  # as far from the template
+    assert forks.start(*line, other, folder=tmp_path).wait() == 0
     made, elsewhere = (
         {path.name: path.read_bytes() for path in folder.iterdir() if not path.is_dir()}
-        for folder in (disk / 'made', tmp_path / 'elsewhere')
+        for folder in (disk / 'made', other)
     )
     assert made == elsewhere
 
