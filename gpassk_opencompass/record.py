@@ -371,11 +371,11 @@ _encoded = json.JSONEncoder(sort_keys=True, default=str).encode
 
 def data_of(uid: Sequence[str], question: Sequence[str], reference: Sequence[str]) -> Data:
     """Sum up what was asked: two runs with one hash have the same uids, questions and references."""
-    digest = hashlib.sha256()
+    digest, nothing = hashlib.sha256(), bytes(8)
     for texts in zip(uid, question, reference, strict=True):
-        for text in texts:
-            content = text.encode('utf-8', 'surrogatepass')
-            digest.update(len(content).to_bytes(8, 'big') + content)
+        contents = [text and text.encode('utf-8', 'surrogatepass') for text in texts]
+        sized = [len(one).to_bytes(8, 'big') + one if one else nothing for one in contents]
+        digest.update(b''.join(sized))
     return Data(questions=len(uid), sha256=digest.hexdigest())
 
 

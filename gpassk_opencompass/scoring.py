@@ -11,11 +11,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from loguru import logger
 
-from .answers import FinalAnswer, Parted, answer_of, hedges, normal_form, part
 from .benchmarks import language_of
 from .errors import IncompleteError, InputError
 from .health import CUT_OFF, NOT_DRAWN, Health, cut_off_rows, health_of, state_of
@@ -34,6 +33,9 @@ from .record import (
 )
 from .samples import Counts, Run, Samples
 from .unseen import with_whole_characters
+
+if TYPE_CHECKING:  # all rules of answers: who scores counts needs none
+    from .answers import FinalAnswer, Parted
 
 USUAL_KS = (4, 8, 16)
 """The k where nobody says another, as far as the questions have as many samples."""
@@ -70,6 +72,8 @@ class AnswerRule:
 
     def answer(self, parted: Parted) -> FinalAnswer:
         """Return the final answer of a response."""
+        from .answers import FinalAnswer, answer_of
+
         if not self.pattern and not self.whole:
             return answer_of(parted)
         text = parted.said
@@ -236,6 +240,7 @@ def _result(
         raise InputError(f'k = {wrong[0]}: expected whole numbers from 1 to n = {most}')
     metric_names(ks, thresholds)  # refuses what is no τ
     remarks = [*parts.pop('remarks', []), *unequal_remarks(counts, ks)]
+    whole = {group: with_whole_characters(group) for group in set(counts.group)}
     return Result(
         n=most,
         ks=ks,
@@ -243,7 +248,7 @@ def _result(
         counts=QuestionCounts(
             uid=list(counts.uid),
             problem=list(counts.problem),
-            group=with_whole_characters(list(counts.group)),
+            group=[whole[group] for group in counts.group],
             c=counts.c.tolist(),
             unjudged=counts.unjudged.tolist(),
             undecided=None if counts.undecided is None else counts.undecided.tolist(),
@@ -322,6 +327,8 @@ def judge_samples(
         The samples with answers, verdicts and states; and the final answer of each, None where none was
         drawn.
     """
+    from .answers import hedges, normal_form
+
     stated, states = _stated(samples, rule)
     pairs: dict[tuple[str, ...], Pair] = {}
     keys: dict[_Stated, tuple[str, ...]] = {}
@@ -372,6 +379,8 @@ class _Stated(NamedTuple):
 
 def _stated(samples: Samples, rule: AnswerRule) -> tuple[list[_Stated | None], list[str | None]]:
     """Return what each response states, None where none was drawn, and the state of each."""
+    from .answers import FinalAnswer, part
+
     columns = ('response', 'state', 'thought', 'finish_reason', 'question', 'reference', 'language')
     rows = zip(*map(samples.each, columns), strict=True)
     read = {text: reference_of(text) for text in set(samples.each('reference'))}
@@ -399,6 +408,8 @@ def _given(samples: Samples, rule: AnswerRule | None) -> tuple[Samples, list[Fin
 
     Where the file tells final answers, those count; without a rule nobody looks at the responses.
     """
+    from .answers import part
+
     verdicts, states, why = samples.each('verdict'), samples.each('state'), list(samples.each('why'))
     told = [
         'unjudged' if state in NOT_DRAWN else one or 'unjudged'

@@ -28,7 +28,6 @@ from ..benchmarks import (
 from ..errors import InputError, MissingExtraError
 from ..files import PROVENANCE, listed, mapping
 from ..json_rows import Row, first_object, json_entries
-from ..judges.prompts import protocol_constants
 from ..runs.config_file import dicts_of, read_config
 from .format import Format, at, named
 
@@ -436,6 +435,8 @@ def _frames(template: str) -> Iterator[tuple[str, str, str | None]]:
             yield before, after, None
     if template.count('{prompt}') != 1:
         return
+    from ..judges.prompts import protocol_constants  # with all rules of answers: few files need them
+
     before, _, after = template.partition('{prompt}')
     try:
         texts = protocol_constants()

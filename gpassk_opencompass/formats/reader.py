@@ -255,7 +255,7 @@ def _texts(values: list[Any]) -> list[str | None]:
     """Return values as texts, see `_text`; columns mostly hold nothing, or texts alone."""
     kinds = set(map(type, values))
     if kinds == {str}:
-        return [one if len(one) > 8 else _text(one) for one in values]
+        return [one if len(one) > 8 or one.strip().lower() not in MISSING else None for one in values]
     return values if kinds == {type(None)} else list(map(_text, values))
 
 
@@ -402,6 +402,8 @@ class _Reading:
 
     def _expanded(self, row: Row) -> Iterable[Row]:
         """Return the rows of samples of a row, with what the options give under '--NAME'."""
+        if not self._given:
+            return [row] if '_skipped' in row else self._format.expand(row)
         samples = [row] if '_skipped' in row else list(self._format.expand(row))
         for name, (path, option) in self._given.items():
             told = at(row, path)

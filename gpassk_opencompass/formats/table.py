@@ -195,7 +195,12 @@ def _of_samples(names: dict[str, str], columns: Mapping[str, str], given: Mappin
 def _of_counts(names: dict[str, str], columns: Mapping[str, str]) -> Format:
     _need(names, ('n', 'c'), columns)
 
+    plain = [names.get(key, '') for key in _COUNTS]
+
     def check(row: Row) -> Iterable[Row]:
+        n, c, unjudged = map(row.get, plain)  # whole numbers, mostly
+        if type(n) is int and type(c) is int and unjudged is None and 0 <= c <= n <= LARGEST_N and n:
+            return (row,)
         n, c, unjudged = (number_in(at(row, names[key])) if key in names else 0 for key in _COUNTS)
         unjudged = 0 if unjudged is None else unjudged
         whole = type(n) is int and type(c) is int and type(unjudged) is int
@@ -321,7 +326,7 @@ def _format(
     known = {*columns.values(), '_row', '_file'}
 
     def checked(row: Row) -> Iterable[Row]:
-        for name in row.keys() - known:
+        for name in () if row.keys() <= known else row.keys() - known:
             base = _NUMBERED.fullmatch(name)
             if name in _NAMES or (base and base[1] in _NAMES):
                 raise ValueError(
