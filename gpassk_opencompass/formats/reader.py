@@ -371,7 +371,9 @@ class _Reading:
             self._begin(batch[0])
         rows = batch
         if self._given or self._format.expand is not Format.expand:
-            rows = [one for row in batch for one in self._expanded(row)]
+            plain, expand = not self._given, self._format.expand
+            parts = (expand(row) if plain and '_skipped' not in row else self._expanded(row) for row in batch)
+            rows = list(chain.from_iterable(parts))
         skipped = [row['_skipped'] for row in rows if '_skipped' in row]
         if skipped:
             rows = [row for row in rows if '_skipped' not in row]
@@ -402,8 +404,6 @@ class _Reading:
 
     def _expanded(self, row: Row) -> Iterable[Row]:
         """Return the rows of samples of a row, with what the options give under '--NAME'."""
-        if not self._given:
-            return [row] if '_skipped' in row else self._format.expand(row)
         samples = [row] if '_skipped' in row else list(self._format.expand(row))
         for name, (path, option) in self._given.items():
             told = at(row, path)
