@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from itertools import islice
+from itertools import chain, islice
 from math import exp, inf, log
 from pathlib import Path
 from shutil import copyfileobj
