@@ -129,6 +129,7 @@ setup(
             'pytest-xdist',
             'hypothesis',
             'jsonschema',
+            'math-verify>=0.5.2',  # what OpenCompass's own evaluators need, which tests compare with
             'mkdocs-material',
             'mypy',
             'orjson',  # benchmarks/score_counts.py alone
