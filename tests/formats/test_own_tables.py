@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow
 import pytest
 from exact import g_pass
+from hosts import SHARED
 from pyarrow import parquet
 
 from gpassk_opencompass.errors import InputError
@@ -23,7 +24,7 @@ from gpassk_opencompass.tables import csv_text
 
 N, QUESTIONS = 4, 6
 NAMES = ['t.csv', 't.tsv', 't.csv.gz', 't.jsonl', 't.json', 't.jsonl.gz', 't.parquet', 't.parquet.gz']
-MATH_COT = Path('/work/shared/data/samples/math_cot_100_n8.jsonl')
+MATH_COT = SHARED / 'data/samples/math_cot_100_n8.jsonl'
 
 
 def write(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
