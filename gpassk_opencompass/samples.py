@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 LAYOUT = '2'
 """Version of the columns, in the metadata of the file; raised when a reader would have to change."""
 
+MISSING = frozenset({'', 'null', 'nan', 'none', 'n/a', '<na>'})
+"""What programs write where nothing is, in small letters."""
+
 GROUP_BYTES = 8 << 20
 """Text in a row group of a file, about: what is read to show one question."""
 

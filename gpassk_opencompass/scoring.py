@@ -31,7 +31,7 @@ from .record import (
     signature_of,
     versions_with,
 )
-from .samples import Counts, Run, Samples
+from .samples import MISSING, Counts, Run, Samples
 from .unseen import with_whole_characters
 
 if TYPE_CHECKING:  # all rules of answers: who scores counts needs none
@@ -45,7 +45,6 @@ MOST_LEFT_OUT = 0.1
 
 _SHOWN = 3
 _TAIL_TOKENS = re.compile(r'(?:\s*(?:<\|[A-Za-z0-9_ ]{1,40}\|>|</s>|<eos>|<end_of_turn>))+\s*$')
-_MISSING = frozenset(['', 'nan', 'none', 'null', 'n/a', '<na>'])
 _TAGS = re.compile(r'<answer>(.*?)</answer>\s*$', re.DOTALL | re.IGNORECASE)
 
 
@@ -311,7 +310,7 @@ def reference_of(text: str | None) -> str:
         with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
             values = ast.literal_eval(text.strip())
             text = values[0] if len(values) == 1 and isinstance(values[0], str) else text
-    return text.strip() if text.strip().lower() not in _MISSING else ''
+    return text.strip() if text.strip().lower() not in MISSING else ''
 
 
 def judge_samples(

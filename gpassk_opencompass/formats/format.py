@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import InputError
 from ..json_rows import first_object, json_rows, open_text
-from ..samples import COLUMNS
+from ..samples import COLUMNS, MISSING
 from ..tables import read_csv_cell
 
 Row = dict[str, Any]
@@ -33,9 +33,6 @@ OF_SAMPLE = (
     'correct',
 )
 """What it may tell of a sample; `correct` is the verdict as it is told."""
-
-MISSING = frozenset({'', 'null', 'nan', 'none', 'n/a', '<na>'})
-"""What programs write where nothing is, in small letters."""
 
 
 def at(row: Any, path: str) -> Any:

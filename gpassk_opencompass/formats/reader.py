@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import ForeignFileError, InputError
 from ..files import SAMPLES
 from ..health import NOT_DRAWN, STATES
-from ..samples import COLUMNS, Counts, Run, Samples
+from ..samples import COLUMNS, MISSING, Counts, Run, Samples
 from . import (
     batch,
     evalscope,
@@ -34,7 +34,6 @@ from . import (
     verl,
 )
 from .format import (
-    MISSING,
     NO_OPTIONS,
     OF_QUESTION,
     OF_SAMPLE,
