@@ -370,8 +370,10 @@ class _Reading:
             self._begin(batch[0])
         rows = batch
         if self._given or self._format.expand is not Format.expand:
-            plain, expand = not self._given, self._format.expand
-            parts = (expand(row) if plain and '_skipped' not in row else self._expanded(row) for row in batch)
+            expand = self._format.expand
+            parts = ((row,) if '_skipped' in row else expand(row) for row in batch)
+            if self._given:
+                parts = (self._with_given(*both) for both in zip(batch, parts, strict=True))
             rows = list(chain.from_iterable(parts))
         skipped = [row['_skipped'] for row in rows if '_skipped' in row]
         if skipped:
@@ -401,9 +403,9 @@ class _Reading:
         self._about = self._format.about(self.files, first)
         self._first = first
 
-    def _expanded(self, row: Row) -> Iterable[Row]:
-        """Return the rows of samples of a row, with what the options give under '--NAME'."""
-        samples = [row] if '_skipped' in row else list(self._format.expand(row))
+    def _with_given(self, row: Row, of_samples: Iterable[Row]) -> list[Row]:
+        """Return the rows of the samples of a row, with what the options give under '--NAME'."""
+        samples = list(of_samples)
         for name, (path, option) in self._given.items():
             told = at(row, path)
             values = [at(one, path) for one in samples] if told is None else [told] * len(samples)
