@@ -87,6 +87,8 @@ _NEW_MEMBER = re.compile(f'.*(?:{_RELATION_SIGN}|[:：])', re.DOTALL)
 _MEMBER_ENDS = re.compile(rf'\$|\\[)\]]|\n|\\text(?![a-zA-Z])|{_RELATION_SIGN}')
 _OPENS = re.compile(r'(?<!\\)\$\$?|\\[(\[]')
 _LONGEST_LINE = 400
+_ALONE_BEHIND, _ALONE_BEFORE = frozenset({'$', '['}), frozenset({'', '$', '.', '\n'})
+"""What stands on both sides of a box that is a formula of its own, as most are."""
 _MOST_TIED = 50  # boxes of one answer: nobody asks for more
 
 
@@ -100,6 +102,8 @@ def with_factors(text: str, box: _Box, content: str) -> tuple[int, str]:
     """
     if scale := _SCALE_AFTER.match(text, box.end):
         return box.start, rf'{content} \text{{ {scale["scale"]}}}'
+    if text[box.start - 1 : box.start] in _ALONE_BEHIND and text[box.end : box.end + 1] in _ALONE_BEFORE:
+        return box.start, content
     before, after = _sides_of(text, box)
     begins = box.start - len(before)
     before, after = (_SPACING.sub(' ', part).strip() for part in (before, after.rstrip(' .')))
