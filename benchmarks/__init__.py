@@ -1,8 +1,6 @@
-"""Numbers for the documentation, each a script of its own: `python -m benchmarks.NAME`.
+"""Speed beside OpenCompass's own path, other graders and bare libraries: `python -m benchmarks NAME`.
 
-How fast something is: the modules of `__main__.SUITE`, all of them by `python -m benchmarks`. What is true:
-`fixed_seed`, `interval_coverage`, `rank_coverage`, `rule_judge_agreement`, `sampled_responses`. The other
-modules are what these share.
+`answers` compares verdicts instead of seconds, `guard` fails where a stage became slower.
 """
 
 from __future__ import annotations

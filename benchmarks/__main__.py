@@ -28,18 +28,11 @@ from .sections import Size, add_size
 
 SUITE = (
     'expansion',
-    'dataset_build',
     'metric_stage',
     'rule_judge',
     'judge_throughput',
-    'judge_peers',
     'eval_stage',
-    'large_run',
-    'growth',
-    'sample_file',
     'report_of_many_runs',
-    'page_responses',
-    'start_up',
     'score_counts',
     'source_files',
 )

@@ -1,12 +1,11 @@
-"""How fast is the step from labels to G-Pass@k, against OpenCompass's and Lighteval's own functions?
+"""How fast is the step from labels to G-Pass@k, against OpenCompass's own functions?
 
     python -m benchmarks.metric_stage            # 238 × 48, 10,000 × 64, 1,000,000 × 128
-    python -m benchmarks.metric_stage --quick    # the others on fewer questions, scaled up
+    python -m benchmarks.metric_stage --quick    # OpenCompass on fewer questions, scaled up
 
-The same labels for all, and every mean is compared. Ours is timed from the n × Q labels to all means. The
-others are given the counts, question by question; their grouping, dictionaries and scoring of texts are
-left out. Lighteval runs in its own environment (`make test-lighteval` installs it). The floor reads every
-label once, in words of 8 bytes.
+The same labels for both, and every mean is compared. Ours is timed from the n × Q labels to all means.
+OpenCompass's functions are given the counts, question by question; its grouping, dictionaries and scoring of
+texts are left out. The floor reads every label once, in words of 8 bytes.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ from gpassk_opencompass.metrics import (
     metric_table,
 )
 
-from .lighteval_side import MISSING, lighteval_stages
 from .made import K_LIST, draw_labels
 from .measuring import Cost, cost, progress, unwarned
 from .sections import Section, Size, added, duration, headline, main, megabytes, times
@@ -39,7 +37,7 @@ CASES: Mapping[Size, tuple[tuple[int, int], ...]] = {
 """(questions, n)"""
 
 THEIR_QUESTIONS: Mapping[Size, int] = {'tiny': 10, 'quick': 1_000, 'full': 10_000}
-"""The most questions that the others are given; their time is scaled up to all."""
+"""The most questions that OpenCompass is given; its time is scaled up to all."""
 
 REPEATS = 7
 TOLERANCE = 1e-10
@@ -49,7 +47,7 @@ Means = dict[str, float]
 
 
 class Row(NamedTuple):
-    """One case; `lighteval` is None without its environment."""
+    """What one case cost."""
 
     questions: int
     n: int
@@ -57,7 +55,6 @@ class Row(NamedTuple):
     again: Cost
     floor: Cost
     opencompass: Cost
-    lighteval: Cost | None
 
 
 def measure(size: Size) -> Section:
@@ -66,26 +63,19 @@ def measure(size: Size) -> Section:
         from opencompass.openicl.icl_evaluator import icl_base_evaluator as opencompass
     labels = {case: draw_labels(*case) for case in CASES[size]}
     parts = {(q, n): counts_of(labels[q, n][:, : THEIR_QUESTIONS[size]]).tolist() for q, n in labels}
-    progress('metric stage: Lighteval')
-    theirs = lighteval_stages({n: counts for (_, n), counts in parts.items()})
-    rows = [
-        _row(case, labels[case], counts, opencompass, theirs.get(case[1])) for case, counts in parts.items()
-    ]
+    rows = [_row(case, labels[case], counts, opencompass) for case, counts in parts.items()]
     return _section(rows, THEIR_QUESTIONS[size])
 
 
-def _row(
-    case: tuple[int, int], labels: Labels, counts: Sequence[int], opencompass: Any, lighteval: Cost | None
-) -> Row:
+def _row(case: tuple[int, int], labels: Labels, counts: Sequence[int], opencompass: Any) -> Row:
     questions, n = case
     progress(f'metric stage: {questions:,} × {n}')
     ours = metric_means(metric_table(n, K_LIST), counts)
     scale = questions / len(counts)
     theirs = cost(partial(opencompass_stage, opencompass, n, counts))
-    for found in (theirs.value, lighteval.value if lighteval else ours):
-        difference = max(abs(ours[name] - found[name]) for name in metric_names(K_LIST))
-        if difference > TOLERANCE:
-            raise RuntimeError(f'{questions} × {n}: the results differ by {difference}')
+    difference = max(abs(ours[name] - theirs.value[name]) for name in metric_names(K_LIST))
+    if difference > TOLERANCE:
+        raise RuntimeError(f'{questions} × {n}: the results differ by {difference}')
     return Row(
         questions,
         n,
@@ -93,7 +83,6 @@ def _row(
         cost(partial(our_stage, labels), warm=1, repeats=REPEATS),
         cost(partial(_read, labels), warm=1, repeats=REPEATS),
         theirs.scaled(scale),
-        lighteval.scaled(scale) if lighteval else None,
     )
 
 
@@ -130,47 +119,37 @@ def _read(labels: Labels) -> int:
 def _section(rows: list[Row], most: int) -> Section:
     last = rows[-1]
     task = f'Metric stage, {last.questions:,} × {last.n}'
-    lines = [headline(task, 'OpenCompass', last.again, last.opencompass)]
-    notes = [
+    note = (
         f'k = {list(K_LIST)}, τ = {list(DEFAULT_THRESHOLDS)} and mG-Pass@k; all means agree to {TOLERANCE}. '
-        f'"Then": median of {REPEATS}. The others were timed on at most {most:,} questions, scaled up.'
-    ]
-    if last.lighteval:
-        lines.append(headline(task, 'Lighteval', last.again, last.lighteval))
-    else:
-        notes.append(MISSING)
+        f'"Then": median of {REPEATS}. OpenCompass was timed on at most {most:,} questions, scaled up.'
+    )
     return Section(
         'Metric stage',
-        'From the labels of n × Q samples to all means, beside the functions that OpenCompass and Lighteval '
-        'call for each question. Floor: reading every label once.',
+        'From the labels of n × Q samples to all means, beside the functions that OpenCompass '
+        'calls for each question. Floor: reading every label once.',
         [
             'questions × n',
             'first call',
             'then',
             'OpenCompass',
-            'Lighteval',
             'OpenCompass / ours',
-            'Lighteval / ours',
             'ours / floor',
             'memory, ours',
             'OpenCompass',
         ],
         [_cells(row) for row in rows],
-        notes,
-        lines,
+        [note],
+        [headline(task, 'OpenCompass', last.again, last.opencompass)],
     )
 
 
 def _cells(row: Row) -> list[str]:
-    other = row.lighteval
     return [
         f'{row.questions:,} × {row.n}',
         duration(row.first.cpu),
         duration(row.again.cpu),
         duration(row.opencompass.cpu),
-        duration(other.cpu) if other else '–',
         times(row.opencompass.cpu / row.again.cpu),
-        times(other.cpu / row.again.cpu) if other else '–',
         times(row.again.cpu / row.floor.cpu),
         added(row.first),
         megabytes(row.opencompass),

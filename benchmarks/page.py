@@ -10,7 +10,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from .lighteval_side import PYTHON
 from .sections import Section, markdown, read_section, table
 
 BEGIN, END = '<!-- measured: begin -->', '<!-- measured: end -->'
@@ -51,7 +50,7 @@ def machine() -> str:
     packages = ', '.join(f'{name} {_version(name)}' for name in PACKAGES)
     return (
         f'{processor()}, {os.cpu_count()} cores, {memory:.0f} GB; {platform.system()} {platform.release()}; '
-        f'Python {platform.python_version()}; {packages}; Lighteval {_lighteval_version()}.'
+        f'Python {platform.python_version()}; {packages}.'
     )
 
 
@@ -68,11 +67,6 @@ def _version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return '–'
-
-
-def _lighteval_version() -> str:
-    found = sorted(PYTHON.parents[1].glob('lib/*/site-packages/lighteval-*.dist-info'))
-    return found[0].name.split('-')[1].removesuffix('.dist') if found else 'not installed'
 
 
 def overview(results: Sequence[dict[str, Any]]) -> str:

@@ -164,7 +164,7 @@ def _section(rows: list[Row], n: int) -> Section:
         'Report',
         f'`gpassk report` on result files of runs with {n} samples a question, every part by itself and all '
         'of them in one command, start and imports included, with the most memory. Parsing: a process '
-        'that only reads the same files. Neither OpenCompass nor Lighteval has such a report.',
+        'that only reads the same files. OpenCompass has no such report.',
         heads,
         [_cells(row) for row in rows],
         headlines=[

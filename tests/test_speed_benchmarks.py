@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import guard, score_counts
-from benchmarks.growth import exponent
+from benchmarks.measuring import Cost
 
 
 @pytest.mark.slow
@@ -19,23 +19,17 @@ def test_a_benchmark_still_runs() -> None:
     assert section.headlines
 
 
-def test_the_exponent_is_that_of_a_power() -> None:
-    """3 x^1.7 has the slope 1.7, whatever its factor."""
-    sizes = [1, 10, 100]
-    assert exponent(sizes, [3 * size**1.7 for size in sizes]) == pytest.approx(1.7)
-
-
 def test_the_guard_names_the_stage_what_was_measured_and_what_is_allowed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One stage above its limit fails the whole; each gets a folder that is there, and empty."""
 
     def stage(ratio: float) -> guard.Guarded:
-        def measure(folder: Path) -> float:
+        def prepare(folder: Path) -> guard.Work:
             assert list(folder.iterdir()) == []
-            return ratio
+            return lambda: Cost(ratio, ratio, 0.0), lambda: Cost(1.0, 1.0, 0.0)
 
-        return guard.Guarded('a stage', 'its floor', measure, 2.0)
+        return guard.Guarded('a stage', 'its floor', prepare, 2.0)
 
     monkeypatch.setattr(guard, 'GUARDED', (stage(1.5), stage(2.5)))
     assert guard.main() == 1

@@ -12,7 +12,7 @@ import pytest
 @pytest.fixture(scope='session')
 def padded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of the shipped model as vLLM takes it."""
-    from benchmarks.padded_model import pad_model
+    from padded_model import pad_model
 
     return pad_model(tmp_path_factory.mktemp('models') / 'padded')
 

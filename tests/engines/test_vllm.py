@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 from hosts import import_plugin
-
-from benchmarks.fixed_seed import VLLM_ON_CPU
+from vllm_settings import VLLM_ON_CPU
 
 if find_spec('vllm') is None:
     pytest.skip('no vLLM here: make test-engines', allow_module_level=True)

@@ -13,8 +13,7 @@ from typing import Any
 import psutil
 import pytest
 from hosts import environment, import_plugin, write_bench
-
-from benchmarks.fixed_seed import VLLM_ON_CPU
+from vllm_settings import VLLM_ON_CPU
 
 if find_spec('vllm') is None:
     pytest.skip('no vLLM here: make test-engines', allow_module_level=True)
