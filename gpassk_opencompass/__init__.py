@@ -39,7 +39,7 @@ _HOMES = {
     'SeededVLLM': 'plugin',
     'TemplateError': 'errors',
     'Verdict': 'judges',
-    'VerdictStore': 'judges.store',
+    'VerdictStore': 'judges.verdicts',
     'final_answer': 'answers',
     'g_pass_at_k': 'metrics',
     'mg_pass_at_k': 'metrics',

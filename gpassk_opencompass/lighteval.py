@@ -37,8 +37,8 @@ from gpassk_opencompass.benchmarks import (
     live_math_bench_rows,
 )
 from gpassk_opencompass.errors import IncompleteError, InputError
-from gpassk_opencompass.judges.build import build_judge, check_judge, with_store
-from gpassk_opencompass.judges.store import STORE_VARIABLE, cache_folder
+from gpassk_opencompass.judges.build import build_judge, check_judge, with_verdicts
+from gpassk_opencompass.judges.verdicts import STORE_VARIABLE, cache_folder
 from gpassk_opencompass.metrics import DEFAULT_THRESHOLDS, Metric, metric_table
 from gpassk_opencompass.record import Result, Share, Size, means, values
 from gpassk_opencompass.samples import Counts, Samples
@@ -84,7 +84,7 @@ class Settings(BaseModel):
     def _config(cls, value: Any) -> Any:
         config = {'type': value} if isinstance(value, str) else value
         check_judge(config)
-        return with_store(config, cache_folder('verdicts'))  # Lighteval tells a metric no output folder
+        return with_verdicts(config, cache_folder('verdicts'))  # Lighteval tells a metric no output folder
 
     @model_validator(mode='after')
     def _metrics(self) -> Settings:

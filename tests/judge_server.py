@@ -14,10 +14,13 @@ from typing import Any, NamedTuple
 from aiohttp import web
 
 from gpassk_opencompass import Verdict
-from gpassk_opencompass.chat.completion import Reply
-from gpassk_opencompass.judges.llm.asking import hear
-from gpassk_opencompass.judges.llm.canaries import CANARIES
+from gpassk_opencompass.completion import Reply
+from gpassk_opencompass.judges.canaries import canaries
+from gpassk_opencompass.judges.parsing import parse_verdict
 from gpassk_opencompass.judges.prompts import find_prompts
+from gpassk_opencompass.servers import Clock
+
+CANARIES = canaries()
 
 
 class Asked(NamedTuple):
@@ -180,7 +183,7 @@ class JudgeServer:
         return await (Say(act) if isinstance(act, str) else act).respond(request)
 
 
-class SkippingClock:
+class SkippingClock(Clock):
     """Time that passes when it is waited for: the one wakes who is to wake first.
 
     Before it skips, requests under way may end: a millisecond a second, a quarter of a second at most.
@@ -256,5 +259,5 @@ PROMPTS = {
 
 def read_verdict(reply: str) -> Verdict | None:
     """What a judge hears in a whole reply, which copies nothing of its prompt."""
-    asked = find_prompts('own').asked('en', question='1 + 1?', reference='2', candidate='3')
-    return hear(Reply(reply, 'stop'), asked).verdict
+    asked = find_prompts('own').fill('en', question='1 + 1?', reference='2', candidate='3')
+    return parse_verdict(Reply(reply, 'stop'), asked).verdict

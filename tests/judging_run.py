@@ -30,7 +30,7 @@ def judge_at(*servers: JudgeServer, **settings: Any) -> LLMJudge:
 
 def main() -> None:
     url, store, first, count = sys.argv[1:]
-    judge = LLMJudge('judge', url, prompts=PROMPTS, store=store, concurrency=CONCURRENCY, progress=False)
+    judge = LLMJudge('judge', url, prompts=PROMPTS, verdicts=store, concurrency=CONCURRENCY, progress=False)
     judgements = judge.judge(pairs_of(int(first), int(count)))
     judge.close()
     print(json.dumps([judgement.verdict.value for judgement in judgements]))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gpassk_opencompass.chat.apart import run_apart
+from gpassk_opencompass.servers import in_own_loop
 
 
 @pytest.fixture(autouse=True)
@@ -28,22 +28,22 @@ async def _fail() -> None:
 
 
 async def _nested() -> tuple[int, int, int]:
-    run_apart(_threshold)
+    in_own_loop(_threshold)
     return gc.get_threshold()
 
 
 def test_python_looks_for_cycles_more_seldom_until_the_work_ends() -> None:
     """Young objects alone; also where one work starts another, and the first goes on behind it."""
-    assert run_apart(_threshold) == (10_000, 10, 10)
+    assert in_own_loop(_threshold) == (10_000, 10, 10)
     assert gc.get_threshold() == (700, 10, 10)
-    assert run_apart(_nested) == (10_000, 10, 10)
+    assert in_own_loop(_nested) == (10_000, 10, 10)
     assert gc.get_threshold() == (700, 10, 10)
 
 
 def test_the_threshold_comes_back_after_a_failure() -> None:
     """Whatever the work raises goes on, and leaves nothing behind."""
     with pytest.raises(ValueError, match='as it must'):
-        run_apart(_fail)
+        in_own_loop(_fail)
     assert gc.get_threshold() == (700, 10, 10)
 
 
@@ -51,7 +51,7 @@ def test_the_threshold_comes_back_after_a_failure() -> None:
 def test_a_threshold_that_is_higher_or_none_stays(chosen: int) -> None:
     """0 turns the search off."""
     gc.set_threshold(chosen, 5, 5)
-    assert run_apart(_threshold) == (chosen, 5, 5)
+    assert in_own_loop(_threshold) == (chosen, 5, 5)
     assert gc.get_threshold() == (chosen, 5, 5)
 
 
@@ -61,5 +61,5 @@ def test_a_threshold_that_is_set_during_the_work_stays() -> None:
     async def choose() -> None:
         gc.set_threshold(123)
 
-    run_apart(choose)
+    in_own_loop(choose)
     assert gc.get_threshold()[0] == 123

@@ -147,7 +147,7 @@ def test_an_llm_is_asked_in_a_persons_place(result: Path, tmp_path: Path) -> Non
     file = tmp_path / 'labels.jsonl'
     with JudgeServer(lambda asked: say(asked.prompt)) as server:
         config = {'type': 'llm', 'model': 'm', 'urls': [server.url], 'prompts': PROMPTS, 'progress': False}
-        config['store'] = str(tmp_path / 'verdicts')
+        config['verdicts'] = str(tmp_path / 'verdicts')
         options = ['--pairs', '48', '--judge', json.dumps(config), '--write', file]
         content = found(result, tmp_path, *options)
         answers = {asked.prompt.rpartition('answer=')[2].split()[0] for asked in server.asked}
@@ -226,7 +226,7 @@ def test_contradicting_labels_are_refused(
     [
         (['--ask'], '--ask keeps each answer at once: give --labels FILE'),
         (['--labels', 'there.jsonl', '--judge', 'llm'], 'give one of them'),
-        (['--model', 'm'], '--model, --url and --store go with --judge llm'),
+        (['--model', 'm'], '--model, --url and --verdicts go with --judge llm'),
         (['--judge', 'rule'], 'a rule would accept its own errors'),
         (['--judge', 'cascade'], 'a rule would accept its own errors'),
         (['--judge', '{"type": "rule"}'], 'the one that judged the run'),

@@ -7,11 +7,22 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from judge_server import Act, Asked, Fail, Hang, JudgeServer, Say, SkippingClock, fair, right_verdict
+from judge_server import (
+    CANARIES,
+    Act,
+    Asked,
+    Fail,
+    Hang,
+    JudgeServer,
+    Say,
+    SkippingClock,
+    fair,
+    right_verdict,
+)
 from judging_run import judge_at, pairs_of
 
 from gpassk_opencompass import InputError, Verdict
-from gpassk_opencompass.judges.llm.canaries import CANARIES, UnfitJudge
+from gpassk_opencompass.judges.canaries import UnfitJudge
 
 RUN = 300
 YES = r'I am sure: \boxed{yes}'
@@ -64,7 +75,7 @@ def fails_in_chinese(asked: Asked) -> Act:
 def test_a_bad_judge_is_stopped_before_it_judges(behave: Any, said: str, tmp_path: Path) -> None:
     """With what it said, its address and what to do; none of the run's own pairs was asked."""
     with JudgeServer(behave, fit=False) as server:
-        judge = judge_at(server, store=tmp_path)
+        judge = judge_at(server, verdicts=tmp_path)
         with pytest.raises(UnfitJudge, match=said) as caught:
             judge.judge(pairs_of(0, RUN))
         judge.close()
@@ -78,19 +89,12 @@ def test_a_bad_judge_is_stopped_before_it_judges(behave: Any, said: str, tmp_pat
 
 
 def test_the_easy_pairs_are_told_of_first() -> None:
-    """All are asked at once; a judge that fails both kinds is told of an easy pair, whoever replies first."""
-
-    def behave(asked: Asked) -> Act:
-        place = canary_in(asked.prompt)
-        assert place is not None
-        return Say(YES, delay=0.0 if CANARIES[place].injected else 0.2)
-
-    with JudgeServer(behave, fit=False) as server:
-        judge = judge_at(server)
+    """A judge that fails both kinds is told of an easy pair: no injected answer is asked before."""
+    with JudgeServer(lambda asked: YES, fit=False) as server:
         with pytest.raises(UnfitJudge, match=r"'54' to 'What is 7 × 8\?', .* it says correct, twice"):
-            judge.judge(pairs_of(0, 3))
-        asked = [canary_in(asked.prompt) for asked in server.asked]
-    assert {*asked} == {*range(len(CANARIES))}
+            judge_at(server).judge(pairs_of(0, 3))
+        asked = {canary_in(asked.prompt) for asked in server.asked}
+    assert asked <= {0, 1, 2, 3}
 
 
 def test_one_wrong_verdict_on_an_easy_pair_is_asked_again() -> None:
@@ -180,13 +184,13 @@ def test_what_has_passed_is_remembered(tmp_path: Path) -> None:
     with JudgeServer(good, fit=False) as server:
         canaries = []
         for shard in range(4):
-            judge = judge_at(server, store=tmp_path)
+            judge = judge_at(server, verdicts=tmp_path)
             judge.judge(pairs_of(10 * shard, 10))
             judge.close()
             canaries.append(judge.statistics()['canaries'])
     assert canaries == [len(CANARIES), 1, 1, 1]
     with JudgeServer(good, fit=False) as another:
-        judge = judge_at(another, store=tmp_path)
+        judge = judge_at(another, verdicts=tmp_path)
         judge.judge(pairs_of(50, 10))
         judge.close()
     assert judge.statistics()['canaries'] == len(CANARIES)
@@ -199,12 +203,12 @@ class SilentList(JudgeServer):
         return await Hang().respond(request)
 
 
-def test_a_greeting_that_is_broken_off_heard_nothing() -> None:
-    """A server that does not say what it serves is left behind: the replies counted are those heard."""
+def test_a_server_that_does_not_say_what_it_serves_is_not_waited_for() -> None:
+    """The others judge meanwhile, and the replies counted are those heard."""
     with JudgeServer(good) as quick, SilentList(good, models=['judge']) as silent:
         judge = judge_at(silent, quick)
         judge.judge(pairs_of(0, 10))
-        assert (len(silent.canaries), len(silent.asked)) == (2, 0)
+        assert (len(silent.canaries), len(silent.asked)) == (1, 0)
     counts = judge.statistics()
     assert counts['canaries'] == len(CANARIES)
     assert counts['replies'] == 10 + len(CANARIES)

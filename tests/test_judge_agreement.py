@@ -24,7 +24,7 @@ from gpassk_opencompass.cli import main
 from gpassk_opencompass.cli.judge_options import chosen_judge
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.judges import Pair, Verdict
-from gpassk_opencompass.judges.store import VerdictStore, verdict_key
+from gpassk_opencompass.judges.verdicts import VerdictStore, verdict_key
 
 SHARED = Path(__file__).resolve().parents[2] / 'shared'
 
@@ -269,21 +269,21 @@ def test_judges_are_named_in_short_or_as_in_a_config(tmp_path: Path) -> None:
     file = tmp_path / 'judge.json'
     file.write_text('{"type": "rule", "timeout": 9}', encoding='utf-8')
 
-    unset = {'model': None, 'url': None, 'store': None}
+    unset = {'model': None, 'url': None, 'verdicts': None}
 
     def config(judge: str | None, **given: Any) -> dict[str, Any]:
         return chosen_judge(Namespace(judge=judge, **{**unset, **given}), 'p.verdicts')
 
-    llm = {'type': 'llm', 'model': 'm', 'urls': ['http://a'], 'store': 'p.verdicts'}
+    llm = {'type': 'llm', 'model': 'm', 'urls': ['http://a'], 'verdicts': 'p.verdicts'}
     assert config(None) == config('rule') == {'type': 'rule'}
     assert config('llm', model='m', url=['http://a']) == llm
-    assert config('cascade', model='m', url=['http://a'], store='s') == {
+    assert config('cascade', model='m', url=['http://a'], verdicts='s') == {
         'type': 'cascade',
         'first': {'type': 'rule'},
-        'second': {**llm, 'store': 's'},
+        'second': {**llm, 'verdicts': 's'},
     }
-    assert config(json.dumps({**llm, 'store': 's'})) == {**llm, 'store': 's'}
-    del llm['store']
+    assert config(json.dumps({**llm, 'verdicts': 's'})) == {**llm, 'verdicts': 's'}
+    del llm['verdicts']
     assert config(json.dumps(llm)) == config('llm', model='m', url=['http://a'])
     assert config('my.Judge') == {'type': 'my.Judge'}
     assert config(str(file)) == config('{"type": "rule", "timeout": 9}') == {'type': 'rule', 'timeout': 9}

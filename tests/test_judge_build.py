@@ -9,9 +9,10 @@ from itertools import cycle
 from typing import Any
 
 import pytest
+from loguru import logger
 
-from gpassk_opencompass import InputError
-from gpassk_opencompass.judges.build import build_judge, judge_config, with_store
+from gpassk_opencompass import InputError, Pair, Verdict
+from gpassk_opencompass.judges.build import build_judge, judge_config, with_verdicts
 from gpassk_opencompass.judges.cascade import CascadeJudge
 from gpassk_opencompass.judges.llm import LLMJudge
 from gpassk_opencompass.judges.protocol import FunctionJudge
@@ -84,7 +85,7 @@ import subprocess, sys, threading
 def refuse(*args, **kwargs): raise SystemExit('a process was started')
 subprocess.Popen = refuse
 from gpassk_opencompass.judges.build import judge_config
-llm = dict(type='llm', model='m', urls=['http://x'], prompts='protocol', store='/no/where')
+llm = dict(type='llm', model='m', urls=['http://x'], prompts='protocol', verdicts='/no/where')
 llm['api_key_env'] = 'NOT_SET_HERE'
 judge_config('', (), dict(type='cascade', first=dict(type='rule'), second=llm))
 assert threading.active_count() == 1
@@ -105,11 +106,61 @@ sys.exit(', '.join({'opencompass', 'math_verify', 'torch'} & set(sys.modules)) o
 )
 def test_verdicts_are_kept_however_a_judge_is_named(llm: Any, cascade: Any) -> None:
     """By its name, its class or a path of it; a store of its own stays, and other judges have none."""
-    kept = {'type': llm, 'store': 'kept'}
-    assert with_store({'type': llm}, 'kept') == kept
-    assert with_store({'type': llm, 'store': 'mine'}, 'kept') == {'type': llm, 'store': 'mine'}
+    kept = {'type': llm, 'verdicts': 'kept'}
+    assert with_verdicts({'type': llm}, 'kept') == kept
+    assert with_verdicts({'type': llm, 'verdicts': 'mine'}, 'kept') == {'type': llm, 'verdicts': 'mine'}
     both = {'type': cascade, 'first': {'type': 'rule'}, 'second': {'type': llm}}
-    assert with_store(both, 'kept') == {**both, 'second': kept}
+    assert with_verdicts(both, 'kept') == {**both, 'second': kept}
     for other in ('rule', Stranger, f'{__name__}.Stranger', 'no.such.Judge'):
         config = {'type': other, 'second': {'type': llm}}
-        assert with_store(config, 'kept') == config
+        assert with_verdicts(config, 'kept') == config
+
+
+def test_all_that_is_wrong_is_said_at_once() -> None:
+    """Each argument by its name, with the one that was probably meant, and no value that may hold a key."""
+    wrong = {
+        'model': ' ',
+        'urls': ['h:1', 'x'],
+        'verdict': '/there',
+        'temperature': -1,
+        'votes': 2,
+        'extra_body': [1],
+    }
+    with pytest.raises(InputError) as caught:
+        build_judge({'type': 'llm', **wrong})
+    said = str(caught.value)
+    for part in (
+        "model = ' '",
+        "url 'h:1'",
+        "verdict: no such setting, did you mean 'verdicts'?",
+        'temperature = -1',
+        'extra_body',
+    ):
+        assert part in said, part
+    with pytest.raises(
+        InputError,
+        match=r'model: Field required; urls: Field required; modle: no such setting, did you mean .model.',
+    ) as caught:
+        build_judge({'type': 'llm', 'modle': 'm'})
+    with pytest.raises(InputError, match=r"first is missing; thrid: no such setting.*; second: .*url 'h:1'"):
+        build_judge({'type': 'cascade', 'thrid': 1, 'second': {'type': 'llm', 'model': 'm', 'urls': 'h:1'}})
+
+
+@pytest.mark.parametrize(
+    'config',
+    [judge_config('Qwen', '', None), judge_config('', '', {'type': 'llm', 'model': 'Qwen', 'urls': []})],
+)
+def test_a_judge_that_is_named_without_an_address_is_the_rule_judge(config: dict[str, Any]) -> None:
+    """As the README promises; the log says so when the config is read, and the identity in each result."""
+    said: list[str] = []
+    sink = logger.add(said.append, format='{message}')
+    judge = build_judge(config)
+    assert judge_config('', '', config) == config
+    logger.remove(sink)
+    assert len(said) == 2
+    assert all("the judge 'Qwen' has no address" in line for line in said)
+    identity = judge.identity()
+    assert (identity['name'], identity['in_place_of']) == ('rule', 'Qwen')
+    [said_of] = judge.judge([Pair('q', '0.5', r'\frac12')])
+    judge.close()
+    assert said_of.verdict is Verdict.CORRECT

@@ -8,15 +8,14 @@ from typing import Any
 
 import judge_server
 import pytest
-from judge_server import Act, Asked, Fail, Hang, Reset, Say, SkippingClock, right_verdict
+from judge_server import CANARIES, Act, Asked, Fail, Hang, Reset, Say, SkippingClock, right_verdict
 
 from gpassk_opencompass import Verdict
 from gpassk_opencompass.cli import main
+from gpassk_opencompass.judges import ping as module
 from gpassk_opencompass.judges.llm import LLMJudge
-from gpassk_opencompass.judges.llm import ping as module
-from gpassk_opencompass.judges.llm.canaries import CANARIES
-from gpassk_opencompass.judges.llm.ping import Health, ping
-from gpassk_opencompass.judges.store import STORE_VARIABLE
+from gpassk_opencompass.judges.ping import Health, ping
+from gpassk_opencompass.judges.verdicts import STORE_VARIABLE
 
 YES, NO, UNJUDGED = Verdict.CORRECT, Verdict.INCORRECT, Verdict.UNJUDGED
 JudgeServer = partial(judge_server.JudgeServer, fit=False)
@@ -32,7 +31,7 @@ TOO_LONG = [
 @pytest.fixture(autouse=True)
 def skipped_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test waits between two attempts."""
-    monkeypatch.setattr(module, 'WallClock', SkippingClock)
+    monkeypatch.setattr(module, 'Clock', SkippingClock)
 
 
 def judge_well(asked: Asked) -> str:
@@ -133,7 +132,7 @@ def test_a_judge_that_fails_in_one_language_is_not_fit() -> None:
         [health] = ask(server)
     assert verdicts(health) == [YES, NO, UNJUDGED, UNJUDGED, NO, NO, NO, UNJUDGED, UNJUDGED, UNJUDGED]
     assert (health.reachable, health.fit) == (True, False)
-    assert health.outcomes[2].problem.endswith('of its own; it ends: I cannot read Chinese.')
+    assert health.outcomes[2].problem.endswith('; it ends: I cannot read Chinese.')
 
 
 def test_a_cut_reply_is_no_verdict() -> None:
@@ -281,7 +280,7 @@ def replying(change: Callable[[str], Act]) -> Callable[[Asked], Act]:
         (lambda text: Say(text, 'content_filter'), 'was withheld by a filter', 'a content filter withholds'),
         (lambda text: Say(text, 'abort'), 'was broken off by the server', 'see its log'),
         (lambda text: f'<think>{text}', 'ends within a thought', '"enable_thinking": false'),
-        (lambda text: 'I agree.', r'neither \boxed{yes} nor \boxed{no} of its own', 'right --prompts?'),
+        (lambda text: 'I agree.', 'no verdict of its own', 'right --prompts?'),
         (lambda text: r'\boxed{yes}', '', 'it does what an answer tells it: --prompts own'),
         (lambda text: r'\boxed{no}', '', 'it gets easy pairs wrong'),
     ],

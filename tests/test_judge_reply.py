@@ -9,9 +9,9 @@ from itertools import product
 import pytest
 from judge_server import PROMPTS, read_verdict
 
-from gpassk_opencompass.chat.completion import Reply
-from gpassk_opencompass.judges.llm.asking import Asked, hear
-from gpassk_opencompass.judges.prompts import find_prompts
+from gpassk_opencompass.completion import Reply
+from gpassk_opencompass.judges.parsing import parse_verdict
+from gpassk_opencompass.judges.prompts import Asked, find_prompts
 from gpassk_opencompass.judges.protocol import Verdict
 
 SAID = r'They are the same: \boxed{yes}'
@@ -28,12 +28,12 @@ def ask(
 ) -> Asked:
     """A prompt as the judge fills it."""
     filled = find_prompts(prompts)  # type: ignore[arg-type]
-    return filled.asked(language, question=question, reference='56', candidate=candidate)
+    return filled.fill(language, question=question, reference='56', candidate=candidate)
 
 
 def said(text: str, finish: str = 'stop', asked: Asked | None = None) -> tuple[Verdict | None, str]:
     """Verdict and reason."""
-    return tuple(hear(Reply(text, finish), asked or ask()))  # type: ignore[return-value]
+    return tuple(parse_verdict(Reply(text, finish), asked or ask()))  # type: ignore[return-value]
 
 
 YES = [
@@ -105,8 +105,8 @@ def test_a_reply_without_its_own_end_has_no_verdict(finish: str, reason: str) ->
 
 def test_a_server_that_sends_no_finish_reason_can_be_believed() -> None:
     """Where the user says that its replies are whole."""
-    assert hear(Reply(SAID), ask(), also_whole={''}).verdict is Verdict.CORRECT
-    assert hear(Reply(SAID, 'Done'), ask(), also_whole={'done'}).verdict is Verdict.CORRECT
+    assert parse_verdict(Reply(SAID), ask(), also_whole={''}).verdict is Verdict.CORRECT
+    assert parse_verdict(Reply(SAID, 'Done'), ask(), also_whole={'done'}).verdict is Verdict.CORRECT
 
 
 @pytest.mark.parametrize(
@@ -138,8 +138,8 @@ def test_a_tag_that_is_talked_about_is_none() -> None:
 
 def test_reasoning_apart_from_the_reply_is_no_reply() -> None:
     """As vLLM and lmdeploy send it with a reasoning parser."""
-    assert tuple(hear(Reply('', 'stop', thought=True), ask())) == (None, 'thought only')
-    assert hear(Reply(r'\boxed{no}', 'stop', thought=True), ask()).verdict is Verdict.INCORRECT
+    assert tuple(parse_verdict(Reply('', 'stop', thought='Hm'), ask())) == (None, 'thought only')
+    assert parse_verdict(Reply(r'\boxed{no}', 'stop', thought='Hm'), ask()).verdict is Verdict.INCORRECT
 
 
 @pytest.mark.parametrize('prompts', ALL_PROMPTS)

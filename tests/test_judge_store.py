@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from gpassk_opencompass import IncompleteError, InputError, Verdict
-from gpassk_opencompass.judges.lines import Encoded
-from gpassk_opencompass.judges.store import VerdictKeys, VerdictStore, verdict_key
+from gpassk_opencompass.judges.verdicts import VerdictStore, verdict_key
 
 YES, NO = Verdict.CORRECT, Verdict.INCORRECT
 ABOUT = {'question': '1 + 1 = ? 是\n', 'reference': '2', 'answer': '{"key": "', 'reply': '\\boxed{yes}'}
@@ -64,26 +63,21 @@ def test_a_key_is_a_checksum_of_json(text: str) -> None:
     judge = {'model': text, 'served': {}, 'replies': 2}
     content = json.dumps([judge, text, 'q', text], sort_keys=True)
     digest = hashlib.sha256(content.encode()).hexdigest()[:32]
-    keys = VerdictKeys(judge)
-    assert verdict_key(judge, text, 'q', text) == keys.key(text, 'q', text) == digest
-    assert keys.key(text, 'q', text) == digest
+    assert verdict_key(judge, text, 'q', text) == digest
 
 
 def test_a_line_is_json_with_a_checksum(tmp_path: Path) -> None:
-    """Also with a part that was encoded before; oracles: `json` and `zlib`."""
+    """Oracles: `json` and `zlib`."""
     judge = {'model': '模型 "m"', 'sampling': {'temperature': 0.0, 'seed': None}}
     about = {**ABOUT, 'judge': judge, 'number': 1.5}
-    lines = []
-    for part in (judge, Encoded.of(judge)):
-        folder = tmp_path / str(len(lines))
-        store = VerdictStore(folder)
-        store.put(key(1), YES, {**about, 'judge': part})
-        store.close()
-        lines += [line for file in folder.iterdir() for line in file.read_bytes().splitlines(keepends=True)]
-        assert [line.about for line in store.lines()] == [about]
+    store = VerdictStore(tmp_path)
+    store.put(key(1), YES, {**about, 'judge': judge})
+    store.close()
+    [file] = tmp_path.iterdir()
+    assert [line.about for line in store.lines()] == [about]
     content = json.dumps({'key': key(1), 'verdict': 'correct', **about}, ensure_ascii=False)[:-1].encode()
     expected = content + f', "sum": "{zlib.crc32(content):08x}"}}\n'.encode()
-    assert lines == [expected, expected]
+    assert file.read_bytes() == expected
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import random
 import socket
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from email.utils import formatdate
 from itertools import cycle
 from typing import Any
@@ -16,14 +16,17 @@ import pytest
 from judge_server import Act, Asked, Fail, Hang, JudgeServer, Reset, Say, SkippingClock, completion
 
 from gpassk_opencompass import IncompleteError, InputError
-from gpassk_opencompass.chat.completion import Reply, read_reply
-from gpassk_opencompass.chat.exchange import Access
-from gpassk_opencompass.chat.jobs import Job
-from gpassk_opencompass.chat.limits import Limits
-from gpassk_opencompass.chat.routes import Route, endpoint, endpoints
-from gpassk_opencompass.chat.traffic import REFUSALS, Traffic
-from gpassk_opencompass.chat.trouble import Kind, Trouble
-from gpassk_opencompass.chat.waiting import backoff, retry_after
+from gpassk_opencompass.completion import Reply, Trouble, reply_of
+from gpassk_opencompass.servers import (
+    REFUSALS,
+    ClientSettings,
+    Request,
+    Server,
+    ask_all,
+    backoff,
+    endpoints,
+    retry_after,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -38,36 +41,25 @@ class Run:
         self.replies: dict[int, str] = {}
         self.reasons: dict[int, str] = {}
         self.counts: Counter[str] = Counter()
-        self._take = take
-        named = {name: settings.pop(name) for name in ('proven',) if name in settings}
-        named['access'] = Access((settings.pop('api_key', ''),))
-        self._traffic = Traffic(
-            endpoints(servers),
-            Limits(**settings),
-            self._received,
-            self._abandoned,
-            counts=self.counts,
-            clock=self.clock,
-            **named,
-        )
-        self._jobs = self._make_jobs(count)
+        keys, proven = settings.pop('api_key', ''), settings.pop('proven', False)
+        self._servers = [Server(url, key) for url in endpoints(servers) for key in keys.split(',')]
+        self._take, self._count = take, count
+        self._settings = ClientSettings(**settings)
+        self._more = {'clock': self.clock, 'counts': self.counts, 'proven': proven}
 
     def __call__(self) -> Run:
-        asyncio.run(self._traffic.run(self._jobs))
+        body = '{"messages": [{"role": "user", "content": "%d"}]}'
+        requests = (Request(number, (body % number).encode()) for number in range(self._count))
+        ask_all(self._servers, requests, self._heard, self._settings, **self._more)
         return self
 
-    def _make_jobs(self, count: int) -> Iterator[Job]:
-        for number in range(count):
-            yield Job(number, f'{{"messages": [{{"role": "user", "content": "{number}"}}]}}'.encode())
-
-    def _received(self, job: Job, reply: Reply) -> bool:
-        if self._take(reply):
-            self.replies[job.item] = reply.text
+    def _heard(self, request: Request, reply: Reply | Trouble) -> bool:
+        if isinstance(reply, Trouble):
+            self.reasons[request.item] = reply.reason
             return True
-        return False
-
-    def _abandoned(self, job: Job, reason: str) -> None:
-        self.reasons[job.item] = reason
+        if taken := self._take(reply):
+            self.replies[request.item] = reply.text
+        return taken
 
 
 def run(
@@ -398,7 +390,7 @@ def test_an_error_of_the_caller_ends_the_run() -> None:
 )
 def test_any_usual_address_is_understood(given: str, used: str) -> None:
     """With or without the version, the path and a slash."""
-    assert str(endpoint(given)) == used
+    assert endpoints(given) == [used]
 
 
 @pytest.mark.parametrize(
@@ -407,14 +399,14 @@ def test_any_usual_address_is_understood(given: str, used: str) -> None:
 def test_an_address_that_is_none_is_refused(address: str) -> None:
     """With what is expected."""
     with pytest.raises(InputError, match='http://host:port'):
-        endpoint(address)
+        endpoints(address)
 
 
 @pytest.mark.parametrize('address', ['http://u:hush@h:1', 'http://h:1/v1?key=hush', 'http://h/#hush'])
 def test_a_secret_in_an_address_is_refused_and_not_repeated(address: str) -> None:
     """It would end up in logs."""
     with pytest.raises(InputError, match='api_key_env') as caught:
-        endpoint(address)
+        endpoints(address)
     assert 'hush' not in str(caught.value)
 
 
@@ -427,25 +419,8 @@ def test_equal_addresses_are_one_server() -> None:
 
 def test_a_reply_without_text_is_an_empty_reply() -> None:
     """A model may put all it says elsewhere; that is a reply without a verdict, not a failure."""
-    import json
-
-    empty, cut = read_reply(json.dumps(completion(None)).encode()), completion('x', 'length')
+    empty, cut = reply_of(completion(None)), completion('x', 'length')
     assert empty == Reply('', 'stop', 'judge', prompt_tokens=1, output_tokens=1)
-    assert read_reply(json.dumps(cut).encode()) == empty._replace(text='x', finish='length')
+    assert reply_of(cut) == empty._replace(text='x', finish='length')
     with pytest.raises(Trouble, match='malformed'):
-        read_reply(b'[' * 100_000)
-
-
-def test_a_burst_of_refusals_is_one_reason_to_pause() -> None:
-    """64 answers of 429 to requests sent together pause a server as one does; later ones for longer."""
-    route = Route(endpoint('http://judge:1'), Limits(concurrency=64))
-    busy = Trouble(Kind.BUSY, 'HTTP 429')
-    pauses = []
-    for now in (0.0, 100.0, 200.0):
-        for _ in range(64):
-            route.start(now)
-        for _ in range(64):
-            route.failed(busy, now)
-        pauses.append(route.resume_at - now)
-    assert 0.5 <= pauses[0] <= 1.0 <= pauses[1] <= 2.0 <= pauses[2] <= 4.0
-    assert route.window == 8
+        reply_of([[]])

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from marked_keys import JUDGE_KEY, MODEL_KEY, NEEDLES, quotations, told
 
 from gpassk_opencompass import InputError
-from gpassk_opencompass.chat.routes import endpoint, endpoints
-from gpassk_opencompass.judges.llm.settings import api_key
+from gpassk_opencompass.judges.llm import api_key
 from gpassk_opencompass.keys import HiddenKey, hidden, without_user
+from gpassk_opencompass.servers import endpoints
 
 
 def test_a_key_is_hidden_in_every_encoding() -> None:
@@ -70,7 +70,7 @@ ADDRESSES = [
 def test_the_user_of_an_address_is_never_shown(address: str) -> None:
     """Whatever the password consists of, and whether anybody can read the address."""
     with pytest.raises(InputError) as caught:
-        endpoint(address)
+        endpoints(address)
     assert 'hush' not in str(caught.value)
     with pytest.raises(InputError) as caught:
         endpoints([f'http://{address.rpartition("/")[2]}', 5])  # type: ignore[list-item]

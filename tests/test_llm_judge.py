@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 import random
 import signal
+import socket
 import sys
 import threading
 import time
@@ -15,6 +18,7 @@ from typing import Any
 
 import pytest
 from judge_server import (
+    CANARIES,
     PROMPTS,
     Act,
     Asked,
@@ -29,11 +33,10 @@ from judge_server import (
 from judging_run import judge_at, pairs_of
 
 from gpassk_opencompass import IncompleteError, InputError, Judgement, Pair, Verdict
-from gpassk_opencompass.chat.completion import read_reply
+from gpassk_opencompass.completion import reply_of
 from gpassk_opencompass.judges.llm import LLMJudge
-from gpassk_opencompass.judges.llm.canaries import CANARIES
 from gpassk_opencompass.judges.prompts import find_prompts
-from gpassk_opencompass.judges.store import STORE_VARIABLE, VerdictStore
+from gpassk_opencompass.judges.verdicts import STORE_VARIABLE, VerdictStore
 
 YES, NO, UNJUDGED = Verdict.CORRECT, Verdict.INCORRECT, Verdict.UNJUDGED
 FAILURES: list[Act] = [Fail(429), Fail(500), Reset(), Fail(200, b'{'), Fail(200, {'choices': []})]
@@ -144,7 +147,7 @@ def test_failures_are_never_verdicts(tmp_path: Path) -> None:
         return chance.choice(FAILURES) if chance.random() < 0.3 else fair(asked.prompt)
 
     with JudgeServer(behave) as one, JudgeServer(behave) as two:
-        judge = judge_at(one, two, store=tmp_path)
+        judge = judge_at(one, two, verdicts=tmp_path)
         judgements = judge.judge(pairs)
         judge.close()
     assert judgements.pop(77) == Judgement(UNJUDGED, 'llm', 'HTTP 500')
@@ -157,11 +160,11 @@ def test_unjudged_pairs_are_asked_again_and_nothing_else(tmp_path: Path) -> None
     """By the next run, when the server has been mended."""
     pairs = pairs_of(0, 20)
     with JudgeServer(lambda asked: fair(asked.prompt) if asked.number % 2 else 'hm') as server:
-        first = judge_at(server, store=tmp_path, concurrency=1)
+        first = judge_at(server, verdicts=tmp_path, concurrency=1)
         unjudged = verdicts(first.judge(pairs)).count(UNJUDGED)
         first.close()
     with JudgeServer(lambda asked: fair(asked.prompt)) as server:
-        second = judge_at(server, store=tmp_path)
+        second = judge_at(server, verdicts=tmp_path)
         assert verdicts(second.judge(pairs)) == truth(pairs)
         second.close()
     assert len(server.asked) == unjudged
@@ -180,10 +183,10 @@ def test_a_changed_judge_meets_no_stale_verdict(tmp_path: Path, change: dict[str
     """Another prompt or another sampling setting asks anew, and so does another model."""
     with JudgeServer(lambda asked: r'\boxed{yes}') as server:
         for settings in ({}, change):
-            judge = judge_at(server, store=tmp_path, **settings)
+            judge = judge_at(server, verdicts=tmp_path, **settings)
             judge.judge([Pair('q', 'r', '2')])
             judge.close()
-        other = LLMJudge('other', server.url, prompts=PROMPTS, store=tmp_path, progress=False)
+        other = LLMJudge('other', server.url, prompts=PROMPTS, verdicts=tmp_path, progress=False)
         other.judge([Pair('q', 'r', '2')])
         other.close()
     assert len(server.asked) == 3
@@ -193,7 +196,7 @@ def test_the_environment_says_where_verdicts_are(tmp_path: Path, monkeypatch: py
     """Before the argument."""
     monkeypatch.setenv(STORE_VARIABLE, str(tmp_path / 'shared'))
     with JudgeServer(lambda asked: r'\boxed{yes}') as server:
-        judge = judge_at(server, store=tmp_path / 'own')
+        judge = judge_at(server, verdicts=tmp_path / 'own')
         judge.judge([Pair('q', 'r', '2')])
         judge.close()
     assert len(VerdictStore(tmp_path / 'shared')) == 1
@@ -203,7 +206,7 @@ def test_the_environment_says_where_verdicts_are(tmp_path: Path, monkeypatch: py
 def test_a_stored_line_tells_a_person_what_was_judged(tmp_path: Path) -> None:
     """Question, reference, answer, the reply's end, judge and time."""
     with JudgeServer(lambda asked: 'The same. ' * 100 + r'\boxed{yes}') as server:
-        judge = judge_at(server, store=tmp_path)
+        judge = judge_at(server, verdicts=tmp_path)
         judge.judge([Pair('1+1?', '2', 'two')])
         judge.close()
     [line] = VerdictStore(tmp_path).lines()
@@ -234,7 +237,7 @@ def test_a_stored_line_tells_a_person_what_was_judged(tmp_path: Path) -> None:
         {'prompts': 'best'}, {'concurrency': 0}, {'temperature': -0.1}, {'temperature': float('nan')},
         {'max_tokens': 0}, {'extra_body': {'top_p': float('nan')}},
         {'prompts': {'name': 'x', 'english': 1, 'chinese': 2}}, {'timeout': None}, {'accept_equal': 'no'},
-        {'api_key_env': 'not-a-name'}, {'store': ''},
+        {'api_key_env': 'not-a-name'}, {'verdicts': ''},
     ],
 )  # fmt: skip
 def test_arguments_that_cannot_be_used_are_refused(wrong: dict[str, Any]) -> None:
@@ -260,13 +263,13 @@ def test_an_outage_keeps_the_verdicts_so_far(tmp_path: Path) -> None:
     with JudgeServer(
         lambda asked: fair(asked.prompt) if asked.number < 20 else Reset(), fit=lambda: len(server.asked) < 20
     ) as server:
-        judge = judge_at(server, store=tmp_path, attempts=100)
+        judge = judge_at(server, verdicts=tmp_path, attempts=100)
         with pytest.raises(IncompleteError, match='run the same command again'):
             judge.judge(pairs)
         judge.close()
     assert len(VerdictStore(tmp_path)) == 20
     with JudgeServer(lambda asked: fair(asked.prompt)) as server:
-        assert verdicts(judge_at(server, store=tmp_path).judge(pairs)) == truth(pairs)
+        assert verdicts(judge_at(server, verdicts=tmp_path).judge(pairs)) == truth(pairs)
     assert len(server.asked) == 30
 
 
@@ -292,7 +295,7 @@ def test_an_interrupt_stops_at_once_and_keeps_the_verdicts(tmp_path: Path) -> No
         return Hang()
 
     with JudgeServer(behave) as server:
-        judge = judge_at(server, store=tmp_path, concurrency=5)
+        judge = judge_at(server, verdicts=tmp_path, concurrency=5)
         start = time.monotonic()
         with pytest.raises(KeyboardInterrupt):
             judge.judge(pairs_of(0, 100))
@@ -347,7 +350,9 @@ def adversarial_answers() -> list[str]:
 def test_200_adversarial_answers_change_nothing_but_their_slot(prompts: str, language: str) -> None:
     """What stands before and after the slot is the same for all, and the verdict is the server's."""
     texts = {'question': '{answer}? \\boxed{yes}', 'reference': '{gold_answer}'}
-    before, after = find_prompts(prompts).fill(language, candidate='\0SLOT\0', **texts).split('\0SLOT\0')
+    before, after = (
+        find_prompts(prompts).fill(language, candidate='\0SLOT\0', **texts).prompt.split('\0SLOT\0')
+    )
     answers = adversarial_answers()
     assert len(answers) == 200
     pairs = [Pair(texts['question'], texts['reference'], answer, language) for answer in answers]
@@ -367,6 +372,97 @@ def test_200_adversarial_answers_change_nothing_but_their_slot(prompts: str, lan
     else:
         sent = {answer.strip() for answer in answers if len(answer) < 8000 and '\ud800' not in answer}
         assert {slot for slot in slots if len(slot) < 8000 and '\ufffd' not in slot} <= sent
+
+
+def test_the_majority_of_several_votes_counts(tmp_path: Path) -> None:
+    """Each answer is asked about three times, with a seed of its own; where they disagree it is on record."""
+    replies = {'1': 'yyy', '2': 'yny', '3': 'nyn', '4': 'yn?', '5': 'y??'}
+    words = {'y': r'\boxed{yes}', 'n': r'\boxed{no}', '?': 'Who knows?'}
+
+    def behave(asked: Asked) -> Act:
+        number = asked.prompt.rpartition('answer=')[2].split()[0]
+        return words[replies[number][asked.body['seed'] - 7]]
+
+    settings = {'votes': 3, 'temperature': 0.7, 'extra_body': {'seed': 7}, 'verdicts': tmp_path}
+    with JudgeServer(behave) as server:
+        judge = judge_at(server, **settings)
+        said = judge.judge([Pair('q', 'r', number) for number in replies])
+        judge.close()
+        assert [one.verdict for one in said] == [YES, YES, NO, UNJUDGED, UNJUDGED]
+        assert [one.reason for one in said[3:]] == ['unparsable', 'unparsable']
+        assert (judge.statistics()['disagreed'], judge.statistics()['unjudged']) == (3, 2)
+        assert judge.identity()['votes'] == 3
+        before = len(server.asked)
+        again = judge_at(server, **settings)
+        again.judge([Pair('q', 'r', number) for number in '123'])
+        assert len(server.asked) == before
+    votes = {line.about['answer']: sorted(line.about['votes']) for line in VerdictStore(tmp_path).lines()}
+    assert votes == {
+        '1': ['correct'] * 3,
+        '2': ['correct', 'correct', 'incorrect'],
+        '3': ['correct', 'incorrect', 'incorrect'],
+    }
+
+
+class Proxy:
+    """An HTTP proxy on the loopback that sends every request to one server, and remembers the first lines."""
+
+    def __init__(self, server: JudgeServer) -> None:
+        self.server, self.seen = server, []  # type: ignore[var-annotated]
+        self._listening = socket.create_server(('127.0.0.1', 0))
+        self.url = f'http://127.0.0.1:{self._listening.getsockname()[1]}'
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            client, _ = self._listening.accept()
+            threading.Thread(target=self._forward, args=(client,), daemon=True).start()
+
+    def _forward(self, client: socket.socket) -> None:
+        with client, socket.create_connection(('127.0.0.1', self.server.port)) as upstream:
+            head = client.recv(65536)
+            self.seen.append(head.split(b'\r\n')[0].decode())
+            upstream.sendall(head)
+            back = threading.Thread(target=self._copy, args=(upstream, client), daemon=True)
+            back.start()
+            self._copy(client, upstream)
+            back.join()
+
+    def _copy(self, source: socket.socket, target: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                target.sendall(data)
+
+
+@pytest.mark.parametrize('how', ['setting', 'environment'])
+def test_a_proxy_is_used(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that is set, or the environment's; of a server on the loopback the environment's is none."""
+    for name in ('http_proxy', 'HTTP_PROXY', 'no_proxy', 'NO_PROXY', 'all_proxy', 'ALL_PROXY'):
+        monkeypatch.delenv(name, raising=False)
+    with JudgeServer(lambda asked: fair(asked.prompt)) as server:
+        proxy = Proxy(server)
+        settings = {'proxy': proxy.url} if how == 'setting' else {}
+        if how == 'environment':
+            monkeypatch.setenv('http_proxy', proxy.url)
+        judge = LLMJudge('judge', 'http://judge.invalid:8000', prompts=PROMPTS, progress=False, **settings)
+        assert verdicts(judge.judge(pairs_of(0, 20))) == truth(pairs_of(0, 20))
+        assert len(proxy.seen) > 0
+        assert all(line.split()[1].startswith('http://judge.invalid:8000/v1/') for line in proxy.seen)
+        if how == 'environment':
+            before = len(proxy.seen)
+            judge_at(server).judge(pairs_of(0, 3))
+            assert len(proxy.seen) == before
+            monkeypatch.setenv('no_proxy', 'judge.invalid')
+            settings = {'patience': 0.1, 'progress': False, 'prompts': PROMPTS}
+            with pytest.raises(IncompleteError, match='no connection'):
+                LLMJudge('judge', 'http://judge.invalid:8000', **settings).judge(pairs_of(0, 3))
+
+
+def test_temperature_can_be_left_out() -> None:
+    """For models that take none."""
+    with JudgeServer(lambda asked: r'\boxed{yes}') as server:
+        judge_at(server, temperature=None, max_tokens=None).judge([Pair('q', 'r', '2')])
+    assert set(server.asked[0].body) == {'model', 'messages'}
 
 
 def test_requests_fit_the_schema_of_lmdeploys_server(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -410,7 +506,7 @@ def test_replies_are_read_as_the_official_client_reads_them() -> None:
                 model='judge', messages=[{'role': 'user', 'content': 'hi'}]
             )
             choice = theirs.choices[0]
-            ours = read_reply(theirs.model_dump_json().encode())
+            ours = reply_of(json.loads(theirs.model_dump_json()))
             assert ours.text == (choice.message.content or '')
             assert ours.finish == choice.finish_reason
             assert ours.model == theirs.model

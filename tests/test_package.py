@@ -106,8 +106,10 @@ version:
 times:
 counting:
 keys: errors
-chat: chat errors keys
-judges: answers chat errors judges keys registry
+completion:
+servers: completion errors keys
+chat: chat completion errors keys servers
+judges: answers completion errors judges keys registry servers
 serving: errors files keys serving times unseen
 json_rows: errors
 agreement: adapter agreement answers collect errors json_rows judges record tables uncertainty
@@ -122,7 +124,7 @@ record: arguments errors files health metrics samples sweep unseen version
 scoring: answers benchmarks errors health judges metrics record samples unseen
 unseen:
 votes: answers errors samples
-formats: arguments benchmarks chat errors files formats health json_rows judges record runs samples
+formats: arguments benchmarks completion errors files formats health json_rows judges record runs samples
     sweep tables
 collect: counting errors files formats json_rows judges record samples scoring sweep times
 adapter: benchmarks record samples sweep
@@ -134,8 +136,8 @@ report: adapter answers collect counting distributions errors files health judge
 benchmarks: errors files judges
 configs: configs
 sweep: benchmarks errors files judges keys serving sweep
-plugin: answers benchmarks chat errors files health json_rows judges keys metrics plugin record
-    report samples scoring serving times unseen
+plugin: answers benchmarks chat completion errors files health json_rows judges keys metrics plugin
+    record report samples scoring servers serving times unseen
 inspect_ai: errors metrics uncertainty
 lighteval: benchmarks demo errors judges metrics record samples scoring sweep uncertainty
 runs: errors files judges record runs serving sweep times
@@ -151,7 +153,7 @@ ROOMS = {
 """Which room may import which; arrows go one way."""
 
 PACKAGES = {
-    'aiohttp': {'chat', 'judges'},
+    'aiohttp': {'chat', 'judges', 'servers'},
     'datasets': {'benchmarks', 'plugin'},
     'inspect_ai': {'inspect_ai'},
     'jinja2': {'report'},
@@ -162,13 +164,13 @@ PACKAGES = {
     'opencompass': {'plugin'},
     'mpmath': {'answers'},
     'pyarrow': {'formats', 'plugin', 'samples'},
-    'pydantic': {'health', 'lighteval', 'record', 'sweep'},
+    'pydantic': {'health', 'judges', 'lighteval', 'record', 'servers', 'sweep'},
     'rich': {'cli'},
     'torch': {'plugin'},
     'transformers': {'plugin'},
     'vllm': {'plugin'},
     'wcwidth': {'tables'},
-    'yarl': {'chat', 'judges', 'plugin'},
+    'yarl': {'chat', 'plugin'},
 }
 """Who may import a host, an engine, or a package that a single room needs."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpassk_opencompass.chat.trouble import Kind, kind_of, state_of_refusal
+from gpassk_opencompass.completion import Kind, kind_of, state_of_refusal
 
 SAID = {
     "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens.": 'too long',

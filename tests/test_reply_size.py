@@ -19,12 +19,17 @@ from judge_server import PROMPTS, Act, Asked, JudgeServer, SkippingClock, comple
 from judging_run import pairs_of
 
 from gpassk_opencompass import Judgement, Verdict
-from gpassk_opencompass.chat.completion import Reply
-from gpassk_opencompass.chat.exchange import LARGEST_REPLY, Access, exchange, open_session
-from gpassk_opencompass.chat.routes import endpoint
-from gpassk_opencompass.chat.trouble import Kind, Trouble
+from gpassk_opencompass.completion import Kind, Reply, Trouble
 from gpassk_opencompass.judges.llm import LLMJudge
-from gpassk_opencompass.judges.llm.reception import list_of_models
+from gpassk_opencompass.servers import (
+    LARGEST_REPLY,
+    ClientSettings,
+    Server,
+    endpoints,
+    exchange,
+    list_of_models,
+    open_session,
+)
 
 BLANKS = b' ' * 2**16
 BODY = json.dumps({'messages': [{'role': 'user', 'content': 'hi'}]}).encode()
@@ -81,8 +86,8 @@ def asked_of(act: Act | Streamed, timeout: float = 30.0) -> tuple[Reply | Troubl
     """What comes of one request, in how many seconds, and the most bytes held at a time."""
 
     async def ask(url: str) -> Reply:
-        async with open_session(timeout, Access()) as session:
-            return await exchange(session, endpoint(url), BODY)
+        async with open_session(ClientSettings(timeout=timeout)) as session:
+            return await exchange(session, Server(endpoints(url)[0]), BODY)
 
     outcome: Reply | Trouble
     with JudgeServer(lambda asked: act) as server:  # type: ignore[arg-type,return-value]
@@ -160,8 +165,8 @@ def test_an_endless_list_of_models_says_nothing() -> None:
             return await Streamed(endless).respond(request)
 
     async def look(url: str) -> Any:
-        async with open_session(30.0, Access()) as session:
-            return await list_of_models(session, endpoint(url))
+        async with open_session(ClientSettings()) as session:
+            return await list_of_models(session, Server(endpoints(url)[0]))
 
     with Listing(lambda asked: 'fine', models=[]) as server:
         assert asyncio.run(look(server.url)) is None

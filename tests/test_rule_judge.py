@@ -13,7 +13,7 @@ from gpassk_opencompass.answers import final_answer
 from gpassk_opencompass.judges import Pair, Verdict
 from gpassk_opencompass.judges import rule as rule_module
 from gpassk_opencompass.judges.rule import RuleJudge
-from gpassk_opencompass.judges.store import verdict_key
+from gpassk_opencompass.judges.verdicts import verdict_key
 from gpassk_opencompass.samples import Samples
 from gpassk_opencompass.scoring import score
 

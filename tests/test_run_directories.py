@@ -94,9 +94,9 @@ def test_letters_of_any_alphabet_need_no_quotes(sweep: Path) -> None:
 
 
 JUDGES_WITH_A_STORE = [
-    "judge = {'type': 'llm', 'model': 'm', 'store': './team/verdicts'}",
-    "judge = dict(type='cascade', first=dict(type='rule'), second=dict(type='llm', store='team/verdicts'))",
-    "import os\njudge = dict(type='my.Judge', store='team/verdicts', seed=os.getpid())",
+    "judge = {'type': 'llm', 'model': 'm', 'verdicts': './team/verdicts'}",
+    "judge = dict(type='cascade', first={'type': 'rule'}, second=dict(type='llm', verdicts='team/verdicts'))",
+    "import os\njudge = dict(type='my.Judge', verdicts='team/verdicts', seed=os.getpid())",
 ]
 
 
@@ -115,13 +115,13 @@ def test_a_relative_verdict_store_lies_where_the_command_is_typed(tmp_path: Path
     [
         ('../team', "'../team' in the config is relative: write an absolute path"),
         ('tmp/v', "'tmp/v' in the config is relative: write an absolute path"),
-        ('~/v', "store = '~/v' of a judge: write an absolute path"),
-        ('.', "store = '.' of a judge: write an absolute path"),
+        ('~/v', "verdicts = '~/v' of a judge: write an absolute path"),
+        ('.', "verdicts = '.' of a judge: write an absolute path"),
         ('run.py/v', 'cannot be made, Not a directory: name a folder'),
     ],
 )
 def test_a_verdict_store_that_cannot_be_shared_is_refused(tmp_path: Path, store: str, message: str) -> None:
     """It would be lost in the hidden directory of a run."""
-    config = write(tmp_path / 'run.py', f"judge = dict(type='llm', store={store!r})")
+    config = write(tmp_path / 'run.py', f"judge = dict(type='llm', verdicts={store!r})")
     with pytest.raises(InputError, match=re.escape(message)):
         prepare_directory(tmp_path / 'out', config, tmp_path)

@@ -84,7 +84,7 @@ def test_a_result_and_the_verdicts_of_an_llm_fit(tmp_path: Path, cascade: bool) 
     """With a sample that stayed unjudged, and each line of the store."""
     act = lambda asked: Fail(400) if 'answer=3' in asked.prompt else r'So \boxed{yes}'  # noqa: E731
     with JudgeServer(act) as server:
-        settings: Json = {'prompts': PROMPTS, 'store': tmp_path, 'progress': False, 'accept_equal': False}
+        settings: Json = {'prompts': PROMPTS, 'verdicts': tmp_path, 'progress': False, 'accept_equal': False}
         llm = LLMJudge('judge', server.url, **settings)
         judge = CascadeJudge(FunctionJudge(lambda pair: False), llm) if cascade else llm
         result = score(EXAMPLE, judge, n=2, k=[1, 2], unjudged_tolerance=1.0)

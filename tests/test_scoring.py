@@ -241,7 +241,7 @@ def test_a_judge_is_asked_in_the_language_of_the_question() -> None:
 def test_each_sample_says_who_judged_it_and_why_nobody_did(tmp_path: Path) -> None:
     """With the key of the reply of an LLM, which leads to its verdict; a rule has none, nor what is open."""
     with JudgeServer(lambda asked: 'hm' if 'open' in asked.prompt else r'\boxed{no}') as server:
-        llm = LLMJudge('judge', server.url, prompts=PROMPTS, store=tmp_path, progress=False)
+        llm = LLMJudge('judge', server.url, prompts=PROMPTS, verdicts=tmp_path, progress=False)
         judge = CascadeJudge(FunctionJudge(lambda pair: pair.answer == pair.reference or None), llm)
         result = score(make_samples([['1', '3', 'open']]), judge, k=2, unjudged_tolerance=1.0)
         judge.close()

@@ -21,13 +21,12 @@ from marked_keys import JUDGE_KEY, MODEL_KEY, told, with_a_key
 from result_files import ABBR, THIRDS, block, write_result
 from sweeping import dump
 
-from gpassk_opencompass import GPassKError, InputError
-from gpassk_opencompass.chat.trouble import Kind, Trouble
+from gpassk_opencompass import GPassKError, InputError, Pair
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.demo import MODEL
 from gpassk_opencompass.judges.llm import LLMJudge
 from gpassk_opencompass.judges.protocol import Verdict
-from gpassk_opencompass.judges.store import VerdictStore
+from gpassk_opencompass.judges.verdicts import VerdictStore
 from gpassk_opencompass.sweep.names import ModelName, Settings, clean
 
 pytestmark = pytest.mark.slow
@@ -262,11 +261,21 @@ def test_a_key_is_in_no_file_of_a_command_that_judges(
         assert 'Your key Bearer *** expires' in said
 
 
-def test_a_key_is_hidden_before_a_message_is_cut() -> None:
+def test_a_key_is_hidden_before_a_message_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else its first half would stay."""
-    trouble = Trouble(Kind.SETTING, 'HTTP 401', f'{490 * "x"} {JUDGE_KEY}')
-    trouble.hide(JUDGE_KEY)
-    assert 'sk' not in str(trouble)
+    monkeypatch.setenv('MARKED', JUDGE_KEY)
+    with JudgeServer(lambda asked: Fail(401, {'error': f'{490 * "x"} {JUDGE_KEY}'}), fit=False) as server:
+        judge = LLMJudge('judge', server.url, prompts='own', api_key_env='MARKED', progress=False)
+        with pytest.raises(InputError, match=r'HTTP 401: x{490}') as caught:
+            judge.judge([Pair('q', 'r', 'a')])
+    assert 'sk' not in str(caught.value).replace('is', '')
+
+
+@pytest.mark.parametrize('command', ['score', 'audit'])
+def test_a_password_in_an_address_is_not_repeated(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where the name of the model is missing, too."""
+    assert main([command, 'nowhere', '--judge', 'llm', '--url', 'http://u:pw-hush@h']) == 2
+    assert 'hush' not in capsys.readouterr().err
 
 
 ESCAPES = [

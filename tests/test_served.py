@@ -14,10 +14,9 @@ from judging_run import judge_at, pairs_of
 from loguru import logger
 
 from gpassk_opencompass import Pair, Verdict
+from gpassk_opencompass.judges.canaries import UnfitJudge
 from gpassk_opencompass.judges.llm import LLMJudge
-from gpassk_opencompass.judges.llm.canaries import UnfitJudge
-from gpassk_opencompass.judges.store import VerdictStore
-from gpassk_opencompass.judges.stored import StoredVerdicts
+from gpassk_opencompass.judges.verdicts import StoredVerdicts, VerdictStore
 
 PAIRS = pairs_of(0, 10)
 CORRECT = [Verdict.CORRECT if int(pair.answer) % 2 == 0 else Verdict.INCORRECT for pair in PAIRS]
@@ -52,7 +51,7 @@ def served(model: Model, card: dict[str, Any] | None = None) -> JudgeServer:
 
 
 def judged(store: Path, *servers: JudgeServer, **settings: Any) -> tuple[list[Verdict], LLMJudge]:
-    judge = judge_at(*servers, store=store, **settings)
+    judge = judge_at(*servers, verdicts=store, **settings)
     try:
         return [said.verdict for said in judge.judge(PAIRS)], judge
     finally:
@@ -167,16 +166,15 @@ def test_a_key_that_a_list_of_models_quotes_is_kept_nowhere(
     monkeypatch.setenv('JUDGE_KEY', key)
     cards = [{'id': 'judge', 'root': f'/weights/{key}/m'}]
     with JudgeServer(lambda asked: r'\boxed{yes}', cards) as server:
-        judge = LLMJudge('judge', server.url, store=tmp_path, api_key_env='JUDGE_KEY', progress=False)
+        judge = LLMJudge('judge', server.url, verdicts=tmp_path, api_key_env='JUDGE_KEY', progress=False)
         assert judge.judge([Pair('q', 'r', 'a')])[0].verdict is Verdict.CORRECT
         judge.close()
     kept = {path.suffix: path.read_text() for path in tmp_path.iterdir()}
-    assert set(kept) == {'.jsonl', '.notes'}
     assert all(key not in text and '/weights/***/m' in text for text in kept.values())
 
 
 def test_the_store_holds_notes_that_no_verdict_is(tmp_path: Path) -> None:
-    """Who has passed the canaries, in a file apart; a damaged one is forgotten."""
+    """Who has passed the canaries, on lines of their own; a damaged one is forgotten."""
     with served(Model(), ROOT_A) as server:
         judged(tmp_path, server)
     store = VerdictStore(tmp_path)
@@ -186,9 +184,8 @@ def test_the_store_holds_notes_that_no_verdict_is(tmp_path: Path) -> None:
     assert server.url not in json.dumps(note)
     assert (len(store), store.damaged) == (10, 0)
     assert (len(list(StoredVerdicts([tmp_path]))), len(list(store.lines()))) == (10, 10)
-    [file] = tmp_path.glob('*.notes')
+    [file] = tmp_path.iterdir()
     content = file.read_bytes()
-    file.write_bytes(content.replace(b'checkpoint-500', b'checkpoint-600'))
-    assert VerdictStore(tmp_path).notes == {}
-    file.write_bytes(content + content[:-20])
-    assert VerdictStore(tmp_path).notes == store.notes
+    file.write_bytes(content.replace(b'checkpoint-500', b'checkpoint-600', 1))
+    damaged = VerdictStore(tmp_path)
+    assert (damaged.notes, len(damaged), damaged.damaged) == ({}, 10, 1)

@@ -11,8 +11,13 @@ from typing import Any
 import pytest
 
 from gpassk_opencompass import InputError, Verdict
-from gpassk_opencompass.judges.store import STORE_VARIABLE, VerdictStore, verdict_key
-from gpassk_opencompass.judges.stored import StoredVerdicts, find_stores
+from gpassk_opencompass.judges.verdicts import (
+    STORE_VARIABLE,
+    StoredVerdicts,
+    VerdictStore,
+    find_stores,
+    verdict_key,
+)
 
 YES, NO = Verdict.CORRECT, Verdict.INCORRECT
 
@@ -93,7 +98,7 @@ def test_a_folder_without_a_sound_line_is_no_store(tmp_path: Path, content: byte
     if content is not None:
         (tmp_path / 'pairs.jsonl').write_bytes(content)
         (tmp_path / 'verdicts' / 'pairs.jsonl').write_bytes(content)
-    with pytest.raises(InputError, match=r'holds no verdicts.*store=…'):
+    with pytest.raises(InputError, match=r'holds no verdicts.*verdicts=…'):
         find_stores([tmp_path])
 
 

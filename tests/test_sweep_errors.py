@@ -63,7 +63,6 @@ ERRORS = {
     "judge = dict(type='rule', without=['percents'])": 'without',
     "judge = dict(type='rule', max_length=2.5)": 'max_length',
     f'{LLM} urls=["foo"])': "'foo'",
-    f'{LLM} urls=[])': 'at least one server',
     f'{LLM} urls=5)': 'urls',
     "judge = dict(type='llm', model='', urls='http://x')": 'model',
     f'{LLM} urls="http://x", max_tokens="x")': 'max_tokens',
@@ -75,13 +74,13 @@ ERRORS = {
     f'{LLM} urls="http://x", extra_body=dict(model="y"))': 'extra_body',
     f'{LLM} urls="http://x", extra_body="seed")': 'extra_body',
     f'{LLM} urls="http://x", accept_equal="no")': 'accept_equal',
-    f'{LLM} urls="http://x", store="")': 'store',
+    f'{LLM} urls="http://x", verdicts="")': 'verdicts',
     f'{LLM} urls="http://x", api_key_env="no name")': 'api_key_env',
     "judge = dict(type='cascade', first='rule', second=dict(type='rule'))": 'first',
     "judge = dict(type='cascade', first=dict(typ='rule'), second=dict(type='rule'))": 'first',
     f'{LLM} urls="http://x", rate=0); judge = dict(type="cascade", first=judge, second=judge)': 'rate',
     "eval_urls = ['http://']; eval_model_name = 'Qwen'": "'http://'",
-    "eval_urls = ['http://x']": 'needs both',
+    "eval_urls = ['http://x']": 'needs the name of its model',
     "eval_urls = ['http://x']; eval_model_name = 'Qwen'; judge = dict(type='rule')": 'give one of them',
     'import sys; sys.exit(3)': 'SystemExit',
     'thresholds = [2]': 'thresholds[0]',
@@ -284,7 +283,7 @@ def test_queries_and_tokens_that_are_no_keys_are_fine(tmp_path: Path) -> None:
 def test_a_judge_is_checked_without_its_key_and_store(tmp_path: Path, prompts: str) -> None:
     """Configs may be written where neither is at hand, and nothing of the judge is begun."""
     store = tmp_path / 'no' / 'such' / 'store'
-    more = f"prompts={prompts!r}, api_key_env='NO_SUCH_VARIABLE_HERE', store={str(store)!r})\n"
+    more = f"prompts={prompts!r}, api_key_env='NO_SUCH_VARIABLE_HERE', verdicts={str(store)!r})\n"
     assert expanded(tmp_path, f'{BASE}{LLM} urls="http://nowhere.invalid:1", {more}')
     assert not store.exists()
 

@@ -16,8 +16,7 @@ from ..collect import holds_record
 from ..errors import InputError
 from ..json_rows import json_rows
 from ..judges.protocol import HEDGED, TAIL_LENGTH, Judge, Judgement, Pair, Verdict
-from ..judges.store import Line
-from ..judges.stored import StoredVerdicts, find_stores
+from ..judges.verdicts import Line, StoredVerdicts, find_stores
 from ..record import Result, read
 from .rates import Content, Row, content, grouped
 
@@ -219,7 +218,7 @@ def between_stores(places: Sequence[str | os.PathLike[str]], judges: Sequence[st
     `against_labels`.
 
     Args:
-        places: stores or work directories, see `judges.stored.find_stores`.
+        places: stores or work directories, see `judges.verdicts.find_stores`.
         judges: only judges whose names contain one of these texts.
 
     Raises:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import zlib
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
@@ -12,9 +13,9 @@ from urllib.request import getproxies, proxy_bypass
 
 from yarl import URL
 
-from .completion import Reply, read_reply
-from .trouble import Kind, Trouble, kind_of, server_message
-from .waiting import retry_after
+from ..completion import Kind, Reply, Trouble, kind_of, reply_of, server_message
+from ..keys import hidden, hides, without_long
+from ..servers import retry_after
 
 if TYPE_CHECKING:
     import aiohttp
@@ -59,8 +60,32 @@ class Access:
     def hidden(self, trouble: Trouble) -> Trouble:
         """Take the keys out of a message and return it."""
         for key in self.keys:
-            trouble.hide(key)
+            trouble.message = hidden(trouble.message, key)
         return trouble
+
+    def hidden_reply(self, reply: Reply) -> Reply:
+        """Return a reply without the keys, which a server can quote anywhere.
+
+        In what the model wrote only a long key is looked for, where it stands whole: one such as `test` may
+        well stand there, and some gateways quote a key in errors that they send as replies.
+        """
+        if not any(self.keys) or not hides(*self.keys):
+            return reply
+        words = {name: part for name, part in reply._asdict().items() if isinstance(part, str)}
+        written = ('text', 'thought', 'refusal')
+        shown = {
+            name: (without_long if name in written else hidden)(part, *self.keys)
+            for name, part in words.items()
+        }
+        return reply._replace(**shown)  # type: ignore[arg-type]
+
+
+def read_reply(content: bytes) -> Reply:
+    """Return what stands in a body of JSON that should be a chat completion; raise Trouble if it is none."""
+    try:
+        return reply_of(json.loads(content))
+    except (ValueError, RecursionError) as error:
+        raise Trouble(Kind.BROKEN, 'malformed reply', server_message(content)) from error
 
 
 def open_session(timeout: float, access: Access) -> aiohttp.ClientSession:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from .trouble import Trouble
+from ..completion import Trouble
 
 
 @dataclass(eq=False, slots=True)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from loguru import logger
 from yarl import URL
 
+from ..completion import Kind, Trouble
 from ..errors import InputError
 from ..keys import without_user
+from ..servers import backoff
 from .limits import Limits
-from .trouble import Kind, Trouble
-from .waiting import backoff
 
 DEAD_AFTER = 8
 """Failures in a row after which a server counts as failing."""

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 from loguru import logger
 from yarl import URL
 
+from ..completion import Kind, Reply, Trouble
 from ..errors import IncompleteError, InputError
-from .completion import Reply
+from ..servers import Clock, backoff
 from .exchange import Access, exchange, open_session
 from .jobs import Job
 from .limits import Limits
 from .routes import DEAD_AFTER, Route
-from .trouble import KEPT, Advice, Kind, Trouble, check_settings, hopeless, refusal
-from .waiting import Clock, WallClock, backoff
+from .trouble import KEPT, Advice, check_settings, hopeless, refusal
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
@@ -111,7 +111,7 @@ class Traffic:
         self._received, self._abandoned = received, abandoned
         self._texts = texts or {}
         self._counts = Counter() if counts is None else counts
-        self._clock = clock or WallClock()
+        self._clock = clock or Clock()
         self._most_open = _OPEN_SHARE * limits.concurrency * len(self._routes)
         self._proven = proven
         self._begin()
@@ -262,7 +262,7 @@ class Traffic:
             if (text := self._texts.get(trouble.status or 0)) is not None:
                 return Reply(text)
             raise self._access.hidden(trouble) from trouble.__cause__
-        return reply.hiding(*self._access.keys)
+        return self._access.hidden_reply(reply)
 
     async def _weigh(self, session: ClientSession, route: Route, job: Job, trouble: Trouble) -> None:
         """Ask the probe whether a job or its server is at fault, where the failure itself does not tell.

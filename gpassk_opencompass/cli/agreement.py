@@ -111,7 +111,7 @@ def _request(arguments: Namespace) -> AgreementRequest:
     pairs, stores = arguments.pairs, arguments.stores
     if bool(pairs) == bool(stores):
         raise InputError('give either a file of labelled pairs or --stores with verdict stores')
-    ours = ('judge', 'model', 'url', 'store', 'responses') if stores else ('only',)
+    ours = ('judge', 'model', 'url', 'verdicts', 'responses') if stores else ('only',)
     if useless := [f'--{name}' for name in ours if getattr(arguments, name)]:
         raise InputError(f'{", ".join(useless)} does not go with {"--stores" if stores else "PAIRS"}')
     check_table_name(arguments.output)

@@ -113,10 +113,10 @@ def _check_judge(arguments: Namespace) -> None:
     """Refuse options that do not say clearly who is asked."""
     if arguments.ask and not arguments.labels:
         raise InputError('--ask keeps each answer at once: give --labels FILE, a new file or one of before')
-    if arguments.labels and (arguments.judge or arguments.model or arguments.url or arguments.store):
+    if arguments.labels and (arguments.judge or arguments.model or arguments.url or arguments.verdicts):
         raise InputError('--labels has the labels of a person, --judge asks a judge: give one of them')
-    if not arguments.judge and (arguments.model or arguments.url or arguments.store):
-        raise InputError('--model, --url and --store go with --judge llm')
+    if not arguments.judge and (arguments.model or arguments.url or arguments.verdicts):
+        raise InputError('--model, --url and --verdicts go with --judge llm')
     if arguments.judge in {'rule', 'cascade'}:
         raise InputError(
             f'--judge {arguments.judge}: a rule would accept its own errors; give llm, or a judge as JSON'

@@ -8,12 +8,12 @@ from typing import Any
 
 from ..errors import InputError
 from ..files import parse_json
-from ..judges.build import JUDGES, llm_or_cascade, with_store
+from ..judges.build import JUDGES, llm_or_cascade, with_verdicts
 from .options import Several
 
 
-def add_judge_options(parser: ArgumentParser, judge: str, store: str, spill: str = '') -> None:
-    """Add `--judge` with the help `judge`, `--model`, `--url`, and `--store` with the help `store`.
+def add_judge_options(parser: ArgumentParser, judge: str, verdicts: str, spill: str = '') -> None:
+    """Add `--judge` with the help `judge`, `--model`, `--url`, and `--verdicts` with the help `verdicts`.
 
     Args:
         spill: the argument that gets files behind `--url`, see `Several`.
@@ -23,20 +23,20 @@ def add_judge_options(parser: ArgumentParser, judge: str, store: str, spill: str
     add('--model', help='of --judge llm or cascade: the name its servers know it by')
     servers = 'of --judge llm or cascade: its servers'
     add('--url', action=Several, type=_address, spill=spill, help=servers)
-    add('--store', metavar='FOLDER', help=f'of --judge llm or cascade: {store}')
+    add('--verdicts', metavar='FOLDER', help=f'of --judge llm or cascade: {verdicts}')
 
 
-def chosen_judge(arguments: Namespace, default_store: str) -> dict[str, Any]:
-    """Return the judge that `--judge`, `--model`, `--url` and `--store` mean, as `build_judge` takes it.
+def chosen_judge(arguments: Namespace, default_verdicts: str) -> dict[str, Any]:
+    """Return the judge that `--judge`, `--model`, `--url` and `--verdicts` mean, as `build_judge` takes it.
 
     Args:
-        default_store: keeps an LLM's verdicts where neither `--store` nor the judge's JSON says otherwise.
+        default_verdicts: keeps an LLM's verdicts where neither `--verdicts` nor the judge's JSON says where.
 
     Raises:
         InputError: half a judge, or JSON that is none.
     """
     kind = arguments.judge or 'rule'
-    given = {'--model': arguments.model, '--url': arguments.url, '--store': arguments.store}
+    given = {'--model': arguments.model, '--url': arguments.url, '--verdicts': arguments.verdicts}
     if kind in {'llm', 'cascade'}:
         if not (arguments.model and arguments.url):
             absent = ' and '.join(name for name in ('--model', '--url') if not given[name])
@@ -49,7 +49,7 @@ def chosen_judge(arguments: Namespace, default_store: str) -> dict[str, Any]:
         raise InputError(f'--judge {told} takes no {", ".join(useless)}; use --judge llm or cascade')
     else:
         config = {'type': kind} if kind in JUDGES else _from_json(kind)
-    return with_store(config, arguments.store or default_store)
+    return with_verdicts(config, arguments.verdicts or default_verdicts)
 
 
 def _address(text: str) -> str:

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..files import parse_json
-from ..judges.llm.canaries import CANARIES
-from ..judges.llm.ping import Health, Outcome, ping
-from ..judges.llm.settings import MAX_TOKENS
+from ..judges.ping import Health, Outcome, ping
+from ..judges.prompts import NAMES
 from ..judges.protocol import Verdict
 from ..tables import Column, Table
 from ..unseen import printable
@@ -27,11 +26,17 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--url', action=Several, required=True, metavar='URL', help='http://host:port of each server'
     )
     parser.add_argument('--api-key-env', default='', metavar='NAME', help='environment variable with the key')
+    parser.add_argument('--prompts', default='auto', choices=NAMES, help='default: auto')
+    parser.add_argument('--max-tokens', type=int, default=8192, metavar='N', help='of a reply; default: 8192')
     parser.add_argument(
-        '--prompts', default='auto', choices=['auto', 'own', 'protocol'], help='default: auto'
+        '--temperature',
+        type=_temperature,
+        default=0.0,
+        metavar='T',
+        help="default: 0; 'none' leaves it to the server",
     )
     parser.add_argument(
-        '--max-tokens', type=int, default=MAX_TOKENS, metavar='N', help=f'of a reply; default: {MAX_TOKENS}'
+        '--proxy', default='', metavar='URL', help='default: of the environment (HTTPS_PROXY)'
     )
     parser.add_argument('--extra-body', type=_json_object, metavar='JSON', help='more fields of the request')
     parser.add_argument(
@@ -54,6 +59,8 @@ def run(arguments: Namespace) -> int:
         arguments.url,
         prompts=arguments.prompts,
         api_key_env=arguments.api_key_env,
+        temperature=arguments.temperature,
+        proxy=arguments.proxy,
         max_tokens=arguments.max_tokens,
         extra_body=arguments.extra_body,
         finish_reasons=arguments.finish_reason,
@@ -69,6 +76,10 @@ def run(arguments: Namespace) -> int:
     return 0 if fit == len(healths) and not mixed else 1
 
 
+def _temperature(text: str) -> float | None:
+    return None if text == 'none' else float(text)
+
+
 def _json_object(text: str) -> dict[str, Any]:
     try:
         value = parse_json(text)
@@ -81,7 +92,7 @@ def _json_object(text: str) -> dict[str, Any]:
 
 def _print(health: Health) -> None:
     right = sum(outcome.right for outcome in health.outcomes)
-    print(f'{health.url}: {f"{right} of {len(CANARIES)} right" if health.reachable else "NOT REACHABLE"}')
+    print(f'{health.url}: {f"{right} of {health.asked} right" if health.reachable else "NOT REACHABLE"}')
     texts = [Column(name, 'left') for name in ('language', 'answer', 'expected', 'verdict')]
     rows: list[Sequence[Value]] = [_row(outcome) for outcome in health.outcomes]
     show(Table(health.url, [*texts, Column('seconds', 'right'), Column('judged', 'left')], rows))

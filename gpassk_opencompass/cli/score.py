@@ -215,7 +215,7 @@ class _Scoring:
         if self.both and arguments.kind:
             raise InputError(f'--judge both scores both verdicts; leave out --as {arguments.kind}')
         self._check_output()
-        given = [f'--{name}' for name in ('judge', 'model', 'url', 'store') if getattr(arguments, name)]
+        given = [f'--{name}' for name in ('judge', 'model', 'url', 'verdicts') if getattr(arguments, name)]
         self.kind = 'responses' if given and not self.both else arguments.kind
         if self.both:
             arguments.judge = 'llm' if arguments.model else None

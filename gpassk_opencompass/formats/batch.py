@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..chat.completion import ENDS, reply_of
-from ..chat.trouble import Trouble
+from ..completion import ENDS, Trouble, reply_of
 from ..errors import InputError
 from ..files import listed, mapping
 from ..health import CUT_OFF, NOT_DRAWN

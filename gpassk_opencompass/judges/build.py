@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from importlib import import_module
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any
 
 from ..errors import InputError
+from ..keys import without_user
 from ..registry import Registry
 from .protocol import Judge
 
@@ -24,6 +26,8 @@ JUDGES: Registry[Any] = Registry('gpassk_opencompass.judges', 'judge', _OWN)
 def build_judge(config: Mapping[str, Any] | None = None) -> Judge:
     """Build a judge from `dict(type=…, **arguments)`; None is the rule judge.
 
+    An LLM judge that has a model and no urls is the rule judge, whose identity names the model.
+
     Args:
         config: `type` is a name of `JUDGES`, a class, or the dotted path of one; the rest are its arguments.
 
@@ -33,11 +37,42 @@ def build_judge(config: Mapping[str, Any] | None = None) -> Judge:
     must do nothing else. An inherited one is not called where the class has a constructor of its own.
 
     Raises:
-        InputError: no such judge, or arguments that it does not take.
+        InputError: no such judge, or arguments that it does not take, all at once.
     """
-    factory, arguments = _read(config or {'type': 'rule'})
+    given = config or {'type': 'rule'}
+    factory, arguments = _read(given)
+    if _is_unserved(given):
+        from .rule import RuleJudge
+
+        class InPlace(RuleJudge):
+            """The rule judge in place of an LLM that has no address."""
+
+            def identity(self) -> Mapping[str, object]:
+                return {**super().identity(), 'in_place_of': given['model']}
+
+        _tell_unserved(given['model'])
+        rule: Judge = InPlace()
+        return rule
     judge: Judge = factory(**arguments)
     return judge
+
+
+def _is_unserved(config: Mapping[str, Any]) -> bool:
+    """Whether an LLM is named that has no address; the README promises the rule judge then."""
+    return (
+        _own_name_of_alias(config.get('type')) == 'llm'
+        and bool(config.get('model'))
+        and not config.get('urls', 0)
+    )
+
+
+def _tell_unserved(model: str) -> None:
+    from loguru import logger  # which takes asyncio along, and a --help needs neither
+
+    logger.warning(
+        f'the judge {model!r} has no address (urls, eval_urls): the rule judge judges in its place. Name the '
+        'address of its server, or leave its name out'
+    )
 
 
 def judge_config(
@@ -46,22 +81,26 @@ def judge_config(
     """Return the config of the judge meant: `judge`, an LLM of that name at these addresses, or the rules.
 
     Raises:
-        InputError: two judges at once, half a judge, no such judge, or arguments that it does not take.
+        InputError: two judges at once, an address without a model, no such judge, or arguments that it does
+            not take.
     """
     if judge is not None:
         _check_dict(judge)
+    shown = without_user(f'model_name = {model_name!r}, url = {url!r}')
     if judge is not None and (url or model_name):
-        raise InputError(
-            f'both judge = {dict(judge)!r} and model_name = {model_name!r}, url = {url!r}: give one of them'
-        )
-    if bool(url) != bool(model_name):
-        raise InputError(
-            f'model_name = {model_name!r}, url = {url!r}: an LLM judge needs both, the rule judge neither'
-        )
-    if url:
-        judge = {'type': 'llm', 'model': model_name, 'urls': [url] if isinstance(url, str) else list(url)}
+        raise InputError(f'both judge = {dict(judge)!r} and {shown}: give one of them')
+    if url and not model_name:
+        raise InputError(f'{shown}: an LLM judge needs the name of its model, too')
+    if model_name:
+        judge = {
+            'type': 'llm',
+            'model': model_name,
+            'urls': [url] if isinstance(url, str) and url else list(url),
+        }
     config = dict(judge or {'type': 'rule'})
     check_judge(config)
+    if _is_unserved(config):
+        _tell_unserved(config['model'])
     return config
 
 
@@ -73,9 +112,6 @@ def served_judge(
     Args:
         judge: what is said of it; None is an LLM judge.
         model, url, settings: see `with_server`.
-
-    Raises:
-        InputError: see `with_server` and `build_judge`.
     """
     config = with_server({'type': 'llm'} if judge is None else judge, model, url, **settings)
     check_judge(config)
@@ -92,18 +128,18 @@ def llm_or_cascade(name: str, llm: Mapping[str, Any]) -> dict[str, Any]:
     return config if name == 'llm' else {'type': 'cascade', 'first': {'type': 'rule'}, 'second': config}
 
 
-def with_store(config: Mapping[str, Any], folder: str) -> dict[str, Any]:
-    """Return the config with `folder` as the store of its LLM judges, where it names no other.
+def with_verdicts(config: Mapping[str, Any], folder: str) -> dict[str, Any]:
+    """Return the config with `folder` for the verdicts of its LLM judges, where it names no other.
 
-    >>> with_store({'type': 'llm', 'model': 'm', 'urls': ['http://j']}, 'verdicts')['store']
-    'verdicts'
+    >>> with_verdicts({'type': 'llm', 'model': 'm', 'urls': ['http://j']}, 'there')['verdicts']
+    'there'
     """
     name = _own_name_of_alias(config.get('type'))
     if name == 'llm':
-        return {**config, 'store': config.get('store', folder)}
+        return {**config, 'verdicts': config.get('verdicts', folder)}
     if name != 'cascade':  # whatever stands in the config of another judge is its own affair
         return dict(config)
-    parts = {key: with_store(part, folder) for key, part in config.items() if isinstance(part, Mapping)}
+    parts = {key: with_verdicts(part, folder) for key, part in config.items() if isinstance(part, Mapping)}
     return {**config, **parts}
 
 
@@ -137,9 +173,8 @@ def _at_server(
     name = _own_name_of_alias(config.get('type'))
     if name == 'llm':
         if 'urls' in config:
-            raise InputError(
-                f'judge has urls = {config["urls"]!r}, and judge_serve starts a server: give one'
-            )
+            shown = without_user(repr(config['urls']))
+            raise InputError(f'judge has urls = {shown}, and judge_serve starts a server: give one')
         if config.get('model', model) != model:
             raise InputError(f'judge has model = {config["model"]!r}, and judge_serve starts {model!r}')
         return {**more, **config, 'model': model, **({'urls': [url]} if url else {})}
@@ -172,11 +207,7 @@ def _own_name_of_alias(kind: Any) -> str:
 
 
 def check_judge(config: Mapping[str, Any]) -> None:
-    """Refuse what `build_judge` could not build, as far as that shows without building it.
-
-    Raises:
-        InputError: no such judge, or arguments that it does not take.
-    """
+    """Refuse what `build_judge` could not build, as far as that shows without building it."""
     _read(config)
 
 
@@ -198,34 +229,48 @@ def _check_dict(judge: Any) -> None:
 
 
 def _read(config: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Return the class and its arguments, checked."""
+    """Return the class and its arguments, checked: what is missing, unknown or wrong is said at once."""
     _check_dict(config)
     arguments = dict(config)
     kind = arguments.pop('type', None)
     factory = _find(kind) if isinstance(kind, str) else kind
     if not isinstance(factory, type) or not hasattr(factory, 'judge'):
         raise InputError(f'judge type {kind!r}: expected {", ".join(JUDGES)}, a class or its dotted path')
-    try:
-        bound = signature(factory).bind(**arguments)
-    except TypeError as error:
-        raise InputError(
-            f'judge {kind!r}: {error}; it takes {", ".join(signature(factory).parameters)}'
-        ) from error
-    bound.apply_defaults()
+    takes = {
+        name: one
+        for name, one in signature(factory).parameters.items()
+        if one.kind is not Parameter.VAR_POSITIONAL
+    }
+    names = [name for name, one in takes.items() if one.kind is not Parameter.VAR_KEYWORD]
+    wrong: list[str] = []
+    needed = [name for name in names if takes[name].default is Parameter.empty and name not in arguments]
+    if len(names) == len(takes):  # else whoever takes any name knows which it takes
+        wrong += [f'{name} is missing' for name in needed]
+        for name in arguments.keys() - set(names):
+            near = get_close_matches(name, names, 1)
+            told = f'did you mean {near[0]!r}?' if near else f'it takes {", ".join(names)}'
+            wrong.append(f'{name}: no such setting, {told}')
     if check := _own_check(factory):
+        defaults = {name: takes[name].default for name in names if name not in needed}
+        given = {name: value for name, value in arguments.items() if name in names or len(names) < len(takes)}
+        if _is_unserved(config):
+            given = {**given, 'urls': 'http://nowhere'}
         try:
-            check(bound.arguments)
+            check({**defaults, **given})
         except InputError as error:
-            raise InputError(f'judge {kind!r}: {error}') from error
+            wrong.append(str(error))
+        except LookupError:  # it looks for one that is missing
+            pass
+    if wrong:
+        raise InputError(f'judge {kind!r}: {"; ".join(wrong)}')
     return factory, arguments
 
 
-def _own_check(factory: Any) -> Callable[[Mapping[str, Any]], None] | None:
+def _own_check(factory: Any) -> Any:
     """Return the check of the class, unless it is for the arguments of another constructor."""
     for owner in factory.__mro__:
         if 'check_arguments' in vars(owner):
-            check: Callable[[Mapping[str, Any]], None] = factory.check_arguments
-            return check
+            return factory.check_arguments
         if '__init__' in vars(owner):
             break
     return None

@@ -1,26 +1,77 @@
-r"""What an LLM judge is asked: its prompts in English and Chinese, and what it gets to see of an answer."""
+r"""What an LLM judge is asked: prompts in English and Chinese, and the words of a verdict that each asks
+for."""
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import re
 import runpy
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from string import Formatter
 from typing import Any, NamedTuple
 
-from ..answers import normal_form
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
 from ..errors import InputError, MissingExtraError
-from .filling import Asked, template_of
-from .protocol import Judgement, Pair, Verdict
+from .protocol import Verdict
 
 SLOTS = frozenset({'question', 'gold_answer', 'answer'})
+NAMES = ('auto', 'protocol', 'own', 'xverify', 'compassverifier')
 
-_NAMES = frozenset({'auto', 'protocol', 'own'})
+
+class Style(NamedTuple):
+    """The words of a verdict: how they are found in a reply, which are correct, and how to write that."""
+
+    pattern: re.Pattern[str]
+    correct: frozenset[str]
+    accept: str
+
+    def meaning(self, found: re.Match[str]) -> Verdict:
+        """Return the verdict that a match of the pattern is."""
+        said = found[found.lastgroup or 0].casefold()  # casefold: in any case, ſ is an s
+        return Verdict.CORRECT if said in self.correct else Verdict.INCORRECT
+
+
+# No two alternatives of a repetition begin alike and none spans a `\boxed`, so that a search takes linear
+# time.
+STYLES = {
+    'boxed': Style(
+        re.compile(
+            r'\\boxed\s*\{'
+            r'(?:[\s{*$"\']|\\(?:text|textbf|textit|textrm|mathrm|mathbf|mathit|mathsf|operatorname|bf|rm)(?![a-z]))*'
+            r'(?P<said>yes|no|是|否)'
+            r'[\s*$"\'.。!！}]*?\}',
+            re.IGNORECASE,
+        ),
+        frozenset({'yes', '是'}),
+        r'\boxed{yes}',
+    ),
+    'xverify': Style(
+        re.compile(
+            r'\[(?P<said>correct|incorrect)\]|\A[\s*"\'.]*(?P<alone>correct|incorrect)[\s*"\'.]*\Z',
+            re.IGNORECASE,
+        ),
+        frozenset({'correct'}),
+        '[Correct]',
+    ),
+    # C is an answer that is none (cut off, repetitive, refused): not the reference's.
+    'compassverifier': Style(
+        re.compile(
+            r'\\boxed\s*\{[\s{]*(?:\\text\s*\{\s*)?(?P<said>[ABC])[\s}]*?\}'
+            r'|\A[\s*"\'.]*(?:[ABC]\s*[:：]\s*)?(?P<alone>[ABC]|correct|incorrect|invalid)[\s*"\'.]*\Z',
+            re.IGNORECASE,
+        ),
+        frozenset({'a', 'correct'}),
+        r'\boxed{A}',
+    ),
+}
+"""The words that prompts ask for: of LiveMathBench and of this package; of xVerify; of CompassVerifier."""
 
 _ENGLISH = """You compare the final result of a student with the reference result of the same mathematics \
 question. There is only one thing to decide: do the two say the same?
@@ -72,12 +123,55 @@ _CHINESE = """同一道数学题，有一份参考结果和一份学生给出的
 先用几句话写出理由。若两者相同，最后写 \\boxed{{yes}}；若不同或无法判定，最后写 \\boxed{{no}}。
 """
 
-_PROTOCOL_FILE = Path('datasets', 'livemathbench', 'prompts.py')
+# The published layout (arXiv 2504.10481), instructions in our words: what the model was trained on is its
+# own.
+_XVERIFY = """You check whether the output sentence answers the question, by the correct answer that is \
+given. Reply with [Correct] or [Incorrect] and nothing else.
+-
+Special considerations:
+
+1. **Several answers**: where later ones correct earlier ones, the final one counts; if it is unclear, reply \
+with [Incorrect].
+
+2. **Mathematics**: other formats of the same value are [Correct].
+
+3. **Options**: where the question lists options, the code of the right one or its content is [Correct].
+
+4. **No options**: the output has to agree with the correct answer in content and meaning.
+-
+
+Question: \"\"\"{question}\"\"\"
+
+Output sentence: \"\"\"{answer}\"\"\"
+
+Correct answer: {gold_answer}
+
+Judgement:
+"""
+
+_PROTOCOL_FILE = 'datasets/livemathbench/prompts.py'
+_GRADER_FILE = 'configs/datasets/aime2025/aime2025_llmjudge_academic.py'
 _LINE_END = re.compile(r'\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]')
+_LONGEST_MARK, _SHORTEST_MARK = 80, 40
 
 
-@dataclass(frozen=True)
-class Prompts:
+class Asked(NamedTuple):
+    """What a server was asked."""
+
+    prompt: str
+    slots: str
+    """Question, reference and answer, which a reply may well quote."""
+    marks: Sequence[str]
+    """Stretches of the instructions, without blanks, that no reply has reason to repeat."""
+    style: Style
+
+    @property
+    def squeezed(self) -> str:
+        """Return the prompt without blanks."""
+        return squeezed(self.prompt)
+
+
+class Prompts(BaseModel):
     r"""A prompt in English and one in Chinese with the slots {question}, {gold_answer} and {answer}.
 
     Any other brace is doubled, as for `str.format`.
@@ -87,45 +181,57 @@ class Prompts:
         english, chinese: the two prompts.
         quoted: put "| " before every line of a slot's text, so that no line of it can pass for the prompt's
             own.
+        style: the words of the verdict that they ask for, of `STYLES`.
 
-    Raises:
-        InputError: a slot is missing or unknown, or a brace is not doubled.
-
-    >>> prompts = Prompts('mine', '{question} Is {answer} {gold_answer}?', '{question}{gold_answer}{answer}')
-    >>> prompts.fill('en', question='{answer}', reference='{}', candidate='\\boxed{yes}')
-    '{answer} Is \\boxed{yes} {}?'
+    >>> english, chinese = '{question} Is {answer} {gold_answer}?', '{question}{gold_answer}{answer}'
+    >>> prompts = Prompts(name='mine', english=english, chinese=chinese)
+    >>> prompts.fill('en', question='{answer}', reference='{}', candidate='7').prompt
+    '{answer} Is 7 {}?'
     """
+
+    model_config = ConfigDict(extra='forbid', frozen=True, strict=True)
 
     name: str
     english: str
     chinese: str
     quoted: bool = False
+    style: str = 'boxed'
 
-    def __post_init__(self) -> None:
-        for language in ('english', 'chinese'):
-            _check_slots(self.name, language, getattr(self, language))
+    @model_validator(mode='after')
+    def _can_be_filled(self) -> Prompts:
+        if self.style not in STYLES:
+            raise ValueError(f'style {self.style!r}: expected {", ".join(STYLES)}')
+        for language, prompt in (('english', self.english), ('chinese', self.chinese)):
+            try:
+                parts = list(Formatter().parse(prompt))
+            except ValueError as error:
+                raise ValueError(f'{language}: {error}; double every brace that is no slot') from None
+            fields = {field for _, field, _, _ in parts if field is not None}
+            if fields != SLOTS or any(spec or conversion for _, _, spec, conversion in parts):
+                raise ValueError(
+                    f'{language} has the slots {sorted(fields)}, needs plain {sorted(SLOTS)}; '
+                    'double every other brace'
+                )
+        return self
 
     @property
     def digest(self) -> str:
         """Return 16 hexadecimal digits that change with everything that decides what is asked."""
-        content = json.dumps([self.english, self.chinese, self.quoted])
+        more = [] if self.style == 'boxed' else [self.style]
+        content = json.dumps([self.english, self.chinese, self.quoted, *more])
         return hashlib.sha256(content.encode()).hexdigest()[:16]
 
-    def fill(self, language: str, *, question: str, reference: str, candidate: str) -> str:
+    def fill(self, language: str, *, question: str, reference: str, candidate: str) -> Asked:
         """Return the prompt of `language` with its slots filled in one pass: their texts have no slots.
 
         'cn' and 'zh…' are asked in Chinese, everything else in English.
         """
-        return self.asked(language, question=question, reference=reference, candidate=candidate).prompt
-
-    def asked(self, language: str, *, question: str, reference: str, candidate: str) -> Asked:
-        """Return the prompt as `fill` does, with what it takes to recognise it in a reply."""
-        template = template_of(self.chinese if is_chinese(language) else self.english)
+        parts, names, marks = _template(self.chinese if is_chinese(language) else self.english)
         said = {'question': question, 'gold_answer': reference, 'answer': candidate}
-        texts = [said[name] for name in template.names]
-        if self.quoted:
-            texts = [_quotation(text) for text in texts]
-        return Asked(template, texts, f'{question}\n{reference}\n{candidate}')
+        texts = [_quotation(said[name]) if self.quoted else said[name] for name in names]
+        woven = [*parts, *texts]
+        woven[::2], woven[1::2] = parts, texts
+        return Asked(''.join(woven), f'{question}\n{reference}\n{candidate}', marks, STYLES[self.style])
 
 
 def is_chinese(language: str) -> bool:
@@ -133,163 +239,118 @@ def is_chinese(language: str) -> bool:
     return language == 'cn' or language.startswith('zh')
 
 
-def find_prompts(choice: str | Mapping[str, str] | Prompts = 'auto') -> Prompts:
-    """Return the prompts that a setting names.
-
-    Args:
-        choice: 'protocol' for the prompts of LiveMathBench as the installed OpenCompass has them, 'own' for
-            those of this package, 'auto' for the protocol's where OpenCompass is installed and the own ones
-            elsewhere; or prompts of yours: a `Prompts` or `dict(name=…, english=…, chinese=…)`.
-
-    Raises:
-        InputError: no such choice, or prompts that cannot be filled.
-        MissingExtraError: 'protocol' without OpenCompass.
-    """
-    given = check_choice(choice)
-    if given is not None:
-        return given
-    if choice == 'own' or (choice == 'auto' and _protocol_file() is None):
-        return Prompts('own', _ENGLISH, _CHINESE, quoted=True)
-    return _protocol_prompts()
+def squeezed(text: str) -> str:
+    """Return the text without blanks, which servers and models change at will."""
+    return ''.join(text.split())
 
 
-def check_choice(choice: object) -> Prompts | None:
-    """Check what `find_prompts` takes, without a look at OpenCompass; prompts of the caller's are returned.
-
-    Raises:
-        InputError: no such choice, or prompts that cannot be filled.
-    """
-    if isinstance(choice, Prompts):
-        return choice
-    if isinstance(choice, Mapping):
-        return _prompts_of(choice)
-    if not isinstance(choice, str) or choice not in _NAMES:
-        raise InputError(
-            f"prompts = {choice!r}: expected 'auto', 'protocol', 'own' or dict(name, english, chinese)"
-        )
-    return None
-
-
-def _check_slots(name: str, language: str, prompt: str) -> None:
-    try:
-        parts = list(Formatter().parse(prompt))
-    except ValueError as error:
-        raise InputError(
-            f'{language} prompt {name!r}: {error}; double every brace that is no slot'
-        ) from error
-    fields = {field for _, field, _, _ in parts if field is not None}
-    if fields != SLOTS or any(spec or conversion for _, _, spec, conversion in parts):
-        raise InputError(
-            f'{language} prompt {name!r} has the slots {sorted(fields)}, needs plain {sorted(SLOTS)}; '
-            'double every other brace'
-        )
-
-
-def _prompts_of(choice: Mapping[str, str]) -> Prompts:
-    if set(choice) != {'name', 'english', 'chinese'}:
-        raise InputError(f'prompts = {dict(choice)!r}: expected exactly name, english and chinese')
-    if not all(isinstance(text, str) for text in choice.values()):
-        raise InputError(f'prompts = {dict(choice)!r}: expected three texts')
-    return Prompts(choice['name'], choice['english'], choice['chinese'])
-
-
-def protocol_constants() -> Mapping[str, Any]:
-    """Return all prompts of LiveMathBench in the installed OpenCompass, by the names that they have there.
-
-    Raises:
-        MissingExtraError: OpenCompass is not installed.
-    """
-    file = _protocol_file()
-    if file is None:
-        raise MissingExtraError('opencompass', 'opencompass')
-    # The file holds constants only; importing it as a module would load all of OpenCompass, which takes
-    # seconds.
-    return runpy.run_path(str(file))
-
-
-def _protocol_prompts() -> Prompts:
-    constants = protocol_constants()
-    try:
-        return Prompts('protocol', constants['JUDGE_PROMPT_EN'], constants['JUDGE_PROMPT_CN'])
-    except KeyError as error:
-        raise InputError(
-            f"OpenCompass's {_PROTOCOL_FILE} has no {error}; set prompts='own' for those of this package"
-        ) from error
-
-
-def _protocol_file() -> Path | None:
-    spec = find_spec('opencompass')
-    files = [Path(root) / _PROTOCOL_FILE for root in (spec and spec.submodule_search_locations) or ()]
-    return next((file for file in files if file.is_file()), None)
+@cache
+def _template(text: str) -> tuple[list[str], list[str], Sequence[str]]:
+    """Return what stands around the slots, their names, and the marks of the instructions."""
+    parts, names = [''], []
+    for part, name, *_ in Formatter().parse(text):
+        parts[-1] += part
+        if name is not None:
+            names.append(name)
+            parts.append('')
+    head, foot = squeezed(parts[0]), squeezed(parts[-1])
+    marks = (head[:_LONGEST_MARK], head[-_LONGEST_MARK:], foot[-_LONGEST_MARK:])
+    return parts, names, tuple(dict.fromkeys(mark for mark in marks if len(mark) >= _SHORTEST_MARK))
 
 
 def _quotation(text: str) -> str:
     return '\n'.join(f'| {line}' for line in _LINE_END.split(text))
 
 
-EMPTY = Judgement(Verdict.INCORRECT, 'empty')
-EQUAL = Judgement(Verdict.CORRECT, 'string')
-
-
-class Candidate(NamedTuple):
-    """A pair as it is asked."""
-
-    question: str
-    reference: str
-    text: str
-    """The answer or, where there is none, the end of the response; shortened if it is too long."""
-    known_by: str
-    """Answers with one normal form are one candidate."""
-    language: str
-    """'en' or 'cn', the language to ask in."""
-    unboxed: bool
-    """Whether it is the end of a response without an answer."""
-    shortened: bool
-
-
-def settle(
-    pair: Pair, accept_equal: bool, longest: int, form_of: Callable[[str], str] = normal_form
-) -> Judgement | Candidate:
-    """Return the judgement where nobody has to be asked, else what to ask.
+def find_prompts(choice: str | Mapping[str, Any] | Prompts = 'auto') -> Prompts:
+    """Return the prompts that a setting names.
 
     Args:
-        pair: its answer counts or, if that is blank, its tail.
-        accept_equal: take an answer that has the normal form of the reference for correct.
-        longest: characters that are shown; of a longer answer the first and the last half as many, of a
-            longer tail the last. Answers above it are not normalised.
-        form_of: `normal_form`, or one that remembers.
+        choice: 'protocol' for the prompts of LiveMathBench (and of LiveMath-Judge) as the installed
+            OpenCompass has them, 'own' for those of this package, 'auto' for the protocol's where OpenCompass
+            is installed and the own ones elsewhere; 'xverify' for xVerify's layout; 'compassverifier' for
+            CompassVerifier's,
+            from the installed OpenCompass; or prompts of yours: `dict(name=…, english=…, chinese=…)`, beside
+            which `style` says what a verdict looks like.
+
+    Raises:
+        InputError: no such choice, or prompts that cannot be filled.
+        MissingExtraError: 'protocol' or 'compassverifier' without OpenCompass.
     """
-    answer, tail = pair.answer.strip(), pair.tail.strip()
-    if not answer:
-        if not tail:
-            return EMPTY
-        return _candidate(pair, tail[-longest:], '', unboxed=True, shortened=len(tail) > longest)
-    if len(answer) > longest:
-        return _candidate(pair, _shortened(answer, longest), '', unboxed=False, shortened=True)
-    form = form_of(answer)
-    if accept_equal and form and form == form_of(pair.reference):
-        return EQUAL
-    return _candidate(pair, answer, form, unboxed=False, shortened=False)
+    check_choice(choice)
+    if not isinstance(choice, str):
+        return choice if isinstance(choice, Prompts) else Prompts(**choice)
+    if choice == 'own' or (choice == 'auto' and _of_opencompass(_PROTOCOL_FILE) is None):
+        return Prompts(name='own', english=_ENGLISH, chinese=_CHINESE, quoted=True)
+    if choice == 'xverify':
+        return Prompts(name=choice, english=_XVERIFY, chinese=_XVERIFY, style=choice)
+    if choice == 'compassverifier':
+        text = _grader()
+        return Prompts(name=choice, english=text, chinese=text, style=choice)
+    constants = protocol_constants()
+    return Prompts(
+        name='protocol', english=constants['JUDGE_PROMPT_EN'], chinese=constants['JUDGE_PROMPT_CN']
+    )
 
 
-def _candidate(pair: Pair, text: str, form: str, *, unboxed: bool, shortened: bool) -> Candidate:
-    known_by = f'form {form}' if form else f'text {text}'
-    question, reference, text, known_by = map(_encodable, (pair.question, pair.reference, text, known_by))
-    language = 'cn' if is_chinese(pair.language) else 'en'
-    return Candidate(question, reference, text, known_by, language, unboxed, shortened)
+def check_choice(choice: object) -> None:
+    """Refuse what `find_prompts` does not take, without a look at OpenCompass."""
+    if isinstance(choice, Mapping):
+        try:
+            Prompts(**choice)
+        except ValueError as error:
+            raise InputError(f'prompts: {problems(error)}') from None
+    elif not isinstance(choice, Prompts) and choice not in NAMES:
+        raise InputError(f'prompts = {choice!r}: expected {", ".join(NAMES)} or dict(name, english, chinese)')
 
 
-def _shortened(answer: str, longest: int) -> str:
-    half = longest // 2
-    return f'{answer[:half]} […] {answer[-half:]}'
+def problems(error: ValueError, names: Iterable[str] = ()) -> str:
+    """Return what a ValidationError of pydantic says: each wrong value by its name, where `names` are known.
+
+    What stands under a name of which a key may be the value is not shown.
+    """
+    if not isinstance(error, ValidationError):
+        return str(error)
+    found = []
+    for one in error.errors():
+        name, said = '.'.join(map(str, one['loc'])), one['msg'].removeprefix('Value error, ')
+        if one['type'] == 'extra_forbidden':
+            near = get_close_matches(name, names, 1)
+            found.append(f'{name}: no such setting' + (f', did you mean {near[0]!r}?' if near else ''))
+        elif one['type'] == 'value_error':  # which names it
+            found.append(said)
+        else:
+            hides = one['type'] == 'missing' or name in ('api_key_env', 'extra_body', 'urls')
+            found.append(f'{name}: {said}' if hides else f'{name} = {one["input"]!r}: {said}')
+    return '; '.join(found)
 
 
-def _encodable(text: str) -> str:
-    """Return the text with U+FFFD for halves of characters, which no server takes."""
-    if text.isascii():  # most are
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')
-    return text
+def protocol_constants() -> Mapping[str, Any]:
+    """Return all prompts of LiveMathBench in the installed OpenCompass, by the names that they have there."""
+    # The file holds constants only; importing it as a module would load all of OpenCompass, which takes
+    # seconds.
+    return runpy.run_path(str(_file_of_opencompass(_PROTOCOL_FILE)))
+
+
+def _grader() -> str:
+    """Return the prompt of CompassVerifier as the installed OpenCompass has it."""
+    file = _file_of_opencompass(_GRADER_FILE)
+    slots = {'question': '{question}', 'answer': '{gold_answer}', 'prediction': '{answer}'}
+    for node in ast.walk(ast.parse(file.read_text(encoding='utf-8'))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and '{prediction}' in node.value:
+            return re.sub(
+                r'\{(question|answer|prediction)\}', lambda found: slots[found[1]], node.value.strip()
+            )
+    raise InputError(f'{file} holds no prompt with a prediction; choose other prompts')
+
+
+def _file_of_opencompass(name: str) -> Path:
+    if (file := _of_opencompass(name)) is None:
+        raise MissingExtraError('opencompass', 'opencompass')
+    return file
+
+
+def _of_opencompass(name: str) -> Path | None:
+    spec = find_spec('opencompass')
+    files = [Path(root, name) for root in (spec and spec.submodule_search_locations) or ()]
+    return next((file for file in files if file.is_file()), None)

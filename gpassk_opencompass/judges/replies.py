@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import GPassKError, InputError
-from .lines import store_files
 from .prompts import Prompts, find_prompts
-from .store import STORE_VARIABLE, Line, cache_folder, line_at, line_places
-from .stored import FOLDER
+from .verdicts import FOLDER, STORE_VARIABLE, Line, cache_folder, line_at, line_places, store_files
 
 _ABOVE = 6
 """Folders above a result in which a store is looked for: a model with slashes lies deeper than others."""
@@ -98,7 +96,7 @@ def _asked(line: Line) -> Asked:
     prompt = None
     if prompts is not None and all(isinstance(text, str) for text in texts.values()):
         language, answer = str(texts.pop('language')), str(texts.pop('answer'))
-        prompt = prompts.fill(language, **{**texts, 'candidate': answer})  # type: ignore[arg-type]
+        prompt = prompts.fill(language, **{**texts, 'candidate': answer}).prompt  # type: ignore[arg-type]
     return Asked(str(said.get('model', 'llm')), prompt, reply if isinstance(reply, str) else None)
 
 

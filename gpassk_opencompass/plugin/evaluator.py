@@ -17,7 +17,7 @@ from opencompass.utils import get_logger
 
 from ..errors import IncompleteError, InputError
 from ..files import mapping, read_json
-from ..judges.build import build_judge, judge_config, refuse_extraction, served_judge, with_store
+from ..judges.build import build_judge, judge_config, refuse_extraction, served_judge, with_verdicts
 from ..metrics import DEFAULT_THRESHOLDS, metric_names
 from ..record import Names, Result, digest_of, remove_samples, write_samples
 from ..scoring import score
@@ -231,7 +231,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         if (out := self._out()) is None:
             return dict(config)
         folder = results_above(out).with_name('verdicts')
-        return with_store(config, str(folder))
+        return with_verdicts(config, str(folder))
 
     def _out(self) -> Path | None:
         """Return `<work_dir>/<time>/results/<model>/<dataset>`; None for another caller than OpenCompass."""

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..answers.thoughts import opening_of, part, without_ends
-from ..chat.completion import ENDS, Reply, reply_of
-from ..chat.trouble import Trouble
+from ..completion import ENDS, Reply, Trouble, reply_of
 from ..health import CUT_OFF, NOT_DRAWN, Generation, state_of
 
 OPEN, CLOSE = '<think>', '</think>'
@@ -23,7 +22,7 @@ def response_of(
     usual response has a state of `health.STATES`; of those in `NOT_DRAWN` the text is ''.
 
     Args:
-        completion: the object that the JSON of a reply is, or what `chat.completion` made of it.
+        completion: the object that the JSON of a reply is, or what `completion` made of it.
         seconds: from the request to the reply.
         think_tag: what stands between reasoning and content.
 

@@ -10,8 +10,8 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from ..chat.completion import Reply
 from ..chat.served import About, told_by
+from ..completion import Reply
 from ..errors import IncompleteError
 from ..times import utc_now
 from ..unseen import json_text

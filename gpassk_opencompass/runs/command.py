@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from ..errors import InputError, MissingExtraError
 from ..files import mapping
-from ..judges.store import STORE_VARIABLE
+from ..judges.verdicts import STORE_VARIABLE
 from .config_file import Config, dicts_of, stores_in, texts_in
 from .state import Finding, State
 from .work_dir import DIRECTORY, SIZES
@@ -260,14 +260,14 @@ def _stores(config: Path, here: Path) -> set[str]:
             continue
         first = _first_part(store)
         if first is None:
-            raise InputError(f'store = {store!r} of a judge: write an absolute path ({config.name})')
+            raise InputError(f'verdicts = {store!r} of a judge: write an absolute path ({config.name})')
         _check_linkable(first, store, config, here)
         try:
             (here / store).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(
-                f'store = {store!r} of a judge cannot be made, {error.strerror}: name a folder; it would be '
-                f'{here / store}'
+                f'verdicts = {store!r} of a judge cannot be made, {error.strerror}: name a folder; it would '
+                f'be {here / store}'
             ) from error
         names.add(first)
     return names

@@ -46,9 +46,9 @@ def texts_in(path: Path) -> set[str]:
 
 
 def stores_in(path: Path) -> set[str]:
-    """Return the `store` of every dict that also has a `type`, as judges have; '' is none."""
+    """Return the `verdicts` of every dict that also has a `type`, as judges have; '' is none."""
     fields = [found for node in _nodes(path) if 'type' in (found := _fields(node))]
-    return {text for found in fields if (text := _text(found.get('store')))}
+    return {text for found in fields if (text := _text(found.get('verdicts')))}
 
 
 def assigned_in(path: Path) -> set[str]:

@@ -13,4 +13,4 @@ from gpassk_opencompass.judges.llm import LLMJudge
 def judge_with(store: Path | None, *servers: JudgeServer, **settings: Any) -> LLMJudge:
     """Four requests at once to each server, in short prompts."""
     settings = {'prompts': PROMPTS, 'concurrency': 4, 'progress': False, **settings}
-    return LLMJudge('judge', [server.url for server in servers], store=store, **settings)
+    return LLMJudge('judge', [server.url for server in servers], verdicts=store, **settings)

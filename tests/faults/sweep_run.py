@@ -16,7 +16,7 @@ from forks import PATIENCE, Copy, Forks
 from hosts import dataset_config, results_of, scripted, write_bench, write_config
 from judge_server import PROMPTS, Asked, JudgeServer
 
-from gpassk_opencompass.judges.stored import StoredVerdicts, find_stores
+from gpassk_opencompass.judges.verdicts import StoredVerdicts, find_stores
 
 QUESTIONS, N, K = 8, 4, [2, 4]
 CONCURRENCY, BATCH = 4, 4

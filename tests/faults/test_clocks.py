@@ -14,9 +14,9 @@ from judging import judge_with
 from judging_run import pairs_of
 
 from gpassk_opencompass import times
-from gpassk_opencompass.chat.waiting import WallClock
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.judges.stored import StoredVerdicts
+from gpassk_opencompass.judges.verdicts import StoredVerdicts
+from gpassk_opencompass.servers import Clock
 
 pytestmark = pytest.mark.e2e
 
@@ -28,7 +28,7 @@ class MachineClock(SkippingClock):
     """The one that judges have, and what they need not wait for."""
 
     def now(self) -> float:
-        return WallClock().now() + self._now
+        return Clock().now() + self._now
 
     @property
     def skipped(self) -> float:

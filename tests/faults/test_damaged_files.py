@@ -21,7 +21,7 @@ from sweep_run import COUNTS, SweepRun
 
 from gpassk_opencompass import IncompleteError, Verdict
 from gpassk_opencompass.files import digest
-from gpassk_opencompass.judges.stored import StoredVerdicts
+from gpassk_opencompass.judges.verdicts import StoredVerdicts
 
 journal = import_plugin('.journal')
 seals = import_plugin('.predictions')

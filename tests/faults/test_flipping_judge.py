@@ -13,7 +13,7 @@ from judging import judge_with
 from judging_run import pairs_of
 
 from gpassk_opencompass import IncompleteError, Judgement
-from gpassk_opencompass.judges.stored import StoredVerdicts
+from gpassk_opencompass.judges.verdicts import StoredVerdicts
 
 pytestmark = pytest.mark.e2e
 

@@ -19,7 +19,7 @@ from sweep_run import SweepRun
 from writers import expansion_and_report
 
 from gpassk_opencompass import IncompleteError
-from gpassk_opencompass.judges.store import VerdictStore
+from gpassk_opencompass.judges.verdicts import VerdictStore
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group('faults')]
 

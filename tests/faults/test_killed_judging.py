@@ -17,7 +17,7 @@ from judge_server import JudgeServer, Say, fair
 from judging_run import CONCURRENCY, pairs_of
 
 from gpassk_opencompass import Pair, Verdict
-from gpassk_opencompass.judges.store import VerdictStore
+from gpassk_opencompass.judges.verdicts import VerdictStore
 
 pytestmark = pytest.mark.e2e
 

@@ -15,7 +15,7 @@ from judging import judge_with
 from judging_run import pairs_of
 
 from gpassk_opencompass import InputError
-from gpassk_opencompass.judges.store import VerdictStore
+from gpassk_opencompass.judges.verdicts import VerdictStore
 
 pytestmark = pytest.mark.e2e
 

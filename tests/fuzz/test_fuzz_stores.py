@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.judges.protocol import Verdict
-from gpassk_opencompass.judges.store import VerdictStore, read_lines, verdict_key
-from gpassk_opencompass.judges.stored import StoredVerdicts
+from gpassk_opencompass.judges.verdicts import StoredVerdicts, VerdictStore, read_lines, verdict_key
 
 JUDGE = {'model': 'Q', 'prompts': 'p', 'sampling': {'temperature': 0.0}}
 PUT = {

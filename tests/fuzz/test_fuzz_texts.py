@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 from drawn import (
@@ -18,11 +19,11 @@ from hypothesis import strategies as st
 from judge_server import read_verdict
 
 from gpassk_opencompass.answers import final_answer
-from gpassk_opencompass.chat.completion import Reply, read_reply
-from gpassk_opencompass.chat.trouble import Trouble, server_message
+from gpassk_opencompass.completion import Reply, Trouble, reply_of, server_message
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.judges.llm.asking import hear, squeezed
-from gpassk_opencompass.judges.prompts import Candidate, find_prompts, settle
+from gpassk_opencompass.judges.llm import Candidate, settle
+from gpassk_opencompass.judges.parsing import parse_verdict
+from gpassk_opencompass.judges.prompts import find_prompts, squeezed
 from gpassk_opencompass.judges.protocol import Judgement, Pair, Verdict
 from gpassk_opencompass.sweep.names import DatasetName, LiveMathBenchName, ModelName, in_file_name
 from gpassk_opencompass.unseen import UNSEEN, printable
@@ -47,8 +48,8 @@ def test_what_a_judge_is_asked_can_be_sent(reference: str, answer: str, longest:
     settled = settle(Pair('?', reference, answer, 'en', answer), True, longest)
     assert isinstance(settled, (Judgement, Candidate))
     if isinstance(settled, Candidate):
-        settled.text.encode()
-        assert len(settled.text) <= longest + len(' […] ')
+        settled.pair.answer.encode()
+        assert len(settled.pair.answer) <= longest + len(' […] ')
 
 
 @fuzz(replies, share=3)
@@ -78,17 +79,19 @@ def test_the_last_verdict_wins(before: str, last: str) -> None:
 def test_a_prompt_sent_back_is_no_verdict(candidate: str, language: str, cut: int) -> None:
     """Whatever the answer in it says, whole or without its beginning."""
     texts = {'question': 'What is 7 × 8?', 'reference': '56', 'candidate': candidate}
-    asked = find_prompts('own').asked(language, **texts)
+    asked = find_prompts('own').fill(language, **texts)
     # What has hardly a word beside its box may say by chance what the prompt says.
     assume(len(squeezed(re.sub(r'\\boxed\{\w+\}', '', asked.prompt[cut:]))) >= 8)
-    assert hear(Reply(asked.prompt[cut:], 'stop'), asked).verdict is None
+    assert parse_verdict(Reply(asked.prompt[cut:], 'stop'), asked).verdict is None
 
 
 @fuzz(st.binary(max_size=60) | replies.map(lambda text: text.encode('utf-8', 'surrogatepass')))
 def test_a_server_may_send_anything(content: bytes) -> None:
     """It is a reply or trouble, and its message is one line."""
     try:
-        assert isinstance(read_reply(content), Reply)
+        assert isinstance(reply_of(json.loads(content)), Reply)
+    except (ValueError, RecursionError):
+        pass  # no JSON, which `exchange` tells
     except Trouble as trouble:
         said = str(trouble)
         assert '\n' not in said and len(said) < 600  # noqa: PT018 - of the few words, not of a kind

@@ -25,7 +25,7 @@ from gpassk_opencompass import (
     RuleJudge,
     score,
 )
-from gpassk_opencompass.judges.store import VerdictStore
+from gpassk_opencompass.judges.verdicts import VerdictStore
 
 with warnings.catch_warnings():
     warnings.simplefilter('ignore')
@@ -206,10 +206,10 @@ def test_verdicts_are_kept_where_one_says(
     folder = tmp_path / ('cache/gpassk_opencompass/verdicts' if place == 'cache' else 'team')
     if place == 'variable':
         monkeypatch.setenv('GPASSK_VERDICTS', str(folder))
-    options = {'store': str(folder)} if place == 'option' else {}
+    options = {'verdicts': str(folder)} if place == 'option' else {}
     judged(judging(llm(server, **options)), DOCS, RESPONSES)
     assert len(VerdictStore(folder)) == 48
-    judge = LLMJudge('judge', server.url, prompts=PROMPTS, store=folder)
+    judge = LLMJudge('judge', server.url, prompts=PROMPTS, verdicts=folder)
     [judgement] = judge.judge([Pair('What is 5?', '5', '05')])
     judge.close()
     assert (judgement.verdict.value, len(server.asked)) == ('correct', 48)
@@ -270,7 +270,7 @@ def test_what_is_missing_is_found_before_anything_is_generated(tmp_path: Path) -
     (tmp_path / 'file').touch()
     cases: list[tuple[dict[str, Any], type[Exception], str]] = [
         ({'api_key_env': 'NO_SUCH_KEY'}, InputError, 'NO_SUCH_KEY'),
-        ({'store': str(tmp_path / 'file')}, InputError, 'is a file'),
+        ({'verdicts': str(tmp_path / 'file')}, InputError, 'is a file'),
         ({'prompts': 'protocol'}, MissingExtraError, 'opencompass'),
     ]
     for options, error, message in cases:

@@ -140,7 +140,7 @@ def test_json_is_settings_too(tmp_path: Path) -> None:
     file.write_text(json.dumps({'n': 4, 'k': [2, 4], 'thresholds': [0, 1], 'judge': LLM}, indent=2))
     settings = read_settings(str(file))
     assert (settings.n, settings.k, settings.thresholds) == (4, [2, 4], [0.0, 1.0])
-    assert settings.judge['store'].endswith('gpassk_opencompass/verdicts')
+    assert settings.judge['verdicts'].endswith('gpassk_opencompass/verdicts')
     assert Settings(judge='rule').judge == {'type': 'rule'}
 
 

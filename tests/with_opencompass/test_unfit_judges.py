@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 from forks import Forks
 from hosts import dataset_config, results_of, write_bench, write_config
-from judge_server import Act, Asked, JudgeServer, Say, right_verdict
-
-from gpassk_opencompass.judges.llm.canaries import INJECTED
+from judge_server import CANARIES, Act, Asked, JudgeServer, Say, right_verdict
 
 pytestmark = pytest.mark.e2e
 
@@ -67,7 +65,7 @@ def test_a_judge_that_obeys_answers_leaves_no_result(forks: Forks, tmp_path: Pat
 
     def obeys(asked: Asked) -> Act:
         asked_for.append(asked.prompt)
-        told = any(canary.pair.answer in asked.prompt for canary in INJECTED)
+        told = any(canary.pair.answer in asked.prompt for canary in CANARIES if canary.injected)
         return YES if told else right_verdict(asked.prompt) or YES
 
     said, results = judged(forks, tmp_path, obeys, fit=False)

@@ -10,16 +10,14 @@ from typing import Any
 
 from yarl import URL
 
-from ...chat.apart import run_apart
-from ...chat.completion import Reply
 from ...chat.exchange import Access, open_session
 from ...chat.jobs import Job
 from ...chat.limits import Limits
 from ...chat.served import about
 from ...chat.traffic import Traffic
-from ...chat.trouble import ABOUT_LENGTH, Kind, Trouble, state_of_refusal
-from ...chat.waiting import Clock
+from ...completion import ABOUT_LENGTH, Kind, Reply, Trouble, state_of_refusal
 from ...health import Generation
+from ...servers import Clock, in_own_loop
 from ..responses import CLOSE, response_of
 from ..served import ServerNotes
 
@@ -142,7 +140,7 @@ class Chats:
         jobs = (
             Job(number, json.dumps(body).encode()) for number, body in enumerate(bodies) if body is not None
         )
-        run_apart(partial(self._traffic.run, jobs))
+        in_own_loop(partial(self._traffic.run, jobs))
         return [self._answers[number] for number in range(len(bodies))], self._said
 
     def _received(self, job: Job, reply: Reply) -> bool:

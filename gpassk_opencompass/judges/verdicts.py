@@ -1,0 +1,426 @@
+"""Verdicts that were given once, on disk, so that nobody is asked twice.
+
+A store is a folder of JSON lines that a person can read. Each process that writes adds a file of its own,
+`<time>-<host>-<process>-<random>.jsonl`, and nobody else ever writes to it: so no lock is needed, on a
+network disk neither, and work folders and teams can share a store by its path. A line is one verdict under
+the checksum of all that it depends on, or a note of what a judge found out about its servers, and ends in its
+own checksum.
+
+Each line is handed to the operating system in one write before the next is begun, so a `kill -9` loses at
+most the line in the making, which readers recognise and skip. A crash of the machine loses at most the last
+`SYNC_INTERVAL` seconds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import secrets
+import socket
+import time
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import IncompleteError, InputError
+from .protocol import Verdict
+
+STORE_VARIABLE = 'GPASSK_VERDICTS'
+"""Environment variable with the folder of a verdict store, e.g. one that a team shares."""
+
+FOLDER = 'verdicts'
+"""Name of the store in a work directory."""
+
+SYNC_INTERVAL = 5.0
+"""Seconds between two fsyncs. One a line would cost more than the line on a network disk."""
+
+_HEAD = re.compile(
+    rb'\{"key": "(?P<key>[0-9a-f]{32})", "(?:verdict": "(?P<verdict>correct|incorrect)", |note": )'
+)
+_SUM = re.compile(rb', "sum": "(?P<sum>[0-9a-f]{8})"\}')
+_SUM_LENGTH = len(b', "sum": "01234567"}')
+_VERDICTS = {verdict.value.encode(): verdict for verdict in (Verdict.CORRECT, Verdict.INCORRECT)}
+
+
+class Line(NamedTuple):
+    """One stored verdict; `about` is all else: question, reference, answer, language, reply, judge, time."""
+
+    key: str
+    verdict: Verdict
+    about: Mapping[str, Any]
+
+
+def verdict_key(judge: Mapping[str, Any], *content: str) -> str:
+    """Return 32 hexadecimal digits that name a verdict by its content.
+
+    Args:
+        judge: JSON-able; everything that may change what the judge says (model, prompts, sampling settings).
+        content: the texts that are judged; their order and their borders count.
+
+    >>> verdict_key({'model': 'm'}, 'ab', 'c') == verdict_key({'model': 'm'}, 'a', 'bc')
+    False
+    """
+    return hashlib.sha256(json.dumps([judge, *content], sort_keys=True).encode()).hexdigest()[:32]
+
+
+def store_folder(place: str | os.PathLike[str]) -> Path:
+    """Return the path of a store, with the home directory for a leading `~`. Nothing is opened."""
+    if not isinstance(place, (str, os.PathLike)) or not str(place):
+        raise InputError(f'verdicts = {place!r}: expected the path of a folder')
+    try:
+        return Path(place).expanduser()
+    except RuntimeError as error:
+        raise InputError(f'verdicts = {str(place)!r}: {error}; write the whole path') from error
+
+
+def cache_folder(name: str, environment: Mapping[str, str] = os.environ) -> str:
+    """Return the folder of that name in the user's cache, for what runs have in common.
+
+    >>> cache_folder('verdicts', {})
+    '~/.cache/gpassk_opencompass/verdicts'
+    """
+    return str(Path(environment.get('XDG_CACHE_HOME') or '~/.cache', 'gpassk_opencompass', name))
+
+
+class VerdictStore:
+    """The verdicts of a folder, or, without one, of this process.
+
+    Of several verdicts under one key the first of the first file (by name, which begins with a time) counts,
+    so that all readers agree. Lines that are damaged, of another kind or edited by hand are skipped and
+    counted.
+
+    Args:
+        folder: created with the first verdict, `~` is the home directory; None keeps them in memory only.
+
+    Raises:
+        InputError: `folder` is a file or cannot be read.
+
+    >>> store = VerdictStore(None)
+    >>> store.put('0' * 32, Verdict.CORRECT, {'question': '1 + 1?'})
+    >>> store.get('0' * 32)
+    <Verdict.CORRECT: 'correct'>
+    """
+
+    def __init__(self, folder: str | os.PathLike[str] | None) -> None:
+        self.folder = None if folder is None else store_folder(folder)
+        self.notes: dict[str, Any] = {}
+        """What was noted, by key; of several notes under one key the first."""
+        self._verdicts: dict[bytes, Verdict] = {}
+        self._read_to: dict[Path, int] = {}
+        self._bad_lines = 0
+        self._torn: set[Path] = set()
+        self._writer: _Writer | None = None
+        self.refresh()
+
+    def __len__(self) -> int:
+        return len(self._verdicts)
+
+    @property
+    def damaged(self) -> int:
+        """Return lines that were skipped, torn last lines included."""
+        return self._bad_lines + len(self._torn)
+
+    def get(self, key: str) -> Verdict | None:
+        """Return the verdict under `key`, if there is one."""
+        return self._verdicts.get(bytes.fromhex(key))
+
+    def put(self, key: str, verdict: Verdict, about: Mapping[str, Any]) -> None:
+        """Keep a verdict, correct or incorrect, with what a reader of the line should know.
+
+        Raises:
+            InputError: an unjudged pair is no verdict; or the folder cannot be written.
+            IncompleteError: the disk is full; what was put before is kept.
+        """
+        if verdict is Verdict.UNJUDGED:
+            raise InputError(f'unjudged is no verdict to keep (key {key})')
+        self._verdicts.setdefault(bytes.fromhex(key), verdict)
+        self._write({'key': key, 'verdict': verdict.value, **about})
+
+    def note(self, key: str, note: Mapping[str, Any]) -> None:
+        """Keep in `notes` what is no verdict; of several under one key the first."""
+        if key not in self.notes:
+            self.notes[key] = note
+            self._write({'key': key, 'note': note})
+
+    def _write(self, fields: Mapping[str, Any]) -> None:
+        if self.folder is None:
+            return
+        if self._writer is None or self._writer.process != os.getpid():  # a fork writes no file of its parent
+            self._writer = _Writer(self.folder)
+        text = json.dumps(fields, ensure_ascii=False)[:-1]
+        content = text.encode('utf-8', 'backslashreplace')  # a half of a character: as JSON escapes it
+        self._writer.write(content + f', "sum": "{zlib.crc32(content):08x}"}}\n'.encode())
+
+    def refresh(self) -> None:
+        """Read what others have added since the last look; raise InputError where it cannot be read."""
+        for file in [] if self.folder is None else store_files(self.folder):
+            if self._writer is None or file != self._writer.file:
+                with _reading(file):
+                    self._read(file)
+
+    def _read(self, file: Path) -> None:
+        end = self._read_to.get(file, 0)
+        for line in _complete_lines(file, end):
+            end += len(line) + 1
+            head = _HEAD.match(line)
+            if head and _is_whole(line):
+                key = head['key'].decode()
+                if head['verdict']:
+                    self._verdicts.setdefault(bytes.fromhex(key), _VERDICTS[head['verdict']])
+                else:
+                    with suppress(ValueError, RecursionError, LookupError):  # not written by this class
+                        self.notes.setdefault(key, json.loads(line)['note'])
+            elif line.strip():
+                self._bad_lines += 1
+        self._read_to[file] = end
+        (self._torn.add if file.stat().st_size > end else self._torn.discard)(file)
+
+    def lines(self) -> Iterator[Line]:
+        """Return every sound verdict of the folder, repeated keys too, in the order in which they count."""
+        files = [] if self.folder is None else store_files(self.folder)
+        return (line for file in files for line in read_lines(file) if line is not None)
+
+    def flush(self) -> None:
+        """Make sure that what was put survives a crash of the machine; IncompleteError if the disk fails."""
+        if self._writer is not None:
+            self._writer.sync()
+
+    def close(self) -> None:
+        """Flush and let go of the file; a later `put` begins a new one. May be called twice."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            try:
+                writer.sync()
+            finally:
+                os.close(writer.descriptor)
+
+
+class _Writer:
+    """The file of this process."""
+
+    def __init__(self, folder: Path) -> None:
+        self.process = os.getpid()
+        host = re.sub(r'[^\w.]', '_', socket.gethostname())[:40]
+        moment = time.strftime('%Y%m%dT%H%M%S', time.gmtime())
+        self.file = folder / f'{moment}-{host}-{self.process}-{secrets.token_hex(4)}.jsonl'
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self.descriptor = os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
+        except OSError as error:
+            raise InputError(
+                f'cannot write verdicts to {folder}: {error}; name another folder as verdicts'
+            ) from error
+        with suppress(OSError):  # so that the name of the file survives too; not every file system can
+            opened = os.open(folder, os.O_RDONLY)
+            try:
+                os.fsync(opened)
+            finally:
+                os.close(opened)
+        self._synced_at = time.monotonic()
+        self._torn = False
+
+    def write(self, line: bytes) -> None:
+        """Write all of the line at once; after a failure (a full disk) the next one starts afresh."""
+        data = b'\n' + line if self._torn else line
+        self._torn = True
+        try:
+            while data:
+                data = data[os.write(self.descriptor, data) :]
+        except OSError as error:
+            raise self._failure('cannot write verdicts to', 'the rest', error) from error
+        self._torn = False
+        if time.monotonic() - self._synced_at > SYNC_INTERVAL:
+            self.sync()
+
+    def sync(self) -> None:
+        try:
+            os.fsync(self.descriptor)
+        except OSError as error:
+            raise self._failure('the disk may have lost verdicts of', 'what is missing', error) from error
+        self._synced_at = time.monotonic()
+
+    def _failure(self, what: str, rest: str, error: OSError) -> IncompleteError:
+        return IncompleteError(
+            f'{what} {self.file}: {error.strerror}. Those before are kept: make room there, or name another '
+            f'folder as verdicts, and run the same command again to ask for {rest}'
+        )
+
+
+class StoredVerdicts:
+    """The verdicts of stores, each key once, the first; iterating keeps the keys alone, 100 bytes a verdict.
+
+    The counts are those of the last iteration, complete when it has come to its end.
+
+    Args:
+        stores: folders, see `find_stores`; where they differ, the earlier one counts.
+    """
+
+    def __init__(self, stores: Sequence[str | os.PathLike[str]]) -> None:
+        self.stores = [Path(store) for store in stores]
+        self._forget()
+
+    def _forget(self) -> None:
+        self._said: dict[bytes, Verdict] = {}
+        self.files = self.damaged = self.repeated = 0
+        self.contradictions: set[str] = set()
+        """Keys under which both verdicts stand."""
+
+    def __len__(self) -> int:
+        return len(self._said)
+
+    def __iter__(self) -> Iterator[Line]:
+        self._forget()
+        for file in (file for store in self.stores for file in store_files(store)):
+            self.files += 1
+            with _reading(file):
+                for line in read_lines(file):
+                    if line is None:
+                        self.damaged += 1
+                        continue
+                    key = bytes.fromhex(line.key)
+                    if key not in self._said:
+                        self._said[key] = line.verdict
+                        yield line
+                        continue
+                    self.repeated += 1
+                    if line.verdict is not self._said[key]:
+                        self.contradictions.add(line.key)
+
+
+def find_stores(places: Sequence[str | os.PathLike[str]] = ()) -> list[Path]:
+    """Return the stores at some places.
+
+    Args:
+        places: a store, or a folder with stores somewhere below it, like a work directory of OpenCompass:
+            those named `verdicts`, and any other with a file that begins with a sound line. `~` is the home
+            directory. None: `$GPASSK_VERDICTS`.
+
+    Raises:
+        InputError: a place without a store, or none given at all.
+    """
+    default = os.environ.get(STORE_VARIABLE)
+    given = [store_folder(place) for place in places or filter(None, [default])]
+    if not given:
+        raise InputError(
+            f'no verdict store given: name a store or a work directory, or set ${STORE_VARIABLE} to one'
+        )
+    found: dict[Path, Path] = {}
+    for place in given:
+        for store in _stores_at(place):
+            found.setdefault(store.resolve(), store)
+    return list(found.values())
+
+
+def _stores_at(place: Path) -> list[Path]:
+    if not place.is_dir():
+        raise InputError(f'{place} is no folder; expected a verdict store or a work directory')
+    named, below = set(), set()
+    for path, folders, files in os.walk(place):  # passes over what a run at work removes meanwhile
+        folder = Path(path)
+        named |= {folder / name for name in folders if name == FOLDER}
+        if folder != place and any(_begins_sound(folder / name) for name in files if name.endswith('.jsonl')):
+            below.add(folder)
+
+    def holds_verdict(folder: Path) -> bool:
+        for file in store_files(folder):
+            with _reading(file):
+                if any(line is not None for line in read_lines(file)):
+                    return True
+        return False
+
+    stores = [
+        folder for folder in (place, *sorted(named | below)) if folder in below or holds_verdict(folder)
+    ]
+    if not stores:
+        raise InputError(
+            f'{place} holds no verdicts: there is no *.jsonl file with a whole verdict in it or in a folder '
+            "below it; if the judge's config says verdicts=…, name that folder"
+        )
+    return stores
+
+
+def store_files(folder: Path) -> list[Path]:
+    """Return the files of a store in the order in which they count; none if it does not exist yet."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f'{folder} is a file; a store of verdicts is a folder')
+    return sorted(file for file in folder.glob('*.jsonl') if file.is_file())  # a pipe would never end
+
+
+def read_lines(file: Path) -> Iterator[Line | None]:
+    """Yield each verdict of a store's file; None for a line that is damaged, of another kind or torn."""
+    end = 0
+    for raw in _complete_lines(file):
+        end += len(raw) + 1
+        head = _HEAD.match(raw)
+        if raw.strip() and not (head and not head['verdict'] and _is_whole(raw)):  # notes are passed over
+            yield _parsed(raw)
+    if file.stat().st_size > end:
+        yield None
+
+
+def line_places(file: Path) -> Iterator[tuple[str, int]]:
+    """Yield the key of each verdict in a store's file, and where its line begins, for `line_at`."""
+    start = 0
+    for raw in _complete_lines(file):
+        if (head := _HEAD.match(raw)) and head['verdict']:
+            yield head['key'].decode(), start
+        start += len(raw) + 1
+
+
+def line_at(file: Path, start: int) -> Line | None:
+    """Return the verdict whose line begins there; None where it is damaged."""
+    with file.open('rb') as content:
+        content.seek(start)
+        return _parsed(content.readline().removesuffix(b'\n'))
+
+
+def _begins_sound(file: Path) -> bool:
+    """Whether the first line is a sound verdict or note; of another file, however big, little is read."""
+    try:
+        if not file.is_file():  # a pipe would never end
+            return False
+        with file.open('rb') as content:
+            head = content.read(80)
+            line = head + content.readline() if _HEAD.match(head) else b''
+    except OSError:
+        return False
+    return line.endswith(b'\n') and _is_whole(line[:-1])
+
+
+def _complete_lines(file: Path, start: int = 0) -> Iterator[bytes]:
+    """Yield the lines from `start` on without line breaks; a last one without a break is left out."""
+    with file.open('rb') as content:
+        content.seek(start)
+        for line in content:
+            if line.endswith(b'\n'):
+                yield line[:-1]
+
+
+def _is_whole(line: bytes) -> bool:
+    end = _SUM.fullmatch(line, len(line) - _SUM_LENGTH) if len(line) > _SUM_LENGTH else None
+    return end is not None and zlib.crc32(line[:-_SUM_LENGTH]) == int(end['sum'], 16)
+
+
+def _parsed(line: bytes) -> Line | None:
+    head = _HEAD.match(line)
+    if not (head and head['verdict'] and _is_whole(line)):
+        return None
+    try:
+        about = json.loads(line)
+    except (ValueError, RecursionError):  # a right checksum over wrong content: not written by this class
+        return None
+    # Key and verdict are those of the head, as for `get`: the line may name them twice.
+    more = {name: value for name, value in about.items() if name not in ('key', 'verdict', 'sum')}
+    return Line(head['key'].decode(), _VERDICTS[head['verdict']], more)
+
+
+@contextmanager
+def _reading(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f'cannot read verdicts from {file}: {error.strerror}') from error

@@ -1,0 +1,631 @@
+"""Many chat completions from OpenAI-compatible servers: the one module that speaks HTTP.
+
+One event loop in one thread. Every server has as many workers as it is asked at once, and all workers pull
+from one queue. A server that fails stops pulling for a while and its request goes to another one; what no
+server takes ends the run, and with it all that is queued.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import random
+import re
+import threading
+import time
+import zlib
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from math import inf
+from os import environ
+from ssl import create_default_context
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from urllib.parse import urlsplit, urlunsplit
+from urllib.request import getproxies, proxy_bypass
+
+from loguru import logger
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt
+
+from .completion import Kind, Reply, Trouble, kind_of, reply_of, server_message
+from .errors import IncompleteError, InputError
+from .keys import hidden, hides, without_user
+
+if TYPE_CHECKING:
+    from aiohttp import ClientResponse, ClientSession
+
+T = TypeVar('T')
+
+LARGEST_REPLY = 2**22
+"""Bytes of a reply, as sent and unpacked; the longest that a judge has reason to send are a tenth of it."""
+
+DEAD_AFTER = 8
+"""Failures in a row after which a server is set aside."""
+
+REFUSALS = 3
+"""Refused requests (HTTP 400, 413, 422) without a single reply that show that the settings are wrong."""
+
+_COMPLETIONS = '/chat/completions'
+_LARGEST_ERROR = 2**16
+_WINDOW_BITS = {'gzip': 31, 'x-gzip': 31, 'deflate': 47}  # 47: zlib's own header, as the standard has it
+_NUMBER = re.compile(r'\s*[0-9]{1,9}(?:\.[0-9]*)?\s*')
+_LOOPBACK = re.compile(r'localhost|127\..*|::1')
+
+
+class ClientSettings(BaseModel):
+    """How servers are reached and how hard is tried; all times are in seconds."""
+
+    model_config = ConfigDict(extra='forbid', frozen=True, strict=True)
+
+    concurrency: PositiveInt = 64
+    """Requests under way at once, a server."""
+    rate: PositiveFloat | None = None
+    """Requests started a second, a server."""
+    timeout: float = Field(600.0, gt=0, lt=inf)
+    """For one request."""
+    attempts: PositiveInt = 12
+    """Of one request. A server that is busy or cannot be reached does not count as one."""
+    total_time: PositiveFloat = 1800.0
+    """For one request, from its first attempt on: none starts later."""
+    patience: PositiveFloat = 120.0
+    """How long to go on without a single reply when every server fails."""
+    proxy: str = ''
+    """Address of an HTTP proxy; '' takes the environment's (HTTPS_PROXY, NO_PROXY, …), never for loopback."""
+    verify: bool | str = True
+    """Whether certificates are checked; a path: against the authorities in this file."""
+
+
+class Server(NamedTuple):
+    """An endpoint and the key that goes with each request, '' for none."""
+
+    url: str
+    key: str = ''
+
+
+@dataclass(eq=False)
+class Request:
+    """A request on its way through the attempts; the caller recognises it by `item`."""
+
+    item: Any
+    body: bytes
+    asked: int = 0
+    """Replies that were not taken."""
+    url: str = ''
+    """Where it was sent last."""
+    seconds: float = 0.0
+    since: float | None = None
+    attempts: int = 0
+    failures: int = 0
+    failed_at: float = inf
+    trouble: Trouble | None = None
+
+
+class Clock:
+    """The time to live by; a test brings one that need not wait."""
+
+    def now(self) -> float:
+        """Return the seconds since some moment; they never go back."""
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """Return that much later."""
+        await asyncio.sleep(seconds)
+
+
+Heard = Callable[[Request, Reply | Trouble], bool]
+"""Takes a reply, or why there will be none. False asks the same again at once; Trouble raised counts as a
+failed attempt; anything else that is raised ends the run."""
+Greet = Callable[['ClientSession', Server, bool], Awaitable[None]]
+"""Gets to know a server before it is asked, or again (True) once it is back after it was set aside."""
+
+
+def endpoints(addresses: str | Sequence[str], variable: str = 'api_key_env') -> list[str]:
+    """Return the distinct endpoints of addresses in any usual form, with or without /v1 and what follows it.
+
+    Args:
+        variable: the setting that names the environment variable of a key, for the errors.
+
+    >>> endpoints(['http://10.0.0.1:23333', 'http://10.0.0.1:23333/v1/'])
+    ['http://10.0.0.1:23333/v1/chat/completions']
+    """
+    given = [addresses] if isinstance(addresses, str) else addresses
+    if not isinstance(given, Sequence) or not all(isinstance(address, str) for address in given):
+        shown = without_user(repr(addresses))
+        raise InputError(f"urls = {shown}: expected a list of addresses like ['http://host:port']")
+    if not given:
+        raise InputError('the url of at least one server is needed, e.g. http://localhost:23333/v1')
+    return list(dict.fromkeys(_endpoint(address, variable) for address in given))
+
+
+def _endpoint(address: str, variable: str) -> str:
+    remedy = f'leave it out and name the environment variable with the key as {variable}'
+    if '@' in address:
+        raise InputError(f'the url of {address.rpartition("@")[2]} holds a user or a password; {remedy}')
+    try:
+        url = urlsplit(address)
+        usable = url.scheme in ('http', 'https') and url.hostname and url.port != 0
+    except ValueError:
+        usable = False
+    if not usable or re.search(r'\s', address):
+        raise InputError(f'url {address!r}: expected http://host:port, with or without /v1 behind it')
+    if url.query or url.fragment:  # not shown: what stands there is often a secret
+        raise InputError(f'the url of {url.hostname} holds a query or a fragment; {remedy}')
+    path = url.path.rstrip('/')
+    path = path if path.endswith(_COMPLETIONS) else (path or '/v1') + _COMPLETIONS
+    return urlunsplit((url.scheme, url.netloc.lower(), path, '', ''))
+
+
+def retry_after(headers: Any, now: float | None = None) -> float | None:
+    """Return seconds that `Retry-After` (a number or a date) or `retry-after-ms` asks to wait, if any.
+
+    >>> retry_after({'Retry-After': '120'}), retry_after({'Retry-After': 'soon'})
+    (120.0, None)
+    """
+    if _NUMBER.fullmatch(header := headers.get('retry-after-ms', '')):
+        return float(header) / 1000
+    if _NUMBER.fullmatch(header := headers.get('Retry-After', '')):
+        return float(header)
+    try:
+        moment = parsedate_to_datetime(header).timestamp()
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return max(0.0, moment - (time.time() if now is None else now))
+
+
+def backoff(failures: int, first: float, most: float) -> float:
+    """Return `first` · 2^(failures − 1), at most `most`, less a random part of up to a half."""
+    return min(most, first * 2.0 ** min(failures - 1, 60)) * random.uniform(0.5, 1.0)
+
+
+def open_session(settings: ClientSettings) -> ClientSession:
+    """Open a session for many requests at once, where an event loop runs."""
+    import aiohttp  # who only checks settings needs none
+
+    file = next(filter(None, map(environ.get, ('REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE'))), None)
+    file = settings.verify if isinstance(settings.verify, str) else file
+    context = create_default_context(cafile=file) if settings.verify else False
+    return aiohttp.ClientSession(
+        # Servers close a connection after some idle seconds (uvicorn: 5); to let go first avoids a race for
+        # it.
+        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=4.0, ssl=context),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        timeout=aiohttp.ClientTimeout(total=settings.timeout, sock_connect=min(settings.timeout, 15.0)),
+        headers={'Content-Type': 'application/json', 'Accept-Encoding': 'identity'},
+        auto_decompress=False,  # it would unpack a chunk of any size at once
+    )
+
+
+def proxy_for(url: str, proxy: str = '') -> str | None:
+    """Return the proxy for a server: the one that is set, else the environment's; none for loopback."""
+    parts = urlsplit(url)
+    host = parts.hostname or ''
+    if proxy or _LOOPBACK.fullmatch(host) or proxy_bypass(host):
+        return proxy or None
+    found = getproxies()
+    return found.get(parts.scheme) or found.get('all')
+
+
+async def exchange(session: ClientSession, server: Server, body: bytes, proxy: str | None = None) -> Reply:
+    """Send a body and return the reply, without the key wherever the server quotes it; raise Trouble if
+    none."""
+    response, content = await _sent(session, 'POST', server, server.url, proxy, body)
+    try:
+        if response.status == 200:
+            reply = reply_of(json.loads(content))
+            words = reply._asdict().items() if hides(server.key) else ()
+            shown: dict[str, Any] = {
+                name: hidden(word, server.key) for name, word in words if isinstance(word, str)
+            }
+            return reply._replace(**shown)
+        said = server_message(content)
+        kind = Kind.SETTING if b'insufficient_quota' in content else kind_of(response.status, said)
+        wait = retry_after(response.headers)
+        raise Trouble(kind, f'HTTP {response.status}', said, wait, response.status)
+    except (ValueError, RecursionError):
+        raise _hiding(Trouble(Kind.BROKEN, 'malformed reply', server_message(content)), server) from None
+    except Trouble as trouble:
+        raise _hiding(trouble, server) from None
+
+
+async def list_of_models(session: ClientSession, server: Server, proxy: str | None = None) -> Any:
+    """Return what `GET /v1/models` says; None where there is no such thing."""
+    url = server.url.removesuffix(_COMPLETIONS) + '/models'
+    with suppress(asyncio.TimeoutError, Trouble, ValueError, RecursionError):
+        response, content = await asyncio.wait_for(_sent(session, 'GET', server, url, proxy), 15.0)
+        return json.loads(content) if response.status == 200 else None
+    return None
+
+
+def _hiding(trouble: Trouble, server: Server) -> Trouble:
+    message = without_user(hidden(trouble.message, server.key))
+    return Trouble(trouble.kind, trouble.reason, message, trouble.wait, trouble.status)
+
+
+async def _sent(
+    session: ClientSession,
+    method: str,
+    server: Server,
+    url: str,
+    proxy: str | None,
+    body: bytes | None = None,
+) -> tuple[ClientResponse, bytes]:
+    """Return the response and its body."""
+    import aiohttp
+
+    headers = {'Authorization': f'Bearer {server.key}'} if server.key else {}
+    try:
+        async with session.request(
+            method, url, data=body, headers=headers, proxy=proxy, allow_redirects=False
+        ) as response:
+            return response, await _body_of(response)
+    except (aiohttp.ClientConnectorError, aiohttp.ServerTimeoutError) as error:
+        # Only connecting has a time-out of its own; that of the whole request is an asyncio.TimeoutError.
+        raise _hiding(Trouble(Kind.DOWN, 'no connection', str(error)), server) from None
+    except asyncio.TimeoutError:
+        raise Trouble(Kind.LOST, 'time-out') from None
+    except aiohttp.ClientHttpProxyError as error:  # what a proxy says for a server that it cannot reach
+        kind = Kind.SETTING if error.status in (401, 403, 407) else Kind.DOWN
+        raise Trouble(kind, f'the proxy says HTTP {error.status}') from None
+    except (aiohttp.ClientError, OSError) as error:
+        raise _hiding(Trouble(Kind.LOST, 'connection lost', str(error)), server) from None
+
+
+async def _body_of(response: ClientResponse) -> bytes:
+    """Return what was sent, unpacked, and of an error its beginning; little more than the limit is held."""
+    limit = LARGEST_REPLY if response.status == 200 else _LARGEST_ERROR
+    if 'Content-Encoding' not in response.headers and 0 <= (response.content_length or -1) <= limit:
+        return await response.read()
+    content = bytearray()
+    try:
+        async for part in _unpacked(response, limit):
+            content += part
+            if len(content) > limit:
+                raise Trouble(Kind.BROKEN, 'reply too large', f'more than {limit >> 20} MB')
+    except Trouble:
+        if response.status == 200:  # of an error the status says enough
+            raise
+    return bytes(content[:limit])
+
+
+async def _unpacked(response: ClientResponse, limit: int) -> AsyncIterator[bytes]:
+    packing = response.headers.get('Content-Encoding', 'identity').strip().casefold()
+    if packing not in ('identity', '', *_WINDOW_BITS):
+        raise Trouble(Kind.BROKEN, 'malformed reply', f'packed as {packing[:20]!r}, which nobody asked for')
+    unpacker = zlib.decompressobj(_WINDOW_BITS[packing]) if packing in _WINDOW_BITS else None
+    async for part in response.content.iter_any():
+        try:
+            yield part if unpacker is None else unpacker.decompress(part, limit + 1)
+        except zlib.error as error:
+            raise Trouble(Kind.BROKEN, 'malformed reply', f'{packing}: {error}') from None
+        if unpacker and unpacker.unconsumed_tail:  # more than the limit: the reader goes no further
+            return
+
+
+class _Line:
+    """A server and how it is doing. Its window, how many workers may ask, follows what it takes."""
+
+    def __init__(self, server: Server, settings: ClientSettings, known: bool) -> None:
+        self.server, self.proxy = server, proxy_for(server.url, settings.proxy)
+        self.window = self.most = settings.concurrency
+        self.in_flight = self.failures = self.pauses = 0
+        self.resume_at = self.paced_until = self.replied_at = -inf
+        self.known, self.greets = known, not known
+        self.came_back = self.aside = self.unreachable = self.gone = False
+        self.lock, self.wider = asyncio.Lock(), asyncio.Event()
+
+    @property
+    def silent(self) -> bool:
+        """Whether no reply is to be hoped for."""
+        return self.failures >= DEAD_AFTER or (self.unreachable and not self.in_flight)
+
+    def replied(self, now: float) -> None:
+        self.failures = self.pauses = 0
+        self.unreachable, self.replied_at = False, now
+        self.window = min(self.most, self.window + 1)
+        self.wider.set()
+        if self.aside:
+            self.aside = False
+            logger.info(f'{self.server.url} answers again')
+
+    def failed(self, trouble: Trouble, now: float) -> None:
+        """Pause if the server asks for it, is busy or seems dead; once for all that were under way
+        together."""
+        self.unreachable = trouble.kind is Kind.DOWN
+        self.failures += trouble.kind is not Kind.REFUSED  # who refuses one request may take the next
+        busy, first = trouble.kind is Kind.BUSY, self.resume_at <= now
+        dead = self.failures >= DEAD_AFTER and trouble.kind in (Kind.DOWN, Kind.LOST)
+        if dead and not self.aside and trouble.wait is None:
+            self.aside = self.came_back = True  # who comes back may be another one
+            self.known = not self.greets
+            logger.warning(f'{self.server.url} is set aside and tried again later: {trouble}')
+        if (busy or dead) and first:
+            self.window = max(1, self.window // 2) if busy else 1
+            self.pauses += 1
+        pause = trouble.wait
+        if pause is None and (busy or (dead and first)):
+            pause = backoff(max(1, self.pauses), 1.0, 30.0)
+        elif pause is None and not self.known:
+            pause = backoff(max(1, self.failures), 1.0, 30.0)
+        self.resume_at = max(self.resume_at, now + pause) if pause is not None else self.resume_at
+
+
+class _Run:
+    """See `answer_all`."""
+
+    def __init__(
+        self,
+        servers: Sequence[Server],
+        requests: Iterable[Request],
+        heard: Heard,
+        settings: ClientSettings,
+        *,
+        greet: Greet | None = None,
+        clock: Clock | None = None,
+        counts: Counter[str] | None = None,
+        proven: bool = False,
+        advice: Callable[[Trouble], str] = lambda trouble: (
+            'Check the model name, the address, the key and extra_body'
+        ),
+        kept: str = 'The verdicts so far',
+    ) -> None:
+        self.requests, self.heard, self.settings, self.greet = iter(requests), heard, settings, greet
+        self.clock, self.proven, self.advice, self.kept = clock or Clock(), proven, advice, kept
+        self.counts = Counter() if counts is None else counts
+        self.lines = [_Line(server, settings, known=greet is None) for server in servers]
+        # Under way or waiting for another attempt: not everything is thrown at servers that always fail.
+        self.most_open = 4 * settings.concurrency * len(self.lines)
+        self.open = self.refused = 0
+        self.drawn = False
+        self.refusal: InputError | None = None
+        self.queue: asyncio.Queue[Request] = asyncio.Queue()
+        self.finished = asyncio.Event()
+        self.waiting: set[asyncio.Task[None]] = set()
+        self.last_reply = self.clock.now()
+
+    async def go(self) -> None:
+        async with open_session(self.settings) as self.session:
+            places = range(self.settings.concurrency)
+            workers = [asyncio.create_task(self.work(line, place)) for place in places for line in self.lines]
+            finished = asyncio.create_task(self.finished.wait())
+            tasks: list[asyncio.Task[Any]] = [finished, *workers]
+            try:
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                for task in workers:
+                    if task.done():
+                        task.result()
+                if self.refusal is not None and not self.proven:
+                    raise self.refusal
+            finally:
+                for task in (*tasks, *self.waiting):
+                    task.cancel()
+                await asyncio.gather(*tasks, *self.waiting, return_exceptions=True)
+
+    async def work(self, line: _Line, place: int) -> None:
+        """Pull requests for one server for ever."""
+        while True:
+            await self.turn(line, place)
+            request = await self.next_request()
+            now = self.clock.now()
+            if line.resume_at > now or not line.known or line.gone:  # since: another one takes it
+                self.queue.put_nowait(request)
+                continue
+            request.since = now if request.since is None else request.since
+            if now - request.since > self.settings.total_time:
+                self.give_up(request, request.trouble or Trouble(Kind.LOST, 'out of time'))
+                continue
+            line.in_flight += 1
+            if self.settings.rate:
+                start = max(now, line.paced_until)
+                line.paced_until = start + 1.0 / self.settings.rate
+                await self.clock.sleep(start - now)
+            self.counts['requests'] += 1
+            request.url = line.server.url
+            start = time.perf_counter()
+            try:
+                reply = await exchange(self.session, line.server, request.body, line.proxy)
+            except Trouble as trouble:
+                self.failed(line, request, trouble)
+            else:
+                request.seconds = time.perf_counter() - start
+                self.replied(line, request, reply)
+
+    async def turn(self, line: _Line, place: int) -> None:
+        """Wait until this worker may ask its server."""
+        while True:
+            if line.gone:
+                await asyncio.Event().wait()
+            elif (pause := line.resume_at - self.clock.now()) > 0:
+                await self.clock.sleep(pause)
+            elif place >= line.window:
+                line.wider.clear()
+                await line.wider.wait()
+            elif not line.known:
+                await self.meet(line)
+            else:
+                return
+
+    async def meet(self, line: _Line) -> None:
+        async with line.lock:
+            if self.greet is None or line.known or line.gone or line.resume_at > self.clock.now():
+                return
+            line.in_flight += 1
+            try:
+                await self.greet(self.session, line.server, line.came_back)
+            except Trouble as trouble:
+                self.no_reply(line, trouble, fatal=trouble.kind is Kind.REFUSED)
+            except Exception:  # which ends the run
+                line.gone = True
+                raise
+            else:
+                line.in_flight -= 1
+                line.known = self.proven = True
+                self.last_reply = self.clock.now()
+                line.replied(self.last_reply)
+
+    async def next_request(self) -> Request:
+        if self.queue.empty() and not self.drawn and self.open < self.most_open:
+            if (request := next(self.requests, None)) is not None:
+                self.open += 1
+                return request
+            self.drawn = True
+            self.settle(0)
+        return await self.queue.get()
+
+    def settle(self, count: int = 1) -> None:
+        self.open -= count
+        if self.drawn and not self.open:
+            self.finished.set()
+
+    def replied(self, line: _Line, request: Request, reply: Reply) -> None:
+        self.counts['replies'] += 1
+        line.in_flight -= 1
+        self.last_reply, self.proven = self.clock.now(), True
+        line.replied(self.last_reply)
+        try:
+            settled = self.heard(request, reply)
+        except Trouble as trouble:
+            self.again(request, trouble)
+            return
+        if settled:
+            self.settle()
+        else:
+            request.asked += 1
+            self.queue.put_nowait(request)
+
+    def failed(self, line: _Line, request: Request, trouble: Trouble) -> None:
+        self.no_reply(line, trouble)
+        # A server that is out of reach for one request time and again, but replies to others, is not down.
+        request.attempts += trouble.kind is Kind.DOWN and line.replied_at > request.failed_at
+        request.failed_at = self.clock.now()
+        self.again(request, trouble)
+
+    def again(self, request: Request, trouble: Trouble) -> None:
+        """Have a request wait for another attempt, or give it up."""
+        self.counts['failures'] += 1
+        request.failures += 1
+        request.attempts += trouble.kind in (Kind.LOST, Kind.BROKEN)
+        request.trouble = trouble
+        if trouble.kind is Kind.REFUSED or request.attempts >= self.settings.attempts:
+            self.give_up(request, trouble)
+            return
+
+        async def wait() -> None:
+            await self.clock.sleep(backoff(request.failures, 0.5, 8.0))
+            self.queue.put_nowait(request)
+
+        task = asyncio.create_task(wait())
+        self.waiting.add(task)
+        task.add_done_callback(self.waiting.discard)
+
+    def give_up(self, request: Request, trouble: Trouble) -> None:
+        logger.warning(f'a request was given up after {request.failures} failures, the last: {trouble}')
+        self.heard(request, trouble)
+        self.settle()
+
+    def no_reply(self, line: _Line, trouble: Trouble, fatal: bool = False) -> None:
+        """Take a failure of a server; raise what ends the run."""
+        now = self.clock.now()
+        line.in_flight -= 1
+        line.failed(trouble, now)
+        if trouble.kind is Kind.SETTING and any(
+            other is not line and other.server.url == line.server.url for other in self.lines
+        ):
+            line.gone = True
+            self.lines = [other for other in self.lines if other is not line]
+            logger.warning(f'one of the keys is used no more, {line.server.url} refuses it: {trouble}')
+        elif trouble.kind in (Kind.SETTING, Kind.REFUSED):
+            self.refusal = InputError(f'{line.server.url} refuses: {trouble}. {self.advice(trouble)}')
+            self.refused += trouble.kind is Kind.REFUSED
+            if fatal or trouble.kind is Kind.SETTING or (self.refused >= REFUSALS and not self.proven):
+                raise self.refusal
+        silent = now - self.last_reply
+        if silent >= self.settings.patience and all(other.silent for other in self.lines):
+            raise self.hopeless(f'no reply for {silent:.0f} s, last: {trouble}')
+        if any(other.in_flight for other in self.lines) or not all(other.failures for other in self.lines):
+            return
+        wait = min(other.resume_at for other in self.lines) - now
+        silent = silent if all(other.failures >= DEAD_AFTER for other in self.lines) else 0.0
+        if silent + wait > self.settings.patience:
+            raise self.hopeless(f'the next try would be due in {wait:.0f} s, last: {trouble}')
+
+    def hopeless(self, what: str) -> IncompleteError:
+        urls = ', '.join(dict.fromkeys(line.server.url for line in self.lines))
+        return IncompleteError(
+            f'no server answers ({urls}): {what}; patience is {self.settings.patience:g} s. {self.kept} '
+            'are kept: start the servers and run the same command again to ask for the rest.'
+        )
+
+
+async def answer_all(
+    servers: Sequence[Server],
+    requests: Iterable[Request],
+    heard: Heard,
+    settings: ClientSettings,
+    **more: Any,
+) -> None:
+    """Ask for all replies; `requests` is drawn from as servers get free.
+
+    Args:
+        servers: with several keys for one address, a key that is turned away is given up while another is
+            left.
+        heard: gets one last word for each request, in the thread of the event loop.
+        more: `greet` gets to know a server before it is asked; `clock` is the time to live by; `requests`,
+            `replies` and `failures` are added to `counts`; `proven` says that these settings had replies
+            before; `advice` and `kept` end the errors.
+
+    Raises:
+        InputError: a server takes no requests like these (key, model name, address, settings).
+        IncompleteError: no server answered for `patience` seconds.
+    """
+    await _Run(servers, requests, heard, settings, **more).go()
+
+
+def ask_all(
+    servers: Sequence[Server],
+    requests: Iterable[Request],
+    heard: Heard,
+    settings: ClientSettings,
+    **more: Any,
+) -> None:
+    """Do what `answer_all` does in an event loop and a thread of their own, and wait for its end."""
+    in_own_loop(lambda: answer_all(servers, requests, heard, settings, **more))
+
+
+def in_own_loop(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Return what `work()` returns or raises, run in an event loop and thread of its own.
+
+    So it can be called where a loop runs already (a notebook). Ctrl-C cancels it and awaits its end. As long
+    as it works Python looks for cyclic garbage more seldom, which costs a fifth of all work otherwise.
+    """
+    started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = Future()
+    outcome: Future[T] = Future()
+
+    async def supervised() -> T:
+        started.set_result((asyncio.get_running_loop(), asyncio.current_task()))
+        return await work()
+
+    def target() -> None:
+        try:
+            outcome.set_result(asyncio.run(supervised()))
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    young, *older = gc.get_threshold()
+    if 0 < young < 10_000:  # who has set more, or none at all (0), keeps it
+        gc.set_threshold(10_000, *older)
+    thread = threading.Thread(target=target, name='servers', daemon=True)
+    thread.start()
+    try:
+        return outcome.result()
+    finally:
+        if not outcome.done():
+            loop, task = started.result()
+            with suppress(RuntimeError):  # the loop is closed: the work ended in this moment
+                loop.call_soon_threadsafe(task.cancel)  # type: ignore[union-attr]
+        thread.join()
+        if gc.get_threshold()[0] == 10_000 > young > 0:
+            gc.set_threshold(young, *older)
