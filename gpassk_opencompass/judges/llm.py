@@ -336,6 +336,7 @@ class LLMJudge:
         self._said, self._said_by = Served(), ''  # by any server so far, and by whom
         self._agreed: Served | None = None  # what was found to agree last
         self._met: set[str] = set()
+        self._passed: dict[str, Any] = {}  # notes, kept with the first verdict: all else needs no writing
         self._counts: Counter[str] = Counter()
         api_key(told.api_key_env)  # a missing key is found now, not when everything has been generated
         self._store = VerdictStore(os.environ.get(STORE_VARIABLE) or told.verdicts)
@@ -435,6 +436,7 @@ class LLMJudge:
                 if isinstance(reply, Trouble):
                     call.add(request.item, Heard(None, reply.reason), '')
                     return True
+                self._note_passed()
                 said = self._wording.hear(reply, request.item.asked)
                 if said.verdict is None and request.asked == 0:
                     self._counts['repeated'] += 1
@@ -538,7 +540,7 @@ class LLMJudge:
                 await self._ask_canaries(server, requests)
         self._met.add(server.url)
         told = 'passed' if self._settings.canaries else 'not asked'
-        self._store.note(passed, {'judge': self._asked_as, 'served': served.told(), 'canaries': told})
+        self._passed[passed] = {'judge': self._asked_as, 'served': served.told(), 'canaries': told}
 
     async def _ask_canaries(self, server: Server, requests: Sequence[Request]) -> None:
         def heard(request: Request, reply: Reply | Trouble) -> bool:
@@ -581,6 +583,10 @@ class LLMJudge:
             '`gpassk judge-ping` shows all such pairs and what to do; canaries=False judges without them, '
             'and the result says so'
         )
+
+    def _note_passed(self) -> None:
+        while self._passed:
+            self._store.note(*self._passed.popitem())
 
     def _agree(self, url: str, says: Served) -> None:
         """Raise UnfitJudge if a server serves another model than the first one said."""

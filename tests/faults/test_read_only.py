@@ -66,7 +66,7 @@ def test_what_cannot_be_kept_is_an_error(store: Path) -> None:
     """Before more is asked than is under way at once; what was there is there."""
     with JudgeServer(lambda asked: fair(asked.prompt)) as server, read_only(store):
         judge = judge_with(store, server)
-        with pytest.raises(InputError, match=f'cannot write verdicts to {store}: .*choose another store'):
+        with pytest.raises(InputError, match=f'cannot write verdicts to {store}: .*name another folder'):
             judge.judge(pairs_of(10, 100))
         judge.close()
         assert len(server.asked) <= 8
