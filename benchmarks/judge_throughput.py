@@ -124,7 +124,7 @@ def our_judge(urls: list[str], in_flight: int = IN_FLIGHT, **settings: Any) -> I
             MODEL,
             urls,
             prompts='protocol',
-            store=folder,
+            verdicts=folder,
             concurrency=in_flight // PORTS,
             progress=False,
             **settings,

@@ -20,7 +20,7 @@ from functools import partial
 from typing import Any
 
 from gpassk_opencompass import Verdict
-from gpassk_opencompass.judges.llm.canaries import CANARIES
+from gpassk_opencompass.judges.canaries import canaries
 
 from . import ROOT
 
@@ -30,7 +30,7 @@ WRONG = 'sic'
 """Within the prompt, as a word of the answer: the server says no."""
 
 _MARK = f' {WRONG} '.encode()
-_WRONG = [canary.pair for canary in CANARIES if canary.verdict is Verdict.INCORRECT]
+_WRONG = [canary.pair for canary in canaries() if canary.verdict is Verdict.INCORRECT]
 _QUESTIONS = {json.dumps(pair.question)[1:-1].encode() for pair in _WRONG}
 """As a request has them."""
 
