@@ -117,6 +117,7 @@ agreement: adapter agreement answers collect errors json_rows judges record tabl
 audit: adapter agreement answers arguments audit errors json_rows judges record tables unseen
 judge_errors: arguments errors metrics
 tables: tables unseen
+statistics: errors
 uncertainty: arguments distributions errors metrics tails uncertainty
 samples: errors unseen
 health: answers files judges samples
