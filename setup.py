@@ -113,7 +113,6 @@ setup(
         'scipy>=1.10',
         'tabulate>=0.9',
         'tqdm>=4.60',
-        'wcwidth>=0.2.6',
     ],
     extras_require={
         'opencompass': OPENCOMPASS,

@@ -21,7 +21,7 @@ from .json_rows import first_object
 from .record import Names, Result, read
 from .samples import Run
 from .sweep.folder import models_below
-from .times import seconds_of, seconds_of_folder
+from .text import seconds_of, seconds_of_folder
 
 if TYPE_CHECKING:
     from .formats import Options

@@ -20,9 +20,7 @@ from .errors import InputError
 from .files import digest, write_file
 from .record import Result, means
 from .samples import COLUMNS, Samples, parted_group
-from .tables import csv_text
-from .times import seconds_of
-from .unseen import json_text, with_whole_characters
+from .text import csv_text, json_text, seconds_of, whole_characters
 from .version import __version__
 
 FILTER = 'gpassk'
@@ -119,7 +117,7 @@ def _lines(result: Result, samples: Samples) -> Iterator[Json]:
             'correct': [{'correct': True, 'incorrect': False}.get(verdict[row]) for row in rows],
             'unjudged': int(counts.unjudged[0]),
         }
-        yield with_whole_characters(
+        yield whole_characters(
             {
                 'doc_id': place,
                 'doc': doc,

@@ -41,7 +41,7 @@ from .sweep.names import (
     sampling_in,
     without_sizes,
 )
-from .unseen import with_whole_characters
+from .text import whole_characters
 from .version import __version__
 
 if TYPE_CHECKING:
@@ -284,7 +284,7 @@ class Result(Part):
     def as_json(self) -> dict[str, Any]:
         """Return the content of its file: any file can hold it."""
         block = self.model_dump(by_alias=True, exclude_none=True)
-        return dict(with_whole_characters({**self.scores(), 'details': self._details(), 'gpassk': block}))
+        return dict(whole_characters({**self.scores(), 'details': self._details(), 'gpassk': block}))
 
     def _details(self) -> dict[str, Any]:
         """Return for readers of the JSON what each question asks, and what each sample answered."""

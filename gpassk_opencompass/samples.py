@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import InputError
-from .unseen import with_whole_characters
+from .text import whole_characters
 
 if TYPE_CHECKING:
     import pyarrow  # type: ignore[import-untyped]
@@ -336,7 +336,7 @@ def _array(column: Sequence[Any] | None, field: pyarrow.Field, start: int, stop:
     try:
         array = pyarrow.array(values, plain)
     except UnicodeEncodeError:  # a half of a character
-        array = pyarrow.array(with_whole_characters(list(values)), plain)
+        array = pyarrow.array(whole_characters(list(values)), plain)
     return array.dictionary_encode() if plain != field.type else array
 
 

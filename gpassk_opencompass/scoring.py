@@ -32,7 +32,7 @@ from .record import (
     versions_with,
 )
 from .samples import MISSING, Counts, Run, Samples
-from .unseen import with_whole_characters
+from .text import whole_characters
 
 if TYPE_CHECKING:  # all rules of answers: who scores counts needs none
     from .answers import FinalAnswer, Parted
@@ -239,7 +239,7 @@ def _result(
         raise InputError(f'k = {wrong[0]}: expected whole numbers from 1 to n = {most}')
     metric_names(ks, thresholds)  # refuses what is no τ
     remarks = [*parts.pop('remarks', []), *unequal_remarks(counts, ks)]
-    whole = {group: with_whole_characters(group) for group in set(counts.group)}
+    whole = {group: whole_characters(group) for group in set(counts.group)}
     return Result(
         n=most,
         ks=ks,

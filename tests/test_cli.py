@@ -50,8 +50,8 @@ def test_help_lists_every_command_and_loads_none() -> None:
     assert own == [
         'gpassk_opencompass',
         'gpassk_opencompass.cli',
-        'gpassk_opencompass.cli.output',
         'gpassk_opencompass.errors',
+        'gpassk_opencompass.text',
         'gpassk_opencompass.version',
     ]
     foreign = {'opencompass', 'torch', 'numpy', 'scipy', 'pandas', 'aiohttp', 'asyncio', 'tabulate', 'loguru'}

@@ -13,8 +13,8 @@ from markdown import markdown
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.tables import Table, markdown_line
-from gpassk_opencompass.tables.escapes import markdown_cell
-from gpassk_opencompass.unseen import escaped
+from gpassk_opencompass.text import escape as escaped
+from gpassk_opencompass.text import markdown_cell
 
 GOOD = [
     'Qwen2.5-7B_t1.0_rs42_l8192', 'a|b', 'org/model', 'a*b', '__init__', 'm [v2]', 'a_b*c_d*', '1e5',

@@ -25,7 +25,7 @@ from stored_run import ABBR, Run, write_run
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.record import read, write
 from gpassk_opencompass.report.page import shards as shards_module
-from gpassk_opencompass.unseen import with_whole_characters
+from gpassk_opencompass.text import whole_characters
 
 pytest.importorskip('jinja2', reason='the extra "report" is not installed')
 
@@ -121,7 +121,7 @@ def test_hostile_text_comes_back_to_the_letter(tmp_path: Path) -> None:
     assert with_responses(tmp_path) == 0
     for text, shard in zip(HOSTILE, shards_of(tmp_path), strict=True):
         plain, thinking = shard['samples']
-        shown = with_whole_characters(text)
+        shown = whole_characters(text)
         assert plain['response'] == plain['separateThought'] == shown
         assert thinking['response'] == f'<think>\U0001d465{shown}</think>{shown}'
         assert thinking['thoughtText'] == f'<think>\U0001d465{shown}</think>'

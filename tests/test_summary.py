@@ -261,7 +261,7 @@ def test_where_no_interval_holds_the_reason_stands_below() -> None:
     lines = summarise(counts([4], [1]), measures)
     table, *said = tables(lines, measures)
     assert not isinstance(table, str)
-    assert '| [a] ' in table.to_terminal(notes=False)
+    assert ' [a] ' in table.to_terminal(notes=False)
     assert said[0] == '[a] no interval: 1 problems, fewer than 20'
     assert scores_table(lines).records()[0]['no interval'] == '1 problems, fewer than 20'
 

@@ -135,9 +135,7 @@ def test_what_was_made_before_an_error_is_printed(tmp_path: Path, capsys: pytest
 def test_every_command_with_a_table_has_both_options_and_is_on_the_page() -> None:
     """As `check` and `score`."""
     with_tables = {
-        command
-        for command in COMMANDS
-        if {'--json', '--width'} <= set(re.findall(r'--[a-z]+', usage_of(command)))
+        command for command in COMMANDS if {'--json'} <= set(re.findall(r'--[a-z]+', usage_of(command)))
     }
     told = page('results-format').text.partition('## Tables of commands')[2].partition('```')[0]
     named = {name.partition(' ')[0] for name in re.findall('`([a-z -]+)`', told)} & set(COMMANDS)

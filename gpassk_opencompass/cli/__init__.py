@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import NoReturn
 
 from ..errors import GPassKError, IncompleteError
+from ..text import drop_output, one_line, open_output, tables_as_json, warn
 from ..version import __version__
-from .output import drop_output, prepare_output
 
 COMMANDS = {
     'audit': ('audit', 'have some verdicts of a finished run checked: how many of all are wrong?'),
@@ -83,16 +83,13 @@ def _answered(name: str, arguments: Sequence[str]) -> int:
 
 def _main(name: str, arguments: Sequence[str]) -> int:
     try:
-        prepare_output(lasting=name in COMMANDS)
+        open_output(lasting=name in COMMANDS)
         return _run(name, arguments or ['--help'])
     except GPassKError as error:
-        from ..unseen import printable  # only what fails needs it: the error may quote a file
-
-        shown = printable(error, keep='\n')
-        print(f'gpassk {name}: {shown}', file=sys.stderr)
+        warn(f'gpassk {name}: {error}')
         return NO_ANSWER.get(name, INCOMPLETE if isinstance(error, IncompleteError) else REFUSED)
     except KeyboardInterrupt:
-        print(f'gpassk {name}: stopped', file=sys.stderr)
+        warn(f'gpassk {name}: stopped')
         return INTERRUPTED
     except BrokenPipeError:  # `gpassk … | head`
         drop_output()
@@ -108,16 +105,14 @@ def _barred(name: str, error: OSError) -> int:
 
     An error without a path is about standard output, or about a working directory that was removed.
     """
-    from ..unseen import printable
-
     if error.filename is not None:
-        what = printable(error.filename)
+        what = one_line(error.filename)
     elif error.errno == errno.ENOENT:
         what = 'the folder that you are in is gone; go to another one'
     else:
         what = 'cannot write all of the output'
         drop_output()
-    print(f'gpassk {name}: {what}: {error.strerror}', file=sys.stderr)
+    warn(f'gpassk {name}: {what}: {error.strerror}')
     return NO_ANSWER.get(name, INCOMPLETE if error.errno in FULL else REFUSED)
 
 
@@ -136,11 +131,9 @@ def _run(name: str, arguments: Sequence[str]) -> int:
 
 def _shown(name: str, parsed: Namespace, run: Callable[[Namespace], int]) -> int:
     """Run a subcommand; one with tables shows them as its options say."""
-    if 'tables_as_json' not in parsed:
+    if not getattr(parsed, 'tables_as_json', False):
         return run(parsed)
-    from .shown import showing
-
-    with showing(name, parsed):
+    with tables_as_json(name):
         return run(parsed)
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GPassKError, InputError
+from ..text import drop_output, open_output
 from ..unseen import printable
 from . import Parser
 from .options import path, positive
-from .output import drop_output, prepare_output
 
 if TYPE_CHECKING:
     from ..sweep.folder import Changes, Run
@@ -67,7 +67,7 @@ def dump_configs(argv: Sequence[str] | None = None) -> int:
     except GPassKError as error:
         print(f'{template}: {error}', file=sys.stderr)
         return 2
-    prepare_output(lasting=False)
+    open_output()
     try:
         print(*lines, sep='\n', flush=True)
     except OSError as error:

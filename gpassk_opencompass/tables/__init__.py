@@ -1,6 +1,6 @@
 """Tables of any command and report: one description, and its outputs."""
 
-from .escapes import csv_cell, csv_lines, csv_text, markdown_line, one_line, read_csv_cell
+from ..text import csv_cell, csv_lines, csv_text, markdown_line, one_line, read_csv_cell
 from .table import NOTHING, Cell, Column, Table, letter
 
 __all__ = [

@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from .escapes import as_typed, csv_text, latex_text, markdown_cell, markdown_line, one_line
-from .fitting import Column as Laid
-from .fitting import Parts, display_width, fitted
+from .. import text as door
+from ..text import NOTHING, csv_text, latex_text, markdown_cell, markdown_line, one_line
+from ..text import _as_typed as as_typed
 
-NOTHING = '–'
-"""In the place of a value that is not there: it is not known, or has no meaning for this row."""
+Parts = Callable[[str], Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -124,11 +123,9 @@ class Table:
             notes: below the table.
             width: of the terminal; cells are wrapped where the table would be wider. None: of any width.
         """
+        heads = [column.name for column in self._columns if not column.hidden]
         below = [one_line(note) for note in self.noted()] if notes else []
-        table = self._grid(_in_terminal, 'github')
-        if width is not None and display_width(table.partition('\n')[0]) > width:
-            table = fitted(self._laid(), width)
-        return _above(table, below)
+        return _above(door.terminal(door.Table(self.title, heads, list(self.texts())), width or 0), below)
 
     def to_markdown(self, *, notes: bool = True) -> str:
         """Return the table and its notes; what would end a cell, or be HTML, is escaped."""
@@ -229,15 +226,6 @@ class Table:
         headers, *rows = ([escape(text) for text in row] for row in [heads, *self.texts()])
         return tabulate(rows, headers, form, colalign=self._sides() if rows else None, disable_numparse=True)
 
-    def _laid(self) -> list[Laid]:
-        """Return the columns that are shown, for `fitted`."""
-        shown = [column for column in self._columns if not column.hidden]
-        cells = zip(*([column.name for column in shown], *self.texts()), strict=True)
-        return [
-            Laid(list(map(_in_terminal, texts)), side == 'right', column.parts)
-            for texts, side, column in zip(cells, self._sides(), shown, strict=True)
-        ]
-
     def _sides(self) -> list[str]:
         return [
             column.align or self._side(place)
@@ -285,10 +273,6 @@ def _shown(column: Column, value: str | float | None) -> str:
 
 def _form(form: str | Callable[..., str]) -> Callable[..., str]:
     return form.format if isinstance(form, str) else form
-
-
-def _in_terminal(text: str) -> str:
-    return one_line(text).replace('|', r'\|')
 
 
 def _as_cell(given: Value) -> Cell:

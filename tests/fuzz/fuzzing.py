@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import SearchStrategy
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.unseen import UNSEEN
+from gpassk_opencompass.text import UNSEEN
 
 LONG = int(os.environ.get('GPASSK_FUZZ') or 0)
 """Inputs a target of the long form; 0: the short form."""

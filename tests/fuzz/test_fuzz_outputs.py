@@ -23,7 +23,7 @@ from gpassk_opencompass.report.scores import read_scores, scores_of
 from gpassk_opencompass.report.tables import write_scored
 from gpassk_opencompass.samples import Samples
 from gpassk_opencompass.tables import Table, one_line, read_csv_cell
-from gpassk_opencompass.unseen import escaped
+from gpassk_opencompass.text import escape as escaped
 
 NAMES = [
     'model', 'dataset', 'judge', 'group', 'uid', 'problem', 'signature', 'warning', 'question', 'reference',

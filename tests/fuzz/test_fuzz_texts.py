@@ -26,7 +26,7 @@ from gpassk_opencompass.judges.parsing import parse_verdict
 from gpassk_opencompass.judges.prompts import find_prompts, squeezed
 from gpassk_opencompass.judges.protocol import Judgement, Pair, Verdict
 from gpassk_opencompass.sweep.names import DatasetName, LiveMathBenchName, ModelName, in_file_name
-from gpassk_opencompass.unseen import UNSEEN, printable
+from gpassk_opencompass.text import UNSEEN, one_line
 
 SIGN = re.compile(r'^(?:\S{0,30} ?(?:\\[a-z]+|[<>≤≥≠]=?) )?(?:-|\\[pm][pm] )?\(?')
 
@@ -114,6 +114,6 @@ def test_a_name_is_read_as_it_is_written_or_refused(name: str) -> None:
 @fuzz(any_text)
 def test_a_printed_text_cannot_steer_a_terminal(text: str) -> None:
     """No control character, no direction, no half character is left, and UTF-8 can hold it."""
-    shown = printable(text)
+    shown = one_line(text)
     assert not UNSEEN.search(shown)
     shown.encode()
