@@ -107,6 +107,7 @@ setup(
         'loguru>=0.7',
         'mpmath>=1.3',
         'numpy>=1.23',
+        'pandas>=1.5',
         'pyarrow>=14',
         'pydantic>=2.7',
         'rich>=13',

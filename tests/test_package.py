@@ -134,7 +134,7 @@ summary: errors metrics record samples scoring tables uncertainty unseen votes
 judged_twice: record summary tables
 export: errors files record samples tables times unseen version
 report: adapter answers collect counting distributions errors files health judges keys metrics
-    record report samples sweep tables uncertainty unseen version
+    record report samples scoring statistics sweep tables uncertainty unseen version
 benchmarks: errors files judges
 configs: configs
 sweep: benchmarks errors files judges keys serving sweep
