@@ -16,7 +16,7 @@ import threading
 import time
 import zlib
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
@@ -36,12 +36,12 @@ from .errors import IncompleteError, InputError
 from .keys import hidden, hides, without_user
 
 if TYPE_CHECKING:
-    from aiohttp import ClientResponse, ClientSession
+    from aiohttp import ClientSession
 
 T = TypeVar('T')
 
-LARGEST_REPLY = 2**22
-"""Bytes of a reply, as sent and unpacked; the longest that a judge has reason to send are a tenth of it."""
+LARGEST_REPLY, LARGEST_ERROR = 2**22, 2**16
+"""Bytes of a body, as sent and unpacked; the longest reply that there is a reason for is a tenth of it."""
 
 DEAD_AFTER = 8
 """Failures in a row after which a server is set aside."""
@@ -50,10 +50,8 @@ REFUSALS = 3
 """Refused requests (HTTP 400, 413, 422) without a single reply that show that the settings are wrong."""
 
 _COMPLETIONS = '/chat/completions'
-_LARGEST_ERROR = 2**16
 _WINDOW_BITS = {'gzip': 31, 'x-gzip': 31, 'deflate': 47}  # 47: zlib's own header, as the standard has it
 _NUMBER = re.compile(r'\s*[0-9]{1,9}(?:\.[0-9]*)?\s*')
-_LOOPBACK = re.compile(r'localhost|127\..*|::1')
 
 
 class ClientSettings(BaseModel):
@@ -80,10 +78,11 @@ class ClientSettings(BaseModel):
 
 
 class Server(NamedTuple):
-    """An endpoint and the key that goes with each request, '' for none."""
+    """An endpoint, and what goes with each request: a key ('' for none) and headers."""
 
     url: str
     key: str = ''
+    headers: Mapping[str, str] = {}
 
 
 @dataclass(eq=False)
@@ -123,6 +122,9 @@ Greet = Callable[['ClientSession', Server, bool], Awaitable[None]]
 """Gets to know a server before it is asked, or again (True) once it is back after it was set aside."""
 
 
+# Addresses and waits
+
+
 def endpoints(addresses: str | Sequence[str], variable: str = 'api_key_env') -> list[str]:
     """Return the distinct endpoints of addresses in any usual form, with or without /v1 and what follows it.
 
@@ -138,25 +140,34 @@ def endpoints(addresses: str | Sequence[str], variable: str = 'api_key_env') -> 
         raise InputError(f"urls = {shown}: expected a list of addresses like ['http://host:port']")
     if not given:
         raise InputError('the url of at least one server is needed, e.g. http://localhost:23333/v1')
-    return list(dict.fromkeys(_endpoint(address, variable) for address in given))
-
-
-def _endpoint(address: str, variable: str) -> str:
     remedy = f'leave it out and name the environment variable with the key as {variable}'
-    if '@' in address:
-        raise InputError(f'the url of {address.rpartition("@")[2]} holds a user or a password; {remedy}')
-    try:
-        url = urlsplit(address)
-        usable = url.scheme in ('http', 'https') and url.hostname and url.port != 0
-    except ValueError:
-        usable = False
-    if not usable or re.search(r'\s', address):
-        raise InputError(f'url {address!r}: expected http://host:port, with or without /v1 behind it')
-    if url.query or url.fragment:  # not shown: what stands there is often a secret
-        raise InputError(f'the url of {url.hostname} holds a query or a fragment; {remedy}')
-    path = url.path.rstrip('/')
-    path = path if path.endswith(_COMPLETIONS) else (path or '/v1') + _COMPLETIONS
-    return urlunsplit((url.scheme, url.netloc.lower(), path, '', ''))
+    found = []
+    for address in given:
+        if '@' in address:
+            raise InputError(f'the url of {address.rpartition("@")[2]} holds a user or a password; {remedy}')
+        try:
+            url = urlsplit(address)
+            usable = url.scheme in ('http', 'https') and url.hostname and url.port != 0
+        except ValueError:
+            usable = False
+        if not usable or re.search(r'\s', address):
+            raise InputError(f'url {address!r}: expected http://host:port, with or without /v1 behind it')
+        if url.query or url.fragment:  # not shown: what stands there is often a secret
+            raise InputError(f'the url of {url.hostname} holds a query or a fragment; {remedy}')
+        path = url.path.rstrip('/')
+        path = path if path.endswith(_COMPLETIONS) else (path or '/v1') + _COMPLETIONS
+        found.append(urlunsplit((url.scheme, url.netloc.lower(), path, '', '')))
+    return list(dict.fromkeys(found))
+
+
+def proxy_for(url: str, proxy: str = '') -> str | None:
+    """Return the proxy for a server: the one that is set, else the environment's; none for loopback."""
+    parts = urlsplit(url)
+    host = parts.hostname or ''
+    if proxy or re.fullmatch(r'localhost|127\..*|::1', host) or proxy_bypass(host):
+        return proxy or None
+    found = getproxies()
+    return found.get(parts.scheme) or found.get('all')
 
 
 def retry_after(headers: Any, now: float | None = None) -> float | None:
@@ -181,6 +192,9 @@ def backoff(failures: int, first: float, most: float) -> float:
     return min(most, first * 2.0 ** min(failures - 1, 60)) * random.uniform(0.5, 1.0)
 
 
+# One request
+
+
 def open_session(settings: ClientSettings) -> ClientSession:
     """Open a session for many requests at once, where an event loop runs."""
     import aiohttp  # who only checks settings needs none
@@ -189,8 +203,7 @@ def open_session(settings: ClientSettings) -> ClientSession:
     file = settings.verify if isinstance(settings.verify, str) else file
     context = create_default_context(cafile=file) if settings.verify else False
     return aiohttp.ClientSession(
-        # Servers close a connection after some idle seconds (uvicorn: 5); to let go first avoids a race for
-        # it.
+        # Servers close a connection after some idle seconds (uvicorn: 5): to let go first avoids a race.
         connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=4.0, ssl=context),
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=aiohttp.ClientTimeout(total=settings.timeout, sock_connect=min(settings.timeout, 15.0)),
@@ -199,50 +212,47 @@ def open_session(settings: ClientSettings) -> ClientSession:
     )
 
 
-def proxy_for(url: str, proxy: str = '') -> str | None:
-    """Return the proxy for a server: the one that is set, else the environment's; none for loopback."""
-    parts = urlsplit(url)
-    host = parts.hostname or ''
-    if proxy or _LOOPBACK.fullmatch(host) or proxy_bypass(host):
-        return proxy or None
-    found = getproxies()
-    return found.get(parts.scheme) or found.get('all')
-
-
 async def exchange(session: ClientSession, server: Server, body: bytes, proxy: str | None = None) -> Reply:
-    """Send a body and return the reply, without the key wherever the server quotes it; raise Trouble if
-    none."""
-    response, content = await _sent(session, 'POST', server, server.url, proxy, body)
+    """Send a body and return the reply; raise Trouble if there is none. In neither is the key."""
     try:
-        if response.status == 200:
+        status, headers, content = await _sent(session, 'POST', server, server.url, proxy, body)
+        if status != 200:
+            said = server_message(content)
+            kind = Kind.SETTING if b'insufficient_quota' in content else kind_of(status, said)
+            raise Trouble(kind, f'HTTP {status}', said, retry_after(headers), status)
+        try:
             reply = reply_of(json.loads(content))
-            words = reply._asdict().items() if hides(server.key) else ()
-            shown: dict[str, Any] = {
-                name: hidden(word, server.key) for name, word in words if isinstance(word, str)
-            }
-            return reply._replace(**shown)
-        said = server_message(content)
-        kind = Kind.SETTING if b'insufficient_quota' in content else kind_of(response.status, said)
-        wait = retry_after(response.headers)
-        raise Trouble(kind, f'HTTP {response.status}', said, wait, response.status)
-    except (ValueError, RecursionError):
-        raise _hiding(Trouble(Kind.BROKEN, 'malformed reply', server_message(content)), server) from None
+        except (ValueError, RecursionError):
+            raise Trouble(Kind.BROKEN, 'malformed reply', server_message(content)) from None
     except Trouble as trouble:
-        raise _hiding(trouble, server) from None
+        trouble.message = without_user(hidden(trouble.message, server.key))
+        raise
+    if not hides(server.key):
+        return reply
+    words = {name: word for name, word in reply._asdict().items() if isinstance(word, str)}
+    shown: dict[str, Any] = {name: hidden(word, server.key) for name, word in words.items()}
+    return reply._replace(**shown)
 
 
-async def list_of_models(session: ClientSession, server: Server, proxy: str | None = None) -> Any:
-    """Return what `GET /v1/models` says; None where there is no such thing."""
-    url = server.url.removesuffix(_COMPLETIONS) + '/models'
-    with suppress(asyncio.TimeoutError, Trouble, ValueError, RecursionError):
-        response, content = await asyncio.wait_for(_sent(session, 'GET', server, url, proxy), 15.0)
-        return json.loads(content) if response.status == 200 else None
+async def get_json(session: ClientSession, server: Server, path: str, proxy: str | None = None) -> Any:
+    """Return what a server says at an address beside its endpoint, `models` or `/version`; None if nothing.
+
+    Raises:
+        Trouble: it cannot be reached.
+    """
+    url = server.url.removesuffix(_COMPLETIONS).removesuffix('/v1' * path.startswith('/'))
+    try:
+        get = _sent(session, 'GET', server, f'{url}/{path.lstrip("/")}', proxy)
+        status, _, content = await asyncio.wait_for(get, 15.0)
+        if kind_of(status) is Kind.DOWN:
+            raise Trouble(Kind.DOWN, f'HTTP {status}')
+        return json.loads(content) if status == 200 else None
+    except Trouble as trouble:
+        if trouble.kind is Kind.DOWN:
+            raise
+    except (asyncio.TimeoutError, ValueError, RecursionError):
+        pass
     return None
-
-
-def _hiding(trouble: Trouble, server: Server) -> Trouble:
-    message = without_user(hidden(trouble.message, server.key))
-    return Trouble(trouble.kind, trouble.reason, message, trouble.wait, trouble.status)
 
 
 async def _sent(
@@ -252,68 +262,64 @@ async def _sent(
     url: str,
     proxy: str | None,
     body: bytes | None = None,
-) -> tuple[ClientResponse, bytes]:
-    """Return the response and its body."""
+) -> tuple[int, Mapping[str, str], bytes]:
+    """Return status, headers and body; of an error the beginning of its body."""
     import aiohttp
 
-    headers = {'Authorization': f'Bearer {server.key}'} if server.key else {}
+    key = {'Authorization': f'Bearer {server.key}'} if server.key else {}
+    headers = {**key, **server.headers}
     try:
         async with session.request(
             method, url, data=body, headers=headers, proxy=proxy, allow_redirects=False
         ) as response:
-            return response, await _body_of(response)
+            limit = LARGEST_REPLY if response.status == 200 else LARGEST_ERROR
+            content = bytearray()
+            async for part in response.content.iter_any():
+                content += part
+                if len(content) > limit:
+                    break
+            if response.status == 200:  # of an error the status says enough
+                content = _unpacked(content, response.headers.get('Content-Encoding', ''), limit)
+                if len(content) > limit:
+                    raise Trouble(Kind.BROKEN, 'reply too large', f'more than {limit >> 20} MB')
+            return response.status, response.headers, bytes(content[:limit])
     except (aiohttp.ClientConnectorError, aiohttp.ServerTimeoutError) as error:
         # Only connecting has a time-out of its own; that of the whole request is an asyncio.TimeoutError.
-        raise _hiding(Trouble(Kind.DOWN, 'no connection', str(error)), server) from None
+        raise Trouble(Kind.DOWN, 'no connection', str(error)) from None
     except asyncio.TimeoutError:
         raise Trouble(Kind.LOST, 'time-out') from None
     except aiohttp.ClientHttpProxyError as error:  # what a proxy says for a server that it cannot reach
         kind = Kind.SETTING if error.status in (401, 403, 407) else Kind.DOWN
         raise Trouble(kind, f'the proxy says HTTP {error.status}') from None
     except (aiohttp.ClientError, OSError) as error:
-        raise _hiding(Trouble(Kind.LOST, 'connection lost', str(error)), server) from None
+        raise Trouble(Kind.LOST, 'connection lost', str(error)) from None
 
 
-async def _body_of(response: ClientResponse) -> bytes:
-    """Return what was sent, unpacked, and of an error its beginning; little more than the limit is held."""
-    limit = LARGEST_REPLY if response.status == 200 else _LARGEST_ERROR
-    if 'Content-Encoding' not in response.headers and 0 <= (response.content_length or -1) <= limit:
-        return await response.read()
-    content = bytearray()
-    try:
-        async for part in _unpacked(response, limit):
-            content += part
-            if len(content) > limit:
-                raise Trouble(Kind.BROKEN, 'reply too large', f'more than {limit >> 20} MB')
-    except Trouble:
-        if response.status == 200:  # of an error the status says enough
-            raise
-    return bytes(content[:limit])
-
-
-async def _unpacked(response: ClientResponse, limit: int) -> AsyncIterator[bytes]:
-    packing = response.headers.get('Content-Encoding', 'identity').strip().casefold()
-    if packing not in ('identity', '', *_WINDOW_BITS):
+def _unpacked(content: bytearray, packing: str, limit: int) -> bytearray:
+    """Return a body that a server packed although nobody asked for it, little more than the limit of it."""
+    packing = packing.strip().casefold()
+    if packing in ('identity', ''):
+        return content
+    if packing not in _WINDOW_BITS:
         raise Trouble(Kind.BROKEN, 'malformed reply', f'packed as {packing[:20]!r}, which nobody asked for')
-    unpacker = zlib.decompressobj(_WINDOW_BITS[packing]) if packing in _WINDOW_BITS else None
-    async for part in response.content.iter_any():
-        try:
-            yield part if unpacker is None else unpacker.decompress(part, limit + 1)
-        except zlib.error as error:
-            raise Trouble(Kind.BROKEN, 'malformed reply', f'{packing}: {error}') from None
-        if unpacker and unpacker.unconsumed_tail:  # more than the limit: the reader goes no further
-            return
+    try:
+        return bytearray(zlib.decompressobj(_WINDOW_BITS[packing]).decompress(content, limit + 1))
+    except zlib.error as error:
+        raise Trouble(Kind.BROKEN, 'malformed reply', f'{packing}: {error}') from None
+
+
+# All requests
 
 
 class _Line:
     """A server and how it is doing. Its window, how many workers may ask, follows what it takes."""
 
-    def __init__(self, server: Server, settings: ClientSettings, known: bool) -> None:
+    def __init__(self, server: Server, settings: ClientSettings, greets: bool) -> None:
         self.server, self.proxy = server, proxy_for(server.url, settings.proxy)
         self.window = self.most = settings.concurrency
         self.in_flight = self.failures = self.pauses = 0
         self.resume_at = self.paced_until = self.replied_at = -inf
-        self.known, self.greets = known, not known
+        self.known, self.greets = not greets, greets
         self.came_back = self.aside = self.unreachable = self.gone = False
         self.lock, self.wider = asyncio.Lock(), asyncio.Event()
 
@@ -332,8 +338,7 @@ class _Line:
             logger.info(f'{self.server.url} answers again')
 
     def failed(self, trouble: Trouble, now: float) -> None:
-        """Pause if the server asks for it, is busy or seems dead; once for all that were under way
-        together."""
+        """Pause if the server asks for it, is busy or seems dead; once for all that failed together."""
         self.unreachable = trouble.kind is Kind.DOWN
         self.failures += trouble.kind is not Kind.REFUSED  # who refuses one request may take the next
         busy, first = trouble.kind is Kind.BUSY, self.resume_at <= now
@@ -364,6 +369,9 @@ class _Run:
         settings: ClientSettings,
         *,
         greet: Greet | None = None,
+        probe: Callable[[Request], bytes] | None = None,
+        check: Callable[[], None] = lambda: None,
+        final: Iterable[int] = (),
         clock: Clock | None = None,
         counts: Counter[str] | None = None,
         proven: bool = False,
@@ -372,17 +380,18 @@ class _Run:
         ),
         kept: str = 'The verdicts so far',
     ) -> None:
-        self.requests, self.heard, self.settings, self.greet = iter(requests), heard, settings, greet
+        self.requests, self.heard, self.settings = iter(requests), heard, settings
+        self.greet, self.probe, self.check, self.final = greet, probe, check, frozenset(final)
         self.clock, self.proven, self.advice, self.kept = clock or Clock(), proven, advice, kept
         self.counts = Counter() if counts is None else counts
-        self.lines = [_Line(server, settings, known=greet is None) for server in servers]
+        self.lines = [_Line(server, settings, greets=greet is not None) for server in servers]
         # Under way or waiting for another attempt: not everything is thrown at servers that always fail.
         self.most_open = 4 * settings.concurrency * len(self.lines)
         self.open = self.refused = 0
         self.drawn = False
         self.refusal: InputError | None = None
         self.queue: asyncio.Queue[Request] = asyncio.Queue()
-        self.finished = asyncio.Event()
+        self.finished, self.probing = asyncio.Event(), asyncio.Lock()
         self.waiting: set[asyncio.Task[None]] = set()
         self.last_reply = self.clock.now()
 
@@ -428,7 +437,7 @@ class _Run:
             try:
                 reply = await exchange(self.session, line.server, request.body, line.proxy)
             except Trouble as trouble:
-                self.failed(line, request, trouble)
+                await self.failed(line, request, trouble)
             else:
                 request.seconds = time.perf_counter() - start
                 self.replied(line, request, reply)
@@ -462,9 +471,13 @@ class _Run:
                 raise
             else:
                 line.in_flight -= 1
-                line.known = self.proven = True
-                self.last_reply = self.clock.now()
-                line.replied(self.last_reply)
+                line.known = True
+                if self.probe is None:  # else that it answers shows nothing of what it makes of requests
+                    self.answered(line)
+
+    def answered(self, line: _Line) -> None:
+        self.last_reply, self.proven = self.clock.now(), True
+        line.replied(self.last_reply)
 
     async def next_request(self) -> Request:
         if self.queue.empty() and not self.drawn and self.open < self.most_open:
@@ -483,8 +496,7 @@ class _Run:
     def replied(self, line: _Line, request: Request, reply: Reply) -> None:
         self.counts['replies'] += 1
         line.in_flight -= 1
-        self.last_reply, self.proven = self.clock.now(), True
-        line.replied(self.last_reply)
+        self.answered(line)
         try:
             settled = self.heard(request, reply)
         except Trouble as trouble:
@@ -496,7 +508,20 @@ class _Run:
             request.asked += 1
             self.queue.put_nowait(request)
 
-    def failed(self, line: _Line, request: Request, trouble: Trouble) -> None:
+    async def failed(self, line: _Line, request: Request, trouble: Trouble) -> None:
+        if trouble.status in self.final:
+            line.in_flight -= 1
+            self.give_up(request, trouble)
+            return
+        if self.probe and (trouble.status == 403 or (trouble.kind is Kind.REFUSED and not self.proven)):
+            async with self.probing:  # is it the request or the settings that the server refuses?
+                try:
+                    await exchange(self.session, line.server, self.probe(request), line.proxy)
+                    self.answered(line)
+                    trouble.kind = Kind.REFUSED
+                except Trouble as refusal:
+                    if refusal.kind in (Kind.REFUSED, Kind.SETTING):
+                        self.no_reply(line, refusal, fatal=True)
         self.no_reply(line, trouble)
         # A server that is out of reach for one request time and again, but replies to others, is not down.
         request.attempts += trouble.kind is Kind.DOWN and line.replied_at > request.failed_at
@@ -528,6 +553,7 @@ class _Run:
 
     def no_reply(self, line: _Line, trouble: Trouble, fatal: bool = False) -> None:
         """Take a failure of a server; raise what ends the run."""
+        self.check()
         now = self.clock.now()
         line.in_flight -= 1
         line.failed(trouble, now)
@@ -573,9 +599,12 @@ async def answer_all(
         servers: with several keys for one address, a key that is turned away is given up while another is
             left.
         heard: gets one last word for each request, in the thread of the event loop.
-        more: `greet` gets to know a server before it is asked; `clock` is the time to live by; `requests`,
-            `replies` and `failures` are added to `counts`; `proven` says that these settings had replies
-            before; `advice` and `kept` end the errors.
+        more: `greet` gets to know a server before it is asked; `probe` makes of a request the body of one
+            that every server takes which takes its settings, asked where a refusal may be the request's own
+            fault; `check` is called at each failure of a server, and what it raises ends the run; a status in
+            `final` is a request's last word; `clock` is the time to live by; `requests`, `replies` and
+            `failures` are added to `counts`; `proven` says that these settings had replies before; `advice`
+            and `kept` end the errors.
 
     Raises:
         InputError: a server takes no requests like these (key, model name, address, settings).

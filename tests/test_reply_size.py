@@ -27,7 +27,7 @@ from gpassk_opencompass.servers import (
     Server,
     endpoints,
     exchange,
-    list_of_models,
+    get_json,
     open_session,
 )
 
@@ -166,7 +166,7 @@ def test_an_endless_list_of_models_says_nothing() -> None:
 
     async def look(url: str) -> Any:
         async with open_session(ClientSettings()) as session:
-            return await list_of_models(session, Server(endpoints(url)[0]))
+            return await get_json(session, Server(endpoints(url)[0]), 'models')
 
     with Listing(lambda asked: 'fine', models=[]) as server:
         assert asyncio.run(look(server.url)) is None

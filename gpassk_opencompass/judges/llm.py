@@ -30,7 +30,7 @@ from ..servers import (
     ask_all,
     endpoints,
     exchange,
-    list_of_models,
+    get_json,
     proxy_for,
 )
 from .canaries import Canary, Served, UnfitJudge, canaries, served_of, told_by, told_in_list
@@ -520,7 +520,7 @@ class LLMJudge:
         except Trouble:
             self._counts['failures'] += 1
             raise
-        listed = await list_of_models(session, server, proxy)
+        listed = await get_json(session, server, 'models', proxy)
         self._counts['replies'] += 1
         self._agree(server.url, told_by(reply).filled(told_in_list(listed, self._settings.model, server.key)))
         served = self._said if self._served is None else self._served

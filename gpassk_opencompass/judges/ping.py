@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,8 +17,8 @@ from ..servers import (
     backoff,
     endpoints,
     exchange,
+    get_json,
     in_own_loop,
-    list_of_models,
     open_session,
     proxy_for,
 )
@@ -144,7 +145,7 @@ class _Visit(NamedTuple):
                 reachable = len(outcomes) > 1 or reply.kind is not Kind.DOWN
                 advice = tuple(filter(None, [await self._advice(session, server, reply)]))
                 return Health(server.url, reachable, tuple(outcomes), advice, served, total)
-        listed = await list_of_models(session, server, self._proxy(server))
+        listed = await self._models(session, server)
         served = served.filled(told_in_list(listed, self.wording.model, server.key))
         return Health(server.url, True, tuple(outcomes), tuple(_remedies(outcomes)), served, total)
 
@@ -186,7 +187,7 @@ class _Visit(NamedTuple):
         return ''
 
     async def _about_names(self, session: ClientSession, server: Server, trouble: Trouble) -> str:
-        listed = await list_of_models(session, server, self._proxy(server))
+        listed = await self._models(session, server)
         try:
             names = [hidden(str(model['id']), server.key) for model in listed['data'][:20]]
         except (LookupError, TypeError):
@@ -198,6 +199,10 @@ class _Visit(NamedTuple):
         if trouble.status == 404 and not names:
             return 'check --model and --url, which is http://host:port with or without /v1'
         return ''
+
+    async def _models(self, session: ClientSession, server: Server) -> Any:
+        with suppress(Trouble):
+            return await get_json(session, server, 'models', self._proxy(server))
 
     def _proxy(self, server: Server) -> str | None:
         return proxy_for(server.url, self.settings.proxy)
