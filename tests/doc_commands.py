@@ -9,7 +9,7 @@ from typing import Any
 
 from doc_pages import ROOT
 
-from gpassk_opencompass.cli import PASSES_ON, parser_for
+from gpassk_opencompass.cli import parser_for, read_options
 from gpassk_opencompass.cli.expand import dump_configs_parser
 
 
@@ -28,9 +28,7 @@ def make_targets() -> set[str]:
 
 def options_of(command: str) -> set[str]:
     """Of a subcommand of gpassk, and of those below it."""
-    [commands] = [action for action in parser_for(command)._actions if isinstance(action.choices, dict)]
-    choices: Any = commands.choices
-    return _options(choices[command])
+    return _options(parser_for(command))
 
 
 def _options(parser: Any) -> set[str]:
@@ -40,8 +38,7 @@ def _options(parser: Any) -> set[str]:
 
 
 def check_gpassk(arguments: list[str]) -> None:
-    end = arguments.index('--') if arguments[0] in PASSES_ON and '--' in arguments else len(arguments)
-    assert parser_for(arguments[0]).parse_args(arguments[:end])
+    assert read_options(arguments[0], arguments[1:])
 
 
 def check_python(arguments: list[str]) -> None:

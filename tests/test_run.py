@@ -22,7 +22,8 @@ from fake_opencompass import (
     write_configs,
 )
 
-from gpassk_opencompass.cli import main, parser_for
+from gpassk_opencompass import cli
+from gpassk_opencompass.cli import main
 from gpassk_opencompass.collect import collect
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.files import digest
@@ -343,6 +344,6 @@ def test_the_page_on_running_shows_what_is_understood(line: str) -> None:
     """Each command line is parsed, and what it passes on is accepted."""
     own, _, rest = line.partition(' | ')[0].partition(' -- ')
     name, *arguments = shlex.split(own, comments=True)
-    parser_for(name).parse_args([name, *arguments])
+    cli.read_options(name, arguments)
     if name == 'run':
         read_options(shlex.split(rest, comments=True))

@@ -1,45 +1,47 @@
-"""The `gpassk` command: one module a subcommand, loaded when it is asked for."""
+"""The `gpassk` command: a module a subcommand, loaded when it is asked for.
+
+A module offers `add_arguments(parser)` and `run(...) -> int`, which takes each option by its name and returns
+the exit code: 0 done, 1 something is incomplete or worse, 2 refused or not decided, 3 no answer, 130 stopped.
+"""
 
 from __future__ import annotations
 
 import errno
 import sys
-from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Sequence
+from argparse import Action, ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
-from typing import NoReturn
+from inspect import signature
+from typing import Any, NoReturn
 
 from ..errors import GPassKError, IncompleteError
-from ..text import drop_output, one_line, open_output, tables_as_json, warn
+from ..text import drop_output, open_output, say, tables_as_json, warn
 from ..version import __version__
 
 COMMANDS = {
-    'audit': ('audit', 'have some verdicts of a finished run checked: how many of all are wrong?'),
-    'check': ('check', 'in what state each run of a sweep is: complete, partial, failed, stale, missing'),
-    'compare': ('compare', 'runs with each other, or with a published leaderboard: what can be told apart'),
-    'demo': ('demo', 'a tiny model that comes along, sampled, judged and reported on this CPU'),
-    'expand': ('expand', 'write one OpenCompass config for each combination of a template'),
-    'gate': ('gate', 'is a new run better than an old one, as good within a margin, or worse? for CI'),
-    'init': ('init', 'write a first template, for an engine, or one of those that come along'),
-    'judge-agreement': ('agreement', 'compare a judge with labels, or two verdict stores with each other'),
-    'judge-ping': ('ping', 'ask each judge server one easy correct and one easy wrong pair'),
-    'plan': ('plan', 'how many samples and questions an interval of a wanted width takes'),
-    'report': ('report', 'tables, figures and a page of the results of many runs'),
-    'run': ('run', 'run OpenCompass on every config that has no complete result'),
-    'score': ('score', 'score responses, labels or counts of any program, or rescore a result'),
+    'init': 'write a first template, for an engine, or one of those that come along',
+    'expand': 'write one OpenCompass config for each combination of a template',
+    'run': 'run OpenCompass on every config that has no complete result',
+    'check': 'in what state each run of a sweep is: complete, partial, failed, stale, missing',
+    'score': 'score responses, labels or counts of any program, or rescore a result',
+    'report': 'tables, figures and a page of the results of many runs',
+    'compare': 'runs with each other, or with a published leaderboard: what can be told apart',
+    'gate': 'is a new run better than an old one, as good within a margin, or worse? for CI',
+    'judge-agreement': 'compare a judge with labels, or two verdict stores with each other',
+    'judge-ping': 'ask each judge server one easy correct and one easy wrong pair',
+    'audit': 'have some verdicts of a finished run checked: how many of all are wrong?',
+    'plan': 'how many samples and questions an interval of a wanted width takes',
+    'demo': 'a tiny model that comes along, sampled, judged and reported on this CPU',
 }
-"""Subcommand → (module of this package, one line of help).
+"""Subcommand → one line of help; the module has the same name."""
 
-A module offers `add_arguments(parser)` and `run(arguments) -> int`, the exit code.
-"""
+_MODULES = {'judge-agreement': 'agreement', 'judge-ping': 'ping'}
 
 PASSES_ON = frozenset({'run'})
-"""Subcommands that take what follows `--` for another program, in `arguments.rest`."""
+"""Subcommands that take what follows `--` for another program, in `rest`."""
 
-INCOMPLETE, REFUSED, INTERRUPTED = 1, 2, 130
-
-NO_ANSWER = {'gate': 3}
-"""Subcommands whose exit codes 1 and 2 are answers → the code of theirs where there is none."""
+INCOMPLETE, REFUSED, NO_ANSWER, INTERRUPTED = 1, 2, 3, 130
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """The error numbers of a full disk, an exhausted quota and a limit on the size of files."""
@@ -48,110 +50,162 @@ BARRED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, 
 """The error numbers of a path that may not be used; `Path.is_dir` and the like raise them too."""
 
 
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one subcommand and return the exit code; errors are one message on stderr."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    name = words[0] if words else '--help'
+    # With a margin the codes 1 and 2 are answers; of all that keeps a comparison from one the code is 3.
+    answers = name == 'gate' or (name == 'compare' and any(word.startswith('--margin') for word in words))
+    try:
+        return _main(name, words[1:], NO_ANSWER if answers else None)
+    except SystemExit as end:  # of the parser; 0 after --help
+        raise SystemExit(end.code and NO_ANSWER if answers else end.code) from None
+    except Exception:
+        if not answers:
+            raise
+        from traceback import print_exc  # the interpreter would end with 1
+
+        print_exc()
+        return NO_ANSWER
+
+
+def _main(name: str, words: Sequence[str], no_answer: int | None) -> int:
+    try:
+        open_output(lasting=name in COMMANDS)
+        try:
+            return _run(name, words)
+        finally:
+            sys.stdout.flush()  # here, where a broken pipe is expected, not when the interpreter ends
+    except GPassKError as error:
+        warn(f'gpassk {name}: {error}')
+        return no_answer or (INCOMPLETE if isinstance(error, IncompleteError) else REFUSED)
+    except KeyboardInterrupt:
+        warn(f'gpassk {name}: stopped')
+        return INTERRUPTED
+    except BrokenPipeError:  # `gpassk … | head`
+        drop_output()
+        return no_answer or 0
+    except OSError as error:
+        # An error without a path is about standard output, or about a working directory that was removed.
+        if error.errno not in (FULL | {errno.ENOENT} if error.filename is None else FULL | BARRED):
+            raise
+        what = error.filename
+        if what is None and error.errno == errno.ENOENT:
+            what = 'the folder that you are in is gone; go to another one'
+        elif what is None:
+            what = 'cannot write all of the output'
+            drop_output()
+        warn(f'gpassk {name}: {what}: {error.strerror}')
+        return no_answer or (INCOMPLETE if error.errno in FULL else REFUSED)
+
+
+def _run(name: str, words: Sequence[str]) -> int:
+    if name in ('-h', '--help'):
+        say(overview())
+        return 0
+    if name == '--version':
+        say(f'gpassk {__version__}')
+        return 0
+    if name not in COMMANDS:
+        close = get_close_matches(name, COMMANDS, 1)
+        hint = f'did you mean {close[0]}?' if close else f'expected one of {", ".join(COMMANDS)}'
+        Parser(prog='gpassk').error(f'there is no command {name!r}: {hint}')
+    options = read_options(name, words)
+    as_json = options.pop('json', False)
+    run = _module(name).run
+    if list(signature(run).parameters) == ['arguments']:
+        options = {'arguments': Namespace(refuse=parser_for(name).error, tables_as_json=as_json, **options)}
+    if not as_json:
+        return int(run(**options))
+    with tables_as_json(name):
+        return int(run(**options))
+
+
+def overview() -> str:
+    """Return the help of all commands."""
+    width = max(map(len, COMMANDS))
+    return '\n'.join(
+        [
+            'usage: gpassk COMMAND …',
+            '',
+            'G-Pass@k: how stably does a language model reason?',
+            '',
+            *(f'  {name:{width}}  {line}' for name, line in COMMANDS.items()),
+            '',
+            'gpassk COMMAND --help says more. From a template to a report:',
+            '  gpassk init --engine vllm --model Qwen/Qwen2.5-7B-Instruct',
+            '  gpassk expand template.py && gpassk run opencompass_configs -w outputs',
+            '  gpassk report outputs -o report',
+        ]
+    )
+
+
 class Parser(ArgumentParser):
-    """Tells a slip in one line."""
+    """Tells a slip in one line, and shows its help on one screen."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(formatter_class=_Help, allow_abbrev=False, **settings)
 
     def error(self, message: str) -> NoReturn:
         """End with the line."""
         self.exit(REFUSED, f'{self.prog}: error: {message} (see {self.prog} --help)\n')
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run one subcommand.
+class _Help(RawDescriptionHelpFormatter):
+    """Names what an option takes once: `-o, --output-dir FOLDER`."""
 
-    Returns:
-        The exit code: 0; 1 if something is incomplete or failed; 2 if the input cannot be used; 130 after
-        Ctrl-C. Errors are one message on stderr. Subcommands of `NO_ANSWER` have a code for all errors.
-    """
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    name = arguments[0] if arguments else ''
-    return _answered(name, arguments) if name in NO_ANSWER else _main(name, arguments)
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=27)
 
-
-def _answered(name: str, arguments: Sequence[str]) -> int:
-    """Run a subcommand whose exit codes are answers; of all that keeps it from one the code is another."""
-    try:
-        return _main(name, arguments)
-    except SystemExit as end:  # of the parser; 0 after --help
-        raise SystemExit(end.code and NO_ANSWER[name]) from None
-    except Exception:  # the interpreter would end with 1
-        from traceback import print_exc
-
-        print_exc()
-        return NO_ANSWER[name]
-
-
-def _main(name: str, arguments: Sequence[str]) -> int:
-    try:
-        open_output(lasting=name in COMMANDS)
-        return _run(name, arguments or ['--help'])
-    except GPassKError as error:
-        warn(f'gpassk {name}: {error}')
-        return NO_ANSWER.get(name, INCOMPLETE if isinstance(error, IncompleteError) else REFUSED)
-    except KeyboardInterrupt:
-        warn(f'gpassk {name}: stopped')
-        return INTERRUPTED
-    except BrokenPipeError:  # `gpassk … | head`
-        drop_output()
-        return NO_ANSWER.get(name, 0)
-    except OSError as error:
-        if error.errno not in (FULL | {errno.ENOENT} if error.filename is None else FULL | BARRED):
-            raise
-        return _barred(name, error)
-
-
-def _barred(name: str, error: OSError) -> int:
-    """Print one line about what the system refused, and return the exit code.
-
-    An error without a path is about standard output, or about a working directory that was removed.
-    """
-    if error.filename is not None:
-        what = one_line(error.filename)
-    elif error.errno == errno.ENOENT:
-        what = 'the folder that you are in is gone; go to another one'
-    else:
-        what = 'cannot write all of the output'
-        drop_output()
-    warn(f'gpassk {name}: {what}: {error.strerror}')
-    return NO_ANSWER.get(name, INCOMPLETE if error.errno in FULL else REFUSED)
-
-
-def _run(name: str, arguments: Sequence[str]) -> int:
-    try:
-        end = arguments.index('--') if name in PASSES_ON and '--' in arguments else len(arguments)
-        rest = list(arguments[end + 1 :])
-        parsed, unknown = parser_for(name).parse_known_args(arguments[:end], Namespace(rest=rest))
-        if unknown:
-            parsed.refuse(f'unrecognized arguments: {" ".join(unknown)}{_hint(name, unknown)}')
-        code: int = _shown(name, parsed, import_module(f'.{COMMANDS[name][0]}', __name__).run)
-        return code
-    finally:
-        sys.stdout.flush()  # here, where a broken pipe is expected, not when the interpreter ends
-
-
-def _shown(name: str, parsed: Namespace, run: Callable[[Namespace], int]) -> int:
-    """Run a subcommand; one with tables shows them as its options say."""
-    if not getattr(parsed, 'tables_as_json', False):
-        return run(parsed)
-    with tables_as_json(name):
-        return run(parsed)
-
-
-def _hint(name: str, unknown: Sequence[str]) -> str:
-    if name not in PASSES_ON:
-        return ''
-    return f'; options of opencompass go behind --, last of all: gpassk {name} … -- {" ".join(unknown)}'
+    def _format_action_invocation(self, action: Action) -> str:
+        if not action.option_strings or action.nargs == 0:
+            return super()._format_action_invocation(action)
+        values = self._format_args(action, self._get_default_metavar_for_optional(action))
+        return f'{", ".join(action.option_strings)} {values}'
 
 
 def parser_for(name: str) -> Parser:
-    """Return the parser of all subcommands, with the arguments of `name` alone: no other module is loaded."""
-    parser = Parser(prog='gpassk', description='G-Pass@k: how stably does a language model reason?')
-    parser.add_argument('--version', action='version', version=f'%(prog)s {__version__}')
-    parser.set_defaults(refuse=parser.error)
-    commands = parser.add_subparsers(metavar='command', required=True)
-    for command, (module, line) in COMMANDS.items():
-        subparser = commands.add_parser(command, help=line, description=line[0].upper() + line[1:] + '.')
-        if command == name:
-            import_module(f'.{module}', __name__).add_arguments(subparser)
-            subparser.set_defaults(refuse=subparser.error)  # in its own name, not that of `gpassk`
+    """Return the parser of a subcommand; no other module is loaded."""
+    line = COMMANDS[name]
+    parser = Parser(prog=f'gpassk {name}', description=f'{line[0].upper()}{line[1:]}.')
+    _module(name).add_arguments(parser)
+    if parser.usage is None and parser._subparsers is None:
+        form = parser._get_formatter()
+        values = [form._format_args(action, action.dest) for action in parser._get_positional_actions()]
+        parser.usage = ' '.join([parser.prog, *values, '[options]'])
     return parser
+
+
+def read_options(name: str, words: Sequence[str]) -> dict[str, Any]:
+    """Return the options of a subcommand as its `run` takes them."""
+    parser = parser_for(name)
+    end = words.index('--') if name in PASSES_ON and '--' in words else len(words)
+    own = _files_first(parser, list(words[:end]))
+    if parser._subparsers is None:
+        arguments, unknown = parser.parse_known_intermixed_args(own)
+    else:
+        arguments, unknown = parser.parse_known_args(own)
+    if unknown:
+        line = ' '.join(unknown)
+        hint = f'; options of opencompass go behind --, last of all: gpassk {name} … -- {line}'
+        parser.error(f'unrecognized arguments: {line}{hint if name in PASSES_ON else ""}')
+    return {**vars(arguments), **({'rest': list(words[end + 1 :])} if name in PASSES_ON else {})}
+
+
+def _files_first(parser: ArgumentParser, words: list[str]) -> list[str]:
+    """Move files that stand behind an option of several values to the front: `--k 2 4 FILE`."""
+    from .options import Several
+
+    files, others, option = [], [], None
+    for word in words:
+        if word.startswith('-'):
+            option = parser._option_string_actions.get(word)
+        if isinstance(option, Several) and not word.startswith('-') and option.is_file(word):
+            files.append(word)
+        else:
+            others.append(word)
+    return [*files, *others]
+
+
+def _module(name: str) -> Any:
+    return import_module(f'.{_MODULES.get(name, name)}', __name__)

@@ -12,17 +12,13 @@ from ..judges.build import JUDGES, llm_or_cascade, with_verdicts
 from .options import Several
 
 
-def add_judge_options(parser: ArgumentParser, judge: str, verdicts: str, spill: str = '') -> None:
-    """Add `--judge` with the help `judge`, `--model`, `--url`, and `--verdicts` with the help `verdicts`.
-
-    Args:
-        spill: the argument that gets files behind `--url`, see `Several`.
-    """
+def add_judge_options(parser: ArgumentParser, judge: str, verdicts: str) -> None:
+    """Add `--judge` with the help `judge`, `--model`, `--url`, and `--verdicts` with the help `verdicts`."""
     add = parser.add_argument
     add('--judge', help=judge)
     add('--model', help='of --judge llm or cascade: the name its servers know it by')
     servers = 'of --judge llm or cascade: its servers'
-    add('--url', action=Several, type=_address, spill=spill, help=servers)
+    add('--url', action=Several, type=_address, default=[], help=servers)
     add('--verdicts', metavar='FOLDER', help=f'of --judge llm or cascade: {verdicts}')
 
 

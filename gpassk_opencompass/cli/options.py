@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import Action, ArgumentError, ArgumentParser, ArgumentTypeError, Namespace
+from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -82,23 +82,16 @@ def listed(kind: Callable[[str], Number]) -> Callable[[str], Number]:
 
 
 class Several(Action):
-    """One value or more: of `--k 2 --k 4` both count, as of `--k 2 4`; the default where none is given.
-
-    Args:
-        type: reads a value.
-        spill: the argument that gets what is no value, but a file or folder: `--k 2 4 samples.jsonl`.
-    """
+    """One value or more: of `--k 2 --k 4` both count, as of `--k 2 4`; the default where none is given."""
 
     def __init__(
         self,
         option_strings: Sequence[str],
         dest: str,
         type: Callable[[str], Any] = str,
-        spill: str = '',
         **settings: Any,
     ) -> None:
-        super().__init__(option_strings, dest, nargs='+', **settings)
-        self._read, self._spill = type, spill
+        super().__init__(option_strings, dest, nargs='+', type=type, **settings)
 
     def __call__(
         self,
@@ -109,22 +102,48 @@ class Several(Action):
     ) -> None:
         """Add the values to those before."""
         before = getattr(namespace, self.dest)
-        found = [] if before is self.default else list(before)
-        setattr(namespace, self.dest, found)
-        for text in values or ():
-            try:
-                found.append(self._read(text))
-            except (ArgumentTypeError, ValueError) as error:
-                if not (self._spill and Path(text).exists()):
-                    raise ArgumentError(self, str(error)) from error
-                setattr(namespace, self._spill, [*getattr(namespace, self._spill, ()), text])
+        setattr(namespace, self.dest, [*([] if before is self.default else before), *(values or ())])
+
+    def is_file(self, text: str) -> bool:
+        """Whether a text is no value, but a file or folder."""
+        try:
+            self.type(text)  # type: ignore[operator,misc]
+        except (ArgumentTypeError, ValueError):
+            return Path(text).exists()
+        return False
 
 
 def add_several(
     parser: ArgumentParser, name: str, meaning: str, default: Sequence[Any] = (), **settings: Any
 ) -> None:
-    """Add an option that takes several values, see `Several`; none of them, unless `default` has some."""
+    """Add an option that takes several values, see `Several`; none of them, unless `default` has some.
+
+    A file behind them goes to the command's paths, where `type` refuses its name: `--k 2 4 samples.jsonl`.
+    """
     parser.add_argument(name, action=Several, default=list(default), help=meaning, **settings)
+
+
+def examples(*lines: str) -> str:
+    """Return what stands below the options of a command."""
+    return '\n'.join(['examples:', *(f'  {line}' for line in lines)])
+
+
+def add_dry_run(parser: ArgumentParser) -> None:
+    """Add --dry-run."""
+    parser.add_argument('--dry-run', action='store_true', help='say what would be done, and do nothing')
+
+
+def add_json(parser: ArgumentParser) -> None:
+    """Add --json, which the frame takes."""
+    parser.add_argument('--json', action='store_true', help='print the tables as JSON, with all digits')
+
+
+def add_work_dir(parser: ArgumentParser, meaning: str, default: str | None = 'outputs') -> None:
+    """Add -w, --work-dir, as `opencompass` spells it."""
+    where = f'{meaning} (default: {default})' if default else meaning
+    parser.add_argument(
+        '-w', '--work-dir', type=path, default=default and Path(default), metavar='FOLDER', help=where
+    )
 
 
 def requested(kind: Callable[..., Request], arguments: Namespace, **made: Any) -> Request:

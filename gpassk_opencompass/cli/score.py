@@ -50,9 +50,6 @@ each perhaps with uid, split, language and problem (what the translations of one
 Scores and intervals are in percent; docs/scoring.md says what they mean.
 """
 
-_MORE = 'more_paths'
-"""The argument with the paths that stood behind an option of several values."""
-
 _ENDINGS = {None: ('.json', '.csv', ''), 'csv': ('.csv', ''), 'lm-eval': ('',), 'both': ('.csv',)}
 """--to, or --judge both → how the name of OUT ends."""
 
@@ -68,7 +65,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         'judges responses anew, as for gpassk judge-agreement; both: beside the verdicts that they have '
         '(default: those, or the rule)'
     )
-    add_judge_options(parser, judges, 'keeps the verdicts', _MORE)
+    add_judge_options(parser, judges, 'keeps the verdicts')
     add = parser.add_argument
     last = 'the final answer is the last match of REGEX in a response, or the group in it'
     add('--answer-pattern', default='', metavar='REGEX', help=last)
@@ -85,10 +82,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def _add_metrics(parser: ArgumentParser) -> None:
-    whole: dict[str, Any] = {'type': listed(int), 'spill': _MORE}
+    whole: dict[str, Any] = {'type': listed(int)}
     drawn = 'answers drawn (default: 4 8 16, or those of a result)'
     add_several(parser, '--k', drawn, **whole, metavar='K')
-    taus: dict[str, Any] = {'type': listed(float), 'spill': _MORE, 'metavar': 'TAU'}
+    taus: dict[str, Any] = {'type': listed(float), 'metavar': 'TAU'}
     add_several(parser, '--threshold', 'τ (default: %(default)s)', SHOWN_THRESHOLDS, **taus)
     add_several(parser, '--majority', 'maj@m and the stability of it', **whole, metavar='M')
     agreement = 'TARa@N, distinct answers and their entropy'
@@ -109,7 +106,7 @@ def _add_reading(parser: ArgumentParser) -> None:
     least = 'the least number that is a verdict of correct (default: 1: partial credit is incorrect)'
     add('--correct-from', type=float, metavar='VALUE', help=least)
     field = 'the field YOURS of PATH is what gpassk calls NAME, e.g. response=output'
-    add_several(parser, '--field', field, type=_pair, spill=_MORE, metavar='NAME=YOURS')
+    add_several(parser, '--field', field, type=_pair, metavar='NAME=YOURS')
     add('--drop-bad', action='store_true', help='leave out rows that cannot be read, and say how many')
     add('--first', type=int, metavar='N', help='the first N samples of each question')
     add('--split', action='append', default=[], help=f'only this split; {again}')
@@ -130,7 +127,7 @@ def run(arguments: Namespace) -> int:
     Raises:
         InputError: a run cannot be scored; of several the others are, all the same.
     """
-    paths = [Path(path) for path in (*arguments.paths, *getattr(arguments, _MORE, ()))]
+    paths = [Path(path) for path in arguments.paths]
     if not paths:
         arguments.refuse('the following arguments are required: PATH')
     scoring = _Scoring(arguments, paths[0].stem)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def add_table_options(parser: ArgumentParser) -> None:
     """Add --json, which every command that prints a table has."""
     meaning = 'print the tables as one JSON object, all digits, and nothing else on standard output'
-    parser.add_argument('--json', dest='tables_as_json', action='store_true', help=meaning)
+    parser.add_argument('--json', action='store_true', help=meaning)
 
 
 def show(table: Table, *, of: str = '', notes: bool = True) -> None:

@@ -15,7 +15,7 @@ import pytest
 import yaml
 from made import EXAMPLES, TASKS, run
 
-from gpassk_opencompass.cli import parser_for
+from gpassk_opencompass.cli import read_options
 
 with warnings.catch_warnings():
     warnings.simplefilter('ignore')
@@ -86,7 +86,7 @@ def test_the_example_calls_what_is_there(script: str, tmp_path: Path) -> None:
     assert (evaluation[0], report[0]) == ('lighteval', 'gpassk')
     check_lighteval(evaluation[1:-1])
     assert Path(evaluation[-1]) == EXAMPLES / 'settings.yaml'
-    assert parser_for(report[1]).parse_args(report[1:-1])
+    assert read_options(report[1], report[2:-1])
 
 
 @pytest.mark.parametrize('program', ['lmdeploy', 'vllm'])
@@ -110,7 +110,7 @@ def test_lines_that_wait_for_a_judge_are_settings_too(name: str, tmp_path: Path)
         assert Settings(judge=judge).judge['model'] == 'Qwen2.5-72B-Instruct'
     lines = (EXAMPLES / 'judge.sh').read_text(encoding='utf-8')
     [ping] = re.findall(r'^# gpassk (.*)$', lines, re.M)
-    assert parser_for('judge-ping').parse_args(shlex.split(ping)).model == 'Qwen2.5-72B-Instruct'
+    assert read_options('judge-ping', shlex.split(ping)[1:])['model'] == 'Qwen2.5-72B-Instruct'
 
 
 def page_commands() -> list[list[str]]:
