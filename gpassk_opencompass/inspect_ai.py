@@ -13,7 +13,7 @@ from inspect_ai import scorer as inspect
 
 from .errors import InputError
 from .metrics import SHOWN_THRESHOLDS, Kind, Metric, metrics_of, value_table
-from .uncertainty.intervals import check_level, mean_interval
+from .statistics import mean_interval
 
 _TO_FLOAT = inspect.value_to_float()
 _TOO_FEW = 'G-Pass@k: %d of %d questions have fewer than k = %d scored epochs and are left out; sample more'
@@ -35,11 +35,12 @@ def g_pass_at_k(
         thresholds: τ, the share of the k that must be correct; None: 0.5, 0.75 and 1.
         value: from where on a score is correct, after `to_float`.
         cluster: the key in the metadata of samples that translations of one problem share.
-        level: of intervals for new questions, `…_lower` and `…_upper`, where there are enough for them.
+        level: of intervals for new questions, `…_lower` and `…_upper`; None: without them.
     """
     taus = SHOWN_THRESHOLDS if thresholds is None else thresholds
     metrics_of(4 if k is None else k, taus)
-    check_level(0.95 if level is None else level)
+    if level is not None and not 0 < level < 1:
+        raise InputError(f'level = {level!r}: expected a confidence between 0 and 1, e.g. 0.95')
 
     def compute(scores: list[inspect.SampleScore]) -> dict[str, float]:
         n, c, problem = _counted(scores, partial(_is_correct, value, to_float), cluster)
@@ -52,10 +53,11 @@ def g_pass_at_k(
             few[metric.k] = len(n) - len(enough)
             if enough:
                 values = [float(value_table(metric, n[uid])[c[uid]]) for uid in enough]
-                found = mean_interval(values, [problem[uid] for uid in enough], level or 0.95)
-                means[name], beside[f'{name}_stderr'] = found.estimate, found.error
-                if level is not None and not found.refused:
-                    beside |= {f'{name}_lower': found.low, f'{name}_upper': found.high}
+                found = mean_interval(values, [problem[uid] for uid in enough], float(metric.scores().max()))
+                means[name], beside[f'{name}_stderr'] = float(found.estimate), float(found.error)
+                if level is not None:
+                    low, high = map(float, found.at(level))
+                    beside |= {f'{name}_lower': low, f'{name}_upper': high}
         for size in (size for size in few if few[size]):
             getLogger(__name__).warning(_TOO_FEW, few[size], len(n), size)
             beside[f'left_out@{size}'] = float(few[size])

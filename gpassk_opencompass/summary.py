@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,18 +16,13 @@ from .metrics import ACCURACY, Metric, value_table
 from .record import Floats, Result, values
 from .samples import Counts, Integers, Run
 from .scoring import without_answers
+from .statistics import REACH, Interval, mean_interval, rerun_error
 from .tables import Cell, Column, Table
-from .uncertainty import Interval
-from .uncertainty.intervals import interval_of_sums
-from .uncertainty.rerun import rerun_variance
 from .unseen import printable
 from .votes import Ballot, answer_entropy, ballots_of, group_majorities, majority
 
 TOTAL = 'total'
 """The group of all questions."""
-
-LARGEST_RERUN_N = 1_024
-"""Above so many samples a question no rerun error is given; it takes tables of n² entries."""
 
 
 @dataclass(frozen=True)
@@ -127,18 +123,11 @@ class _Part(NamedTuple):
             if not rows.any():
                 continue
             n, c = self.n[rows], self.c[rows]
-            line = self._line(name, values(n, c, metric), rows)
-            counts = {size: np.bincount(c[n == size], minlength=size + 1) for size in np.unique(n).tolist()}
-            each = (seen * value_table(metric, size) for size, seen in counts.items())
-            score = math.fsum(value for terms in each for value in terms.tolist()) / n.size
-            rerun = None
-            if max(counts) <= LARGEST_RERUN_N:
-                variances = (
-                    rerun_variance(metric, size, seen.astype(float)) for size, seen in counts.items()
-                )
-                rerun = math.sqrt(sum(variances)) / n.size
-            doubt = self.unjudged[rows]
+            found, top = values(n, c, metric), float(metric.scores().max())
+            score, doubt = math.fsum(found) / n.size, self.unjudged[rows]
             bounds = (score, float(values(n, c + doubt, metric).mean())) if doubt.any() else None
+            rerun = float(rerun_error(c, n, partial(value_table, metric)))
+            line = self._line(name, found, rows, top)
             yield line._replace(score=score, rerun=rerun, bounds=bounds)
 
     def of_votes(self, measures: Measures, ballots: Sequence[Ballot]) -> Iterator[Line]:
@@ -163,13 +152,10 @@ class _Part(NamedTuple):
         ):
             yield Line(self.group, self.n.size, name, float(np.mean(numbers)), percent=False)
 
-    def _line(self, name: str, found: Floats, rows: NDArray[np.bool_]) -> Line:
+    def _line(self, name: str, found: Floats, rows: NDArray[np.bool_], top: float = 1.0) -> Line:
         """Return a line with the interval over source problems."""
-        sizes = np.bincount(self.problem[rows])
-        there = sizes > 0
-        sums = np.asarray(np.bincount(self.problem[rows], weights=found)[there], dtype=np.float64)
-        interval = interval_of_sums(sums, sizes[there])
-        return Line(self.group, int(rows.sum()), name, interval.estimate, interval)
+        interval = mean_interval(found, self.problem[rows].tolist(), top)
+        return Line(self.group, int(rows.sum()), name, float(interval.estimate), interval)
 
 
 def headline(run: Run, result: Result, anew: bool) -> str:
@@ -227,28 +213,28 @@ def tables(lines: Sequence[Line], measures: Measures) -> Iterator[Table | str]:
             table.add(printable(group, 60), questions, *(found.get((group, name)) for name in shown))
         yield table
     yield from Table('', [], notes=notes).noted()
-    yield 'interval: for new questions of the same kind; rerun: for new samples of the same questions'
-    if total['accuracy'].rerun is None:
-        yield f'no rerun error: more than {LARGEST_RERUN_N:,} samples a question'
+    interval = total['accuracy'].interval
+    few = f' ({interval.remark})' if interval and interval.remark else ''
+    yield f'interval: for new questions of the same kind{few}; rerun: for new samples of the same questions'
 
 
 def score_cell(line: Line) -> Cell:
-    """Return a score in percent with its interval, or why it has none, and half of that of 95 % of reruns."""
+    """Return a score in percent with its interval, and half of that of 95 % of reruns."""
     score = (100 if line.percent else 1) * line.score
-    rerun = None if line.rerun is None else 100 * 1.959964 * line.rerun
-    found = line.interval
-    if found is None or found.refused:
-        return Cell(score, refused=found.refused if found else '', half=rerun)
-    return Cell(score, (100 * found.low, 100 * found.high), half=rerun)
+    rerun = None if line.rerun is None else 100 * REACH * line.rerun
+    if line.interval is None:
+        return Cell(score, half=rerun)
+    low, high = line.interval.at()
+    return Cell(score, (100 * float(low), 100 * float(high)), half=rerun)
 
 
 def scores_table(lines: Sequence[Line]) -> Table:
-    """Return a row a line for a file: percent, all digits, empty where there is no interval."""
-    heads = ['group', 'questions', 'metric', 'score', 'low', 'high', 'rerun', 'wrong', 'right', 'no interval']
+    """Return a row a line for a file: percent, all digits."""
+    heads = ['group', 'questions', 'metric', 'score', 'low', 'high', 'rerun', 'wrong', 'right']
     table = Table('scores', list(heads))
     for line in lines:
         cell = score_cell(line)
         bounds = [100 * share for share in line.bounds] if line.bounds else [None, None]
         numbers = cell.value, *(cell.limits or (None, None)), cell.half, *bounds
-        table.add(line.group, line.questions, line.metric, *numbers, cell.refused)
+        table.add(line.group, line.questions, line.metric, *numbers)
     return table

@@ -130,7 +130,7 @@ formats: arguments benchmarks completion errors files formats health json_rows j
     sweep tables
 collect: counting errors files formats json_rows judges record samples scoring sweep times
 adapter: benchmarks record samples sweep
-summary: errors metrics record samples scoring tables uncertainty unseen votes
+summary: errors metrics record samples scoring statistics tables unseen votes
 judged_twice: record summary tables
 export: errors files record samples tables times unseen version
 report: adapter answers collect counting distributions errors files health judges keys metrics
@@ -140,8 +140,8 @@ configs: configs
 sweep: benchmarks errors files judges keys serving sweep
 plugin: answers benchmarks chat completion errors files health json_rows judges keys metrics plugin
     record report samples scoring servers serving times unseen
-inspect_ai: errors metrics uncertainty
-lighteval: benchmarks demo errors judges metrics record samples scoring sweep uncertainty
+inspect_ai: errors metrics statistics
+lighteval: benchmarks demo errors judges metrics record samples scoring statistics sweep
 runs: errors files judges record runs serving sweep times
 demo:
 cli: adapter agreement arguments audit cli collect counting errors export files formats judged_twice

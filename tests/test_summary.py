@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, permutations
 
 import numpy as np
@@ -14,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.metrics import Metric, required_correct
+from gpassk_opencompass.metrics import Metric, required_correct, value_table
 from gpassk_opencompass.record import Result
 from gpassk_opencompass.samples import Counts, Samples
 from gpassk_opencompass.scoring import score, score_counts
+from gpassk_opencompass.statistics import mean_interval, rerun_error
 from gpassk_opencompass.summary import TOTAL, Line, Measures, lines_of, scores_table, summarise, tables
-from gpassk_opencompass.uncertainty import mean_interval, rerun_interval, value_table
 from gpassk_opencompass.votes import Ballot, answer_entropy, ballot, majority
 
 LETTERS = ['a', 'b', 'c', '']
@@ -189,15 +190,15 @@ def test_a_threshold_that_is_no_decimal_means_what_it_says() -> None:
 
 
 @pytest.mark.parametrize('name', ['accuracy', 'G-Pass@2_1.0', 'G-Pass@8_1.0', 'mG-Pass@8'])
-def test_the_rerun_error_is_that_of_the_rerun_interval(name: str) -> None:
-    """With and without n ≥ 2k; of questions with different n the variances add up."""
+def test_the_rerun_error_is_that_of_the_counts(name: str) -> None:
+    """Of questions with different n the variances add up."""
     c = np.random.default_rng(1).integers(0, 9, size=50)
-    measures, metric = Measures((2, 8), (1.0,)), Metric.parse(name)
+    measures, metric = Measures((2, 8), (1.0,)), partial(value_table, Metric.parse(name))
     alike = found(counts([8] * 50, c.tolist()), measures)[TOTAL, name].rerun
-    assert alike == pytest.approx(rerun_interval(c, 8, metric).error)
+    assert alike == pytest.approx(rerun_error(c, 8, metric))
     both = found(counts([8] * 50 + [16] * 50, [*c.tolist(), *(2 * c).tolist()]), measures)[TOTAL, name].rerun
-    other = rerun_interval(2 * c, 16, metric).error
-    assert both == pytest.approx(math.hypot(50 * rerun_interval(c, 8, metric).error, 50 * other) / 100)
+    parts = 50 * rerun_error(c, 8, metric), 50 * rerun_error(2 * c, 16, metric)
+    assert both == pytest.approx(math.hypot(*parts) / 100)
 
 
 def test_intervals_are_clustered_by_problem_in_every_group() -> None:
@@ -213,7 +214,7 @@ def test_intervals_are_clustered_by_problem_in_every_group() -> None:
             mean_interval(values[rows], problems[rows]),
         )
         assert interval is not None
-        assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
+        assert interval.at() == pytest.approx(expected.at(), abs=1e-12)
         assert interval.problems == expected.problems == 60
     assert lines['S_en', 'G-Pass@4_0.5'].questions == 60
 
@@ -255,19 +256,11 @@ def test_what_a_group_has_too_few_samples_for_is_not_known_of_it() -> None:
     assert all(isinstance(one, str) for one in said)
 
 
-def test_where_no_interval_holds_the_reason_stands_below() -> None:
-    """And in a column of its own in a file."""
-    measures = Measures((2,), (1.0,))
-    lines = summarise(counts([4], [1]), measures)
-    table, *said = tables(lines, measures)
-    assert not isinstance(table, str)
-    assert ' [a] ' in table.to_terminal(notes=False)
-    assert said[0] == '[a] no interval: 1 problems, fewer than 20'
-    assert scores_table(lines).records()[0]['no interval'] == '1 problems, fewer than 20'
-
-
-def test_more_samples_a_question_than_a_rerun_is_computed_for_are_told_of() -> None:
-    measures = Measures((2,), (1.0,))
-    assert 'no rerun error: more than 1,024 samples a question' in list(
-        tables(summarise(counts([2000], [10]), measures), measures)
-    )
+def test_the_interval_of_a_score_reaches_as_far_as_its_metric() -> None:
+    """Always right is 80 % of mG-Pass@5, and no interval says more; few problems are said to be few."""
+    measures = Measures((5,), (1.0,))
+    lines = summarise(counts([8] * 6, [8] * 6), measures)
+    [record] = [one for one in scores_table(lines).records() if one['metric'] == 'mG-Pass@5']
+    assert record['score'] == pytest.approx(80)
+    assert record['low'] < record['high'] == pytest.approx(80)
+    assert '(6 problems: so few say little of others of their kind)' in list(tables(lines, measures))[-1]
