@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from .compare import Answered, compare_answers, is_read, letters_of, options_of
-from .equal import RULES
+from .equal import RULES, Answered, compare_answers, is_read, letters_of
 from .extract import FinalAnswer, answer_of, final_answer, hedges
-from .normal import ascii_latex, join_thousands, normal_form
+from .normal import normal_form
 from .thoughts import Parted, part
 
 __all__ = [
@@ -14,14 +13,11 @@ __all__ = [
     'FinalAnswer',
     'Parted',
     'answer_of',
-    'ascii_latex',
     'compare_answers',
     'final_answer',
     'hedges',
     'is_read',
-    'join_thousands',
     'letters_of',
     'normal_form',
-    'options_of',
     'part',
 ]

@@ -1,72 +1,66 @@
-"""When two typed values are equal: exactly, by a lenient rule, or not.
+r"""Whether an answer says what its reference says: options of a choice, typed values, a last sentence.
 
-A value of one type equals one of another only where a rule says so. Each lenient rule has an id
-(`expression_equality.RULES`) and holds only if it is among those allowed.
+A value of one type equals one of another only where a rule says so. Each lenient rule has an id in `RULES`
+and holds only if it is among those allowed.
+
+>>> sorted(letters_of('Option B')), sorted(letters_of('A、B、D')), letters_of('5')
+(['B'], ['A', 'B', 'D'], None)
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property, reduce
-from typing import Any, NamedTuple
+from functools import cached_property, lru_cache, reduce
+from itertools import product
+from typing import NamedTuple
 
-from .formula import words
+from .normal import normal_form
 from .numeric import (
     DEGREE,
     INFINITY,
     Call,
     Expression,
     Number,
-    Product,
-    Sum,
     Symbol,
+    added,
     as_fraction,
     equal,
-    linear,
+    is_constant,
     negative,
     number,
-    numerator,
+    power,
     quotient,
     ratio,
     rational,
-    replaced,
+    renamed,
     symbols,
+    times,
     value_of,
 )
+from .read import Unread, read
 from .values import (
     DEGREES,
     RADIANS,
+    REALS,
     Chain,
-    Conditioned,
-    Domain,
     Formula,
-    Labelled,
-    Listed,
-    Matrix,
     Named,
     Pair,
-    Phrase,
-    Piecewise,
     Quantity,
-    Ratio,
     Relation,
-    Set,
-    Time,
-    Tuple,
-    Union,
+    Several,
     Value,
+    Words,
 )
 
 RULES: Mapping[str, str] = {
     'asked': 'what the question asks for as the name of the value: m + n = 75, 75',
     'bound-names': 'a function of a variable with another name: f(z) = z, f(x) = x',
-    'brackets': 'round and square brackets of what can be no interval: (3, -1), [3, -1]',
     'chain': 'the last member of a chain that holds: 2^{10} = 1024, 1024',
-    'condition-missing': 'the range of an index on one side only: 2n-1 (n ∈ N*), 2n-1',
-    'half-day': 'a.m. or p.m. on one side only: 4:30 p.m., 4:30',
-    'label': 'fewer words before a quantity: 每瓶墨水10元, 墨水10元',
+    'half-day': 'a.m. or p.m. on one side only: 4:30 p.m., 16:30',
     'list-as-set': 'values without brackets, and the same in braces: 2, 5 and {2, 5}',
     'list-as-tuple': 'values without brackets, and the same in an order: 2, 5 and (2, 5)',
     'list-order': 'values without brackets in another order: 2, 5 and 5, 2',
@@ -84,24 +78,324 @@ RULES: Mapping[str, str] = {
 ALL_RULES = frozenset(RULES)
 
 
+class Answered(NamedTuple):
+    """What comparing an answer with its reference came to."""
+
+    equal: bool
+    kind: str
+    """The type that decided: 'number', 'set', 'choice', …; 'unread' where a side could not be read."""
+    rules: frozenset[str] = frozenset()
+    """The lenient rules that were needed."""
+
+
+def compare_answers(
+    reference: str, answer: str, *, question: str = '', rules: frozenset[str] = ALL_RULES
+) -> Answered:
+    r"""Return whether `answer` says what `reference` says.
+
+    Args:
+        reference, answer: final answers, LaTeX or plain, English or Chinese.
+        question: of which the options of a choice count, the expressions that it asks for, and whether it
+            asks for a percentage; '' where it is not known.
+        rules: the lenient rules that are allowed, see `RULES`.
+
+    >>> compare_answers(r'\frac{1}{2}', '0.5').equal, compare_answers('5 cm', '5').rules
+    (True, frozenset({'unit-missing'}))
+    >>> compare_answers('B', 'blue', question='(A) red (B) blue')[:2]
+    (True, 'choice')
+    >>> compare_answers('75', 'm + n = 75', question='Find $m + n$.').equal
+    True
+    """
+    equality = _Equality(rules)
+    if question:
+        equality = _Equality(rules, bool(_PERCENTAGE.search(question)), bool(_ROUNDING.search(question)))
+    if _SMALL_LETTERS.search(question):
+        reference, answer = (
+            _SMALL_LETTER.sub(lambda one: one[1] + one[2].upper(), text) for text in (reference, answer)
+        )
+    if (choice := equality.choice(reference, answer, _options_of(question))) is not None:
+        return choice
+    answered = equality.texts(reference, answer)
+    bare, our_remark = _without_remark(reference)
+    said, remark = _without_remark(answer)
+    readings = [('asked', reference, _of_asked(answer, question)), ('remark', reference, said)]
+    if remark == our_remark or not _RESTRICTS.search(f'{remark} {our_remark}') or not remark:
+        readings.append(('remark', bare, said))
+    for rule, ours, theirs in readings:
+        if not answered.equal and rule in rules and (ours, theirs) != (reference, answer):
+            answered = equality.texts(ours, theirs)
+            answered = answered._replace(rules=answered.rules | {rule} if answered.equal else frozenset())
+    return answered
+
+
+def is_read(text: str) -> bool:
+    """Return whether a text is read as a value, or as the letter of an option."""
+    return letters_of(text) is not None or not _is_text(_read(text)[0])
+
+
+@lru_cache(maxsize=4096)  # every sample of a question is compared with one reference, many say the same
+def _read(text: str) -> tuple[Value, ...]:
+    try:
+        return read(text)
+    except (Unread, RecursionError, ValueError):  # of more brackets or digits than Python can take
+        return (Words('text', (text,)),)
+
+
+def _is_text(value: Value) -> bool:
+    return isinstance(value, Words) and value.kind == 'text'
+
+
+# What a question asks for, and remarks
+
+_PERCENTAGE = re.compile(r'(?<![0-9])(?<![0-9][ -])(?:percent|\\?%|百分)', re.IGNORECASE)
+_ROUNDING = re.compile(
+    r'\bround|\bnearest|decimal place|significant (?:digit|figure)|近似|保留|精确到|四舍五入', re.IGNORECASE
+)
+_ASKS = re.compile(
+    r'(?i:find|compute|determine|evaluate|calculate|what\sis|the\svalue\sof|what\sare)|求|计算'
+)
+_SENTENCE = re.compile(r'[.?!。？！](?:\s|$)')
+_MATH_IN = re.compile(r'\$([^$]{1,200})\$|\\\((.{1,200}?)\\\)')
+_SPACE = re.compile(r'(?:\\[ ,;:]|\\q?quad(?![a-zA-Z])|~|\s)+')
+_UNWRAPPED = re.compile(r'\\(?:text\w*|mbox|mathrm)\s*\{([^{}]*)\}')
+_INDEX = r'[nkm](?![a-zA-Z])\s*(?:\\in\s*\\mathbb\s*\{?[NZ]\}?[_^]?\{?[+*]?\}?|\\geq?\s*[01](?![0-9]))'
+_REMARK = re.compile(
+    r'[\s,;，(（]*(?:(?:(?:is|are|being)\s)?(?:the\s)?(?:only|unique)\s(?:real\s|possible\s)?(?:solution|answer|root|value)s?'
+    r'|(?:is|are)\sthe\s(?:final\s)?(?:answer|solution)s?'
+    r'|only|(?:where\s)?[nkm]\sis\sa\s(?:positive\s|natural\s)?(?:integer|number)'
+    r'|(?:holds?\s)?(?:(?:for|where|with)\s(?:all|every|any|each)|\\forall)(?:\s(?:real\s(?:numbers?)?|reals?|numbers?)(?![a-z]))?'
+    r'(?:\s*\$?\s*[a-zA-Z](?![a-zA-Z])\s*(?:\\in\s*\\mathbb\s*\{?R\}?)?\$?)?'
+    r'|(?:for|where|with)\s(?:all|every|any|each)(?:\s(?:natural|positive))?(?:\s(?:numbers?|integers?))?'
+    rf'\s*\$?\s*(?:[nkm](?![a-zA-Z])|{_INDEX})\s*\$?'
+    rf'|(?:where\s|for\s)?\$?{_INDEX}\s*\$?)[\s)）.]*\Z'
+)
+_RESTRICTS = re.compile(r'\\mathbb|\\ge')
+
+
+def _without_remark(answer: str) -> tuple[str, str]:
+    """Return an answer without a remark behind it that restricts nothing, and that remark without blanks."""
+    plain = _SPACE.sub(' ', _UNWRAPPED.sub(r' \1 ', answer).replace('∈', r'\in '))
+    found = _REMARK.search(plain)
+    if not found or not found.start():
+        return answer, ''
+    return plain[: found.start()], re.sub(r'[\s,;，()（）.${}]', '', found[0])
+
+
+def _of_asked(answer: str, question: str) -> str:
+    """Return what an answer says of an expression that the question asks for by itself, or is worth."""
+    name, equals, value = answer.partition('=')
+    if not equals or not (asked := _asked(question)):
+        return answer
+    if normal_form(name) in asked:
+        return value
+    one = _read(name)[0]
+    if not isinstance(one, Formula) or is_constant(one.expression):
+        return answer
+    others = (_read(text)[0] for text in asked)
+    same = any(isinstance(other, Formula) and equal(one.expression, other.expression) for other in others)
+    return value if same else answer
+
+
+@lru_cache(maxsize=4096)
+def _asked(question: str) -> frozenset[str]:
+    """Return the expressions behind a verb that asks, up to the end of its sentence, in normal form."""
+    sentences = [_SENTENCE.split(question[verb.end() :], maxsplit=1)[0] for verb in _ASKS.finditer(question)]
+    return frozenset(normal_form(one or other) for said in sentences for one, other in _MATH_IN.findall(said))
+
+
+# Options of a choice
+
+_WRAPPERS = re.compile(
+    r'\\(?:text\w*|math(?:rm|bf|sf)|mbox|boxed|fbox|displaystyle|left|right)(?![a-zA-Z])'
+    r'|[${}*_`~"“”]|\\[,;!() ]|\\q?quad'
+)
+_BRACKETED = re.compile(
+    r'(?:(?P<round>[(（])|(?P<square>\[)|[【〔])\s*(?P<letter>[A-H])\s*(?(round)[)）]|(?(square)\]|[】〕]))'
+)
+_CHOOSES = re.compile(
+    r'^(?:(?:the\s+)?(?:correct\s+|right\s+|final\s+)?(?:answers?|options?|choices?)\s*(?:is|are|:|：)?\s*'
+    r'|(?:正确)?(?:的)?(?:答案|选项)\s*(?:是|为|:|：)?\s*|故?选择?\s*[:：]?\s*)+',
+    re.IGNORECASE,
+)  # fmt: skip
+_LETTERS = re.compile(r'[A-H](?:\s*(?:[,，、;；和与及&/]|and|以及)?\s*(?:and\s+)?[A-H])*')
+_LETTER_AND_TEXT = re.compile(
+    r'(?:\(([A-H])\)|([A-H])\s*(?:[.．:：、，,)）。；;]|(?=[\u4e00-\u9fff]|\s+[A-Z][a-z]{2})))\s*(.*)',
+    re.DOTALL,
+)
+_LETTER_THEN_WORDS = re.compile(r'([A-H])(?:项|选项|正确|是正确的|is correct|is right)[.。]?')
+_SECOND_LETTER = re.compile(r'(?:and|or|和|或|与)?\s*\(?[A-H](?![A-Za-z])')
+_CONCLUDED = re.compile(
+    r"(?:(?:.*[.,;:]\s*)?(?:(?:therefore|thus|hence|so)\b,?(?:\s(?:I think|that))?\s(?:it's|it is)"
+    r'|(?:(?:so|the|correct|final|la)\s)*(?:answer is|réponse est)))?(?:\s*for sure)?\s+(?-i:([A-H]))'
+    r"(?:[.,]?\s(?:it\s(?:can't be|is not)|and not|not|non)\s[A-H](?:\sor\s[A-H])*)?[.]?",
+    re.DOTALL | re.IGNORECASE,
+)
+_MARK = re.compile(
+    r'(?:(?<![A-Za-z0-9\\])\(\s*([A-H])\s*\)|(?<![A-Za-z0-9\\$({])([A-H])\s*[.．:：、)）](?!\s*[A-H]\s*[.．、)）]))\s*'
+)
+_BEFORE_MARKS = re.compile(r'\\ |&|~|\*\*|\$(?=[A-H]\))')
+_SQUARE = re.compile(r'\[([A-H])\](?=\s)')
+_SMALL_LETTER = re.compile(r'\A((?:[$\s*]|\\text\s*\{)*\(?)([a-h])(?=[).]|[\s}$*]*\Z)')
+_SMALL_LETTERS = re.compile(r'(?:(?<=\n)|(?<=\n\s))(?:\([a-h]\)|[a-h][.)])(?=\s)')
+_END = re.compile(r'[\s.;；,，。\\]*(?:\\q?quad|\\\\|\n)*[\s.;；,，。]*$')
+
+
+def letters_of(text: str) -> frozenset[str] | None:
+    """Return the letters that `text` chooses, if that is all it does, else None.
+
+    Several letters stand in the order of the alphabet: `BA` is a product or a segment.
+    """
+    text = _bare(text)
+    if match := _LETTER_THEN_WORDS.fullmatch(text):
+        return frozenset(match[1])
+    if not _LETTERS.fullmatch(text):
+        return None
+    letters = re.findall(r'[A-H]', text.replace('and', ''))
+    return frozenset(letters) if letters == sorted(set(letters)) else None
+
+
+def _bare(text: str) -> str:
+    text = _WRAPPERS.sub('', text).strip().rstrip('.。;；,，')
+    if _BRACKETED.fullmatch(text) or text[:1] != '(' or len(_BRACKETED.findall(text)) > 1:
+        text = _BRACKETED.sub(r'\g<letter>', text)
+    return _CHOOSES.sub('', text).strip()
+
+
+def _chosen_in(text: str, options: Mapping[str, str]) -> tuple[str, str] | None:
+    """Return the letter and the text of an answer such as `(B) 12`, `B. 12` or "so it's B", else None.
+
+    An answer that goes on to a second letter ("A and B", "A or C") chooses nothing.
+    """
+    if concluded := _CONCLUDED.fullmatch(text.strip()):
+        return concluded[1], ''
+    if (match := _LETTER_AND_TEXT.fullmatch(_bare(text))) is None:
+        return None
+    chosen = match[1] or match[2], match[3].strip()
+    return None if _SECOND_LETTER.match(chosen[1]) and not _is_option_text(chosen, options) else chosen
+
+
+def _is_option_text(chosen: tuple[str, str], options: Mapping[str, str]) -> bool:
+    """Return whether `(B) A square` says what option B says."""
+    letter, said = chosen
+    return letter in options and normal_form(said).casefold() == normal_form(options[letter]).casefold()
+
+
+@lru_cache(maxsize=4096)
+def _options_of(question: str) -> dict[str, str]:
+    """Return the options that `question` lists, letter by letter from A on; {} if it lists none.
+
+    The last list counts: what stands before it may name points A, B, C.
+    """
+    question = _BEFORE_MARKS.sub(' ', _SQUARE.sub(r'(\1)', _UNWRAPPED.sub(r'\1', question)))
+    question = _SMALL_LETTERS.sub(lambda one: one[0].upper(), question)
+    marks = list(_MARK.finditer(question))
+    for start in range(len(marks) - 1, -1, -1):
+        options: dict[str, str] = {}
+        for place, mark in enumerate(marks[start:], start):
+            letter = mark[1] or mark[2]
+            if letter != chr(ord('A') + place - start):
+                break
+            last = place + 1 == len(marks)
+            text = question[mark.end() : None if last else marks[place + 1].start()]
+            text = _END.sub('', text.strip().split('\n', 1)[0] if last else text)
+            text = re.sub(r'\\textbf\s*\{?\s*$|\\qquad|\\quad', '', text).strip().lstrip('})').strip()
+            options[letter] = text if text.count('$') % 2 == 0 else text.replace('$', '').strip()
+        if len(options) > 1 and all(options.values()):
+            return options
+    return {}
+
+
+# Sentences
+
+_WORDS = re.compile('[^\\W\\d_]{2,}[ ,،]|[\u4e00-\u9fff]{3}')
+_DENIED = re.compile(
+    r"\b(?:not?|never|neither|nor|cannot|\w+n't|except|unless|if|or|wrong|incorrect|suppose|assume|instead|than|"
+    r'maybe|perhaps|possibly|might|nobody|hardly|few|false|doubt|unlikely|unsure|says?|claims?|twice|double|'
+    r'half|minus|plus|reciprocal|inverse|opposite|negative'
+    r'|(?:square|cube|root|multiple) of|times (?:the|that|it))\b'
+    r'|[不非没无若设假错]|如果|相反数|倒数|平方根?(?=[是为])|立方(?=[是为])|[倍半](?=[是为])|[加减乘]',
+    re.IGNORECASE,
+)
+_STATED = re.compile(
+    r'(?P<before>.*?(?:\b(?:is|are|be|equals?|equal to|that|thus|therefore|hence|so|answer|get|find|obtain'
+    r'|have)'
+    r'|为|是|得|等于|=|:|：))\s*(?P<value>\$\$?[^$]+\$\$?|\\\(.+?\\\)|\\\[.+?\\\]|\(?\\?[-+0-9(\[][^$]*)'
+    r'(?:\s*(?:is (?:the|our|my) (?:final )?(?:answer|solution)))?[\s.。]*',
+    re.DOTALL | re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r'[.!?]\s+(?=[A-Z<]|$)|[。\n！？।]')
+_AFTERWARDS = re.compile(r'(?:\s|<\|\w+\|>(?:user|assistant)?|I hope (?:it|this) is correct\.?)+"?\Z')
+_FORMULAS = re.compile(r'\$[^$]*\$')
+_WORD = re.compile(r'(?<![\\A-Za-z])[^\W\d_]{2,}|[\u4e00-\u9fff]')
+_NAME = re.compile(r'[^\s=$]+\s*=\Z')
+_CONCLUSION = re.compile(
+    r'.*(?:\b(?:therefore|thus|hence|so|donc|in conclusion|en conclusion|final answer)\b'
+    r'|因此|所以|结论|综上|لذا|इसलिए)',
+    re.IGNORECASE | re.DOTALL,
+)
+_SUM = re.compile(r'[0-9][0-9.,+*/×÷ ()-]*=\s*')
+_BOLD = re.compile(r'\*\*([^*]+)\*\*')
+_NUMBER = re.compile(
+    r'(?<![A-Za-z0-9.,/^\\_:+*×÷-])(?P<number>-?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?%?)'
+    r'(?![A-Za-z0-9^/_\\:+*×÷-]|[.,][0-9]'
+    r'|\s*(?:[万亿千百几多余]|hundred|thousand|million|billion|trillion|percent|%|[-+*/^=<>]))'
+)
+_NOT_EXACTLY = re.compile(
+    r'\b(?:least|most|under|over|up to|about|almost|nearly|approximately|around|pas|moins|plus de)\b'
+    r'|[至约近超]|[多少大小高低]于|以[上下内外]|第',
+    re.IGNORECASE,
+)
+
+
+def _stated_in(answer: str, counts: bool) -> Iterator[str]:
+    """Yield what the last sentence says that something is, and, if it `counts`, its one number.
+
+    A sentence that denies something, or has other numbers, says nothing: "The area is not $5$". Sums before
+    the
+    number (3 + 10 = 13) do not count as others, and a number in bold is the one that is meant.
+    """
+    tail = answer[-2000:]
+    tail = tail[: behind.start()] if (behind := _AFTERWARDS.search(tail)) else tail
+    sentences = [part.strip() for part in _SENTENCE_END.split(tail) if part.strip(' .<>|')]
+    sentence = sentences[-1][-300:] if sentences else ''
+    if said := _STATED.fullmatch(_UNWRAPPED.sub(r' \1 ', sentence)):
+        before = said['before']
+        if (
+            _WORD.search(before)
+            and not _DENIED.search(before)
+            and not re.search('[0-9]', _FORMULAS.sub('', before))
+        ):
+            name = _NAME.search(before)
+            yield (name[0] if name else '') + said['value']
+    if counts and (conclusion := _CONCLUSION.match(sentence)):
+        clause = sentence[conclusion.end() :]
+        bold = _BOLD.findall(clause)
+        said_last = _SUM.sub('', bold[0] if len(bold) == 1 else clause)
+        numeral = _NUMBER.search(said_last)
+        others = said_last[: numeral.start()] + said_last[numeral.end() :] if numeral else ''
+        if (
+            numeral
+            and not any(one.search(clause) for one in (_DENIED, _NOT_EXACTLY))
+            and not re.search('[0-9]', others)
+        ):
+            yield numeral['number']
+
+
+# Values
+
+
 class Comparison(NamedTuple):
-    """Whether two values are equal, and by which rules."""
+    """Whether two values are equal, and by which lenient rules."""
 
     equal: bool
     rules: frozenset[str] = frozenset()
-    """The lenient rules that were needed (see `rules.RULES`)."""
 
 
 YES, NO = Comparison(True), Comparison(False)
 
 
-def by_rule(rule: str, comparison: Comparison = YES) -> Comparison:
-    """Return `comparison` with `rule` among those that it needed; a difference stays one."""
-    return Comparison(True, comparison.rules | {rule}) if comparison.equal else NO
-
-
-def all_of(comparisons: Iterable[Comparison]) -> Comparison:
-    """Return what holds if all of `comparisons` do. Stops at the first difference."""
+def _all_of(comparisons: Iterable[Comparison]) -> Comparison:
+    """Return what holds if all do; stops at the first difference."""
     rules: frozenset[str] = frozenset()
     for comparison in comparisons:
         if not comparison.equal:
@@ -110,684 +404,340 @@ def all_of(comparisons: Iterable[Comparison]) -> Comparison:
     return Comparison(True, rules)
 
 
-def best_of(comparisons: Iterable[Comparison]) -> Comparison:
-    """Return the first that is equal, else NO."""
+def _best_of(comparisons: Iterable[Comparison]) -> Comparison:
     return next((comparison for comparison in comparisons if comparison.equal), NO)
 
 
-_LONG = 10
-_LEAST_ROUNDED = 3
-"""Digits of a reference that an exact value is held against: 5/12 may be a mistake for 0.42."""
-_FLOAT = 4e-15
-
-
-def compare_expressions(
-    reference: Expression, answer: Expression, rules: frozenset[str], least: int = _LEAST_ROUNDED
-) -> Comparison:
-    """Return how two expressions compare under the lenient `rules` that are allowed.
-
-    Values at points decide, see `numeric`; what cannot be computed anywhere is not equal.
-    """
-    if isinstance(reference, Number) and isinstance(answer, Number):
-        return YES if reference.value == answer.value else _decimal(reference, answer, rules, least)
-    return YES if equal(reference, answer) else _decimal(reference, answer, rules, least)
-
-
-def _decimal(reference: Expression, answer: Expression, rules: frozenset[str], least: int) -> Comparison:
-    """Whether one is a decimal of the other: of many digits, or with the few that the reference gives."""
-    by_reference, by_answer = _is_decimal(reference), _is_decimal(answer)
-    if by_reference and by_answer:  # a long one was not rounded: it is as good as the exact value
-        ours, theirs = _digits(reference), _digits(answer)
-        by_reference, by_answer = (ours < theirs, ours > theirs) if theirs >= _LONG else (True, True)
-    if by_reference == by_answer:
-        return NO
-    decimal, exact = (reference, answer) if by_reference else (answer, reference)
-    if not isinstance(decimal, Number) or decimal.digits is None or not _rounds_to(exact, decimal):
-        return NO
-    if _is_long(decimal):
-        rule = 'long-decimal'
-    elif by_reference and _may_be_rounded(decimal, exact, 2 if _is_long(answer) else least):
-        rule = 'rounded'
-    else:
-        return NO
-    return by_rule(rule) if rule in rules else NO
-
-
-def _may_be_rounded(decimal: Number, exact: Expression, least: int) -> bool:
-    """Whether a decimal has the digits of a rounded one, and its exact value more of them than it shows."""
-    shown = len(str(abs(decimal.value.numerator * 10 ** (decimal.digits or 0) // decimal.value.denominator)))
-    value = rational(exact)
-    below = 1 if value is None else value.denominator
-    for prime in (2, 5):
-        while below % prime == 0 and value is not None:
-            below //= prime
-    ends = value is not None and below == 1 and not _is_decimal(exact)
-    return shown >= least and (decimal.digits or 0) >= 1 and not ends
-
-
-def _is_decimal(expression: Expression) -> bool:
-    return isinstance(expression, Number) and expression.digits is not None
-
-
-def _is_long(expression: Expression) -> bool:
-    return _digits(expression) >= _LONG
-
-
-def _digits(expression: Expression) -> int:
-    """Return the number of digits after the decimal point."""
-    return (expression.digits or 0) if isinstance(expression, Number) else 0
-
-
-def _rounds_to(exact: Expression, decimal: Number) -> bool:
-    """Whether `exact` rounded, or a long one cut, to the digits of `decimal` is `decimal`."""
-    value = as_fraction(exact)
-    if value is None:
-        return False
-    digits = decimal.digits or 0
-    unit = Fraction(1, 10**digits)
-    slack = abs(value) * Fraction(_FLOAT)
-    apart = abs(value - decimal.value)
-    if apart <= unit / 2 + slack:
-        return True
-    return digits >= _LONG and apart < unit + slack and abs(decimal.value) < abs(value)
-
-
-Compare = Callable[[Expression, Expression], Comparison]
-
-_REGIONS = (Pair, Relation, Union, Domain, Set, Listed, Named)
-_TURNED = {'<': '>', '>': '<', r'\le': r'\ge', r'\ge': r'\le', '=': '=', r'\ne': r'\ne'}
-
-
-def same_region(reference: Value, answer: Value, compare: Compare) -> Comparison:
-    """Return whether two values are the same set of real numbers, of the same variable if both name one."""
-    ours, theirs = (
-        region_of(value)
-        if isinstance(value, _REGIONS) or (value == Formula(Symbol('R')) and not radius)
-        else None
-        for value, radius in ((reference, True), (answer, False))
-    )
-    if ours is None or theirs is None or len(ours.pieces) != len(theirs.pieces):
-        return NO
-    if ours.variable and theirs.variable and ours.variable != theirs.variable:
-        return NO
-    return _pieces(ours, theirs, compare)
-
-
-def _pieces(ours: Region, theirs: Region, compare: Compare) -> Comparison:
-    found: list[Comparison] = []
-    for one, other in zip(ours.pieces, theirs.pieces, strict=True):
-        if (one.low_closed, one.high_closed) != (other.low_closed, other.high_closed):
-            return NO
-        found += [compare(one.low, other.low), compare(one.high, other.high)]
-    return all_of(found)
-
-
-def same_relation(reference: Relation, answer: Relation, compare: Compare) -> Comparison:
-    """Return whether two equations or inequalities say the same."""
-    turned = Relation(answer.sides[::-1], tuple(_TURNED[sign] for sign in answer.signs[::-1]))
-    chains = [_chain(reference, other, compare) for other in (answer, turned)]
-    return best_of(
-        [
-            *chains,
-            same_equation(reference, answer),
-            _inequalities(reference, answer),
-            same_region(reference, answer, compare),
-        ]
-    )
-
-
-def _chain(reference: Relation, answer: Relation, compare: Compare) -> Comparison:
-    if reference.signs != answer.signs:
-        return NO
-    return all_of(compare(*sides) for sides in zip(reference.sides, answer.sides, strict=True))
-
-
-def same_equation(reference: Value, answer: Value) -> Comparison:
-    """Return whether both are equations and one is a multiple of the other."""
-    differences = [_difference(value) for value in (reference, answer)]
-    if any(difference is None for difference in differences):
-        return NO
-    ours, theirs = (numerator(difference) for difference in differences if difference)
-    return YES if ratio(ours, theirs) is not None else NO
-
-
-def _inequalities(reference: Relation, answer: Relation) -> Comparison:
-    """Compare inequalities: `2x + 4y < 6` with `x + 2y < 3`, or with `-x - 2y > -3`."""
-    if len(reference.signs) != 1 or len(answer.signs) != 1 or '=' in (*reference.signs, *answer.signs):
-        return NO
-    ours, theirs = (Sum((value.sides[0], negative(value.sides[1]))) for value in (reference, answer))
-    factor = ratio(ours, theirs)
-    if factor is None:
-        return NO
-    sign = answer.signs[0] if factor > 0 else _TURNED[answer.signs[0]]
-    return YES if sign == reference.signs[0] else NO
-
-
-def _difference(value: Value) -> Expression | None:
-    """Return left minus right of an equation."""
-    if isinstance(value, Relation) and value.signs == ('=',):
-        return Sum((value.sides[0], negative(value.sides[1])))
-    if isinstance(value, Named) and value.left is not None and isinstance(value.value, Formula):
-        return Sum((value.left, negative(value.value.expression)))
-    return None
-
-
-_TURNED = {'<': '>', '>': '<', r'\le': r'\ge', r'\ge': r'\le', r'\ne': r'\ne', '=': '='}
-_MINUS_INFINITY = negative(INFINITY)
-
-
-class Piece(NamedTuple):
-    """An interval, or a point: its ends, and whether they belong to it."""
-
-    low: Expression
-    high: Expression
-    low_closed: bool
-    high_closed: bool
-
-
-class Region(NamedTuple):
-    """Intervals from left to right, and the variable they are of ('' where none is named)."""
-
-    pieces: tuple[Piece, ...]
-    variable: str = ''
-
-
-EVERYTHING = Piece(_MINUS_INFINITY, INFINITY, False, False)
-
-
-def region_of(value: Value) -> Region | None:
-    r"""Return the set of real numbers that `value` describes, or None if it is none that can be read.
-
-    >>> from .read import read
-    >>> region_of(read('x > 1')[0]) == region_of(read(r'x \in (1, +\infty)')[0])
-    True
-    """
-    pieces: list[Piece] | None
-    if isinstance(value, Named):
-        inner = region_of(value.value)
-        return inner._replace(variable=value.name) if inner and not inner.variable else None
-    if isinstance(value, Relation):
-        return _of_relation(value)
-    if isinstance(value, Listed):
-        return _of_list(value)
-    if isinstance(value, Union):
-        pieces = _collected([region_of(part) for part in value.parts])
-    elif isinstance(value, Set):
-        pieces = _points(value.items)
-    else:
-        pieces = _of_interval(value)
-    return Region(_ordered(pieces)) if pieces is not None else None
-
-
-def _of_interval(value: Value) -> list[Piece] | None:
-    if isinstance(value, Pair):
-        low, high = _end(value.low), _end(value.high)
-        return [Piece(low, high, value.left_closed, value.right_closed)] if low and high else None
-    if value in {Domain('R'), Formula(Symbol('R'))}:
-        return [EVERYTHING]
-    if value == Domain('R+'):
-        return [Piece(number(0), INFINITY, False, False)]
-    return None
-
-
-def _end(value: Value) -> Expression | None:
-    if isinstance(value, Quantity):
-        return value.amount
-    return value.expression if isinstance(value, Formula) and not value.percent else None
-
-
-def _points(items: tuple[Value, ...]) -> list[Piece] | None:
-    ends = [_end(item) for item in items]
-    return [Piece(end, end, True, True) for end in ends if end] if all(ends) else None
-
-
-def _collected(regions: list[Region | None]) -> list[Piece] | None:
-    if any(region is None for region in regions):
-        return None
-    return [piece for region in regions if region for piece in region.pieces]
-
-
-def _of_list(value: Listed) -> Region | None:
-    """Read inequalities of one variable: taken together, or, where that is everything, at once."""
-    if not all(isinstance(item, Relation | Named | Union) for item in value.items):
-        return None  # (1, 2), (3, 4) are points
-    related = any(isinstance(item, Relation | Union) for item in value.items)
-    regions = [region_of(item) or (_point_named(item) if related else None) for item in value.items]
-    pieces = _collected(regions)
-    variables = {region.variable for region in regions if region}
-    if pieces is None or len(variables) != 1:
-        return None
-    variable = variables.pop()
-    if value.joined_by == 'and':
-        common = reduce(_in_both, [list(region.pieces) for region in regions if region])
-        return Region(_ordered(common), variable) if common else None
-    if value.joined_by == ',' and len(pieces) == len(regions) and _ordered(pieces) == (EVERYTHING,):
-        together = _intersection(pieces)
-        return Region((together,), variable) if together else None
-    return Region(_ordered(pieces), variable)
-
-
-def _point_named(item: Value) -> Region | None:
-    """Return `x = 1` beside `x > 2` as a point."""
-    end = _end(item.value) if isinstance(item, Named) else None
-    return Region((Piece(end, end, True, True),), item.name) if end and isinstance(item, Named) else None
-
-
-def _of_relation(relation: Relation) -> Region | None:
-    sides, signs = relation.sides, relation.signs
-    if len(sides) == 3:
-        first = _of_relation(Relation(sides[:2], signs[:1]))
-        second = _of_relation(Relation(sides[1:], signs[1:]))
-        if not first or not second or first.variable != second.variable or r'\ne' in signs:
-            return None
-        common = _intersection([*first.pieces, *second.pieces])
-        return Region((common,), first.variable) if common else None
-    if len(sides) != 2 or '=' in signs:
-        return None
-    return _half_line(sides[0], signs[0], sides[1]) or _half_line(sides[1], _TURNED[signs[0]], sides[0])
-
-
-def _half_line(left: Expression, sign: str, right: Expression) -> Region | None:
-    """Read `c·x < b`, with a variable, or anything that stands for one, on the left alone."""
-    if next(symbols(left), None) is None or next(symbols(right), None) is not None:
-        return None
-    name, factor = linear(left)
-    if factor < 0:
-        sign = _TURNED[sign]
-    end = right if factor == 1 else quotient(right, Number(factor))
-    below = Piece(_MINUS_INFINITY, end, False, sign in {r'\le'})
-    above = Piece(end, INFINITY, sign in {r'\ge'}, False)
-    pieces = {'<': [below], r'\le': [below], '>': [above], r'\ge': [above], r'\ne': [below, above]}[sign]
-    return Region(tuple(pieces), name)
-
-
-def _place(end: Expression) -> float:
-    if end == INFINITY:
-        return math.inf
-    if isinstance(end, Symbol) or end == _MINUS_INFINITY:
-        return -math.inf if end == _MINUS_INFINITY else math.nan
-    value = value_of(end)
-    return math.nan if value is None else float(value)
-
-
-def _ordered(pieces: list[Piece] | None) -> tuple[Piece, ...]:
-    """Sort from left to right and join those that meet; where an end is no number, leave all as it is."""
-    if not pieces or any(math.isnan(_place(end)) for piece in pieces for end in piece[:2]):
-        return tuple(pieces or ())
-    joined: list[Piece] = []
-    for piece in sorted(pieces, key=lambda one: (_place(one.low), not one.low_closed, _place(one.high))):
-        last = joined[-1] if joined else None
-        if last and _meet(last, piece):
-            if (_place(piece.high), piece.high_closed) > (_place(last.high), last.high_closed):
-                joined[-1] = last._replace(high=piece.high, high_closed=piece.high_closed)
-        else:
-            joined.append(piece)
-    return tuple(joined)
-
-
-def _meet(left: Piece, right: Piece) -> bool:
-    end, start = _place(left.high), _place(right.low)
-    return start < end or (start == end and (left.high_closed or right.low_closed))
-
-
-def _intersection(pieces: list[Piece]) -> Piece | None:
-    if any(math.isnan(_place(end)) for piece in pieces for end in piece[:2]):
-        return _of_symbols(pieces)
-    low = max(pieces, key=lambda piece: (_place(piece.low), not piece.low_closed))
-    high = min(pieces, key=lambda piece: (_place(piece.high), piece.high_closed))
-    if _place(low.low) > _place(high.high):
-        return None
-    return Piece(low.low, high.high, low.low_closed, high.high_closed)
-
-
-def _in_both(ones: list[Piece], others: list[Piece]) -> list[Piece]:
-    found = [_intersection([one, other]) for one in ones for other in others]
-    return [piece for piece in found if piece and not _is_empty(piece)]
-
-
-def _is_empty(piece: Piece) -> bool:
-    return _place(piece.low) == _place(piece.high) and not (piece.low_closed and piece.high_closed)
-
-
-def _of_symbols(pieces: list[Piece]) -> Piece | None:
-    """Read `a < x < b`: one end from each."""
-    lows = [piece for piece in pieces if piece.low != _MINUS_INFINITY]
-    highs = [piece for piece in pieces if piece.high != INFINITY]
-    if len(lows) != 1 or len(highs) != 1:
-        return None
-    return Piece(lows[0].low, highs[0].high, lows[0].low_closed, highs[0].high_closed)
-
-
+_LONG = 10  # digits of a decimal that was not rounded
 _MOST_ITEMS = 50  # of a list that is searched for what it says twice in two spellings
-_NEGATING = words(
-    'not no non less more than least most never without except 不 非 无 没 没有 至少 至多 超过 少于 多于'
-)
+_TURNED = {'<': '>', '>': '<', r'\le': r'\ge', r'\ge': r'\le', r'\ne': r'\ne', '=': '='}
 
 
-class Equality:
+class _Equality:
     """Compares values with the lenient rules that are allowed.
 
     Args:
         rules: that are allowed.
         asks_percent: whether the question asks for a percentage; None: there is no question.
-
-    >>> from .read import read
-    >>> Equality().compare(read('5')[0], read('5 cm')[0]).rules
-    frozenset({'unit-missing'})
-    >>> Equality(frozenset()).compare(read('5')[0], read('5 cm')[0]).equal
-    False
+        asks_rounded: whether it says to round.
     """
 
     def __init__(
-        self, rules: frozenset[str] = ALL_RULES, asks_percent: bool | None = None, asks_rounded: bool = False
+        self, rules: frozenset[str], asks_percent: bool | None = None, asks_rounded: bool = False
     ) -> None:
         self._rules, self._asks_percent, self._asks_rounded = rules, asks_percent, asks_rounded
-        self._holders: tuple[tuple[type, Callable[[Any, Any], Comparison]], ...] = (
-            (Conditioned, self._conditioned),
-            (Labelled, self._labelled),
-            (Named, self._named),
-            (Listed, self._lists),
-        )
-        self._same_type: dict[type, Callable[[Any, Any], Comparison]] = {
-            Formula: self._formulas,
-            Quantity: self._quantities,
-            Set: lambda ours, theirs: self._inside._unordered(ours.items, theirs.items),
-            Pair: self._pairs,
-            Tuple: lambda ours, theirs: self._inside._ordered(ours.items, theirs.items),
-            Matrix: self._matrices,
-            Piecewise: self._piecewise,
-            Ratio: self._ratios,
-            Relation: lambda ours, theirs: same_relation(ours, theirs, self.expressions),
-            Union: self._regions,
-            Time: self._times,
-        }
 
     @cached_property
-    def _inside(self) -> Equality:
+    def _inside(self) -> _Equality:
         """Return how to compare what stands in brackets: {1, 2} is not {{1}, 2}."""
-        return Equality(self._rules - {'list-as-set'}, self._asks_percent, self._asks_rounded)
+        return _Equality(self._rules - {'list-as-set'}, self._asks_percent, self._asks_rounded)
 
-    def compare(self, reference: Value, answer: Value) -> Comparison:
-        """Return how `answer` compares with `reference`; only the rule `rounded` tells one from the other."""
+    def _by(self, rule: str, comparison: Comparison = YES) -> Comparison:
+        """Return the comparison with a rule that it needed, if that is allowed."""
+        allowed = comparison.equal and rule in self._rules
+        return Comparison(True, comparison.rules | {rule}) if allowed else NO
+
+    def texts(self, reference: str, answer: str) -> Answered:
+        """Compare two answers that are no choice."""
+        expected, given = _read(reference), _read(answer)
+        compared = _best_of(self.values(ours, theirs) for ours in expected for theirs in given)
+        first = expected[0].value if isinstance(expected[0], Chain) else expected[0]
+        if not compared.equal and 'stated' in self._rules and _WORDS.search(answer):
+            counts = isinstance(first, Formula) and isinstance(first.expression, Number)
+            stated = [
+                value for text in _stated_in(answer, counts) for value in _read(text) if not _is_text(value)
+            ]
+            compared = self._by(
+                'stated', _best_of(self.values(ours, one) for ours in expected for one in stated)
+            )
+        kind = first.kind if isinstance(first, Several | Words) else type(first).__name__.lower()
+        if isinstance(first, Formula):
+            kind = 'number' if is_constant(first.expression) else 'expression'
+        if not compared.equal and (_is_text(expected[0]) or _is_text(given[0])):
+            kind = 'unread'
+        return Answered(compared.equal, kind, compared.rules)
+
+    def choice(self, reference: str, answer: str, options: Mapping[str, str]) -> Answered | None:
+        """Compare where the reference or the answer is a letter of a choice; return None where neither is."""
+        expected, given = letters_of(reference), letters_of(answer)
+        chosen = _chosen_in(reference, options) if expected is None and (options or given) else None
+        if chosen and _is_option_text(chosen, options):
+            expected = frozenset(chosen[0])
+        if expected and given:
+            return Answered(expected == given, 'choice')
+        if expected is None and given and len(given) == 1:
+            [letter] = given
+            if chosen:
+                return Answered(chosen[0] == letter, 'choice')
+            return (
+                self.texts(reference, options[letter])._replace(kind='choice') if letter in options else None
+            )
+        if not expected or len(expected) != 1:
+            return None
+        [letter] = expected
+        if theirs := _chosen_in(answer, options):
+            right, said = theirs[0] == letter, theirs[1]
+            if right and said and letter in options and not self.texts(options[letter], said).equal:
+                right = not any(self.texts(other, said).equal for other in options.values())
+            return Answered(right, 'choice')
+        if letter not in options:
+            return None
+        compared = {name: self.texts(text, answer) for name, text in options.items()}
+        alone = [name for name, one in compared.items() if one.equal] == [letter]
+        return Answered(alone, 'choice', compared[letter].rules if alone else frozenset())
+
+    def values(self, reference: Value, answer: Value) -> Comparison:  # noqa: C901
+        """Return how two values compare; `rounded` and `percent-sign` tell the reference from the answer."""
         if reference == answer:
             return YES
-        if Chain in {type(reference), type(answer)}:
-            last = [value.value if isinstance(value, Chain) else value for value in (reference, answer)]
-            return self._by('chain', self.compare(*last))
-        types = {type(reference), type(answer)}
-        for holder, compare in self._holders:
-            if holder in types:
-                return compare(reference, answer)
-        if len(types) == 1:
-            return self._same_type.get(types.pop(), lambda *_: NO)(reference, answer)
-        return self._mixed(reference, answer)
+        match reference, answer:
+            case (Chain(), _) | (_, Chain()):
+                last = [one.value if isinstance(one, Chain) else one for one in (reference, answer)]
+                return self._by('chain', self.values(*last))
+            case Named(), Named() if _same_name(reference, answer):
+                return self.values(reference.value, answer.value)
+            case Named(), Named() if (same := _renamed(answer, reference)) is not None:
+                return self._by('bound-names', self.values(reference.value, same))
+            case (Named(), Named() | Relation()) | (Relation(), Named()):
+                return _best_of([_same_equation(reference, answer), self._regions(reference, answer)])
+            case (Several('list'), _) | (_, Several('list')):
+                return self._lists(reference, answer)
+            case (Named(), _) | (_, Named()):
+                inner = [one.value if isinstance(one, Named) else one for one in (reference, answer)]
+                return _best_of(
+                    [self._by('name-missing', self.values(*inner)), self._regions(reference, answer)]
+                )
+            case Formula(), Formula():
+                return self._formulas(reference, answer)
+            case Quantity(), Quantity():
+                if reference.unit.dimension == answer.unit.dimension:
+                    return self.expressions(_in_basic_units(reference), _in_basic_units(answer))
+                if reference.product is None or answer.product is None:
+                    return NO
+                return self.expressions(reference.product, answer.product)
+            case Pair(), Pair():
+                if (reference.left_closed, reference.right_closed) != (
+                    answer.left_closed,
+                    answer.right_closed,
+                ):
+                    return NO
+                return self._inside.ordered((reference.low, reference.high), (answer.low, answer.high))
+            case Relation(), Relation():
+                return self._relations(reference, answer)
+            case (Several('tuple', ours), Several('tuple', theirs)) | (
+                Several('matrix', ours),
+                Several('matrix', theirs),
+            ):
+                return self._inside.ordered(ours, theirs)
+            case (Several('set', ours), Several('set', theirs)) | (
+                Several('piecewise', ours),
+                Several('piecewise', theirs),
+            ):
+                return self._inside.unordered(ours, theirs)
+            case Several('ratio', ours), Several('ratio', theirs):
+                return self._ratios(ours, theirs)
+        return _best_of([self._mixed(reference, answer), self._mixed(answer, reference, True)])
 
-    def _by(self, rule: str, comparison: Comparison) -> Comparison:
-        """Return the comparison if the rule is allowed."""
-        return by_rule(rule, comparison) if rule in self._rules else NO
-
-    # Values that hold another one
-
-    def _conditioned(self, reference: Value, answer: Value) -> Comparison:
-        if isinstance(reference, Conditioned) and isinstance(answer, Conditioned):
-            same = self.compare(reference.value, answer.value)
-            return same if reference.condition == answer.condition else NO
-        inner = [value.value if isinstance(value, Conditioned) else value for value in (reference, answer)]
-        return self._by('condition-missing', self.compare(*inner))
-
-    def _labelled(self, reference: Value, answer: Value) -> Comparison:
-        if not isinstance(reference, Labelled) or not isinstance(answer, Labelled):
-            return NO
-        same = self.compare(reference.value, answer.value)
-        if reference.words == answer.words:
-            return same
-        ours, theirs = (
-            ''.join(value.words) if _is_chinese(value.words) else value.words for value in (reference, answer)
-        )
-        if ({*ours} ^ {*theirs}) & _NEGATING or not (_in_order(ours, theirs) or _in_order(theirs, ours)):
-            return NO
-        return self._by('label', same)
-
-    def _named(self, reference: Value, answer: Value) -> Comparison:
-        if isinstance(reference, Named) and isinstance(answer, Named):
-            if _same_name(reference, answer):
-                return self.compare(reference.value, answer.value)
-            if renamed := _renamed(answer, reference):
-                return self._by('bound-names', self.compare(reference.value, renamed))
-            return same_equation(reference, answer)
-        named, other = (reference, answer) if isinstance(reference, Named) else (answer, reference)
-        assert isinstance(named, Named)  # one of them is
-        if isinstance(other, Relation):
-            return best_of([same_equation(reference, answer), self._regions(reference, answer)])
-        if isinstance(other, Listed):
-            return self._lists(reference, answer)
-        inner = [value.value if isinstance(value, Named) else value for value in (reference, answer)]
-        unnamed = self._by('name-missing', self.compare(*inner))
-        return best_of([unnamed, self._regions(reference, answer)])
-
-    # Formulas and quantities
-
-    def _formulas(self, reference: Formula, answer: Formula) -> Comparison:
-        if reference.percent == answer.percent:
-            return self.expressions(reference.expression, answer.expression)
-        parts = [_without_percent(value) for value in (reference, answer)]
-        if (same := self.expressions(*parts)).equal:
-            return same
-        # Only where the question asks for a percentage; where there is none, the reference tells it.
-        asked = self._asks_percent or (self._asks_percent is None and reference.percent)
-        same = self.expressions(reference.expression, answer.expression)
-        return self._by('percent-sign', same) if asked else NO
+    def _mixed(self, one: Value, other: Value, flipped: bool = False) -> Comparison:
+        """Compare values of two types, of which the second is the reference if they are `flipped`."""
+        turn = -1 if flipped else 1
+        match one, other:
+            case Quantity(amount, unit, product), Formula(expression, percent=False):
+                if product is not None and not is_constant(expression):
+                    return self.expressions(*(product, expression)[::turn])
+                if unit.dimension == DEGREES.dimension:
+                    same = self.expressions(*(_in_basic_units(one), expression)[::turn])
+                    if same.equal or unit == RADIANS:
+                        return same
+                return self._by('unit-missing', self.expressions(*(amount, expression)[::turn]))
+            case Words('phrase', ('nothing',)), Several('set', ()):
+                return YES
+            case Several('ratio', items), Words('time', (hour, minute, half)):
+                hours = {int(hour), int(hour) + 12 * (half == 'pm')}
+                clocks = [(Formula(number(each)), Formula(number(int(minute)))) for each in hours]
+                return self._by('half-day') if items in clocks else NO
+            case Several('ratio', (Formula(above), Formula(below))), Formula(expression):
+                return self._by(
+                    'ratio-as-fraction', self.expressions(*(quotient(above, below), expression)[::turn])
+                )
+            case Several('set', (single,)), Formula() | Quantity():
+                return self._by('list-as-set', self.values(*(single, other)[::turn]))
+        return NO if flipped else self._regions(one, other)
 
     def expressions(self, reference: Expression, answer: Expression) -> Comparison:
-        """Return how two expressions compare; see `compare_expressions`."""
-        return compare_expressions(reference, answer, self._rules, 2 if self._asks_rounded else 3)
-
-    def _quantities(self, reference: Quantity, answer: Quantity) -> Comparison:
-        if reference.unit.dimension != answer.unit.dimension:
-            if reference.product is not None and answer.product is not None:
-                return self.expressions(reference.product, answer.product)
+        """Compare two expressions, of which one may be a decimal of the other: long, or rounded."""
+        if equal(reference, answer):
+            return YES
+        ours, theirs = (one.digits if isinstance(one, Number) else None for one in (reference, answer))
+        by_reference = ours is not None
+        if (
+            ours is not None and theirs is not None
+        ):  # a long one was not rounded: it is as good as the exact value
+            if theirs < _LONG or ours == theirs:
+                return NO
+            by_reference = ours < theirs
+        decimal, exact = (reference, answer) if by_reference else (answer, reference)
+        if not isinstance(decimal, Number) or decimal.digits is None or (value := as_fraction(exact)) is None:
             return NO
-        return self.expressions(_in_basic_units(reference), _in_basic_units(answer))
-
-    def _quantity_and_formula(self, quantity: Quantity, formula: Formula, flipped: bool) -> Comparison:
-        def compare(one: Expression, other: Expression) -> Comparison:
-            return self.expressions(other, one) if flipped else self.expressions(one, other)
-
-        if formula.percent:
+        unit, slack = Fraction(1, 10**decimal.digits), abs(value) * Fraction(4e-15)
+        apart, is_long = abs(value - decimal.value), decimal.digits >= _LONG
+        cut = is_long and apart < unit + slack and abs(decimal.value) < abs(value)
+        if apart > unit / 2 + slack and not cut:
             return NO
-        if quantity.product is not None and next(symbols(formula.expression), None) is not None:
-            return compare(quantity.product, formula.expression)
-        angle = quantity.unit.dimension == DEGREES.dimension
-        if angle and (same := compare(_in_basic_units(quantity), formula.expression)).equal:
-            return same
-        if quantity.unit == RADIANS:
-            return NO
-        return self._by('unit-missing', compare(quantity.amount, formula.expression))
+        if is_long:
+            return self._by('long-decimal')
+        # A decimal of few digits may be a mistake, and so may one of a value that could be said in full.
+        least = 2 if self._asks_rounded or (theirs or 0) >= _LONG else 3
+        shown = len(str(abs(int(decimal.value / unit))))
+        ends = theirs is None and rational(exact) is not None and 10**2000 % value.denominator == 0
+        return self._by('rounded') if by_reference and decimal.digits and shown >= least and not ends else NO
+
+    def _formulas(self, reference: Formula, answer: Formula) -> Comparison:
+        whole = self.expressions(reference.expression, answer.expression)
+        if reference.percent == answer.percent:
+            return whole
+        same = self.expressions(_without_percent(reference), _without_percent(answer))
+        # The sign may be missing only where the question asks for a percentage, or, without one, the
+        # reference.
+        asked = self._asks_percent or (self._asks_percent is None and reference.percent)
+        return self._by('percent-sign', whole) if not same.equal and asked else same
 
     # Several values
 
-    def _ordered(self, reference: Sequence[Value], answer: Sequence[Value]) -> Comparison:
-        if len(reference) != len(answer):
-            return NO
-        return all_of(self.compare(ours, theirs) for ours, theirs in zip(reference, answer, strict=True))
+    def ordered(self, reference: Sequence[Value], answer: Sequence[Value]) -> Comparison:
+        """Compare each with the one in its place."""
+        return _all_of(map(self.values, reference, answer)) if len(reference) == len(answer) else NO
 
-    def _unordered(self, reference: Sequence[Value], answer: Sequence[Value]) -> Comparison:
+    def unordered(self, reference: Sequence[Value], answer: Sequence[Value]) -> Comparison:
         """Compare whether each of one is one of the other, repetitions left out."""
-        reference, answer = self._distinct(reference), self._distinct(answer)
+        reference, answer = _distinct(reference), _distinct(answer)
         if len(reference) != len(answer):
             return NO
         left = [value for value in answer if value not in reference]
-        found: list[Comparison] = []
+        same: list[Comparison] = []
         for ours in [value for value in reference if value not in answer]:
-            matches = [(self.compare(ours, theirs), place) for place, theirs in enumerate(left)]
-            matches = [(same, place) for same, place in matches if same.equal]
-            if not matches:
+            compared = [
+                (one, place) for place, theirs in enumerate(left) if (one := self.values(ours, theirs)).equal
+            ]
+            if not compared:
                 return NO
-            same, place = min(matches, key=lambda match: len(match[0].rules))
-            found.append(same)
+            best, place = min(compared, key=lambda one: len(one[0].rules))
+            same.append(best)
             del left[place]
-        return all_of(found)
+        return _all_of(same)
 
-    def _distinct(self, items: Sequence[Value]) -> list[Value]:
-        items = list(dict.fromkeys(items))
-        if len(items) > _MOST_ITEMS:
-            return items
-        kept: list[Value] = []
-        exact = Equality(frozenset())
-        for item in items:
-            if not any(exact.compare(other, item).equal for other in kept):
-                kept.append(item)
-        return kept
+    def _ratios(self, reference: Sequence[Value], answer: Sequence[Value]) -> Comparison:
+        ours, theirs = (
+            [one.expression for one in terms if isinstance(one, Formula)] for terms in (reference, answer)
+        )
+        if len(ours) != len(theirs) or any(rational(term) == 0 for term in (*ours, *theirs)):
+            return self.ordered(reference, answer)
+        return _all_of(
+            self.expressions(times(ours[0], other), times(one, theirs[0]))
+            for one, other in zip(ours[1:], theirs[1:], strict=True)
+        )
 
     def _lists(self, reference: Value, answer: Value) -> Comparison:
         """Compare bare lists, or a bare list with anything else."""
+        lists = [one for one in (reference, answer) if isinstance(one, Several) and one.kind == 'list']
         ours, theirs = _items(reference), _items(answer)
-        other = next((value for value in (reference, answer) if not isinstance(value, Listed)), None)
-        if _contradict(reference, answer):
-            found = []
-        elif isinstance(other, Named) and isinstance(other.value, Set):
-            found = [self._members(other, ours if other is answer else theirs)]
-        elif other is None or isinstance(other, Named):
-            found = [self._named_or_not(ours, theirs), self._other_order(reference, answer)]
-        elif isinstance(other, Pair | Tuple):
-            found = [self._by('list-as-tuple', self._named_or_not(ours, theirs))]
-        elif isinstance(other, Set):
-            found = [self._by('list-as-set', self._named_or_not(ours, theirs, ordered=False))]
-        else:
-            found = []
-        return best_of([*found, self._said_twice(reference, answer), self._regions(reference, answer)])
+        same: list[Comparison] = []
+        if not _contradict(lists):
+            names = {_plain(item.name) for item in (*ours, *theirs) if isinstance(item, Named)}
+            named = all(isinstance(item, Named) for item in (*ours, *theirs))
+            in_order, any_order = self.ordered(ours, theirs), NO
+            if len(names) < 2 or named:
+                any_order = self.unordered(ours, theirs)
+            match next((one for one in (reference, answer) if one not in lists), None):
+                case Named(name, Several('set', members)):  # a = 1, -2 is a ∈ {-2, 1}
+                    items = [item.value for item in lists[0].items if isinstance(item, Named)]
+                    if names == {_plain(name)} and len(items) == len(lists[0].items):
+                        same = [self._inside.unordered(items, members)]
+                case None | Named():
+                    free = named or any(one.joined_by == 'or' for one in lists)
+                    same = [in_order, any_order if free else self._by('list-order', any_order)]
+                case Pair() | Several('tuple'):
+                    same = [self._by('list-as-tuple', in_order)]
+                case Several('set'):
+                    same = [self._by('list-as-set', any_order)]
+        single = [
+            _distinct(one.items) if one in lists and isinstance(one, Several) else [one]
+            for one in (reference, answer)
+        ]
+        if all(len(items) == 1 and items[0] not in lists for items in single):
+            same.append(self.values(single[0][0], single[1][0]))  # one thing said in several ways
+        return _best_of([*same, self._regions(reference, answer)])
 
-    def _members(self, named: Named, items: Sequence[Value]) -> Comparison:
-        """Compare `a = 1, -2` with `a ∈ {-2, 1}`."""
-        if not isinstance(named.value, Set) or not _are_named(items):
-            return NO
-        one_name = {_plain(item.name) for item in items if isinstance(item, Named)} == {_plain(named.name)}
-        values = [item.value for item in items if isinstance(item, Named)]
-        return self._inside._unordered(values, named.value.items) if one_name else NO
+    # Equations, inequalities, sets of numbers
 
-    def _said_twice(self, reference: Value, answer: Value) -> Comparison:
-        """Compare a list that says one thing in several ways with that one thing."""
-        single: list[Value] = []
-        for value in (reference, answer):
-            distinct = self._distinct(value.items) if isinstance(value, Listed) else [value]
-            if len(distinct) > 1 or isinstance(distinct[0], Listed):
-                return NO
-            single += distinct
-        return self.compare(*single)
-
-    def _other_order(self, reference: Value, answer: Value) -> Comparison:
-        ours, theirs = _items(reference), _items(answer)
-        same = self._named_or_not(ours, theirs, ordered=False)
-        either = any(isinstance(value, Listed) and value.joined_by == 'or' for value in (reference, answer))
-        if either or (_are_named(ours) and _are_named(theirs)):
-            return same
-        return self._by('list-order', same)
-
-    def _named_or_not(
-        self, ours: Sequence[Value], theirs: Sequence[Value], *, ordered: bool = True
-    ) -> Comparison:
-        """Compare item by item; in another order only with no name, one name, or all names given."""
-        if ordered:
-            return self._ordered(ours, theirs)
-        names = {_plain(item.name) for item in (*ours, *theirs) if isinstance(item, Named)}
-        if len(names) > 1 and not (_are_named(ours) and _are_named(theirs)):
-            return NO
-        return self._unordered(ours, theirs)
-
-    def _pairs(self, reference: Pair, answer: Pair) -> Comparison:
-        same = self._inside._ordered((reference.low, reference.high), (answer.low, answer.high))
-        brackets = [(pair.left_closed, pair.right_closed) for pair in (reference, answer)]
-        if brackets[0] == brackets[1] or not same.equal:
-            return same
-        if any(left != right for left, right in brackets) or _may_be_interval(reference):
-            return NO
-        return self._by('brackets', same)
-
-    def _matrices(self, reference: Matrix, answer: Matrix) -> Comparison:
-        if [len(row) for row in reference.rows] != [len(row) for row in answer.rows]:
-            return NO
-        rows = zip(reference.rows, answer.rows, strict=True)
-        return all_of(self.expressions(*cells) for pair in rows for cells in zip(*pair, strict=True))
-
-    def _piecewise(self, reference: Piecewise, answer: Piecewise) -> Comparison:
-        if len(reference.branches) != len(answer.branches):
-            return NO
-        return all_of(
-            best_of(self._ordered(ours, theirs) for theirs in answer.branches) for ours in reference.branches
-        )
-
-    def _ratios(self, reference: Ratio, answer: Ratio) -> Comparison:
-        if len(reference.terms) != len(answer.terms):
-            return NO
-        first, other = reference.terms[0], answer.terms[0]
-        rest = zip(reference.terms[1:], answer.terms[1:], strict=True)
-        return all_of(
-            self.expressions(Product((first, theirs)), Product((ours, other))) for ours, theirs in rest
-        )
-
-    # Sets of numbers, equations, inequalities
+    def _relations(self, reference: Relation, answer: Relation) -> Comparison:
+        turned = Relation(answer.sides[::-1], tuple(_TURNED[sign] for sign in answer.signs[::-1]))
+        same = [
+            _all_of(map(self.expressions, reference.sides, other.sides))
+            for other in (answer, turned)
+            if reference.signs == other.signs
+        ]
+        if len(reference.signs) == len(answer.signs) == 1 and '=' not in (*reference.signs, *answer.signs):
+            # 2x + 4y < 6 is x + 2y < 3, and -x - 2y > -3
+            factor = ratio(*(added(one.sides[0], negative(one.sides[1])) for one in (reference, answer)))
+            sign = answer.signs[0] if factor and factor > 0 else _TURNED[answer.signs[0]]
+            same.append(YES if factor is not None and sign == reference.signs[0] else NO)
+        return _best_of([*same, _same_equation(reference, answer), self._regions(reference, answer)])
 
     def _regions(self, reference: Value, answer: Value) -> Comparison:
-        return same_region(reference, answer, self.expressions)
-
-    # Everything else
-
-    def _mixed(self, reference: Value, answer: Value) -> Comparison:
-        """Compare values of two types; each case stands here in one order alone."""
-        for one, other, flipped in ((reference, answer, False), (answer, reference, True)):
-            if isinstance(one, Quantity) and isinstance(other, Formula):
-                return self._quantity_and_formula(one, other, flipped)
-            if isinstance(one, Ratio) and isinstance(other, Formula) and len(one.terms) == 2:
-                value = quotient(*one.terms)
-                return self._by('ratio-as-fraction', self.expressions(value, other.expression))
-            if isinstance(one, Ratio) and isinstance(other, Time):
-                clocks = [
-                    tuple(number(part) for part in (hour, other.minute))
-                    for hour in {other.hour, other.hour % 12 + (12 if other.half == 'pm' else 0)}
-                ]
-                return self._by('half-day', YES if one.terms in clocks else NO)
-            if one == Phrase('nothing') and other == Set(()):
-                return YES
-            if isinstance(one, Set) and isinstance(other, Formula | Quantity) and len(one.items) == 1:
-                return self._by('list-as-set', self.compare(one.items[0], other))
-        return self._regions(reference, answer)
-
-    def _times(self, reference: Time, answer: Time) -> Comparison:
-        if (reference.hour % 12, reference.minute) != (answer.hour % 12, answer.minute):
+        """Compare two values as sets of real numbers, of the same variable if both name one."""
+        # R alone is all real numbers as an answer, a radius as a reference
+        ours, theirs = _region_of(reference), _region_of(REALS if answer == Formula(Symbol('R')) else answer)
+        if ours is None or theirs is None or len(ours.pieces) != len(theirs.pieces):
             return NO
-        if bool(reference.half) is bool(answer.half):
-            return NO  # they would have been the same
-        halved, other = (reference, answer) if reference.half else (answer, reference)
-        if other.hour > 12:  # 17:00 leaves nothing open
-            return YES if halved.half == 'pm' else NO
-        return self._by('half-day', YES)
+        if ours.variable and theirs.variable and ours.variable != theirs.variable:
+            return NO
+        same: list[Comparison] = []
+        for one, other in zip(ours.pieces, theirs.pieces, strict=True):
+            if (one.low_closed, one.high_closed) != (other.low_closed, other.high_closed):
+                return NO
+            same += [self.expressions(one.low, other.low), self.expressions(one.high, other.high)]
+        return _all_of(same)
+
+
+_EXACT = _Equality(frozenset())
+
+
+def _distinct(items: Sequence[Value]) -> list[Value]:
+    distinct: list[Value] = []
+    for item in dict.fromkeys(items):
+        if len(items) > _MOST_ITEMS or not any(_EXACT.values(other, item).equal for other in distinct):
+            distinct.append(item)
+    return distinct
 
 
 def _items(value: Value) -> tuple[Value, ...]:
     """Return what a list, set or point holds; `(x, y) = (1, 2)` holds two names with their values."""
-    if isinstance(value, Pair):
-        return value.low, value.high
-    if isinstance(value, Named):
-        names, items = value.name.strip('()').split(','), _items(value.value)
-        if len(names) == len(items) > 1:
-            return tuple(Named(name, item, Symbol(name)) for name, item in zip(names, items, strict=True))
-    return value.items if isinstance(value, Listed | Set | Tuple) else (value,)
+    match value:
+        case Pair():
+            return value.low, value.high
+        case Several('list' | 'set' | 'tuple', items):
+            return items
+        case Named(name):
+            names, items = name.strip('()').split(','), _items(value.value)
+            if len(names) == len(items) > 1:
+                return tuple(Named(one, item, Symbol(one)) for one, item in zip(names, items, strict=True))
+    return (value,)
 
 
-def _contradict(*lists: Value) -> bool:
-    """Whether one says `and`, the other `or`, of what is not just the values of one unknown."""
-    if {value.joined_by for value in lists if isinstance(value, Listed)} != {'and', 'or'}:
-        return False
-    items = [item for value in lists for item in _items(value)]
+def _contradict(lists: Sequence[Several]) -> bool:
+    """Return whether one says `and`, the other `or`, of what is not just the values of one unknown."""
+    items = [item for one in lists for item in one.items]
     names = {item.name for item in items if isinstance(item, Named)}
-    return len(names) > 1 or any(
-        isinstance(item, Relation) or (isinstance(item, Formula) and isinstance(item.expression, Symbol))
-        for item in items
+    loose = any(
+        isinstance(one, Relation) or (isinstance(one, Formula) and isinstance(one.expression, Symbol))
+        for one in items
     )
+    return {one.joined_by for one in lists} == {'and', 'or'} and (len(names) > 1 or loose)
 
 
-def _are_named(items: Sequence[Value]) -> bool:
-    return all(isinstance(item, Named) for item in items)
+def _plain(name: str) -> str:
+    return re.sub(r'[{}\\]|angle|triangle', '', name)
 
 
 def _same_name(one: Named, other: Named) -> bool:
@@ -801,54 +751,209 @@ def _same_name(one: Named, other: Named) -> bool:
 
 def _renamed(answer: Named, reference: Named) -> Value | None:
     """Return the value of f(z) = z with the variables of f(x) = x; None where the functions are others."""
-    ours, theirs = reference.left, answer.left
-    if not (isinstance(ours, Call) and isinstance(theirs, Call) and isinstance(answer.value, Formula)):
+    ours, theirs, value = reference.left, answer.left, answer.value
+    if not (isinstance(ours, Call) and isinstance(theirs, Call) and isinstance(value, Formula)):
         return None
-    names = [one.name if isinstance(one, Symbol) else '' for one in (*ours.arguments, *theirs.arguments)]
-    if ours.name != theirs.name or len(ours.arguments) != len(theirs.arguments) or '' in names:
-        return None
-    mine, free = names[len(ours.arguments) :], {*symbols(answer.value.expression)}
-    if free & {*names[: len(ours.arguments)]} - {*mine}:  # in f(t) = 2x + 1, x is another one
-        return None
-    renaming = dict(zip(names[len(ours.arguments) :], names, strict=False))
-    return Formula(replaced(answer.value.expression, renaming), answer.value.percent)
-
-
-def _plain(name: str) -> str:
-    return (
-        name.replace('{', '').replace('}', '').replace('\\', '').replace('angle', '').replace('triangle', '')
+    mine, others = (
+        [one.name for one in call.arguments if isinstance(one, Symbol)] for call in (ours, theirs)
     )
+    if (ours.name, len(ours.arguments), len(mine)) != (theirs.name, len(others), len(theirs.arguments)):
+        return None
+    if {*symbols(value.expression)} & ({*mine} - {*others}):  # in f(t) = 2x + 1, x is another one
+        return None
+    return Formula(renamed(value.expression, dict(zip(others, mine, strict=True))), value.percent)
 
 
 def _without_percent(value: Formula) -> Expression:
+    expression = value.expression
     if not value.percent:
-        return value.expression
-    if isinstance(value.expression, Number) and value.expression.digits is not None:
-        return Number(value.expression.value / 100, value.expression.digits + 2)
-    return Product((value.expression, number(Fraction(1, 100))))
+        return expression
+    if isinstance(expression, Number) and expression.digits is not None:
+        return Number(expression.value / 100, expression.digits + 2)
+    return times(expression, number(Fraction(1, 100)))
 
 
 def _in_basic_units(quantity: Quantity) -> Expression:
     if quantity.unit == DEGREES:
-        return Product((quantity.amount, DEGREE))
+        return times(quantity.amount, DEGREE)
     if quantity.unit == RADIANS or quantity.unit.factor == 1:
         return quantity.amount
-    return Product((quantity.amount, number(quantity.unit.factor)))
+    return times(quantity.amount, number(quantity.unit.factor))
 
 
-def _may_be_interval(pair: Pair) -> bool:
-    """Whether the first end is below the second, or nobody can tell."""
-    if not isinstance(pair.low, Formula) or not isinstance(pair.high, Formula):
-        return False
-    low, high = value_of(pair.low.expression), value_of(pair.high.expression)
-    return low is None or high is None or low < high
+def _same_equation(reference: Value, answer: Value) -> Comparison:
+    """Return whether both are equations and one is a multiple of the other."""
+    differences: list[Expression] = []
+    for value in (reference, answer):
+        match value:
+            case Relation((left, right), ('=',)) | Named(
+                _, Formula(right), Call() | Symbol() | Number() as left
+            ):
+                sides = [
+                    side.arguments if isinstance(side, Call) and side.name == '+' else (side,)
+                    for side in (left, right)
+                ]
+                below = dict.fromkeys(
+                    divisor for terms in sides for term in terms for divisor in _divisors(term)
+                )
+                differences.append(times(added(left, negative(right)), *below))
+    return YES if len(differences) == 2 and ratio(*differences) is not None else NO
 
 
-def _in_order(fewer: Sequence[str], more: Sequence[str]) -> bool:
-    """Whether `more` is `fewer` with something between: 甲比乙多 is not 乙比甲多."""
-    left = iter(more)
-    return all(word in left for word in fewer)
+def _divisors(term: Expression) -> Iterator[Expression]:
+    """Yield what with a variable a term is divided by."""
+    match term:
+        case Call('*', factors):
+            for factor in factors:
+                yield from _divisors(factor)
+        case Call('^', (base, exponent)) if not is_constant(base) and (rational(exponent) or 0) < 0:
+            yield power(base, negative(exponent))
 
 
-def _is_chinese(words: Sequence[str]) -> bool:
-    return all(not word.isascii() for word in words)
+class _Piece(NamedTuple):
+    """An interval, or a point: its ends, and whether they belong to it."""
+
+    low: Expression
+    high: Expression
+    low_closed: bool
+    high_closed: bool
+
+
+class _Region(NamedTuple):
+    """Intervals from left to right, and the variable they are of ('' where none is named)."""
+
+    pieces: Sequence[_Piece]
+    variable: str = ''
+
+
+_MINUS_INFINITY = negative(INFINITY)
+_EVERYTHING = _Piece(_MINUS_INFINITY, INFINITY, False, False)
+
+
+def _region_of(value: Value) -> _Region | None:
+    """Return the set of real numbers that `value` describes, or None if it is none that can be read."""
+    match value:
+        case Named(name, inner):
+            region = _region_of(inner)
+            return _Region(region.pieces, name) if region and not region.variable else None
+        case Relation(sides, signs):
+            return _region_of_relation(sides, signs)
+        case Several('list', items, joined_by):
+            return _region_of_list(items, joined_by)
+        case Several('union', items):
+            regions = [region for part in items if (region := _region_of(part))]
+            pieces = [piece for region in regions for piece in region.pieces]
+            return _Region(_ordered(pieces)) if len(regions) == len(items) else None
+        case Several('set', items):
+            ends = [end for item in items if (end := _end(item))]
+            return (
+                _Region(_ordered([_Piece(end, end, True, True) for end in ends]))
+                if len(ends) == len(items)
+                else None
+            )
+        case Pair(left, right) if (low := _end(left)) and (high := _end(right)):
+            return _Region([_Piece(low, high, value.left_closed, value.right_closed)])
+        case Words('domain', ('R',)):
+            return _Region([_EVERYTHING])
+        case Words('domain', ('R+',)):
+            return _Region([_Piece(number(0), INFINITY, False, False)])
+    return None
+
+
+def _end(value: Value) -> Expression | None:
+    if isinstance(value, Quantity):
+        return value.amount
+    return value.expression if isinstance(value, Formula) and not value.percent else None
+
+
+def _region_of_relation(sides: Sequence[Expression], signs: Sequence[str]) -> _Region | None:
+    """Read `c·x < b` and `a < x < b`, with a variable, or anything that stands for one, on one side alone."""
+    if len(sides) == 3:
+        first, second = (_region_of_relation(sides[at : at + 2], signs[at : at + 1]) for at in (0, 1))
+        if not first or not second or first.variable != second.variable or r'\ne' in signs:
+            return None
+        common = _in_both(first.pieces, second.pieces)
+        return _Region(common, first.variable) if common else None
+    if len(sides) != 2 or '=' in signs:
+        return None
+    for left, sign, right in ((sides[0], signs[0], sides[1]), (sides[1], _TURNED[signs[0]], sides[0])):
+        if is_constant(left) or not is_constant(right):
+            continue
+        factors = left.arguments if isinstance(left, Call) and left.name == '*' else (left,)
+        variables = [one for one in factors if rational(one) is None]
+        name, factor = repr(left), Fraction(1)
+        if len(variables) == 1 and isinstance(variables[0], Symbol):
+            name, factor = (
+                variables[0].name,
+                math.prod(filter(None, map(rational, factors)), start=Fraction(1)),
+            )
+        end = right if factor == 1 else quotient(right, Number(factor))
+        turned = _TURNED[sign] if factor < 0 else sign
+        below = (
+            [_Piece(_MINUS_INFINITY, end, False, turned == r'\le')] if turned in {'<', r'\le', r'\ne'} else []
+        )
+        above = [_Piece(end, INFINITY, turned == r'\ge', False)] if turned in {'>', r'\ge', r'\ne'} else []
+        return _Region([*below, *above], name)
+    return None
+
+
+def _region_of_list(items: Sequence[Value], joined_by: str) -> _Region | None:
+    """Read inequalities of one variable: taken together, or, where that is everything, at once."""
+    regions: list[_Region] = []
+    named = all(isinstance(item, Named) for item in items)
+    for item in items:
+        match item:
+            case Relation() | Named() | Several('union') if region := _region_of(item):
+                regions.append(region)
+            case Named(name, Formula() | Quantity() as point) if not named and (end := _end(point)):
+                regions.append(_Region([_Piece(end, end, True, True)], name))  # x = 1 beside x > 2
+            case _:
+                return None  # (1, 2), (3, 4) are points
+    pieces = [piece for region in regions for piece in region.pieces]
+    if len({region.variable for region in regions}) != 1:
+        return None
+    everything = len(pieces) == len(regions) and _ordered(pieces) == [_EVERYTHING]
+    if joined_by == 'and' or (joined_by == ',' and everything):
+        pieces = reduce(_in_both, [list(region.pieces) for region in regions])
+        if not pieces:
+            return None
+    return _Region(_ordered(pieces), regions[0].variable)
+
+
+def _place(end: Expression) -> float:
+    if end in (INFINITY, _MINUS_INFINITY):
+        return math.inf if end == INFINITY else -math.inf
+    value = value_of(end)
+    return math.nan if value is None else float(value)
+
+
+def _ordered(pieces: Sequence[_Piece]) -> list[_Piece]:
+    """Sort from left to right and join those that meet; where an end is no number, leave all as it is."""
+    if any(math.isnan(_place(end)) for piece in pieces for end in piece[:2]):
+        return list(pieces)
+    joined: list[_Piece] = []
+    for piece in sorted(pieces, key=lambda one: (_place(one.low), not one.low_closed, _place(one.high))):
+        last = joined[-1] if joined else piece
+        start, end = _place(piece.low), _place(last.high)
+        if not joined or start > end or (start == end and not (last.high_closed or piece.low_closed)):
+            joined.append(piece)
+        elif (_place(piece.high), piece.high_closed) > (end, last.high_closed):
+            joined[-1] = last._replace(high=piece.high, high_closed=piece.high_closed)
+    return joined
+
+
+def _in_both(ones: Sequence[_Piece], others: Sequence[_Piece]) -> list[_Piece]:
+    common: list[_Piece] = []
+    for pair in product(ones, others):
+        lows = [piece for piece in pair if piece.low != _MINUS_INFINITY]
+        highs = [piece for piece in pair if piece.high != INFINITY]
+        known = not any(math.isnan(_place(end)) for piece in pair for end in piece[:2])
+        if known:
+            lows = [max(pair, key=lambda piece: (_place(piece.low), not piece.low_closed))]
+            highs = [min(pair, key=lambda piece: (_place(piece.high), piece.high_closed))]
+        if len(lows) == len(highs) == 1:  # a < x < b: one end from each
+            piece = _Piece(lows[0].low, highs[0].high, lows[0].low_closed, highs[0].high_closed)
+            apart = _place(piece.high) - _place(piece.low)
+            if not known or apart > 0 or (apart == 0 and piece.low_closed and piece.high_closed):
+                common.append(piece)
+    return common

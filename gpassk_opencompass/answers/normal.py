@@ -63,7 +63,7 @@ _WRAPPERS = frozenset(
     | {r'\boxed', r'\fbox', r'\framebox'}
 )
 _UNWRITTEN = _DROPPED | _WRAPPERS
-_SYNONYMS = {
+SYNONYMS = {
     r'\dfrac': r'\frac', r'\tfrac': r'\frac', r'\cfrac': r'\frac', r'\leq': r'\le', r'\leqslant': r'\le',
     r'\geq': r'\ge', r'\geqslant': r'\ge', r'\neq': r'\ne', r'\rightarrow': r'\to', r'\ldots': r'\dots',
     r'\cdots': r'\dots', r'\varnothing': r'\emptyset', r'\lbrace': r'\{', r'\rbrace': r'\}', r'\lbrack': '[',
@@ -143,7 +143,7 @@ def _unwrapped(tokens: Sequence[str]) -> list[str]:
             groups.append(before not in _WRAPPERS)
         kept = groups.pop() if token == '}' and groups else token != '{' or groups[-1]
         if kept and token not in _UNWRITTEN and not (token == '.' and before in _DELIMITER_SIZES):
-            out.extend(('^', r'\circ') if token == r'\degree' else (_SYNONYMS.get(token, token),))
+            out.extend(('^', r'\circ') if token == r'\degree' else (SYNONYMS.get(token, token),))
     return out
 
 

@@ -1,717 +1,1317 @@
-r"""An answer read as a typed value: everything in it, or it counts as text.
+r"""An answer read as a typed value: every token of it is accounted for, or it counts as text.
+
+Nothing is lost but what means nothing (math delimiters, sizes, thin spaces, quotes): a part of a formula is
+not
+the formula. First the tokens, each spelling of a thing as one; then expressions; amounts with their units;
+and
+values, which hold one another.
 
 >>> read(r'[0, \frac{1}{2})')[0].right_closed, read('x = 5')[0].name, read('充要条件')
-(False, 'x', (Phrase(meaning='necessary and sufficient'),))
+(False, 'x', (Words(kind='phrase', words=('necessary and sufficient',)),))
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import replace
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import partial
 from typing import NamedTuple
 
-from .formula import (
-    FUNCTIONS,
-    Token,
-    Tokens,
-    Unread,
-    closes,
-    closing,
-    opens,
-    read_expression,
-    split,
-    tokens_of,
-    trimmed,
-    words,
-    written,
-)
-from .normal import normal_form
+from .normal import SYNONYMS, ascii_latex, join_thousands, normal_form
 from .numeric import (
     DEGREE,
+    HALF,
     INFINITY,
+    MINUS_ONE,
+    ONE,
     Call,
     Expression,
     Number,
-    Power,
-    Product,
     Symbol,
+    added,
     equal,
+    is_constant,
+    is_deeper,
     negative,
     number,
+    power,
+    quotient,
     rational,
     symbols,
+    times,
     value_of,
 )
 from .values import (
     DEGREES,
+    MULTIPLIERS,
+    REALS,
     Chain,
-    Conditioned,
-    Domain,
     Formula,
-    Labelled,
-    Listed,
-    Matrix,
     Named,
     Pair,
-    Phrase,
-    Piecewise,
     Quantity,
-    Ratio,
     Relation,
-    Set,
-    Text,
-    Tuple,
-    Union,
+    Several,
+    Unit,
     Value,
+    Words,
+    chinese_number,
+    english_number,
     meaning_of,
-    read_amount,
-    read_time,
+    unit_of,
 )
 
-_LONGEST_NAME = 14
-_COMPUTED = frozenset({'factorial', 'double factorial', 'binom', 'floor', 'ceiling'})
+
+class Unread(Exception):
+    """Raised where an answer cannot be read as what was expected; its text says what was left over."""
 
 
-def ends_in_a_term(tokens: Tokens) -> bool:
-    """Whether words end in what is no name: "the value 2x" = 5 says nothing of a value of 5."""
-    words = [place for place, token in enumerate(tokens) if _is_word(token)]
-    term = tokens[words[-1] + 1 :] if words else ()
-    try:
-        return bool(term) and not is_name(read_expression(term))
-    except Unread:
-        return False
+# Tokens
 
 
-def name_of(tokens: Tokens) -> str:
-    """Return what stands there without blanks; raise Unread where it is too long for a name."""
-    name = written(tokens).replace(' ', '')
-    if len(tokens) > _LONGEST_NAME or not name:
-        raise Unread(name)
-    return name
+class Token(NamedTuple):
+    r"""One token of an answer, and whether a blank stands before it.
+
+    Its kind is 'number', 'letters' (a run of Latin letters in a formula), 'words' (a run in `\text`),
+    'chinese',
+    'command' (`\frac`, `\sqrt`, …), 'mark' (everything else), or, of `\begin` and `\end`, their environment.
+    """
+
+    kind: str
+    text: str
+    spaced: bool = False
 
 
-def is_name(expression: Expression) -> bool:
-    """Whether an equation with this on its left says what something is worth: x, f(2), |AB|, NO/BO."""
-    if isinstance(expression, Symbol):
-        return expression.name not in {'pi', 'e', 'oo'}
-    if isinstance(expression, Call):
-        if expression.name == 'abs':  # |AB| is a length, |x| = 5 says what x is
-            return all(name[-1:].isupper() or ' ' in name for name in symbols(expression))
-        return expression.name not in FUNCTIONS | _COMPUTED
-    if isinstance(expression, Product):  # segments, angles, quotients of them
-        return all(
-            is_name(factor) and (not isinstance(factor, Symbol) or factor.name[0].isupper())
-            for factor in expression.factors
+Tokens = Sequence[Token]
+
+_CHARACTERS = str.maketrans(
+    {
+        **dict.fromkeys('–—‒―﹣', '-'), **dict.fromkeys('’‘′ʹ', "'"), **dict.fromkeys('“”"`✓✔', ''),
+        **{char: f'\\mathbb{{{letter}}}' for char, letter in zip('ℝℤℕℚℂ', 'RZNQC', strict=True)},
+        **{
+            char: f'\\{name} '
+            for char, name in zip(
+                '∠√△⟨⟩γξηψχκζνϕεΓΘΛΣΦΨ⩽⩾≦≧⟹⇒∖⊥∥∨∧',
+                'angle sqrt triangle langle rangle gamma xi eta psi chi kappa zeta nu phi epsilon Gamma '
+                'Theta Lambda '
+                'Sigma Phi Psi le ge le ge Rightarrow Rightarrow setminus perp parallel vee wedge'.split(),
+                strict=True,
+            )
+        },
+        '∶': ':', '【': '[', '】': ']', '〔': '(', '〕': ')', '￥': '¥', '℃': r'^{\circ}\text{C}', '∗': '*',
+        '∕': '/',
+        '㎝': r'\text{cm}', '㎡': r'\text{m}^2', '‰': r'\cdot\frac{1}{1000}',
+        **{chr(0x2080 + digit): f'_{digit}' for digit in range(10)},
+    }
+)  # fmt: skip
+_SUBSCRIPTS = re.compile('[₀-₉]{2,}')
+_OTHER_TYPE = re.compile('[\U0001d400-\U0001d7ff]')  # letters and digits in another type
+_DECORATION = re.compile(
+    r'\\(?:textcolor|color|colorbox)\s*\{[^{}]*\}'
+    r'|\\(?:underline|uline|underbrace|mathbf|bf|bfseries|tiny|small|normalsize|[lL]arge|LARGE|[hH]uge)(?![a-zA-Z])'
+    r'|\\(?:checkmark|blacksquare|square|qed|blacksmiley)(?![a-zA-Z])\s*$'
+)
+_TOKEN = re.compile(
+    r'(?P<space>\s+|\\[,;:! \n]|~|\\q?quad(?![a-zA-Z])|\\(?:en|thin)space(?![a-zA-Z])|\\hspace\{[^{}]*\})'
+    r'|\\(?:text\w*|math(?:rm|sf|it|bf|cal)|mbox|hbox|operatorname\*?|boldsymbol|bm|rm)\s*\{(?P<quoted>[^{}]*)\}'
+    r'|\\math(?:bb|bf)\s*(?:\{\s*)?(?P<domain>[RZNQC])(?![a-zA-Z])(?:\s*\})?'
+    r'|\\(?P<environment>(?:begin|end)\s*\{[a-zA-Z*]+\}(?:\{[lcr|]*\})?)'
+    r'|(?P<command>\\[a-zA-Z]+|\\.)'
+    r'|(?P<number>[0-9]{1,3}(?:[ \u00a0][0-9]{3})+(?![0-9])(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?|\.[0-9]+'
+    r'|[0-9]+\.(?![.0-9]))'
+    r'|(?P<letters>[A-Za-z]+)'
+    r'|(?P<chinese>[\u4e00-\u9fff]+)'
+    r'|(?P<mark><=|>=|(?<![0-9)}])!=|==|\*\*|\.{3,}|.)',
+    re.DOTALL,
+)
+_THOUSANDS = re.compile(r'(?<![0-9.,\w])[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?(?![0-9])(?!,[0-9])')
+_MOST_TOKENS = 1000  # no answer has more, and what is made of them takes more than linear time
+_ESCAPED = re.compile(r'\\\\(?=[a-zA-Z]{2})')
+_PRICE = re.compile(r'\A(\s*-?)\$(-?[0-9][^$]*)\Z')  # a dollar, no delimiter: it does not close
+_INCHES = re.compile(r'[0-9]"\s*\Z')
+_LARGE_CHINESE = re.compile(r'([0-9]+)万([0-9])千(?:([0-9])百)?')
+_SCIENTIFIC = re.compile(r'([-+]?[0-9]+(?:\.[0-9]+)?)[eE]([-+]?[0-9]{1,4})')
+_REPEATING = re.compile(
+    r'(?<![0-9.])(?P<whole>[0-9]{1,12})\.(?P<fixed>[0-9]{0,12}?)'
+    r'(?:\\(?:overline|bar)\s*(?:\{(?P<bar>[0-9]{1,12})\}|(?P<bared>[0-9]))|\((?P<round>[0-9]{1,12})\)'
+    r'|\\dot\s*\{?(?P<first>[0-9])\}?(?:(?P<middle>[0-9]{0,12})\\dot\s*\{?(?P<last>[0-9])\}?)?'
+    r'|(?P<shown>[0-9]{1,6}?)(?P=shown){2,20}\s*(?:\.\.\.|\\[lc]?dots\s*))(?![0-9])'
+)
+_SIZES = frozenset({r'\left', r'\right', r'\middle'})
+_DROPPED = _SIZES | frozenset(
+    r'$ \( \) \[ \] \displaystyle \textstyle \limits \nolimits \rm \bf \it \mathrm \text \mathbf \mbox '
+    r'\boxed \fbox '
+    r'\big \Big \bigg \Bigg \bigl \bigr \Bigl \Bigr \biggl \biggr \Biggl \Biggr \mathit \textbf \textit '
+    r'\mathcal '
+    r'\boldsymbol \bm \phantom'.split()
+)
+_SYNONYMS = {
+    **SYNONYMS, r'\leqq': r'\le', '<=': r'\le', r'\geqq': r'\ge', '>=': r'\ge', '!=': r'\ne', '==': '=',
+    r'\ldots': '...', r'\cdots': '...', r'\dots': '...', r'\mid': '|', r'\cdot': '*', r'\times': '*',
+    r'\ast': '*',
+    r'\*': '*', '×': '*', r'\div': '/', '**': '^', r'\lparen': '(', r'\rparen': ')', r'\colon': ':',
+    '比': ':',
+    r'\thickapprox': r'\approx', r'\approxeq': r'\approx', r'\simeq': r'\approx', '≈': r'\approx',
+    r'\doteq': r'\approx',
+    r'\infin': r'\infty', r'\varepsilon': r'\epsilon', r'\varphi': r'\phi', r'\vartheta': r'\theta',
+    r'\vee': 'or',
+    r'\lor': 'or', r'\wedge': 'and', r'\land': 'and', r'\dbinom': r'\binom', r'\tbinom': r'\binom',
+    '±': r'\pm',
+    r'\overrightarrow': r'\vec', r'\$': 'dollars', r'\&': '&', r'\prime': "'", r'\R': r'\mathbb R',
+    r'\degree': r'\circ',
+    r'\implies': r'\Rightarrow', r'\Longrightarrow': r'\Rightarrow', r'\backslash': r'\setminus',
+}  # fmt: skip
+_OPENING = frozenset({'(', '[', '{', r'\{', r'\langle', r'\lfloor', r'\lceil', r'\begin'})
+_CLOSING = frozenset({')', ']', '}', r'\}', r'\rangle', r'\rfloor', r'\rceil', r'\end'})
+_LEADING = frozenset(
+    '共 共有 一共 总共 一共有 约 大约 约为 约是 大约是 约等于 为 是 答 答案 等于 有 得 即 故 所以 因此 '
+    '答案是 答案为 解 '
+    r'解得 about approximately approx roughly therefore thus so hence \approx = : . , ~ \sim \therefore '
+    r'\Rightarrow'.split()
+)
+_TRAILING = frozenset({'.', ',', ';', ':', '\\\\'})
+
+
+def tokens_of(answer: str) -> list[Token]:
+    r"""Return the tokens of `answer`, in time linear in its length; raise Unread where they are too many.
+
+    >>> [token.text for token in tokens_of(r'$\left[ 0,\dfrac{\pi}{2} \right)$')]
+    ['[', '0', ',', '\\frac', '{', '\\pi', '}', '{', '2', '}', ')']
+    >>> [(token.kind, token.text) for token in tokens_of(r'5\text{ cm}')]
+    [('number', '5'), ('words', 'cm')]
+    """
+    tokens: list[Token] = []
+    after_size = spaced = False
+    for token in _tokens_in(_spelled(answer)):
+        spaced |= token.spaced
+        if token.text in _DROPPED and token.kind != 'words':
+            spaced |= token.text == '$'
+            after_size = token.text in _SIZES
+        elif token.text == '.' and after_size:
+            after_size = False
+        else:
+            tokens.append(token._replace(spaced=spaced))
+            after_size = spaced = False
+    if len(tokens) > _MOST_TOKENS:
+        raise Unread('too long')
+    return tokens
+
+
+def _spelled(answer: str) -> str:
+    """Return it in LaTeX's characters, with numbers of special notations as sums, powers or fractions."""
+    answer = _OTHER_TYPE.sub(lambda one: unicodedata.normalize('NFKC', one[0]), _DECORATION.sub(' ', answer))
+    answer = _PRICE.sub(r'\1\\$\2', answer)
+    if answer.count('"') == 1 and _INCHES.search(answer):
+        raise Unread('"')
+    text = _SUBSCRIPTS.sub(lambda run: f'_{{{"".join(str(ord(c) - 0x2080) for c in run[0])}}}', answer)
+    if r'\begin' not in text:  # escaped once too often
+        text = _ESCAPED.sub(r'\\', text)
+    text = join_thousands(ascii_latex(text.translate(_CHARACTERS)))
+    if large := _LARGE_CHINESE.fullmatch(text.strip()):
+        return str(
+            sum(
+                int(digits or 0) * size
+                for digits, size in zip(large.groups(), (10**4, 1000, 100), strict=True)
+            )
         )
-    if isinstance(expression, Power):
-        return expression.exponent == number(-1) and is_name(expression.base)
-    return False
+    if scientific := _SCIENTIFIC.fullmatch(text.strip()):
+        return f'{scientific[1]}*10^{{{int(scientific[2])}}}'
+    return _REPEATING.sub(_as_fraction, text)
 
 
-def _is_word(token: Token) -> bool:
-    if token.kind == 'letters':
-        return len(token.text) > 1 and token.text not in FUNCTIONS
-    return token.kind in {'words', 'chinese'}
+def _as_fraction(decimal: re.Match[str]) -> str:
+    block = decimal['bar'] or decimal['bared'] or decimal['round'] or decimal['shown']
+    block = block or ''.join(decimal[name] or '' for name in ('first', 'middle', 'last'))
+    shift = 10 ** len(decimal['fixed'])
+    value = Fraction(int(decimal['whole'] + decimal['fixed']), shift)
+    value += Fraction(int(block), (10 ** len(block) - 1) * shift)
+    return rf'({value.numerator}/{value.denominator})'
 
 
-class Inner(NamedTuple):
-    """How to read what stands inside."""
+def _tokens_in(text: str) -> Iterator[Token]:  # noqa: C901
+    spaced, place, depth = False, 0, 0
+    while place < len(text):
+        if depth == 0 and text[place] in '123456789' and (thousands := _THOUSANDS.match(text, place)):
+            yield Token('number', thousands[0].replace(',', ''), spaced)
+            spaced, place = False, thousands.end()
+            continue
+        match = _TOKEN.match(text, place)
+        assert match  # the last alternative is any character
+        place, kind, name = match.end(), str(match.lastgroup), _SYNONYMS.get(match[0], match[0])
+        if kind == 'space':
+            spaced = True
+            continue
+        if kind == 'quoted':
+            for token in _tokens_in(match['quoted']):
+                kind = 'words' if token.kind == 'letters' else token.kind
+                yield Token(kind, token.text, token.spaced or spaced)
+                spaced = False
+        elif kind == 'domain':
+            yield Token('command', rf'\mathbb {match["domain"]}', spaced)
+        elif kind == 'environment':
+            side, _, kind = match['environment'].partition('{')
+            name = '\\' + side.strip()
+            yield Token(kind.partition('}')[0], name, spaced)
+        else:
+            if kind == 'number':
+                name = name.replace(' ', '').replace('\u00a0', '').removesuffix('.')
+            elif kind == 'command' and not name[1:2].isalpha():
+                kind = 'mark'
+            elif kind == 'command' and not name.startswith('\\'):
+                kind = 'letters'
+            yield Token(kind, name, spaced)
+        depth += (name in _OPENING) - (name in _CLOSING)
+        spaced = False
 
-    value: Callable[[Tokens], Value]
-    """Any value, a list among them."""
-    item: Callable[[Tokens], Value]
-    """One value of a list."""
+
+def split(tokens: Tokens, marks: Iterable[str]) -> tuple[list[list[Token]], list[str]]:
+    """Return the parts of `tokens` between `marks` outside all brackets, and the marks between them.
+
+    >>> parts, marks = split(tokens_of('(1,2),3'), ',')
+    >>> [''.join(token.text for token in part) for part in parts], marks
+    (['(1,2)', '3'], [','])
+    """
+    parts: list[list[Token]] = [[]]
+    between: list[str] = []
+    depth = 0
+    for token in tokens:
+        depth += (token.text in _OPENING) - (token.text in _CLOSING)
+        if depth == 0 and token.text in marks and token.text not in _CLOSING:
+            between.append(token.text)
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return parts, between
 
 
-RELATIONS = frozenset({'=', '<', '>', r'\le', r'\ge', r'\ne'})
-CONDITIONS = words('if for when where with 当 若 其中 时 as 为')
-"""Words before a condition."""
-_OTHERWISE = frozenset({'otherwise', '其他', '其它', 'else', 'elsewhere'})
-_MATRICES = frozenset({'pmatrix', 'bmatrix', 'matrix', 'Bmatrix', 'smallmatrix', 'array'})
-_SYSTEMS = frozenset(
-    {'cases', 'dcases', 'rcases', 'aligned', 'align', 'align*', 'gathered', 'split', 'array'}
+def _closing(tokens: Tokens, start: int) -> int:
+    """Return the place of the bracket that closes the one at `start`; raise Unread if there is none."""
+    depth = 0
+    for place in range(start, len(tokens)):
+        depth += (tokens[place].text in _OPENING) - (tokens[place].text in _CLOSING)
+        if depth == 0:
+            return place
+    raise Unread('a bracket is not closed')
+
+
+def _texts(tokens: Tokens) -> list[str]:
+    return [token.text for token in tokens]
+
+
+def _written(tokens: Tokens) -> str:
+    return ''.join(token.text for token in tokens).replace(' ', '')
+
+
+def _trimmed(tokens: Tokens) -> list[Token]:
+    """Return `tokens` without what leads to an answer (≈, 共, "about") and the stop behind it."""
+    start, end = 0, len(tokens)
+    while start < end - 1 and tokens[start].text.lower() in _LEADING:
+        start += 1
+    while end > start and tokens[end - 1].text in _TRAILING:
+        end -= 1
+    return list(tokens[start:end])
+
+
+# Expressions
+
+_END = Token('end', '')
+_BRACKETS = {
+    '(': ')', '[': ']', '{': '}', r'\{': r'\}', r'\langle': r'\rangle', r'\lfloor': r'\rfloor',
+    r'\lceil': r'\rceil',
+}  # fmt: skip
+_OF_SEVERAL = frozenset({'gcd', 'lcm', 'max', 'min'})
+_FUNCTIONS = _OF_SEVERAL | frozenset(
+    'sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh ln log lg exp abs'.split()
 )
-_COMMAS = frozenset({',', ';'})
-_BRACKETS = {'(': ')', '[': ']', '{': '}', r'\{': r'\}', r'\langle': r'\rangle'}
+_OTHER_NAMES = {
+    'asin': 'arcsin',
+    'acos': 'arccos',
+    'atan': 'arctan',
+    'tg': 'tan',
+    'ctg': 'cot',
+    'arctg': 'arctan',
+}
+_NAMES = sorted(_FUNCTIONS | {'sqrt', 'pi'}, key=len, reverse=True)
+_GREEK = frozenset(
+    'alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi rho sigma tau phi chi psi omega pi '
+    'Gamma Delta Theta Lambda Sigma Phi Psi Omega ell'.split()
+)
+_SPELLED_SYMBOLS = {name: name for name in (*_GREEK, 'dx', 'dy', 'dz', 'dt')}
+_SPELLED_SYMBOLS |= dict.fromkeys(('infinity', 'inf', 'oo'), 'oo')
+_ACCENTS = frozenset(r'\vec \overline \bar \hat \tilde \widehat \overset \underline'.split())
+_FIGURES = frozenset({r'\angle', r'\triangle', r'\odot'})
+_ENGLISH = frozenset(
+    'no not it is of the and are for per bus car cat one two ten six all any can let but out men man day '
+    'box cup egg '
+    'pen dog yes if or to in on has was his her new old red top you she who how'.split()
+)
+_LONGEST_PRODUCT = 3  # letters in a row that are a product of symbols; more are a word
+_DEEPEST = 60
 
 
-def read_bracketed(tokens: Tokens, inner: Inner) -> Value | None:
-    """Return the set, pair, tuple or matrix in the brackets that `tokens` are, None if they are none."""
-    if not opens(tokens[0]) or closing(tokens, 0) != len(tokens) - 1 or tokens[0].text not in _BRACKETS:
+def read_expression(tokens: Tokens) -> Expression:
+    r"""Return the expression that `tokens` write out; raise Unread where something is left over or unknown.
+
+    >>> read_expression(tokens_of('x^2')).name
+    '^'
+    """
+    expression = _Reader(tokens, 0).all()
+    if is_deeper(expression, _DEEPEST):
+        raise Unread('nested too deep')
+    return expression
+
+
+class _Reader:
+    """Reads from left to right; every method takes what is its own and leaves the rest."""
+
+    def __init__(self, tokens: Tokens, depth: int) -> None:
+        self.tokens, self.place, self.depth = tokens, 0, depth
+        if depth > _DEEPEST:
+            raise Unread('nested too deep')
+
+    def all(self) -> Expression:
+        expression = self.sum()
+        if self.place < len(self.tokens):
+            raise Unread(_written(self.tokens[self.place :]))
+        return expression
+
+    def within(self, tokens: Tokens) -> Expression:
+        return _Reader(tokens, self.depth + 1).all()
+
+    def peek(self, ahead: int = 0) -> Token:
+        """Return the next token, or the one so many behind it; one without text if there is none."""
+        place = self.place + ahead
+        return self.tokens[place] if place < len(self.tokens) else _END
+
+    def take(self, *texts: str) -> str:
+        """Take the next token if it is one of `texts`, no word, and return it; else return ''."""
+        token = self.peek()
+        if token.text not in texts or token.kind == 'words':
+            return ''
+        self.place += 1
+        return token.text
+
+    def inside(self) -> Tokens:
+        """Take the bracket that opens here and return what it holds."""
+        start, end = self.place, _closing(self.tokens, self.place)
+        if _BRACKETS.get(self.peek().text) != self.tokens[end].text:
+            raise Unread('brackets that do not match')
+        self.place = end + 1
+        return self.tokens[start + 1 : end]
+
+    def group(self) -> Tokens:
+        """Take a group in braces, or one token."""
+        if self.peek().text == '{':
+            return self.inside()
+        self.place += 1
+        return self.tokens[self.place - 1 : self.place]
+
+    def sum(self) -> Expression:
+        terms: list[Expression] = []
+        while not terms or self.peek().text in {'+', '-'}:
+            minus = False
+            while sign := self.take('+', '-'):
+                minus ^= sign == '-'
+            term = self.product()
+            terms.append(negative(term) if minus else term)
+        return added(*terms)
+
+    def product(self) -> Expression:
+        factors = [self.factor()]
+        while True:
+            if sign := self.take('*', '/'):
+                minus = self.take('-', '+') == '-'
+                factor = negative(self.factor()) if minus else self.factor()
+                factors.append(power(factor, MINUS_ONE) if sign == '/' else factor)
+            elif self.peek().text == 'of' and self.peek(-1).text == '%':  # 25% of 60
+                self.place += 1
+                factors.append(self.factor())
+            elif self.starts_factor():
+                factors.append(self.factor())
+            else:
+                return times(*factors)
+
+    def starts_factor(self) -> bool:
+        token, before = self.peek(), self.peek(-1)
+        if token.kind != 'number':
+            return token.kind in {'letters', 'words', 'command'} or token.text in {'(', '[', '{', r'\{', '|'}
+        if before.text in {'!', ')'}:  # `2 3` and `x2` are no products, `N2^{-N}` is one
+            return self.peek(1).text in {'^', '!'}
+        return before.text == '}' or (self.peek(1).text == '^' and before.kind == 'letters')
+
+    def factor(self) -> Expression:
+        base = self.base()
+        while True:
+            if self.take('^'):
+                base = self.raised(base)
+            elif self.take('!'):
+                double = self.take('!')  # 5!! is 5·3·1, not (5!)!
+                if double and self.peek().text == '!':
+                    raise Unread('more than two signs of a factorial')
+                base = Call('double factorial' if double else 'factorial', (base,))
+            elif self.take('%'):
+                base = times(base, number(Fraction(1, 100)))
+            elif self.take(r'\circ'):
+                base = times(base, DEGREE)
+            else:
+                return base
+
+    def raised(self, base: Expression) -> Expression:
+        braced = self.peek().text == '{'
+        if self.peek(braced).text == r'\circ':
+            if _texts(self.group()) != [r'\circ']:
+                raise Unread('a degree with more')
+            return times(base, DEGREE)
+        return power(base, self.exponent())
+
+    def exponent(self) -> Expression:
+        """Read `^2`, `^-2`, `^{…}`, `^(…)`, `2^2^3`; `^10` is typed as in a program."""
+        if self.peek().text == '{':
+            return self.within(self.inside())
+        minus = self.take('-', '+') == '-'
+        token = self.peek()
+        if token.kind == 'letters' and len(token.text) > 1 and token.text not in _SPELLED_SYMBOLS:
+            raise Unread('an exponent of several letters without braces')
+        exponent = self.base()
+        if self.take('^'):
+            exponent = self.raised(exponent)
+        return negative(exponent) if minus else exponent
+
+    def base(self) -> Expression:
+        token = self.peek()
+        if token.text in {'(', '[', '{'}:
+            return self.within(self.inside())
+        self.place += 1
+        if token.kind == 'number':
+            return self.number(token)
+        if token.kind in {'letters', 'words'}:
+            return self.letters(token)
+        if token.kind == 'command':
+            return self.command(token)
+        if token.text != '|':
+            raise Unread(_written(self.tokens[self.place - 1 :]) or 'the formula ends too early')
+        start = end = self.place
+        while end < len(self.tokens) and self.tokens[end].text != '|':
+            end = _closing(self.tokens, end) + 1 if self.tokens[end].text in {'(', '{', '['} else end + 1
+        if end >= len(self.tokens):
+            raise Unread('a bar is not closed')
+        self.place = end + 1
+        return Call('abs', (self.within(self.tokens[start:end]),))
+
+    def number(self, token: Token) -> Expression:
+        r"""Read a number, and the fraction of a mixed one: `2\frac{1}{4}`, `2 1/4`."""
+        whole, point, decimals = token.text.partition('.')
+        value = Fraction(int((whole or '0') + decimals), 10 ** len(decimals))
+        if self.peek().text == '_':
+            raise Unread('a number with an index')
+        following = [self.peek(place) for place in range(7)]
+        texts = [token.text for token in following]
+        fraction: tuple[str, str, int] | None = None
+        if point:
+            return Number(value, len(decimals))
+        if following[0].spaced and texts[0].isdigit() and texts[1] == '/' and texts[2].isdigit():
+            fraction = texts[0], texts[2], 3
+        elif texts[0] == r'\frac':
+            if texts[1] == '{' and texts[2].isdigit() and texts[3:5] == ['}', '{'] and texts[5].isdigit():
+                fraction = texts[2], texts[5], 7
+            elif texts[1].isdigit() and len(texts[1]) == 2:
+                fraction = texts[1][0], texts[1][1], 2
+        if fraction is None:
+            return number(value)
+        above, below, width = int(fraction[0]), int(fraction[1]), fraction[2]
+        if not 0 < above < below:
+            raise Unread('a whole number before a fraction that is not below 1')
+        self.place += width
+        return number(value + Fraction(above, below))
+
+    def letters(self, token: Token) -> Expression:
+        """Read a function, a symbol, or letters in a row as a product of symbols: `xsin`, `2pir`, `abc`."""
+        text = _OTHER_NAMES.get(token.text, token.text)
+        if text in _FUNCTIONS:
+            return self.function(text)
+        if text == 'sqrt':
+            return power(self.argument(), HALF)
+        if text in _SPELLED_SYMBOLS:
+            return self.symbol(_SPELLED_SYMBOLS[text])
+        if len(text) == 1:
+            return self.symbol(text)
+        if token.kind == 'words':
+            raise Unread(text)
+        names = list(text)
+        within = next((name for name in _NAMES if name in text and len(text) <= len(name) + 2), None)
+        if within:
+            before, _, after = text.partition(within)
+            if after and within != 'pi':
+                raise Unread(text)
+            names = [*before, within, *after]
+        elif len(text) > _LONGEST_PRODUCT or text.lower() in _ENGLISH:
+            raise Unread(text)
+        factors: list[Expression] = [Symbol(name) for name in names[:-1]]
+        last = names[-1]
+        factors.append(self.letters(Token('letters', last)) if len(last) > 1 else self.symbol(last))
+        if self.take('^'):
+            factors[-1] = self.raised(factors[-1])
+        return times(*factors)
+
+    def symbol(self, name: str) -> Expression:
+        """Read a symbol with its index and primes, and what f, g, h, or a name, are applied to."""
+        start = self.place
+        if name == 'C' and self.take('_'):  # C_n^k is n over k
+            below = self.group()
+            if self.take('^') and (above := self.group()) and below:
+                return Call('binom', (self.within(below), self.within(above)))
+            self.place = start
+        while mark := self.take('_', "'"):
+            name += mark if mark == "'" else '_' + _written(self.group()).strip('()')
+        if self.peek().text == '(':
+            inside = self.tokens[self.place + 1 : _closing(self.tokens, self.place)]
+            signed = inside[1:] if inside and inside[0].text == '-' else inside
+            applied = not self.peek().spaced and len(signed) == 1 and signed[0].kind == 'number'
+            if name[:1] in {'f', 'g', 'h'} or applied:
+                return Call(name, self.arguments())
+        return Symbol(name)
+
+    def command(self, token: Token) -> Expression:
+        name = token.text[1:]
+        if name == 'frac':
+            above = self.part()
+            return quotient(above, self.part())
+        if name == 'binom':
+            above = self.part()
+            return Call('binom', (above, self.part()))
+        if name == 'sqrt':
+            degree = self.within(self.inside()) if self.peek().text == '[' else number(2)
+            whole = self.peek()
+            plain = whole.kind == 'number' and whole.text.isdigit() and self.peek(1).text != '{'
+            self.place += plain
+            return power(number(int(whole.text)) if plain else self.part(), quotient(ONE, degree))
+        if name in {'lfloor', 'lceil'}:
+            self.place -= 1
+            return Call('floor' if name == 'lfloor' else 'ceiling', (self.within(self.inside()),))
+        if name in _FUNCTIONS:
+            return self.function(name)
+        if name in _GREEK:
+            return self.symbol(name)
+        if name == 'infty':
+            return INFINITY
+        if token.text in _ACCENTS:
+            return self.symbol(f'{name} {_written(self.group())}')
+        if token.text in _FIGURES:
+            self.place += 1
+            return self.symbol(f'{name} {self.peek(-1).text}')
+        raise Unread(token.text)
+
+    def part(self) -> Expression:
+        r"""Return the argument of a command, a group or one token: `\frac12` is a half, `\sqrt2` a root."""
+        token = self.peek()
+        if token.text == '{':
+            return self.within(self.inside())
+        if token.kind == 'number' and token.text.isdigit():
+            first, rest = token.text[0], token.text[1:]
+            tail = [Token('number', rest)] if rest else []
+            self.tokens = [*self.tokens[: self.place + 1], *tail, *self.tokens[self.place + 1 :]]
+            self.place += 1
+            return number(int(first))
+        if token.kind == 'letters' and len(token.text) == 1:
+            self.place += 1
+            return self.within([token])
+        return self.base()
+
+    def function(self, name: str) -> Expression:
+        base: Expression | None = number(10) if name == 'lg' else None
+        if name in {'log', 'lg'} and self.take('_'):
+            base = self.within(self.group())
+        exponent = self.exponent() if self.take('^') else None
+        arguments = self.arguments() if self.peek().text in {'(', r'\{'} else (self.argument(),)
+        if (len(arguments) > 1) is not (name in _OF_SEVERAL):
+            raise Unread(f'{name} of {len(arguments)}')
+        if name in {'log', 'lg', 'ln'}:
+            applied: Expression = Call('ln', arguments)
+            applied = applied if base is None else quotient(applied, Call('ln', (base,)))
+        elif name == 'exp':
+            applied = power(Symbol('e'), arguments[0])
+        elif exponent == MINUS_ONE and name in {'sin', 'cos', 'tan'}:
+            return Call('arc' + name, arguments)
+        else:
+            applied = Call(name, arguments)
+        return applied if exponent is None else power(applied, exponent)
+
+    def arguments(self) -> tuple[Expression, ...]:
+        return tuple(self.within(part) for part in split(self.inside(), ',;')[0])
+
+    def argument(self) -> Expression:
+        r"""Read up to where a function without brackets reaches: `\sin 2x` to the next sign or function."""
+        minus = False
+        while self.take('-'):
+            minus = not minus
+        factors: list[Expression] = []
+        while True:
+            bracket = self.peek().text in {'(', '{'}
+            factors.append(self.factor())
+            token = self.peek()
+            goes_on = (
+                token.kind == 'letters'
+                and token.text not in _FUNCTIONS
+                and len(token.text) <= _LONGEST_PRODUCT
+            )
+            goes_on |= token.kind == 'command' and token.text[1:] not in _FUNCTIONS
+            if bracket or not goes_on:
+                return negative(times(*factors)) if minus else times(*factors)
+
+
+# Amounts: numbers, expressions, quantities
+
+_PERCENT = frozenset({'%', 'percent', 'percentage', 'pct'})
+_CURRENCIES = frozenset({'dollars', '¥', '€', '£'})
+_NUMERAL = re.compile(
+    '负?[零一二三四五六七八九〇两十百千万亿]+(?:分之[零一二三四五六七八九〇两十百千万亿]+|点[零一二三四五六七八九〇]+)?|一?半'
+)
+
+
+def read_amount(tokens: Tokens) -> Formula | Quantity:
+    r"""Return the number, expression or quantity that `tokens` are; raise Unread where they are none.
+
+    >>> read_amount(tokens_of('28 percent'))
+    Formula(expression=Number(value=Fraction(28, 1), digits=None), percent=True)
+    >>> read_amount(tokens_of('五千米')).amount
+    Number(value=Fraction(5000, 1), digits=None)
+    """
+    tokens = _in_figures(tokens)
+    if tokens and tokens[-1].text in _PERCENT:
+        return Formula(read_expression(tokens[:-1]), percent=True)
+    if quantity := _quantity(tokens):
+        return quantity
+    try:
+        return Formula(_scaled(tokens))
+    except Unread:
+        if compound := _compound(tokens):
+            return compound
+        raise
+
+
+def _figures(value: Fraction) -> list[Token]:
+    sign = [Token('mark', '-')] if value < 0 else []
+    above = Token('number', str(abs(value.numerator)))
+    if value.denominator == 1:
+        return [*sign, above]
+    below = Token('number', str(value.denominator))
+    return [*sign, Token('mark', '('), above, Token('mark', '/'), below, Token('mark', ')')]
+
+
+def _in_figures(tokens: Tokens) -> list[Token]:
+    """Write numerals as figures, `根号` as a root, a multiplier apart from its unit, a currency last."""
+    figures: list[Token] = []
+    for token in tokens:
+        if token.kind == 'chinese':
+            figures += _chinese_in_figures(token, bool(figures) and figures[-1].kind == 'number')
+        else:
+            figures.append(token)
+    if len(figures) > 1 and figures[0].text.lower() in {'minus', 'negative'} and figures[1].kind == 'number':
+        figures[0] = Token('mark', '-')
+    words: list[str] = []
+    numeral: tuple[int, Fraction] | None = None
+    for place, token in enumerate(figures):
+        if token.kind in {'letters', 'words'}:
+            words.append(token.text.lower())
+            value = english_number(words)
+            numeral = numeral if value is None else (place + 1, value)
+        elif token.text != '-' or not words:
+            break
+    if numeral:
+        figures = [*_figures(numeral[1]), *figures[numeral[0] :]]
+    start = int(bool(figures) and figures[0].text == '-')  # -$5 million is -5 million dollars
+    if (
+        len(figures) > start + 1
+        and figures[start].text in _CURRENCIES
+        and figures[start + 1].kind == 'number'
+    ):
+        end = start + 2 + (len(figures) > start + 2 and figures[start + 2].text in MULTIPLIERS)
+        figures = [*figures[:start], *figures[start + 1 : end], figures[start], *figures[end:]]
+    return figures
+
+
+def _chinese_in_figures(token: Token, after_number: bool) -> list[Token]:
+    text = token.text
+    if text in {'根号', '根号下', '负根号'}:
+        sign = [Token('mark', '-')] if text.startswith('负') else []
+        return [*sign, Token('command', r'\sqrt', token.spaced)]
+    if text == '负':
+        return [Token('mark', '-', token.spaced)]
+    if after_number:
+        width = max((len(word) for word in MULTIPLIERS if text.startswith(word)), default=0)
+        if not width or _is_unit(token):  # 4000千克 are 4000 kilograms, not 4,000,000 grams
+            return [token]
+        parts = [text[:width], text[width:]]
+        return [Token('chinese', part, token.spaced) for part in parts if part]
+    match = _NUMERAL.match(text)
+    value = chinese_number(match[0]) if match else None
+    if match is None or value is None:
+        return [token]
+    rest = text[match.end() :]
+    return [*_figures(value), *([Token('chinese', rest)] if rest else [])]
+
+
+def _scaled(tokens: Tokens) -> Expression:
+    """Read `5 million` or `5万`: an expression times what the word after it says."""
+    if len(tokens) > 1 and (scale := MULTIPLIERS.get(tokens[-1].text)):
+        return times(read_expression(tokens[:-1]), number(scale))
+    return read_expression(tokens)
+
+
+def _is_unit(token: Token) -> bool:
+    """Return whether a token alone is a unit of the table, or a counter."""
+    unit = unit_of([token.text])
+    return unit is not None and (token.text.lower(), 1) not in unit.dimension
+
+
+def _quantity(tokens: Tokens) -> Quantity | None:  # noqa: C901
+    """Read an amount and its unit; the amount is as short as it can be."""
+    depth = 0
+    for place, token in enumerate(tokens):
+        depth += (token.text in _OPENING) - (token.text in _CLOSING)
+        if not place or depth or (token.text in MULTIPLIERS and token.text.isascii()):
+            continue
+        alone = token.kind == 'letters' and not token.spaced  # `3m` is three times m
+        degrees = token.text == r'\circ' or (
+            token.text == '^' and r'\circ' in _texts(tokens[place + 1 : place + 3])
+        )
+        if degrees:
+            if any(before.text.lstrip('\\') in _FUNCTIONS for before in tokens[:place]):
+                continue
+        elif alone:
+            if len(token.text) == 1 or not _is_unit(token):
+                continue
+        elif token.kind not in {'letters', 'words', 'chinese'} and token.text not in {'¥', '€', '£', '¢'}:
+            continue
+        unit = unit_of(_texts(tokens[place:]))
+        if unit is None:
+            continue
+        if unit == DEGREES and any(one.text == r'\circ' for one in tokens[:place]):
+            return None  # 90° - 45° is a sum of angles
+        try:
+            amount = _scaled(tokens[:place])
+        except Unread:
+            continue
+        if token.kind != 'letters' or len(token.text) > 1:
+            return Quantity(amount, unit)
+        try:  # `3 m` may be three times m; `3x m` is that always
+            product = read_expression(tokens)
+        except Unread:
+            return Quantity(amount, unit)
+        return Quantity(amount, unit, product) if is_constant(amount) else None
+    return None
+
+
+def _compound(tokens: Tokens) -> Quantity | None:
+    """Read `3小时5分`, `5 feet 3 inches`: amounts of one dimension, the larger unit first."""
+    starts = [
+        place
+        for place, token in enumerate(tokens)
+        if token.kind == 'number'
+        and (place == 0 or tokens[place - 1].kind in {'letters', 'words', 'chinese'})
+    ]
+    if len(starts) < 2 or starts[0] != 0:
         return None
-    left, right, inside = tokens[0].text, tokens[-1].text, tokens[1:-1]
-    if left == r'\{' or (left == '{' and _is_set(inside)):
-        return _set(inside, inner)
-    if left == '{':
-        return inner.value(inside)
-    if left + right == '[]' and (matrix := _rows_of_lists(inside)):
-        return matrix
-    return _point(left, inside, right, inner)
-
-
-def _point(left: str, inside: Tokens, right: str, inner: Inner) -> Value | None:
-    """Read an interval or a point; one value in brackets is that value."""
-    parts, marks = split(inside, frozenset({',', ';'}))
-    if not marks:
-        alone = inside and (opens(inside[0]) or left == '[') and _BRACKETS[left] == right
-        return inner.item(inside) if alone else None
-    items = [inner.item(part) for part in parts]
-    if len(items) == 2 and left in '([' and right in ')]':
-        return Pair(items[0], items[1], left == '[', right == ']')
-    if _BRACKETS[left] != right:
-        raise Unread('brackets that do not match')
-    return Tuple(tuple(items))
-
-
-def _is_set(inside: Tokens) -> bool:
-    """Whether braces without a backslash are those of a set: `{1, 3}`, `{x | x > 1}`."""
-    if split(inside, frozenset(',;'))[1]:
-        return True
-    return bool(inside) and inside[0].kind == 'letters' and bool(split(inside, frozenset('|'))[1])
-
-
-def _set(inside: Tokens, inner: Inner) -> Value:
-    if not inside:
-        return Set(())
-    parts, marks = split(inside, frozenset({'|', ':'}))
-    if marks and len(parts) >= 2 and 0 < len(parts[0]) <= 4 and parts[0][0].kind in {'letters', 'command'}:
-        condition = inside[len(parts[0]) + 1 :]
-        if {token.text for token in parts[0]}.isdisjoint(token.text for token in condition):
-            raise Unread('a condition for something else')
-        return inner.value(condition)
-    value = inner.value(inside)
-    items = value.items if isinstance(value, Listed) else (value,)
-    flat = [part for item in items for part in (item.items if isinstance(item, Listed) else (item,))]
-    return Set(tuple(flat))
-
-
-def _rows_of_lists(inside: Tokens) -> Matrix | None:
-    """Read `[1, 2; 3, 4]` and `[[1, 2], [3, 4]]`."""
-    rows, semicolons = split(inside, frozenset(';'))
-    if not semicolons:
-        rows, _ = split(inside, frozenset(','))
-        if len(rows) < 2 or not all(
-            row and row[0].text + row[-1].text == '[]' and closing(row, 0) == len(row) - 1 for row in rows
-        ):
-            return None
-        rows = [row[1:-1] for row in rows]
-    cells = [split(row, frozenset(','))[0] for row in rows]
-    if semicolons and not all(len(row) > 1 for row in cells):
+    parts = [
+        _quantity(tokens[start:end]) for start, end in zip(starts, [*starts[1:], len(tokens)], strict=True)
+    ]
+    quantities = [part for part in parts if part is not None]
+    factors = [part.unit.factor for part in quantities]
+    dimensions: set[object] = {part.unit.dimension for part in quantities}
+    if len(quantities) < len(parts) or len(dimensions) > 1 or factors != sorted(set(factors), reverse=True):
         return None
-    return _matrix(cells)
-
-
-def _matrix(cells: list[list[list[Token]]]) -> Matrix:
-    rows = tuple(tuple(read_expression(cell) for cell in row) for row in cells)
-    if len({len(row) for row in rows}) != 1:
-        raise Unread('rows of different lengths')
-    return Matrix(rows)
-
-
-def read_environment(tokens: Tokens, inner: Inner) -> Value | None:
-    r"""Return the matrix, piecewise value or system of equations between `\begin` and `\end`, or None."""
-    if len(tokens) > 2 and tokens[1].text == r'\begin' and opens(tokens[0]):
-        matched = tokens[-1].text == _BRACKETS.get(tokens[0].text)
-        tokens = tokens[1:-1] if matched else tokens[1:] if tokens[0].text == r'\{' else tokens
-    if tokens[0].text != r'\begin' or closing(tokens, 0) != len(tokens) - 1:
-        return None
-    if tokens[0].kind not in _MATRICES | _SYSTEMS:
-        raise Unread(tokens[0].kind)
-    rows = [row for row in split(tokens[1:-1], frozenset({'\\\\'}))[0] if row]
-    cells = [split(row, frozenset('&'))[0] for row in rows]
-    if len(cells) > 1 and all(_goes_on(row) for row in cells[1:]):  # x &= 2·3 \\ &= 6
-        return inner.item([token for row in cells for cell in row for token in cell])
-    if tokens[0].kind in _MATRICES and not any(token.text in RELATIONS for token in tokens):
-        return _matrix(cells)
-    if all(len(row) == 1 for row in cells):
-        if all(_has_condition(row[0]) for row in cells):
-            return Piecewise(tuple(_branch(_at_last_comma(row[0]), inner) for row in cells))
-        return Listed(tuple(inner.item(trimmed(row[0])) for row in cells), 'and')
-    return Piecewise(tuple(_branch(row, inner) for row in cells))
-
-
-def _goes_on(cells: list[list[Token]]) -> bool:
-    return next((token.text == '=' for cell in cells for token in cell), False)
-
-
-def _at_last_comma(row: list[Token]) -> list[list[Token]]:
-    """Split a row without `&`, `2n, n \\ge 2`, into its value and its condition."""
-    last = split(row, _COMMAS)[0][-1]
-    return [row[: len(row) - len(last) - 1], last]
-
-
-def _has_condition(row: list[Token]) -> bool:
-    parts, commas = split(row, _COMMAS)
-    return bool(commas) and any(
-        token.text in RELATIONS | {r'\in'} or token.text in _OTHERWISE for token in parts[-1]
+    last: Unit = quantities[-1].unit
+    return Quantity(
+        added(*(times(part.amount, number(part.unit.factor / last.factor)) for part in quantities)), last
     )
 
 
-def _branch(cells: list[list[Token]], inner: Inner) -> tuple[Value, Value]:
-    if len(cells) != 2:
-        raise Unread('a branch without its condition')
-    condition = [token for token in trimmed(cells[1]) if token.text not in CONDITIONS]
-    if [token.text for token in condition] and all(token.text in _OTHERWISE for token in condition):
-        return inner.item(trimmed(cells[0])), Text(('otherwise',))
-    return inner.item(trimmed(cells[0])), inner.value(condition)
+# Values
 
-
-_PLAIN_NUMBER = re.compile(r'[-+]?[0-9]{1,18}(?:\.[0-9]{1,18})?')
-_HAS_WORDS = re.compile(
-    r'(?<![\\A-Za-z])[A-Za-z]{2}|[\u4e00-\u9fff✓✔✗✘√×]|[0-9]:[0-9]|[0-9]{4}-|[0-9] ?[ap]\.m'
-)
-_ANSWERED_FIRST = re.compile(
-    r'(yes|no|true|false|是的?|不是|否|对|错|正确|错误)[,.;:，。；：]\s*(?=\D)', re.IGNORECASE
-)
-_EVERY_REAL = re.compile(
-    r'(?:(?:the set of )?(?:all|any|every)? ?real(?: ?numbers?|s)?|全体实数|任意实数|一切实数|实数集)'
-    r'(?:\s*[xy])?'
-    r'(?:\s*,?\s*except(?: for)?\s*(?:x\s*=\s*)?(?P<without>[-0-9{].*))?',
-    re.I,
-)
-_TAKEN_BACK = re.compile(r'\b(?:but|or|maybe|however|and no)\b|但|或|可能', re.IGNORECASE)
-_DECIMAL_COMMA = re.compile(r'\$?\s*([-+]?[0-9]+),([0-9]+)\s*\$?\.?')
+RELATIONS = frozenset({'=', '<', '>', r'\le', r'\ge', r'\ne'})
+_FOLLOWS = frozenset({r'\Rightarrow', r'\therefore'})
 _JOINTS = {
     **dict.fromkeys((',', ';', '，', '；'), ','),
     **dict.fromkeys(('or', '或', '或者'), 'or'),
     **dict.fromkeys(('and', '和', '与', '及', '以及', '且', '并且', '&', 'And'), 'and'),
 }
-_ROUGH_RELATIONS = frozenset({r'\approx', '≈', r'\doteq'})
-_MEMBER = frozenset({r'\in'})
-_FOLLOWS = frozenset({r'\Rightarrow', r'\implies', r'\Longrightarrow', r'\therefore'})
-_ARTICLES = frozenset({'the', 'a', 'an', 'The'})
-_PAUSES = frozenset({',', '.', ';', ':', '!', '?'})
+_PLAIN_NUMBER = re.compile(r'[-+]?[0-9]{1,18}(?:\.[0-9]{1,18})?')
+_HAS_WORDS = re.compile(r'(?<![\\A-Za-z])[A-Za-z]{2}|[\u4e00-\u9fff✓✔✗✘√×]|[0-9]:[0-9]|[0-9] ?[ap]\.m')
+_REASONED = re.compile(
+    r'(yes|no|true|false|是的?|不是|否|对|错|正确|错误)[,.;:，。；：]\s*(?=\D)'
+    r'(?!.*(?:\b(?:but|or|maybe|however|and no)\b|但|或|可能))',
+    re.IGNORECASE | re.DOTALL,
+)
+_EVERY_REAL = re.compile(
+    r'(?:(?:the set of )?(?:all|any|every)? ?real(?: ?numbers?|s)?|全体实数|任意实数|一切实数|实数集)'
+    r'(?:\s*[xy])?(?:\s*,?\s*except(?: for)?\s*(?:x\s*=\s*)?(?P<without>[-0-9{].*))?',
+    re.IGNORECASE,
+)
+_DECIMAL_COMMA = re.compile(r'\$?\s*([-+]?[0-9]+),([0-9]+)\s*\$?\.?')
 _NUMBERINGS = (('(', '1', ')'), ('', '①', ''), ('', 'a', '.'), ('(', 'a', ')'), ('', 'A', '.'))
-_CLOSE_ENOUGH = 0.01
-_LONGEST_NOUN = 2
-_MOST_TERMS = 12  # of a ratio
+_CONDITIONS = frozenset('if for when where with 当 若 其中 时 as 为'.split())
+_OTHERWISE = frozenset({'otherwise', '其他', '其它', 'else', 'elsewhere'})
+_MATRICES = frozenset({'pmatrix', 'bmatrix', 'matrix', 'Bmatrix', 'smallmatrix', 'array'})
+_SYSTEMS = frozenset(
+    {'cases', 'dcases', 'rcases', 'aligned', 'align', 'align*', 'gathered', 'split', 'array'}
+)
 
 
 def read(answer: str) -> tuple[Value, ...]:
     """Return the readings of `answer`: one, or two where `1,22` may be a decimal or a list.
 
-    What cannot be read as anything else is `Text`.
+    What cannot be read as anything else is text.
     """
     plain = answer.strip() if answer.count('$') == 1 else answer.strip().strip('$')  # $5 is a price
     if _PLAIN_NUMBER.fullmatch(plain):
         _, point, decimals = plain.partition('.')
         return (Formula(Number(Fraction(plain), len(decimals) if point else None)),)
-    bare = normal_form(answer) if _HAS_WORDS.search(answer) else ''
-    if bare and (worded := _worded(bare)):
-        return (worded,)
-    tokens = trimmed(tokens_of(answer))
-    readings = []
+    if _HAS_WORDS.search(answer):
+        bare = normal_form(answer)
+        if every := _EVERY_REAL.fullmatch(bare):
+            points = tokens_of(re.sub(r'(?<![a-z])and(?![a-z])', ',', every['without'] or ''))
+            braced = points if points[:1] and points[0].text == r'\{' else tokens_of(r'\{\}')
+            braced = braced if braced is points else [braced[0], *points, braced[1]]
+            return (_without_points(REALS, _item(braced)) if points else REALS,)
+        time = _TIME.fullmatch(bare)
+        if time and (time['before'] or time['after'] or time['clock'] or time['mark'] in {'点', '时'}):
+            return (_time(time),)
+        reasoned = _REASONED.match(bare)
+        if meaning := meaning_of(reasoned[1] if reasoned else bare):
+            return (Words('phrase', (meaning,)),)
+    tokens = _trimmed(tokens_of(answer))
+    readings: list[Value] = []
     try:
         value = _value(tokens)
-        readings.append(Chain(value) if _is_chain(tokens, value) else value)
+        _, marks = split(tokens, _FOLLOWS | {'=', r'\equiv', r'\approx'})
+        chained = isinstance(value, Named | Formula | Quantity) and len(marks) > isinstance(value, Named)
+        readings.append(Chain(value) if chained else value)
     except Unread:
-        readings.append(Text(tuple(_words(tokens))))
+        readings.append(_text(tokens))
     if comma := _DECIMAL_COMMA.fullmatch(answer.strip()):
-        grouped = [value for value in readings if isinstance(value, Formula)]
-        readings = [*grouped, *_with_comma(comma[1], comma[2])] or readings
+        whole, rest = comma.groups()
+        readings = [value for value in readings if isinstance(value, Formula)] or []
+        if len(rest) != 3 or whole.strip('+-') == '0':
+            readings.append(Formula(Number(Fraction(f'{whole}.{rest}'), len(rest))))
+        if len(rest) == 1 or rest[0] != '0':
+            readings.append(Several('list', (Formula(number(int(whole))), Formula(number(int(rest))))))
     return tuple(readings)
 
 
-def _is_chain(tokens: Tokens, value: Value) -> bool:
-    """Whether a value was read from more than itself and its name."""
-    if not isinstance(value, Named | Formula | Quantity):
-        return False
-    _, marks = split(tokens, _FOLLOWS | _ROUGH_RELATIONS | {'=', r'\equiv'})
-    return len(marks) > isinstance(value, Named)
+_TIME = re.compile(
+    r'(?P<before>上午|下午|凌晨|晚上|早上)?(?P<hour>[0-9]{1,2})'
+    r"(?:(?P<mark>[点时:])(?:(?P<minute>[0-5][0-9])分?|整|钟)?)?(?P<clock> ?o'?clock)?"
+    r'(?: ?(?P<after>[ap])\.?m\.?)?',
+    re.IGNORECASE,
+)
 
 
-def _worded(bare: str) -> Value | None:
-    first = _ANSWERED_FIRST.match(bare)
-    first = None if first and _TAKEN_BACK.search(bare, first.end()) else first
-    if every := _EVERY_REAL.fullmatch(bare):
-        points = tokens_of(re.sub(r'(?<![a-z])and(?![a-z])', ',', every['without'] or ''))
-        if not points:
-            return Domain('R')
-        inside = points if points[0].text == r'\{' else [Token('mark', r'\{'), *points, Token('mark', r'\}')]
-        return _without_points(Domain('R'), _item(inside))
-    meaning = meaning_of(first[1] if first else bare)
-    return Phrase(meaning) if meaning else read_time(bare)
+def _time(time: re.Match[str]) -> Value:
+    """Return a time of day; as a ratio of hours to minutes where nothing says which half of the day."""
+    hour, minute, half = int(time['hour']), int(time['minute'] or 0), time['before'] or time['after']
+    if half:
+        late = half.lower() in {'p', '下午', '晚上'}
+        return Words('time', (str(hour % 12), str(minute), 'pm' if late else 'am'))
+    return Several('ratio', (Formula(number(hour)), Formula(number(minute))))
 
 
-def _with_comma(whole: str, rest: str) -> list[Value]:
-    """Read `1,22` as a decimal, and as a list of two."""
-    decimal = Number(Fraction(int(whole + rest), 10 ** len(rest)), len(rest))
-    decimal = replace(decimal, value=-abs(decimal.value)) if whole.startswith('-') else decimal
-    items = Listed((Formula(number(int(whole))), Formula(number(int(rest)))))
-    readings: list[Value] = [Formula(decimal)] if len(rest) != 3 or whole.strip('+-') == '0' else []
-    return readings if len(rest) > 1 and rest[0] == '0' else [*readings, items]
+def _text(tokens: Tokens) -> Words:
+    """Return the words of a text: without articles, final punctuation, and case (but that of `AB`)."""
+    words = []
+    for place, token in enumerate(tokens):
+        ends = place + 1 == len(tokens) or tokens[place + 1].kind in {'letters', 'words', 'chinese'}
+        article = (
+            token.kind in {'letters', 'words'} and (token.text if place else token.text.lower()) in _ARTICLES
+        )
+        if not article and not (ends and token.text in {',', '.', ';', ':', '!', '?'}):
+            words.append(token.text if token.text.isupper() else token.text.lower())
+    return Words('text', tuple(words))
+
+
+_ARTICLES = frozenset({'the', 'a', 'an', 'The'})
 
 
 def _value(tokens: Tokens) -> Value:
-    if not tokens:
-        raise Unread('nothing')
-    steps, arrows = split(tokens, _FOLLOWS)
-    if arrows:
-        for step in steps[:-1]:
-            if isinstance(_value(trimmed(step)), Formula) and not _is_computed(step):
-                raise Unread('a step that says nothing')  # nor one that does not hold
-        return _value(trimmed(steps[-1]))
-    parts, joints = split(tokens, frozenset(_JOINTS))
-    if joints:
-        return _listed(parts, joints)
-    return _item(tokens)
+    """Read any value, a list or the last step of several among them."""
+    steps, _ = split(tokens, _FOLLOWS)
+    for step in steps[:-1]:
+        if isinstance(_value(_trimmed(step)), Formula) and RELATIONS.isdisjoint(_texts(step)):
+            raise Unread('a step that says nothing')  # nor does one that does not hold
+    if len(steps) > 1:
+        return _value(_trimmed(steps[-1]))
+    parts, joints = split(tokens, _JOINTS)
+    filled = [trimmed for part in parts if part and (trimmed := _trimmed(part))]
+    if not joints or len(filled) < 2:
+        return _item(filled[0] if joints and filled else tokens)
+    items: list[Value] = []
+    for item in map(_item, _numbered(filled)):  # ± makes two of one
+        items += item.items if isinstance(item, Several) and item.kind == 'list' else (item,)
+    first, kinds = items[0], {_JOINTS[joint] for joint in joints}
+    joined = 'or' if 'or' in kinds else 'and' if 'and' in kinds else ','
+    if isinstance(first, Named) and not any(isinstance(item, Named | Relation) for item in items[1:]):
+        items = [first, *(Named(first.name, item, first.left) for item in items[1:])]  # a = 4, -8, -10
+    names = [item.name if isinstance(item, Named) else '' for item in items]
+    width = names.index(names[0], 1) if names[0] in names[1:] else 0
+    if (
+        width > 1 and names[0] and names == names[:width] * (len(names) // width)
+    ):  # p = 5, q = 2; p = 7, q = 2
+        starts = range(0, len(items), width)
+        items = [Several('list', tuple(items[start : start + width])) for start in starts]
+    return Several('list', tuple(items), joined)
 
 
-def _listed(parts: list[list[Token]], joints: list[str]) -> Value:
-    kinds = {_JOINTS[joint] for joint in joints}
-    filled = [trimmed(part) for part in parts if part]
-    filled = [part for part in filled if part]
-    if not filled:
-        raise Unread('nothing')
-    if len(filled) == 1:
-        return _item(filled[0])
-    items = [_item(part) for part in _without_numbers(filled)]
-    if len(items) == 2 and _is_condition(items[1]) and _may_have_condition(items[0]):
-        return Conditioned(items[0], _condition(filled[1]))
-    flat: list[Value] = []
-    for item in items:  # ± makes two of one
-        flat += item.items if isinstance(item, Listed) else (item,)
-    return Listed(_grouped(_shared_name(flat)), 'or' if 'or' in kinds else 'and' if 'and' in kinds else ',')
-
-
-def _without_numbers(parts: list[list[Token]]) -> list[list[Token]]:
+def _numbered(parts: list[list[Token]]) -> list[list[Token]]:
     """Return `(1) 3; (2) 5` as `(1) = 3; (2) = 5`; a list not numbered from its first item on as it is."""
     for before, first, after in _NUMBERINGS:
-        heads = [
-            [*before, str(place) if first == '1' else chr(ord(first) + place - 1), *after]
-            for place in range(1, len(parts) + 1)
-        ]
+        numbers = [str(place + 1) if first == '1' else chr(ord(first) + place) for place in range(len(parts))]
+        heads = [[text for text in (before, one, after) if text] for one in numbers]
         if all(
-            [token.text for token in part[: len(head)]] == head and len(part) > len(head)
+            _texts(part[: len(head)]) == head and len(part) > len(head)
             for part, head in zip(parts, heads, strict=True)
         ):
             return [
-                [Token('words', f'({place})'), Token('mark', '='), *part[len(head) :]]
-                for place, (part, head) in enumerate(zip(parts, heads, strict=True), 1)
+                [Token('words', f'({place})'), Token('mark', '='), *part[len(heads[0]) :]]
+                for place, part in enumerate(parts, 1)
             ]
     return parts
-
-
-def _shared_name(items: list[Value]) -> tuple[Value, ...]:
-    """Give all the name of the first: `a = 4, -8, -10`."""
-    first = items[0]
-    if not isinstance(first, Named) or any(isinstance(item, Named | Relation) for item in items[1:]):
-        return tuple(items)
-    return tuple([first, *(Named(first.name, item, first.left) for item in items[1:])])
-
-
-def _grouped(items: tuple[Value, ...]) -> tuple[Value, ...]:
-    """Read `p = 5, q = 2; p = 7, q = 2` as two lists of the same names."""
-    names = [item.name if isinstance(item, Named) else '' for item in items]
-    width = names.index(names[0], 1) if names[0] in names[1:] else 0
-    if width < 2 or not names[0] or names != names[:width] * (len(names) // width):
-        return items
-    return tuple(Listed(items[start : start + width]) for start in range(0, len(items), width))
-
-
-def _is_condition(value: Value) -> bool:
-    if isinstance(value, Named):
-        return isinstance(value.value, Domain)
-    return isinstance(value, Relation) and '=' not in value.signs
-
-
-def _condition(tokens: Tokens) -> str:
-    return written([token for token in tokens if token.text not in CONDITIONS]).replace(' ', '')
-
-
-def _may_have_condition(value: Value) -> bool:
-    """Whether what follows a comma is a condition for this, no second value."""
-    if not isinstance(value, Named) or value.left is None:
-        return isinstance(value, Formula | Named)
-    inner = value.value
-    return isinstance(inner, Formula) and next(symbols(inner.expression), None) is not None
 
 
 def _item(tokens: Tokens) -> Value:
     """Read one value: no comma, no "or"."""
     if not tokens:
         raise Unread('nothing')
-    in_braces = tokens[0].text == r'\{' and closing(tokens, 0) == len(tokens) - 1
-    if not in_braces and any(token.text in {r'\pm', r'\mp', '±'} for token in tokens):
-        joined = 'and' if any(token.text == r'\ne' for token in tokens) else ','
-        return Listed(tuple(_item(_signed(tokens, sign)) for sign in '+-'), joined)
+    in_braces = tokens[0].text == r'\{' and _closing(tokens, 0) == len(tokens) - 1
+    if not in_braces and any(token.text in {r'\pm', r'\mp'} for token in tokens):
+        both = [
+            [
+                Token('mark', signs[token.text], token.spaced) if token.text in signs else token
+                for token in tokens
+            ]
+            for signs in ({r'\pm': '+', r'\mp': '-'}, {r'\pm': '-', r'\mp': '+'})
+        ]
+        return Several('list', tuple(map(_item, both)), 'and' if r'\ne' in _texts(tokens) else ',')
     for reading in _READINGS:
         if (value := reading(tokens)) is not None:
             return value
     try:
         return read_amount(tokens)
     except Unread:
-        if labelled := _labelled(tokens):
-            return labelled
-        if len(tokens) <= _LONGEST_NOUN and all(token.kind in {'words', 'chinese'} for token in tokens):
-            return Text(tuple(_words(tokens)))
+        if tokens[0].text.lower() == 'answer' and (rest := _trimmed(tokens[1:])):
+            return _item(rest)
+        if len(tokens) <= 2 and all(token.kind in {'words', 'chinese'} for token in tokens):
+            return _text(tokens)
         raise
 
 
-def _signed(tokens: Tokens, sign: str) -> Tokens:
-    turned = {'+': '-', '-': '+'}[sign]
-    signs = {r'\pm': sign, '±': sign, r'\mp': turned}
-    return [
-        token._replace(
-            text=signs.get(token.text, token.text), kind='mark' if token.text in signs else token.kind
-        )
-        for token in tokens
-    ]
-
-
 def _union(tokens: Tokens) -> Value | None:
-    whole, without = split(tokens, frozenset({r'\setminus', r'\backslash'}))
+    whole, without = split(tokens, {r'\setminus'})
     if len(without) == 1:
         return _without_points(_item(whole[0]), _item(whole[1]))
-    parts, marks = split(tokens, frozenset({r'\cup'}))
-    return Union(tuple(_item(part) for part in parts)) if marks else None
+    parts, marks = split(tokens, {r'\cup'})
+    return Several('union', tuple(map(_item, parts))) if marks else None
 
 
 def _without_points(whole: Value, points: Value) -> Value:
     r"""Read `\mathbb{R}\setminus\{0\}`."""
-    items = points.items if isinstance(points, Set) else ()
-    numbers = [(value_of(item.expression), item) for item in items if isinstance(item, Formula)]
-    if whole != Domain('R') or not numbers or len(numbers) < len(items) or any(v is None for v, _ in numbers):
+    items = points.items if isinstance(points, Several) and points.kind == 'set' else ()
+    ends = [(value_of(item.expression), item) for item in items if isinstance(item, Formula)]
+    if whole != REALS or not ends or len(ends) < len(items) or any(value is None for value, _ in ends):
         raise Unread('a set without others than points')
-    ends = [item for _, item in sorted(numbers, key=lambda one: one[0])]
-    infinity = Formula(INFINITY)
-    lows, highs = [Formula(negative(INFINITY)), *ends], [*ends, infinity]
-    return Union(tuple(Pair(low, high, False, False) for low, high in zip(lows, highs, strict=True)))
+    between = [item for _, item in sorted(ends, key=lambda one: one[0])]
+    lows, highs = [Formula(negative(INFINITY)), *between], [*between, Formula(INFINITY)]
+    return Several(
+        'union', tuple(Pair(low, high, False, False) for low, high in zip(lows, highs, strict=True))
+    )
 
 
-def _related(tokens: Tokens) -> Value | None:
-    """Read an equation, inequality, membership, or a value with its name."""
-    parts, marks = split(tokens, RELATIONS | _MEMBER | _ROUGH_RELATIONS | {r'\equiv'})
-    if not marks:
+def _environment(tokens: Tokens) -> Value | None:
+    r"""Read the matrix, piecewise value or system of equations between `\begin` and `\end`."""
+    if len(tokens) > 2 and tokens[1].text == r'\begin' and tokens[0].text in _OPENING:
+        matched = tokens[-1].text == _BRACKETS.get(tokens[0].text)
+        tokens = tokens[1:-1] if matched else tokens[1:] if tokens[0].text == r'\{' else tokens
+    if tokens[0].text != r'\begin' or _closing(tokens, 0) != len(tokens) - 1:
         return None
-    if congruence := _congruence(parts, marks):
-        return congruence
-    if set(marks) == {r'\in'} and len(marks) == 1:
-        return Named(written(parts[0]).replace(' ', ''), _value(parts[1]))
-    if marks[-1] in _ROUGH_RELATIONS:
-        return _rounded(parts, marks)
-    if set(marks) == {'='}:
-        return _equation(parts)
-    if _MEMBER & set(marks) or _ROUGH_RELATIONS & set(marks):
-        raise Unread('a mixed chain')
-    return Relation(tuple(read_expression(part) for part in parts), tuple(marks))
+    kind = tokens[0].kind
+    if kind not in _MATRICES | _SYSTEMS:
+        raise Unread(kind)
+    rows = [row for row in split(tokens[1:-1], {'\\\\'})[0] if row]
+    cells = [split(row, '&')[0] for row in rows]
+    firsts = [next((token.text for cell in row for token in cell), '') for row in cells]
+    if len(cells) > 1 and {*firsts[1:]} == {'='}:
+        return _item([token for row in cells for cell in row for token in cell])  # x &= 2·3 \\ &= 6
+    if kind in _MATRICES and RELATIONS.isdisjoint(_texts(tokens)):
+        return _matrix(cells)
+    if all(len(row) == 1 for row in cells):
+        parts = [split(row[0], ',;')[0] for row in cells]
+        condition = RELATIONS | _OTHERWISE | {r'\in'}
+        if not all(len(part) > 1 and not condition.isdisjoint(_texts(part[-1])) for part in parts):
+            return Several('list', tuple(_item(_trimmed(row[0])) for row in cells), 'and')
+        cells = [[row[0][: -len(part[-1]) - 1], part[-1]] for row, part in zip(cells, parts, strict=True)]
+    branches: list[Value] = []
+    for row in cells:
+        if len(row) != 2:
+            raise Unread('a branch without its condition')
+        condition_tokens = [token for token in _trimmed(row[1]) if token.text not in _CONDITIONS]
+        otherwise = bool(condition_tokens) and _OTHERWISE.issuperset(_texts(condition_tokens))
+        holds = Words('text', ('otherwise',)) if otherwise else _value(condition_tokens)
+        branches.append(Several('tuple', (_item(_trimmed(row[0])), holds)))
+    return Several('piecewise', tuple(branches))
 
 
-def _congruence(parts: list[list[Token]], marks: list[str]) -> Value | None:
-    r"""Read `x \equiv 2 \pmod 5`, which names 2, and `2^{10} \equiv 2 \pmod 7`, which is true."""
-    if r'\equiv' not in marks:
+def _matrix(cells: Sequence[Sequence[Tokens]]) -> Several:
+    if len({len(row) for row in cells}) != 1:
+        raise Unread('rows of different lengths')
+    rows = [Several('tuple', tuple(Formula(read_expression(cell)) for cell in row)) for row in cells]
+    return Several('matrix', tuple(rows))
+
+
+def _bracketed(tokens: Tokens) -> Value | None:
+    """Read the set, pair, tuple or matrix in the brackets that `tokens` are."""
+    left, right, inside = tokens[0].text, tokens[-1].text, tokens[1:-1]
+    if left not in _BRACKETS or left[1:2] == 'l' or _closing(tokens, 0) != len(tokens) - 1:
         return None
-    texts = [token.text for token in parts[-1]]
-    place = next((at for at, text in enumerate(texts) if text in {r'\pmod', r'\bmod', 'mod'}), 0)
-    if place and texts[place - 1] == '(' and texts[-1] == ')':
-        last, modulus = parts[-1][: place - 1], parts[-1][place + 1 : -1]
-    else:
-        last, modulus = parts[-1][:place], parts[-1][place + 1 :]
-    base = rational(read_expression(modulus))
-    members = [read_expression(part) for part in [*parts[:-1], last]]
-    values = [rational(member) for member in members]
-    if base is None or base <= 0 or values[-1] is None:
-        raise Unread('a congruence of what is no number')
-    if None in values[1:] or (values[0] is None and not isinstance(members[0], Symbol)):
-        raise Unread('a congruence of what is no number')
-    if any((value - values[-1]) % base for value in values if value is not None):
-        raise Unread('a congruence that does not hold')
-    value = Formula(members[-1])
-    return value if values[0] is not None else Named(f'{written(parts[0])} mod {base}', value)
+    if left == r'\{' or (left == '{' and _is_set(inside)):
+        return _set(inside)
+    if left == '{':
+        return _value(inside)
+    rows, semicolons = split(inside, ';')
+    parts, marks = split(inside, ',;')
+    if left + right == '[]':
+        cells = [split(row, ',')[0] for row in rows]
+        if semicolons and all(len(row) > 1 for row in cells):  # [1, 2; 3, 4]
+            return _matrix(cells)
+        if (
+            not semicolons
+            and marks
+            and all(
+                part and part[0].text == '[' and part[-1].text == ']' and _closing(part, 0) == len(part) - 1
+                for part in parts
+            )
+        ):
+            return _matrix([split(part[1:-1], ',')[0] for part in parts])
+    if not marks:  # one value in brackets is that value
+        alone = inside and (inside[0].text in _OPENING or left == '[') and _BRACKETS[left] == right
+        return _item(inside) if alone else None
+    items = tuple(map(_item, parts))
+    if len(items) == 2 and left in '([' and right in ')]':
+        return Pair(*items, left == '[', right == ']')
+    if _BRACKETS[left] != right:
+        raise Unread('brackets that do not match')
+    return Several('tuple', items)
 
 
-def _rounded(parts: list[list[Token]], marks: list[str]) -> Value:
-    """Read `√3/3 ≈ 0.577` as √3/3; `x ≈ 11` names 11."""
-    before = [
-        token
-        for part, mark in zip(parts[:-1], [*marks[:-1], ''], strict=True)
-        for token in [*part, *([Token('mark', mark)] if mark else [])]
-    ]
-    exact = _item(before)
-    rough = _item(parts[-1])
-    inner = exact.value if isinstance(exact, Named) else exact
-    if not isinstance(inner, Formula) or not isinstance(rough, Formula):
-        raise Unread('a rounded value of what is no number')
-    if isinstance(inner.expression, Symbol) and len(parts) == 2:
-        return Named(inner.expression.name, rough, inner.expression)
-    values = value_of(inner.expression), value_of(rough.expression)
-    if values[0] is None or values[1] is None or abs(values[0] - values[1]) > _CLOSE_ENOUGH * abs(values[0]):
-        raise Unread('a rounded value that is none')
-    return exact
-
-
-def _equation(parts: list[list[Token]]) -> Value:
-    """Read `x = 5`, `x = 1 + 1 = 2` and `1 + 1 = 2`: the last member counts, if what is computed is true."""
-    left = parts[0]
-    value = _value(parts[-1])
-    for between in parts[1:-1]:
-        said = _item(between)
-        known = _letters_of(said) == _letters_of(value)
-        if known and not _comes_to(said, value):
-            raise Unread('a chain of equations that do not agree')
-    if bound := _function_of(left):
-        return Named(name_of(left), value, bound)
-    return _named(left, value)
-
-
-def _is_computed(step: Tokens) -> bool:
-    return any(token.text in RELATIONS for token in step)
-
-
-def _named(left: Tokens, value: Value) -> Value:
-    """Read what a value is said of: a name, something computed, or the other side of an equation."""
-    try:
-        named = read_expression(left)
-    except Unread:
-        if (holds := _computed(left, value)) is not None:
-            if not holds:
-                raise Unread('an equation that does not hold') from None
-            return value
-        if ends_in_a_term(left):
-            raise
-        return Named(name_of(left), value)
-    if not is_name(named) and next(symbols(named), None) is None:
-        if not _comes_to(Formula(named), value):
-            raise Unread('an equation that does not hold')
-        return value
-    if isinstance(value, Formula) and not is_name(named):
-        return Relation((named, value.expression), ('=',))
-    return Named(name_of(left), value, named)
-
-
-def _letters_of(value: Value) -> frozenset[str]:
-    """Return the variables of an amount: what they stand for is not known here."""
-    amount = _amount_of(value)
-    return frozenset(symbols(amount)) if amount is not None else frozenset()
-
-
-def _computed(left: Tokens, value: Value) -> bool | None:
-    """Whether the right of an equation is the amount on its left, 3 km; None where none stands there."""
-    try:
-        return _comes_to(read_amount(left), value)
-    except Unread:
-        return None
-
-
-def _function_of(left: Tokens) -> Call | None:
-    """Return the function on the left of `x(t) = 2t`, `f^{-1}(x) = x/2`."""
-    if [token.text for token in left[1:6]] == ['^', '{', '-', '1', '}'] and left[0].kind == 'letters':
-        inverse = _function_of([left[0], *left[6:]])
-        return Call(inverse.name + '^-1', inverse.arguments) if inverse else None
-    if len(left) < 4 or [left[1].text, left[-1].text] != ['(', ')'] or left[0].kind != 'letters':
-        return None
-    names = [token.text for token in left[2:-1] if token.text != ',']
-    letters = len(left[0].text) == 1 and all(len(name) == 1 and name.isalpha() for name in names)
-    return Call(left[0].text, tuple(map(Symbol, names))) if letters else None
-
-
-def _comes_to(said: Value, value: Value) -> bool:
-    """Whether one member of a chain is worth the next, or what that is rounded to."""
-    left, right = _amount_of(said), _amount_of(value)
-    if left is None or right is None:
-        return said == value
-    if equal(left, right):
+def _is_set(inside: Tokens) -> bool:
+    """Return whether braces without a backslash are those of a set: `{1, 3}`, `{x | x > 1}`."""
+    if split(inside, ',;')[1]:
         return True
-    rounded = value.expression if isinstance(value, Formula) else None
-    exact = value_of(left)
-    if not isinstance(rounded, Number) or rounded.digits is None or exact is None:
-        if not isinstance(value, Quantity):
-            return False
-        in_angles = Product((value.amount, DEGREE)) if value.unit == DEGREES else value.amount
-        return equal(left, value.amount) or equal(left, in_angles)
-    unit = 10.0 ** -(rounded.digits + (2 if isinstance(value, Formula) and value.percent else 0))
-    return bool(abs(exact - value_of(right)) <= 0.5001 * unit)
+    return bool(inside) and inside[0].kind == 'letters' and bool(split(inside, '|')[1])
 
 
-def _amount_of(value: Value) -> Expression | None:
-    """Return what a number is worth, a quantity in the basic unit of its kind."""
-    if isinstance(value, Quantity):
-        return Product((value.amount, number(value.unit.factor)))
-    if not isinstance(value, Formula):
-        return None
-    return Product((value.expression, number(Fraction(1, 100)))) if value.percent else value.expression
+def _set(inside: Tokens) -> Value:
+    if not inside:
+        return Several('set', ())
+    parts, marks = split(inside, '|:')
+    if marks and 0 < len(parts[0]) <= 4 and parts[0][0].kind in {'letters', 'command'}:
+        condition = inside[len(parts[0]) + 1 :]
+        if {*_texts(parts[0])}.isdisjoint(_texts(condition)):
+            raise Unread('a condition for something else')
+        return _value(condition)
+    listed = [_value(inside)]
+    for _ in range(2):  # ± in a list
+        listed = [
+            part
+            for item in listed
+            for part in (item.items if isinstance(item, Several) and item.kind == 'list' else (item,))
+        ]
+    return Several('set', tuple(listed))
 
 
 def _ratio(tokens: Tokens) -> Value | None:
-    parts, marks = split(tokens, frozenset({':'}))
-    if not 0 < len(marks) < _MOST_TERMS or any(
-        part and part[0].kind in {'words', 'chinese'} for part in parts
-    ):
+    parts, marks = split(tokens, ':')
+    if not 0 < len(marks) < 12 or any(part and part[0].kind in {'words', 'chinese'} for part in parts):
         return None
     try:
-        return Ratio(tuple(read_expression(part) for part in parts))
+        return Several('ratio', tuple(Formula(read_expression(part)) for part in parts))
     except Unread:
         return None
 
 
 def _domain(tokens: Tokens) -> Value | None:
-    texts = [token.text for token in tokens]
-    if texts == [r'\emptyset']:
-        return Set(())
-    if not texts[0].startswith(r'\mathbb '):
+    if _texts(tokens) == [r'\emptyset']:
+        return Several('set', ())
+    mark = ''.join(text for text in _texts(tokens[1:]) if text not in {'^', '_', '{', '}'})
+    if not tokens[0].text.startswith(r'\mathbb ') or mark not in {'', '+', '*', '-'}:
         return None
-    marks = ''.join(text for text in texts[1:] if text not in {'^', '_', '{', '}'})
-    if marks not in {'', '+', '*', '-'}:
-        return None
-    return Domain(texts[0][-1] + marks)
+    return Words('domain', (tokens[0].text[-1] + mark,))
 
 
-def _conditioned(tokens: Tokens) -> Value | None:
-    r"""Read a value with its condition: `2n - 1 (n \in \mathbb{N}^*)`."""
-    if tokens[-1].text != ')' or len(tokens) < 5 or closes(tokens[0]):
+# Equations and other relations
+
+
+def _related(tokens: Tokens) -> Value | None:
+    """Read an equation, inequality, membership, or a value with its name."""
+    parts, marks = split(tokens, RELATIONS | {r'\in', r'\approx', r'\equiv'})
+    if not marks:
         return None
-    start = max(
-        (
-            place
-            for place, token in enumerate(tokens)
-            if token.text == '(' and closing(tokens, place) == len(tokens) - 1
-        ),
-        default=0,
+    if r'\equiv' in marks:
+        return _congruence(parts)
+    if marks == [r'\in']:
+        return Named(_written(parts[0]), _value(parts[1]))
+    if marks[-1] == r'\approx':  # √3/3 ≈ 0.577 is √3/3; x ≈ 11 names 11
+        exact, rough = _item(tokens[: -len(parts[-1]) - 1]), _item(parts[-1])
+        inner = exact.value if isinstance(exact, Named) else exact
+        if not isinstance(inner, Formula) or not isinstance(rough, Formula):
+            raise Unread('a rounded value of what is no number')
+        if isinstance(inner.expression, Symbol) and len(parts) == 2:
+            return Named(inner.expression.name, rough, inner.expression)
+        values = value_of(inner.expression), value_of(rough.expression)
+        if None in values or abs(values[0] - values[1]) > abs(values[0]) / 100:
+            raise Unread('a rounded value that is none')
+        return exact
+    if {*marks} == {'='}:
+        return _equation(parts)
+    if not RELATIONS.issuperset(marks):
+        raise Unread('a mixed chain')
+    return Relation(tuple(map(read_expression, parts)), tuple(marks))
+
+
+def _congruence(parts: list[list[Token]]) -> Value:
+    r"""Read `x \equiv 2 \pmod 5`, which names 2, and `2^{10} \equiv 2 \pmod 7`, which is true."""
+    *before, last = parts
+    texts = _texts(last)
+    place = next((at for at, text in enumerate(texts) if text in {r'\pmod', r'\bmod', 'mod'}), 0)
+    bracket = place > 0 and texts[place - 1] == '(' and texts[-1] == ')'
+    modulus = rational(read_expression(last[place + 1 : -1 if bracket else None]))
+    members = [read_expression(part) for part in [*before, last[: place - bracket]]]
+    values = [rational(member) for member in members]
+    named = values[0] is None and isinstance(members[0], Symbol)
+    known = [value for value in values if value is not None]
+    if not modulus or modulus < 0 or len(known) + named < len(values):
+        raise Unread('a congruence of what is no number')
+    if any((value - known[-1]) % modulus for value in known):
+        raise Unread('a congruence that does not hold')
+    value = Formula(members[-1])
+    return Named(f'{_written(parts[0])} mod {modulus}', value) if named else value
+
+
+def _equation(parts: list[list[Token]]) -> Value:  # noqa: C901
+    """Read `x = 5`, `x = 1 + 1 = 2` and `1 + 1 = 2`: the last member counts, if what is computed is true."""
+    left, value = parts[0], _value(parts[-1])
+    for between in parts[1:-1]:
+        said = _item(between)
+        if _variables(said) == _variables(value) and not _comes_to(said, value):
+            raise Unread('a chain of equations that do not agree')
+    name = _written(left)
+    if bound := _function_of(left):
+        return Named(name, value, bound)
+    try:
+        named = read_expression(left)
+    except Unread:
+        try:
+            holds = _comes_to(read_amount(left), value)
+        except Unread:
+            if _ends_in_a_term(left) or len(left) > 14 or not name:
+                raise
+            return Named(name, value)
+        if not holds:
+            raise Unread('an equation that does not hold') from None
+        return value
+    if _is_name(named) and len(left) <= 14:
+        return Named(name, value, named)
+    if is_constant(named):
+        if not _comes_to(Formula(named), value):
+            raise Unread('an equation that does not hold')
+        return value
+    return (
+        Relation((named, value.expression), ('=',))
+        if isinstance(value, Formula)
+        else Named(name, value, named)
     )
-    inside = tokens[start + 1 : -1]
-    if not start or not any(token.text in RELATIONS | _MEMBER for token in inside):
+
+
+def _is_name(expression: Expression) -> bool:
+    """Return whether an equation with this on its left says what something is worth: x, f(2), |AB|, NO/BO."""
+    if isinstance(expression, Symbol):
+        return expression.name not in {'pi', 'e', 'oo'}
+    if isinstance(expression, Number) or expression.name == '+':
+        return False
+    if expression.name == '^':
+        return expression.arguments[1] == number(-1) and _is_name(expression.arguments[0])
+    if expression.name == '*':  # segments, angles, quotients of them
+        return all(
+            _is_name(factor) and (not isinstance(factor, Symbol) or factor.name[0].isupper())
+            for factor in expression.arguments
+        )
+    if expression.name == 'abs':  # |AB| is a length, |x| = 5 says what x is
+        return all(name[-1:].isupper() or ' ' in name for name in symbols(expression))
+    return expression.name not in _FUNCTIONS | {'factorial', 'double factorial', 'binom', 'floor', 'ceiling'}
+
+
+def _ends_in_a_term(tokens: Tokens) -> bool:
+    """Return whether words end in what is no name: "the value 2x" = 5 says nothing of a value of 5."""
+    words = [
+        place
+        for place, token in enumerate(tokens)
+        if token.kind in {'words', 'chinese'}
+        or (token.kind == 'letters' and len(token.text) > 1 and token.text not in _FUNCTIONS)
+    ]
+    try:
+        return (
+            bool(words)
+            and words[-1] + 1 < len(tokens)
+            and not _is_name(read_expression(tokens[words[-1] + 1 :]))
+        )
+    except Unread:
+        return False
+
+
+def _function_of(left: Tokens) -> Call | None:
+    """Return the function on the left of `x(t) = 2t`, `f^{-1}(x) = x/2`."""
+    if _texts(left[1:6]) == ['^', '{', '-', '1', '}'] and left[0].kind == 'letters':
+        inverse = _function_of([left[0], *left[6:]])
+        return Call(inverse.name + '^-1', inverse.arguments) if inverse else None
+    if len(left) < 4 or [left[1].text, left[-1].text] != ['(', ')'] or left[0].kind != 'letters':
         return None
-    return Conditioned(_item(tokens[:start]), _condition(inside))
-
-
-def _labelled(tokens: Tokens) -> Value | None:
-    """Read words, then a value."""
-    place = 0
-    while place < len(tokens) and tokens[place].kind in {'letters', 'words', 'chinese'}:
-        place += 1
-    words = _words(tokens[:place])
-    rest = trimmed(list(tokens[place:]))
-    if [word.lower() for word in words] == ['answer'] and rest and rest != tokens:
-        return _item(rest)
-    if not words or not rest or rest == tokens or all(len(word) == 1 and word.isascii() for word in words):
+    names = [token.text for token in left[2:-1] if token.text != ',']
+    if len(left[0].text) > 1 or not all(len(name) == 1 and name.isalpha() for name in names):
         return None
-    value = read_amount(rest)
-    return Labelled(tuple(words), value) if isinstance(value, Quantity | Formula) else None
+    return Call(left[0].text, tuple(map(Symbol, names)))
 
 
-def _words(tokens: Tokens) -> list[str]:
-    """Return the words of a text: without articles, final punctuation, and case (but that of `AB`)."""
-    words = []
-    for place, token in enumerate(tokens):
-        after = tokens[place + 1] if place + 1 < len(tokens) else None
-        if token.text in _PAUSES and (after is None or after.kind in {'letters', 'words', 'chinese'}):
-            continue
-        if token.kind in {'letters', 'words'} and (token.text if place else token.text.lower()) in _ARTICLES:
-            continue
-        words.append(token.text if token.text.isupper() else token.text.lower())
-    return words
+def _worth(value: Value) -> Expression | None:
+    """Return what a number is worth, a quantity in the basic unit of its kind."""
+    if isinstance(value, Quantity):
+        return times(value.amount, number(value.unit.factor))
+    if not isinstance(value, Formula):
+        return None
+    return times(value.expression, number(Fraction(1, 100))) if value.percent else value.expression
 
 
-_INNER = Inner(_value, _item)
+def _variables(value: Value) -> frozenset[str]:
+    worth = _worth(value)
+    return frozenset(() if worth is None else symbols(worth))
+
+
+def _comes_to(said: Value, value: Value) -> bool:
+    """Return whether one member of a chain is worth the next, or what that is rounded to."""
+    left, right = _worth(said), _worth(value)
+    if left is None or right is None:
+        return said == value
+    if equal(left, right):
+        return True
+    if isinstance(value, Quantity):
+        in_angles = value.unit == DEGREES and equal(left, times(value.amount, DEGREE))
+        return in_angles or equal(left, value.amount)
+    exact = value_of(left)
+    if not isinstance(value, Formula) or not isinstance(value.expression, Number) or exact is None:
+        return False
+    digits = value.expression.digits
+    return digits is not None and bool(
+        abs(exact - value_of(right)) <= 0.5001 * 10.0 ** -(digits + 2 * value.percent)
+    )
+
+
 _READINGS: tuple[Callable[[Tokens], Value | None], ...] = (
-    _conditioned,
-    _union,
-    partial(read_environment, inner=_INNER),
-    _related,
-    partial(read_bracketed, inner=_INNER),
-    _domain,
-    _ratio,
-)
+    _union, _environment, _related, _bracketed, _domain, _ratio,
+)  # fmt: skip

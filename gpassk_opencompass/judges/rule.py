@@ -21,7 +21,7 @@ from ..answers import (
 from ..errors import InputError
 from .protocol import Judgement, Pair, Verdict
 
-_VERSION = 6
+_VERSION = 7
 """Of the rules; to be raised with every change that may change a verdict."""
 
 _EMPTY = Judgement(Verdict.INCORRECT, 'empty')

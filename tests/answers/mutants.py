@@ -13,9 +13,15 @@ from itertools import chain, zip_longest
 from typing import NamedTuple
 
 from gpassk_opencompass.answers import letters_of
-from gpassk_opencompass.answers.formula import FUNCTIONS, GREEK, words
-from gpassk_opencompass.answers.values import _UNITS
+from gpassk_opencompass.answers.values import UNITS
 
+FUNCTIONS = frozenset(
+    'sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh ln log lg exp gcd lcm max min abs'.split()
+)
+GREEK = frozenset(
+    'alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi rho sigma tau phi chi psi omega '
+    'Gamma Delta Theta Lambda Sigma Phi Psi Omega ell'.split()
+)
 MOST_MUTANTS = 40
 """Of one answer."""
 
@@ -94,12 +100,12 @@ _NUMERALS = {
     **dict(zip('一二两三四五六七八九', '二三三四五六七八九八', strict=True)),
     **dict(zip(_FIGURES, (*_FIGURES[1:], 'eleven'), strict=True)),
 }
-_NEGATIONS = words('not no non never 不 非 无 没')
-_DENIABLE = words('is are was were has have does do can will')
-_FILLERS = words(
+_NEGATIONS = frozenset('not no non never 不 非 无 没'.split())
+_DENIABLE = frozenset('is are was were has have does do can will'.split())
+_FILLERS = frozenset(
     'the and for that this with from which when where each both there their they them then than such into '
     'have been being also only more less most least same other another equal equals answer value number '
-    'condition but per its has are is was were all any can will are text points point it'
+    'condition but per its has are is was were all any can will are text points point it'.split()
 )
 
 
@@ -257,10 +263,10 @@ def _units(answer: str, pieces: Sequence[_Piece]) -> Iterator[Mutant]:
 
 def _other_units(name: str) -> list[str]:
     """Return a unit of another size and one of another dimension, in the same script; [] for no unit."""
-    unit = _UNITS.get(name)
+    unit = UNITS.get(name)
     if unit is None:
         return []
-    same = [(other, about) for other, about in _UNITS.items() if other.isascii() == name.isascii()]
+    same = [(other, about) for other, about in UNITS.items() if other.isascii() == name.isascii()]
     sizes = [other for other, about in same if about.dimension == unit.dimension and about != unit]
     dimensions = [other for other, about in same if about.dimension != unit.dimension]
     return [*sizes[:1], *dimensions[:1]]
