@@ -4,7 +4,7 @@
     python -m benchmarks.answers --every 20            # each 20th pair: some take their time
     python -m benchmarks.answers --keep FOLDER         # what graders say is kept there, and asked for once
     python -m benchmarks.answers --grader opencompass verl-prime=ENVIRONMENT/bin/python    # these alone
-    python -m benchmarks.answers PAIRS --save NOW      # labelled pairs, as for `gpassk judge-agreement`
+    python -m benchmarks.answers PAIRS --save NOW      # labelled pairs, as for `gpassk judge agreement`
     python -m benchmarks.answers PAIRS --before THEN   # the same, and every verdict that differs from THEN
 
 A false positive is a wrong answer accepted, a false negative an equal one refused. `make graders` installs
@@ -25,7 +25,7 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from gpassk_opencompass.agreement.comparisons import read_labelled
+from gpassk_opencompass.agreement import read_labelled
 from gpassk_opencompass.answers import final_answer
 from gpassk_opencompass.judges import Judgement, Pair, Verdict
 from gpassk_opencompass.judges.rule import RuleJudge

@@ -81,7 +81,7 @@ def test_a_bad_judge_is_stopped_before_it_judges(behave: Any, said: str, tmp_pat
         judge.close()
     assert issubclass(UnfitJudge, InputError)
     assert f'{server.url}/v1/chat/completions is not fit' in str(caught.value)
-    assert 'judge-ping' in str(caught.value)
+    assert 'judge ping' in str(caught.value)
     assert 'canaries=False' in str(caught.value)
     assert all(canary_in(asked.prompt) is not None for asked in server.asked)
     assert len(server.asked) <= 2 * len(CANARIES)

@@ -90,7 +90,7 @@ def test_a_slip_is_told_in_one_line(
 @pytest.mark.parametrize(
     ('command', 'option', 'name', 'values'),
     [
-        ('judge-ping --model m', '--url', 'url', ['http://a', 'http://b']),
+        ('judge ping --model m', '--url', 'url', ['http://a', 'http://b']),
         ('score x --judge llm', '--url', 'url', ['http://a', 'http://b']),
         ('score x', '--k', 'k', [2, 4]),
         ('score x', '--threshold', 'threshold', [0.25, 1.0]),
@@ -137,8 +137,8 @@ def test_a_full_disk_behind_standard_output_is_one_line(buffered: bool) -> None:
         'check',
         'check . --configs',
         'compare',
-        'judge-agreement',
-        'judge-agreement --stores',
+        'judge agreement',
+        'judge audit',
         'plan --half-width 2 --pilot',
         'report',
         'report --file',
@@ -171,7 +171,7 @@ def test_what_programs_read_is_utf8_whatever_the_terminal_takes(
     (tmp_path / 'pairs.jsonl').write_text(json.dumps(row))
     output = TextIOWrapper(BytesIO(), encoding='ascii')
     monkeypatch.setattr(sys, 'stdout', output)
-    assert main(['judge-agreement', str(tmp_path / 'pairs.jsonl'), '--judge', 'rule', '--json']) == 0
+    assert main(['judge', 'agreement', str(tmp_path / 'pairs.jsonl'), '--judge', 'rule', '--json']) == 0
     assert '½ 二 𝔽' in written_to(output).decode('utf-8')
 
 
@@ -189,8 +189,8 @@ def written_to(output: TextIOWrapper) -> bytes:
         ('report x --output=~/o.json', 'output'),
         ('compare x --output=~/o.json', 'output'),
         ('score x --output=~/o.json', 'output'),
-        ('judge-agreement x --output=~/o.json', 'output'),
-        ('judge-agreement x --disagreements=~/o.json', 'disagreements'),
+        ('judge audit x --labels=~/o.json', 'labels'),
+        ('judge agreement x --disagreements=~/o.json', 'disagreements'),
         ('run x --work-dir=~/o.json', 'work_dir'),
     ],
 )
@@ -230,9 +230,9 @@ def test_ctrl_c_ends_it_with_one_line() -> None:
         return Hang()
 
     with JudgeServer(interrupt, fit=False) as server:
-        process.append(start('judge-ping', '--model', 'm', '--prompts', 'own', '--url', server.url))
+        process.append(start('judge', 'ping', '--model', 'm', '--prompts', 'own', '--url', server.url))
         printed, said = process[0].communicate(timeout=60)
-    assert (process[0].returncode, printed, said) == (130, '', 'gpassk judge-ping: stopped\n')
+    assert (process[0].returncode, printed, said) == (130, '', 'gpassk judge: stopped\n')
 
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:

@@ -359,7 +359,7 @@ def gate(path: Path) -> list[str]:
 
 
 def judge_agreement(path: Path) -> list[str]:
-    return ['judge-agreement', str(path), '--judge', 'rule']
+    return ['judge', 'agreement', str(path), '--judge', 'rule']
 
 
 def check(path: Path) -> list[str]:
@@ -369,7 +369,7 @@ def check(path: Path) -> list[str]:
 
 
 def audit(path: Path) -> list[str]:
-    return ['audit', str(path)]
+    return ['judge', 'audit', str(path)]
 
 
 COMMANDS = (report, plan, score, compare, gate, judge_agreement, check, audit)

@@ -1,4 +1,4 @@
-"""`gpassk judge-ping` against servers that do what they should, and that do not."""
+"""`gpassk judge ping` against servers that do what they should, and that do not."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def verdicts(health: Health) -> list[Verdict]:
 def gpassk(*servers: judge_server.JudgeServer | str, options: tuple[str, ...] = ()) -> int:
     addresses = [server if isinstance(server, str) else server.url for server in servers]
     urls = [part for address in addresses for part in ('--url', address)]
-    return main(['judge-ping', '--model', 'judge', '--prompts', 'own', *urls, *options])
+    return main(['judge', 'ping', '--model', 'judge', '--prompts', 'own', *urls, *options])
 
 
 def test_a_good_server_is_fit(capsys: pytest.CaptureFixture[str]) -> None:
@@ -251,7 +251,7 @@ def test_settings_that_cannot_be_used_are_refused(
     options: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Before any server is asked; exit code 2."""
-    assert main(['judge-ping', '--model', 'm', '--prompts', 'own', *options]) == 2
+    assert main(['judge', 'ping', '--model', 'm', '--prompts', 'own', *options]) == 2
     assert said in capsys.readouterr().err
 
 
@@ -259,7 +259,7 @@ def test_settings_that_cannot_be_used_are_refused(
 def test_the_extra_body_is_a_json_object(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Anything else is a mistake of the command line."""
     with pytest.raises(SystemExit) as end:
-        main(['judge-ping', '--model', 'm', '--url', 'http://x', '--extra-body', text])
+        main(['judge', 'ping', '--model', 'm', '--url', 'http://x', '--extra-body', text])
     assert end.value.code == 2
     assert '--extra-body' in capsys.readouterr().err
 

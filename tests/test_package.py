@@ -113,10 +113,7 @@ chat: chat completion errors keys servers
 judges: answers completion errors judges keys registry servers
 serving: errors files keys serving times unseen
 json_rows: errors
-agreement: adapter agreement answers collect errors json_rows judges record tables uncertainty
-    unseen
-audit: adapter agreement answers arguments audit errors json_rows judges record tables unseen
-judge_errors: arguments errors metrics
+agreement: answers benchmarks collect json_rows judges metrics record statistics
 tables: tables
 statistics: errors
 uncertainty: arguments distributions errors metrics tails uncertainty
@@ -131,7 +128,6 @@ formats: arguments benchmarks completion errors files formats health json_rows j
 collect: counting errors files formats json_rows judges record samples scoring sweep times
 adapter: benchmarks record samples sweep
 summary: errors metrics record samples scoring statistics tables unseen votes
-judged_twice: record summary tables
 export: errors files record samples tables times unseen version
 report: adapter answers collect counting distributions errors files health judges keys metrics
     record report samples scoring statistics sweep tables uncertainty unseen version
@@ -144,8 +140,8 @@ inspect_ai: errors metrics statistics
 lighteval: benchmarks demo errors judges metrics record samples scoring statistics sweep
 runs: errors files judges record runs serving sweep times
 demo:
-cli: adapter agreement arguments audit cli collect counting errors export files formats judged_twice
-    judges metrics record report runs samples scoring serving summary sweep tables times uncertainty
+cli: adapter agreement arguments cli collect counting errors export files formats
+    judges keys metrics record report runs samples scoring serving summary sweep tables times uncertainty
     unseen version
 """
 ROOMS = {
@@ -168,7 +164,7 @@ PACKAGES = {
     'opencompass': {'plugin'},
     'mpmath': {'answers'},
     'pyarrow': {'formats', 'plugin', 'samples'},
-    'pydantic': {'health', 'judges', 'lighteval', 'record', 'servers', 'sweep'},
+    'pydantic': {'agreement', 'health', 'judges', 'lighteval', 'record', 'servers', 'sweep'},
     'rich': {'cli', 'text'},
     'torch': {'plugin'},
     'transformers': {'plugin'},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -246,27 +245,6 @@ def write_samples(path: Path, verdicts: dict[str, str], said: dict[str, str]) ->
 
 def cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip('|').split('|')]
-
-
-def test_both_verdicts_stand_beside_each_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Scores of both, how often they agree, and each sample on which they differ."""
-    file, out = write_samples(tmp_path / 's.jsonl', THEIRS, ANEW), tmp_path / 'differ.csv'
-    assert scored(file, '--judge', 'both', '--k', '2', '-o', out) == 0
-    lines = capsys.readouterr().out.splitlines()
-    [accuracy] = [cells(line) for line in lines if line.startswith('| accuracy')]
-    assert [text.split()[0] for text in accuracy[1:]] == ['50.00', '87.50', '+37.50']
-    crossed = {cells(line)[0]: cells(line)[1:] for line in lines if re.match(r'\| (in)?correct|\| unj', line)}
-    assert crossed == {
-        'correct': ['4', '0', '0'], 'incorrect': ['2', '1', '0'], 'unjudged': ['1', '0', '0'],
-    }  # fmt: skip
-    with out.open(encoding='utf-8', newline='') as table:
-        differing = [(row['question'], int(row['sample']), row['rule']) for row in csv.DictReader(table)]
-    assert differing == [
-        (f'samples/{uid}', place, 'correct')
-        for uid, symbols in THEIRS.items()
-        for place, symbol in enumerate(symbols)
-        if symbol != ANEW[uid][place]
-    ]
 
 
 # Questions and samples that count
@@ -522,9 +500,6 @@ def test_all_bad_rows_are_listed_and_nothing_is_written(
             '--majority = 3 is more than the 2 samples',
         ),
         ('{"n": 4, "c": 1}', ['--judge', 'rule'], 'leave out --as responses and --judge'),
-        ('{"correct": [1, 0]}', ['--judge', 'both'], 'there are no responses to judge'),
-        ('{"correct": [1, 0]}', ['--judge', 'both', '-o', 'x.json'], 'expected a name that ends in .csv'),
-        ('{"correct": [1, 0]}', ['--judge', 'both', '--as', 'labels'], 'leave out --as labels'),
         ('{"correct": [null]}', ['--unjudged', 'leave-out'], 'no question has a verdict'),
         ('{"correct": [null]}', ['--unjudged', 'refuse'], '1 of 1 samples are unjudged'),
         ('{"n": 4, "c": 1}', ['-o', 'x.txt'], 'ends in .json'),
@@ -598,7 +573,6 @@ def test_nothing_is_written_over_that_is_read(tmp_path: Path, capsys: pytest.Cap
     [
         (['--judge', 'rule'], 'has no responses: its samples have none, or the file of its samples is not'),
         (['--as', 'labels'], 'has no labels'),
-        (['--judge', 'both'], 'there are no responses to judge'),
         (['--correct-from', '0.5'], '--correct-from 0.5 goes with files of other programs'),
     ],
 )

@@ -111,7 +111,7 @@ def test_a_key_is_in_no_file_of_a_sweep(forks: Forks, tmp_path: Path) -> None:
         assert gpassk('run', 'configs', '-w', 'out') == 0, (tmp_path / 'said').read_text()[-3000:]
         gpassk('check', 'out', '--configs', 'configs')
         ping = ['--model', 'judge', '--url', server.url, '--api-key-env', 'MARKED_JUDGE_KEY']
-        assert gpassk('judge-ping', *ping) in (0, 1)
+        assert gpassk('judge', 'ping', *ping) in (0, 1)
     assert gpassk('report', 'out', '-o', 'report', '--only', 'page') == 0
     assert gpassk('report', 'out', '-o', 'report', '--only', 'tables') == 0
     assert echoing.seen == {'m': {MODEL_KEY}, 'judge': {JUDGE_KEY}}
@@ -201,7 +201,7 @@ def test_a_key_is_not_sent_on_to_where_a_server_points(
             with pytest.raises(GPassKError), closing(judge):
                 judge.judge(pairs_of(0, 1))
             ping = ['--model', 'judge', '--url', server.url, '--api-key-env', 'MARKED']
-            assert main(['judge-ping', *ping]) == 1
+            assert main(['judge', 'ping', *ping]) == 1
             assert {asked.headers['Authorization'] for asked in server.asked} == {f'Bearer {JUDGE_KEY}'}
         assert other.asked == []
     assert 'marked' not in ''.join(capfd.readouterr())
@@ -222,7 +222,7 @@ def judging_commands(work: Path, here: Path, judge: str) -> list[list[str]]:
     disagreements = ['--disagreements', str(here / 'differ.jsonl')]
     return [
         ['score', str(work), '-o', str(here / 'old'), '--judge', judge],
-        ['judge-agreement', 'pairs.jsonl', '--judge', judge, '-o', str(here / 'rates.json'), *disagreements],
+        ['judge', 'agreement', 'pairs.jsonl', '--judge', judge, *disagreements],
         ['score', 'samples.jsonl', '--judge', judge, '-o', str(here / 'samples.gpassk.json')],
     ]
 
@@ -271,10 +271,10 @@ def test_a_key_is_hidden_before_a_message_is_cut(monkeypatch: pytest.MonkeyPatch
     assert 'sk' not in str(caught.value).replace('is', '')
 
 
-@pytest.mark.parametrize('command', ['score', 'audit'])
+@pytest.mark.parametrize('command', ['score', 'judge audit', 'judge agreement'])
 def test_a_password_in_an_address_is_not_repeated(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Where the name of the model is missing, too."""
-    assert main([command, 'nowhere', '--judge', 'llm', '--url', 'http://u:pw-hush@h']) == 2
+    assert main([*command.split(), 'nowhere', '--judge', 'llm', '--url', 'http://u:pw-hush@h']) == 2
     assert 'hush' not in capsys.readouterr().err
 
 

@@ -17,4 +17,4 @@ esac
 
 # Then, where the evaluation runs, name it in settings.yaml or eval_cfg.yaml, and see whether it answers:
 #
-# gpassk judge-ping --model Qwen2.5-72B-Instruct --url http://node1:23333 http://node2:23333
+# gpassk judge ping --model Qwen2.5-72B-Instruct --url http://node1:23333 http://node2:23333

@@ -28,15 +28,11 @@ COMMANDS = {
     'report': 'tables, figures and a page of the results of many runs',
     'compare': 'runs with each other, or with a published leaderboard: what can be told apart',
     'gate': 'is a new run better than an old one, as good within a margin, or worse? for CI',
-    'judge-agreement': 'compare a judge with labels, or two verdict stores with each other',
-    'judge-ping': 'ask each judge server one easy correct and one easy wrong pair',
-    'audit': 'have some verdicts of a finished run checked: how many of all are wrong?',
+    'judge': 'ping its servers, compare it with labels, audit the verdicts of a run',
     'plan': 'how many samples and questions an interval of a wanted width takes',
     'demo': 'a tiny model that comes along, sampled, judged and reported on this CPU',
 }
 """Subcommand → one line of help; the module has the same name."""
-
-_MODULES = {'judge-agreement': 'agreement', 'judge-ping': 'ping'}
 
 PASSES_ON = frozenset({'run'})
 """Subcommands that take what follows `--` for another program, in `rest`."""
@@ -208,4 +204,4 @@ def _files_first(parser: ArgumentParser, words: list[str]) -> list[str]:
 
 
 def _module(name: str) -> Any:
-    return import_module(f'.{_MODULES.get(name, name)}', __name__)
+    return import_module(f'.{name}', __name__)

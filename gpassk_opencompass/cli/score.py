@@ -19,7 +19,7 @@ from ..metrics import SHOWN_THRESHOLDS
 from ..times import utc_now
 from ..unseen import printable
 from .files import opened, record_name, write_file, write_record
-from .judge_options import add_judge_options, chosen_judge
+from .judge import add_judge_options, chosen_judge
 from .options import add_several, listed, path
 from .shown import add_table_options, show
 
@@ -37,7 +37,6 @@ examples:
   gpassk score counts.jsonl.gz                                 c of n, up to millions of questions
   gpassk score outputs/…/results/<model>/<dataset>.json --k 2 --first 24
   gpassk score samples_aime_2026-11-21.jsonl logs/*.eval       files of other harnesses, docs/sources.md
-  gpassk score logs --judge both                               their verdicts and those of the rule
   gpassk score table.csv --group-by problem                    a row a sample
   gpassk score outputs/old --judge rule -o scores              old runs of OpenCompass, judged anew
   gpassk score mine.gpassk.json --to csv -o mine.csv           a row a sample, for a spreadsheet
@@ -50,8 +49,8 @@ each perhaps with uid, split, language and problem (what the translations of one
 Scores and intervals are in percent; docs/scoring.md says what they mean.
 """
 
-_ENDINGS = {None: ('.json', '.csv', ''), 'csv': ('.csv', ''), 'lm-eval': ('',), 'both': ('.csv',)}
-"""--to, or --judge both → how the name of OUT ends."""
+_ENDINGS = {None: ('.json', '.csv', ''), 'csv': ('.csv', ''), 'lm-eval': ('',)}
+"""--to → how the name of OUT ends."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -61,11 +60,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument('paths', nargs='*', metavar='PATH', help='files and folders of any program, results')
     _add_metrics(parser)
     _add_reading(parser)
-    judges = (
-        'judges responses anew, as for gpassk judge-agreement; both: beside the verdicts that they have '
-        '(default: those, or the rule)'
-    )
-    add_judge_options(parser, judges, 'keeps the verdicts')
+    add_judge_options(parser, 'judges responses anew: rule, llm, cascade, a dotted path, a config as JSON')
     add = parser.add_argument
     last = 'the final answer is the last match of REGEX in a response, or the group in it'
     add('--answer-pattern', default='', metavar='REGEX', help=last)
@@ -208,15 +203,11 @@ class _Scoring:
             raise InputError(f'--correct-from {arguments.correct_from}: expected a number above 0')
         self.arguments = arguments
         self.thresholds = [as_threshold(one) for one in dict.fromkeys(arguments.threshold)]
-        self.both = arguments.judge == 'both'
-        if self.both and arguments.kind:
-            raise InputError(f'--judge both scores both verdicts; leave out --as {arguments.kind}')
         self._check_output()
         given = [f'--{name}' for name in ('judge', 'model', 'url', 'verdicts') if getattr(arguments, name)]
-        self.kind = 'responses' if given and not self.both else arguments.kind
-        if self.both:
-            arguments.judge = 'llm' if arguments.model else None
-        self.judge = chosen_judge(arguments, f'{stem}.verdicts')
+        self.kind = 'responses' if given else arguments.kind
+        told = arguments.judge, arguments.model, arguments.url, arguments.verdicts
+        self.judge = chosen_judge(*told, f'{stem}.verdicts')
         self.uids = _uids(arguments.uid) if arguments.uid else None
 
     def _check_output(self) -> None:
@@ -225,11 +216,11 @@ class _Scoring:
             if to:
                 raise InputError(f'--to {to} needs -o OUT')
             return
-        endings = _ENDINGS['both' if self.both else to]
+        endings = _ENDINGS[to]
         if output.suffix not in endings:
             what = {'': 'a folder, a name without an ending', '.csv': 'a name that ends in .csv (a table)'}
             expected = ', or '.join(what.get(one, f'a name that ends in {one}') for one in endings)
-            raise InputError(f'-o {output}{" with --judge both" if self.both else ""}: expected {expected}')
+            raise InputError(f'-o {output}: expected {expected}')
         if output.suffix and output.is_dir():
             raise InputError(f'-o {output} is a folder; give the name of a file')
         if not output.suffix and output.exists() and not output.is_dir():
@@ -249,7 +240,6 @@ class _Scoring:
 
     def score(self, run: Run, names: Names, target: Path | None) -> None:
         """Score a run: print its tables and remarks, and write it."""
-        from ..judged_twice import differing, twice
         from ..summary import headline, lines_of, remarks, tables
 
         asked, leave_out = self.arguments, self.arguments.unjudged == 'leave-out'
@@ -258,29 +248,22 @@ class _Scoring:
         run = run.select(asked.split, asked.language, self.uids, asked.first)
         known = run.samples.names if run.samples is not None else []
         anew = self.kind == 'responses' or (run.samples is not None and 'verdict' not in known)
-        if 'response' not in known and (anew or self.both):
+        if 'response' not in known and anew:
             raise InputError(
                 'there are no responses to judge; leave out --judge, or give a file that has them'
             )
-        if self.both and 'verdict' not in known:
-            raise InputError('--judge both needs responses with verdicts, and there are no verdicts')
         if asked.labelled_by:
             if anew:
                 raise InputError('--labelled-by goes with labels and counts; here responses are judged')
             run = replace(run, judge={'name': asked.labelled_by})
         self._measures(asked.k).check(run.n)  # before a judge is asked
-        results = [self._result(run, names, one) for one in ((False, True) if self.both else (anew,))]
-        lines = [lines_of(one, self._measures(one.ks), leave_out=leave_out) for one in results]
-        print(f'{_place(run)}{headline(run, results[0], anew)}\n')
-        if self.both:
-            self._show(twice(results, lines), names)
-            if target:
-                write_file(target, differing(results).to_csv(), make_folder=True)
-            return
-        self._show(tables(lines[0], self._measures(results[0].ks)), names)
-        self._show(remarks(results[0], leave_out=leave_out, anew=anew), names)
+        result = self._result(run, names, anew)
+        lines = lines_of(result, self._measures(result.ks), leave_out=leave_out)
+        print(f'{_place(run)}{headline(run, result, anew)}\n')
+        self._show(tables(lines, self._measures(result.ks)), names)
+        self._show(remarks(result, leave_out=leave_out, anew=anew), names)
         if target:
-            self._write(run, results[0], lines[0], target)
+            self._write(run, result, lines, target)
 
     def _measures(self, ks: Sequence[int]) -> Measures:
         from ..summary import Measures
@@ -304,7 +287,7 @@ class _Scoring:
                 )
             run = replace(run, samples=run.samples.replace(answer=None))
         kept = asked.output and (asked.to or asked.output.suffix != '.csv')
-        looked = anew or self.both or asked.agreement or asked.majority or rule != USUAL or kept
+        looked = anew or asked.agreement or asked.majority or rule != USUAL or kept
         ks, answers = sorted(set(asked.k)), rule if looked else None
         with ExitStack() as stack:
             judge = stack.enter_context(closing(build_judge(dict(self.judge)))) if anew else None

@@ -580,7 +580,7 @@ class LLMJudge:
         raise UnfitJudge(
             f'{request.url} is not fit to judge as {model!r}: of the answer {pair.answer!r} to '
             f'{pair.question!r}, reference {pair.reference!r}, it {said}{times}{end}. No result is written. '
-            '`gpassk judge-ping` shows all such pairs and what to do; canaries=False judges without them, '
+            '`gpassk judge ping` shows all such pairs and what to do; canaries=False judges without them, '
             'and the result says so'
         )
 

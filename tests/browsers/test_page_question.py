@@ -333,7 +333,7 @@ def test_labels_survive_a_reload_and_judge_agreement_reads_the_file(
     rows = [json.loads(line) for line in saved[0].read_text().splitlines()]
     assert [row['label'] for row in rows] == expected
     assert {row['id'] for row in rows} == {written.board.entries[0].result.counts.uid[3]}
-    assert main(['judge-agreement', str(saved[0]), '--disagreements', str(tmp_path / 'differ.jsonl')]) == 0
+    assert main(['judge', 'agreement', str(saved[0]), '--disagreements', str(tmp_path / 'differ.jsonl')]) == 0
     assert f'{len(rows)}' in capsys.readouterr().out
     assert all(row['reference'] == '42' and row['question'].startswith('Find') for row in rows)
 

@@ -75,7 +75,7 @@ def test_a_message_that_quotes_a_file_steers_no_terminal(
     path.write_text(
         json.dumps({'reference': '1', 'answer': '1', 'label': True, 'source': '\x1b[2J', 'language': '\x9b'})
     )
-    assert main(['judge-agreement', str(path)]) in (0, 1)
+    assert main(['judge', 'agreement', str(path)]) in (0, 1)
     printed = ''.join(capsys.readouterr())
     assert '\\x1b[2J' in printed
     assert not set(printed) & {'\x1b', '\x9b'}

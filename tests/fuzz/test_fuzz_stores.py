@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 
 from drawn import any_text, deep, mutated, values
-from fuzzing import fuzz, gpassk
+from fuzzing import fuzz
 from hypothesis import strategies as st
 
 from gpassk_opencompass.errors import InputError
@@ -87,7 +87,5 @@ def forged(key: str, verdict: str, more: str) -> bytes:
     share=3,
 )
 def test_forged_lines_harm_nobody(folder: Path, lines: list[bytes]) -> None:
-    """The command that compares stores looks at them, and fails with no other message than its own."""
-    place = str(written(folder, b''.join(lines)))
-    VerdictStore(place).refresh()
-    assert gpassk('judge-agreement', '--stores', place, place)[0] in (0, 1, 2)
+    """They are read or passed over."""
+    VerdictStore(written(folder, b''.join(lines))).refresh()

@@ -109,8 +109,8 @@ def test_lines_that_wait_for_a_judge_are_settings_too(name: str, tmp_path: Path)
         judge = {'type': 'llm', 'model': with_judge['eval_model'], 'urls': with_judge['eval_urls']}
         assert Settings(judge=judge).judge['model'] == 'Qwen2.5-72B-Instruct'
     lines = (EXAMPLES / 'judge.sh').read_text(encoding='utf-8')
-    [ping] = re.findall(r'^# gpassk (.*)$', lines, re.M)
-    assert read_options('judge-ping', shlex.split(ping)[1:])['model'] == 'Qwen2.5-72B-Instruct'
+    [ping] = re.findall(r'^# gpassk judge (.*)$', lines, re.M)
+    assert read_options('judge', shlex.split(ping))['model'] == 'Qwen2.5-72B-Instruct'
 
 
 def page_commands() -> list[list[str]]:

@@ -1,0 +1,547 @@
+"""Is a judge right? Its verdicts beside labels, and a score corrected by the labels of drawn questions.
+
+Answers to one question are related, and copies of one answer get one verdict: so an interval of a share is
+that of fewer, independent pairs, the effective number (Korn and Graubard 1998, Survey Methodology 24, 193). A
+score is no mean of verdicts: G-Pass@k of a question depends on how many of its answers are right. So whole
+questions are drawn and every different answer to them is labelled; that corrects the metric of each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from hashlib import sha256
+from math import sqrt
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from scipy.special import betaincinv, ndtri, stdtrit
+
+from .answers import answer_of, final_answer, hedges, normal_form, part
+from .benchmarks import language_of
+from .errors import InputError
+from .json_rows import json_rows
+from .judges.prompts import problems
+from .judges.protocol import HEDGED, TAIL_LENGTH, Judge, Pair, Verdict
+from .metrics import Metric, value_table
+from .record import Result, digest_of, values
+from .statistics import difference
+from .text import json_text
+
+FEWEST = 10
+"""Effective pairs below which an agreement has no interval: it would say next to nothing."""
+
+# Shares and their intervals
+
+
+class Share(NamedTuple):
+    """A share from 0 to 1 (κ: from −1) with its 95 % interval.
+
+    `value` is None where it is undefined (a share of nothing), the bounds where an interval is refused.
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+class Agreement(NamedTuple):
+    """Verdicts beside labels; all shares are of the pairs that are judged."""
+
+    pairs: int
+    questions: int
+    unjudged: int
+    both_correct: int
+    false_positives: int
+    """The verdict is correct, the label incorrect."""
+    false_negatives: int
+    """The verdict is incorrect, the label correct."""
+    both_incorrect: int
+    effective: float
+    """Independent pairs that would tell as much about the agreement."""
+    agreement: Share
+    precision: Share
+    """Of the pairs that the judge accepts, those that the labels accept."""
+    recall: Share
+    """Of the pairs that the labels accept, those that the judge accepts."""
+    false_positive_rate: Share
+    """Of the pairs that the labels reject, those that the judge accepts."""
+    false_negative_rate: Share
+    """Of the pairs that the labels accept, those that the judge rejects."""
+    kappa: Share
+
+
+def measure(
+    verdicts: Sequence[bool | None],
+    labels: Sequence[bool],
+    questions: Sequence[Hashable] | None = None,
+    answers: Sequence[Hashable] | None = None,
+    *,
+    exact: bool = False,
+) -> Agreement:
+    """Compare verdicts with labels.
+
+    Args:
+        verdicts: True for correct, False for incorrect, None for unjudged.
+        labels: as many, True for correct.
+        questions: what each pair asks; pairs of one question are not taken for independent.
+        answers: what is answered; equal answers to one question are copies of one pair. Without questions or
+            answers all of them are different.
+        exact: Clopper and Pearson's intervals in the place of Wilson's: for small shares, and never refused.
+
+    >>> found = measure([True, True, False, None], [True, False, False, True])
+    >>> found.agreement.value, found.recall.value, found.unjudged
+    (0.6666666666666666, 1.0, 1)
+    """
+    every = range(len(verdicts))
+    questions, answers = (every if column is None else column for column in (questions, answers))
+    judged = [place for place, verdict in enumerate(verdicts) if verdict is not None]
+    said, true = (np.array([column[place] for place in judged], bool) for column in (verdicts, labels))
+    asked = _numbered(questions[place] for place in judged)
+    copies = _numbered((questions[place], answers[place]) for place in judged)
+    cells = np.array([np.sum(one) for one in (said & true, said & ~true, ~said & true, ~said & ~true)])
+    trials = effective_pairs(said == true, asked, copies)
+
+    def share(hits: NDArray[np.bool_], of: NDArray[np.bool_]) -> Share:
+        if not of.any():
+            return Share(None)
+        found = float(np.mean(hits[of]))
+        return _interval(found, effective_pairs(hits[of], asked[of], copies[of]), exact)
+
+    return Agreement(
+        len(verdicts),
+        len(set(questions)),
+        len(verdicts) - len(judged),
+        *cells.tolist(),
+        effective=trials,
+        agreement=share(said == true, np.ones_like(said)),
+        precision=share(true, said),
+        recall=share(said, true),
+        false_positive_rate=share(said, ~true),
+        false_negative_rate=share(~said, true),
+        kappa=_kappa(cells, trials),
+    )
+
+
+def _numbered(contents: Iterable[Hashable]) -> NDArray[np.int64]:
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(one, len(numbers)) for one in contents], np.int64)
+
+
+def effective_pairs(hits: NDArray[np.bool_], clusters: NDArray[np.int64], copies: NDArray[np.int64]) -> float:
+    """Return how many independent trials would say as much: the number of trials over the design effect.
+
+    The design effect is what the spread between clusters makes of the variance, at least that of copies,
+    which hit or miss together, and at least 1. Where every trial hits, or none, the spread says nothing, and
+    a cluster is taken for one trial. Few clusters count for less, by the squared ratio of the t quantiles. In
+    simulations with strongly related trials (15 to 140 clusters, share 0.7 to 0.97) Wilson's 95 % interval
+    for this number covers 88 to 94 % of the time, that for the plain number 45 to 70 %.
+
+    Args:
+        hits: an entry a trial.
+        clusters, copies: the number of each trial's cluster, and of its content.
+    """
+    trials = len(hits)
+    sizes = np.unique(clusters, return_counts=True)[1]
+    groups = len(sizes)
+    if groups < 2:
+        return float(min(1, trials))
+    share = float(np.mean(hits))
+    alike = trials**2 / float(np.sum(np.unique(copies, return_counts=True)[1] ** 2.0))
+    if 0 < share < 1:
+        between = float(np.sum(np.bincount(clusters, hits - share) ** 2)) * groups / (groups - 1)
+        spread = share * (1 - share) * trials**3 / (trials - 1) / between if between else np.inf
+    else:
+        spread = trials**2 / float(np.sum(sizes**2.0))
+    shrink = (stdtrit(trials - 1, 0.975) / stdtrit(groups - 1, 0.975)) ** 2
+    return float(min(alike, spread, trials) * shrink)
+
+
+def _interval(share: float, trials: float, exact: bool) -> Share:
+    hits = share * trials
+    if exact:
+        low = betaincinv(hits, trials - hits + 1, 0.025) if hits else 0.0
+        high = betaincinv(hits + 1, trials - hits, 0.975) if hits < trials else 1.0
+    elif trials < FEWEST:
+        return Share(share)
+    else:
+        square = float(ndtri(0.975)) ** 2
+        centre = (hits + square / 2) / (trials + square)
+        half = sqrt(square * (hits * (1 - share) + square / 4)) / (trials + square)
+        # What rounding leaves beside 0 and 1 is no part of the interval.
+        low, high = 0.0 if share == 0 else centre - half, 1.0 if share == 1 else centre + half
+    return Share(share, float(low), float(high))
+
+
+def _kappa(cells: NDArray[Any], trials: float) -> Share:
+    """Return Cohen's κ = 1 − observed / expected disagreement, with a posterior interval.
+
+    The large-sample standard error has no width at κ = 1, and for judges, who are close to it, covers 40 to
+    80 % of the time. The middle 95 % of the posterior under Jeffreys' prior (half a pair in each cell) cover
+    90 to 97 % in simulations, and reach 1 where nothing disagrees. Source: Cohen 1960, Educ. Psychol.
+    Meas. 20.
+    """
+
+    def kappas(table: NDArray[Any]) -> NDArray[np.float64]:
+        # With one rounding: where κ is 0, it is exactly 0.
+        both, first, second, neither = np.moveaxis(table, -1, 0)
+        expected = (both + first) * (first + neither) + (both + second) * (second + neither)
+        return np.asarray(2 * (both * neither - first * second) / expected)
+
+    count = cells.sum()
+    if max(cells[0], cells[3]) == count:
+        return Share(None)  # one kind only, on both sides: 0 / 0
+    value = float(kappas(cells))
+    if not 0 < cells[0] + cells[2] < count or trials < FEWEST:
+        return Share(value)
+    # A fixed seed: the same table gives the same interval.
+    draws = np.random.default_rng(0).gamma(cells * trials / count + 0.5, size=(40_000, 4))
+    low, high = np.quantile(kappas(draws), (0.025, 0.975))
+    return Share(value, min(float(low), value), 1.0 if value == 1 else max(float(high), value))
+
+
+# Labelled pairs
+
+
+def _label(value: object) -> object:
+    words = {'correct': True, 'incorrect': False}
+    return words.get(value.strip().lower(), value) if isinstance(value, str) else value
+
+
+Text = Annotated[str, BeforeValidator(lambda value: '' if value is None else value)]
+Label = Annotated[bool, BeforeValidator(_label)]
+
+
+class _Line(BaseModel):
+    """What a line of labelled pairs says, under any of the names that it may have."""
+
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+
+    reference: Text = Field(
+        validation_alias=AliasChoices('reference', 'gold', 'ground_truth', 'reference_answer', 'gold_answer')
+    )
+    answer: Text = Field(
+        validation_alias=AliasChoices('answer', 'pred', 'prediction', 'candidate', 'model_answer')
+    )
+    label: Label = Field(validation_alias=AliasChoices('label', 'correct', 'is_correct'))
+    question: Text = Field('', validation_alias=AliasChoices('question', 'problem', 'prompt'))
+    language: Text = Field('', validation_alias=AliasChoices('language', 'lang'))
+    source: Text = Field('', validation_alias=AliasChoices('source', 'dataset'))
+    id: Text = ''
+
+
+class LabelledPair(NamedTuple):
+    """A pair and what somebody said of it."""
+
+    pair: Pair
+    label: bool
+    source: str
+    line: int
+    """Its line in the file, from 1."""
+    name: str
+    """Its `id`, or ''."""
+    hedged: bool = False
+    """Whether a whole response states more answers than are asked for, so that no judge is asked."""
+
+
+def read_labelled(path: Path, *, responses: bool = False) -> list[LabelledPair]:
+    """Read labelled pairs: JSON lines, or a result, whose verdicts then stand where labels would.
+
+    Args:
+        path: each line an object with the fields of `_Line`; numbers are taken as they are written, null as
+            empty text; a label is true or false, 1 or 0, or 'correct' or 'incorrect'.
+        responses: the answers are whole responses, to be judged by their final answers as in a run.
+
+    Raises:
+        InputError: names the file and the line.
+    """
+    from .collect import collect_one, holds_record
+
+    if path.is_dir() or holds_record(path):
+        audit = Audit(collect_one(path))
+        return [
+            LabelledPair(one.pair, verdict, audit.result.run.dataset, one.row + 1, one.name)
+            for answers in audit.answers
+            for one in answers
+            for verdict in (True,) * one.accepted + (False,) * one.rejected
+        ]
+    found = []
+    for number, row in json_rows(path):
+        for name, field in _Line.model_fields.items():
+            alias = field.validation_alias
+            given = [one for one in alias.choices if one in row] if isinstance(alias, AliasChoices) else []
+            if len(given) > 1:
+                raise InputError(
+                    f'{path}:{number} has {" and ".join(map(str, given))}, names of the {name}: keep one'
+                )
+        try:
+            line = _Line.model_validate(row)
+        except ValidationError as error:
+            raise InputError(f'{path}:{number}: {problems(error)}; it has {", ".join(row)}') from None
+        answer, tail, hedged = line.answer, '', False
+        if responses:
+            response = part(answer)
+            stated = answer_of(response)
+            answer, hedged = stated.text, hedges(stated, line.reference)
+            tail = '' if answer else response.said[-TAIL_LENGTH:]
+        pair = Pair(line.question, line.reference, answer, line.language or 'en', tail)
+        found.append(LabelledPair(pair, line.label, line.source, number, line.id, hedged))
+    if not found:
+        raise InputError(f'{path} holds no pairs; expected a JSON object a line')
+    return found
+
+
+class Comparison(NamedTuple):
+    """A judge beside labels."""
+
+    groups: dict[tuple[str, str], Agreement]
+    """(source, language) in order of appearance, where there are several ('all', 'all') last."""
+    differing: list[dict[str, Any]]
+    """JSON-able; unjudged pairs too, with verdict 'unjudged' and a reason."""
+
+
+def compare_with_labels(labelled: Sequence[LabelledPair], judge: Judge) -> Comparison:
+    """Have labelled pairs judged and compare the verdicts with the labels.
+
+    Pairs of one question (without one: of one reference) are related, and answers of one normal form copies.
+
+    >>> from gpassk_opencompass.judges.protocol import FunctionJudge
+    >>> pairs = [LabelledPair(Pair('?', '1', answer), answer == '1', 'mine', 1, '') for answer in '12']
+    >>> compare_with_labels(pairs, FunctionJudge(lambda pair: True)).groups['mine', 'en'].false_positives
+    1
+    """
+    said = iter(judge.judge([one.pair for one in labelled if not one.hedged]))
+    judgements = [HEDGED if one.hedged else next(said) for one in labelled]
+    meaning = {Verdict.CORRECT: True, Verdict.INCORRECT: False, Verdict.UNJUDGED: None}
+    verdicts = [meaning[one.verdict] for one in judgements]
+    contents: list[tuple[Hashable, str]] = []
+    places: dict[tuple[str, str], list[int]] = {}
+    for place, one in enumerate(labelled):
+        pair, given = one.pair, one.pair.answer.strip() or one.pair.tail.strip()
+        given = final_answer(given).text or given
+        asked = (pair.language, pair.question, '' if pair.question.strip() else pair.reference)
+        contents.append((asked, f'{pair.reference}\0{normal_form(given) or given}'))
+        places.setdefault((one.source, pair.language), []).append(place)
+    if len(places) > 1:
+        places['all', 'all'] = list(range(len(labelled)))
+    groups = {
+        group: measure(
+            [verdicts[place] for place in rows],
+            [labelled[place].label for place in rows],
+            [contents[place][0] for place in rows],
+            [contents[place][1] for place in rows],
+        )
+        for group, rows in places.items()
+    }
+    differing = []
+    for one, judgement, verdict in zip(labelled, judgements, verdicts, strict=True):
+        if verdict is not one.label:
+            about = {'line': one.line, 'id': one.name, 'source': one.source, **one.pair._asdict()}
+            label = 'correct' if one.label else 'incorrect'
+            told = {
+                'verdict': judgement.verdict.value,
+                'origin': judgement.origin,
+                'reason': judgement.reason,
+            }
+            differing.append({**about, 'label': label, **told})
+    return Comparison(groups, differing)
+
+
+# The audit of a run
+
+
+class Answer(NamedTuple):
+    """A different answer to a question, of one normal form in all samples that gave it."""
+
+    row: int
+    """Of the question, in the result."""
+    pair: Pair
+    accepted: int
+    """Samples with this answer that were judged correct, and incorrect."""
+    rejected: int
+    samples: int
+    name: str
+    """12 hexadecimal digits, equal in every run that has this answer to this question."""
+
+
+class Correction(NamedTuple):
+    """A score as it is reported, and as labels of all answers would give it; in percent."""
+
+    metric: Metric
+    reported: float
+    corrected: float
+    low: float
+    high: float
+
+
+class Audit:
+    """The verdicts of a result on which somebody can be asked, question by question.
+
+    Nobody is asked about a sample without an answer and one that states several: what was said of them stays.
+
+    Raises:
+        InputError: the result does not say what was answered.
+    """
+
+    def __init__(self, result: Result) -> None:
+        self.result = result
+        names = ('uid', 'replica', 'question', 'reference', 'language', 'answer', 'verdict', 'judged_by')
+        samples = result.samples(names, (0, int(result.table.n.sum())))
+        if samples is None or 'answer' not in samples:
+            raise InputError(
+                f'{result.path} does not say what was answered: an audit needs the samples beside it, with '
+                'answers and verdicts, as of an evaluation or gpassk score'
+            )
+        texts = [samples.each(name) for name in ('question', 'reference', 'language')]
+        answer, verdict, judged_by = (samples.each(name) for name in ('answer', 'verdict', 'judged_by'))
+        self.answers: list[list[Answer]] = []
+        self.settled = np.zeros(len(result.counts.uid), np.int64)
+        """Correct samples of each question that nobody is asked about."""
+        for row, (uid, places) in enumerate(samples.by_question().items()):
+            question, reference, language = (text[places[0]] or '' for text in texts)
+            alike: dict[str, list[int]] = {}
+            for place in places:
+                text = (answer[place] or '').strip()
+                if text and judged_by[place] != HEDGED.origin:
+                    alike.setdefault(normal_form(text) or text, []).append(place)
+                else:
+                    self.settled[row] += verdict[place] == 'correct'
+            self.answers.append([])
+            for form, same in alike.items():
+                shortest = min((answer[place] for place in same), key=lambda text: (len(text), text))
+                pair = Pair(question, reference, shortest, language or language_of(question))
+                said = [verdict[place] for place in same]
+                told = '\0'.join((uid, question, reference, form)).encode('utf-8', 'surrogatepass')
+                counts = said.count('correct'), said.count('incorrect'), len(same)
+                self.answers[-1].append(Answer(row, pair, *counts, sha256(told).hexdigest()[:12]))
+        self.digest = digest_of([one.name for answers in self.answers for one in answers])[:12]
+
+    def draw(self, questions: int, seed: int = 0) -> list[int]:
+        """Return the rows of drawn questions in the order in which they are to be labelled.
+
+        Each question is as likely as any other; those with all, some and no correct samples are drawn in
+        proportion. A hash of the seed decides: the same everywhere, and with more questions the same ones and
+        more.
+        """
+
+        def chance(*told: object) -> float:
+            return int.from_bytes(sha256(repr((seed, *told)).encode()).digest()[:7], 'big') / 2**56
+
+        counts = self.result.table
+        strata: dict[int, list[int]] = {}
+        for row, (c, n) in enumerate(zip(counts.c.tolist(), counts.n.tolist(), strict=True)):
+            strata.setdefault((c > 0) + (c == n), []).append(row)
+        order = []
+        for stratum, rows in strata.items():
+            rows.sort(key=lambda row: chance(counts.uid[row]))
+            start = chance(stratum)
+            order += [((place + start) / len(rows), row) for place, row in enumerate(rows)]
+        return [row for _, row in sorted(order)[:questions]]
+
+    def text(self, drawn: Iterable[int], labels: Mapping[str, bool | None]) -> str:
+        """Return the file of labels, a line an answer; not what was judged: who knows it agrees too often."""
+        lines = []
+        for one in (one for row in drawn for one in self.answers[row]):
+            pair = one.pair
+            about = {'question': pair.question, 'reference': pair.reference, 'answer': pair.answer}
+            line = {'id': one.name, **about, 'label': labels.get(one.name), 'language': pair.language}
+            lines.append(json_text({**line, 'run': self.digest}))
+        return ''.join(f'{line}\n' for line in lines)
+
+    def read(self, path: Path) -> tuple[list[int], dict[str, bool]]:
+        """Return the drawn questions and the labels of a file that `text` made; '' and null are no label.
+
+        Raises:
+            InputError: it is none, or of a run with other answers; names the line.
+        """
+        known = {one.name: one for answers in self.answers for one in answers}
+        drawn: dict[int, None] = {}
+        labels: dict[str, bool] = {}
+        for number, line in json_rows(path):
+            place, one = f'{path}:{number}', known.get(str(line.get('id')))
+            if line.get('run') != self.digest or one is None:
+                raise InputError(
+                    f'{place} is no answer of {self.result.path}: give the result that it was drawn from; '
+                    'labels of other pairs are compared by gpassk judge agreement'
+                )
+            drawn[one.row] = None
+            if line.get('label') in (None, ''):
+                continue
+            try:
+                label = _Line.model_validate({'reference': '', 'answer': '', **line}).label
+            except ValidationError as error:
+                raise InputError(f'{place}: {problems(error)}') from None
+            if labels.setdefault(one.name, label) is not label:
+                raise InputError(f'{place}: {one.name} stands there twice, with both labels; keep one line')
+        if not drawn:
+            raise InputError(f'{path} is empty; remove it to draw questions anew')
+        return list(drawn), labels
+
+    def unlabelled(self, drawn: Iterable[int], labels: Mapping[str, bool]) -> list[Answer]:
+        """Return the answers to drawn questions that have no label."""
+        return [one for row in drawn for one in self.answers[row] if one.name not in labels]
+
+    def labelled(self, drawn: Iterable[int], labels: Mapping[str, bool]) -> list[int]:
+        """Return the drawn questions of which every answer has a label: they count."""
+        return [row for row in drawn if all(one.name in labels for one in self.answers[row])]
+
+    def agreement(self, rows: Iterable[int], labels: Mapping[str, bool]) -> Agreement:
+        """Return how the verdicts on different answers to these questions agree with their labels."""
+        pairs = [
+            (verdict, labels[one.name], one.row, one.name)
+            for row in rows
+            for one in self.answers[row]
+            for verdict, count in ((True, one.accepted), (False, one.rejected))
+            if count
+        ]
+        verdicts, truths, questions, answers = zip(*pairs, strict=True) if pairs else ((),) * 4
+        return measure(verdicts, truths, questions, answers, exact=True)
+
+    def corrected(self, rows: Sequence[int], labels: Mapping[str, bool], metric: Metric) -> Correction:
+        """Return a score corrected by the labels of drawn questions, for the answers of this run.
+
+        To the score of all questions the mean of (by labels − by verdicts) over the drawn ones is added, with
+        the interval of `statistics.difference`, which shrinks with the share of questions that are not drawn.
+        """
+        counts, chosen = self.result.table, list(rows)
+        true = self.settled[chosen] + [
+            sum(one.samples for one in self.answers[row] if labels[one.name]) for row in chosen
+        ]
+        by_label = values(counts.n[chosen], true, metric)
+        by_verdict = values(counts.n[chosen], counts.c[chosen], metric)
+        found = difference(by_label, by_verdict, [counts.problem[row] for row in chosen])
+        score = float(np.mean(self.result.values(metric)))
+        change, rest = float(found.estimate), sqrt(1 - len(chosen) / len(counts))
+        low, high = (change + rest * (float(end) - change) for end in found.at())
+        top = float(value_table(metric, int(counts.n.max())).max())
+        ends = (min(max(score + one, 0.0), top) for one in (change, low, high))
+        return Correction(metric, 100 * score, *(100 * one for one in ends))
+
+
+# What errors of a judge do
+
+
+def reported(metric: Metric, n: int, c: int, *, false_negative: float, false_positive: float = 0.0) -> float:
+    """Return what is expected to be reported of a question with c of n answers correct.
+
+    Each verdict errs for itself: a correct answer is called incorrect with probability `false_negative`, an
+    incorrect one correct with `false_positive`. The number that is called correct is then
+    C' ~ Bin(c, 1 − false_negative) + Bin(n − c, false_positive), and E[value(C')] is returned, exactly.
+
+    Raises:
+        InputError: a number is out of range.
+
+    A model that is always right, and a judge that misses 1 %:
+
+    >>> round(reported(Metric.parse('G-Pass@16_1.0'), 48, 48, false_negative=0.01), 4)
+    0.8515
+    """
+    table, rates = value_table(metric, n), (false_negative, false_positive)
+    if not (0 <= c <= n and all(0 <= rate <= 1 for rate in rates)):
+        raise InputError(f'c = {c} and shares {rates}: expected c from 0 to n = {n}, and shares from 0 to 1')
+    chances = np.ones(1)
+    for accepted in [1 - false_negative] * c + [false_positive] * (n - c):
+        chances = np.convolve(chances, [1 - accepted, accepted])
+    return float(chances @ table)

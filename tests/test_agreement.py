@@ -1,0 +1,596 @@
+"""Is a judge right? Its verdicts beside labels, audits of a run, corrected scores, what its errors do."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from io import StringIO
+from itertools import combinations, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from judge_server import PROMPTS, JudgeServer
+from scipy.stats import binomtest
+
+from gpassk_opencompass.agreement import Agreement, Audit, measure, read_labelled, reported
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.cli.judge import chosen_judge
+from gpassk_opencompass.collect import collect_one
+from gpassk_opencompass.errors import InputError
+from gpassk_opencompass.judges import Pair
+from gpassk_opencompass.metrics import ACCURACY, Metric
+from gpassk_opencompass.record import Result
+from gpassk_opencompass.samples import Samples
+from gpassk_opencompass.scoring import score
+
+SHARED = Path(__file__).resolve().parents[2] / 'shared'
+
+
+def table(both: int, false_positives: int, false_negatives: int, neither: int, **how: Any) -> Agreement:
+    """What is measured on independent pairs with these counts."""
+    cells = [(True, True), (True, False), (False, True), (False, False)]
+    counts = both, false_positives, false_negatives, neither
+    rows = [cell for cell, count in zip(cells, counts, strict=True) for _ in range(count)]
+    return measure([verdict for verdict, _ in rows], [label for _, label in rows], **how)
+
+
+@pytest.mark.parametrize('cells', [(30, 4, 7, 59), (1, 2, 3, 4), (50, 0, 1, 1), (0, 5, 5, 10)])
+def test_shares_are_those_of_scikit_learn(cells: tuple[int, int, int, int]) -> None:
+    """Agreement, precision, recall and Cohen's κ; both rates of errors by hand."""
+    metrics = pytest.importorskip('sklearn.metrics')
+    both, false_positives, false_negatives, neither = cells
+    verdicts = [1] * both + [1] * false_positives + [0] * false_negatives + [0] * neither
+    labels = [1] * both + [0] * false_positives + [1] * false_negatives + [0] * neither
+    found = table(*cells)
+    assert found.agreement.value == pytest.approx(metrics.accuracy_score(labels, verdicts))
+    assert found.precision.value == pytest.approx(metrics.precision_score(labels, verdicts))
+    assert found.recall.value == pytest.approx(metrics.recall_score(labels, verdicts))
+    assert found.kappa.value == pytest.approx(metrics.cohen_kappa_score(labels, verdicts))
+    assert found.false_positive_rate.value == pytest.approx(false_positives / (false_positives + neither))
+    assert found.false_negative_rate.value == pytest.approx(false_negatives / (false_negatives + both))
+    assert found[3:7] == cells
+
+
+@pytest.mark.parametrize('exact', [False, True])
+@pytest.mark.parametrize('cells', [(30, 4, 7, 59), (40, 0, 0, 60), (12, 20, 11, 15)])
+def test_intervals_of_independent_pairs_are_those_of_scipy(
+    cells: tuple[int, int, int, int], exact: bool
+) -> None:
+    """Wilson's, or Clopper and Pearson's, of the pairs that each share is one of."""
+    both, false_positives, false_negatives, neither = cells
+    found = table(*cells, exact=exact)
+    for estimate, hits, trials in (
+        (found.agreement, both + neither, sum(cells)),
+        (found.precision, both, both + false_positives),
+        (found.recall, both, both + false_negatives),
+        (found.false_positive_rate, false_positives, false_positives + neither),
+        (found.false_negative_rate, false_negatives, false_negatives + both),
+    ):
+        expected = binomtest(hits, trials).proportion_ci(method='exact' if exact else 'wilson')
+        assert estimate[1:] == pytest.approx((expected.low, expected.high))
+    assert found.effective == pytest.approx(sum(cells))
+
+
+def test_intervals_of_few_pairs_and_of_one_label_are_refused() -> None:
+    """Below ten pairs in effect, unless they are exact; κ where all labels are the same is undefined."""
+    few = table(3, 1, 1, 3)
+    assert few.agreement == few.agreement._replace(low=None, high=None)
+    assert table(3, 1, 1, 3, exact=True).agreement.low is not None
+    assert table(9, 0, 9, 0).kappa.low is None
+    assert table(9, 0, 0, 0).kappa.value is None
+    assert measure([None, None], [True, False]).agreement.value is None
+
+
+def test_the_interval_of_kappa_is_near_a_published_one() -> None:
+    """31, 4, 12, 58: κ 0.676 with large-sample 95 % limits 0.532 and 0.820 (statpsych, `ci.kappa`)."""
+    assert table(58, 4, 12, 31).kappa == pytest.approx((0.6756757, 0.532, 0.820), abs=0.03)
+    kappa, agreement = table(50, 0, 0, 50).kappa, table(50, 0, 0, 50).agreement
+    assert kappa.value == kappa.high == 1.0
+    assert agreement.low is not None
+    assert kappa.low == pytest.approx(2 * agreement.low - 1, abs=0.03)  # chance agrees on one half
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(('true', 'pairs'), [(0.97, 100), (0.95, 60)])
+def test_the_interval_of_kappa_covers_near_one(true: float, pairs: int) -> None:
+    """300 seeded tables: the standard large-sample interval covers 70 to 77 % of them."""
+    off = (1 - true) / 4  # of pairs half are correct, for label and verdict alike
+    drawn = np.random.default_rng(3).multinomial(pairs, [0.5 - off, off, off, 0.5 - off], size=300)
+    covered = 0
+    for cells, times in Counter(map(tuple, drawn.tolist())).items():
+        kappa = table(*cells).kappa
+        assert kappa.low is not None
+        assert kappa.high is not None
+        covered += times * (kappa.low <= true <= kappa.high)
+    assert 0.92 <= covered / 300 <= 0.99
+
+
+@pytest.mark.slow
+def test_intervals_cover_where_answers_to_a_question_are_alike() -> None:
+    """300 seeded sets of 40 questions with 8 pairs each that err together; plain Wilson fails."""
+    generator = np.random.default_rng(5)
+    covered = plain = 0
+    for _ in range(300):
+        chances = generator.beta(0.9 * 1.5, 0.1 * 1.5, size=40)
+        agree = (generator.random((40, 8)) < chances[:, None]).ravel()
+        found = measure(agree.tolist(), [True] * 320, np.repeat(np.arange(40), 8).tolist()).agreement
+        naive = binomtest(int(agree.sum()), 320).proportion_ci(method='wilson')
+        assert found.low is not None
+        assert found.high is not None
+        covered += found.low <= 0.9 <= found.high
+        plain += naive.low <= 0.9 <= naive.high
+    assert covered / 300 > 0.88
+    assert plain / 300 < 0.75
+
+
+# Labelled pairs
+
+
+def write_lines(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
+    path.write_text(''.join(json.dumps(row) + '\n' for row in rows), encoding='utf-8')
+    return path
+
+
+def lines_of(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text('utf-8').splitlines()]
+
+
+def test_fields_may_have_the_usual_names(tmp_path: Path) -> None:
+    """Ours, those of exported verdicts, and those of labelled sets in the field."""
+    rows: list[dict[str, Any]] = [
+        {'question': '1 + 1?', 'reference': '2', 'answer': '2', 'label': True, 'source': 's', 'id': 7},
+        {'problem': '?', 'gold': 2, 'pred': 0.5, 'correct': 'Incorrect', 'lang': 'zh'},
+        {'ground_truth': 'x', 'model_answer': None, 'is_correct': 0, 'note': 'ignored'},
+    ]
+    found = read_labelled(write_lines(tmp_path / 'pairs.jsonl', rows))
+    assert [one[:2] for one in found] == [
+        (Pair('1 + 1?', '2', '2'), True),
+        (Pair('?', '2', '0.5', 'zh'), False),
+        (Pair('', 'x', ''), False),
+    ]
+    assert [(one.source, one.line, one.name) for one in found] == [('s', 1, '7'), ('', 2, ''), ('', 3, '')]
+
+
+def test_whole_responses_count_by_their_final_answer(tmp_path: Path) -> None:
+    """As in a run: the boxed answer, or the end of a response without one."""
+    rows = [
+        {'reference': '2', 'answer': r'<think>3</think>It is \boxed{2}.', 'label': True},
+        {'reference': '2', 'answer': 'I give up', 'label': False},
+    ]
+    boxed, none = read_labelled(write_lines(tmp_path / 'pairs.jsonl', rows), responses=True)
+    assert (boxed.pair.answer, boxed.pair.tail) == ('2', '')
+    assert (none.pair.answer, none.pair.tail) == ('', 'I give up')
+
+
+@pytest.mark.parametrize(
+    ('line', 'message'),
+    [
+        ('{"reference": "2", "label": true}', 'answer'),
+        ('{"reference": "2", "answer": "2", "label": "maybe"}', 'label'),
+        ('{"reference": ["2"], "answer": "2", "label": true}', 'reference'),
+        ('{"reference": "2", "gold": "3", "answer": "2", "label": true}', 'reference and gold'),
+        ('["2"]', 'expected an object'),
+    ],
+)
+def test_a_line_that_is_no_labelled_pair_is_named(line: str, message: str, tmp_path: Path) -> None:
+    """File and line, and what is wrong."""
+    file = tmp_path / 'pairs.jsonl'
+    file.write_text(f'{json.dumps({"reference": "1", "answer": "1", "label": 1})}\n{line}\n')
+    with pytest.raises(InputError) as caught:
+        read_labelled(file)
+    assert f'{file}:2' in str(caught.value)
+    assert message in str(caught.value)
+
+
+@pytest.mark.skipif(not (SHARED / 'data').is_dir(), reason='needs the labelled pairs beside the checkout')
+def test_the_labelled_pairs_beside_the_checkout_can_be_read() -> None:
+    """All of them, with their sources and languages."""
+    pairs = read_labelled(SHARED / 'data/answer_pairs/pairs.jsonl')
+    assert len(pairs) == 3656
+    assert sum(one.label for one in pairs) == 1674
+    assert Counter(one.pair.language for one in pairs)['zh'] == 22
+
+
+PAIRS: list[dict[str, Any]] = [
+    {'question': f'is {number} even?', 'reference': 'yes', 'answer': str(number), 'label': number % 2 == 0}
+    for number in range(12)
+]
+
+
+def rows_of(capsys: pytest.CaptureFixture[str]) -> list[list[dict[str, Any]]]:
+    """The tables of a command with --json."""
+    return [one['rows'] for one in json.loads(capsys.readouterr().out)['tables']]
+
+
+def test_the_command_asks_an_llm_and_counts_unjudged_pairs_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A judge of a config given as JSON; one reply holds no verdict. The others are kept for a rerun."""
+    monkeypatch.chdir(tmp_path)
+
+    def say(prompt: str) -> str:
+        number = int(prompt.rpartition('answer=')[2].split()[0])
+        return 'who knows' if number == 7 else rf'\boxed{{{"yes" if number % 2 == 0 else "no"}}}'
+
+    pairs = write_lines(tmp_path / 'pairs.jsonl', PAIRS)
+    with JudgeServer(lambda asked: say(asked.prompt)) as server:
+        config = {'type': 'llm', 'model': 'm', 'urls': [server.url], 'prompts': PROMPTS, 'progress': False}
+        command = ['judge', 'agreement', str(pairs), '--judge', json.dumps(config)]
+        assert main([*command, '--disagreements', 'differ.jsonl']) == 0
+        assert "unjudged, by reason: {'unparsable': 1}" in capsys.readouterr().out
+        first = len(server.asked)
+        assert main([*command, '--json']) == 0
+        again = {asked.prompt for asked in server.asked[first:]}
+    assert len(again) == 1 < first
+    assert Path('pairs.verdicts').is_dir()
+    [[row]] = rows_of(capsys)
+    assert (row['pairs'], row['unjudged'], row['agreement'], row['kappa']) == (12, 1, 1.0, 1.0)
+    [one] = lines_of(Path('differ.jsonl'))
+    assert (one['line'], one['verdict'], one['reason']) == (8, 'unjudged', 'unparsable')
+
+
+def test_judges_are_named_in_short_or_as_in_a_config(tmp_path: Path) -> None:
+    """rule, llm, cascade, a class, a file, JSON."""
+    file = tmp_path / 'judge.json'
+    file.write_text('{"type": "rule", "max_length": 9}', encoding='utf-8')
+    llm = {'type': 'llm', 'model': 'm', 'urls': ['http://a'], 'verdicts': 'p.verdicts'}
+
+    def chosen(judge: str | None, model: str | None = None, *url: str) -> dict[str, Any]:
+        return chosen_judge(judge, model, url, None, 'p.verdicts')
+
+    assert chosen(None) == chosen('rule') == {'type': 'rule'}
+    assert chosen('llm', 'm', 'http://a') == llm
+    assert chosen('cascade', 'm', 'http://a') == {'type': 'cascade', 'first': {'type': 'rule'}, 'second': llm}
+    assert chosen('my.Judge') == {'type': 'my.Judge'}
+    assert chosen(str(file)) == chosen(file.read_text()) == {'type': 'rule', 'max_length': 9}
+
+
+@pytest.mark.parametrize(
+    'options',
+    [
+        ['PAIRS', '--judge', 'llm'], ['PAIRS', '--judge', 'nobody'], ['PAIRS', '--judge', '{"type": "rule"'],
+        ['PAIRS', '--judge', 'no/such.json'], ['PAIRS', '--judge', '../judge.txt'],
+        ['PAIRS', '--judge', '{"type":' * 9999], ['PAIRS', '--judge', '{"type": "nobody.Here"}'],
+        ['PAIRS', '--model', 'm'], ['PAIRS', '--judge', 'rule', '--url', 'http://me:secret@h'],
+        ['PAIRS', '--judge', 'llm', '--url', 'http://me:secret@h'],
+        ['PAIRS', '--judge', 'llm', '--model', 'm', '--url', 'http://me:secret@h'],
+        ['PAIRS', '--judge', '["http://me:secret@h"]'], ['PAIRS', '--judge', '{"urls": "http://me:secret@h"'],
+        ['PAIRS', '--judge', '{"type": "llm", "model": "m", "urls": ["http://me:secret@h"]}'],
+        ['PAIRS', '--disagreements', 'no/such/folder/table.csv'], ['nowhere.jsonl'],
+    ],
+)  # fmt: skip
+def test_arguments_that_cannot_be_used_are_refused(
+    options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2, one message without a password, no table, nobody asked."""
+    pairs = str(write_lines(tmp_path / 'pairs.jsonl', PAIRS))
+    words = ['judge', 'agreement', *(pairs if option == 'PAIRS' else option for option in options)]
+    assert main(words) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith('gpassk judge: ')
+    assert 'secret' not in captured.err
+    assert captured.out == ''
+
+
+# Audits
+
+ANSWERS = ['2', '2.0', '3', '4', '']
+"""Of each response in turn; two of five are right."""
+
+
+@pytest.fixture
+def result(tmp_path: Path) -> Path:
+    """A result of 12 questions with 5 samples each, which `gpassk score` wrote."""
+    return scored(tmp_path, ANSWERS)
+
+
+def scored(folder: Path, answers: Sequence[str], name: str = 'run') -> Path:
+    rows = [
+        {
+            'uid': f'q{number}',
+            'question': f'question={number} + 1',
+            'answer': '2',
+            'responses': [f'\\boxed{{{answer}}}' for answer in answers],
+        }
+        for number in range(12)
+    ]
+    out = folder / f'{name}.gpassk.json'
+    responses = write_lines(folder / f'{name}.jsonl', rows)
+    assert main(['score', str(responses), '--k', '2', '4', '-o', str(out)]) == 0
+    return out
+
+
+def audited(result: Path, *options: object) -> int:
+    return main(['judge', 'audit', str(result), *map(str, options)])
+
+
+def made(answers: list[str], verdicts: list[str], judged_by: list[str | None] | None = None) -> Result:
+    """A result of questions with an answer and a verdict a letter; ? is unjudged."""
+    words = {'1': 'correct', '0': 'incorrect', '?': 'unjudged'}
+    rows = [
+        (f'u{number}', replica, f'u{number}?', '2', answer, words[verdict])
+        for number, (of, told) in enumerate(zip(answers, verdicts, strict=True))
+        for replica, (answer, verdict) in enumerate(zip(of.split(','), told, strict=True))
+    ]
+    names = 'uid', 'replica', 'question', 'reference', 'answer', 'verdict'
+    samples = Samples(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+    samples = samples.replace(
+        judged_by=judged_by, why=['' if one != 'unjudged' else 'down' for one in samples['verdict']]
+    )
+    return score(samples, {'name': 'made'}, k=2, unjudged_tolerance=1, answers=None)
+
+
+def test_answers_of_one_normal_form_are_one() -> None:
+    """The shortest spelling stands for them; nobody is asked of blanks and of several answers at once."""
+    judged_by = ['rule', 'rule', 'rule', 'rule', 'empty', 'hedged']
+    audit = Audit(made(['2,$2$,3,7,,9'], ['1100?0'], judged_by))
+    [answers] = audit.answers
+    assert [(one.pair.answer, one.accepted, one.rejected) for one in answers] == [
+        ('2', 2, 0), ('3', 0, 1), ('7', 0, 1)
+    ]  # fmt: skip
+    assert answers[0].pair == Pair('u0?', '2', '2', 'en')
+    assert audit.settled.tolist() == [0]
+    result = made(['2,2'], ['11'])
+    samples = result.samples()
+    assert samples is not None
+    result.with_samples(samples.replace(answer=None))
+    with pytest.raises(InputError, match='does not say what was answered'):
+        Audit(result)
+
+
+def test_labels_of_all_questions_correct_a_score_exactly() -> None:
+    """Accuracy and G-Pass@2 of the labels, with no width; of none but the verdicts nothing moves."""
+    audit = Audit(made(['2,4,3', '2,2,5', '2,3,4'], ['110', '110', '100']))
+    labels = {one.name: one.pair.answer in '24' for answers in audit.answers for one in answers}
+    drawn = audit.draw(99)
+    assert sorted(drawn) == [0, 1, 2]
+    found = audit.corrected(drawn, labels, ACCURACY)
+    assert found[1:] == pytest.approx((100 * 5 / 9, 100 * 6 / 9, 100 * 6 / 9, 100 * 6 / 9))
+    both = audit.corrected(drawn, labels, Metric.parse('G-Pass@2_1.0'))
+    assert both[1:] == pytest.approx((100 * 2 / 9, 100 / 3, 100 / 3, 100 / 3))
+    agreement = audit.agreement(drawn, labels)
+    assert (agreement.false_positives, agreement.false_negatives) == (0, 1)
+
+
+def test_every_question_is_as_likely_to_be_drawn_and_a_larger_draw_holds_the_smaller() -> None:
+    """All, some and no samples correct are drawn in proportion; labels are never lost to a larger plan."""
+    audit = Audit(made(['2,3'] * 20, ['11'] * 10 + ['10'] * 6 + ['00'] * 4))
+    times = Counter(row for seed in range(400) for row in audit.draw(5, seed))
+    assert sum(times.values()) == 2000
+    assert all(abs(times[row] - 100) < 45 for row in range(20))  # five standard deviations
+    kinds = [Counter((row >= 10) + (row >= 16) for row in audit.draw(10, seed)) for seed in range(50)]
+    assert all(one[0] == 5 and one[1] == 3 and one[2] == 2 for one in kinds)
+    assert audit.draw(12, 3)[:5] == audit.draw(5, 3)
+    assert audit.draw(5, 3) != audit.draw(5, 4)
+
+
+@pytest.mark.slow
+def test_the_interval_of_a_corrected_score_holds_the_score_of_the_labels() -> None:
+    """Answers by group, errors by group of answers: 300 seeded audits of 40 questions with 0 to 3 errors."""
+    generator, held, audits = np.random.default_rng(1), 0, 0
+    metrics = [ACCURACY, Metric.parse('G-Pass@16_1.0')]
+    for _ in range(6):
+        answers, verdicts = [], []
+        for _question in range(100):
+            right = generator.binomial(24, generator.beta(0.5, 0.35))
+            wrong = generator.multinomial(24 - right, [0.5, 0.3, 0.2])
+            counts = [*generator.multinomial(right, [0.9, 0.1]), *wrong]
+            said = [(place < 2) != (generator.random() < 0.01) for place in range(5)]
+            answers.append(','.join('ABVWX'[place] for place in range(5) for _ in range(counts[place])))
+            verdicts.append(''.join('01'[said[place]] * counts[place] for place in range(5)))
+        audit = Audit(made(answers, verdicts))
+        labels = {one.name: one.pair.answer in 'AB' for of in audit.answers for one in of}
+        every = list(range(100))
+        for metric in metrics:
+            truth = audit.corrected(every, labels, metric).corrected
+            for seed in range(25):
+                found = audit.corrected(audit.draw(40, seed), labels, metric)
+                held += found.low - 1e-9 <= truth <= found.high + 1e-9
+                audits += 1
+    assert held / audits >= 0.94
+
+
+def test_a_plan_shows_what_clean_labels_would_give(result: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody is asked."""
+    capsys.readouterr()
+    assert audited(result, '--questions', 6) == 0
+    out = capsys.readouterr().out
+    assert '12 questions, n = 5, judged by rule' in out
+    assert '6 questions are drawn, with 24 different answers; 0 labels' in out
+    assert 'nobody was asked yet' in out
+
+
+def test_a_person_fills_in_a_file_and_gives_it_back(
+    result: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Labels in words, numbers and truth values; a question with an answer that has none does not count."""
+    file = tmp_path / 'labels.jsonl'
+    assert audited(result, '--questions', 4, '--seed', 4, '--labels', file) == 0
+    rows = lines_of(file)
+    assert len(rows) == 16
+    assert {row['label'] for row in rows} == {None}
+    assert not any('correct' in json.dumps(row) for row in rows)  # who knows the verdict agrees too often
+    words = {
+        '2': ['Correct', True] * 2,
+        '2.0': ['yes', 1] * 2,
+        '3': [False, 0, 'no', None],
+        '4': ['incorrect'] * 4,
+    }
+    for row in rows:
+        row['label'] = words[row['answer']].pop(0)
+    capsys.readouterr()
+    assert audited(result, '--labels', write_lines(file, rows[::-1])) == 0
+    assert '1 drawn questions are left out' in capsys.readouterr().out
+    assert audited(result, '--labels', file, '--json') == 0
+    [[verdicts], scores] = rows_of(capsys)
+    assert (verdicts['both_correct'], verdicts['both_incorrect']) == (6, 6)
+    accuracy = next(row for row in scores if row['metric'] == 'accuracy')
+    assert accuracy['reported'] == accuracy['corrected'] == pytest.approx(40.0)
+    assert accuracy['low'] < 40 < accuracy['high']
+    assert len(read_labelled(write_lines(file, [row for row in rows if row['label'] is not None]))) == 15
+
+
+def test_a_person_is_asked_and_each_reply_is_kept(
+    result: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Yes, skip, back, yes, no, a slip, the end of the input; the next session asks for the rest."""
+    file = tmp_path / 'labels.jsonl'
+    monkeypatch.setattr('sys.stdin', StringIO('y\ns\nb\ny\nN\nwhat\n'))
+    assert audited(result, '--labels', file, '--ask', '--questions', 3) == 0
+    out = capsys.readouterr().out
+    assert [row['label'] for row in lines_of(file)] == [True, True, False, *[None] * 9]
+    assert out.count('[2 of 12]') == 2
+    monkeypatch.setattr('sys.stdin', StringIO('y\n' * 9))
+    assert audited(result, '--labels', file, '--ask') == 0
+    assert '9 answers have no label' in capsys.readouterr().out
+    assert sorted(row['label'] for row in lines_of(file)) == [False, *[True] * 11]
+
+
+def test_an_answer_cannot_steer_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its controls are shown as escapes, and come back from the file as they were."""
+    result, file = scored(tmp_path, ['\x1b[2J7', '2'] * 2), tmp_path / 'labels.jsonl'
+    monkeypatch.setattr('sys.stdin', StringIO('n\n' * 40))
+    assert audited(result, '--labels', file, '--ask') == 0
+    out = capsys.readouterr().out
+    assert '\x1b' not in out
+    assert '\\x1b[2J7' in out
+    assert any(row['answer'] == '\x1b[2J7' for row in lines_of(file))
+
+
+def test_an_llm_is_asked_in_a_persons_place(
+    result: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It takes 4 for right, 2.0 for wrong, and says nothing of 3; equal spellings are asked about, too."""
+
+    def say(prompt: str) -> str:
+        answer = prompt.rpartition('answer=')[2].split()[0]
+        return {'3': 'Hm.', '2.0': r'\boxed{no}'}.get(answer, r'\boxed{yes}')
+
+    file = tmp_path / 'labels.jsonl'
+    with JudgeServer(lambda asked: say(asked.prompt)) as server:
+        config = {'type': 'llm', 'model': 'm', 'urls': [server.url], 'prompts': PROMPTS, 'progress': False}
+        config['verdicts'] = str(tmp_path / 'verdicts')
+        assert audited(result, '--questions', 12, '--judge', json.dumps(config), '--labels', file) == 0
+        answers = {asked.prompt.rpartition('answer=')[2].split()[0] for asked in server.asked}
+    assert '2' in answers
+    assert {row['answer']: row['label'] for row in lines_of(file)} == {
+        '2': True,
+        '2.0': False,
+        '4': True,
+        '3': None,
+    }
+    rows = [{**row, 'label': bool(row['label'])} for row in lines_of(file)]
+    capsys.readouterr()
+    assert audited(result, '--labels', write_lines(file, rows), '--json') == 0
+    [[verdicts], scores] = rows_of(capsys)
+    assert (verdicts['false_negatives'], verdicts['false_positives']) == (12, 12)
+    assert next(row for row in scores if row['metric'] == 'accuracy')['corrected'] == pytest.approx(40.0)
+
+
+@pytest.mark.parametrize(
+    ('change', 'message'),
+    [({'run': 'x'}, 'is no answer of'), ({'id': 'x'}, 'is no answer of'), ({'label': 'maybe'}, 'label')],
+    ids=['run', 'id', 'label'],
+)
+def test_labels_that_are_not_of_this_run_are_refused(
+    change: dict[str, Any], message: str, result: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one line, with the place; and an answer with both labels."""
+    file = tmp_path / 'labels.jsonl'
+    assert audited(result, '--questions', 3, '--labels', file) == 0
+    rows = lines_of(file)
+    rows[4] |= change
+    capsys.readouterr()
+    assert audited(result, '--labels', write_lines(file, rows)) == 2
+    error = capsys.readouterr().err
+    assert error.count('\n') == 1
+    assert f'{file}:5' in error
+    assert message in error
+    both = [{**lines_of(file)[0], 'label': label} for label in (True, False)]
+    assert audited(result, '--labels', write_lines(file, both)) == 2
+    assert 'both labels' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    'options',
+    [['--ask'], ['--judge', 'rule'], ['--judge', 'cascade'], ['--judge', 'llm', '--model', 'm'],
+     ['--model', 'm'],
+     ['--labels', 'no/such/folder/l.jsonl'], ['--labels', 'l.jsonl', '--ask', '--judge', 'my.Judge']],
+)  # fmt: skip
+def test_an_audit_that_cannot_be_is_refused(
+    options: list[str], result: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2 and nothing written."""
+    monkeypatch.chdir(result.parent)
+    before = sorted(result.parent.iterdir())
+    capsys.readouterr()
+    assert audited(result, *options) == 2
+    assert capsys.readouterr().out == ''
+    assert sorted(result.parent.iterdir()) == before
+
+
+def test_a_run_stands_for_labels(result: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its verdicts, sample by sample, beside those of another judge."""
+    found = read_labelled(result)
+    assert Counter((one.pair.answer, one.label) for one in found) == {
+        ('2', True): 12, ('2.0', True): 12, ('3', False): 12, ('4', False): 12
+    }  # fmt: skip
+    assert {one.source for one in found} == {collect_one(result).run.dataset}
+    capsys.readouterr()
+    assert main(['judge', 'agreement', str(result), '--judge', 'rule', '--json']) == 0
+    [[row]] = rows_of(capsys)
+    assert (row['pairs'], row['agreement']) == (48, 1.0)
+
+
+# What errors of a judge do
+
+MISSED, ACCEPTED = Fraction(1, 8), Fraction(3, 16)
+
+
+def outcomes(n: int, c: int) -> Iterator[tuple[Fraction, tuple[bool, ...]]]:
+    """Every way in which n answers, the first c of them correct, can be judged, with its probability."""
+    for judged in product([True, False], repeat=n):
+        chance = Fraction(1)
+        for place, accept in enumerate(judged):
+            share = 1 - MISSED if place < c else ACCEPTED
+            chance *= share if accept else 1 - share
+        yield chance, judged
+
+
+def enumerated(n: int, c: int, k: int, least: int) -> Fraction:
+    """P[at least `least` of k drawn answers are judged correct], draw by draw."""
+    total = Fraction(0)
+    for chance, judged in outcomes(n, c):
+        draws = list(combinations(judged, k))
+        total += chance * Fraction(sum(sum(draw) >= least for draw in draws), len(draws))
+    return total
+
+
+@pytest.mark.parametrize(('n', 'k'), [(3, 1), (4, 2), (5, 3), (5, 5)])
+def test_what_errors_do_is_that_of_an_enumeration(n: int, k: int) -> None:
+    """Every verdict flipped or not, every draw of k, in rationals."""
+    rates = {'false_negative': float(MISSED), 'false_positive': float(ACCEPTED)}
+    for c in range(n + 1):
+        at_least = [enumerated(n, c, k, least) for least in range(k + 1)]
+        for least in range(1, k + 1):
+            found = reported(Metric.g_pass_at(k, least / k), n, c, **rates)
+            assert found == pytest.approx(float(at_least[least]), abs=1e-14)
+        mean = Fraction(2, k) * sum(at_least[(k + 1) // 2 + 1 :], Fraction(0))
+        assert reported(Metric.mg_pass_at(k), n, c, **rates) == pytest.approx(float(mean), abs=1e-14)
+
+
+def test_one_percent_of_misses_caps_g_pass_at_16_near_85() -> None:
+    """0.99^16 of a model that is always right; its accuracy loses 1 %; what is out of range is refused."""
+    metric = Metric.parse('G-Pass@16_1.0')
+    found = reported(metric, 48, 48, false_negative=0.01)
+    assert found == pytest.approx(0.99**16, abs=1e-14)
+    assert reported(ACCURACY, 48, 48, false_negative=0.01) == pytest.approx(0.99)
+    for c, rate in ((49, 0.1), (-1, 0.1), (48, -0.1), (48, float('nan'))):
+        with pytest.raises(InputError, match='expected c from 0 to n = 48'):
+            reported(metric, 48, c, false_negative=rate)
