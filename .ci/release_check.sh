@@ -22,12 +22,12 @@ templates() { # NAME: a template for each engine, expanded; the shipped ones too
     cd "$place/$1-templates"
     for engine in $("$place/$1/bin/python" -c 'from gpassk_opencompass.sweep.engines import ENGINES; print(*ENGINES)'); do
         "$gpassk" init --engine "$engine" -o "$engine.py" >/dev/null
-        "$gpassk" expand "$engine.py" --dry_run >/dev/null
-        "$gpassk" expand "$engine.py" --output_dir "configs-$engine"
+        "$gpassk" expand "$engine.py" --dry-run >/dev/null
+        "$gpassk" expand "$engine.py" --output-dir "configs-$engine"
     done
     for template in nono1 o1 close close_o1 demo; do
         "$gpassk" init --template "$template" >/dev/null
-        "$gpassk" expand "$template.py" --output_dir "configs-$template"
+        "$gpassk" expand "$template.py" --output-dir "configs-$template"
     done
     cd "$clone"
 }

@@ -90,7 +90,7 @@ def _row(folder: Path, text: str, mmengine_config: Any, sample: int) -> Row:
 
 def run_command(template: Path, folder: Path) -> None:
     """Expand a template into a folder."""
-    if dump_configs(['-tc', str(template), '--output_dir', str(folder)]):
+    if dump_configs(['-tc', str(template), '--output-dir', str(folder)]):
         raise RuntimeError('the template was refused')
 
 

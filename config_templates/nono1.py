@@ -1,6 +1,6 @@
 """Open general and mathematical models that answer without long reasoning, on LiveMathBench.
 
-    gpassk expand nono1.py --dry_run   # what would it cost?
+    gpassk expand nono1.py --dry-run   # what would it cost?
     gpassk expand nono1.py             # in a clone also: python dump_configs.py -tc config_templates/nono1.py
 
 Every line below is one setting. A list is an axis of the sweep: one config is written for each model and

@@ -12,6 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from .errors import InputError
+
 PROVENANCE = 'run.provenance'
 """The file beside the predictions of a model that tells what they were drawn with, and since when."""
 
@@ -148,3 +150,23 @@ def mapping(value: object) -> Mapping[str, Any]:
 def listed(value: object) -> list[Any]:
     """Return a list of JSON, an empty one in the place of anything else."""
     return value if isinstance(value, list) else []
+
+
+def save(path: Path, text: str) -> None:
+    """Write a text in one step, where somebody wants it; folders are made.
+
+    Halves of characters, which no file can hold, are escaped. A device, a pipe and a link, such as
+    /dev/stdout, are written to as they are.
+
+    Raises:
+        InputError: it cannot be written; what was there is as it was.
+    """
+    content = text.encode('utf-8', 'backslashreplace')
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.is_symlink() and (path.is_file() or not path.exists()):
+            write_file(path, content)
+        else:
+            path.write_bytes(content)
+    except OSError as error:
+        raise InputError(f'cannot write {path}: {error.strerror}') from error

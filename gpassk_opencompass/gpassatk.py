@@ -7,9 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from .arguments import LARGEST_N, as_list, as_whole
 from .errors import InputError
-from .metrics import DEFAULT_THRESHOLDS, Integer, Threshold, metric_names, metric_table
+from .metrics import (
+    DEFAULT_THRESHOLDS,
+    LARGEST_N,
+    Integer,
+    Threshold,
+    as_list,
+    as_whole,
+    metric_names,
+    metric_table,
+)
 
 
 class GPassAtK:

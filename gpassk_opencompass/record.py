@@ -27,11 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, PrivateAttr, ValidationError
 
-from .arguments import LARGEST_N
 from .errors import ForeignFileError, InputError
 from .files import SAMPLES, keep_mode, mapping, read_json, write_file
 from .health import Health, Part, Whole, unless_known
-from .metrics import Metric, metric_table, value_table
+from .metrics import LARGEST_N, Metric, metric_table, value_table
 from .samples import Counts, Integers, Samples
 from .sweep.names import (
     DatasetName,

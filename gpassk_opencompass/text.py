@@ -88,9 +88,9 @@ def whole_characters(value: Any) -> Any:
 # The terminal ----------------------------------------------------------------------------------------
 
 
-def say(*lines: object) -> None:
+def say(*lines: object, end: str = '\n', flush: bool = False) -> None:
     """Print a line each on standard output."""
-    print(*(escape(str(line), keep='\n') for line in lines), sep='\n')
+    print(*(escape(str(line), keep='\n') for line in lines), sep='\n', end=end, flush=flush)
 
 
 def warn(*lines: object) -> None:

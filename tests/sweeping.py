@@ -34,7 +34,7 @@ def dump(folder: Path, text: str, *options: str) -> int:
     """Expand a template given as text into folder/configs, as on the command line; its data need not be."""
     template = folder / 'template.py'
     template.write_text(text, encoding='utf-8')
-    where = ['--output_dir', str(folder / 'configs'), '--no-data-check']
+    where = ['--output-dir', str(folder / 'configs'), '--no-data-check']
     return main(['-tc', str(template), *where, *options])
 
 

@@ -94,7 +94,7 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeHub]:
 
 def expand(text: str, *options: str) -> int:
     Path('template.py').write_text(BASE + text, encoding='utf-8')
-    return main(['expand', 'template.py', '--output_dir', 'configs', *options])
+    return main(['expand', 'template.py', '--output-dir', 'configs', *options])
 
 
 def refusal(capsys: pytest.CaptureFixture[str], text: str) -> list[str]:
@@ -150,10 +150,10 @@ def test_a_dry_run_tells_the_costs_and_what_is_missing(
     hub: FakeHub, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It ends as the real call would."""
-    assert expand("dataset_path = '/nowhere/data'\n", '--dry_run') == 2
+    assert expand("dataset_path = '/nowhere/data'\n", '--dry-run') == 2
     said = capsys.readouterr().out
     assert '| LiveMathBench-v202412 |' in said
-    assert 'would be refused: questions cannot be read here' in said
+    assert 'would be refused: template.py: questions cannot be read here' in said
     assert "no data at path='/nowhere/data'" in said
 
 

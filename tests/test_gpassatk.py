@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from gpassk_opencompass.arguments import LARGEST_N
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.gpassatk import GPassAtK
 from gpassk_opencompass.metrics import (
     DEFAULT_THRESHOLDS,
+    LARGEST_N,
     Metric,
     g_pass_at_k,
     metric_means,

@@ -134,7 +134,7 @@ def test_whole_runs_stay_as_they_were(tmp_path: Path) -> None:
 
 def test_the_estimate_is_of_the_limited_questions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """10 questions, 4 samples and one greedy, 100 tokens each."""
-    assert dump(tmp_path, HEAD, '--limit', '10', '--n', '4', '--dry_run') == 0
+    assert dump(tmp_path, HEAD, '--limit', '10', '--n', '4', '--dry-run') == 0
     total = capsys.readouterr().out.splitlines()[3]
     assert [cell.strip() for cell in total.split('|')][5:8] == ['50', '50', '5,000']
 
@@ -144,7 +144,7 @@ def test_a_limit_bounds_the_estimate_of_a_benchmark_of_unknown_size(
 ) -> None:
     """There are at most so many; the manifest does not claim that there are."""
     text = BASE + "version = '1'\ndataset_splits = 'mine'\ndataset_languages = 'en'\n"
-    assert dump(tmp_path, text, '--limit', '7', '--dry_run') == 0
+    assert dump(tmp_path, text, '--limit', '7', '--dry-run') == 0
     assert ' 7 |' in capsys.readouterr().out.splitlines()[2]
     assert dump(tmp_path, text, '--limit', '7') == 0
     (entry,) = read_manifest(tmp_path / 'configs')

@@ -93,15 +93,14 @@ def test_configs_may_name_a_class_by_its_top_level_path(name: str) -> None:
 
 
 TABLE = """
-arguments: errors
 registry: errors
 tails:
 distributions:
-metrics: arguments errors tails
-gpassatk: arguments errors metrics
+metrics: errors tails
+gpassatk: errors metrics
 answers: answers
 errors:
-files:
+files: errors
 version:
 times: text
 text:
@@ -116,14 +115,14 @@ json_rows: errors
 agreement: answers benchmarks collect json_rows judges metrics record statistics
 tables: tables
 statistics: errors
-uncertainty: arguments distributions errors metrics tails uncertainty
+uncertainty: distributions errors metrics tails uncertainty
 samples: errors unseen
 health: answers files judges samples
-record: arguments errors files health metrics samples sweep unseen version
+record: errors files health metrics samples sweep unseen version
 scoring: answers benchmarks errors health judges metrics record samples unseen
 unseen: text
 votes: answers errors samples
-formats: arguments benchmarks completion errors files formats health json_rows judges record runs samples
+formats: benchmarks completion errors files formats health json_rows judges metrics record runs samples
     sweep tables
 collect: counting errors files formats json_rows judges record samples scoring sweep times
 adapter: benchmarks record samples sweep
@@ -140,8 +139,8 @@ inspect_ai: errors metrics statistics
 lighteval: benchmarks demo errors judges metrics record samples scoring statistics sweep
 runs: errors files judges record runs serving sweep times
 demo:
-cli: adapter agreement arguments cli collect counting errors export files formats
-    judges keys metrics record report runs samples scoring serving summary sweep tables times uncertainty
+cli: adapter agreement benchmarks cli collect counting errors export files formats
+    judges keys metrics plugin record report runs samples scoring serving summary sweep tables times uncertainty
     unseen version
 """
 ROOMS = {

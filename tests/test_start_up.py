@@ -65,7 +65,7 @@ def configs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Configs of runs that were never started, beside their empty folder."""
     folder = tmp_path_factory.mktemp('sweep')
     template = ROOT / 'config_templates' / 'demo.py'
-    assert not HEAVY & imported('expand', template, '--output_dir', folder / 'configs')
+    assert not HEAVY & imported('expand', template, '--output-dir', folder / 'configs')
     (folder / 'runs').mkdir()
     return folder / 'configs'
 

@@ -14,7 +14,7 @@ from gpassk_opencompass import __version__
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.cli.expand import dump_configs
 from gpassk_opencompass.demo import LANGUAGES, MODEL, QUESTIONS, VERSION
-from gpassk_opencompass.sweep.engines import ENGINES
+from gpassk_opencompass.sweep.engines import ENGINES, shipped_templates
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +34,7 @@ def test_the_first_template_of_every_engine_expands(
 ) -> None:
     """As it was written: a greedy run and a sampled one, of a model of that engine."""
     assert main(['init', '--engine', engine]) == 0
-    assert main(['expand', 'template.py', '--dry_run']) == 0
+    assert main(['expand', 'template.py', '--dry-run']) == 0
     assert not (empty / 'opencompass_configs').exists()
     assert main(['expand', 'template.py']) == 0
     assert '2 configs in opencompass_configs: 2 written' in capsys.readouterr().out
@@ -61,7 +61,7 @@ def test_the_models_that_are_named_are_those_of_the_configs(empty: Path, engine:
         (['--model', 'a/m', 'b/m'], "are both called 'm' in file names"),
         (['--template', 'o1', '--engine', 'vllm'], '--template o1 has its own engine and models'),
         (['--template', 'o1', '--model', 'a/m'], '--template o1 has its own engine and models'),
-        (['-o', 'no/such/folder.py'], 'cannot write no/such/folder.py: No such file or directory'),
+        (['-o', '/proc/none/folder.py'], 'cannot write /proc/none/folder.py: No such file or directory'),
     ],
 )
 def test_what_would_not_expand_is_not_written(
@@ -88,36 +88,50 @@ def test_a_file_that_is_there_stays(
     assert 'llm_infos' in (empty / 'template.py').read_text()
 
 
-@pytest.mark.parametrize(
-    'way', [['my.py'], ['-tc', 'my.py'], ['--config_template_file', 'my.py']], ids=' '.join
-)
-def test_expand_does_what_dump_configs_does(
-    empty: Path, way: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The same files, the same words; and each finds the other's configs unchanged."""
+def test_expand_does_what_dump_configs_does(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same files, the same words, whichever spelling; and each finds the other's configs unchanged."""
     (empty / 'my.py').write_text(BASE)
-    override = ['--output_dir', 'out', '--override', 'temperatures=[0.3,0.7]']
-    assert main(['expand', *way, *override]) == 0
+    override = ['--override', 'temperatures=[0.3,0.7]']
+    assert main(['expand', 'my.py', '-o', 'out', *override]) == 0
     written = {path.name: path.read_bytes() for path in (empty / 'out').iterdir()}
     said = capsys.readouterr().out
-    assert dump_configs(['-tc', 'my.py', *override]) == 0
+    assert dump_configs(['--config_template_file', 'my.py', '--output_dir', 'out', *override]) == 0
     assert capsys.readouterr().out == said.replace('2 written, 0', '0 written, 2')
     assert {path.name: path.read_bytes() for path in (empty / 'out').iterdir()} == written
     assert set(written) == {NAME, NAME.replace('t0-3', 't0-7'), 'manifest.jsonl'}
-    for options in (['--list'], ['--dry_run'], ['--output_dir', 'out', '--dry_run', '--prune']):
-        assert main(['expand', *way, *options]) == 0
+    for options in (['--list'], ['--dry-run'], ['-o', 'out', '--dry-run', '--prune']):
+        assert main(['expand', 'my.py', *options]) == 0
         said = capsys.readouterr().out
         assert dump_configs(['-tc', 'my.py', *options]) == 0
         assert capsys.readouterr().out == said
-    assert main(['expand', *way, '--output_dir', 'out', '--prune']) == 0
+    assert main(['expand', 'my.py', '-o', 'out', '--prune']) == 0
     assert [path.name for path in (empty / 'out').glob('*.py')] == [NAME]
+
+
+def test_a_bare_dump_configs_expands_the_shipped_templates(
+    empty: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All but the demo, into opencompass_configs; several templates may be named, too."""
+    assert dump_configs(['--no-data-check']) == 0
+    lines = capsys.readouterr().out.splitlines()
+    configs = {path.name for path in (empty / 'opencompass_configs').glob('*.py')}
+    assert [line.partition(' ')[2] for line in lines] == [
+        f'configs in opencompass_configs: {line.split()[0]} written, 0 unchanged' for line in lines
+    ]
+    assert len(lines) == len(shipped_templates()) - 1
+    assert len(configs) == sum(int(line.split()[0]) for line in lines) > 80
+    assert not [name for name in configs if name.startswith('demo')]
+    (empty / 'a.py').write_text(BASE)
+    (empty / 'b.py').write_text(BASE.replace('0.3', '0.7'))
+    assert dump_configs(['--config_template_file', 'a.py', 'b.py', '--output_dir', 'two']) == 0
+    assert len(list((empty / 'two').glob('*.py'))) == 2
+    assert main(['expand', 'a.py', 'bad.py', '-o', 'three']) == 2
+    assert not (empty / 'three').exists()
 
 
 @pytest.mark.parametrize(
     ('arguments', 'said'),
     [
-        ([], 'no template is given: expected one, such as template.py of gpassk init'),
-        (['a.py', '-tc', 'b.py'], 'two templates are given'),
         (['a.py'], 'a.py: cannot read the template: No such file or directory\n'),
         (['bad.py'], 'bad.py: llm_infos is missing'),
     ],

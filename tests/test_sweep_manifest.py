@@ -145,7 +145,7 @@ def test_prune_removes_what_is_stale(tmp_path: Path, capsys: pytest.CaptureFixtu
     """From the folder and the manifest, and says so; a dry run only says so."""
     dump(tmp_path, TWO)
     capsys.readouterr()
-    assert dump(tmp_path, BASE, '--prune', '--dry_run') == 0
+    assert dump(tmp_path, BASE, '--prune', '--dry-run') == 0
     assert f'would be removed:\n  {OTHER}' in capsys.readouterr().out
     assert names(tmp_path / 'configs') == {NAME, OTHER}
     assert dump(tmp_path, BASE, '--prune') == 0
@@ -176,7 +176,7 @@ def test_prune_leaves_the_configs_of_other_templates(tmp_path: Path) -> None:
     folder = tmp_path / 'configs'
     for name, text in (('a.py', TWO), ('b.py', BASE.replace('[0.3]', '[1.0]'))):
         (tmp_path / name).write_text(text)
-        assert main(['-tc', str(tmp_path / name), '--output_dir', str(folder), '--prune']) == 0
+        assert main(['-tc', str(tmp_path / name), '--output-dir', str(folder), '--prune']) == 0
     assert {entry.file: entry.template for entry in read_manifest(folder)} == {
         NAME: '../a.py',
         OTHER: '../a.py',
@@ -191,12 +191,12 @@ def test_templates_of_one_name_are_told_apart(tmp_path: Path, capsys: pytest.Cap
         (tmp_path / place).mkdir()
         (tmp_path / place / 'sweep.py').write_text(text)
         assert (
-            main(['-tc', str(tmp_path / place / 'sweep.py'), '--output_dir', str(folder), '--no-data-check'])
+            main(['-tc', str(tmp_path / place / 'sweep.py'), '--output-dir', str(folder), '--no-data-check'])
             == 0
         )
     assert [entry.stale for entry in read_manifest(folder)] == [False] * 3
     (tmp_path / 'one' / 'sweep.py').rename(tmp_path / 'moved.py')
-    assert main(['-tc', str(tmp_path / 'moved.py'), '--output_dir', str(folder), '--no-data-check']) == 0
+    assert main(['-tc', str(tmp_path / 'moved.py'), '--output-dir', str(folder), '--no-data-check']) == 0
     assert 'of an earlier expansion' not in capsys.readouterr().out
     assert {entry.template for entry in read_manifest(folder)} == {'../moved.py', '../two/sweep.py'}
 
@@ -209,7 +209,7 @@ def test_an_edited_config_is_not_overwritten_without_saying(
     with (tmp_path / 'configs' / NAME).open('a') as file:
         file.write('# mine\n')
     capsys.readouterr()
-    dump(tmp_path, TWO, '--dry_run')
+    dump(tmp_path, TWO, '--dry-run')
     dump(tmp_path, TWO)
     note = f'1 config overwriting a file that was not as an expansion had left it:\n  {NAME}\n'
     assert capsys.readouterr().out.count(note) == 2

@@ -37,7 +37,7 @@ def expansion(name: str) -> dict[str, dict[str, Any]]:
 @pytest.mark.parametrize('name', NAMES)
 def test_every_emitted_config_loads_in_mmengine_as_it_was_meant(name: str, tmp_path: Path) -> None:
     """What OpenCompass loads is what was expanded, and its abbreviations are the file's name."""
-    assert main(['-tc', str(TEMPLATES / f'{name}.py'), '--output_dir', str(tmp_path)]) == 0
+    assert main(['-tc', str(TEMPLATES / f'{name}.py'), '--output-dir', str(tmp_path)]) == 0
     configs = expansion(name)
     assert {path.name for path in tmp_path.glob('*.py')} == set(configs)
     for file, config in configs.items():
@@ -112,7 +112,7 @@ def test_a_template_on_opencompass_configs_expands(tmp_path: Path) -> None:
     template.write_text(OLDER)
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')
-        assert main(['-tc', str(template), '--output_dir', str(folder), '--keep-built-in']) == 0
+        assert main(['-tc', str(template), '--output-dir', str(folder), '--keep-built-in']) == 0
     names = {f'{model}_t{t}@LiveMathBench-k4_8-n16.py' for model in 'ab' for t in ('0-5', '1-0')}
     assert {path.name for path in folder.glob('*.py')} == names
     config = load_with_mmengine(folder / 'a_t0-5@LiveMathBench-k4_8-n16.py')
@@ -128,7 +128,7 @@ def test_a_template_on_opencompass_configs_needs_the_extra(
     """Without mmengine the message names the pip command."""
     (tmp_path / 'older.py').write_text(OLDER)
     monkeypatch.setitem(sys.modules, 'mmengine.config', None)
-    assert main(['-tc', str(tmp_path / 'older.py'), '--output_dir', str(tmp_path / 'configs')]) == 2
+    assert main(['-tc', str(tmp_path / 'older.py'), '--output-dir', str(tmp_path / 'configs')]) == 2
     assert 'pip install "gpassk_opencompass[opencompass]"' in capsys.readouterr().err
 
 
@@ -136,7 +136,7 @@ def test_a_template_on_opencompass_configs_needs_the_extra(
 def test_opencompass_plans_a_config_of_the_demo(forks: Forks, tmp_path: Path) -> None:
     """`opencompass <config> --dry-run` takes the config as it is and counts n rows a question."""
     import_plugin()
-    assert main(['-tc', str(TEMPLATES / 'demo.py'), '--output_dir', str(tmp_path)]) == 0
+    assert main(['-tc', str(TEMPLATES / 'demo.py'), '--output-dir', str(tmp_path)]) == 0
     file = next(name for name in expansion('demo') if '_t1-0_' in name)
     assert 'Partitioned into 1 tasks' in forks.opencompass(tmp_path / file, tmp_path / 'work', '--dry-run')
     (taken,) = tmp_path.glob('work/*/configs/*.py')

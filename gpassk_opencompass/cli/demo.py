@@ -3,91 +3,80 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
-from argparse import ArgumentParser, Namespace
-from collections.abc import Collection
+from argparse import ArgumentParser
 from importlib.util import find_spec
 from pathlib import Path
 
 from ..errors import InputError, MissingExtraError
-from ..record import read
-from ..report.summary import results_table
-from ..runs.examine import examine
-from ..runs.plan import planned_runs
-from ..runs.work_dir import NOTES
 from ..sweep.engines import shipped_templates
-from ..sweep.folder import MANIFEST
-from ..sweep.template import expand
+from ..text import say, warn
 from . import main as gpassk
-from .options import path
+from .options import add_work_dir, examples
 
 CONFIGS, TABLE, REPORT = 'configs', 'table.csv', 'report'
 """What stands in the folder beside a work directory for each config."""
 
-OF_THE_REPORT = ('jinja2', 'matplotlib')
-"""Packages without which a report has tables alone."""
-
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add where to write."""
+    add_work_dir(parser, 'a folder of its own', 'outputs/demo')
     parser.epilog = (
-        'Takes about a minute on two cores, without a GPU or a network. The same line again goes on with '
-        'what is not complete. Nothing is removed.'
+        'Takes about a minute on two cores, without a GPU or a network. The same line again goes on with\n'
+        'what is not complete. Nothing is removed.\n\n'
+    ) + examples(
+        'gpassk demo',
+        'gpassk demo -w /tmp/demo && open /tmp/demo/report/index.html',
+        'gpassk score outputs/demo --k 2',
     )
-    folder, where = 'a folder of its own (default: %(default)s)', Path('outputs/demo')
-    parser.add_argument('-w', '--work-dir', type=path, default=where, metavar='FOLDER', help=folder)
 
 
-def run(arguments: Namespace) -> int:
+def run(*, work_dir: Path) -> int:
     """Run all steps; return the exit code of the first one that fails, else 0.
 
     Raises:
         MissingExtraError: OpenCompass is not installed.
-        InputError: the folder has files that are not of a demo.
+        InputError: the folder has files that are not of a demo, which may be somebody's.
     """
     if find_spec('opencompass') is None:
         raise MissingExtraError('opencompass', 'opencompass')
-    folder: Path = arguments.work_dir
+    from ..runs.work_dir import NOTES
+    from ..sweep.folder import MANIFEST
+    from ..sweep.template import expand
+
     template = shipped_templates()['demo']
-    refuse_others(folder, expand(template).configs)
+    files = list(expand(template).configs)
+    own = {work_dir / name for name in (CONFIGS, TABLE, REPORT, NOTES)}
+    own |= {work_dir / file.removesuffix('.py') for file in files}
+    own |= {work_dir / CONFIGS / file for file in (*files, MANIFEST)}
+    there = [path for each in (work_dir, work_dir / CONFIGS) if each.is_dir() for path in each.iterdir()]
+    if others := sorted(set(there) - own):
+        raise InputError(f'{others[0]} is not of this demo: remove it, or name another folder with -w')
     started = time.monotonic()
     # Matrices of this size gain nothing from threads, which wait for one another on a busy machine.
     os.environ.setdefault('OMP_NUM_THREADS', '1')
-    configs = folder / CONFIGS
-    code = step('expand', str(template), '--output_dir', str(configs))
-    code = code or step('run', str(configs), '-w', str(folder))
+    configs = work_dir / CONFIGS
+    code = step('expand', str(template), '--output-dir', str(configs))
+    code = code or step('run', str(configs), '-w', str(work_dir))
     if code == 0:
-        write_table(folder, time.monotonic() - started)
-        code = write_report(folder)
+        write_table(work_dir, time.monotonic() - started)
+        code = write_report(work_dir)
     return code
 
 
 def step(*arguments: str) -> int:
     """Show a `gpassk` command and do it; its exit code."""
-    print(f'$ gpassk {" ".join(arguments)}', flush=True)
+    say(f'$ gpassk {" ".join(arguments)}', flush=True)
     return gpassk(arguments)
-
-
-def refuse_others(folder: Path, configs: Collection[str]) -> None:
-    """Refuse a folder with files that are not of an earlier demo, which may be somebody's.
-
-    Args:
-        configs: the names of the demo's configs.
-
-    Raises:
-        InputError: names the first such file.
-    """
-    runs = (file.removesuffix('.py') for file in configs)
-    own = {folder / name for name in (CONFIGS, TABLE, REPORT, NOTES, *runs)}
-    own |= {folder / CONFIGS / file for file in (*configs, MANIFEST)}
-    there = [path for each in (folder, folder / CONFIGS) if each.is_dir() for path in each.iterdir()]
-    if others := sorted(set(there) - own):
-        raise InputError(f'{others[0]} is not of this demo: remove it, or name another folder with -w')
 
 
 def write_table(folder: Path, seconds: float) -> None:
     """Print the results of a demo's runs as a table, write all metrics to a file."""
+    from ..record import read
+    from ..report.summary import results_table
+    from ..runs.examine import examine
+    from ..runs.plan import planned_runs
+
     files = [
         file
         for planned in planned_runs([folder / CONFIGS]).runs
@@ -96,14 +85,14 @@ def write_table(folder: Path, seconds: float) -> None:
     runs = sorted(map(read, files), key=lambda result: result.n)
     table = folder / TABLE
     table.write_text(results_table(runs, every_metric=True).to_csv(), encoding='utf-8')
-    print(f'\n{results_table(runs).without("dataset").to_terminal()}\n')
-    print(f'{seconds:.0f} s. Every metric: {table}; the runs: {folder}/<config>/\n')
+    say(f'\n{results_table(runs).without("dataset").to_terminal()}\n')
+    say(f'{seconds:.0f} s. Every metric: {table}; the runs: {folder}/<config>/\n')
 
 
 def write_report(folder: Path) -> int:
     """Write a report of a demo's runs, without what needs packages that are missing; its exit code."""
-    lacking = [package for package in OF_THE_REPORT if find_spec(package) is None]
+    lacking = [package for package in ('jinja2', 'matplotlib') if find_spec(package) is None]
     if lacking:
-        print(f'no figures and no page: {MissingExtraError(lacking[0], "report")}', file=sys.stderr)
+        warn(f'no figures and no page: {MissingExtraError(lacking[0], "report")}')
     how = ['--only', 'tables'] if lacking else ['--responses']
     return step('report', str(folder), '-o', str(folder / REPORT), *how)

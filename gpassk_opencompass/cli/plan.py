@@ -6,9 +6,8 @@ from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..arguments import as_whole
 from ..errors import InputError
-from ..metrics import Metric
+from ..metrics import Metric, as_whole
 from ..tables import Cell, Column, Table
 from .options import Several, listed, path
 from .shown import add_table_options, show

@@ -13,9 +13,8 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import as_threshold, as_whole
 from ..errors import InputError
-from ..metrics import SHOWN_THRESHOLDS
+from ..metrics import SHOWN_THRESHOLDS, as_threshold, as_whole
 from ..times import utc_now
 from ..unseen import printable
 from .files import opened, record_name, write_file, write_record

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..arguments import LARGEST_N
 from ..errors import InputError
+from ..metrics import LARGEST_N
 from .format import NO_OPTIONS, OF_QUESTION, OF_SAMPLE, Field, Format, Options, Row, at, has, number_in
 
 ALIASES: dict[str, tuple[str, ...]] = {

@@ -19,7 +19,7 @@ from pydantic import BeforeValidator, Field
 
 from ..errors import InputError, TemplateError
 from ..serving.line import PRESETS, Preset, Serve, read_serve
-from .folder import ModelFacts, words
+from .folder import words
 from .names import ModelName, Settings, last_part
 
 DEFAULT_ENGINE = 'turbomind'
@@ -48,7 +48,6 @@ class Llm:
         tp: how many GPUs it takes; 0 for none.
         batch_size: requests at a time.
         options: of its engine, by name; those of the whole template and its own.
-        facts: what is said of it beside its scores.
     """
 
     path: str
@@ -56,7 +55,6 @@ class Llm:
     tp: int
     batch_size: int
     options: Mapping[str, Any]
-    facts: ModelFacts
 
     def chosen(self, *options: str) -> dict[str, Any]:
         """Return those of the options that the template gave."""

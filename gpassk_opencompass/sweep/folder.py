@@ -233,7 +233,7 @@ class Changes:
             self._write(MANIFEST, manifest_text(left), draft)
         except OSError as error:
             raise InputError(
-                f'cannot write configs to {self.folder}: {error}; choose another --output_dir'
+                f'cannot write configs to {self.folder}: {error}; choose another --output-dir'
             ) from error
 
     def _write(self, name: str, text: str, draft: Path) -> None:

@@ -61,6 +61,8 @@ from .older import DEFAULT_SUMMARIZER, PARTS, older_runs
 ANY_VERSION = LIVE_MATH_BENCH.lower()
 """The benchmark whose rows a template's version, dataset_splits and dataset_languages say."""
 
+OWN = f'{__name__.partition(".")[0]}.'
+
 _T = TypeVar('_T')
 
 
@@ -73,6 +75,11 @@ def _listed(value: Any) -> list[Any]:
     return [item.item() if hasattr(item, 'item') else item for item in items]
 
 
+def _nested(value: Any) -> list[Any]:
+    items = _listed(value)
+    return list(map(_listed, items if any(isinstance(item, (list, tuple)) for item in items) else [items]))
+
+
 def _distinct(values: list[_T]) -> list[_T]:
     for i, value in enumerate(values):
         if value in values[:i]:
@@ -80,11 +87,8 @@ def _distinct(values: list[_T]) -> list[_T]:
     return values
 
 
-def _nested(value: Any) -> list[Any]:
-    items = _listed(value)
-    if not any(isinstance(item, (list, tuple)) for item in items):
-        items = [items]
-    return [_listed(item) for item in items]
+def _text_of_path(value: Any) -> Any:
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
 def _benchmark(value: Any) -> Any:
@@ -92,14 +96,9 @@ def _benchmark(value: Any) -> Any:
         return OwnBenchmark.model_validate(value)
     if not isinstance(value, str):
         raise ValueError("expected a name, or dict(name='Mine', path='mine.jsonl') of your own")
-    key = value.lower()
-    if key != ANY_VERSION and key not in BENCHMARKS:
+    if value.lower() not in {ANY_VERSION, *BENCHMARKS}:
         raise ValueError(_unknown('benchmark', value, [ANY_VERSION, *BENCHMARKS]))
-    return key
-
-
-def _text_of_path(value: Any) -> Any:
-    return os.fspath(value) if isinstance(value, os.PathLike) else value
+    return value.lower()
 
 
 def _by_benchmark(value: Any) -> dict[str, str]:
@@ -126,6 +125,10 @@ def _urls(value: Any) -> list[str]:
         if not isinstance(url, str) or not url.startswith(('http://', 'https://')):
             raise ValueError(f'it has {url!r}; expected http://… or https://…')
     return _distinct(urls)
+
+
+def _one_or_more(value: Any) -> Any:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
 Axis = Annotated[list[_T], BeforeValidator(_listed), Field(min_length=1), AfterValidator(_distinct)]
@@ -156,6 +159,14 @@ class OwnBenchmark(_Strict):
     revision: Word | None = None
 
 
+class Facts(_Strict):
+    """What a leaderboard says of a model, in a template of all its models."""
+
+    open_source: bool | None = None
+    mathematical: bool | None = None
+    o1_like: bool | None = None
+
+
 class Lines(_Strict):
     """Lines of a template that a model of `llm_infos` may have for itself."""
 
@@ -173,18 +184,20 @@ class Lines(_Strict):
     version: Axis[Word] = ['202412']
 
 
-class Model(Lines):
+class Model(Facts, Lines):
     """An entry of `llm_infos`; the options of its engine are added."""
 
     path: ModelPath
     name: ModelPath | None = None
     tp: Whole | None = None
     batch_size: Count = 64
-    open_source: bool | None = None
-    mathematical: bool | None = None
-    o1_like: bool | None = None
-    parameters: Annotated[str, Field(pattern=r'^[0-9]+(\.[0-9]+)?[MBT]$', examples=['7B'])] | None = None
-    link: Annotated[str, Field(pattern=r'^https?://[^\s/]\S*$', examples=['https://…'])] | None = None
+    parameters: Annotated[str, Field(pattern=r'^[0-9]+(\.[0-9]+)?[MBT]$')] | None = None
+    link: Annotated[str, Field(pattern=r'^https?://[^\s/]\S*$')] | None = None
+
+    @property
+    def label(self) -> str:
+        """What it is called in names."""
+        return clean(self.name or last_part(self.path))
 
     @model_validator(mode='before')
     @classmethod
@@ -235,20 +248,13 @@ class Rule(_Strict):
         return True
 
 
-def _as_list(value: Any) -> Any:
-    return list(value) if isinstance(value, (list, tuple)) else [value]
-
-
-class Template(Lines):
+class Template(Facts, Lines):
     """The settings of a template; the options of its engine are added."""
 
     engine: str = DEFAULT_ENGINE
-    llm_infos: Annotated[list[Model], BeforeValidator(_as_list), Field(min_length=1)]
-    exclude: Annotated[list[Rule], BeforeValidator(_as_list)] = []
+    llm_infos: Annotated[list[Model], BeforeValidator(_one_or_more), Field(min_length=1)]
+    exclude: Annotated[list[Rule], BeforeValidator(_one_or_more)] = []
     limit: Count | None = None
-    open_source: bool | None = None
-    mathematical: bool | None = None
-    o1_like: bool | None = None
     dataset_path: ByBenchmark = {}
     dataset_revision: ByBenchmark = {}
     dataset_splits: Axis[Word] | None = None
@@ -266,11 +272,22 @@ class Template(Lines):
     eval: dict[Any, Any] | None = None
     not_keys: list[str] = []
 
+    @model_validator(mode='after')
+    def _has_a_name_a_model(self) -> Template:
+        first: dict[str, int] = {}
+        for i, model in enumerate(self.llm_infos):
+            name = in_file_name(model.label)
+            if (other := first.setdefault(name, i)) != i:
+                raise ValueError(
+                    f'llm_infos[{other}] and llm_infos[{i}] are both called {name!r} in file names, so their '
+                    "runs would overwrite each other; give one of them another: name='…'"
+                )
+        return self
+
 
 SETTINGS = frozenset(Template.model_fields) | {option for each in ENGINES.values() for option in each.options}
 """What a template may assign, with the options of all engines."""
 
-_FACTS = frozenset(ModelFacts.__dataclass_fields__)
 _AXES = {
     'temperatures': 'temperature',
     'top_ps': 'top_p',
@@ -286,25 +303,23 @@ _MEANT = {'k': 'k_lists', 'ks': 'k_lists', 'parameters': 'parameters of an entry
 
 
 @cache
-def _models_of(engine: str) -> type[Template]:
-    """Return `Template` with the options of an engine, in it and in the entries of `llm_infos`."""
+def _with_options(engine: str) -> tuple[type[Template], type[Model]]:
+    """Return `Template`, and `Model` in it, with the options of an engine."""
     options: dict[str, Any] = {name: (kind | None, None) for name, kind in ENGINES[engine].options.items()}
     entry = create_model('Model', __base__=Model, **options)
-    llms: Any = Annotated[list[entry], BeforeValidator(_as_list), Field(min_length=1)]  # type: ignore
-    return create_model('Template', __base__=Template, llm_infos=(llms, ...), **options)
+    llms: Any = Annotated[list[entry], BeforeValidator(_one_or_more), Field(min_length=1)]  # type: ignore
+    return create_model('Template', __base__=Template, llm_infos=(llms, ...), **options), entry
 
 
-def _near(name: str, allowed: Iterable[str]) -> str | None:
-    """Return the allowed name that was most likely meant; None if none is near."""
-    names = sorted(allowed)
-    longer = sorted((other for other in names if other.startswith(name)), key=len)
-    return next(iter(longer or get_close_matches(name, names, n=1)), None)
+# Mistakes
 
 
 def _unknown(what: str, name: object, allowed: Iterable[str]) -> str:
-    near = _near(str(name), allowed)
+    names = sorted(allowed)
+    longer = sorted((other for other in names if other.startswith(str(name))), key=len)
+    near = next(iter(longer or get_close_matches(str(name), names, n=1)), None)
     question = f': did you mean {near!r}?' if near else ';'
-    return f'unknown {what} {name!r}{question} Allowed: {", ".join(sorted(allowed))}'
+    return f'unknown {what} {name!r}{question} Allowed: {", ".join(names)}'
 
 
 _WORDS = {
@@ -318,19 +333,23 @@ _WORDS = {
     'Input should be ': 'expected a number ',
 }
 """How pydantic says it: how it is said here."""
-_TEXT = "text, e.g. 'Qwen/Qwen2.5-7B-Instruct'"
+
+_FORMS = {
+    'parameters': "'7B', '1.5B' or '500M'",
+    'link': "an address, 'https://…'",
+    'path': "text, e.g. 'Qwen/Qwen2.5-7B-Instruct'",
+}
 
 
 def _mistakes_in(error: ValidationError, of: Mapping[str, Any]) -> Iterator[str]:
     """Yield a line for each mistake: where it is, what was received and what is allowed."""
     for found in error.errors(include_url=False):
         where = ''.join(f'[{part}]' if isinstance(part, int) else f'.{part}' for part in found['loc'])[1:]
+        place, _, name = where.rpartition('.')
         if found['type'] == 'missing':
             yield f'{where} is missing' + (': a list of dict(path=…, tp=…)' if where == 'llm_infos' else '')
         elif found['type'] == 'extra_forbidden':
-            place, _, name = where.rpartition('.')
-            allowed = Rule.model_fields if place.startswith('exclude') else of
-            yield _unknown(f'key of {place}', name, allowed)
+            yield _unknown(f'key of {place}', name, Rule.model_fields if place.startswith('exclude') else of)
         else:
             said = found['msg'].removeprefix('Value error, ')
             for theirs, ours in _WORDS.items():
@@ -338,23 +357,28 @@ def _mistakes_in(error: ValidationError, of: Mapping[str, Any]) -> Iterator[str]
             if found['type'] == 'too_short':
                 said = 'it is empty; give it at least one value, or remove the line'
             if found['type'] == 'string_pattern_mismatch':
-                examples = {'parameters': "'7B', '1.5B' or '500M'", 'link': "an address, 'https://…'"}
-                said = f'expected {examples.get(where.rpartition(".")[2], _TEXT)}'
-            yield f'{where} is {found["input"]!r:.200}: {said}'
+                said = f'expected {_FORMS.get(name, _FORMS["path"])}'
+            yield f'{where} is {found["input"]!r:.200}: {said}' if where else said
 
 
 def _raise(mistakes: Iterable[str]) -> None:
     """Raise one TemplateError for all mistakes, if there are some."""
-    told = list(dict.fromkeys(mistakes))
-    if len(told) == 1:
-        raise TemplateError(told[0])
-    if told:
-        raise TemplateError(f'{len(told)} mistakes' + ''.join(f'\n  {line}' for line in told))
+    lines = list(dict.fromkeys(mistakes))
+    if lines:
+        head = f'{len(lines)} mistakes\n  ' if len(lines) > 1 else ''
+        raise TemplateError(head + '\n  '.join(lines))
 
-
-# Values that stand in no config
 
 _JUDGE = re.compile(r'^eval_(?:urls|model_name)|(?:^|\.)judge(?:\.|$)')
+
+
+def _raise_unfit(settings: Mapping[str, Any], allowed: Any) -> None:
+    """Raise one TemplateError for all values of a template that must not be written."""
+    texts = set(_one_or_more(allowed))
+    try:
+        _raise(line for name, value in settings.items() for line in _unfit(value, texts, name))
+    except RecursionError:
+        raise TemplateError('a value holds itself, or is nested too deep') from None
 
 
 def _unfit(value: Any, allowed: Collection[str], where: str) -> Iterator[str]:
@@ -463,6 +487,71 @@ def read_overrides(texts: Iterable[str]) -> dict[str, Any]:
     return lines
 
 
+def _read(variables: Mapping[str, Any]) -> tuple[Template, list[str]]:
+    """Return the settings of a template and what is to be said of its other names."""
+    settings = {name: value for name, value in variables.items() if name in SETTINGS}
+    _raise_unfit(settings, settings.pop('not_keys', ()))
+    mistakes, helpers = [], []
+    for name in sorted(variables.keys() - SETTINGS):
+        near = _MEANT.get(name, ''.join(get_close_matches(name, sorted(SETTINGS), n=1, cutoff=0.8)))
+        if near:
+            mistakes.append(
+                f'unknown setting {name!r}: did you mean {near!r}? Else give the helper another name'
+            )
+        else:
+            helpers.append(name)
+    engine = settings.get('engine', DEFAULT_ENGINE)
+    if not isinstance(engine, str) or engine not in ENGINES:
+        _raise([*mistakes, _unknown('engine', engine, ENGINES)])
+    for name in sorted(settings.keys() - Template.model_fields.keys() - ENGINES[engine].options.keys()):
+        takers = [repr(other) for other in ENGINES if name in ENGINES[other].options]
+        mistakes.append(f'{name} is for engine {" or ".join(takers)}; engine {engine!r} would ignore it')
+        del settings[name]
+    for name in sorted({*PARTS, 'judge', *ENGINES[engine].options} & settings.keys()):
+        try:
+            plain(settings[name], name)
+        except TemplateError as error:
+            mistakes.append(str(error))
+    kind, entry = _with_options(engine)
+    try:
+        template = kind.model_validate(settings)
+    except ValidationError as error:
+        _raise([*mistakes, *_mistakes_in(error, entry.model_fields)])
+        raise
+    try:
+        _evaluator(template, [])
+    except InputError as error:
+        mistakes.append(str(error))
+    _raise(mistakes)
+    return template, [f'not taken for settings: {", ".join(helpers)}'] if helpers else []
+
+
+def _evaluator(template: Template, notes: list[str]) -> dict[str, Any]:
+    """Return the arguments of `GPassKEvaluator`, checked as far as that shows without servers and keys.
+
+    Raises:
+        InputError: two judges at once, half a judge, or arguments that one does not take.
+    """
+    name, urls = template.eval_model_name, template.eval_urls
+    if name and not urls and template.judge is None and template.judge_serve is None:
+        notes.append(f'eval_model_name is {name!r} and eval_urls is empty: answers are judged by rule')
+        name = ''
+    arguments: dict[str, Any] = {'model_name': name, 'url': urls}
+    for line in ('thresholds', 'unjudged_tolerance', 'judge'):
+        if (value := getattr(template, line)) is not None:
+            arguments[line] = value
+    if template.judge_serve is None:
+        judge_config(name, urls, template.judge)
+        return arguments
+    if name or urls:
+        raise TemplateError('both judge_serve and eval_model_name or eval_urls are given: give one of them')
+    server = read_judge_server(template.judge_serve)
+    server = replace(server, path=with_home(server.path))
+    judge = template.judge or {'type': 'llm'}
+    served_judge(judge, server.name, 'http://127.0.0.1', server.settings())
+    return {**arguments, 'judge': with_server(judge, server.name, ''), 'judge_serve': server.config()}
+
+
 # Expanding
 
 
@@ -499,15 +588,15 @@ def expand(
         InputError: the template cannot be expanded; all that is wrong is told at once.
         MissingExtraError: it needs an optional package.
     """
-    lines = read_overrides(overrides)
-    if limit is not None:
-        lines['limit'] = limit
+    lines = {**read_overrides(overrides), **({} if limit is None else {'limit': limit})}
     variables = read_template(template)
     if 'models' not in variables and 'datasets' not in variables:
-        return expand_variables(_with_lines(variables, lines), n)
+        if {'n', 'replications'} & set(lines):  # they are one
+            variables = {name: variables[name] for name in variables.keys() - {'n', 'replications'}}
+        return expand_variables({**variables, **lines}, n)
     variables |= lines
-    allowed = variables.get('not_keys', ())
-    _raise_unfit({name: variables.get(name) for name in ('models', 'datasets', *PARTS)}, allowed)
+    own = {name: variables.get(name) for name in ('models', 'datasets', *PARTS)}
+    _raise_unfit(own, variables.get('not_keys', ()))
     if n is not None:
         raise TemplateError('--n: this template has datasets of its own, each with its n; change it there')
     runs, notes = older_runs(variables, lines, keep_built_in=keep_built_in)
@@ -527,210 +616,138 @@ def expand_variables(variables: Mapping[str, Any], n: int | None = None) -> Expa
         TemplateError: a variable or value that is not allowed, or two combinations with one name.
     """
     template, notes = _read(variables)
-    engine = ENGINES[template.engine]
-    used: Counter[int] = Counter()
+    evaluator = _evaluator(template, notes)
+    used: set[int] = set()
     mistakes: list[str] = []
     runs: list[Run] = []
-    evaluator = _evaluator(template, notes)
     for model in template.llm_infos:
-        own = [name for name in Lines.model_fields if name in model.model_fields_set]
         try:
-            runs += _runs_of(model, template, engine, evaluator, n, used, notes)
+            runs += _runs_of(model, template, evaluator, n, used, notes)
         except InputError as error:
-            path = '' if not own else f'{model.path}, with its own {", ".join(own)}: '
+            own = [name for name in Lines.model_fields if name in model.model_fields_set]
+            path = f'{model.path}, with its own {", ".join(own)}: ' if own else ''
             mistakes.append(f'{path}{error}')
     _raise(mistakes)
     if not runs:
         raise TemplateError('exclude leaves out every combination of the template')
-    notes += [
-        f'exclude[{i}] fits no combination of the template, so it leaves nothing out'
-        for i in range(len(template.exclude))
-        if i not in used
-    ]
+    for i in sorted(set(range(len(template.exclude))) - used):
+        notes.append(f'exclude[{i}] fits no combination of the template, so it leaves nothing out')
     trial = n is not None or template.limit is not None
     return Expansion(_distinct_files(runs, 'combinations'), list(dict.fromkeys(notes)), trial)
 
 
-def _with_lines(variables: Mapping[str, Any], lines: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a template's variables with other lines in place of its own; n and replications are one."""
-    counts = {'n', 'replications'}
-    replaced = counts if counts & set(lines) else set()
-    return {**{name: value for name, value in variables.items() if name not in replaced}, **lines}
-
-
-def _distinct_files(runs: Sequence[Run], what: str) -> list[Run]:
+def _distinct_files(runs: list[Run], what: str) -> list[Run]:
     counted = Counter(run.file for run in runs)
     if twice := [file for file, count in counted.items() if count > 1]:
         raise TemplateError(f'two {what} would both be written to {twice[0]}')
-    return list(runs)
-
-
-def _raise_unfit(settings: Mapping[str, Any], allowed: Any) -> None:
-    if not isinstance(allowed, (list, tuple, set)) or not all(isinstance(text, str) for text in allowed):
-        raise TemplateError('not_keys must be a list of texts: values that look like keys and are none')
-    try:
-        _raise([line for name, value in settings.items() for line in _unfit(value, allowed, name)])
-    except RecursionError as error:
-        raise TemplateError('a value of the template holds itself, or is nested too deep') from error
-
-
-def _read(variables: Mapping[str, Any]) -> tuple[Template, list[str]]:
-    """Return the settings of a template and what is to be said of its other names."""
-    settings = {name: value for name, value in variables.items() if name in SETTINGS}
-    allowed = settings.pop('not_keys', ())
-    _raise_unfit(settings, allowed)
-    mistakes, helpers = [], []
-    for name in sorted(variables.keys() - SETTINGS):
-        close = get_close_matches(name, sorted(SETTINGS), n=1, cutoff=0.8)
-        if near := _MEANT.get(name, ''.join(close)):
-            mistakes.append(
-                f'unknown setting {name!r}: did you mean {near!r}? Else give the helper another name'
-            )
-        else:
-            helpers.append(name)
-    engine = settings.get('engine', DEFAULT_ENGINE)
-    if not isinstance(engine, str) or engine not in ENGINES:
-        _raise([*mistakes, _unknown('engine', engine, ENGINES)])
-    for name in sorted(settings.keys() - Template.model_fields.keys() - ENGINES[engine].options.keys()):
-        takers = [repr(other) for other in ENGINES if name in ENGINES[other].options]
-        mistakes.append(f'{name} is for engine {" or ".join(takers)}; engine {engine!r} would ignore it')
-        del settings[name]
-    for name in sorted({*PARTS, 'judge', *ENGINES[engine].options} & settings.keys()):
-        try:
-            plain(settings[name], name)
-        except TemplateError as error:
-            mistakes.append(str(error))
-    kind = _models_of(engine)
-    try:
-        template = kind.model_validate(settings)
-    except ValidationError as error:
-        entry: Any = kind.model_fields['llm_infos'].annotation
-        _raise([*mistakes, *_mistakes_in(error, entry.__args__[0].model_fields)])
-        raise
-    try:
-        _evaluator(template, [])
-    except InputError as error:
-        mistakes.append(str(error))
-    _raise([*mistakes, *_same_names(template.llm_infos)])
-    return template, [f'not taken for settings: {", ".join(helpers)}'] if helpers else []
-
-
-def _same_names(models: Sequence[Model]) -> Iterator[str]:
-    seen: dict[str, int] = {}
-    for i, model in enumerate(models):
-        name = in_file_name(_name_of(model))
-        if (other := seen.setdefault(name, i)) != i:
-            yield (
-                f'llm_infos[{other}] and llm_infos[{i}] are both called {name!r} in file names, so their '
-                "runs would overwrite each other; give one of them another: name='…'"
-            )
-
-
-def _name_of(model: Model) -> str:
-    return clean(model.name or last_part(model.path))
+    return runs
 
 
 def _runs_of(
     model: Model,
     template: Template,
-    engine: Engine,
     evaluator: Mapping[str, Any],
     n: int | None,
-    used: Counter[int],
+    used: set[int],
     notes: list[str],
 ) -> Iterator[Run]:
     """Yield the runs of one model; a part that several share is one object, so it is rendered once."""
-    own = {name: getattr(model, name) for name in Lines.model_fields if name in model.model_fields_set}
-    shared = {
-        name: getattr(template, name) for name in Lines.model_fields if name in template.model_fields_set
-    }
-    given = _with_lines(shared, own)
-    lines = Lines.model_construct(_fields_set=set(given), **given)
+    engine = ENGINES[template.engine]
+    lines = _lines_of(model, template)
     llm = _llm(model, template, engine)
-    settings = list(_settings(lines, engine))
+    facts = ModelFacts(
+        **{
+            name: getattr(source, name)
+            for source in (template, model)
+            for name in ModelFacts.__dataclass_fields__.keys() & source.model_fields_set
+        }
+    )
     sizes = _sizes(lines, n, notes)
-    models: dict[Settings, list[dict[str, Any]]] = {}
+    combinations = [
+        (each, *size) for each in _settings(lines, engine) for size in ([((1,), 1)] if each.greedy else sizes)
+    ]
     parts = {name: value for name in PARTS if (value := getattr(template, name)) is not None}
     names = {llm.name, in_file_name(llm.name), llm.path, last_part(llm.path)}
     inferencer = {} if template.most_failed is None else {'most_failed': template.most_failed}
+    models: dict[Settings, list[dict[str, Any]]] = {}
     for key, label, questions, rows in _benchmarks(lines, template):
         limit = template.limit
         if limit is not None and questions is not None and limit >= questions:
             notes.append(f'{label}: limit = {limit} is not below its {questions} questions: all are asked')
             limit = None
-        words = {'model': names, 'benchmark': {key, label}}
         datasets: dict[tuple[DatasetName, int], list[dict[str, Any]]] = {}
-        for each in settings:
+        for each, ks, size in combinations:
             passed = each.passed()
-            for ks, size in [((1,), 1)] if each.greedy else sizes:
-                values = {**passed, 'k': list(ks), 'n': size}
-                rules = [i for i, rule in enumerate(template.exclude) if rule.holds(words, values)]
+            words, values = {'model': names, 'benchmark': {key, label}}, {**passed, 'k': list(ks), 'n': size}
+            if rules := [i for i, rule in enumerate(template.exclude) if rule.holds(words, values)]:
                 used.update(rules)
-                if rules:
-                    continue
-                name = RunName(ModelName(llm.name, each), DatasetName(label, ks, size, template.cot, limit))
-                shared_part = name.dataset, each.max_out_len
-                if each not in models:  # not before: an engine may refuse what is left out
-                    models[each] = [engine.config(name.model, llm)]
-                if shared_part not in datasets:
-                    datasets[shared_part] = [dataset_config(*shared_part, rows, evaluator, inferencer)]
-                yield Run(
-                    file=check_file_name(str(name)),
-                    config={'models': models[each], 'datasets': datasets[shared_part], **parts},
-                    model=llm.name,
-                    path=models[each][0]['path'],
-                    benchmark=label,
-                    settings=passed,
-                    k=ks,
-                    n=size,
-                    questions=questions if limit is None or questions is None else limit,
-                    facts=llm.facts,
-                    limit=limit,
-                )
+                continue
+            name = RunName(ModelName(llm.name, each), DatasetName(label, ks, size, template.cot, limit))
+            if each not in models:  # not before: an engine may refuse what is left out
+                models[each] = [engine.config(name.model, llm)]
+            shared = name.dataset, each.max_out_len
+            if shared not in datasets:
+                datasets[shared] = [dataset_config(*shared, rows, evaluator, inferencer)]
+            yield Run(
+                file=check_file_name(str(name)),
+                config={'models': models[each], 'datasets': datasets[shared], **parts},
+                model=llm.name,
+                path=models[each][0]['path'],
+                benchmark=label,
+                settings=passed,
+                k=ks,
+                n=size,
+                questions=questions if None in (limit, questions) else limit,
+                facts=facts,
+                limit=limit,
+            )
+
+
+def _lines_of(model: Model, template: Template) -> Lines:
+    """Return the axes of a model: its own lines, else the template's."""
+    given: dict[str, Any] = {}
+    for source in (template, model):
+        own = {name: getattr(source, name) for name in Lines.model_fields.keys() & source.model_fields_set}
+        if {'n', 'replications'} & own.keys():  # they are one
+            given = {name: given[name] for name in given.keys() - {'n', 'replications'}}
+        given |= own
+    return Lines.model_construct(_fields_set=set(given), **given)
 
 
 def _llm(model: Model, template: Template, engine: Engine) -> Llm:
     options: dict[str, Any] = {}
-    for name in engine.options:
-        for source in (template, model):
-            value = getattr(source, name)
-            if value is not None:
-                both = isinstance(value, dict) and name in options
-                options[name] = {**options[name], **value} if both else value
-    facts = {
-        name: getattr(source, name)
-        for source in (template, model)
-        for name in _FACTS & source.model_fields_set
-    }
+    for name, source in product(engine.options, (template, model)):
+        if (value := getattr(source, name)) is not None:
+            both = isinstance(value, dict) and name in options
+            options[name] = {**options[name], **value} if both else value
     tp = engine.tp if model.tp is None else model.tp
-    return Llm(model.path, _name_of(model), tp, model.batch_size, options, ModelFacts(**facts))
+    return Llm(model.path, model.label, tp, model.batch_size, options)
 
 
 def _settings(lines: Lines, engine: Engine) -> Iterator[Settings]:
     """Yield all combinations of the sampling axes, the greedy run first."""
-    unseeded = 'random_seeds' in lines.model_fields_set and lines.random_seeds is None
-    if unseeded and not engine.may_be_unseeded:
+    given, temperatures = lines.model_fields_set, lines.temperatures or []
+    if 'random_seeds' in given and lines.random_seeds is None and not engine.may_be_unseeded:
         raise TemplateError(
             'random_seeds is None, but this engine draws every sample from a seed; give whole numbers'
         )
-    axes = {field: getattr(lines, line) for line, field in _AXES.items() if getattr(lines, line) is not None}
-    if 'max_out_len' not in axes:
+    if lines.max_out_lens is None:
         raise TemplateError('max_out_lens is missing: how many tokens may a response have? e.g. [8192]')
-    temperatures = axes.get('temperature', [])
     if engine.needs_temperature and not temperatures:
         raise TemplateError('temperatures is missing: e.g. [0.3, 1.0]; a greedy run is added')
     if not lines.greedy and 0 in temperatures:
         raise TemplateError(
             'temperatures has 0.0, which is the greedy run, and greedy = False turns it off: remove one'
         )
-    if 'greedy' in lines.model_fields_set and lines.greedy and not temperatures:
+    if 'greedy' in given and lines.greedy and not temperatures:
         raise TemplateError(
             'greedy = True needs temperatures: without them the model is told none; remove the line'
         )
-    if 'random_seeds' not in lines.model_fields_set and engine.seed is not None:
+    axes = {field: getattr(lines, line) for line, field in _AXES.items() if getattr(lines, line) is not None}
+    if 'random_seeds' not in given and engine.seed is not None:
         axes['random_seed'] = [engine.seed]
     if lines.greedy and temperatures:
-        yield Settings(max(axes['max_out_len']), temperature=0.0)
+        yield Settings(max(lines.max_out_lens), temperature=0.0)
         axes['temperature'] = [value for value in temperatures if value]
     for values in product(*axes.values()):
         yield Settings(**dict(zip(axes, values, strict=True)))
@@ -760,17 +777,14 @@ def _sizes(lines: Lines, n: int | None, notes: list[str]) -> list[tuple[tuple[in
 
 def _benchmarks(lines: Lines, template: Template) -> Iterator[tuple[str, str, int | None, dict[str, Any]]]:
     """Yield (key, label, number of questions, fields of the data set that say which) of each benchmark."""
-    plain_path = list(template.dataset_path.items()) == [
-        (ANY_VERSION, template.dataset_path.get(ANY_VERSION))
-    ]
     keys = [key for key in lines.benchmarks if isinstance(key, str)]
-    if plain_path and not any(key.startswith(ANY_VERSION) for key in keys):
-        path = template.dataset_path[ANY_VERSION]
-        if path != LIVE_MATH_BENCH_HUB:
-            raise TemplateError(
-                f'dataset_path is {path!r}, which is for LiveMathBench, and benchmarks does not have it; for '
-                f"another write dataset_path = {{'{keys[0] if keys else 'math500-l5'}': {path!r}}}"
-            )
+    path = template.dataset_path.get(ANY_VERSION, LIVE_MATH_BENCH_HUB)
+    alone = len(template.dataset_path) == 1 and path != LIVE_MATH_BENCH_HUB
+    if alone and not any(key.startswith(ANY_VERSION) for key in keys):
+        raise TemplateError(
+            f'dataset_path is {path!r}, which is for LiveMathBench, and benchmarks does not have it; for '
+            f"another write dataset_path = {{'{keys[0] if keys else 'math500-l5'}': {path!r}}}"
+        )
     seen: dict[str, str] = {}
     for key in lines.benchmarks:
         for label, questions, rows in _questions_of(key, lines, template):
@@ -785,28 +799,40 @@ def _benchmarks(lines: Lines, template: Template) -> Iterator[tuple[str, str, in
 def _questions_of(
     key: str | OwnBenchmark, lines: Lines, template: Template
 ) -> Iterator[tuple[str, int | None, dict[str, Any]]]:
-    ours = 'gpassk_opencompass.'
     if isinstance(key, OwnBenchmark):
         if key.name.lower() in BENCHMARKS or key.name.lower().startswith(ANY_VERSION):
             raise TemplateError(f'benchmarks has one of your own called {key.name!r}: give it another name')
         at = {} if key.revision is None else {'revision': key.revision}
         fields = {'question': key.question, 'answer': key.answer}
-        rows = {'type': f'{ours}BenchmarkDataset', 'benchmark': key.name, 'path': key.path, **at}
+        rows = {'type': f'{OWN}BenchmarkDataset', 'benchmark': key.name, 'path': key.path, **at}
         yield key.name, None, {**rows, 'fields': fields}
         return
     path, revision = (_of(given, key) for given in (template.dataset_path, template.dataset_revision))
     at = {} if revision is None else {'revision': revision}
     found = None if key == ANY_VERSION else BENCHMARKS[key]
     if found is not None and not isinstance(found, LiveMathBenchRows):
-        rows = {'type': f'{ours}BenchmarkDataset', 'benchmark': key, 'path': path or found.source, **at}
+        rows = {'type': f'{OWN}BenchmarkDataset', 'benchmark': key, 'path': path or found.source, **at}
         yield found.label, found.questions, rows
         return
-    for version, splits, languages in [found] if found else _live_math_bench(lines, template):
+    standard = {rows.version: rows for name, rows in BENCHMARKS.items()
+                if isinstance(rows, LiveMathBenchRows) and not name.endswith('-hard')}  # fmt: skip
+    for version in [found.version] if found else lines.version:
+        which = found or standard.get(version, LiveMathBenchRows(version, (), ()))
+        splits, languages = which.splits, which.languages
+        if found is None:
+            splits = tuple(template.dataset_splits or splits)
+            languages = tuple(template.dataset_languages or languages)
+        for line, words in (('dataset_splits', splits), ('dataset_languages', languages)):
+            if not words:
+                raise TemplateError(
+                    f'{line} is missing: version {version!r} has no standard ones, only '
+                    f'{", ".join(sorted(standard))} have'
+                )
         yield (
             str(LiveMathBenchName(version, splits, languages)),
             live_math_bench_questions(version, splits, languages),
             {
-                'type': f'{ours}LiveMathBenchDataset',
+                'type': f'{OWN}LiveMathBenchDataset',
                 'path': path or LIVE_MATH_BENCH_HUB,
                 **at,
                 'version': version,
@@ -814,22 +840,6 @@ def _questions_of(
                 'dataset_languages': list(languages),
             },
         )
-
-
-def _live_math_bench(lines: Lines, template: Template) -> Iterator[LiveMathBenchRows]:
-    known = {rows.version: rows for name, rows in BENCHMARKS.items()
-             if isinstance(rows, LiveMathBenchRows) and not name.endswith('-hard')}  # fmt: skip
-    for version in lines.version:
-        standard = known.get(version, LiveMathBenchRows(version, (), ()))
-        splits = tuple(template.dataset_splits or standard.splits)
-        languages = tuple(template.dataset_languages or standard.languages)
-        for line, words in (('dataset_splits', splits), ('dataset_languages', languages)):
-            if not words:
-                raise TemplateError(
-                    f'{line} is missing: version {version!r} has no standard ones, only '
-                    f'{", ".join(sorted(known))} have'
-                )
-        yield LiveMathBenchRows(version, splits, languages)
 
 
 def _of(given: Mapping[str, str], key: str) -> str | None:
@@ -869,9 +879,9 @@ def dataset_config(
                 'template': {'round': [{'role': 'HUMAN', 'prompt': '{prompt}'}]},
             },
             'retriever': {'type': 'opencompass.openicl.icl_retriever.ZeroRetriever'},
-            'inferencer': {'type': 'gpassk_opencompass.SeededGenInferencer', **length, **inferencer},
+            'inferencer': {'type': f'{OWN}SeededGenInferencer', **length, **inferencer},
         },
-        'eval_cfg': {'evaluator': {'type': 'gpassk_opencompass.GPassKEvaluator', **evaluator}},
+        'eval_cfg': {'evaluator': {'type': f'{OWN}GPassKEvaluator', **evaluator}},
     }
 
 
@@ -881,33 +891,6 @@ def dataset(key: str) -> dict[str, Any]:
     >>> dataset('aime2024')['abbr']
     'AIME2024-k4_8_16-r3'
     """
-    template = Template.model_construct()
-    [(label, _, rows)] = _questions_of(key, Lines(), template)
+    [(label, _, rows)] = _questions_of(key, Lines(), Template.model_construct())
     judge = {'model_name': '', 'url': []}
     return dataset_config(DatasetName(label, (4, 8, 16), 48), None, rows, judge, {})
-
-
-def _evaluator(template: Template, notes: list[str]) -> dict[str, Any]:
-    """Return the arguments of `GPassKEvaluator`, checked as far as that shows without servers and keys.
-
-    Raises:
-        InputError: two judges at once, half a judge, or arguments that one does not take.
-    """
-    name, urls = template.eval_model_name, template.eval_urls
-    if name and not urls and template.judge is None and template.judge_serve is None:
-        notes.append(f'eval_model_name is {name!r} and eval_urls is empty: answers are judged by rule')
-        name = ''
-    arguments: dict[str, Any] = {'model_name': name, 'url': urls}
-    for line in ('thresholds', 'unjudged_tolerance', 'judge'):
-        if (value := getattr(template, line)) is not None:
-            arguments[line] = value
-    if template.judge_serve is None:
-        judge_config(name, urls, template.judge)
-        return arguments
-    server = read_judge_server(template.judge_serve)
-    if name or urls:
-        raise TemplateError('both judge_serve and eval_model_name or eval_urls are given: give one of them')
-    server = replace(server, path=with_home(server.path))
-    judge = template.judge or {'type': 'llm'}
-    served_judge(judge, server.name, 'http://127.0.0.1', server.settings())
-    return {**arguments, 'judge': with_server(judge, server.name, ''), 'judge_serve': server.config()}

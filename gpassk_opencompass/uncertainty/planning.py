@@ -9,10 +9,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arguments import as_counts, as_sizes
 from ..distributions import beta_binomial
 from ..errors import InputError
-from ..metrics import Metric, value_table
+from ..metrics import Metric, as_counts, as_sizes, value_table
 from .beta_fit import fitted_beta
 from .intervals import FEWEST_PROBLEMS, check_level, problems_refusal, quantile, solved_refusal
 from .rerun import beta_moments

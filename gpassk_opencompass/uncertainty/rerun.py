@@ -11,10 +11,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from scipy.special import betaln, gammaln
 
-from ..arguments import as_counts, as_sizes
 from ..distributions import beta_binomial, hypergeometric, normal_quantile
 from ..errors import InputError
-from ..metrics import Metric, value_table
+from ..metrics import Metric, as_counts, as_sizes, value_table
 from ..tails import tail
 from .beta_fit import fitted_beta
 from .intervals import Interval, check_level

@@ -79,7 +79,7 @@ def _configs(folder: Path, model: Path, data: Path, batch: int) -> Path:
     folder.mkdir()
     values = {'model': str(model), 'batch': batch, 'n': N, 'data': str(data), 'version': VERSION}
     (folder / 'template.py').write_text(TEMPLATE.format(**values))
-    expanded = _gpassk(folder, 'expand', 'template.py', '--output_dir', 'configs')
+    expanded = _gpassk(folder, 'expand', 'template.py', '--output-dir', 'configs')
     assert expanded.wait(PATIENCE) == 0, _said(folder)
     return folder
 

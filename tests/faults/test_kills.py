@@ -112,7 +112,7 @@ def test_a_killed_expansion_leaves_whole_configs_and_can_be_typed_again(
 
     def expand(text: str, folder: str, fault: Fault | None = None) -> Copy:
         template.write_text(text)
-        line = ('-tc', template, '--output_dir', tmp_path / folder, '--prune')
+        line = ('-tc', template, '--output-dir', tmp_path / folder, '--prune')
         copy = forks.start('dump_configs', *line, folder=tmp_path, fault=fault)
         copy.wait()
         return copy

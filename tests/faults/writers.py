@@ -16,6 +16,6 @@ def expansion_and_report(root: Path) -> dict[str, Line]:
     template.write_text(BASE.replace('temperatures = [0.3]', 'temperatures = [0.1 * i for i in range(1, 8)]'))
     write_three(root / 'outputs')
     return {
-        'dump_configs': ('dump_configs', '-tc', template, '--output_dir'),
+        'dump_configs': ('dump_configs', '-tc', template, '--output-dir'),
         'report': ('gpassk', 'report', root / 'outputs', '--only', 'tables', '-o'),
     }

@@ -64,7 +64,7 @@ def gpassk(*arguments: str) -> tuple[int, str, str]:
 def expanded(template: Path, *options: str) -> dict[str, dict[str, Any]]:
     """File name → config of a template."""
     with tempfile.TemporaryDirectory() as folder:
-        code, _, said = gpassk('expand', str(template), '--output_dir', folder, '--no-data-check', *options)
+        code, _, said = gpassk('expand', str(template), '--output-dir', folder, '--no-data-check', *options)
         assert code == 0, said
         found = {}
         for file in sorted(Path(folder).glob('*.py')):

@@ -28,7 +28,7 @@ if __name__ == '__main__':
         path, out = Path(made, 'whole.json'), Path(made, 'out')
         path.write_text(json.dumps(log))
         command = [sys.executable, '-m', 'every_eval_ever.converters.inspect', '--log_path', str(path)]
-        subprocess.run([*command, '--output_dir', str(out), '--source_organization_name', 'demo'], check=True)
+        subprocess.run([*command, '--output-dir', str(out), '--source_organization_name', 'demo'], check=True)
         Path(sys.argv[1]).mkdir(parents=True, exist_ok=True)
         for found in sorted(out.rglob('*.json*')):
             shutil.copy(found, Path(sys.argv[1]) / found.name)

@@ -60,7 +60,7 @@ def test_an_older_template_runs_to_its_end(
     text = TEMPLATE.format(model=MODEL, data=str(data))
     (tmp_path / 'old.py').write_text(text, encoding='utf-8')
     monkeypatch.chdir(tmp_path)
-    assert main(['expand', 'old.py', '--output_dir', 'configs']) == 0
+    assert main(['expand', 'old.py', '--output-dir', 'configs']) == 0
     capsys.readouterr()
     assert [path.name for path in (tmp_path / 'configs').glob('*.py')] == ['demo-1-0_t1-0_l24@bench-k2-n4.py']
     command = [sys.executable, '-m', 'gpassk_opencompass.cli', 'run', 'configs', '-w', 'outputs']
