@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -384,43 +384,3 @@ class Run:
         if self.samples is not None:
             return max(Counter(self.samples['uid']).values(), default=0)
         return 0 if self.counts is None else int(max(self.counts.n, default=0))
-
-    def select(
-        self, splits: Sequence[str], languages: Sequence[str], uids: Collection[str] | None, first: int | None
-    ) -> Run:
-        """Return a part of the run: some questions, the first samples of each; (), None: all of them."""
-        samples = self.samples
-        counts = self.counts if samples is None else samples.counts()
-        if counts is None or (not (splits or languages or first) and uids is None):
-            return self
-        if samples is None and first:
-            raise InputError(f'counts have no order, so there are no first {first}; give labels or responses')
-        parts = [parted_group(group) for group in counts.group]
-        for name, wanted, place in (('split', splits, 0), ('language', languages, 1)):
-            known = sorted({part[place] for part in parts} - {''})
-            if absent := sorted(set(wanted) - set(known)):
-                others = ', '.join(map(repr, known)) or f'none: no question has a {name}'
-                raise InputError(f'no question is of {name} {absent[0]!r}; there is {others}')
-        if absent := sorted(set(uids or ()) - set(counts.uid)):
-            raise InputError(f'{len(absent)} of {len(uids or ())} uids are not there: {absent[0]!r}, …')
-        kept = [
-            place
-            for place, (uid, (split, language)) in enumerate(zip(counts.uid, parts, strict=True))
-            if (uids is None or uid in uids)
-            and (not splits or split in splits)
-            and (not languages or language in languages)
-        ]
-        if not kept:
-            raise InputError('no question is left; what is asked for does not occur together')
-        told = ('of all samples of the result, not of this part: ' if self.record else '') + '{}'
-        some = replace(self, remarks=tuple(map(told.format, self.remarks)))
-        if samples is None:
-            return replace(some, counts=counts.select(kept))
-        rows = list(samples.by_question().values())
-        for place in kept:
-            if first and len(rows[place]) < first:
-                raise InputError(
-                    f'{samples.place(rows[place][-1])}: {counts.uid[place]!r:.60} has {len(rows[place])} '
-                    f'samples, fewer than --first {first}'
-                )
-        return replace(some, samples=samples.select([row for place in kept for row in rows[place][:first]]))

@@ -54,8 +54,6 @@ class AnswerRule:
 
     pattern: str = ''
     """Of the answer, with a group for it; its last match counts."""
-    whole: bool = False
-    """The response is the answer."""
 
     def __post_init__(self) -> None:
         try:
@@ -64,21 +62,17 @@ class AnswerRule:
             raise InputError(
                 f'--answer-pattern {self.pattern!r} is no regular expression: {error}'
             ) from error
-        if self.pattern and (self.whole or groups > 1):
-            raise InputError(
-                f'--answer-pattern {self.pattern!r}: expected at most one group, and no --answer-is-response'
-            )
+        if groups > 1:
+            raise InputError(f'--answer-pattern {self.pattern!r}: expected at most one group')
 
     def answer(self, parted: Parted) -> FinalAnswer:
         """Return the final answer of a response."""
         from .answers import FinalAnswer, answer_of
 
-        if not self.pattern and not self.whole:
+        if not self.pattern:
             return answer_of(parted)
-        text = parted.said
-        if self.pattern:
-            found = [match[match.re.groups] for match in re.finditer(self.pattern, text, re.MULTILINE)]
-            text = found[-1] or '' if found else ''
+        found = [match[match.re.groups] for match in re.finditer(self.pattern, parted.said, re.MULTILINE)]
+        text = found[-1] or '' if found else ''
         return FinalAnswer(text.strip(), boxed=False, cut_off=parted.open)
 
 
@@ -393,7 +387,7 @@ def _stated(samples: Samples, rule: AnswerRule) -> tuple[list[_Stated | None], l
             continue
         parted = part(response or '')
         answer = rule.answer(parted)
-        if finish_reason == CUT_OFF and answer.text == parted.said.strip() and not rule.whole:
+        if finish_reason == CUT_OFF and answer.text == parted.said.strip() and not rule.pattern:
             answer = FinalAnswer('', boxed=False, cut_off=True)  # a value alone, whose rest is missing
         states.append(state or state_of(response or '', parted.said, thought, finish_reason))
         tail = '' if answer.text else parted.said[-TAIL_LENGTH:]
@@ -522,6 +516,5 @@ def without_answers(result: Result) -> list[str]:
     return [
         f'{health.unanswered} of {health.samples} responses have no final answer. The first end:',
         *(f'  … {text.strip()[-200:]!r}' for text in shown),
-        "If their answers stand elsewhere: --answer-pattern 'REGEX' (its last match, or the group in it), "
-        'or --answer-is-response',
+        "If their answers stand elsewhere: --answer-pattern 'REGEX' (its last match, or the group in it)",
     ]

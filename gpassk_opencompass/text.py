@@ -320,11 +320,17 @@ def csv_text(rows: Iterable[Iterable[Any]]) -> str:
     return csv_lines(map(csv_cell, row) for row in rows)
 
 
+class _Lines(list[str]):
+    """Collects what csv.writer writes, a line at a time."""
+
+    write = list.append
+
+
 def csv_lines(rows: Iterable[Iterable[Any]]) -> str:
     """Return rows of cells that `csv_cell` made as CSV."""
-    lines: list[str] = []
+    lines = _Lines()
     # With this end of a line csv.writer quotes cells with either of its characters.
-    csv.writer(type('', (), {'write': lines.append}), lineterminator='\r\n').writerows(rows)
+    csv.writer(lines, lineterminator='\r\n').writerows(rows)
     return ''.join([f'{line[:-2]}\n' for line in lines])
 
 

@@ -55,7 +55,7 @@ def _scored(folder: Path, name: str, rows: Sequence[Any], *options: object) -> P
     given, result = folder / f'{name}.jsonl', folder / f'{name}.gpassk.json'
     folder.mkdir(parents=True, exist_ok=True)
     given.write_text(''.join(json.dumps(row) + '\n' for row in rows), encoding='utf-8')
-    assert main(['score', str(given), '-o', str(result), '--name', name, *map(str, options)]) == 0
+    assert main(['score', str(given), '-o', str(result), *map(str, options)]) == 0
     return result
 
 

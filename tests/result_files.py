@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from gpassk_opencompass.record import read, write
 from gpassk_opencompass.sweep.folder import Entry
 
 ABBR = 'm{}_t1.0_l100'
@@ -85,3 +86,11 @@ def entry_of(model_abbr: str, **more: Any) -> Entry:
     known = {'file': 'a.py', 'template': 't.py', 'model': 'm', 'path': 'org/m', 'dataset_abbr': 'd'}
     sizes = {'benchmark': 'b', 'k': (2,), 'n': 4, 'questions': 24, 'settings': {'temperature': 1.0}}
     return Entry(**{**known, **sizes, 'model_abbr': model_abbr, 'signature': 's', 'sha256': 'h', **more})
+
+
+def rename(path: Path, **names: str) -> None:
+    """Give a result other names of its run: model, dataset."""
+    result = read(path)
+    result.run = result.run.model_copy(update=names)
+    samples = result.samples()
+    write(path, result if samples is None else result.with_samples(samples))

@@ -18,7 +18,7 @@ from scipy.stats import binomtest
 
 from gpassk_opencompass.agreement import Agreement, Audit, measure, read_labelled, reported
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.cli.judge import chosen_judge
+from gpassk_opencompass.cli.options import chosen_judge
 from gpassk_opencompass.collect import collect_one
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.judges import Pair

@@ -19,7 +19,7 @@ from result_files import write_three
 import gpassk_opencompass
 from gpassk_opencompass import InputError
 from gpassk_opencompass.cli import COMMANDS, main, read_options
-from gpassk_opencompass.cli.files import write_file
+from gpassk_opencompass.files import save
 
 # Whoever starts the tests in the background of a shell has them ignore Ctrl-C, and all their children too.
 GPASSK = [
@@ -239,7 +239,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     """What it points to gets the text."""
     link = tmp_path / 'link.csv'
     link.symlink_to(tmp_path / 'table.csv')
-    write_file(link, 'new')
+    save(link, 'new')
     assert link.is_symlink()
     assert (tmp_path / 'table.csv').read_text() == 'new'
 
@@ -252,7 +252,7 @@ def test_a_file_that_cannot_be_written_to_its_end_leaves_the_old_one(tmp_path: P
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
     try:
         with pytest.raises(InputError, match=r'cannot write .*table\.csv: File too large'):
-            write_file(file, 'new' * 1000)
+            save(file, 'new' * 1000)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert [path.name for path in tmp_path.iterdir()] == ['table.csv']

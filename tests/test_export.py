@@ -56,8 +56,9 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return result
 
 
-def exported(result: Path, to: str, out: Path) -> Path:
-    assert main(['score', str(result), '--to', to, '-o', str(out)]) == 0
+def exported(result: Path, form: str, folder: Path) -> Path:
+    out = folder / f'out.{form}'
+    assert main(['score', str(result), '-o', str(out)]) == 0
     return out
 
 
@@ -67,11 +68,11 @@ def made(*columns: tuple[str, list[Any]]) -> Result:
     return score(samples, {'name': 'labels'}, names=names, unjudged_tolerance=1)
 
 
-@pytest.mark.parametrize('form', ['csv', 'lm-eval'])
+@pytest.mark.parametrize('form', ['samples.csv', 'lm-eval'])
 @pytest.mark.parametrize('judge', [[], EXACT], ids=['their verdicts', 'judged anew'])
 def test_what_was_exported_is_the_same_run(form: str, judge: list[str], theirs: Path, tmp_path: Path) -> None:
     """By its verdicts and by the judge it has the same samples, counts and scores; a CSV shows the unseen."""
-    out = exported(theirs, form, tmp_path / ('out.csv' if form == 'csv' else 'out'))
+    out = exported(theirs, form, tmp_path)
     back = tmp_path / 'back.gpassk.json'
     assert main(['score', str(out), '-o', str(back), '--k', '1', '2', '3', *judge]) == 0
     first, again = read(theirs), read(back)
@@ -82,15 +83,18 @@ def test_what_was_exported_is_the_same_run(form: str, judge: list[str], theirs: 
     assert told is not None
     assert samples is not None
     names = ['uid', 'problem', 'group', 'replica', 'question', 'reference', 'response', 'answer', 'verdict']
-    for name in [*names, 'output_tokens', 'finish_reason'] if form == 'csv' else names:
-        seen = [str(text).replace('\u2028', '\\u2028' if form == 'csv' else '\u2028') for text in told[name]]
+    for name in [*names, 'output_tokens', 'finish_reason'] if form == 'samples.csv' else names:
+        seen = [
+            str(text).replace('\u2028', '\\u2028' if form == 'samples.csv' else '\u2028')
+            for text in told[name]
+        ]
         assert list(map(str, samples[name])) == seen, name
     assert [told['response'][at : at + 4] for at in range(0, 48, 4)] == RESPONSES
 
 
 def test_a_csv_says_all_that_is_known_of_a_sample(theirs: Path, tmp_path: Path) -> None:
     """Of run, question and sample, where it was read, and who judged."""
-    with exported(theirs, 'csv', tmp_path / 'out.csv').open(encoding='utf-8', newline='') as file:
+    with exported(theirs, 'samples.csv', tmp_path).open(encoding='utf-8', newline='') as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 48
     assert rows[4 * 3 + 1] == {
@@ -109,7 +113,7 @@ def test_no_cell_of_a_csv_is_a_formula(tmp_path: Path) -> None:
     row = {'uid': 'a', 'correct': '10101010', 'answers': answers}
     given.write_text(json.dumps(row) + '\n', encoding='utf-8')
     assert main(['score', str(given), '-o', str(result)]) == 0
-    with exported(result, 'csv', tmp_path / 'out.csv').open(encoding='utf-8', newline='') as file:
+    with exported(result, 'samples.csv', tmp_path).open(encoding='utf-8', newline='') as file:
         rows = list(csv.DictReader(file))
     assert [one['answer'] for one in rows] == [
         *('\'=HYPERLINK("x")', "'-1", "'\t@", "''=1", '7\n8', '1,5 "m"', '\\x1b[2J', '\\ud800')
@@ -138,10 +142,11 @@ def test_the_summary_of_lm_eval_has_the_scores_as_fractions(theirs: Path, tmp_pa
 def test_the_same_run_replaces_its_own_files(theirs: Path, tmp_path: Path) -> None:
     """Their date is that of the run, also through the command."""
     for _ in range(2):
-        exported(theirs, 'lm-eval', tmp_path / 'out')
-        files = {path: path.read_bytes() for path in (tmp_path / 'out').rglob('*') if path.is_file()}
+        exported(theirs, 'lm-eval', tmp_path)
+        files = {path: path.read_bytes() for path in (tmp_path / 'out.lm-eval').rglob('*') if path.is_file()}
     assert len(files) == 2
-    assert {path: path.read_bytes() for path in write_lm_eval(read(theirs), tmp_path / 'out')} == files
+    again = write_lm_eval(read(theirs), tmp_path / 'out.lm-eval')
+    assert {path: path.read_bytes() for path in again} == files
 
 
 def test_samples_that_nobody_judged_stay_unjudged(tmp_path: Path) -> None:
@@ -169,12 +174,3 @@ def test_what_has_no_responses_is_refused(tmp_path: Path) -> None:
     whole = made(('uid', ['a']), ('replica', [0]), ('verdict', ['correct']), ('response', ['x']))
     with pytest.raises(InputError, match='cannot write'):
         write_lm_eval(whole, tmp_path / 'out')
-
-
-def test_several_runs_are_a_file_each_in_a_folder(theirs: Path, tmp_path: Path) -> None:
-    """With the names of model and data set."""
-    other = tmp_path / 'x.jsonl'
-    other.write_text('{"uid": "a", "correct": [1, 0]}\n')
-    out = tmp_path / 'out'
-    assert main(['score', str(theirs), str(other), '--to', 'csv', '-o', str(out)]) == 0
-    assert sorted(path.name for path in out.iterdir()) == ['theirs@samples.csv', 'x@samples.csv']

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpassk_opencompass.cli.files import write_file
-from gpassk_opencompass.files import mapping, parse_json, read_json, replace_file
+from gpassk_opencompass.files import mapping, parse_json, read_json, replace_file, save
 
 DEEP = '[' * 100_000
 
@@ -34,7 +33,7 @@ def test_a_file_that_cannot_be_written_stays_as_it_was(
 
 @pytest.mark.parametrize(
     'write',
-    [lambda path: replace_file(path, b'new', path.with_name('draft')), lambda path: write_file(path, 'new')],
+    [lambda path: replace_file(path, b'new', path.with_name('draft')), lambda path: save(path, 'new')],
 )
 def test_permissions_stay(tmp_path: Path, write: Callable[[Path], None]) -> None:
     """What only its owner could read is not open to all when it is replaced."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from markdown import markdown
+from result_files import rename
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.tables import Table, markdown_line
@@ -77,8 +78,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     files = []
     for number, name in enumerate([*LIVE, UNSEEN]):
         files.append(str(folder / f'{number}.gpassk.json'))
-        options = ['--k', '2', '4', '--name', name, '--dataset', LIVE[0], '-o', files[-1]]
-        assert main(['score', str(counts), *options]) == 0
+        assert main(['score', str(counts), '--k', '2', '4', '-o', files[-1]]) == 0
+        rename(Path(files[-1]), model=name, dataset=LIVE[0])
     assert main(['report', '--file', *files, '-o', str(folder / 'report'), '--only', 'tables']) == 0
     return folder / 'report'
 

@@ -234,8 +234,8 @@ def test_a_limited_result_that_is_scored_again_stays_marked(tmp_path: Path) -> N
     record['gpassk']['limited'] = {'limit': 24, 'of': 134}
     path.write_text(json.dumps(record))
     for name, options in (('again', []), ('ks', ['--k', '3'])):
-        target = tmp_path / 'rescored' / f'{name}.json'
-        command = ['score', str(path), '--dataset', 'mine', '-o', str(target), *options]
+        target = tmp_path / 'rescored' / f'{name}@mine.json'
+        command = ['score', str(path), '-o', str(target), *options]
         assert main(command) == 0
         assert json.loads(target.read_text())['gpassk']['limited'] == {'limit': 24, 'of': 134}
     del record['gpassk']['limited']

@@ -100,7 +100,7 @@ def test_the_stored_sample_gives_the_published_values(tmp_path: Path) -> None:
     file = DATA / 'math_cot_100_n8.jsonl'
     if not file.is_file():
         pytest.skip(f'needs {file.name}, which is not part of the project')
-    found = values(tmp_path, file, '--as', 'labels', '--threshold', '0', '0.5', '0.75', '1')
+    found = values(tmp_path, file, '--judge', 'none', '--threshold', '0', '0.5', '0.75', '1')
     for k, expected in REFERENCE.items():
         names = [*(f'G-Pass@{k}_{tau}' for tau in (0.0, 0.5, 0.75, 1.0)), f'mG-Pass@{k}']
         assert [found[name] for name in names] == pytest.approx(expected, abs=0.005)
@@ -134,7 +134,7 @@ def test_responses_with_labels_count_by_them_until_a_judge_is_named(
         ([], 50, True),
         (['--correct-from', '0.5'], 100, False),
         (['--judge', 'rule'], 50, False),
-        (['--as', 'responses'], 50, False),
+        (['--judge', 'none'], 50, True),
     ):
         assert values(tmp_path, file, '--k', '1', *options)['accuracy'] == accuracy
         said = capsys.readouterr().out
@@ -162,19 +162,6 @@ def test_a_judge_is_asked_of_each_answer_once_and_may_leave_some_open(
     assert result.table.c.tolist() == [3, 4, 1]
     assert result.table.unjudged.tolist() == [0, 0, 1]
     assert result.bounds['accuracy'] == pytest.approx([100 * 8 / 12, 100 * 9 / 12])
-    alone = values(tmp_path, out, '--unjudged', 'leave-out', '--k', '2')
-    assert alone['accuracy'] == pytest.approx(100 * (3 / 4 + 1 + 1 / 3) / 3)
-    assert scored(out, '--unjudged', 'refuse') == 2
-    assert '1 of 12 samples are unjudged, and --unjudged refuse' in capsys.readouterr().err
-
-
-def test_questions_that_nobody_judged_are_counted_where_they_are_left_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """They do not go without a word."""
-    rows = [{'uid': 'a', 'correct': [None, None]}, {'uid': 'b', 'correct': [1, 0]}]
-    assert scored(write_rows(tmp_path / 'rows.jsonl', rows), '--unjudged', 'leave-out') == 0
-    assert '1 of 2 questions have no judged sample, and do not count' in capsys.readouterr().out
 
 
 def test_chinese_rows_without_a_language_are_judged_in_chinese(tmp_path: Path, judge: JudgeServer) -> None:
@@ -206,18 +193,18 @@ def test_responses_without_final_answers_are_shown_with_what_to_do(
     assert values(tmp_path, file, *EXACT, '--k', '1', *pattern)['accuracy'] == 50
     assert 'no final answer' not in capsys.readouterr().out
     answers = write_rows(tmp_path / 'whole.jsonl', [QUESTION | {'responses': [' 2\n', 'two']}])
-    assert values(tmp_path, answers, *EXACT, '--k', '1', '--answer-is-response')['accuracy'] == 50
+    pattern = ['--answer-pattern', r'(?s).+']
+    assert values(tmp_path, answers, *EXACT, '--k', '1', *pattern)['accuracy'] == 50
 
 
 def test_the_rule_of_answers_is_refused_where_it_changes_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without responses, of a pattern that is none, and both at once."""
+    """Without responses, and of a pattern that is none."""
     file = write_rows(tmp_path / 'labels.jsonl', [{'correct': [1, 0]}])
     for options, message in (
-        (['--answer-is-response'], 'need responses; there are none'),
+        (['--answer-pattern', '.'], 'needs responses; there are none'),
         (['--answer-pattern', '('], 'is no regular expression'),
-        (['--answer-pattern', '.', '--answer-is-response'], 'no --answer-is-response'),
     ):
         assert scored(file, *options) == 2
         assert message in capsys.readouterr().err
@@ -247,53 +234,13 @@ def cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip('|').split('|')]
 
 
-# Questions and samples that count
-
-
-def test_the_first_samples_are_taken_in_order(tmp_path: Path) -> None:
-    """Of labels, of responses before they are judged, and of a result."""
-    labels = write_rows(tmp_path / 'labels.jsonl', [{'correct': [1, 1, 0, 0, 0]}, {'correct': [0, 1, 1, 1]}])
-    assert values(tmp_path, labels, '--first', '2')['accuracy'] == 75
-    file, record = write_rows(tmp_path / 'rows.jsonl', ROWS), tmp_path / 'record.json'
-    assert scored(file, *EXACT, '--first', '2', '-o', record) == 0
-    assert read(record).health.samples == 6
-    assert values(tmp_path, record, '--first', '1')['accuracy'] == 100
-
-
-def test_a_part_of_the_questions_can_be_chosen(tmp_path: Path) -> None:
-    """By split, language and uid; of counts, and of a result with samples."""
-    rows = [
-        {
-            'uid': f'{split}{language}',
-            'split': split,
-            'language': language,
-            'correct': '1' * c + '0' * (4 - c),
-        }
-        for c, (split, language) in enumerate([('A', 'en'), ('A', 'cn'), ('B', 'en'), ('B', 'cn')])
-    ]
-    labels, record = write_rows(tmp_path / 'labels.jsonl', rows), tmp_path / 'x.gpassk.json'
-    counts = write_rows(
-        tmp_path / 'counts.jsonl', [{**row, 'n': 4, 'c': c, 'correct': None} for c, row in enumerate(rows)]
-    )
-    assert scored(labels, '-o', record) == 0
-    (tmp_path / 'uids').write_text('Aen\n\nBcn\r\n')
-    for file, more in ((labels, []), (record, []), (counts, ['--as', 'counts'])):
-        assert values(tmp_path, file, '--split', 'A', *more)['accuracy'] == 12.5
-        assert values(tmp_path, file, '--language', 'cn', '--language', 'en', *more)['accuracy'] == 37.5
-        assert values(tmp_path, file, '--split', 'B', '--language', 'cn', *more)['accuracy'] == 75
-        assert values(tmp_path, file, '--uid', tmp_path / 'uids', *more)['accuracy'] == 37.5
-    assert scored(labels, '-o', tmp_path / 'table.csv') == 0
-    assert float(table(tmp_path / 'table.csv')['B_en', 'accuracy']['score']) == 50
-
-
 @pytest.mark.parametrize(
     'options',
     [
         ['--k', '2', '4', 'FILE'],
         ['--threshold', '0.5', 'FILE', '--k', '2', '4'],
-        ['--majority', '2', 'FILE'],
         ['--field', 'response=text', 'FILE', '--judge', 'rule'],
-        ['--judge', 'llm', '--model', 'm', '--url', 'http://127.0.0.1:9', 'FILE', '--first', '9'],
+        ['--judge', 'llm', '--model', 'm', '--url', 'http://127.0.0.1:9', 'FILE', '--k', '9'],
     ],
     ids=lambda options: options[0],
 )
@@ -305,8 +252,8 @@ def test_a_file_behind_an_option_of_several_values_is_a_file(
     file = write_rows(tmp_path / 'x.jsonl', [row])
     code = main(['score', *(str(file) if word == 'FILE' else word for word in options)])
     said = capsys.readouterr()
-    if '--first' in options:
-        assert (code, 'fewer than --first 9' in said.err) == (2, True)
+    if '9' in options:
+        assert (code, 'k = 9 is more than the 4 samples' in said.err) == (2, True)
     else:
         assert (code, str(file.name) in said.out) == (0, True)
 
@@ -384,7 +331,7 @@ def test_a_rescored_result_keeps_what_is_known_of_its_run(tmp_path: Path) -> Non
         {**QUESTION, 'uid': f'u{place}', 'responses': ['\\boxed{2}'], 'answer': '2' if place else None}
         for place in range(12)
     ]
-    first, again = tmp_path / 'first.json', tmp_path / 'again.json'
+    first, again = tmp_path / 'first.json', tmp_path / 'rows@x.json'
     assert scored(write_rows(tmp_path / 'rows.jsonl', rows), '-o', first) == 0
     result = read(first)
     result.limited, result.provenance = {'limit': 12, 'of': 48}, {'created': '2026-01-01', 'model': {'a': 1}}
@@ -392,7 +339,7 @@ def test_a_rescored_result_keeps_what_is_known_of_its_run(tmp_path: Path) -> Non
     samples = result.samples()
     assert samples is not None
     write(first, result.with_samples(samples))
-    assert scored(first, '--dataset', 'x', '-o', again) == 0
+    assert scored(first, '-o', again) == 0
     other = read(again)
     assert (other.run.model, other.run.dataset) == ('rows', 'x')
     assert (other.limited, other.provenance) == ({'limit': 12, 'of': 48}, {'model': {'a': 1}})
@@ -409,14 +356,13 @@ def test_questions_that_have_only_numbers_are_not_those_of_another_data_set(tmp_
     """Lines and indices are the same in every file: in a record the data set stands before them."""
     found = []
     for dataset, rows in (('A', [{'n': 4, 'c': 1}]), ('B', [{'idx': 1, 'n': 4, 'c': 1}])):
-        file = tmp_path / f'{dataset}.gpassk.json'
+        file = tmp_path / f'm@{dataset}.gpassk.json'
         source = write_rows(tmp_path / f'{dataset}.jsonl', rows)
-        assert scored(source, '--dataset', dataset, '--labelled-by', 'me', '-o', file) == 0
+        assert scored(source, '-o', file) == 0
         found.append(read(file))
     assert [result.counts.problem for result in found] == [['A/1'], ['B/1']]
     assert [result.counts.uid for result in found] == [['A/1'], ['B/1']]
     assert found[0].data.sha256 != found[1].data.sha256
-    assert [result.judge for result in found] == [{'name': 'me'}] * 2
 
 
 # Several runs
@@ -425,7 +371,7 @@ def test_questions_that_have_only_numbers_are_not_those_of_another_data_set(tmp_
 def test_several_paths_are_scored_one_after_the_other(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A folder, a file, a result, and what no format recognises, which is named; --only chooses."""
+    """A folder, a file, a result, and what no format recognises, which is named."""
     one = write_samples(tmp_path / 'one' / 'a.jsonl', THEIRS, ANEW)
     other = write_samples(tmp_path / 'b.jsonl', ANEW, ANEW)
     (tmp_path / 'one' / 'notes.json').write_text('{"mood": "good"}', encoding='utf-8')
@@ -434,10 +380,6 @@ def test_several_paths_are_scored_one_after_the_other(
     assert f'passed over 1 files: {tmp_path / "one" / "notes.json"}' in capsys.readouterr().err
     found = {path.name: read(path).counts.c for path in out.glob('*.json')}
     assert found == {'a@samples.gpassk.json': [2, 2], 'b@samples.gpassk.json': [3, 4]}
-    assert scored(out, '--only', 'b/') == 0
-    assert capsys.readouterr().out.count('| accuracy') == 1
-    assert scored(out, '--only', 'c/') == 2
-    assert "no run has --only 'c/' in its name; there are a/samples, b/samples" in capsys.readouterr().err
     assert scored(out, '-o', tmp_path / 'x.json') == 2
     assert 'several runs would be written to one file' in capsys.readouterr().err
     assert not (tmp_path / 'x.json').exists()
@@ -488,27 +430,12 @@ def test_all_bad_rows_are_listed_and_nothing_is_written(
         ('{"n": 4, "c": 1}', ['--k', '8'], 'k = 8 is more than the 4 samples'),
         ('{"n": 4, "c": 1}', ['--k', '0'], 'k must be from 1'),
         ('{"n": 4, "c": 1}', ['--threshold', '1.5'], 'a threshold must be from 0 to 1'),
-        ('{"n": 4, "c": 1}', ['--first', '2'], 'counts have no order'),
-        ('{"correct": [1, 0]}', ['--first', '3'], '2 samples, fewer than --first 3'),
-        ('{"n": 4, "c": 1}', ['--split', 'A'], "of split 'A'; there is none: no question has a split"),
         ('{"correct": [1, 0]}', ['--field', 'uid=a', 'uid=b'], 'a name is there twice; give each once'),
-        ('{"n": 4, "c": 1}', ['--uid', 'nowhere'], 'cannot read nowhere'),
-        ('{"n": 4, "c": 1}', ['--majority', '2'], 'need the answers'),
-        (
-            '{"correct": "10", "answers": ["2", "3"]}',
-            ['--majority', '3'],
-            '--majority = 3 is more than the 2 samples',
-        ),
-        ('{"n": 4, "c": 1}', ['--judge', 'rule'], 'leave out --as responses and --judge'),
-        ('{"correct": [null]}', ['--unjudged', 'leave-out'], 'no question has a verdict'),
-        ('{"correct": [null]}', ['--unjudged', 'refuse'], '1 of 1 samples are unjudged'),
+        ('{"n": 4, "c": 1}', ['--judge', 'rule'], 'leave out --judge'),
         ('{"n": 4, "c": 1}', ['-o', 'x.txt'], 'ends in .json'),
+        ('{"n": 4, "c": 1}', ['-o', 'x.samples.csv'], 'holds counts alone'),
         ('{"n": 4, "c": 1}', ['-o', 'folder.csv'], 'is a folder; give the name of a file'),
         ('{"n": 4, "c": 1}', ['-o', '/dev/null'], 'is a file; a name without an ending is that of a folder'),
-        ('{"n": 4, "c": 1}', ['-o', 'x.json', '--unjudged', 'leave-out'], 'a result counts them as wrong'),
-        ('{"n": 4, "c": 1}', ['--to', 'csv'], 'needs -o OUT'),
-        ('{"n": 4, "c": 1}', ['--to', 'csv', '-o', 'x.json'], 'expected a name that ends in .csv'),
-        ('{"n": 4, "c": 1}', ['--to', 'csv', '-o', 'x.csv'], 'holds counts alone'),
         ('{"n": 4, "c": 1}', ['--correct-from', '-1'], 'expected a number above 0'),
         ('{"n": 4, "c": 1}', ['--from', 'nobody'], "'nobody' is no format"),
         ('{"n": 4, "c": 1}', ['--from', 'record'], 'no result of G-Pass@k in'),
@@ -538,10 +465,6 @@ def test_what_cannot_be_scored_is_refused(
     ('options', 'message'),
     [
         (['--k', '7'], 'k = 7 is more than the 4 samples'),
-        (['--majority', '7'], '--majority = 7 is more than the 4 samples'),
-        (['--first', '6'], 'has 4 samples, fewer than --first 6'),
-        (['--split', 'A'], "no question is of split 'A'"),
-        (['--labelled-by', 'me'], '--labelled-by goes with labels and counts'),
         (['--answer-pattern', 'Final'], "--answer-pattern 'Final' is found in no response; mend it"),
         (['-o', 'rows.jsonl'], 'expected a name that ends in .json'),
     ],
@@ -572,7 +495,7 @@ def test_nothing_is_written_over_that_is_read(tmp_path: Path, capsys: pytest.Cap
     ('options', 'message'),
     [
         (['--judge', 'rule'], 'has no responses: its samples have none, or the file of its samples is not'),
-        (['--as', 'labels'], 'has no labels'),
+        (['--judge', 'none'], 'has no labels'),
         (['--correct-from', '0.5'], '--correct-from 0.5 goes with files of other programs'),
     ],
 )
@@ -602,5 +525,5 @@ def test_a_damaged_result_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
     said = capsys.readouterr()
     assert 'bad.gpassk.json is damaged: accuracy' in said.err
     assert '| accuracy' in said.out
-    assert scored(record, '--group-by', 'uid') == 2
-    assert '--group-by uid goes with files of other programs' in capsys.readouterr().err
+    assert scored(record, '--field', 'uid=a') == 2
+    assert '--field uid=a goes with files of other programs' in capsys.readouterr().err

@@ -402,7 +402,7 @@ def test_a_judge_whose_name_speaks_of_references_takes_no_question_out() -> None
         (AnswerRule(pattern=r'ANSWER: (\S+)'), ['1', '2', '', '']),
         (AnswerRule(pattern=r'\d+$'), ['1', '2', '', '7']),
         (AnswerRule(pattern=r'ANSWER:( none)?'), ['', '', '', '']),
-        (AnswerRule(whole=True), ['ANSWER: 1', 'ANSWER: 1\nANSWER: 2', '', '7']),
+        (AnswerRule(r'(?s).+'), ['ANSWER: 1', 'ANSWER: 1\nANSWER: 2', '', '7']),
     ],
 )
 def test_answers_may_stand_elsewhere(rule: AnswerRule, answers: list[str]) -> None:
@@ -413,7 +413,7 @@ def test_answers_may_stand_elsewhere(rule: AnswerRule, answers: list[str]) -> No
     assert samples['answer'] == answers
 
 
-@pytest.mark.parametrize('rule', [{'pattern': '('}, {'pattern': '(a)(b)'}, {'pattern': 'a', 'whole': True}])
+@pytest.mark.parametrize('rule', [{'pattern': '('}, {'pattern': '(a)(b)'}])
 def test_what_is_no_rule_is_refused(rule: dict[str, Any]) -> None:
     """In the words of the command line."""
     with pytest.raises(InputError, match='--answer-pattern'):
@@ -427,7 +427,6 @@ def test_responses_without_answers_are_shown_with_what_to_do() -> None:
     assert shown[0].startswith('5 of 5 responses have no final answer')
     assert [line.strip(" …'") for line in shown[1:-1]] == texts[:3]
     assert '--answer-pattern' in shown[-1]
-    assert '--answer-is-response' in shown[-1]
     assert without_answers(score(responses([*texts[:1], *['\\boxed{1}'] * 9]), equal_judge(), k=1)) == []
 
 

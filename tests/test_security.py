@@ -18,7 +18,7 @@ from hosts import import_plugin, write_bench
 from judge_server import PROMPTS, Act, Asked, Fail, JudgeServer
 from judging_run import pairs_of
 from marked_keys import JUDGE_KEY, MODEL_KEY, told, with_a_key
-from result_files import ABBR, THIRDS, block, write_result
+from result_files import ABBR, THIRDS, block, rename, write_result
 from sweeping import dump
 
 from gpassk_opencompass import GPassKError, InputError, Pair
@@ -321,8 +321,8 @@ def test_a_rescored_record_goes_where_it_was_asked_to(tmp_path: Path, name: str)
         )
     )
     before = tree(tmp_path)
-    command = ['score', str(tmp_path / 'rows.jsonl'), '-o', str(tmp_path / 'o' / 'r.json'), '--name', name]
-    assert main([*command, '--dataset', name]) == 0
+    assert main(['score', str(tmp_path / 'rows.jsonl'), '-o', str(tmp_path / 'o' / 'r.json')]) == 0
+    rename(tmp_path / 'o' / 'r.json', model=name, dataset=name)
     assert main(['score', str(tmp_path / 'o' / 'r.json'), '-o', str(tmp_path / 'o' / 's.json')]) == 0
     new = {re.sub(r'\.[0-9a-f]{12}\.samples', '.*.samples', path) for path in tree(tmp_path) - before}
     names = ('r.json', 's.json', 'r.*.samples.parquet', 's.*.samples.parquet')

@@ -56,7 +56,7 @@ def results(counts: Path) -> list[Path]:
     """Two records of them."""
     paths = [counts.with_name(f'{name}.gpassk.json') for name in ('new', 'old')]
     for path in paths:
-        imported('score', counts, '-o', path, '--labelled-by', 'rule')
+        imported('score', counts, '-o', path)
     return paths
 
 

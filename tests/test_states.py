@@ -172,13 +172,10 @@ def check_states(path: Path) -> None:
 def test_they_come_through_every_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`score`, `score` of what it wrote, `report`, and the gate of a report."""
     root, first, again = work_dir(tmp_path), tmp_path / 'a.gpassk.json', tmp_path / 'b.gpassk.json'
-    tolerance = ['--unjudged', 'wrong']
-    assert (
-        main(['score', str(root), '--source', 'opencompass', *old.EXACT, *tolerance, '-o', str(first)]) == 0
-    )
+    assert main(['score', str(root), '--from', 'opencompass', *old.EXACT, '-o', str(first)]) == 0
     assert 'no usual response 6.2 %' in capsys.readouterr().out
     check_states(first)
-    assert main(['score', str(first), *tolerance, '-o', str(again), '--k', '3']) == 0
+    assert main(['score', str(first), '-o', str(again), '--k', '3']) == 0
     printed = capsys.readouterr().out
     for words in (
         '1 of 32 samples were not drawn: no reply after all attempts',

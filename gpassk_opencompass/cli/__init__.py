@@ -153,6 +153,10 @@ class _Help(RawDescriptionHelpFormatter):
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=27)
 
+    def _format_args(self, action: Action, default_metavar: str) -> str:
+        text = super()._format_args(action, default_metavar)
+        return f'{text.split(" ")[0].strip("[")} …' if action.nargs in ('+', '*') else text
+
     def _format_action_invocation(self, action: Action) -> str:
         if not action.option_strings or action.nargs == 0:
             return super()._format_action_invocation(action)

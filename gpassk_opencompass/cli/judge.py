@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..files import parse_json, write_file
-from ..judges.build import JUDGES, build_judge, llm_or_cascade, with_verdicts
+from ..judges.build import build_judge
 from ..judges.prompts import NAMES
-from ..keys import without_user
 from ..text import Table, json_text, say, show
-from .options import Several, add_json, examples, path, positive
+from .options import Several, add_json, add_judge_options, chosen_judge, examples, path, positive
 
 if TYPE_CHECKING:
     from ..agreement import Agreement, Audit, Share
@@ -84,72 +83,6 @@ def run(*, action: str, **options: Any) -> int:
     """Run one of the three; 0, or 1 where a server is not fit or nothing could be compared."""
     run_action = {'ping': _ping, 'agreement': _agreement, 'audit': _audit}[action]
     return run_action(**options)
-
-
-# Options of a judge, for all commands that judge
-
-
-def add_judge_options(parser: ArgumentParser, judge: str) -> None:
-    """Add `--judge` with this help, `--model`, `--url` and `--verdicts`."""
-    add = parser.add_argument
-    add('--judge', metavar='JUDGE', help=judge)
-    add('--model', metavar='NAME', help='of --judge llm or cascade: the name its servers know it by')
-    add(
-        '--url',
-        action=Several,
-        type=_address,
-        default=[],
-        metavar='URL',
-        help='of llm or cascade: its servers',
-    )
-    add('--verdicts', metavar='FOLDER', help='of llm or cascade: keeps the verdicts')
-
-
-def chosen_judge(
-    judge: str | None, model: str | None, url: Sequence[str], verdicts: str | None, default_verdicts: str
-) -> dict[str, Any]:
-    """Return the judge that `--judge`, `--model`, `--url` and `--verdicts` mean, as `build_judge` takes it.
-
-    Args:
-        default_verdicts: keeps an LLM's verdicts where neither `--verdicts` nor the judge's JSON says where.
-
-    Raises:
-        InputError: half a judge, or JSON that is none. No password of an address is shown.
-    """
-    kind, given = judge or 'rule', {'--model': model, '--url': url, '--verdicts': verdicts}
-    shown = without_user(kind)
-    if kind in {'llm', 'cascade'}:
-        if not (model and url):
-            absent = ' and '.join(name for name in ('--model', '--url') if not given[name])
-            raise InputError(
-                f'--judge {kind} needs --model NAME and --url http://host:port; give {absent} too'
-            )
-        return with_verdicts(
-            llm_or_cascade(kind, {'model': model, 'urls': [*url]}), verdicts or default_verdicts
-        )
-    if useless := [name for name, value in given.items() if value]:
-        told = kind if kind in JUDGES else 'with a config of its own'
-        raise InputError(f'--judge {told} takes no {", ".join(useless)}; use --judge llm or cascade')
-    if kind in JUDGES:
-        return {'type': kind}
-    file = Path(kind)
-    if not kind.lstrip().startswith('{') and file.suffix != '.json':
-        if '.' not in kind:
-            raise InputError(f'--judge {shown}: expected {", ".join(JUDGES)}, a dotted path, a file or JSON')
-        return {'type': kind}
-    try:
-        config = parse_json(file.read_text(encoding='utf-8') if file.suffix == '.json' else kind)
-    except (OSError, ValueError) as error:
-        raise InputError(f'--judge {shown}: cannot be read as JSON: {error}') from None
-    if not isinstance(config, dict):
-        raise InputError(f'--judge {shown}: expected an object like {{"type": "rule"}}')
-    return with_verdicts(config, default_verdicts)
-
-
-def _address(text: str) -> str:
-    if '://' not in text and Path(text).exists():
-        raise ArgumentTypeError(f'{text!r} is a file; expected an address such as http://node1:23333')
-    return text
 
 
 def _none_or(kind: Any, text: str) -> Any:

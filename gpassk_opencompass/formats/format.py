@@ -176,8 +176,6 @@ class Options:
 
     fields: Mapping[str, str] = field(default_factory=dict)  # --field NAME=YOURS: name → its path in a row
     correct_from: float | None = None  # the least number that is a verdict of correct; None: 1
-    group_by: str | None = None  # the path of what tells the questions apart
-    model_column: str | None = None  # the path of what tells the runs in one file apart
     only: Sequence[str] = ()  # parts of the names of the runs that count; empty: all
     drop_bad: bool = False  # leave out rows that cannot be read
     kind: str | None = None  # responses, labels or counts, by which a run is scored; None: what there is
@@ -185,12 +183,7 @@ class Options:
     @property
     def given(self) -> dict[str, tuple[str, str]]:
         """Return name of a field → its path, and the option that gave it."""
-        found = {name: (path, f'--field {name}={path}') for name, path in self.fields.items()}
-        if self.group_by:
-            found['uid'] = self.group_by, f'--group-by {self.group_by}'
-        if self.model_column:
-            found['model'] = self.model_column, f'--model-column {self.model_column}'
-        return found
+        return {name: (path, f'--field {name}={path}') for name, path in self.fields.items()}
 
 
 NO_OPTIONS = Options()

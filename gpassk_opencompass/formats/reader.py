@@ -509,7 +509,7 @@ class _Reading:
         if wanted not in (None, *held):
             raise InputError(
                 f'{_shown(self.files)} holds {" and ".join(held) or "nothing"}, and no {wanted}; leave out '
-                + ('--as responses and --judge' if wanted == 'responses' else f'--as {wanted}')
+                + ('--judge' if wanted == 'responses' else '--judge none')
             )
         return replace(run, remarks=tuple(remarks))
 
@@ -542,7 +542,7 @@ class _Reading:
         if max(sizes.values()) == 1 < len(sizes) and self._name == 'table' and not by_row:
             remarks.append(
                 f'each row is a question of its own by {self._fields["uid"]}; if several are samples of one, '
-                '--group-by names the column that tells the questions apart'
+                '--field uid=NAME names the column that tells the questions apart'
             )
         return samples
 
@@ -562,7 +562,7 @@ class _Reading:
             told = [(rows[one].get(name), rows[other].get(name)) for one, other in pairs]
             values = {value for pair in told for value in pair if isinstance(value, str)}
             if all(a != b for a, b in told) and 1 < len(values) <= max(2, len(told) // 2):
-                return f'\n{name!r} differs between them: where it names models, --model-column {name}'
+                return f'\n{name!r} differs between them: where it names models, --field model={name}'
         return ''
 
     def _refuse_copy(self, columns: Mapping[str, Sequence[Any]]) -> None:

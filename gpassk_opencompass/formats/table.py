@@ -176,7 +176,7 @@ def _names(columns: Mapping[str, str], given: Mapping[str, str], lists: Lists) -
 def _of_samples(names: dict[str, str], columns: Mapping[str, str], given: Mapping[str, str]) -> Format:
     if 'uid' not in names and 'question' not in names:
         raise InputError(
-            'nothing tells the questions apart; say which column does: --group-by NAME. There is '
+            'nothing tells the questions apart; say which column does: --field uid=NAME. There is '
             f'{_shown(columns)}'
         )
     alone = 'correct' in names and not {'response', 'answer'} & names.keys()

@@ -114,7 +114,7 @@ def test_a_score_of_all_epochs_is_the_verdict_of_none() -> None:
     run = read(RECORDED / 'every_eval_ever')
     assert (run.model, run.dataset, run.written_by) == ('hf/scripted', 'sums', 'inspect_ai 0.3.285')
     assert any('18 rows have one score for all epochs' in remark for remark in run.remarks)
-    result = score(samples(run), Exact(), k=[2], answers=AnswerRule(whole=True))  # it keeps answers alone
+    result = score(samples(run), Exact(), k=[2], answers=AnswerRule(r'(?s).+'))  # it keeps answers alone
     assert result.table.c.tolist() == [4, 0, 6]
     taken = read(RECORDED / 'every_eval_ever', fields={'correct': 'evaluation.score'})
     assert samples(taken).counts().c.tolist() == [6, 0, 6]

@@ -269,7 +269,7 @@ REFUSED: dict[str, tuple[list[dict[str, Any]], str]] = {
         "samples of 'a' have different references, '1' and '2'",
     ),
     'nothing to score': ([{'uid': 'a', 'colour': 'red'}], 'there is no question: expected verdicts, or'),
-    'no question': ([{'name': 'a', 'correct': True}], 'say which column does: --group-by NAME'),
+    'no question': ([{'name': 'a', 'correct': True}], 'say which column does: --field uid=NAME'),
     'late column': (
         [{'uid': 'a', 'correct': True}, {'uid': 'a', 'correct': False, 'model': 'B'}],
         ":2: has 'model', which the first row does not have",
@@ -346,7 +346,7 @@ def test_rows_that_are_all_questions_are_pointed_out(tmp_path: Path) -> None:
     rows = [{'id': place, 'problem_id': f'p{place // 2}', 'correct': place % 2} for place in range(4)]
     path = write(tmp_path / 't.csv', rows)
     assert 'each row is a question of its own by id' in read_one(path).remarks[0]
-    assert verdicts(read_one(path, group_by='problem_id')) == {'p0': '01', 'p1': '01'}
+    assert verdicts(read_one(path, fields={'uid': 'problem_id'})) == {'p0': '01', 'p1': '01'}
 
 
 def test_the_column_that_tells_questions_apart_may_be_their_text(tmp_path: Path) -> None:
@@ -356,6 +356,6 @@ def test_the_column_that_tells_questions_apart_may_be_their_text(tmp_path: Path)
     ]
     path = tmp_path / 'rows.jsonl'
     path.write_text('\n'.join(map(json.dumps, rows)))
-    [run] = read_samples([path], options=Options(group_by='problem'))
+    [run] = read_samples([path], options=Options({'uid': 'problem'}))
     assert run.samples is not None
     assert (list(run.samples['uid']), list(run.samples['question'])) == (['q0', 'q0', 'q1', 'q1'],) * 2

@@ -371,12 +371,12 @@ def test_models_in_one_table_are_a_run_each(tmp_path: Path) -> None:
     runs = read_samples([two_models(tmp_path / 't.csv', 'model')])
     assert {run.name: verdicts(run)['a'] for run in runs} == {'big': '11', 'small': '00'}
     path = two_models(tmp_path / 't.csv', 'checkpoint')
-    with pytest.raises(InputError, match=r"'checkpoint' differs between them: .* --model-column checkpoint"):
+    with pytest.raises(InputError, match=r"'checkpoint' differs between them: .* --field model=checkpoint"):
         read_one(path)
-    runs = read_samples([path], options=Options(model_column='checkpoint', only=['sma']))
+    runs = read_samples([path], options=Options({'model': 'checkpoint'}, only=['sma']))
     assert [run.name for run in runs] == ['small']
     with pytest.raises(InputError, match="no run has --only 'x' in its name; there are big, small"):
-        read_samples([path], options=Options(model_column='checkpoint', only=['big', 'x']))
+        read_samples([path], options=Options({'model': 'checkpoint'}, only=['big', 'x']))
 
 
 def test_fields_of_a_format_can_be_named(tmp_path: Path) -> None:
@@ -388,24 +388,24 @@ def test_fields_of_a_format_can_be_named(tmp_path: Path) -> None:
     assert run.judge == {'name': 'field graded.strict'}
     assert run.samples is not None
     assert run.samples['group'] == ['sa', 'sa', 'sb', 'sb']
-    run = read_one(path, group_by='said.0')
+    run = read_one(path, fields={'uid': 'said.0'})
     assert list(verdicts(run)) == ['a 0', 'b 0']
-    assert [one.name for one in read_samples([path], options=Options(model_column='name'))] == ['a/x', 'b/x']
+    assert [one.name for one in read_samples([path], options=Options({'model': 'name'}))] == ['a/x', 'b/x']
 
 
 @pytest.mark.parametrize(
     ('options', 'message'),
     [
         (Options(fields={'correct': 'nowhere'}), '--field correct=nowhere finds nothing in '),
-        (Options(group_by='nowhere'), '--group-by nowhere finds nothing in '),
-        (Options(model_column='nowhere'), '--model-column nowhere finds nothing in '),
+        (Options({'uid': 'nowhere'}), '--field uid=nowhere finds nothing in '),
+        (Options({'model': 'nowhere'}), '--field model=nowhere finds nothing in '),
         (Options(fields={'colour': 'said'}), "'colour' is no field; expected one of uid, problem"),
         (
             Options(fields={'correct': 'name'}),
             '--field correct=name gives .a. for 2 samples; expected a list',
         ),
         (Options(correct_from=0.5), '--correct-from 0.5 changes nothing: no verdict is a number'),
-        (Options(kind='counts'), 'holds responses and labels, and no counts; leave out --as counts'),
+        (Options(kind='counts'), 'holds responses and labels, and no counts; leave out --judge none'),
     ],
     ids=['field', 'group-by', 'model-column', 'no field', 'one of n', 'correct-from', 'kind'],
 )
@@ -416,7 +416,7 @@ def test_an_option_that_changes_nothing_is_an_error(options: Options, message: s
         read_samples([path], options=options)
 
 
-@pytest.mark.parametrize('options', [Options(fields={'correct': 'x'}), Options(group_by='x')])
+@pytest.mark.parametrize('options', [Options(fields={'correct': 'x'}), Options({'uid': 'x'})])
 def test_a_column_that_a_table_does_not_have_is_an_error(options: Options, tmp_path: Path) -> None:
     """With those that it has."""
     path = write(tmp_path / 't.csv', [{'id': 'a', 'correct': 1}])

@@ -70,9 +70,8 @@ def test_scoring_reads_rows_or_refuses_them(folder: Path, content: bytes) -> Non
     """Labels and counts, to a record and to a table; responses are left out, as they need a judge."""
     path = folder / 'scored.jsonl'
     path.write_bytes(content)
-    for kind in ('labels', 'counts'):
-        gpassk('score', path, '--as', kind, '-o', folder / 'scored.json')
-        gpassk('score', path, '--as', kind, '-o', folder / 'scored.csv')
+    gpassk('score', path, '--judge', 'none', '-o', folder / 'scored.json')
+    gpassk('score', path, '--judge', 'none', '-o', folder / 'scored.csv')
 
 
 results = (

@@ -225,7 +225,7 @@ def samples() -> dict[str, Any]:
     """The shared samples: real responses with their labels and by the rule, and counts of a training run."""
     file = SAMPLES / 'math_cot_100_n8.jsonl'
     found = {
-        'labels': scored(file, '--as', 'labels'),
+        'labels': scored(file, '--judge', 'none'),
         'rule': scored(file, '--judge', 'rule', '--field', 'reference=answer'),
     }
     shares = json.loads((SAMPLES / 'one_shot_rlvr_counts_n8.json').read_text(encoding='utf-8'))
