@@ -149,7 +149,7 @@ def test_an_interrupt_ends_a_report_and_leaves_whole_files(tmp_path: Path) -> No
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate()
-    assert process.returncode == 130
+    assert process.returncode == 130, said
     assert 'gpassk report: stopped' in said
     assert 'Traceback' not in said
     left = {path.name: path.read_bytes() for path in drawn.iterdir()}
