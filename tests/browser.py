@@ -16,7 +16,7 @@ from made_results import result_of
 from gpassk_opencompass.judges import Pair, Verdict
 from gpassk_opencompass.judges.protocol import FunctionJudge
 from gpassk_opencompass.record import Names, Result
-from gpassk_opencompass.report.leaderboard import Board, boards
+from gpassk_opencompass.report.frame import Board, boards
 from gpassk_opencompass.samples import Samples
 from gpassk_opencompass.scoring import score
 

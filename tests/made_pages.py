@@ -13,7 +13,7 @@ import numpy as np
 from made_results import result_of
 
 from gpassk_opencompass.record import Result
-from gpassk_opencompass.report.leaderboard import Board, Entry, boards
+from gpassk_opencompass.report.frame import Board, Entry, boards
 from gpassk_opencompass.report.page import write_page
 from gpassk_opencompass.report.page.content import Responses
 from gpassk_opencompass.sweep.names import DatasetName, ModelName, Settings

@@ -95,7 +95,7 @@ def test_a_slip_is_told_in_one_line(
         ('score x', '--k', 'k', [2, 4]),
         ('score x', '--threshold', 'threshold', [0.25, 1.0]),
         ('score x', '--field', 'field', [('a', 'b'), ('c', 'd')]),
-        ('report x', '--file', 'file', [Path('a'), Path('b')]),
+        ('report x', '--configs', 'configs', [Path('a'), Path('b')]),
     ],
 )
 def test_an_option_given_twice_has_both_values(
@@ -141,7 +141,6 @@ def test_a_full_disk_behind_standard_output_is_one_line(buffered: bool) -> None:
         'judge audit',
         'plan --half-width 2 --pilot',
         'report',
-        'report --file',
         'run',
         'score',
     ],
@@ -186,8 +185,8 @@ def written_to(output: TextIOWrapper) -> bytes:
 @pytest.mark.parametrize(
     ('command', 'name'),
     [
-        ('report x --output=~/o.json', 'output'),
-        ('compare x --output=~/o.json', 'output'),
+        ('report x --output-dir=~/o.json', 'output_dir'),
+        ('compare x --markdown=~/o.json', 'markdown'),
         ('score x --output=~/o.json', 'output'),
         ('judge audit x --labels=~/o.json', 'labels'),
         ('judge agreement x --disagreements=~/o.json', 'disagreements'),
@@ -218,7 +217,7 @@ def test_work_is_done_to_its_end_whoever_reads_of_it(tmp_path: Path, buffered: b
         process = start(*arguments, stdout=writing, stderr=writing, env=environment)
         os.close(writing)
         assert process.wait(timeout=60) == code
-    assert (tmp_path / 'report' / 'signatures.txt').is_file()
+    assert (tmp_path / 'report' / 'leaderboard.md').is_file()
 
 
 def test_ctrl_c_ends_it_with_one_line() -> None:

@@ -20,7 +20,7 @@ from exported_runs import TRUTH, response, scored_responses
 from judge_server import JudgeServer
 from shard_files import read_shards
 from stored_results import with_columns
-from stored_run import ABBR, Run, write_run
+from stored_run import Run, write_run
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.record import read, write
@@ -254,7 +254,7 @@ def test_a_run_without_responses_is_told_and_the_report_goes_on(
     capsys.readouterr()
     assert with_responses(tmp_path) == 0
     [line] = [line for line in capsys.readouterr().err.splitlines() if line.startswith('responses: ')]
-    assert line.startswith(f'responses: {ABBR} on LiveMathBench-vdemo: no responses: {run.result} has no')
+    assert line.startswith(f'responses: demo on LiveMathBench-vdemo: no responses: {run.result} has no')
     assert not (tmp_path / 'report' / 'responses').exists()
     assert (tmp_path / 'report' / 'index.html').is_file()
 

@@ -28,8 +28,7 @@ COMMANDS = {
     'check': 'in what state each run of a sweep is: complete, partial, failed, stale, missing',
     'score': 'score responses, labels or counts of any program, or rescore a result',
     'report': 'tables, figures and a page of the results of many runs',
-    'compare': 'runs with each other, or with a published leaderboard: what can be told apart',
-    'gate': 'is a new run better than an old one, as good within a margin, or worse? for CI',
+    'compare': 'is a new run better than an old one, as good, or worse? also as a gate for CI',
     'judge': 'ping its servers, compare it with labels, audit the verdicts of a run',
     'plan': 'how many samples and questions an interval of a wanted width takes',
     'demo': 'a tiny model that comes along, sampled, judged and reported on this CPU',
@@ -55,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         signal.signal(signal.SIGINT, _interrupt)
     name = words[0] if words else '--help'
     # With a margin the codes 1 and 2 are answers; of all that keeps a comparison from one the code is 3.
-    answers = name == 'gate' or (name == 'compare' and any(word.startswith('--margin') for word in words))
+    answers = name == 'compare' and any(word.startswith('--margin') for word in words)
     try:
         return _main(name, words[1:], NO_ANSWER if answers else None)
     except SystemExit as end:  # of the parser; 0 after --help

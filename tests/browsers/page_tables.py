@@ -13,7 +13,7 @@ from browser import Page
 from made_pages import made_results, write_made_page
 
 from gpassk_opencompass.metrics import Metric
-from gpassk_opencompass.report.leaderboard import Board, Entry
+from gpassk_opencompass.report.frame import Board, Entry
 
 STANDARD = 'LiveMathBench-v202412'
 TITLES = (STANDARD, 'MATH500-L5', 'AIME2024')

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from browser import Page
 from made_pages import made_results, made_shard, shard, write_made_page
 
-from gpassk_opencompass.report.leaderboard import Board
+from gpassk_opencompass.report.frame import Board
 
 
 class Made(NamedTuple):

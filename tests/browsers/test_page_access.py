@@ -18,8 +18,8 @@ from firefox import firefox
 from made_pages import made_results, write_made_page
 
 import gpassk_opencompass.report.page
-from gpassk_opencompass.report.figures.style import PALETTE
-from gpassk_opencompass.report.leaderboard import Board
+from gpassk_opencompass.report.figures import PALETTE
+from gpassk_opencompass.report.frame import Board
 
 pytestmark = pytest.mark.e2e
 

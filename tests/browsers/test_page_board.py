@@ -18,7 +18,7 @@ from page_tables import (
 )
 
 from gpassk_opencompass.metrics import Metric
-from gpassk_opencompass.report.leaderboard import Board, Entry
+from gpassk_opencompass.report.frame import Board, Entry
 
 pytestmark = pytest.mark.e2e
 

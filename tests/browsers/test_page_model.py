@@ -17,7 +17,7 @@ from browser import Page, one_board
 from made_counts import N, counted, uid_of
 
 from gpassk_opencompass.metrics import ACCURACY, Metric
-from gpassk_opencompass.report.leaderboard import Board
+from gpassk_opencompass.report.frame import Board
 from gpassk_opencompass.report.page import write_page
 
 pytestmark = pytest.mark.e2e

@@ -14,7 +14,7 @@ from made_counts import N, counted, uid_of
 
 from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.record import Result
-from gpassk_opencompass.report.leaderboard import Board, boards
+from gpassk_opencompass.report.frame import Board, boards
 from gpassk_opencompass.report.page import write_page
 from gpassk_opencompass.uncertainty import compare
 

@@ -12,12 +12,12 @@ from urllib.parse import urlencode
 import numpy as np
 import pytest
 from browser import Page
+from gpassk_opencompass.report.scores import scores_csv, scores_of
 from made_pages import made_results, shard, write_made_page
 
-from gpassk_opencompass.report.leaderboard import Board, boards
+from gpassk_opencompass.report.frame import Board, boards
 from gpassk_opencompass.report.page import write_page
 from gpassk_opencompass.report.page.content import Responses
-from gpassk_opencompass.report.scores import scores_csv, scores_of
 
 pytestmark = pytest.mark.e2e
 

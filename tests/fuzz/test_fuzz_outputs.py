@@ -18,11 +18,10 @@ from hypothesis import strategies as st
 from tabulate import LATEX_ESCAPE_RULES
 
 from gpassk_opencompass.record import read, result_of, write
-from gpassk_opencompass.report.leaderboard import Board, boards
-from gpassk_opencompass.report.scores import read_scores, scores_of
-from gpassk_opencompass.report.tables import write_scored
+from gpassk_opencompass.report.frame import Board, boards, frame
+from gpassk_opencompass.report.tables import write_tables
 from gpassk_opencompass.samples import Samples
-from gpassk_opencompass.tables import Table, one_line, read_csv_cell
+from gpassk_opencompass.text import Table, csv_text, latex, markdown, one_line, read_csv_cell
 from gpassk_opencompass.text import escape as escaped
 
 NAMES = [
@@ -134,7 +133,7 @@ cells = (
 @fuzz(st.lists(st.tuples(cells, cells), min_size=1, max_size=4), share=3)
 def test_no_cell_is_a_formula_or_two_cells(rows: list[tuple[Any, Any]]) -> None:
     """Spreadsheets run what begins like a formula; read back, each text is what can be seen of it."""
-    text = Table('t', ['a', '=b'], [list(row) for row in rows]).to_csv()
+    text = csv_text([['a', '=b'], *map(list, rows)])
     read = list(csv.reader(StringIO(text, newline='')))  # as of a file
     assert len(read) == 1 + len(rows)
     for row, given in zip(read[1:], rows, strict=True):
@@ -167,7 +166,7 @@ def typeset(cell: str) -> str:
 def test_no_cell_of_a_latex_table_is_a_command(names: list[str], title: str) -> None:
     """Neither a title, nor a cell, nor a note."""
     table = Table(title, [title, 'x'], [[name, '1'] for name in names], [title])
-    lines = table.to_latex().split('\n')
+    lines = latex(table).split('\n')
     assert lines[0].startswith('% ')
     assert lines[1].startswith(r'\noindent\begin{tabular}')
     body = lines[lines.index(r'\midrule') + 1 : lines.index(r'\bottomrule')]
@@ -179,14 +178,14 @@ def test_no_cell_of_a_latex_table_is_a_command(names: list[str], title: str) -> 
     [note] = lines[lines.index(r'\end{tabular}') + 1 : -1]
     assert (
         typeset(note.removeprefix(r'\\{\footnotesize ').removesuffix('}')).rstrip()
-        == f'[a] {one_line(title)}'.rstrip()
+        == one_line(title).rstrip()
     )
 
 
 @fuzz(st.lists(any_text | answers, min_size=1, max_size=3), any_text, share=3)
 def test_no_cell_of_a_markdown_table_is_html_or_two_cells(names: list[str], note: str) -> None:
     """A row a line with as many cells as there are columns."""
-    text = Table('t', ['model', 'x'], [[name, '1'] for name in names], [note]).to_markdown()
+    text = markdown(Table('t', ['model', 'x'], [[name, '1'] for name in names], [note]))
     assert '<' not in text.replace('&lt;', '')
     text.encode()
     rows = text.split('\n')[2 : 2 + len(names)]
@@ -199,10 +198,11 @@ def test_all_tables_can_be_written_and_read_back(folder: Path, texts: dict[str, 
     """Inside their folder, in UTF-8, and the scores with the names, what cannot be seen of them escaped."""
     found = board_with(folder, texts)
     out = folder / 'tables_of_one'
-    for path in write_scored([(board, scores_of(board)) for board in found], out):
+    for path in write_tables(found, frame(found), out):
         assert path.resolve().is_relative_to(out)
         path.read_text(encoding='utf-8')
         assert path.name.isprintable()
     if found:
-        name = escaped(found[0].entries[0].name, keep='\n\t')
-        assert {score.run for score in read_scores(out / 'scores.csv')} == {name}
+        with (out / 'scores.csv').open(encoding='utf-8', newline='') as file:
+            names = {read_csv_cell(row['run']) for row in csv.DictReader(file)}
+        assert names == {escaped(found[0].entries[0].name, keep='\n\t')}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import MissingExtraError
 from ...files import write_file
-from ..leaderboard import Board
+from ..frame import Board
 from .content import Responses, page_content
 
 if TYPE_CHECKING:

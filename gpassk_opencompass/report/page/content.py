@@ -8,12 +8,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...adapter import counted_samples, limits_line, rows_of
+from ...adapter import counted_samples
 from ...errors import InputError
 from ...health import WORDS, Health
 from ...metrics import ACCURACY, Metric
 from ...record import Result
-from ...uncertainty import Interval
+from ...uncertainty import Interval, rerun_interval
 from ...uncertainty.comparison import ADDED_PROBLEMS
 from ...uncertainty.intervals import (
     FEWEST_EFFECTIVE,
@@ -24,8 +24,7 @@ from ...uncertainty.intervals import (
 )
 from ...unseen import escaped
 from ...version import __version__
-from ..leaderboard import Board, Entry
-from ..tables import why_no_average
+from ..frame import Board, Entry, limits_line, rows_of, why_no_average
 from .answers import cut_off_of_each, pack, pack_answers
 
 
@@ -92,7 +91,7 @@ class _Runs:
 
     def place(self, entry: Entry) -> int:
         """Return the place of the run of an entry; two of one name and host are one on several boards."""
-        key = (entry.result.run.host, entry.run)
+        key = (entry.result.run.host, entry.name)
         if key not in self._places:
             self._places[key] = len(self.told)
             self.told.append(_run(entry))
@@ -101,8 +100,10 @@ class _Runs:
 
 def _run(entry: Entry) -> dict[str, Any]:
     result = entry.result
-    settings: dict[str, Any] = {**result.sampling, **({'run': entry.apart} if entry.apart else {})}
-    names = {'name': entry.run, 'model': result.model, 'host': result.run.host}
+    settings: dict[str, Any] = {
+        **result.sampling,
+    }
+    names = {'name': entry.name, 'model': result.model, 'host': result.run.host}
     return {**_seen(names), 'settings': _seen(settings)}
 
 
@@ -136,7 +137,7 @@ def _board(board: Board, entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]
         'group': _positions(counts.group, groups),
         'problem': _positions(counts.problem, problems),
         'entries': entries,
-        'better': [''.join('01'[apart] for apart in row) for row in board.better.tolist()],
+        'better': [''.join('01'[apart] for apart in row) for row in board.pairs.better.tolist()],
     }
 
 
@@ -150,7 +151,7 @@ def _entry(
     ranks = board.ranks[board.entries.index(entry)].tolist()
     return {
         'run': runs.place(entry),
-        'name': escaped(entry.run),
+        'name': escaped(entry.name),
         'n': result.n,
         'c': counts.c[order].tolist(),
         'unjudged': counts.unjudged[order].tolist() if counts.unjudged.any() else [],
@@ -161,7 +162,7 @@ def _entry(
         'greedyNote': escaped(entry.greedy_note),
         'ranks': ranks,
         'rerun': {
-            str(metric): _limits(entry.rerun(metric))
+            str(metric): _limits(rerun_interval(result.table.c, result.n, metric, board.level))
             for metric in (ACCURACY, Metric.pass_at(board.k), *board.metrics)
         },
         'signature': result.signature,
@@ -193,7 +194,7 @@ def _badges(entry: Entry) -> Iterator[dict[str, str]]:
             yield {'kind': kind, 'text': f'{100 * share:.1f} % {WORDS[what]}'}
     if health.unjudged:
         yield {'kind': 'unjudged', 'text': f'{health.unjudged} unjudged'}
-    if entry.copies:
+    if health.copies_warnings():
         yield {'kind': 'copies', 'text': 'copies'}
     if limits := limits_line(entry.result):
         yield {'kind': 'limited', 'text': limits}

@@ -32,7 +32,7 @@ from ...judges.replies import Replies, stores_near
 from ...keys import without_long
 from ...record import Result, digest_of
 from ...samples import Samples
-from ..leaderboard import Board, Entry
+from ..frame import Board, Entry
 from . import content
 
 RESPONSES = 'responses'
