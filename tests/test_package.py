@@ -128,8 +128,8 @@ collect: counting errors files formats json_rows judges record samples scoring s
 adapter: benchmarks record samples sweep
 summary: errors metrics record samples scoring statistics tables unseen votes
 export: errors files record samples tables times unseen version
-report: adapter answers collect counting errors files health judges keys metrics record report samples
-    scoring statistics sweep text uncertainty unseen version
+report: adapter answers collect counting distributions errors files health judges keys metrics
+    record report samples scoring statistics sweep tables uncertainty unseen version
 benchmarks: errors files judges
 configs: configs
 sweep: benchmarks errors files judges keys serving sweep
@@ -140,7 +140,7 @@ lighteval: benchmarks demo errors judges metrics record samples scoring statisti
 runs: errors files judges record runs serving sweep times
 demo:
 cli: adapter agreement benchmarks cli collect counting errors export files formats
-    health judges keys metrics plugin record report runs samples scoring serving summary sweep tables times
+    judges keys metrics plugin record report runs samples scoring serving summary sweep tables times
     uncertainty unseen version
 """
 ROOMS = {
@@ -155,14 +155,12 @@ PACKAGES = {
     'aiohttp': {'chat', 'judges', 'servers'},
     'datasets': {'benchmarks', 'plugin'},
     'inspect_ai': {'inspect_ai'},
-    'jinja2': {'report'},
     'lighteval': {'lighteval'},
     'lmdeploy': {'plugin'},
     'matplotlib': {'report'},
     'mmengine': {'configs', 'plugin', 'sweep'},
     'opencompass': {'plugin'},
     'mpmath': {'answers'},
-    'pandas': {'cli', 'report'},
     'pyarrow': {'formats', 'plugin', 'samples'},
     'pydantic': {'agreement', 'health', 'judges', 'lighteval', 'record', 'servers', 'sweep'},
     'rich': {'cli', 'text'},

@@ -83,7 +83,7 @@ def test_a_prior_is_fitted_without_scipy_stats(counts: Path) -> None:
     assert not (HEAVY | {RULE, 'gpassk_opencompass.serving'}) & loaded
 
 
-@pytest.mark.parametrize('command', ['score', 'plan', 'report', 'expand', 'check', 'compare'])
+@pytest.mark.parametrize('command', ['score', 'plan', 'report', 'expand', 'check', 'gate'])
 def test_the_help_of_a_command_needs_no_scipy(command: str) -> None:
     """Only the names of options."""
     assert not (HEAVY | READERS | JUDGES | {'scipy', 'asyncio'}) & imported(command, '--help')
@@ -98,7 +98,7 @@ def test_a_plan_without_a_pilot_fits_nothing() -> None:
 def test_a_gate_reads_two_results_and_judges_nothing(results: list[Path]) -> None:
     """It reads records, so their layout is checked, and compares them."""
     new, old = results
-    loaded = imported('compare', new, old, '--margin', '5', '--questions', 'new')
+    loaded = imported('gate', new, '--against', old, '--margin', '5')
     assert not (HEAVY | JUDGES) & loaded
     assert loaded >= READERS
 

@@ -28,6 +28,18 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def points(text: str) -> float:
+    """Read a number of points, which may have the sign of percent behind it.
+
+    >>> points('2'), points('0.5 %')
+    (2.0, 0.5)
+    """
+    try:
+        return float(text.removesuffix('%'))
+    except ValueError:
+        raise ArgumentTypeError(f'{text!r}: expected points, such as 2') from None
+
+
 def path(text: str) -> Path:
     """Read a file or folder; `~` is the home directory, also in `--output=~/report`, where shells leave it.
 
@@ -40,6 +52,16 @@ def path(text: str) -> Path:
         return Path(text).expanduser()
     except RuntimeError as error:
         raise ArgumentTypeError(f'{text!r}: {error} Write the whole path') from error
+
+
+def leaderboard(text: str) -> Path:
+    """Read a path, or the name of a leaderboard that comes with this package: 'published'.
+
+    A file or folder of that name is './published'.
+    """
+    from ..report.published import SHIPPED
+
+    return SHIPPED.get(text) or path(text)
 
 
 def listed(kind: Callable[[str], Number]) -> Callable[[str], Number]:

@@ -10,9 +10,8 @@ from opencompass.utils import get_infer_output_path, get_logger
 
 from ..errors import InputError
 from ..record import Result, read
-from ..report.frame import provenance_warnings
-from ..report.tables import breakdown_table, results_table, summary_table
-from ..text import Table, csv_text, markdown
+from ..report.leaderboard import provenance_warnings
+from ..report.summary import breakdown_table, results_table, summary_table
 from ..times import utc_folder
 from .task import Task, difference
 
@@ -42,7 +41,7 @@ class GPassKSummarizer:
             self._logger.error(f'no result at {path}: {why}')
         if not results:
             return
-        tables = (summary_table(results), markdown(breakdown_table(results)))
+        tables = (summary_table(results), breakdown_table(results).to_markdown())
         text = ''.join(f'{table}\n\n' for table in tables) + _footnotes(results, missing)
         print(text)
         time_str = time_str or utc_folder()
@@ -50,8 +49,8 @@ class GPassKSummarizer:
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in (
             ('md', text),
-            ('csv', _csv(results_table(results, every_metric=True))),
-            ('breakdown.csv', _csv(breakdown_table(results, every_metric=True))),
+            ('csv', results_table(results, every_metric=True).to_csv()),
+            ('breakdown.csv', breakdown_table(results, every_metric=True).to_csv()),
         ):
             (folder / f'summary_{time_str}.{name}').write_text(content, encoding='utf-8')
         self._logger.info(f'wrote {folder}/summary_{time_str}.md, .csv and .breakdown.csv')
@@ -74,10 +73,6 @@ class GPassKSummarizer:
                 else:
                     found.append(result)
         return found, missing
-
-
-def _csv(table: Table) -> str:
-    return csv_text([table.columns, *table.rows])
 
 
 def _changed_since(result: Result, model: Any) -> str:
