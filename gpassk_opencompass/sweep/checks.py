@@ -50,8 +50,8 @@ _ENCODINGS = 'https://openaipublic.blob.core.windows.net/encodings/o200k_base.ti
 
 
 _NO_TOKENIZER = (
-    f'prompts are counted with the tokenizer of {TOKENIZER}, which is not on this machine and cannot be fetched '
-    "from here: give tokenizer_path='…', a hub name or a folder with a tokenizer"
+    f'prompts are counted with the tokenizer of {TOKENIZER}, which is not on this machine and cannot be '
+    "fetched from here: give tokenizer_path='…', a hub name or a folder with a tokenizer"
 )
 
 
