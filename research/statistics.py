@@ -182,7 +182,7 @@ def logit_mean(shift: float) -> float:
 
 
 def leaderboard(kind: str, models: int, problems: int, rng: np.random.Generator) -> np.ndarray:
-    """Values of models, of which every second one is of another kind; equally good but where `better` says else."""
+    """Values of models, every second one of another kind; equally good but where `better` says else."""
     shape, odd = (models, problems), (np.arange(models) % 2 == 1)[:, None]
     if kind == 'wholly or evenly':  # all solved, but for 3 % wholly failed, or for 3 % of all answers
         return np.where(odd, rng.random(shape) >= 0.03, rng.binomial(48, 0.97, shape) / 48)

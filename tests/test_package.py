@@ -140,7 +140,8 @@ lighteval: benchmarks demo errors judges metrics record samples scoring statisti
 runs: errors files judges record runs serving sweep times
 demo:
 cli: adapter agreement benchmarks cli collect counting errors export files formats
-    judges keys metrics plugin record report runs samples scoring serving summary sweep tables times
+    judges keys metrics plugin record report runs samples scoring serving statistics summary
+    sweep tables times
     uncertainty unseen version
 """
 ROOMS = {
