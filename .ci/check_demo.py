@@ -5,14 +5,7 @@ import json
 import sys
 from pathlib import Path
 
-REPORT = (
-    'leaderboard.md',
-    'scores.csv',
-    'results.json',
-    'signatures.txt',
-    'index.html',
-    'figures/figures.json',
-)
+REPORT = ('leaderboard.md', 'scores.csv', 'tables', 'index.html', 'figures')
 GOLDEN = Path(__file__).resolve().parents[1] / 'tests/golden/demo.json'
 """The scores and n of each run, as `tests/golden/make.py` wrote them."""
 
@@ -38,10 +31,11 @@ def main(path: str) -> None:
         for name, known in golden[row['model']].items():
             check(row[name] == known, f'{name} of {row["model"]} is {known}, but it is {row[name]}')
     report = Path(path).parent / 'report'
-    missing = [name for name in REPORT if not (report / name).is_file()]
+    missing = [name for name in REPORT if not (report / name).exists()]
     check(not missing, f'the report has all its parts, but {report} lacks {missing}')
     check(
-        'demo_t0.3' in (report / 'leaderboard.md').read_text(encoding='utf-8'), 'the leaderboard has the runs'
+        'demo t=0.3' in (report / 'leaderboard.md').read_text(encoding='utf-8'),
+        'the leaderboard has the runs',
     )
     print(f'{path}: as it should be')
 

@@ -16,11 +16,13 @@ llm_infos = [
     dict(
         path='o1-mini-2024-09-12',
         batch_size=32,
+        open_source=False,
         link='https://openai.com/index/openai-o1-mini-advancing-cost-efficient-reasoning/',
     ),
     dict(
         path='o3-mini-2025-01-31',
         batch_size=32,
+        open_source=False,
         link='https://openai.com/index/openai-o3-mini/',
     ),
     dict(
@@ -33,7 +35,6 @@ llm_infos = [
     ),
 ]
 
-open_source = False
 mathematical = False
 o1_like = True
 
@@ -46,3 +47,11 @@ random_seeds = None
 
 k_lists = [[4, 8, 16]]
 replications = [3]
+
+dataset_path = 'opencompass/LiveMathBench'
+version = '202412'
+dataset_splits = ['CNMO', 'CCEE', 'AMC', 'WLPMC']
+dataset_languages = ['cn', 'en']
+
+eval_urls = []
+eval_model_name = ''

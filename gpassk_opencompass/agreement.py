@@ -23,8 +23,8 @@ from .answers import answer_of, final_answer, hedges, normal_form, part
 from .benchmarks import language_of
 from .errors import InputError
 from .json_rows import json_rows
-from .judges.prompts import problems
 from .judges.protocol import HEDGED, TAIL_LENGTH, Judge, Pair, Verdict
+from .judges.settings import problems
 from .metrics import Metric, value_table
 from .record import Result, digest_of, values
 from .statistics import difference
@@ -279,7 +279,7 @@ def read_labelled(path: Path, *, responses: bool = False) -> list[LabelledPair]:
         try:
             line = _Line.model_validate(row)
         except ValidationError as error:
-            raise InputError(f'{path}:{number}: {problems(error)}; it has {", ".join(row)}') from None
+            raise InputError(f'{path}:{number}: {problems(error, _Line)}; it has {", ".join(row)}') from None
         answer, tail, hedged = line.answer, '', False
         if responses:
             response = part(answer)
@@ -472,7 +472,7 @@ class Audit:
             try:
                 label = _Line.model_validate({'reference': '', 'answer': '', **line}).label
             except ValidationError as error:
-                raise InputError(f'{place}: {problems(error)}') from None
+                raise InputError(f'{place}: {problems(error, _Line)}') from None
             if labels.setdefault(one.name, label) is not label:
                 raise InputError(f'{place}: {one.name} stands there twice, with both labels; keep one line')
         if not drawn:

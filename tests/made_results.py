@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpassk_opencompass.record import Names, Result, write
-from gpassk_opencompass.report.leaderboard import Board, boards
+from gpassk_opencompass.report.frame import Board, boards
 from gpassk_opencompass.samples import Counts, Samples
 from gpassk_opencompass.scoring import score_counts
 from gpassk_opencompass.sweep.names import DatasetName, ModelName, Settings

@@ -95,7 +95,7 @@ def test_a_slip_is_told_in_one_line(
         ('score x', '--k', 'k', [2, 4]),
         ('score x', '--threshold', 'threshold', [0.25, 1.0]),
         ('score x', '--field', 'field', [('a', 'b'), ('c', 'd')]),
-        ('report x', '--file', 'file', [Path('a'), Path('b')]),
+        ('report x', '--configs', 'configs', [Path('a'), Path('b')]),
     ],
 )
 def test_an_option_given_twice_has_both_values(
@@ -117,7 +117,7 @@ def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]
     assert f'usage: gpassk {command}' in capsys.readouterr().out
 
 
-PLAN = ('plan', '--half-width', '2')
+PLAN = ('plan', '--half-width', '2', '--beta', '0.3', '0.3')
 
 
 @pytest.mark.parametrize('buffered', [True, False])
@@ -139,9 +139,8 @@ def test_a_full_disk_behind_standard_output_is_one_line(buffered: bool) -> None:
         'compare',
         'judge agreement',
         'judge audit',
-        'plan --half-width 2',
+        'plan --half-width 2 --pilot',
         'report',
-        'report --file',
         'run',
         'score',
     ],
@@ -186,8 +185,8 @@ def written_to(output: TextIOWrapper) -> bytes:
 @pytest.mark.parametrize(
     ('command', 'name'),
     [
-        ('report x --output=~/o.json', 'output'),
-        ('compare x --output=~/o.json', 'output'),
+        ('report x --output-dir=~/o.json', 'output_dir'),
+        ('compare x --markdown=~/o.json', 'markdown'),
         ('score x --output=~/o.json', 'output'),
         ('judge audit x --labels=~/o.json', 'labels'),
         ('judge agreement x --disagreements=~/o.json', 'disagreements'),
@@ -218,7 +217,7 @@ def test_work_is_done_to_its_end_whoever_reads_of_it(tmp_path: Path, buffered: b
         process = start(*arguments, stdout=writing, stderr=writing, env=environment)
         os.close(writing)
         assert process.wait(timeout=60) == code
-    assert (tmp_path / 'report' / 'signatures.txt').is_file()
+    assert (tmp_path / 'report' / 'leaderboard.md').is_file()
 
 
 def test_ctrl_c_ends_it_with_one_line() -> None:
@@ -257,3 +256,24 @@ def test_a_file_that_cannot_be_written_to_its_end_leaves_the_old_one(tmp_path: P
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert [path.name for path in tmp_path.iterdir()] == ['table.csv']
     assert file.read_text() == 'old'
+
+
+def test_an_interrupt_that_a_library_made_another_error_of_is_one() -> None:
+    """Compiled code may raise what it likes where a callback of its was stopped."""
+    code = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from gpassk_opencompass.cli import init, main
+
+def run(**options):
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+    except KeyboardInterrupt:
+        raise RuntimeError('cannot cast') from None
+
+init.run = run
+sys.argv = ['gpassk', 'init']
+sys.exit(main())
+"""
+    done = subprocess.run([sys.executable, '-c', code], check=False, capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, done.stderr) == (130, 'gpassk init: stopped\n')

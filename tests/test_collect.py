@@ -21,7 +21,7 @@ from gpassk_opencompass import InputError
 from gpassk_opencompass import record as records
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.collect import collect, collect_one
-from gpassk_opencompass.report.leaderboard import boards
+from gpassk_opencompass.report.frame import boards
 from gpassk_opencompass.sweep.folder import Entry, ModelFacts, manifest_text
 
 MODEL = ABBR.format(1)
@@ -339,11 +339,11 @@ def test_questions_with_different_numbers_of_samples_stand_beside_no_other_run(t
 
 
 def report(path: Path) -> list[str]:
-    return ['report', '--file', str(path), '-o', str(path.parents[5] / 'report'), '--only', 'tables']
+    return ['report', str(path), '-o', str(path.parents[5] / 'report'), '--only', 'tables']
 
 
 def plan(path: Path) -> list[str]:
-    return ['plan', str(path), '--half-width', '5']
+    return ['plan', '--half-width', '5', '--k', '2', '--pilot', str(path)]
 
 
 def score(path: Path) -> list[str]:
@@ -351,11 +351,7 @@ def score(path: Path) -> list[str]:
 
 
 def compare(path: Path) -> list[str]:
-    return ['compare', str(path.parents[4])]
-
-
-def gate(path: Path) -> list[str]:
-    return ['gate', str(path), '--against', str(path.parents[4] / 'other')]
+    return ['compare', str(path), str(path.parents[4] / 'other')]
 
 
 def judge_agreement(path: Path) -> list[str]:
@@ -372,7 +368,7 @@ def audit(path: Path) -> list[str]:
     return ['judge', 'audit', str(path)]
 
 
-COMMANDS = (report, plan, score, compare, gate, judge_agreement, check, audit)
+COMMANDS = (report, plan, score, compare, judge_agreement, check, audit)
 DAMAGES: dict[str, Callable[[dict[str, Any]], str]] = {
     'cut by a kill': lambda record: json.dumps(record)[:100],
     'of a later version': lambda record: json.dumps({**record, 'gpassk': {**record['gpassk'], 'schema': 99}}),

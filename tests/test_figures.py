@@ -1,11 +1,10 @@
-"""Figures: the numbers behind their lines by brute force, their files, and names of any kind."""
+"""Figures: the numbers behind lines, what a reader can tell apart, their files, and names of any kind."""
 
 from __future__ import annotations
 
 import re
 import sys
-from itertools import combinations
-from math import comb
+from itertools import combinations, pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -15,167 +14,223 @@ from made_results import board_of, made_result, made_sweep
 
 from gpassk_opencompass import MissingExtraError
 from gpassk_opencompass.metrics import Metric
-from gpassk_opencompass.report.leaderboard import Board
-from gpassk_opencompass.uncertainty import mean_interval
-from gpassk_opencompass.uncertainty.rerun import subset_squares
+from gpassk_opencompass.report.frame import Board, frame
 
 pytest.importorskip('matplotlib')
 
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from gpassk_opencompass.report.figures import drawings, labels, write_figures
-from gpassk_opencompass.report.figures.curves import sensitivity, series, thresholds
-from gpassk_opencompass.report.figures.drawing import Drawing, LeftOut
-from gpassk_opencompass.report.figures.questions import questions, shares_of
-from gpassk_opencompass.report.figures.samples import (
-    question_error,
-    subset_variances,
+from gpassk_opencompass.report import figures
+from gpassk_opencompass.report.figures import (
+    LOOKS,
+    PALETTE,
+    Shade,
+    best_of_each,
+    drawings,
+    half_widths,
+    house_style,
+    series,
+    write_figures,
 )
-from gpassk_opencompass.report.figures.style import house_style
 
 pytestmark = pytest.mark.slow
 
 DOCS = Path(__file__).resolve().parents[1] / 'docs'
 COUNTS = (0, 1, 3, 4, 6, 8, 8, 2, 5, 7)
 ODD_NAMES = ('cost_$5_or_$6', 'a&b<c>"d"', '数学-模型_t', 'x^{2}\\alpha', 'no\nbreak\x00', 'عربى')
+LONG = 'organisation-of-models-with-a-name-of-ninety-characters-for-mathematics-instruct-step-{}'
+GROUND = Shade('#ffffff', '#12171c')
+
+BLIND = {
+    'no red': (
+        (0.152286, 1.052583, -0.204868),
+        (0.114503, 0.786281, 0.099216),
+        (-0.003882, -0.048116, 1.051998),
+    ),
+    'no green': (
+        (0.367322, 0.860646, -0.227968),
+        (0.280085, 0.672501, 0.047413),
+        (-0.011820, 0.042940, 0.968881),
+    ),
+    'no blue': (
+        (1.255528, -0.076749, -0.178779),
+        (-0.078411, 0.930809, 0.147602),
+        (0.004733, 0.691367, 0.303900),
+    ),
+    'all': ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
+}
+"""What linear red, green and blue are to each kind of reader: Machado, Oliveira and Fernandes 2009."""
+
+TO_XYZ = (
+    (0.4124564, 0.3575761, 0.1804375),
+    (0.2126729, 0.7151522, 0.0721750),
+    (0.0193339, 0.1191920, 0.9503041),
+)
+WHITE = (0.95047, 1.0, 1.08883)
 
 
-def small_board(n: int = 8, k: int = 4) -> Board:
+def linear(colour: str) -> np.ndarray:
+    """Red, green and blue light of `#rrggbb`, as IEC 61966-2-1 has it."""
+    parts = np.array([int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)])
+    return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+
+
+def lab(light: np.ndarray) -> np.ndarray:
+    """CIE L*a*b* under D65."""
+    share = np.asarray(TO_XYZ) @ light / WHITE
+    root = np.where(share > 216 / 24389, np.cbrt(share), (24389 / 27 * share + 16) / 116)
+    return np.array([116 * root[1] - 16, 500 * (root[0] - root[1]), 200 * (root[1] - root[2])])
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast ratio of WCAG 2."""
+    low, high = sorted(float(np.asarray(TO_XYZ)[1] @ linear(colour)) for colour in (one, other))
+    return (high + 0.05) / (low + 0.05)
+
+
+def drawn(board: Board) -> dict[str, Figure]:
+    with house_style():
+        return {one.name: one.figure for one in drawings(board, frame([board]))}
+
+
+def small_board() -> Board:
     """Two runs of one model on ten questions, and its greedy run."""
-    runs = [made_result(f'm_t{t}_l64', list(c), n, [k]) for t, c in (('0.3', COUNTS), ('1.0', COUNTS[::-1]))]
+    runs = [
+        made_result(f'm_t{t}_l64', list(c), 8, [2, 4]) for t, c in (('0.3', COUNTS), ('1.0', COUNTS[::-1]))
+    ]
     return board_of([*runs, made_result('m_t0_l64', [1, 0] * 5, 1)])
 
 
-def share_of_draws(c: int, n: int, k: int, needed: int) -> float:
-    """The share of all draws of k of n answers with at least so many of the c right ones, by counting."""
-    draws = list(combinations([1] * c + [0] * (n - c), k))
-    return sum(sum(draw) >= needed for draw in draws) / len(draws)
+def large_board() -> Board:
+    """Twelve models with long and Chinese names at two temperatures, each with its greedy run."""
+    models = [f'通义千问-{number}' if number % 3 else LONG.format(number) for number in range(12)]
+    return board_of(made_sweep(models, (0.3, 0.7), (0.8,), questions=60, seed=4))
 
 
-def only(found: object) -> Drawing:
-    """The one drawing of a family."""
-    [one] = list(found)  # type: ignore[call-overload]
-    assert isinstance(one, Drawing)
-    return one
+@pytest.mark.parametrize('mode', Shade._fields)
+def test_every_series_stands_out_from_its_ground_and_differs_in_grey(mode: str) -> None:
+    """A contrast of at least 3; no two of one lightness, marker or dash."""
+    for shade in PALETTE:
+        assert contrast(getattr(shade, mode), getattr(GROUND, mode)) >= 3
+    lightness = sorted(lab(linear(getattr(shade, mode)))[0] for shade in PALETTE)
+    assert min(after - before for before, after in pairwise(lightness)) > 3
+    assert (
+        len(PALETTE) == len({look['marker'] for look in LOOKS}) == len({look['linestyle'] for look in LOOKS})
+    )
+
+
+@pytest.mark.parametrize('eyes', list(BLIND))
+@pytest.mark.parametrize('mode', Shade._fields)
+def test_series_are_told_apart_by_every_reader(eyes: str, mode: str) -> None:
+    """Any two are 12 apart in L*a*b*, five times what is just noticed; also without one kind of cones."""
+    seen = [lab(np.clip(np.asarray(BLIND[eyes]) @ linear(getattr(one, mode)), 0, 1)) for one in PALETTE]
+    assert min(float(np.linalg.norm(one - other)) for one, other in combinations(seen, 2)) > 12
 
 
 def test_a_line_over_thresholds_is_the_share_of_draws() -> None:
-    """Each point counts the draws of 4 of 8 answers, in the order of the table."""
+    """A panel a run, a line a k; each point counts the draws of k of 8 answers."""
     board = small_board()
-    with house_style():
-        [axes] = only(thresholds(board)).figure.axes
-    assert len(axes.lines) == len(board.entries)
-    for line, entry in zip(axes.lines, board.entries, strict=True):
-        wanted = [
-            100 * np.mean([share_of_draws(c, 8, 4, needed) for c in entry.result.table.c])
-            for needed in (1, 2, 3, 4)
-        ]
-        assert line.get_xdata() == pytest.approx([0.25, 0.5, 0.75, 1.0])
-        assert line.get_ydata() == pytest.approx(wanted)
+    panels = drawn(board)['thresholds'].axes
+    assert [axes.get_title(loc='left') for axes in panels] == [entry.name for entry in board.entries]
+    for axes, entry in zip(panels, board.entries, strict=True):
+        lines = {line.get_label(): line for line in axes.lines}
+        assert list(lines) == ['k = 2', 'k = 4']
+        for k in (2, 4):
+            shares = [
+                100
+                * np.mean(
+                    [
+                        np.mean([sum(draw) >= need for draw in combinations([1] * c + [0] * (8 - c), k)])
+                        for c in entry.result.table.c
+                    ]
+                )
+                for need in range(1, k + 1)
+            ]
+            assert lines[f'k = {k}'].get_xdata() == pytest.approx([need / k for need in range(1, k + 1)])
+            assert lines[f'k = {k}'].get_ydata() == pytest.approx(shares)
 
 
-def test_bands_are_the_clustered_intervals_and_stop_where_those_are_refused() -> None:
-    """A band has as its edges the intervals of the table; a refused one leaves a gap and a note."""
-    board = board_of(made_sweep(['a'], (0.3,), (1.0,), questions=60, seed=4))
+def test_half_widths_over_n_are_those_of_the_tables_and_fall() -> None:
+    """At the n of the run they are the numbers of the frame; a rerun error falls as 1/√m far out."""
+    board = board_of(made_sweep(['a'], (0.7,), (1.0,), questions=100, seed=4))
     [entry] = board.entries
-    with house_style():
-        one = only(thresholds(board))
-    band = one.figure.axes[0].collections[0].get_paths()[0].vertices
-    interval = entry.interval(Metric.parse('G-Pass@16_0.5'))
-    at_half = sorted(y for x, y in band if x == 0.5)
-    assert {round(at_half[0], 9), round(at_half[-1], 9)} == {
-        round(100 * interval.low, 9),
-        round(100 * interval.high, 9),
-    }
-    with house_style():
-        few = only(thresholds(small_board()))
-    assert not any(len(path.vertices) for c in few.figure.axes[0].collections for path in c.get_paths())
-    assert any('too few problems' in text.get_text() for text in few.figure.texts)
-
-
-@pytest.mark.parametrize('name', ['accuracy', 'G-Pass@2_1.0', 'mG-Pass@3'])
-def test_errors_over_n_are_those_of_all_subsets(name: str) -> None:
-    """Mean squares and variances over every subset of m of 7 answers; the mean never moves."""
-    metric, n = Metric.parse(name), 7
-    for m in range(metric.k, n + 1):
-        for c in range(n + 1):
-            row = [1] * c + [0] * (n - c)
-            values = []
-            for subset in combinations(row, m):
-                chosen = list(combinations(subset, metric.k))
-                values.append(np.mean([metric.scores()[sum(draw)] for draw in chosen]))
-            assert subset_squares(metric, n, m)[c] == pytest.approx(np.mean(np.square(values)), abs=1e-12)
-            assert subset_variances(metric, n, m)[c] == pytest.approx(np.var(values), abs=1e-12)
-
-
-def test_the_error_for_new_questions_is_the_mean_over_all_subsets() -> None:
-    """Every choice of 2 of 3 answers to each of 4 questions from 2 problems, as many as there are."""
-    metric, counts, n, m = Metric.parse('G-Pass@2_1.0'), np.array([1, 2, 3, 2]), 3, 2
-    problems = ['p', 'p', 'q', 'r']
-    squares, weights = [], []
-    for numbers in np.ndindex(3, 3, 3, 3):
-        ways = [comb(c, a) * comb(n - c, m - a) for c, a in zip(counts, numbers, strict=True)]
-        values = [float(a == m) for a in numbers]
-        squares.append(mean_interval(values, problems).error ** 2)
-        weights.append(np.prod(ways))
-    wanted = np.average(squares, weights=weights)
-    assert question_error(counts, n, m, metric, problems) ** 2 == pytest.approx(wanted)
-
-
-def test_the_rerun_error_is_right_on_average() -> None:
-    """Its unbiased part, averaged over all counts of 6 answers, is the variance of a rerun with 4 of them."""
-    metric, n, m, chance = Metric.parse('G-Pass@2_1.0'), 6, 4, 0.6
-    from gpassk_opencompass.uncertainty import value_table
-    from gpassk_opencompass.uncertainty.rerun import pair_table
-
-    def chances(size: int) -> list[float]:
-        return [comb(size, c) * chance**c * (1 - chance) ** (size - c) for c in range(size + 1)]
-
-    values = value_table(metric, m)
-    truth = np.average(values**2, weights=chances(m)) - np.average(values, weights=chances(m)) ** 2
-    unbiased = subset_squares(metric, n, m) - pair_table(metric, n)
-    assert np.average(unbiased, weights=chances(n)) == pytest.approx(truth)
+    new, same = half_widths(entry, board.ranked_by, [16, 48, 192, 768], board.level)
+    row = frame([board]).query('group == "" and metric == "mG-Pass@16"').iloc[0]
+    assert (row.low, row.high) == pytest.approx(
+        ((row.low + row.high) / 2 - new[1], (row.low + row.high) / 2 + new[1])
+    )
+    assert same[1] == pytest.approx(1.959964 * row.rerun)
+    assert new[0] > new[1] > new[2] > new[3]
+    assert same[2] / same[3] == pytest.approx(2, rel=0.05)
 
 
 def test_sensitivity_keeps_the_other_settings_fixed() -> None:
     """A series for each model and top_p, its values in order, its points those of the table."""
     board = board_of(made_sweep(['a', 'b'], (0.7, 0.3, 1.0), (0.8, 1.0), questions=40))
     found = series(board, 'temperature')
-    assert sorted((one.model, one.others) for one in found) == [
-        (model, f'p={p}') for model in 'ab' for p in ('0.8', '1')
+    assert sorted({(runs[0].result.model, runs[0].result.sampling['top_p']) for runs in found}) == [
+        (model, p) for model in 'ab' for p in (0.8, 1.0)
     ]
-    assert all(one.values == [0.3, 0.7, 1.0] for one in found)
-    with house_style():
-        one = next(iter(sensitivity(board)))
-        assert isinstance(one, Drawing)
-        lines = {line.get_label(): line for line in one.figure.axes[0].lines}
-    wanted = [100 * entry.result.values(Metric.parse('mG-Pass@16')).mean() for entry in found[0].entries]
+    assert all([run.result.sampling['temperature'] for run in runs] == [0.3, 0.7, 1.0] for runs in found)
+    figure = drawn(board)['sensitivity-temperature']
+    lines = {line.get_label(): line for line in figure.axes[0].lines}
+    wanted = [100 * run.result.values(Metric.parse('mG-Pass@16')).mean() for run in found[0]]
     assert lines['mG-Pass@16'].get_ydata() == pytest.approx(wanted)
+    assert 'greedy run, accuracy' in lines
 
 
-def test_nothing_to_show_is_left_out_with_a_reason() -> None:
-    """One run at n = k, no second setting: two families have nothing, and say why."""
-    board = board_of([made_result('m_t0.3_l64', COUNTS, 8, [8])])
-    with house_style():
-        found = list(drawings(board))
-    reasons = {one.name: one.reason for one in found if isinstance(one, LeftOut)}
-    assert 'more samples than k = 8' in reasons['samples']
-    assert 'differ in top_p alone' in reasons['sensitivity-top-p']
-    drawn = [one.name for one in found if isinstance(one, Drawing)]
-    assert drawn == ['thresholds', 'questions']
+def test_nothing_to_show_is_left_out() -> None:
+    """One run at n = k, no second setting."""
+    assert list(drawn(board_of([made_result('m_t0.3_l64', COUNTS, 8, [8])]))) == ['thresholds', 'questions']
 
 
 def test_the_map_has_the_hardest_question_first() -> None:
-    """c/n of each run, columns sorted by their mean; runs may have their questions in different orders."""
+    """c/n of each run, columns sorted by their mean."""
     board = small_board()
-    uids, shares = shares_of(board.entries)
-    assert np.all(np.diff(shares.mean(0)) >= 0)
-    for row, entry in zip(shares, board.entries, strict=True):
-        of_uid = dict(zip(entry.result.counts.uid, entry.result.table.c / 8, strict=True))
-        assert row == pytest.approx([of_uid[uid] for uid in uids])
-    with house_style():
-        image = only(questions(board)).figure.axes[0].images[0].get_array()
-    assert np.asarray(image) == pytest.approx(shares)
+    image = np.asarray(drawn(board)['questions'].axes[0].images[0].get_array())
+    shares = np.stack([entry.result.table.c / 8 for entry in board.entries])
+    assert image == pytest.approx(shares[:, np.argsort(shares.mean(0), kind='stable')])
+
+
+def test_a_figure_has_six_runs_at_most_the_best_of_each_model_first() -> None:
+    """And says so."""
+    board = large_board()
+    models = [entry.result.model for entry in board.entries]
+    first = sorted({model: models.index(model) for model in models}.values())[:6]
+    assert [board.entries.index(entry) for entry in best_of_each(board.entries, 6)] == first
+    figure = drawn(board)['thresholds']
+    said = ' '.join(text.get_text() for text in figure.findobj(Text))
+    assert 'Shown: 6 of 24 runs' in said.replace('\n', ' ')
+
+
+@pytest.mark.parametrize('board', [small_board(), large_board()], ids=['small', 'large'])
+def test_no_text_lies_on_another_or_beyond_the_edge(board: Board) -> None:
+    """Of any figure, with long and Chinese names; and no figure is larger than a page."""
+    for name, figure in drawn(board).items():
+        width, height = figure.get_size_inches()
+        assert (width <= 10, height <= 12) == (True, True)
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()
+        hidden = set()
+        for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
+            low, high = sorted(axis.get_view_interval())
+            beyond = [tick for tick in axis.get_major_ticks() if not low <= tick.get_loc() <= high]
+            hidden |= {text for tick in beyond for text in (tick.label1, tick.label2)}
+        texts = [
+            text
+            for text in figure.findobj(Text)
+            if text.get_text().strip() and text not in hidden and text.get_visible()
+        ]
+        placed = [
+            (text.get_text(), [side / figure.dpi for side in text.get_window_extent().extents])
+            for text in texts
+        ]
+        for text, (left, low, right, high) in placed:
+            assert (left >= 0, low >= 0, right <= width, high <= height) == (True,) * 4, (name, text)
+        for (first, a), (second, b) in combinations(placed, 2):
+            assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1], (name, first, second)
 
 
 def test_files_are_what_they_say_and_the_same_every_time(tmp_path: Path) -> None:
@@ -183,52 +238,42 @@ def test_files_are_what_they_say_and_the_same_every_time(tmp_path: Path) -> None
     import matplotlib as mpl
 
     board = small_board()
-    first = write_figures([board], tmp_path / 'a', dpi=40)
+    data = frame([board])
+    first = write_figures([board], data, tmp_path / 'a', dpi=40)
     with mpl.rc_context({'font.size': 30, 'axes.facecolor': 'red', 'svg.hashsalt': None}):
-        second = write_figures([board], tmp_path / 'b', dpi=40)
+        write_figures([board], data, tmp_path / 'b', dpi=40)
         assert mpl.rcParams['font.size'] == 30
-    assert [path.name for path in first] == [path.name for path in second]
-    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
-    for path in first:
-        if path.suffix == '.png':
-            assert path.read_bytes().startswith(b'\x89PNG\r\n')
-        elif path.suffix == '.svg':
-            assert ElementTree.parse(path).getroot().tag == '{http://www.w3.org/2000/svg}svg'
-    assert {path.suffix for path in first[:-1]} == {'.png', '.svg'}
+    assert {one.path.name for one in first} == {
+        f'LiveMathBench-vmade-{name}'
+        for name in ('thresholds', 'samples', 'sensitivity-temperature', 'questions')
+    }
+    files = sorted(path.relative_to(tmp_path / 'a') for path in (tmp_path / 'a').rglob('*.*'))
+    assert len(files) == 2 * len(first)
+    for file in files:
+        content = (tmp_path / 'a' / file).read_bytes()
+        assert content == (tmp_path / 'b' / file).read_bytes()
+        if file.suffix == '.svg':
+            assert ElementTree.fromstring(content).tag == '{http://www.w3.org/2000/svg}svg'
+        else:
+            assert content.startswith(b'\x89PNG\r\n')
 
 
 def test_without_matplotlib_no_folder_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The error says what to install."""
     monkeypatch.setitem(sys.modules, 'matplotlib', None)
+    board = small_board()
     with pytest.raises(MissingExtraError, match=r'matplotlib is not installed.*gpassk_opencompass\[report\]'):
-        write_figures([], tmp_path / 'report')
+        write_figures([board], frame([board]), tmp_path / 'report')
     assert not (tmp_path / 'report').exists()
 
 
-def test_names_of_any_kind_are_drawn_as_they_are(tmp_path: Path) -> None:
-    """Dollars are no formulas, brackets no markup, Chinese no boxes; warnings would be errors here."""
-    runs = [made_result(name, COUNTS, 8, [4]) for name in ODD_NAMES]
-    board = board_of(runs)
-    paths = write_figures([board], tmp_path)
-    for path in paths:
-        if path.suffix == '.svg':
-            ElementTree.parse(path)
-    with house_style():
-        [axes] = only(thresholds(board)).figure.axes
-        shown = {line.get_label() for line in axes.lines}
-    assert {'cost_$5_or_$6', 'a&b<c>"d"', 'no\\nbreak\\x00'} <= shown
-
-
-def test_without_a_chinese_font_notes_are_spelt_like_labels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The names of runs without an interval, too: a glyph that is missing would be a box."""
-    monkeypatch.setattr(labels, '_glyphs', lambda: (frozenset(range(0x250)),))
-    runs = [made_result(f'千问_t{t}_l64', [0, 1, 2] * 8, 4, [4]) for t in ('0.3', '0.7')]
-    with house_style():
-        for one in drawings(board_of(runs)):
-            if isinstance(one, Drawing):
-                shown = ''.join(text.get_text() for text in one.figure.findobj(Text))
-                assert '千' not in shown
-                assert r'\u5343' in shown
+def test_names_of_any_kind_are_drawn_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dollars are no formulas, brackets no markup, and what no font has is an escape, not a box."""
+    monkeypatch.setattr(figures, '_glyphs', lambda: frozenset(range(0x250)))
+    board = board_of([made_result(name, COUNTS, 8, [4]) for name in ODD_NAMES])
+    said = {text.get_text() for one in drawn(board).values() for text in one.findobj(Text)}
+    assert {'cost_$5_or_$6', 'a&b<c>"d"', 'no\\nbreak\\x00', '\\u6570\\u5b66-\\u6a21\\u578b_t'} <= said
+    assert '数' not in ''.join(said)
 
 
 def test_the_pictures_of_the_docs_are_small_and_complete() -> None:

@@ -13,9 +13,9 @@ from markdown import markdown
 from result_files import rename
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.tables import Table, markdown_line
+from gpassk_opencompass.text import Table, markdown_cell, markdown_line
 from gpassk_opencompass.text import escape as escaped
-from gpassk_opencompass.text import markdown_cell
+from gpassk_opencompass.text import markdown as markdown_of
 
 GOOD = [
     'Qwen2.5-7B_t1.0_rs42_l8192', 'a|b', 'org/model', 'a*b', '__init__', 'm [v2]', 'a_b*c_d*', '1e5',
@@ -52,7 +52,7 @@ class Rendered(HTMLParser):
 def test_a_name_is_shown_as_it_is_and_does_nothing() -> None:
     """In a table, a list and a heading; no link, no image, no tag but those of the table."""
     for name in (*GOOD, *LIVE):
-        table = Table('t', ['model'], [[name], ['other']]).to_markdown()
+        table = markdown_of(Table('t', ['model'], [[name], ['other']]))
         shown = Rendered(f'## {markdown_line(name)}\n\n{table}\n\n- {markdown_line(name)}\n- x\n')
         assert shown.tags == {'h2', 'table', 'thead', 'tbody', 'tr', 'th', 'td', 'ul', 'li'}, name
         heading, _, cell, _, item, _ = [text.strip() for text in shown.texts]
@@ -80,7 +80,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         files.append(str(folder / f'{number}.gpassk.json'))
         assert main(['score', str(counts), '--k', '2', '4', '-o', files[-1]]) == 0
         rename(Path(files[-1]), model=name, dataset=LIVE[0])
-    assert main(['report', '--file', *files, '-o', str(folder / 'report'), '--only', 'tables']) == 0
+    assert main(['report', *files, '-o', str(folder / 'report'), '--only', 'tables']) == 0
     return folder / 'report'
 
 

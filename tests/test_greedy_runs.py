@@ -11,7 +11,7 @@ from result_files import THIRDS, block, write_result
 
 from gpassk_opencompass.collect import collect
 from gpassk_opencompass.record import Result, result_of
-from gpassk_opencompass.report.leaderboard import Board, boards
+from gpassk_opencompass.report.frame import Board, boards
 from gpassk_opencompass.sweep.names import sampling_in
 
 RIGHT_HALF = [1, 0] * 12

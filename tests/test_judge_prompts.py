@@ -9,9 +9,10 @@ import pytest
 
 from gpassk_opencompass import InputError, Pair, Verdict
 from gpassk_opencompass.completion import Reply
-from gpassk_opencompass.judges.llm import Wording, read_settings
+from gpassk_opencompass.judges.llm import LLMSettings, Wording
 from gpassk_opencompass.judges.parsing import parse_verdict
 from gpassk_opencompass.judges.prompts import Prompts, find_prompts
+from gpassk_opencompass.judges.protocol import checked
 
 needs_opencompass = pytest.mark.skipif(
     find_spec('opencompass') is None, reason='OpenCompass is not installed'
@@ -32,7 +33,7 @@ def test_a_prompt_in_parts_is_the_prompt(quoted: bool, language: str) -> None:
     )
     prompts = {'name': 'p', 'english': english, 'chinese': chinese, 'quoted': quoted}
     settings = {'urls': 'http://h', 'max_tokens': None, 'extra_body': {'stop': '"content": ""'}}
-    wording = Wording(read_settings({'model': 'the "judge"', 'prompts': prompts, **settings}))
+    wording = Wording(checked(LLMSettings, {'model': 'the "judge"', 'prompts': prompts, **settings}))
     for text in [*TEXTS, 'a "b"\t\u2028', '😀', '\ud800']:
         asked = wording.ask(Pair(text, 'R', f'{text}!', language))
         mark = '| ' if quoted else ''

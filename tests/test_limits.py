@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 from result_files import ABBR, HALVES, THIRDS, write_result, write_three
 from sweeping import BASE, NAME, dump, load
 
-from gpassk_opencompass.adapter import limits_line
 from gpassk_opencompass.benchmarks import limited
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.collect import collect
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.record import read
-from gpassk_opencompass.report.leaderboard import boards
+from gpassk_opencompass.report.frame import boards, limits_line
 from gpassk_opencompass.sweep.folder import read_manifest
 from gpassk_opencompass.sweep.names import DatasetName, LiveMathBenchName
 
@@ -218,12 +217,12 @@ def test_trials_stand_in_no_leaderboard(tmp_path: Path) -> None:
     write_limited(tmp_path)
     results = collect([tmp_path]).results
     (board,), left_out = boards(results)
-    assert [entry.name for entry in board.entries] == [ABBR.format(2), ABBR.format(1)]
+    assert [entry.name for entry in board.entries] == ['m2', 'm1']
     assert left_out == ['1 run made smaller with --limit: --with-limited takes them, too']
     shown, _ = boards(results, with_limited=True)
     assert {board.title: [entry.name for entry in board.entries] for board in shown} == {
-        'MATH500-L5': [ABBR.format(2), ABBR.format(1)],
-        'MATH500-L5-limit24': [f'{ABBR.format(3)} (24 questions)'],
+        'MATH500-L5': ['m2', 'm1'],
+        'MATH500-L5-limit24': ['m3'],
     }
 
 
@@ -274,7 +273,8 @@ def test_compare_leaves_them_out(tmp_path: Path, capsys: pytest.CaptureFixture[s
     """No rank has them unasked."""
     write_limited(tmp_path / 'out')
     write_result(tmp_path / 'out', ABBR.format(4), HALVES, dataset='MATH500-L5-limit24', data='e')
-    assert main(['compare', str(tmp_path / 'out')]) == 0
-    assert 'm3' not in capsys.readouterr().out
-    assert main(['compare', str(tmp_path / 'out'), '--with-limited']) == 0
+    line = ['compare', str(tmp_path / 'out'), '--run', 'm4']
+    assert main(line) == 2
+    assert "'m4' is no new run here; there is m1, m2" in capsys.readouterr().err
+    assert main([*line, '--against', 'm3', '--with-limited']) == 0
     assert 'm3' in capsys.readouterr().out

@@ -92,13 +92,12 @@ SAMPLES = json.dumps({'question': '1 + 1?', 'reference': '2', 'responses': [r'\b
 @pytest.mark.parametrize(
     ('judge', 'right'),
     [
-        ('nearly', 0.0),
-        ('{"type": "nearly", "tolerance": 0.01}', 50.0),
         ('theirs.judge.Nearly', 0.0),
+        ('{"type": "theirs.judge.Nearly", "tolerance": 0.01}', 50.0),
     ],
-    ids=['name', 'arguments', 'path'],
+    ids=['path', 'arguments'],
 )
-def test_their_judge_judges_by_its_name(tmp_path: Path, packages: Path, judge: str, right: float) -> None:
+def test_their_judge_judges_by_its_path(tmp_path: Path, packages: Path, judge: str, right: float) -> None:
     """With its arguments as JSON; half of the two samples are right where 2.004 is near enough to 2."""
     (tmp_path / 'samples.jsonl').write_text(SAMPLES)
     gpassk(tmp_path, packages, 'score', 'samples.jsonl', '--k', '1', '--judge', judge, '-o', 'out.json')
@@ -110,9 +109,9 @@ def test_their_judge_judges_by_its_name(tmp_path: Path, packages: Path, judge: s
 @pytest.mark.parametrize(
     ('judge', 'said'),
     [
-        ('{"type": "nearly", "tolerance": 2}', 'tolerance = 2: expected a number from 0 to 1'),
-        ('{"type": "nearly", "width": 2}', 'it takes tolerance'),
-        ('nearby', 'expected rule, llm, cascade, nearly, a dotted path'),
+        ('{"type": "theirs.judge.Nearly", "tolerance": 2}', 'tolerance = 2: expected a number from 0 to 1'),
+        ('{"type": "theirs.judge.Nearly", "width": 2}', 'it takes tolerance'),
+        ('nearby', 'expected rule, llm, cascade, a dotted path'),
     ],
     ids=['value', 'argument', 'name'],
 )
@@ -130,8 +129,8 @@ from gpassk_opencompass.judges import Pair
 from gpassk_opencompass.judges.build import build_judge, judge_config
 
 pairs = [Pair('?', '2', said) for said in ('2.004', '3', 'two')]
-config = {'type': 'nearly', 'tolerance': 0.01}
-cascade = {'type': 'cascade', 'first': {'type': 'nearly'}, 'second': config}
+config = {'type': 'theirs.judge.Nearly', 'tolerance': 0.01}
+cascade = {'type': 'cascade', 'first': {'type': 'theirs.judge.Nearly'}, 'second': config}
 judges = [config, judge_config('', (), config), cascade]
 print(json.dumps([[said.verdict.value for said in build_judge(judge).judge(pairs)] for judge in judges]))
 """

@@ -93,7 +93,6 @@ def test_configs_may_name_a_class_by_its_top_level_path(name: str) -> None:
 
 
 TABLE = """
-registry: errors
 tails:
 distributions:
 metrics: errors tails
@@ -109,7 +108,7 @@ keys: errors
 completion:
 servers: completion errors keys
 chat: chat completion errors keys servers
-judges: answers completion errors judges keys registry servers
+judges: answers completion errors judges keys servers
 serving: errors files keys serving times unseen
 json_rows: errors
 agreement: answers benchmarks collect json_rows judges metrics record statistics
@@ -128,8 +127,8 @@ collect: counting errors files formats json_rows judges record samples scoring s
 adapter: benchmarks record samples sweep
 summary: errors metrics record samples scoring statistics tables unseen votes
 export: errors files record samples tables times unseen version
-report: adapter answers collect counting distributions errors files health judges keys metrics
-    record report samples scoring statistics sweep tables uncertainty unseen version
+report: adapter answers collect counting errors files health judges keys metrics record report samples
+    scoring statistics sweep text uncertainty unseen version
 benchmarks: errors files judges
 configs: configs
 sweep: benchmarks errors files judges keys serving sweep
@@ -140,8 +139,7 @@ lighteval: benchmarks demo errors judges metrics record samples scoring statisti
 runs: errors files judges record runs serving sweep times
 demo:
 cli: adapter agreement benchmarks cli collect counting errors export files formats
-    judges keys metrics plugin record report runs samples scoring serving statistics summary
-    sweep tables times
+    health judges keys metrics plugin record report runs samples scoring serving summary sweep tables times
     uncertainty unseen version
 """
 ROOMS = {
@@ -156,12 +154,14 @@ PACKAGES = {
     'aiohttp': {'chat', 'judges', 'servers'},
     'datasets': {'benchmarks', 'plugin'},
     'inspect_ai': {'inspect_ai'},
+    'jinja2': {'report'},
     'lighteval': {'lighteval'},
     'lmdeploy': {'plugin'},
     'matplotlib': {'report'},
     'mmengine': {'configs', 'plugin', 'sweep'},
     'opencompass': {'plugin'},
     'mpmath': {'answers'},
+    'pandas': {'cli', 'report'},
     'pyarrow': {'formats', 'plugin', 'samples'},
     'pydantic': {'agreement', 'health', 'judges', 'lighteval', 'record', 'servers', 'sweep'},
     'rich': {'cli', 'text'},

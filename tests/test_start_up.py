@@ -83,22 +83,22 @@ def test_a_prior_is_fitted_without_scipy_stats(counts: Path) -> None:
     assert not (HEAVY | {RULE, 'gpassk_opencompass.serving'}) & loaded
 
 
-@pytest.mark.parametrize('command', ['score', 'plan', 'report', 'expand', 'check', 'gate'])
+@pytest.mark.parametrize('command', ['score', 'plan', 'report', 'expand', 'check', 'compare'])
 def test_the_help_of_a_command_needs_no_scipy(command: str) -> None:
     """Only the names of options."""
     assert not (HEAVY | READERS | JUDGES | {'scipy', 'asyncio'}) & imported(command, '--help')
 
 
 def test_a_plan_without_a_pilot_fits_nothing() -> None:
-    """There is nothing to optimise, and no file to read."""
-    loaded = imported('plan', '--half-width', '3')
+    """The hardness is told: there is nothing to optimise, and no file to read."""
+    loaded = imported('plan', '--half-width', '3', '--beta', '0.4', '0.4')
     assert not (HEAVY | OPTIMISERS | READERS | JUDGES) & loaded
 
 
 def test_a_gate_reads_two_results_and_judges_nothing(results: list[Path]) -> None:
     """It reads records, so their layout is checked, and compares them."""
     new, old = results
-    loaded = imported('gate', new, '--against', old, '--margin', '5')
+    loaded = imported('compare', new, old, '--margin', '5', '--questions', 'new')
     assert not (HEAVY | JUDGES) & loaded
     assert loaded >= READERS
 

@@ -17,7 +17,6 @@ from gpassk_opencompass.cli import main
 from gpassk_opencompass.health import NOT_DRAWN, STATES, Generation, Health, generation_columns
 from gpassk_opencompass.judges.protocol import FunctionJudge, Pair
 from gpassk_opencompass.record import Result, json_schema, read
-from gpassk_opencompass.report.gates import Gate
 from gpassk_opencompass.samples import Samples
 from gpassk_opencompass.scoring import score
 
@@ -197,7 +196,7 @@ def test_a_record_that_does_not_tell_passes_no_gate() -> None:
     """One of labels."""
     health = Health(samples=2)
     assert health.unusual is None
-    assert Gate.parse('unusual>50%').refused(health)
+    assert health.share('unusual') is None
 
 
 def test_the_json_schema_knows_them() -> None:

@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 from doc_pages import page
 from formats import complaints
-from result_files import ABBR, HALVES, THIRDS, write_result, write_three
 
 from gpassk_opencompass.cli import COMMANDS, main, parser_for
 from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.tables import Cell, Column, Table
-from gpassk_opencompass.uncertainty import Population, compare, mean_interval, plan, value_table
+from gpassk_opencompass.uncertainty import Population, plan
 
 
 def tables_of(capsys: pytest.CaptureFixture[str], *line: object, code: int = 0) -> list[dict[str, Any]]:
@@ -65,38 +64,6 @@ def test_a_table_has_a_column_a_number_and_notes_with_their_cells() -> None:
     assert 'hidden' not in table.to_terminal() + table.to_markdown() + table.to_latex()
 
 
-def test_a_report_has_the_scores_of_the_library(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With all digits, ends of intervals and ranks as numbers; what is said besides is on standard error."""
-    write_three(tmp_path / 'outputs')
-    only = ['-o', tmp_path / 'report', '--only', 'tables']
-    board, health = tables_of(capsys, 'report', tmp_path / 'outputs', *only)
-    assert (board['title'], health['title']) == ('MATH500-L5', 'MATH500-L5: how the responses ended')
-    for row, counts in zip(board['rows'], (HALVES, THIRDS), strict=True):
-        values = value_table(Metric.parse('mG-Pass@2'), 4)[counts]
-        found = mean_interval(values, [f'u{number}' for number in range(24)])
-        assert row['mG-Pass@2'] == pytest.approx(100 * found.estimate, rel=1e-12)
-        assert row['mG-Pass@2 low'] == pytest.approx(100 * found.low, rel=1e-12)
-        assert isinstance(row['rank low'], int)
-    assert health['rows'][0]['unjudged'] == 0.0
-    assert (tmp_path / 'report' / 'leaderboard.md').is_file()
-
-
-def test_a_comparison_has_the_p_value_of_the_library(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """However small it is."""
-    for number, counts in enumerate((HALVES, THIRDS)):
-        write_result(tmp_path, ABBR.format(number), 10 * counts)
-    chosen = ('--against', ABBR.format(1), '--chosen')
-    [table] = tables_of(capsys, 'compare', tmp_path, *chosen)
-    [row] = table['rows']
-    metric = value_table(Metric.parse('mG-Pass@2'), 4)
-    found = compare(metric[10 * HALVES], metric[10 * THIRDS])
-    assert found.p_value < 0.001
-    assert row['first − second'] == pytest.approx(100 * found.difference)
-    assert (row['p'], row['95 % interval low']) == pytest.approx((found.p_value, 100 * found.low))
-
-
 def test_a_plan_has_the_numbers_of_the_library(capsys: pytest.CaptureFixture[str]) -> None:
     """And why there are more questions than the width takes."""
     line = ['--half-width', 3, '--beta', 0.3, 0.3, '--questions', 238, '--n', 16]
@@ -143,7 +110,7 @@ def test_every_command_with_a_table_has_both_options_and_is_on_the_page() -> Non
     assert with_tables == named
     sources = (Path(main.__code__.co_filename).parent).glob('*.py')
     showing = {file.stem for file in sources if re.search(r'^ +show\(', file.read_text(), re.MULTILINE)}
-    assert showing - with_tables == {'compare_runs'}
+    assert showing - with_tables == {'expand'}, 'of --dry-run'
 
 
 def usage_of(command: str) -> str:

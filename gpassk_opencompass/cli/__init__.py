@@ -7,12 +7,14 @@ the exit code: 0 done, 1 something is incomplete or worse, 2 refused or not deci
 from __future__ import annotations
 
 import errno
+import signal
 import sys
 from argparse import Action, ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from inspect import signature
+from types import FrameType
 from typing import Any, NoReturn
 
 from ..errors import GPassKError, IncompleteError
@@ -26,8 +28,7 @@ COMMANDS = {
     'check': 'in what state each run of a sweep is: complete, partial, failed, stale, missing',
     'score': 'score responses, labels or counts of any program, or rescore a result',
     'report': 'tables, figures and a page of the results of many runs',
-    'compare': 'runs with each other, or with a published leaderboard: what can be told apart',
-    'gate': 'is a new run better than an old one, as good within a margin, or worse? for CI',
+    'compare': 'is a new run better than an old one, as good, or worse? also as a gate for CI',
     'judge': 'ping its servers, compare it with labels, audit the verdicts of a run',
     'plan': 'how many samples and questions an interval of a wanted width takes',
     'demo': 'a tiny model that comes along, sampled, judged and reported on this CPU',
@@ -49,20 +50,34 @@ BARRED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand and return the exit code; errors are one message on stderr."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if argv is None and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt)
     name = words[0] if words else '--help'
     # With a margin the codes 1 and 2 are answers; of all that keeps a comparison from one the code is 3.
-    answers = name == 'gate' or (name == 'compare' and any(word.startswith('--margin') for word in words))
+    answers = name == 'compare' and any(word.startswith('--margin') for word in words)
     try:
         return _main(name, words[1:], NO_ANSWER if answers else None)
     except SystemExit as end:  # of the parser; 0 after --help
         raise SystemExit(end.code and NO_ANSWER if answers else end.code) from None
     except Exception:
+        if _interrupted:  # compiled code of a library made another error of Ctrl-C
+            warn(f'gpassk {name}: stopped')
+            return INTERRUPTED
         if not answers:
             raise
         from traceback import print_exc  # the interpreter would end with 1
 
         print_exc()
         return NO_ANSWER
+
+
+_interrupted: list[int] = []
+"""The signals of Ctrl-C that this command has got."""
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    _interrupted.append(number)
+    raise KeyboardInterrupt
 
 
 def _main(name: str, words: Sequence[str], no_answer: int | None) -> int:

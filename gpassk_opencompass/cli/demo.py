@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..errors import InputError, MissingExtraError
 from ..sweep.engines import shipped_templates
-from ..text import say, warn
+from ..text import csv_text, say, terminal, warn
 from . import main as gpassk
 from .options import add_work_dir, examples
 
@@ -73,7 +73,7 @@ def step(*arguments: str) -> int:
 def write_table(folder: Path, seconds: float) -> None:
     """Print the results of a demo's runs as a table, write all metrics to a file."""
     from ..record import read
-    from ..report.summary import results_table
+    from ..report.tables import results_table
     from ..runs.examine import examine
     from ..runs.plan import planned_runs
 
@@ -84,14 +84,18 @@ def write_table(folder: Path, seconds: float) -> None:
     ]
     runs = sorted(map(read, files), key=lambda result: result.n)
     table = folder / TABLE
-    table.write_text(results_table(runs, every_metric=True).to_csv(), encoding='utf-8')
-    say(f'\n{results_table(runs).without("dataset").to_terminal()}\n')
+    whole = results_table(runs, every_metric=True)
+    table.write_text(csv_text([whole.columns, *whole.rows]), encoding='utf-8')
+    shown = results_table(runs)
+    shown.rows = [[row[0], *row[2:]] for row in shown.rows]
+    shown.columns = [shown.columns[0], *shown.columns[2:]]
+    say(f'\n{terminal(shown)}\n')
     say(f'{seconds:.0f} s. Every metric: {table}; the runs: {folder}/<config>/\n')
 
 
 def write_report(folder: Path) -> int:
     """Write a report of a demo's runs, without what needs packages that are missing; its exit code."""
-    lacking = [package for package in ['matplotlib'] if find_spec(package) is None]
+    lacking = [package for package in ('jinja2', 'matplotlib') if find_spec(package) is None]
     if lacking:
         warn(f'no figures and no page: {MissingExtraError(lacking[0], "report")}')
     how = ['--only', 'tables'] if lacking else ['--responses']

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..files import parse_json, write_file
-from ..judges.build import build_judge
-from ..judges.prompts import NAMES
 from ..text import Table, json_text, say, show
 from .options import Several, add_json, add_judge_options, chosen_judge, examples, path, positive
 
@@ -52,7 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add('--model', required=True, metavar='NAME', help='the name that the servers know it by')
     add('--url', action=Several, required=True, metavar='URL', help='http://host:port of each server')
     add('--api-key-env', default='', metavar='NAME', help='environment variable with the key')
-    add('--prompts', default='auto', choices=NAMES, help='default: auto')
+    add('--prompts', default='auto', metavar='NAME', help='auto, protocol, own, xverify, compassverifier')
     add('--max-tokens', type=int, default=8192, metavar='N', help='of a reply; default: 8192')
     none_or = partial(_none_or, float)
     add(
@@ -150,6 +148,7 @@ def _show_health(health: Health) -> None:
 
 def _agreement(pairs: Path, responses: bool, disagreements: Path | None, **judge_options: Any) -> int:
     from ..agreement import compare_with_labels, read_labelled
+    from ..judges.build import build_judge
 
     config = chosen_judge(**judge_options, default_verdicts=f'{pairs.stem}.verdicts')
     if disagreements and not disagreements.parent.is_dir():
@@ -263,6 +262,7 @@ def _labels_of(
     config: Mapping[str, Any], audit: Audit, drawn: Sequence[int], told: Mapping[str, bool]
 ) -> dict[str, bool]:
     """Return a judge's labels of what has none; equal spellings are asked about, too."""
+    from ..judges.build import build_judge
     from ..record import digest_of
 
     more = {'accept_equal': False} if config['type'] == 'llm' else {}

@@ -28,18 +28,6 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def points(text: str) -> float:
-    """Read a number of points, which may have the sign of percent behind it.
-
-    >>> points('2'), points('0.5 %')
-    (2.0, 0.5)
-    """
-    try:
-        return float(text.removesuffix('%'))
-    except ValueError:
-        raise ArgumentTypeError(f'{text!r}: expected points, such as 2') from None
-
-
 def path(text: str) -> Path:
     """Read a file or folder; `~` is the home directory, also in `--output=~/report`, where shells leave it.
 
@@ -52,16 +40,6 @@ def path(text: str) -> Path:
         return Path(text).expanduser()
     except RuntimeError as error:
         raise ArgumentTypeError(f'{text!r}: {error} Write the whole path') from error
-
-
-def leaderboard(text: str) -> Path:
-    """Read a path, or the name of a leaderboard that comes with this package: 'published'.
-
-    A file or folder of that name is './published'.
-    """
-    from ..report.published import SHIPPED
-
-    return SHIPPED.get(text) or path(text)
 
 
 def listed(kind: Callable[[str], Number]) -> Callable[[str], Number]:
@@ -191,7 +169,7 @@ def chosen_judge(
     Raises:
         InputError: half a judge, or JSON that is none. No password of an address is shown.
     """
-    from ..judges.build import JUDGES, llm_or_cascade, with_verdicts
+    from ..judges.build import JUDGES, with_verdicts
     from ..keys import without_user
 
     kind, given = judge or 'rule', {'--model': model, '--url': url, '--verdicts': verdicts}
@@ -202,9 +180,10 @@ def chosen_judge(
             raise InputError(
                 f'--judge {kind} needs --model NAME and --url http://host:port; give {absent} too'
             )
-        return with_verdicts(
-            llm_or_cascade(kind, {'model': model, 'urls': [*url]}), verdicts or default_verdicts
-        )
+        config: dict[str, Any] = {'type': 'llm', 'model': model, 'urls': [*url]}
+        if kind == 'cascade':
+            config = {'type': 'cascade', 'first': {'type': 'rule'}, 'second': config}
+        return with_verdicts(config, verdicts or default_verdicts)
     if useless := [name for name, value in given.items() if value]:
         told = kind if kind in JUDGES else 'with a config of its own'
         raise InputError(f'--judge {told} takes no {", ".join(useless)}; use --judge llm or cascade')

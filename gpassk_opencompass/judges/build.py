@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from difflib import get_close_matches
 from importlib import import_module
 from inspect import Parameter, signature
 from typing import Any
 
 from ..errors import InputError
 from ..keys import without_user
-from ..registry import Registry
 from .protocol import Judge
 
-_OWN = {
-    'rule': 'gpassk_opencompass.judges.rule:RuleJudge',
-    'llm': 'gpassk_opencompass.judges.llm:LLMJudge',
-    'cascade': 'gpassk_opencompass.judges.cascade:CascadeJudge',
+JUDGES = {
+    'rule': 'gpassk_opencompass.judges.rule.RuleJudge',
+    'llm': 'gpassk_opencompass.judges.llm.LLMJudge',
+    'cascade': 'gpassk_opencompass.judges.cascade.CascadeJudge',
 }
-JUDGES: Registry[Any] = Registry('gpassk_opencompass.judges', 'judge', _OWN)
-"""The classes of judges by the names that settings and `--judge` take, other packages' too."""
+"""The classes of judges by the names that settings and `--judge` take."""
 
 
 def build_judge(config: Mapping[str, Any] | None = None) -> Judge:
@@ -37,42 +33,16 @@ def build_judge(config: Mapping[str, Any] | None = None) -> Judge:
     must do nothing else. An inherited one is not called where the class has a constructor of its own.
 
     Raises:
-        InputError: no such judge, or arguments that it does not take, all at once.
+        InputError: no such judge, or arguments that it does not take.
     """
-    given = config or {'type': 'rule'}
-    factory, arguments = _read(given)
-    if _is_unserved(given):
-        from .rule import RuleJudge
-
-        class InPlace(RuleJudge):
-            """The rule judge in place of an LLM that has no address."""
-
-            def identity(self) -> Mapping[str, object]:
-                return {**super().identity(), 'in_place_of': given['model']}
-
-        _tell_unserved(given['model'])
-        rule: Judge = InPlace()
-        return rule
+    factory, arguments = _read(_served_or_rule(config or {'type': 'rule'}))
     judge: Judge = factory(**arguments)
     return judge
 
 
-def _is_unserved(config: Mapping[str, Any]) -> bool:
-    """Whether an LLM is named that has no address; the README promises the rule judge then."""
-    return (
-        _own_name_of_alias(config.get('type')) == 'llm'
-        and bool(config.get('model'))
-        and not config.get('urls', 0)
-    )
-
-
-def _tell_unserved(model: str) -> None:
-    from loguru import logger  # which takes asyncio along, and a --help needs neither
-
-    logger.warning(
-        f'the judge {model!r} has no address (urls, eval_urls): the rule judge judges in its place. Name the '
-        'address of its server, or leave its name out'
-    )
+def check_judge(config: Mapping[str, Any]) -> None:
+    """Refuse what `build_judge` could not build, as far as that shows without building it."""
+    _read(_served_or_rule(config))
 
 
 def judge_config(
@@ -88,20 +58,33 @@ def judge_config(
         _check_dict(judge)
     shown = without_user(f'model_name = {model_name!r}, url = {url!r}')
     if judge is not None and (url or model_name):
-        raise InputError(f'both judge = {dict(judge)!r} and {shown}: give one of them')
+        raise InputError(f'both judge = {without_user(repr(dict(judge)))} and {shown}: give one of them')
     if url and not model_name:
         raise InputError(f'{shown}: an LLM judge needs the name of its model, too')
     if model_name:
         judge = {
             'type': 'llm',
             'model': model_name,
-            'urls': [url] if isinstance(url, str) and url else list(url),
+            'urls': [url] if isinstance(url, str) and url else [*url],
         }
-    config = dict(judge or {'type': 'rule'})
-    check_judge(config)
-    if _is_unserved(config):
-        _tell_unserved(config['model'])
+    config = _served_or_rule(judge or {'type': 'rule'})
+    _read(config)
     return config
+
+
+def _served_or_rule(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the config; of an LLM without an address that of the rule judge in its place, and say so."""
+    _check_dict(config)
+    model = config.get('model')
+    if own_name(config.get('type')) != 'llm' or not model or config.get('urls'):
+        return dict(config)
+    from loguru import logger  # which takes asyncio along, and a --help needs neither
+
+    logger.warning(
+        f'the judge {model!r} has no address (urls, eval_urls): the rule judge judges in its place. Name the '
+        'address of its server, or leave its name out'
+    )
+    return {'type': 'rule', 'in_place_of': model}
 
 
 def served_judge(
@@ -118,23 +101,13 @@ def served_judge(
     return config
 
 
-def llm_or_cascade(name: str, llm: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the config of an LLM judge with these arguments, or of a cascade of the rule and then that LLM.
-
-    >>> llm_or_cascade('cascade', {'model': 'm', 'urls': ['http://j']})['second']['type']
-    'llm'
-    """
-    config = {'type': 'llm', **llm}
-    return config if name == 'llm' else {'type': 'cascade', 'first': {'type': 'rule'}, 'second': config}
-
-
 def with_verdicts(config: Mapping[str, Any], folder: str) -> dict[str, Any]:
     """Return the config with `folder` for the verdicts of its LLM judges, where it names no other.
 
     >>> with_verdicts({'type': 'llm', 'model': 'm', 'urls': ['http://j']}, 'there')['verdicts']
     'there'
     """
-    name = _own_name_of_alias(config.get('type'))
+    name = own_name(config.get('type'))
     if name == 'llm':
         return {**config, 'verdicts': config.get('verdicts', folder)}
     if name != 'cascade':  # whatever stands in the config of another judge is its own affair
@@ -157,20 +130,7 @@ def with_server(config: Mapping[str, Any], model: str, url: str, **more: Any) ->
     {'patience': 9.0, 'type': 'llm', 'model': 'm', 'urls': ['http://j']}
     """
     _check_dict(config)
-    filled = _at_server(config, model, url, more)
-    if filled is None:
-        raise InputError(
-            f'judge = {dict(config)!r} asks no LLM, for which judge_serve would start a server: write '
-            "judge=dict(type='llm') or leave it out"
-        )
-    return filled
-
-
-def _at_server(
-    config: Mapping[str, Any], model: str, url: str, more: Mapping[str, Any]
-) -> dict[str, Any] | None:
-    """Return the config filled in; None if nothing in it asks an LLM."""
-    name = _own_name_of_alias(config.get('type'))
+    name, parts = own_name(config.get('type')), {}
     if name == 'llm':
         if 'urls' in config:
             shown = without_user(repr(config['urls']))
@@ -178,37 +138,32 @@ def _at_server(
         if config.get('model', model) != model:
             raise InputError(f'judge has model = {config["model"]!r}, and judge_serve starts {model!r}')
         return {**more, **config, 'model': model, **({'urls': [url]} if url else {})}
-    if name != 'cascade':
-        return None
-    given = {key: part for key, part in config.items() if isinstance(part, Mapping)}
-    parts = {key: _at_server(part, model, url, more) for key, part in given.items()}
-    filled = {key: part for key, part in parts.items() if part is not None}
-    return {**config, **filled} if filled else None
+    if name == 'cascade':
+        parts = {
+            key: with_server(part, model, url, **more)
+            for key, part in config.items()
+            if isinstance(part, Mapping) and own_name(part.get('type')) in ('llm', 'cascade')
+        }
+    if not parts:
+        raise InputError(
+            f'judge = {dict(config)!r} asks no LLM, for which judge_serve would start a server: write '
+            "judge=dict(type='llm') or leave it out"
+        )
+    return {**config, **parts}
 
 
 def own_name(kind: Any) -> str:
-    """Return the name of the judge of this package that a `type` means, without importing anything.
+    """Return the name of the judge of this package that a `type` means, '' for others; imports nothing.
 
-    '' means another judge, or one of this package by a path that other code gave it.
-
-    >>> own_name('gpassk_opencompass.judges.rule.RuleJudge'), own_name('theirs')
+    >>> own_name('gpassk_opencompass.RuleJudge'), own_name('theirs')
     ('rule', '')
     """
     path = f'{kind.__module__}.{kind.__qualname__}' if isinstance(kind, type) else kind
-    return next((name for name, own in _OWN.items() if path in (name, own.replace(':', '.'))), '')
-
-
-def _own_name_of_alias(kind: Any) -> str:
-    """Return what `own_name` does, also for the path of an alias, which is imported."""
-    if isinstance(kind, str) and '.' in kind:
-        with suppress(InputError):  # a path that leads nowhere is refused where the judge is checked
-            kind = _find(kind)
-    return own_name(kind)
-
-
-def check_judge(config: Mapping[str, Any]) -> None:
-    """Refuse what `build_judge` could not build, as far as that shows without building it."""
-    _read(config)
+    if not isinstance(path, str) or path in JUDGES:
+        return path if isinstance(path, str) else ''
+    package, _, name = path.rpartition('.')
+    ours = f'{package}.'.startswith('gpassk_opencompass.')
+    return next((own for own, place in JUDGES.items() if ours and place.endswith(f'.{name}')), '')
 
 
 def refuse_extraction(use_extract_model: Any) -> None:
@@ -229,59 +184,31 @@ def _check_dict(judge: Any) -> None:
 
 
 def _read(config: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Return the class and its arguments, checked: what is missing, unknown or wrong is said at once."""
-    _check_dict(config)
+    """Return the class and its arguments, checked."""
     arguments = dict(config)
     kind = arguments.pop('type', None)
     factory = _find(kind) if isinstance(kind, str) else kind
     if not isinstance(factory, type) or not hasattr(factory, 'judge'):
         raise InputError(f'judge type {kind!r}: expected {", ".join(JUDGES)}, a class or its dotted path')
-    takes = {
-        name: one
-        for name, one in signature(factory).parameters.items()
-        if one.kind is not Parameter.VAR_POSITIONAL
-    }
-    names = [name for name, one in takes.items() if one.kind is not Parameter.VAR_KEYWORD]
-    wrong: list[str] = []
-    needed = [name for name in names if takes[name].default is Parameter.empty and name not in arguments]
-    if len(names) == len(takes):  # else whoever takes any name knows which it takes
-        wrong += [f'{name} is missing' for name in needed]
-        for name in arguments.keys() - set(names):
-            near = get_close_matches(name, names, 1)
-            told = f'did you mean {near[0]!r}?' if near else f'it takes {", ".join(names)}'
-            wrong.append(f'{name}: no such setting, {told}')
-    if check := _own_check(factory):
-        defaults = {name: takes[name].default for name in names if name not in needed}
-        given = {name: value for name, value in arguments.items() if name in names or len(names) < len(takes)}
-        if _is_unserved(config):
-            given = {**given, 'urls': 'http://nowhere'}
-        try:
-            check({**defaults, **given})
-        except InputError as error:
-            wrong.append(str(error))
-        except LookupError:  # it looks for one that is missing
-            pass
-    if wrong:
-        raise InputError(f'judge {kind!r}: {"; ".join(wrong)}')
-    return factory, arguments
-
-
-def _own_check(factory: Any) -> Any:
-    """Return the check of the class, unless it is for the arguments of another constructor."""
-    for owner in factory.__mro__:
+    takes = signature(factory).parameters
+    owner = next(one for one in factory.__mro__ if {'check_arguments', '__init__'} & {*vars(one)})
+    try:
         if 'check_arguments' in vars(owner):
-            return factory.check_arguments
-        if '__init__' in vars(owner):
-            break
-    return None
+            empty = Parameter.empty
+            defaults = {name: one.default for name, one in takes.items() if one.default is not empty}
+            factory.check_arguments({**defaults, **arguments})
+        signature(factory).bind(**arguments)
+    except InputError as error:
+        raise InputError(f'judge {kind!r}: {error}') from error
+    except (TypeError, LookupError) as error:
+        raise InputError(f'judge {kind!r}: {error}; it takes {", ".join(takes)}') from error
+    return factory, arguments
 
 
 def _find(name: str) -> Any:
     """Return what a name or a dotted path stands for; None if it can be neither."""
-    if name in JUDGES:
-        return JUDGES[name]
-    module, _, attribute = name.rpartition('.')
-    if not module or not all(part.isidentifier() for part in name.split('.')):  # such as ../judge.txt
+    module, _, attribute = JUDGES.get(name, name).rpartition('.')
+    if not module or not all(part.isidentifier() for part in module.split('.')):  # such as ../judge.txt
         return None
     try:
         return getattr(import_module(module), attribute, None)

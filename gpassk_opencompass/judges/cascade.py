@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
-from ..errors import InputError
+from pydantic import AfterValidator, BaseModel, ConfigDict
+
+from .build import build_judge, check_judge
 from .protocol import Judge, Judgement, Pair, Verdict
+from .settings import checked
 
-JudgeOrConfig = Judge | Mapping[str, Any]
+
+def _is_judge(judge: Any) -> Any:
+    if isinstance(judge, Mapping) and 'type' in judge:
+        check_judge(judge)
+    elif isinstance(judge, (Mapping, type)) or not hasattr(judge, 'judge'):
+        raise ValueError(f"{judge!r}: expected a judge's dict, e.g. dict(type='rule')")
+    return judge
+
+
+class _Judges(BaseModel):
+    model_config = ConfigDict(extra='forbid')
+
+    first: Annotated[Any, AfterValidator(_is_judge)]
+    second: Annotated[Any, AfterValidator(_is_judge)]
 
 
 class CascadeJudge:
@@ -35,24 +51,22 @@ class CascadeJudge:
     1
     """
 
-    def __init__(self, first: JudgeOrConfig, second: JudgeOrConfig) -> None:
+    def __init__(self, first: Judge | Mapping[str, Any], second: Judge | Mapping[str, Any]) -> None:
         self.check_arguments({'first': first, 'second': second})
-        self.first, self._second = _built(first), _built(second)
+        self.first, self._second = (
+            build_judge(one) if isinstance(one, Mapping) else one for one in (first, second)
+        )
         self._pairs = self._saved = 0
 
     @staticmethod
     def check_arguments(arguments: Mapping[str, Any]) -> None:
         """See `build.build_judge`."""
-        for place, judge in arguments.items():
-            _check(place, judge)
+        checked(_Judges, arguments)
 
     def identity(self) -> dict[str, Any]:
         """Return the identities of both judges."""
-        return {
-            'name': 'cascade',
-            'first': dict(self.first.identity()),
-            'second': dict(self._second.identity()),
-        }
+        parts = {'first': self.first, 'second': self._second}
+        return {'name': 'cascade', **{place: dict(judge.identity()) for place, judge in parts.items()}}
 
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
         """Return one judgement a pair, in the order of `pairs`."""
@@ -65,17 +79,10 @@ class CascadeJudge:
         return judgements
 
     def statistics(self) -> dict[str, int | float]:
-        """Count what was judged.
-
-        `pairs`, `saved` (not given to the second), and all of both as `first_…` and `second_…`.
-        """
-        judges = {'first': self.first, 'second': self._second}
-        parts = {
-            f'{place}_{name}': count
-            for place, judge in judges.items()
-            for name, count in judge.statistics().items()
-        }
-        return {'pairs': self._pairs, 'saved': self._saved, **parts}
+        """Count pairs, those `saved` (not given to the second), and all of both as `first_…`, `second_…`."""
+        parts = {'first': self.first.statistics(), 'second': self._second.statistics()}
+        counts = {f'{place}_{name}': count for place, part in parts.items() for name, count in part.items()}
+        return {'pairs': self._pairs, 'saved': self._saved, **counts}
 
     def close(self) -> None:
         """Close both."""
@@ -83,24 +90,3 @@ class CascadeJudge:
             self.first.close()
         finally:
             self._second.close()
-
-
-def _check(place: str, judge: Any) -> None:
-    from .build import check_judge  # which knows this class
-
-    if not isinstance(judge, (Mapping, type)) and hasattr(judge, 'judge'):
-        return
-    if not isinstance(judge, Mapping) or 'type' not in judge:
-        raise InputError(f"{place} = {judge!r}: expected a judge's dict, e.g. {place}=dict(type='rule')")
-    try:
-        check_judge(judge)
-    except InputError as error:
-        raise InputError(f'{place}: {error}') from error
-
-
-def _built(judge: JudgeOrConfig) -> Judge:
-    if not isinstance(judge, Mapping):
-        return judge
-    from .build import build_judge  # which knows this class
-
-    return build_judge(judge)

@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from loguru import logger
-from pydantic import Field, PositiveInt, ValidationError, field_validator, model_validator
+from pydantic import Field, PositiveInt, field_validator, model_validator
 from tqdm import tqdm
 
 from ..answers import normal_form
@@ -35,8 +35,9 @@ from ..servers import (
 )
 from .canaries import Canary, Served, UnfitJudge, canaries, served_of, told_by, told_in_list
 from .parsing import EXPLAINED, Heard, parse_verdict
-from .prompts import Asked, Prompts, check_choice, find_prompts, is_chinese, problems
+from .prompts import Asked, Prompts, check_choice, find_prompts, is_chinese
 from .protocol import Judgement, Pair, Verdict
+from .settings import checked
 from .verdicts import STORE_VARIABLE, VerdictStore, store_folder, verdict_key
 
 if TYPE_CHECKING:
@@ -163,18 +164,6 @@ class LLMSettings(ClientSettings):
         if 'max_completion_tokens' in extra:
             del given['max_tokens']
         return {**{name: value for name, value in given.items() if value is not None}, **extra}
-
-
-def read_settings(given: Mapping[str, Any]) -> LLMSettings:
-    """Check arguments of `LLMJudge`, and say all that is wrong at once.
-
-    Raises:
-        InputError: one that cannot be used. What may hold a key is not shown.
-    """
-    try:
-        return LLMSettings(**given)
-    except ValidationError as error:
-        raise InputError(problems(error, LLMSettings.model_fields)) from None
 
 
 def _names_in(value: Any) -> Iterator[str]:
@@ -318,7 +307,7 @@ class LLMJudge:
     """
 
     def __init__(self, model: str, urls: str | Sequence[str], *, clock: Clock | None = None, **settings: Any):
-        self._settings = read_settings({'model': model, 'urls': urls, **settings})
+        self._settings = checked(LLMSettings, {'model': model, 'urls': urls, **settings})
         self._wording = Wording(self._settings)
         self._clock = clock
         # All that may change what the model says of a candidate.
@@ -344,7 +333,7 @@ class LLMJudge:
     @staticmethod
     def check_arguments(arguments: Mapping[str, Any]) -> None:
         """See `build.build_judge`."""
-        read_settings({name: value for name, value in arguments.items() if name != 'clock'})
+        checked(LLMSettings, {name: value for name, value in arguments.items() if name != 'clock'})
 
     def identity(self) -> dict[str, Any]:
         """Return model, prompts and their digest, sampling settings, and what is decided without asking.

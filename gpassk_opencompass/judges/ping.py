@@ -23,9 +23,10 @@ from ..servers import (
     proxy_for,
 )
 from .canaries import Canary, Served, told_by, told_in_list
-from .llm import LLMSettings, Wording, api_key, read_settings
+from .llm import LLMSettings, Wording, api_key
 from .parsing import EXPLAINED
 from .protocol import Verdict
+from .settings import checked
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
@@ -112,7 +113,7 @@ def ping(
     Returns:
         One `Health` a server, in the order of `urls`.
     """
-    settings = read_settings({'model': model, 'urls': urls, 'timeout': timeout, **more})
+    settings = checked(LLMSettings, {'model': model, 'urls': urls, 'timeout': timeout, **more})
     visit = _Visit(settings, Wording(settings), clock or Clock())
     key = api_key(settings.api_key_env)
     servers = [Server(url, key) for url in endpoints(settings.urls)]

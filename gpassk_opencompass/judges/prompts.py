@@ -8,18 +8,18 @@ import hashlib
 import json
 import re
 import runpy
-from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from string import Formatter
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from ..errors import InputError, MissingExtraError
 from .protocol import Verdict
+from .settings import checked
 
 SLOTS = frozenset({'question', 'gold_answer', 'answer'})
 NAMES = ('auto', 'protocol', 'own', 'xverify', 'compassverifier')
@@ -297,32 +297,11 @@ def check_choice(choice: object) -> None:
     """Refuse what `find_prompts` does not take, without a look at OpenCompass."""
     if isinstance(choice, Mapping):
         try:
-            Prompts(**choice)
-        except ValueError as error:
-            raise InputError(f'prompts: {problems(error)}') from None
+            checked(Prompts, choice)
+        except InputError as error:
+            raise InputError(f'prompts: {error}') from None
     elif not isinstance(choice, Prompts) and choice not in NAMES:
         raise InputError(f'prompts = {choice!r}: expected {", ".join(NAMES)} or dict(name, english, chinese)')
-
-
-def problems(error: ValueError, names: Iterable[str] = ()) -> str:
-    """Return what a ValidationError of pydantic says: each wrong value by its name, where `names` are known.
-
-    What stands under a name of which a key may be the value is not shown.
-    """
-    if not isinstance(error, ValidationError):
-        return str(error)
-    found = []
-    for one in error.errors():
-        name, said = '.'.join(map(str, one['loc'])), one['msg'].removeprefix('Value error, ')
-        if one['type'] == 'extra_forbidden':
-            near = get_close_matches(name, names, 1)
-            found.append(f'{name}: no such setting' + (f', did you mean {near[0]!r}?' if near else ''))
-        elif one['type'] == 'value_error':  # which names it
-            found.append(said)
-        else:
-            hides = one['type'] == 'missing' or name in ('api_key_env', 'extra_body', 'urls')
-            found.append(f'{name}: {said}' if hides else f'{name} = {one["input"]!r}: {said}')
-    return '; '.join(found)
 
 
 def protocol_constants() -> Mapping[str, Any]:

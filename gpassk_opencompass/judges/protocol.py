@@ -1,4 +1,4 @@
-"""What a judge takes and gives: pairs in, one of three verdicts a pair out; and a judge of one function."""
+"""What a judge takes and gives: pairs in, one of three verdicts a pair out. A judge of one function."""
 
 from __future__ import annotations
 
@@ -102,7 +102,9 @@ class FunctionJudge:
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
         """Return one judgement a pair."""
         self._pairs += len(pairs)
-        return [Judgement(self._verdict(pair), self._name) for pair in pairs]
+        meaning = {None: Verdict.UNJUDGED, True: Verdict.CORRECT, False: Verdict.INCORRECT}
+        said = map(self._grader, pairs)
+        return [Judgement(one if isinstance(one, Verdict) else meaning[one], self._name) for one in said]
 
     def statistics(self) -> dict[str, int]:
         """Return the number of pairs judged so far."""
@@ -110,11 +112,3 @@ class FunctionJudge:
 
     def close(self) -> None:
         """Do nothing: there is nothing to release."""
-
-    def _verdict(self, pair: Pair) -> Verdict:
-        said = self._grader(pair)
-        if said is None:
-            return Verdict.UNJUDGED
-        if isinstance(said, Verdict):
-            return said
-        return Verdict.CORRECT if said else Verdict.INCORRECT

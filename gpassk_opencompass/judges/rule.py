@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import TracebackType
-from typing import Any
+from typing import Annotated, Any
 
 from loguru import logger
+from pydantic import AfterValidator, BaseModel, ConfigDict, PositiveInt
 
 from ..answers import (
     RULES,
@@ -18,8 +19,8 @@ from ..answers import (
     is_read,
     normal_form,
 )
-from ..errors import InputError
 from .protocol import Judgement, Pair, Verdict
+from .settings import checked
 
 _VERSION = 7
 """Of the rules; to be raised with every change that may change a verdict."""
@@ -31,6 +32,21 @@ _NO_REFERENCE = Judgement(Verdict.UNJUDGED, 'empty', 'empty reference')
 _ABSURD_REFERENCE = Judgement(Verdict.UNJUDGED, 'capped', 'reference too long or too deep')
 _VERDICTS = {True: Verdict.CORRECT, False: Verdict.INCORRECT}
 _INTEGER = re.compile(r'[-+]?[0-9]{1,1000}')
+
+
+def _are_rules(names: Sequence[str]) -> Sequence[str]:
+    if unknown := [name for name in names if name not in RULES]:
+        raise ValueError(f'without = {unknown[0]!r}: expected names of rules, of {", ".join(RULES)}')
+    return names
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(extra='forbid', strict=True)
+
+    max_length: PositiveInt
+    max_nesting: PositiveInt
+    without: Annotated[list[str] | tuple[str, ...], AfterValidator(_are_rules)]
+    in_place_of: str
 
 
 class RuleJudge:
@@ -51,32 +67,34 @@ class RuleJudge:
         max_length, max_nesting: characters and open brackets beyond which an answer is not read; where it is
             the reference, its pairs are unjudged.
         without: ids of lenient rules to do without, of those in `answers.RULES`.
+        in_place_of: the LLM in whose place it judges, for the record.
 
     >>> with RuleJudge() as judge:
     ...     judge.judge([Pair('?', r'\\frac{1}{2}', '0.5')])
     [Judgement(verdict=<Verdict.CORRECT: 'correct'>, origin='number', reason='', reply_key='')]
     """
 
-    def __init__(self, *, max_length: int = 2000, max_nesting: int = 15, without: Sequence[str] = ()) -> None:
-        limits = {'max_length': max_length, 'max_nesting': max_nesting}
-        self.check_arguments({**limits, 'without': without})
-        self._identity = {'name': 'rule', 'rules': _VERSION, **limits, 'without': sorted(without)}
+    def __init__(
+        self,
+        *,
+        max_length: int = 2000,
+        max_nesting: int = 15,
+        without: Sequence[str] = (),
+        in_place_of: str = '',
+    ) -> None:
+        limits = {'max_length': max_length, 'max_nesting': max_nesting, 'without': without}
+        told = checked(_Settings, {**limits, 'in_place_of': in_place_of})
+        place = {'in_place_of': in_place_of} if in_place_of else {}
+        self._identity = {'name': 'rule', 'rules': _VERSION, **limits, 'without': sorted(without), **place}
         self._rules = frozenset(RULES) - {*without}
-        self._max_length, self._max_nesting = max_length, max_nesting
+        self._max_length, self._max_nesting = told.max_length, told.max_nesting
         self._counts: Counter[str] = Counter()
         self._told: set[str] = set()  # references that were said not to be read
 
     @staticmethod
     def check_arguments(arguments: Mapping[str, Any]) -> None:
         """See `build.build_judge`."""
-        for name, value in arguments.items():
-            if name != 'without' and (type(value) is not int or value < 1):
-                raise InputError(f'RuleJudge got {name}={value!r}; it must be a whole number, at least 1')
-        without = arguments.get('without', ())
-        if not isinstance(without, list | tuple) or not {*without} <= {*RULES}:
-            raise InputError(
-                f'RuleJudge got without={without!r}; it must be a list of rules, of {", ".join(RULES)}'
-            )
+        checked(_Settings, arguments)
 
     def identity(self) -> Mapping[str, object]:
         """Return name, version of the rules and limits: what may change a verdict."""

@@ -21,8 +21,8 @@ import secrets
 import socket
 import time
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,12 +38,12 @@ FOLDER = 'verdicts'
 SYNC_INTERVAL = 5.0
 """Seconds between two fsyncs. One a line would cost more than the line on a network disk."""
 
-_HEAD = re.compile(
-    rb'\{"key": "(?P<key>[0-9a-f]{32})", "(?:verdict": "(?P<verdict>correct|incorrect)", |note": )'
+_LINE = re.compile(
+    rb'(?P<content>\{"key": "(?P<key>[0-9a-f]{32})", '
+    rb'(?:"verdict": "(?P<verdict>correct|incorrect)"|"note": ).*)'
+    rb', "sum": "(?P<sum>[0-9a-f]{8})"\}',
+    re.DOTALL,
 )
-_SUM = re.compile(rb', "sum": "(?P<sum>[0-9a-f]{8})"\}')
-_SUM_LENGTH = len(b', "sum": "01234567"}')
-_VERDICTS = {verdict.value.encode(): verdict for verdict in (Verdict.CORRECT, Verdict.INCORRECT)}
 
 
 class Line(NamedTuple):
@@ -158,31 +158,29 @@ class VerdictStore:
     def refresh(self) -> None:
         """Read what others have added since the last look; raise InputError where it cannot be read."""
         for file in [] if self.folder is None else store_files(self.folder):
-            if self._writer is None or file != self._writer.file:
-                with _reading(file):
-                    self._read(file)
-
-    def _read(self, file: Path) -> None:
-        end = self._read_to.get(file, 0)
-        for line in _complete_lines(file, end):
-            end += len(line) + 1
-            head = _HEAD.match(line)
-            if head and _is_whole(line):
-                key = head['key'].decode()
-                if head['verdict']:
-                    self._verdicts.setdefault(bytes.fromhex(key), _VERDICTS[head['verdict']])
-                else:
+            if self._writer is not None and file == self._writer.file:
+                continue
+            end = self._read_to.get(file, 0)
+            for start, raw, found in _lines(file, end):
+                end = start + len(raw) + 1
+                if found and found['verdict']:
+                    self._verdicts.setdefault(
+                        bytes.fromhex(found['key'].decode()), Verdict(found['verdict'].decode())
+                    )
+                elif found:
                     with suppress(ValueError, RecursionError, LookupError):  # not written by this class
-                        self.notes.setdefault(key, json.loads(line)['note'])
-            elif line.strip():
-                self._bad_lines += 1
-        self._read_to[file] = end
-        (self._torn.add if file.stat().st_size > end else self._torn.discard)(file)
+                        self.notes.setdefault(found['key'].decode(), json.loads(raw)['note'])
+                else:
+                    self._bad_lines += bool(raw.strip())
+            self._read_to[file] = end
+            (self._torn.add if file.stat().st_size > end else self._torn.discard)(file)
 
     def lines(self) -> Iterator[Line]:
         """Return every sound verdict of the folder, repeated keys too, in the order in which they count."""
-        files = [] if self.folder is None else store_files(self.folder)
-        return (line for file in files for line in read_lines(file) if line is not None)
+        for file in [] if self.folder is None else store_files(self.folder):
+            for _, raw, found in _lines(file):
+                if line := _parsed(raw, found):
+                    yield line
 
     def flush(self) -> None:
         """Make sure that what was put survives a crash of the machine; IncompleteError if the disk fails."""
@@ -250,99 +248,6 @@ class _Writer:
         )
 
 
-class StoredVerdicts:
-    """The verdicts of stores, each key once, the first; iterating keeps the keys alone, 100 bytes a verdict.
-
-    The counts are those of the last iteration, complete when it has come to its end.
-
-    Args:
-        stores: folders, see `find_stores`; where they differ, the earlier one counts.
-    """
-
-    def __init__(self, stores: Sequence[str | os.PathLike[str]]) -> None:
-        self.stores = [Path(store) for store in stores]
-        self._forget()
-
-    def _forget(self) -> None:
-        self._said: dict[bytes, Verdict] = {}
-        self.files = self.damaged = self.repeated = 0
-        self.contradictions: set[str] = set()
-        """Keys under which both verdicts stand."""
-
-    def __len__(self) -> int:
-        return len(self._said)
-
-    def __iter__(self) -> Iterator[Line]:
-        self._forget()
-        for file in (file for store in self.stores for file in store_files(store)):
-            self.files += 1
-            with _reading(file):
-                for line in read_lines(file):
-                    if line is None:
-                        self.damaged += 1
-                        continue
-                    key = bytes.fromhex(line.key)
-                    if key not in self._said:
-                        self._said[key] = line.verdict
-                        yield line
-                        continue
-                    self.repeated += 1
-                    if line.verdict is not self._said[key]:
-                        self.contradictions.add(line.key)
-
-
-def find_stores(places: Sequence[str | os.PathLike[str]] = ()) -> list[Path]:
-    """Return the stores at some places.
-
-    Args:
-        places: a store, or a folder with stores somewhere below it, like a work directory of OpenCompass:
-            those named `verdicts`, and any other with a file that begins with a sound line. `~` is the home
-            directory. None: `$GPASSK_VERDICTS`.
-
-    Raises:
-        InputError: a place without a store, or none given at all.
-    """
-    default = os.environ.get(STORE_VARIABLE)
-    given = [store_folder(place) for place in places or filter(None, [default])]
-    if not given:
-        raise InputError(
-            f'no verdict store given: name a store or a work directory, or set ${STORE_VARIABLE} to one'
-        )
-    found: dict[Path, Path] = {}
-    for place in given:
-        for store in _stores_at(place):
-            found.setdefault(store.resolve(), store)
-    return list(found.values())
-
-
-def _stores_at(place: Path) -> list[Path]:
-    if not place.is_dir():
-        raise InputError(f'{place} is no folder; expected a verdict store or a work directory')
-    named, below = set(), set()
-    for path, folders, files in os.walk(place):  # passes over what a run at work removes meanwhile
-        folder = Path(path)
-        named |= {folder / name for name in folders if name == FOLDER}
-        if folder != place and any(_begins_sound(folder / name) for name in files if name.endswith('.jsonl')):
-            below.add(folder)
-
-    def holds_verdict(folder: Path) -> bool:
-        for file in store_files(folder):
-            with _reading(file):
-                if any(line is not None for line in read_lines(file)):
-                    return True
-        return False
-
-    stores = [
-        folder for folder in (place, *sorted(named | below)) if folder in below or holds_verdict(folder)
-    ]
-    if not stores:
-        raise InputError(
-            f'{place} holds no verdicts: there is no *.jsonl file with a whole verdict in it or in a folder '
-            "below it; if the judge's config says verdicts=…, name that folder"
-        )
-    return stores
-
-
 def store_files(folder: Path) -> list[Path]:
     """Return the files of a store in the order in which they count; none if it does not exist yet."""
     if folder.exists() and not folder.is_dir():
@@ -350,77 +255,40 @@ def store_files(folder: Path) -> list[Path]:
     return sorted(file for file in folder.glob('*.jsonl') if file.is_file())  # a pipe would never end
 
 
-def read_lines(file: Path) -> Iterator[Line | None]:
-    """Yield each verdict of a store's file; None for a line that is damaged, of another kind or torn."""
-    end = 0
-    for raw in _complete_lines(file):
-        end += len(raw) + 1
-        head = _HEAD.match(raw)
-        if raw.strip() and not (head and not head['verdict'] and _is_whole(raw)):  # notes are passed over
-            yield _parsed(raw)
-    if file.stat().st_size > end:
-        yield None
-
-
 def line_places(file: Path) -> Iterator[tuple[str, int]]:
     """Yield the key of each verdict in a store's file, and where its line begins, for `line_at`."""
-    start = 0
-    for raw in _complete_lines(file):
-        if (head := _HEAD.match(raw)) and head['verdict']:
-            yield head['key'].decode(), start
-        start += len(raw) + 1
+    return ((found['key'].decode(), start) for start, _, found in _lines(file) if found and found['verdict'])
 
 
 def line_at(file: Path, start: int) -> Line | None:
     """Return the verdict whose line begins there; None where it is damaged."""
-    with file.open('rb') as content:
-        content.seek(start)
-        return _parsed(content.readline().removesuffix(b'\n'))
+    _, raw, found = next(_lines(file, start), (0, b'', None))
+    return _parsed(raw, found)
 
 
-def _begins_sound(file: Path) -> bool:
-    """Whether the first line is a sound verdict or note; of another file, however big, little is read."""
+def _lines(file: Path, start: int = 0) -> Iterator[tuple[int, bytes, re.Match[bytes] | None]]:
+    """Yield whole lines with their places; a match where the checksum holds, None where a line is damaged."""
     try:
-        if not file.is_file():  # a pipe would never end
-            return False
         with file.open('rb') as content:
-            head = content.read(80)
-            line = head + content.readline() if _HEAD.match(head) else b''
-    except OSError:
-        return False
-    return line.endswith(b'\n') and _is_whole(line[:-1])
+            content.seek(start)
+            for line in content:
+                if not line.endswith(b'\n'):
+                    return
+                found = _LINE.fullmatch(line[:-1])
+                holds = found is not None and zlib.crc32(found['content']) == int(found['sum'], 16)
+                yield start, line[:-1], found if holds else None
+                start += len(line)
+    except OSError as error:
+        raise InputError(f'cannot read verdicts from {file}: {error.strerror}') from error
 
 
-def _complete_lines(file: Path, start: int = 0) -> Iterator[bytes]:
-    """Yield the lines from `start` on without line breaks; a last one without a break is left out."""
-    with file.open('rb') as content:
-        content.seek(start)
-        for line in content:
-            if line.endswith(b'\n'):
-                yield line[:-1]
-
-
-def _is_whole(line: bytes) -> bool:
-    end = _SUM.fullmatch(line, len(line) - _SUM_LENGTH) if len(line) > _SUM_LENGTH else None
-    return end is not None and zlib.crc32(line[:-_SUM_LENGTH]) == int(end['sum'], 16)
-
-
-def _parsed(line: bytes) -> Line | None:
-    head = _HEAD.match(line)
-    if not (head and head['verdict'] and _is_whole(line)):
+def _parsed(raw: bytes, found: re.Match[bytes] | None) -> Line | None:
+    if not (found and found['verdict']):
         return None
     try:
-        about = json.loads(line)
+        about = json.loads(raw)
     except (ValueError, RecursionError):  # a right checksum over wrong content: not written by this class
         return None
     # Key and verdict are those of the head, as for `get`: the line may name them twice.
     more = {name: value for name, value in about.items() if name not in ('key', 'verdict', 'sum')}
-    return Line(head['key'].decode(), _VERDICTS[head['verdict']], more)
-
-
-@contextmanager
-def _reading(file: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise InputError(f'cannot read verdicts from {file}: {error.strerror}') from error
+    return Line(found['key'].decode(), Verdict(found['verdict'].decode()), more)

@@ -10,8 +10,9 @@ from opencompass.utils import get_infer_output_path, get_logger
 
 from ..errors import InputError
 from ..record import Result, read
-from ..report.leaderboard import provenance_warnings
-from ..report.summary import breakdown_table, results_table, summary_table
+from ..report.frame import provenance_warnings
+from ..report.tables import breakdown_table, results_table, summary_table
+from ..text import Table, csv_text, markdown
 from ..times import utc_folder
 from .task import Task, difference
 
@@ -41,7 +42,7 @@ class GPassKSummarizer:
             self._logger.error(f'no result at {path}: {why}')
         if not results:
             return
-        tables = (summary_table(results), breakdown_table(results).to_markdown())
+        tables = (summary_table(results), markdown(breakdown_table(results)))
         text = ''.join(f'{table}\n\n' for table in tables) + _footnotes(results, missing)
         print(text)
         time_str = time_str or utc_folder()
@@ -49,8 +50,8 @@ class GPassKSummarizer:
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in (
             ('md', text),
-            ('csv', results_table(results, every_metric=True).to_csv()),
-            ('breakdown.csv', breakdown_table(results, every_metric=True).to_csv()),
+            ('csv', _csv(results_table(results, every_metric=True))),
+            ('breakdown.csv', _csv(breakdown_table(results, every_metric=True))),
         ):
             (folder / f'summary_{time_str}.{name}').write_text(content, encoding='utf-8')
         self._logger.info(f'wrote {folder}/summary_{time_str}.md, .csv and .breakdown.csv')
@@ -73,6 +74,10 @@ class GPassKSummarizer:
                 else:
                     found.append(result)
         return found, missing
+
+
+def _csv(table: Table) -> str:
+    return csv_text([table.columns, *table.rows])
 
 
 def _changed_since(result: Result, model: Any) -> str:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..health import LIMITS, WORDS
 from ..metrics import ACCURACY, SHOWN_THRESHOLDS, Metric, metrics_of, value_table
 from ..record import Result
 from ..samples import parted_group
@@ -76,12 +77,16 @@ class Entry:
 
     @property
     def health(self) -> str:
-        """Return what stands beside its score, the shares of samples that are no usual answers; else ''."""
+        """Return what stands beside its score: how many samples are no usual answers; '' if none are.
+
+        It begins with `check:` where they are so many that the score may not be what was wanted.
+        """
         health = self.result.health
-        shares = {'cut off': health.share('truncated'), 'without an answer': health.share('unanswered')}
+        shares = {WORDS[what]: health.share(what) for what in LIMITS}
         told = [f'{100 * share:.1f} % {word}' for word, share in shares.items() if share and share >= 0.001]
         told += [f'{health.unjudged} unjudged'] if health.unjudged else []
-        return ', '.join([*told, *(['copies'] if health.copies_warnings() else [])])
+        told += ['copies'] if health.copies_warnings() else []
+        return ('check: ' if health.mark else '') + ', '.join(told)
 
     @property
     def remarks(self) -> list[str]:

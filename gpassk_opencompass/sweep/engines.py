@@ -581,11 +581,9 @@ A list is an axis of the sweep, a single value is an axis of one. A sampling set
 not passed: the engine's own default holds. `gpassk init --template nono1` writes a longer example.
 """
 
-# {about}
-engine = {engine!r}
+{about}engine = {engine!r}
 
-# {entries}
-llm_infos = [
+{entries}llm_infos = [
 {models}]
 {lines}
 {axes}max_out_lens = [8192]
@@ -609,11 +607,11 @@ dataset_languages = ['cn', 'en']
 eval_urls = []
 eval_model_name = ''
 '''
-_AXES = {
-    'temperatures': """\
+_TEMPERATURES = """\
 # Temperature 0.0 is the greedy run: one answer a question. The paper's tables are for temperature 1.0.
 temperatures = [0.0, 1.0]
-""",
+"""
+_AXES = {
     'top_ps': 'top_ps = [0.8]\n',
     'top_ks': 'top_ks = [50]\n',
     'repetition_penalties': 'repetition_penalties = [1.0]\n',
@@ -641,13 +639,14 @@ def starter_template(engine: str, models: Sequence[str] = ()) -> str:
     chosen = ENGINES[engine]
     named = list(models) or [chosen.example]
     fixed = engine == 'openai' and any(part in model for part in NO_TEMPERATURE for model in named)
+    axes = ''.join(_AXES[name] for name in chosen.axes)
     return _FIRST.format(
-        about=chosen.about,
+        about=''.join(f'# {line}\n' for line in chosen.about.splitlines()),
         engine=engine,
-        entries=chosen.entries.replace('\n', '\n# '),
+        entries=''.join(f'# {line}\n' for line in chosen.entries.splitlines()),
         models=''.join(f'    dict(path={model!r}, {chosen.fields}),\n' for model in named),
         lines=chosen.lines,
-        axes=''.join(_AXES[name] for name in ([] if fixed else ['temperatures']) + [*chosen.axes]),
+        axes=f'{"" if fixed else _TEMPERATURES}{axes}',
         seeds=_NO_SEEDS if chosen.seed is None else _SEEDS,
     )
 

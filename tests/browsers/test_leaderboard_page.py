@@ -9,7 +9,8 @@ from statistics import fmean
 from typing import Any
 
 import pytest
-from browser import Page, static_host
+from browser import Page
+from question_pages import static_host
 from result_files import write_result
 
 from gpassk_opencompass.cli import main

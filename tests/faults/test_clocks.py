@@ -15,7 +15,7 @@ from judging_run import pairs_of
 
 from gpassk_opencompass import times
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.judges.verdicts import StoredVerdicts
+from gpassk_opencompass.judges.verdicts import VerdictStore
 from gpassk_opencompass.servers import Clock
 
 pytestmark = pytest.mark.e2e
@@ -55,8 +55,8 @@ def test_verdicts_are_found_across_a_jump(
             judge.close()
             jump(monkeypatch, seconds)
         assert len(server.asked) == len(PAIRS)
-    stored = StoredVerdicts([tmp_path])
-    assert (len(list(stored)), stored.repeated, stored.files) == (len(PAIRS), 0, 2)
+    assert len(list(VerdictStore(tmp_path).lines())) == len(PAIRS)
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 @pytest.mark.parametrize('seconds', JUMPS)

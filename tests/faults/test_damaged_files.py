@@ -21,7 +21,7 @@ from sweep_run import COUNTS, SweepRun
 
 from gpassk_opencompass import IncompleteError, Verdict
 from gpassk_opencompass.files import digest
-from gpassk_opencompass.judges.verdicts import StoredVerdicts
+from gpassk_opencompass.judges.verdicts import VerdictStore
 
 journal = import_plugin('.journal')
 seals = import_plugin('.predictions')
@@ -48,14 +48,14 @@ def test_a_damaged_store_never_lies_and_is_filled_up_again(
             store = tmp_path / f'damaged{number}'
             shutil.copytree(whole, store)
             tried.update(_damage(list(store.iterdir()), chance))
-            sound = {line.about['answer']: line.verdict for line in StoredVerdicts([store])}
+            sound = {line.about['answer']: line.verdict for line in VerdictStore(store).lines()}
             assert all((said is Verdict.CORRECT) == (int(n) % 2 == 0) for n, said in sound.items())
             before = len(server.asked)
             judge = judge_with(store, server)
             assert [said.verdict is Verdict.CORRECT for said in judge.judge(PAIRS)] == [True, False] * 15
             judge.close()
             assert len(server.asked) - before == len(PAIRS) - len(sound)
-            assert len(list(StoredVerdicts([store]))) == len(PAIRS)
+            assert len(VerdictStore(store)) == len(PAIRS)
 
 
 def _damage(files: list[Path], chance: random.Random) -> list[str]:

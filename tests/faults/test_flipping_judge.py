@@ -13,7 +13,7 @@ from judging import judge_with
 from judging_run import pairs_of
 
 from gpassk_opencompass import IncompleteError, Judgement
-from gpassk_opencompass.judges.verdicts import StoredVerdicts
+from gpassk_opencompass.judges.verdicts import VerdictStore
 
 pytestmark = pytest.mark.e2e
 
@@ -48,11 +48,11 @@ def test_what_it_said_first_stays(tmp_path: Path, times: int, chance: random.Ran
                 judge.close()
                 if any(said.verdict.value == 'unjudged' for said in judgements):
                     judgements = []
-        stored = StoredVerdicts([store])
-        assert {line.about['answer']: line.verdict for line in stored} == {
+        lines = list(VerdictStore(store).lines())
+        assert {line.about['answer']: line.verdict for line in lines} == {
             pair.answer: said.verdict for pair, said in zip(PAIRS, judgements, strict=True)
         }
-        assert stored.repeated == 0
+        assert len(lines) == len(PAIRS)
         with JudgeServer(Flipping(chance)) as server:
             judge = judge_with(store, server)
             assert judge.judge(PAIRS) == judgements

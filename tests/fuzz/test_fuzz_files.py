@@ -1,4 +1,4 @@
-"""Files of rows, results, manifests and leaderboards, damaged, are read or refused by each command."""
+"""Files of rows, results and manifests, damaged, are read or refused by each command."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from damaged_records import damaged_records, good_record
-from drawn import any_text, deep, mutated, values
+from drawn import deep, mutated, values
 from fuzzing import fuzz, gpassk
 from hypothesis import strategies as st
 from result_files import ABBR, THIRDS, entry_of, write_result
@@ -18,7 +18,7 @@ from result_files import ABBR, THIRDS, entry_of, write_result
 from gpassk_opencompass.collect import collect
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.json_rows import json_rows
-from gpassk_opencompass.report.leaderboard import boards
+from gpassk_opencompass.report.frame import boards
 from gpassk_opencompass.sweep.folder import manifest_text, read_manifest
 
 ROWS = [
@@ -28,14 +28,6 @@ ROWS = [
     {'uid': 'd', 'correct': '10?1'},
     {'question': 'q', 'reference': '1', 'answer': '1', 'label': 'correct', 'language': 'cn', 'source': 's'},
 ]
-PUBLISHED = {
-    'A-7B': {
-        'link': 'x',
-        'Greedy': {'MATH500-L5': 50.0},
-        'mG-Pass@16': {'MATH500-L5': 40.0, 'AIME2025': None},
-    },
-    'B': {'G-Pass@16-0.5': {'MATH500-L5': 30.5}, 'mG-Pass@16': {'MATH500-L5': 41.0}},
-}
 
 
 def lines_of(rows: Sequence[Any]) -> bytes:
@@ -90,46 +82,9 @@ def test_a_damaged_result_is_refused_or_reported(folder: Path, content: bytes) -
     """As tables and as scores of its own."""
     path = folder / 'r.gpassk.json'
     path.write_bytes(content)
-    gpassk('report', '--file', path, '-o', folder / 'report', '--only', 'tables')
+    gpassk('report', path, '-o', folder / 'report', '--only', 'tables')
     gpassk('score', path, '-o', folder / 'rescored.json')
     gpassk('plan', '--half-width', '5', '--k', '2', '--pilot', path)
-
-
-METRICS = [
-    'Greedy', 'mG-Pass@16', 'G-Pass@16-0.5', 'mG-Pass@0', 'G-Pass@16-.', 'mG-Pass@' + '9' * 5000, 'link',
-]  # fmt: skip
-facts = st.dictionaries(any_text | st.just('MATH500-L5'), st.floats(0, 100) | values, max_size=3) | values
-leaderboards = st.just(json.dumps(PUBLISHED).encode()).flatmap(mutated) | st.dictionaries(
-    any_text, st.dictionaries(st.sampled_from(METRICS), facts, max_size=3), max_size=4
-).map(lambda content: json.dumps(content).encode())
-
-
-@fuzz(leaderboards, share=2)
-def test_a_damaged_leaderboard_is_refused_or_shown(folder: Path, content: bytes) -> None:
-    """Beside results."""
-    path = folder / 'published.json'
-    path.write_bytes(content)
-    write_result(folder / 'work', ABBR.format(1), THIRDS)
-    gpassk('compare', folder / 'work', path, '-o', folder / 'compared.csv')
-
-
-MARKDOWN = """\
-## MATH500-L5
-
-|LLMs|Greedy|G-Pass@16_0.5|G-Pass@$16_{1.0}$|mG-Pass@16|
-|--|--|--|--|--|
-|A-7B † 🏐|50.0|30.5|10.25|20|
-|[B](https://b.example)|**41.0**|–|5 ‡|4.5%|
-"""
-
-
-@fuzz(st.just(MARKDOWN.encode()).flatmap(mutated), share=0.5)
-def test_a_damaged_markdown_table_is_refused_or_shown(folder: Path, content: bytes) -> None:
-    """Beside results."""
-    path = folder / 'published.md'
-    path.write_bytes(content)
-    write_result(folder / 'work', ABBR.format(1), THIRDS)
-    gpassk('compare', folder / 'work', path)
 
 
 ENTRY = entry_of(ABBR.format(1), dataset_abbr='MATH500-L5-k2-r2')

@@ -5,14 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hosts import import_plugin
 from result_files import THIRDS, block
+from scipy import stats
 
 from gpassk_opencompass import FunctionJudge
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.record import Names, Result, read, result_of, write
-from gpassk_opencompass.report.summary import summary_table
+from gpassk_opencompass.report.tables import summary_table
 from gpassk_opencompass.samples import Samples
 from gpassk_opencompass.scoring import score
 
@@ -119,15 +121,19 @@ def sampled(model: str, dataset: str = 'LiveMathBench-v202412-k4_8_16-r3') -> Re
 
 
 def test_each_score_has_its_interval_below() -> None:
-    """Of the accuracy: mean 0.5, its error from the counts, Wilson's equation solved apart."""
+    """Of the accuracy: mean 0.5, with two solved and two unsolved problems added."""
     lines = summary_table([sampled('m_l1')]).splitlines()
     scores, below = [
         [cell.strip() for cell in line.strip('|').split('|')]
         for line in lines
-        if line.startswith(('| m ', '| _'))
+        if line.startswith(('| m ', '|  '))
     ]
     assert scores[:2] == ['m', '50.00']
-    assert below[:2] == ['_l1', '33.4–66.6']
+    assert below[0] == ''
+    low, high = map(float, below[1].split('–'))
+    values = np.array([1.0] * 8 + [0.5] * 8 + [0] * 8 + [1, 1, 0, 0])
+    half = stats.t.ppf(0.975, 27) * values.std(ddof=1) / np.sqrt(28)
+    assert (low, high) == (round(100 * (0.5 - half), 1), round(100 * (0.5 + half), 1))
 
 
 def test_a_line_fits_a_terminal() -> None:
@@ -136,4 +142,5 @@ def test_a_line_fits_a_terminal() -> None:
     text = summary_table([sampled(name), sampled('one-that-is-no-name-of-ours-' * 2)])
     assert max(map(len, text.splitlines())) <= 120
     assert '| deepseek-math-7b-rl ' in text
-    assert '| _t0.3_p0.8_k50_rp1.0_rs42_l8192 ' in text
+    text = summary_table([sampled(name), sampled(name.replace('t0.3', 't0.7'))])
+    assert '| t=0.7 ' in text

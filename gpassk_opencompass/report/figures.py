@@ -1,0 +1,466 @@
+"""Four figures of each board as SVG and PNG: legible in grey, to colour-blind readers, the same at every run.
+
+    thresholds   G-Pass@k_τ over τ, a line a k, a panel a run
+    samples      how far mG-Pass@k can be off over the number of samples, for new and for the same questions
+    sensitivity  the metrics over a setting of the sampling, a panel a model
+    questions    the share of right answers, run × question
+
+A figure shows as many runs as a reader tells apart: the best of each model first; the tables have all.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import textwrap
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import MissingExtraError
+from ..files import write_file
+from ..metrics import Metric, value_table
+from ..statistics import REACH, mean_interval, rerun_error
+from ..text import progress
+from .frame import GREEDY, SETTINGS, Board, Entry, rows_of
+from .tables import file_name
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+Floats = NDArray[np.float64]
+
+MOST_PANELS = 6
+"""Panels of a figure, and lines of a panel: as many as there are colours."""
+
+MOST_STEPS = 32
+"""Points of a line over τ: all of 1/k, 2/k, …, 1 up to this k, else so many of them, evenly spread."""
+
+MOST_ROWS, MOST_COLUMNS, NAMED_COLUMNS = 50, 400, 48
+"""Runs and questions of the map, of more questions neighbours share a column; so many have names below."""
+
+VARIED = ('temperature', 'top_p', 'top_k', 'repetition_penalty')
+"""The settings that have a figure each."""
+
+
+class Shade(NamedTuple):
+    """One colour as it stands on white and on the dark ground of the page, as hexadecimal digits."""
+
+    light: str
+    dark: str
+
+
+PALETTE = (
+    Shade('#2c5ac1', '#8fb9f5'),
+    Shade('#b2451b', '#fe7519'),
+    Shade('#268168', '#4aba86'),
+    Shade('#51195c', '#9c78e3'),
+    Shade('#b1892a', '#f7e488'),
+    Shade('#cf5595', '#fea7c5'),
+)
+"""Series of figures and of the page, in this order: blue, orange, green, purple, gold, pink.
+
+Each has a contrast of at least 3 to the ground. Any two are told apart also by readers who see no red, no
+green or no blue; no two have one lightness, so that they differ in grey, too.
+"""
+
+LOOKS: tuple[dict[str, Any], ...] = tuple(
+    {'color': shade.light, 'linestyle': line, 'marker': marker}
+    for shade, line, marker in zip(
+        PALETTE, ('-', '--', '-.', (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2))), 'os^DvX', strict=True
+    )
+)
+"""Colour, line and marker: each alone tells lines apart."""
+
+INK, FAINT = '#222222', '#767676'
+
+_STYLE = {
+    'font.size': 8.0,
+    'axes.titlesize': 8.0,
+    'axes.titlelocation': 'left',
+    'axes.edgecolor': FAINT,
+    'axes.linewidth': 0.6,
+    'axes.grid': True,
+    'axes.axisbelow': True,
+    'axes.spines.top': False,
+    'axes.spines.right': False,
+    'grid.color': '#e4e4e4',
+    'grid.linewidth': 0.5,
+    'lines.linewidth': 1.3,
+    'lines.markersize': 3.5,
+    'legend.frameon': False,
+    'legend.handlelength': 3.0,
+    'xtick.labelsize': 7.0,
+    'ytick.labelsize': 7.0,
+    'text.color': INK,
+    'text.parse_math': False,  # names of models are no formulas
+    'svg.fonttype': 'path',
+    'svg.hashsalt': 'gpassk_opencompass',
+}
+
+_WITH_CHINESE = (
+    *('Noto Sans CJK SC', 'Noto Sans SC', 'Source Han Sans SC', 'Source Han Sans CN', 'WenQuanYi Micro Hei'),
+    *('WenQuanYi Zen Hei', 'Noto Sans CJK JP', 'Droid Sans Fallback', 'Microsoft YaHei', 'SimHei'),
+    *('PingFang SC', 'Hiragino Sans GB', 'Arial Unicode MS'),
+)
+"""The first that is installed serves for what DejaVu Sans, which comes with matplotlib, lacks."""
+
+
+class Drawing(NamedTuple):
+    """A figure with its name, and what a reader who cannot see it is told."""
+
+    name: str
+    title: str
+    caption: str
+    figure: Figure
+
+
+class Written(NamedTuple):
+    """A figure in its files, `path`.svg and `path`.png."""
+
+    board: str
+    title: str
+    caption: str
+    path: Path
+
+
+def write_figures(boards: Sequence[Board], data: DataFrame, folder: Path, dpi: int = 150) -> list[Written]:
+    """Draw the figures of all boards into `folder/figures`; one that would show nothing is left out.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
+    written: list[Written] = []
+    taken: set[str] = set()
+    with house_style():
+        for board in progress('drawing figures', boards):
+            for name, title, caption, figure in drawings(board, data):
+                stem = folder / 'figures' / file_name(f'{board.title}-{name}', taken)
+                stem.parent.mkdir(parents=True, exist_ok=True)
+                about = {'Title': title, 'Description': caption}
+                for form, dates in (('png', {'Software': None}), ('svg', {'Date': None, 'Creator': None})):
+                    drawn = io.BytesIO()
+                    figure.savefig(drawn, format=form, dpi=dpi, metadata={**about, **dates})
+                    write_file(stem.with_name(f'{stem.name}.{form}'), drawn.getvalue())
+                written.append(Written(board.title, title, caption, stem))
+    return written
+
+
+def drawings(board: Board, data: DataFrame) -> Iterator[Drawing]:
+    """Draw the figures of a board, one at a time; within `house_style`."""
+    yield thresholds(board)
+    if any(entry.result.n > board.k for entry in board.entries):
+        yield samples(board)
+    for setting in VARIED:
+        if found := series(board, setting):
+            yield sensitivity(board, data, setting, found)
+    yield questions(board)
+
+
+def thresholds(board: Board) -> Drawing:
+    """Draw G-Pass@k_τ over τ: a panel a run, a line a k, a band for the k of the tables."""
+    entries = best_of_each(board.entries, MOST_PANELS)
+    title = 'G-Pass@k over the threshold τ'
+    ks = sorted({k for e in entries for k in (*e.result.ks, board.k) if k > 1})[-len(LOOKS) :]
+    figure, panels = _sheet(len(entries), title, board)
+    for axes, entry in zip(panels, entries, strict=True):
+        for k, look in zip(ks, LOOKS, strict=False):
+            if k > entry.result.n:
+                continue
+            steps = sorted({round(i) for i in np.linspace(1, k, min(k, MOST_STEPS))})
+            values = np.stack([entry.result.values(Metric.g_pass_at(k, step / k)) for step in steps])
+            found = mean_interval(values, entry.result.counts.problem)
+            taus = [step / k for step in steps]
+            axes.plot(taus, 100 * found.estimate, **look, markevery=max(1, k // 8), label=f'k = {k}')
+            if k == board.k:
+                low, high = found.at(board.level)
+                axes.fill_between(taus, 100 * low, 100 * high, color=look['color'], alpha=0.16, linewidth=0)
+        axes.set_title(drawable(entry.name, 40))
+        axes.set_xlim(0, 1.02)
+    _percent(panels)
+    notes = [
+        f'Points: τ = 1/k, which is pass@k, to 1, all k of k right. Band: {_interval(board)}, k = {board.k}.'
+    ]
+    _finish(figure, panels, 'τ', 'G-Pass@k_τ, percent', [*notes, *_chosen(entries, board.entries)])
+    caption = f'Lines that fall as τ grows to 1, a panel for each of {len(entries)} runs, a line for each k.'
+    return Drawing('thresholds', title, caption, figure)
+
+
+def samples(board: Board) -> Drawing:
+    """Draw the half-widths of both intervals of mG-Pass@k with m samples a question, a line a run."""
+    metric = board.ranked_by
+    entries = best_of_each([entry for entry in board.entries if entry.result.n > board.k], MOST_PANELS)
+    title = f'How far {metric} can be off, over the samples a question'
+    figure, panels = _sheet(2, title, board, share_y=False)
+    largest = 4 * max(entry.result.n for entry in entries)
+    own = {entry.result.n for entry in entries}
+    sizes = sorted(own | {round(size) for size in np.geomspace(board.k, largest, 24)})
+    for entry, look in zip(entries, LOOKS, strict=False):
+        new, same = half_widths(entry, metric, sizes, board.level)
+        for axes, half in zip(panels, (new, same), strict=True):
+            axes.plot(sizes, half, **look, markevery=4, label=drawable(entry.name, 40))
+            at = entry.result.n, half[sizes.index(entry.result.n)]
+            axes.plot(*at, marker='o', markersize=8, markerfacecolor='none', color=look['color'])
+    for axes, heading in zip(
+        panels, ('new questions of the same kind', 'the same questions again'), strict=True
+    ):
+        axes.set_title(f'for {heading}')
+        axes.set_xscale('log', base=2)
+        ticks = [size for size in (board.k * 2**i for i in range(20)) if size <= largest]
+        axes.set_xticks(ticks, list(map(str, ticks)))
+        axes.set_ylim(bottom=0)
+    notes = ['Ring: the samples that the run has; beyond it the lines say what more samples would bring.']
+    _finish(figure, panels, 'samples a question', '± points', [*notes, *_chosen(entries, board.entries)])
+    caption = f'Lines that fall as samples are added: how many points {metric} can be off.'
+    return Drawing('samples', title, caption, figure)
+
+
+def half_widths(entry: Entry, metric: Metric, sizes: Sequence[int], level: float) -> tuple[Floats, Floats]:
+    """Return the half-widths in points for new and for the same questions, with m samples a question each.
+
+    With the n samples of the run they are those of the tables. With m the variance of a question's value is
+    that of X ~ Binomial(m, (c + ½)/(n + 1)) right answers in the place of that with n.
+    """
+    from scipy import stats
+
+    result = entry.result
+    n, c = result.n, result.table.c
+    found = mean_interval(
+        result.values(metric), result.counts.problem, float(value_table(metric, metric.k).max())
+    )
+    again = float(rerun_error(c, n, partial(value_table, metric)))
+    of_counts = np.bincount(c, minlength=n + 1)
+
+    def variance(m: int) -> float:
+        table = value_table(metric, m)
+        ways = stats.binom.pmf(np.arange(m + 1), m, ((np.arange(n + 1) + 0.5) / (n + 1))[:, None])
+        return float(of_counts @ np.maximum(ways @ table**2 - (ways @ table) ** 2, 0)) / len(c) ** 2
+
+    own = variance(n)
+    parts = np.array([variance(m) for m in sizes])
+    reach = float(stats.t.ppf(0.5 + level / 2, found.freedom))
+    new = reach * np.sqrt(np.maximum(float(found.error) ** 2 + parts - own, 0))
+    return 100 * new, 100 * REACH * again * np.sqrt(parts / own if own else parts)
+
+
+def series(board: Board, setting: str) -> list[list[Entry]]:
+    """Return for each model with two values of a setting, all else the same, its runs by that value."""
+    groups: defaultdict[Any, dict[float, Entry]] = defaultdict(dict)
+    for entry in board.entries:
+        sampling = dict(entry.result.sampling)
+        value = sampling.pop(setting, None)
+        if value is not None:
+            groups[entry.result.model, str(sorted(sampling.items()))].setdefault(float(value), entry)
+    wide = [[runs[value] for value in sorted(runs)] for runs in groups.values() if len(runs) > 1]
+    nth: Counter[str] = Counter()
+    order = []
+    for runs in wide:
+        nth[runs[0].result.model] += 1
+        order.append(nth[runs[0].result.model])
+    return [runs for _, runs in sorted(zip(order, wide, strict=True), key=lambda pair: pair[0])][:MOST_PANELS]
+
+
+def sensitivity(board: Board, data: DataFrame, setting: str, found: Sequence[Sequence[Entry]]) -> Drawing:
+    """Draw the metrics of the tables over a setting, its values evenly spread: a panel a series of runs."""
+    title = f'Sensitivity to {setting}'
+    figure, panels = _sheet(len(found), title, board)
+    rows = data[(data.benchmark == board.title) & (data.group == '')].set_index(['run', 'metric'])
+    names = list(map(str, board.metrics))[-len(LOOKS) :]
+    for axes, runs in zip(panels, found, strict=True):
+        for number, (name, look) in enumerate(zip(names, LOOKS, strict=False)):
+            x = np.arange(len(runs)) + 0.07 * (number - (len(names) - 1) / 2)  # so that no bar hides another
+            own = rows.loc[[(run.name, name) for run in runs]]
+            axes.plot(x, own.value, **look, label=name)
+            axes.vlines(x, own.low, own.high, color=look['color'], linewidth=1.0)
+        if greedy := next((run.name for run in runs if (run.name, GREEDY) in rows.index), None):
+            value = rows.at[(greedy, GREEDY), 'value']
+            axes.axhline(value, color=FAINT, linestyle=':', label='greedy run, accuracy')
+        axes.set_xticks(range(len(runs)), [f'{run.result.sampling[setting]:g}' for run in runs])
+        axes.set_xlim(-0.5, len(runs) - 0.5)
+        others = [
+            f'{SETTINGS[name]}={value:g}'
+            for name, value in runs[0].result.sampling.items()
+            if name != setting and f'{SETTINGS[name]}={value:g}' in runs[0].name
+        ]
+        axes.set_title(drawable(' '.join([runs[0].result.model, *others]), 40))
+    _percent(panels)
+    _finish(figure, panels, setting, 'percent', [f'Bars: {_interval(board)}.'])
+    caption = f'A panel for each of {len(found)} series of runs: the metrics at each value of {setting}.'
+    return Drawing(f'sensitivity-{setting.replace("_", "-")}', title, caption, figure)
+
+
+def questions(board: Board) -> Drawing:
+    """Draw the map of c/n, questions from the hardest to the easiest by the mean of all runs."""
+    shares = np.stack([e.result.table.c[rows_of(e.result, board.uids)] / e.result.n for e in board.entries])
+    order = np.argsort(shares.mean(0), kind='stable')
+    shares, names = shares[:, order], [board.uids[place] for place in order]
+    entries = best_of_each(board.entries, MOST_ROWS)
+    shares = shares[[board.entries.index(entry) for entry in entries]]
+    notes = ['Stable: all dark or all light. Unstable: in between. Questions: hardest first.']
+    if len(names) > MOST_COLUMNS:
+        parts = np.array_split(np.arange(len(names)), MOST_COLUMNS)
+        shares = np.stack([shares[:, part].mean(1) for part in parts], axis=1)
+        notes.append(f'Each column is the mean of {len(names) / MOST_COLUMNS:.1f} questions.')
+    title = 'Share of right answers, question by question'
+    height = 1.7 + 0.155 * max(len(entries), 6) + (0.9 if len(names) <= NAMED_COLUMNS else 0)
+    figure, [axes] = _sheet(1, title, board, size=(9.1, height))
+    image = axes.imshow(
+        shares, aspect='auto', interpolation='nearest', cmap='cividis', vmin=0, vmax=1, rasterized=True
+    )
+    axes.grid(visible=False)
+    axes.tick_params(length=0)
+    axes.set_yticks(range(len(entries)), [drawable(entry.name, 40) for entry in entries])
+    shown = [drawable(name, 18) for name in names] if len(names) <= NAMED_COLUMNS else []
+    axes.set_xticks(range(len(shown)), shown, rotation=90, size=6)
+    bar = figure.colorbar(image, ax=axes, orientation='vertical', ticks=[0, 0.5, 1], shrink=0.8, pad=0.01)
+    bar.ax.set_yticklabels(['0 %', '50 %', '100 % right'])
+    _finish(figure, [], '', '', [*notes, *_chosen(entries, board.entries)])
+    caption = f'A map of {len(entries)} runs by {len(names)} questions: the share of right answers, c/n.'
+    return Drawing('questions', title, caption, figure)
+
+
+def best_of_each(entries: Sequence[Entry], most: int) -> list[Entry]:
+    """Return at most so many runs, in their order: the best of each model first."""
+    seen: Counter[str] = Counter()
+    places = []
+    for place, entry in enumerate(entries):
+        places.append((seen[entry.result.model], place))
+        seen[entry.result.model] += 1
+    return [entries[place] for place in sorted(place for _, place in sorted(places)[:most])]
+
+
+# The sheet that all stand on
+
+
+def _sheet(
+    count: int, title: str, board: Board, share_y: bool = True, size: tuple[float, float] | None = None
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure with title and panels in rows."""
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    columns = min(count, 2 if count in (2, 4) else 3)
+    rows = -(-count // columns)
+    width, height = {1: (6.2, 3.6), 2: (3.9, 3.0)}.get(columns, (2.9, 2.4))
+    figure = Figure(
+        figsize=size or (columns * width + 0.4, rows * height + 1.1),
+        layout=ConstrainedLayoutEngine(w_pad=0.09, h_pad=0.06),
+    )
+    grid = figure.subplots(rows, columns, squeeze=False, sharey=share_y).ravel().tolist()
+    for axes in grid[count:]:
+        axes.remove()
+    about = f'{drawable(board.title, 80)}: {board.questions} questions from {board.problems} problems.'
+    figure.suptitle(f'{title}\n{about}', x=0.01, ha='left', size=9.5)
+    return figure, grid[:count]
+
+
+def _percent(panels: Sequence[Axes]) -> None:
+    """Show 0 to 100, with room for the markers at the ends."""
+    panels[0].set_ylim(-3, 103)
+    panels[0].set_yticks(range(0, 101, 25))
+
+
+def _finish(figure: Figure, panels: Sequence[Axes], x: str, y: str, notes: Sequence[str]) -> None:
+    """Write the labels of the axes, one legend for all panels, and the notes at the foot."""
+    wide = float(figure.get_size_inches()[0])
+    text = '\n'.join(textwrap.wrap(' '.join(notes), int(wide * 17), break_on_hyphens=False))
+    for axes in panels:
+        axes.set_xlabel(x)
+        place = axes.get_subplotspec()
+        axes.set_ylabel(y if place and place.is_first_col() else '')
+    handles: Mapping[str, Any] = {
+        label: handle
+        for axes in panels
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    if handles:
+        per_row = max(1, int(wide // (0.7 + 0.07 * max(map(columns_of, handles)))))
+        figure.legend(
+            handles.values(), handles, loc='outside lower left', ncols=per_row,
+            title=text, title_fontsize=7, alignment='left',
+        )  # fmt: skip
+    else:
+        figure.supxlabel(text, x=0.01, ha='left', size=7)
+    figure.draw_without_rendering()
+    figure.set_layout_engine('none')  # all is in its place
+
+
+def _interval(board: Board) -> str:
+    return f'the {100 * board.level:g} % interval for new questions of the same kind'
+
+
+def _chosen(shown: Sequence[Entry], able: Sequence[Entry]) -> list[str]:
+    if len(shown) == len(able):
+        return []
+    return [f'Shown: {len(shown)} of {len(able)} runs, the best of each model first; the tables have all.']
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """Have figures look the same whatever the user's matplotlibrc says.
+
+    `MPLBACKEND` is hidden: a notebook sets it for all that it starts, also where its backend is not there.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
+    chosen = os.environ.pop('MPLBACKEND', None)
+    try:
+        from matplotlib import style
+    except ImportError as error:
+        raise MissingExtraError('matplotlib', 'report') from error
+    finally:
+        if chosen is not None:
+            os.environ['MPLBACKEND'] = chosen
+    with style.context(['default', {**_STYLE, 'font.family': list(_fonts())}]):
+        yield
+
+
+@lru_cache(maxsize=1)
+def _fonts() -> tuple[str, ...]:
+    from matplotlib.font_manager import fontManager
+
+    installed = {font.name for font in fontManager.ttflist}
+    return ('DejaVu Sans', *[name for name in _WITH_CHINESE if name in installed][:1])
+
+
+@lru_cache(maxsize=1)
+def _glyphs() -> frozenset[int]:
+    """Return the characters that one of the fonts has."""
+    from matplotlib.font_manager import findfont, get_font
+
+    return frozenset(code for family in _fonts() for code in get_font(findfont(family)).get_charmap())
+
+
+def columns_of(text: str) -> int:
+    """Return the width of a text: wide characters take two columns."""
+    return sum(2 if unicodedata.east_asian_width(char) in 'WF' else 1 for char in text)
+
+
+def drawable(text: str, width: int) -> str:
+    """Return the text on one line, with escapes for what no font can draw, its middle cut out if too long.
+
+    >>> drawable('a\\nb', 20), drawable('model-with-a-long-name_t0-3_p0-8', 20)
+    ('a\\\\nb', 'model-wit…_t0-3_p0-8')
+    """
+    drawn = (
+        c if c.isprintable() and ord(c) in _glyphs() else c.encode('unicode_escape').decode() for c in text
+    )
+    whole = ''.join(drawn)
+    if columns_of(whole) <= width:
+        return whole
+    head, tail = whole, whole
+    while columns_of(tail) > width // 2:
+        tail = tail[1:]
+    while columns_of(head) + columns_of(tail) + 1 > width:
+        head = head[:-1]
+    return f'{head}…{tail}'

@@ -1,0 +1,384 @@
+"""Which results stand in one table, what runs are called there, and the numbers of the frame."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_results import board_of, made_result, made_sweep, result_of
+from result_files import ABBR, GREEDY, HALVES, THIRDS, block, entry_of, write_result, write_three
+from scipy import stats
+
+from gpassk_opencompass import record
+from gpassk_opencompass.collect import collect
+from gpassk_opencompass.metrics import Metric
+from gpassk_opencompass.record import Result
+from gpassk_opencompass.report.frame import AVERAGE, Board, boards, frame, run_names, why_no_average
+from gpassk_opencompass.sweep.folder import Entry as ManifestEntry
+from gpassk_opencompass.sweep.folder import manifest_text
+
+COUNTS = (0, 1, 3, 4, 6, 8, 8, 2, 5, 7)
+LONG = 'organisation-of-models-with-a-name-of-ninety-characters-for-mathematics-instruct-checkpoint'
+
+
+def boards_of(outputs: Path, **options: Any) -> tuple[list[Board], list[str]]:
+    return boards(collect([outputs]).results, **options)
+
+
+# Boards
+
+
+def test_runs_are_ranked_by_mg_pass_with_the_greedy_run_beside(tmp_path: Path) -> None:
+    """The better one first; a greedy run is no row of its own."""
+    write_three(tmp_path)
+    [board], left_out = boards_of(tmp_path)
+    assert [(entry.name, entry.greedy is not None) for entry in board.entries] == [
+        ('m2', True),
+        ('m1', False),
+    ]
+    assert (board.k, board.questions, board.problems, board.judge, left_out) == (2, 24, 24, 'rule', [])
+    assert {group: rows.tolist() for group, rows in board.groups.items()} == {
+        'A_cn': list(range(0, 24, 2)),
+        'A_en': list(range(1, 24, 2)),
+    }
+
+
+@pytest.mark.parametrize(
+    ('other', 'reason'),
+    [
+        ({'judge': 'llm'}, 'another judge'),
+        ({'data': 'e'}, 'other questions or references'),
+        ({'judge': 'llm', 'data': 'e'}, 'other questions or references and another judge'),
+    ],
+)
+def test_what_must_not_be_ranked_together_is_not(tmp_path: Path, other: dict[str, str], reason: str) -> None:
+    """Two tables of one benchmark, and each says why it stands apart."""
+    write_result(tmp_path, ABBR.format(1), THIRDS)
+    write_result(tmp_path, ABBR.format(2), HALVES, **other)
+    found, _ = boards_of(tmp_path)
+    assert [board.title for board in found] == ['MATH500-L5 (part 1)', 'MATH500-L5 (part 2)']
+    assert all(board.reason.endswith(reason) for board in found)
+
+
+def test_what_stands_in_no_table_is_named_with_its_reason(tmp_path: Path) -> None:
+    """A greedy run of another judge, one hot sample, too few samples for k."""
+    write_result(tmp_path, ABBR.format(1), THIRDS)
+    write_result(tmp_path, GREEDY.format(1), [1] * 24, n=1, judge='llm')
+    write_result(tmp_path, ABBR.format(3), [1] * 24, n=1)
+    write_result(tmp_path, ABBR.format(2), [2] * 24, n=2, work='v')
+    [board], left_out = boards_of(tmp_path, k=4)
+    assert [entry.greedy for entry in board.entries] == [None]
+    reasons = ('a greedy run without samples', 'says nothing of stability', 'n = 2 is less than k = 4')
+    assert all(sum(reason in line for line in left_out) == 1 for reason in reasons)
+
+
+@pytest.mark.parametrize('name', ['m1', 'm1_l100', 'm1_rs1_l100'])
+def test_one_answer_at_an_unknown_temperature_is_not_called_greedy(tmp_path: Path, name: str) -> None:
+    """It is left out, and the line says how a greedy run is known."""
+    write_result(tmp_path, 'm1', THIRDS)
+    write_result(tmp_path, name, [1] * 24, n=1)
+    [board], [line] = boards_of(tmp_path)
+    assert board.entries[0].greedy is None
+    assert 'a temperature that is not known' in line
+
+
+def test_a_manifest_can_say_that_a_run_is_greedy(tmp_path: Path) -> None:
+    """Where its name does not."""
+    write_result(tmp_path, ABBR.format(1), THIRDS)
+    write_result(tmp_path, 'short', [1] * 24, n=1)
+    told = ('m1', 'org/m1', 'short', 'd', {'temperature': 0.0}, 'b', (1,), 1, 24, 's', 'h')
+    (tmp_path / 'manifest.jsonl').write_text(manifest_text([ManifestEntry('x.py', 't.py', *told)]))
+    [board], left_out = boards_of(tmp_path)
+    assert board.entries[0].greedy is not None
+    assert left_out == []
+
+
+def test_the_greedy_run_has_the_length_of_the_samples_or_a_note(tmp_path: Path) -> None:
+    """The same max_out_len if there is one, else the largest, as a sweep makes it."""
+    for name in ('m1_t1.0_l100', 'm1_t1.0_l50', 'm2_t1.0_l50'):
+        write_result(tmp_path, name, THIRDS)
+    for name in ('m1_t0_l100', 'm1_t0_l200', 'm1_t0_l70', 'm2_t0_l20'):
+        write_result(tmp_path, name, [1] * 24, n=1)
+    [board], [line] = boards_of(tmp_path)
+    assert {entry.name: entry.greedy_note for entry in board.entries} == {
+        'm1 len=100': '',
+        'm1 len=50': 'greedy run with max_out_len 200',
+        'm2': 'greedy run with max_out_len 20',
+    }
+    assert line.endswith('another greedy run of its model stands beside its samples')
+
+
+def test_a_run_on_other_questions_under_the_same_hash_is_left_out(tmp_path: Path) -> None:
+    """The questions that most have stay, wherever the other run would rank."""
+    made = []
+    for number, counts in enumerate((HALVES, THIRDS, [4] * 24)):
+        one = block(counts, 4, run={'model': ABBR.format(number), 'dataset': 'MATH500-L5-k2-r2'})
+        if number == 2:
+            one['counts']['uid'] = [f'other{row}' for row in range(24)]
+        made.append(record.result_of(tmp_path / f'{number}.json', {'gpassk': one}))
+    [board], [line] = boards(made)
+    assert [entry.name for entry in board.entries] == ['m0', 'm1']
+    assert line.startswith(str(tmp_path / '2.json'))
+    assert 'its questions (counts.uid) are not those' in line
+
+
+@pytest.mark.slow
+@settings(max_examples=40)
+@given(
+    st.lists(st.lists(st.integers(0, 4), min_size=24, max_size=24), min_size=1, max_size=5),
+    st.lists(st.sampled_from(['rule', 'llm']), min_size=5, max_size=5),
+)
+def test_every_result_stands_in_exactly_one_place(counts: list[list[int]], judges: list[str]) -> None:
+    """In one board or left out; boards are sorted, and ranks hold the places."""
+    names = {'dataset': 'MATH500-L5-k2-r2'}
+    results = [
+        record.result_of(
+            Path(f'{i}.json'), {'gpassk': block(c, 4, judge=judge, run={**names, 'model': f'm{i}_l1'})}
+        )
+        for i, (c, judge) in enumerate(zip(counts, judges, strict=False))
+    ]
+    found, left_out = boards(results)
+    placed = [entry.result.path for board in found for entry in board.entries]
+    assert len(placed) + len(left_out) == len(results)
+    assert sorted(set(placed)) == sorted(placed)
+    for board in found:
+        means = [float(entry.result.values(Metric.parse('mG-Pass@2')).mean()) for entry in board.entries]
+        assert means == sorted(means, reverse=True)
+        assert all(best <= place + 1 <= worst for place, (best, worst) in enumerate(board.ranks.tolist()))
+
+
+# Names
+
+
+def named(*names: str) -> list[Result]:
+    """Results that tell no more than their names."""
+    return [made_result(name, COUNTS, 8, [4]) for name in names]
+
+
+def recorded(name: str, config: dict[str, Any], n: int = 4, host: str = 'opencompass') -> Result:
+    """A result whose record says this of the model's config."""
+    counts = THIRDS if n == 4 else [2 * c for c in HALVES]
+    run = {'model': name, 'dataset': f'MATH500-L5-k2-r{n // 2}', 'host': host}
+    told = {**block(counts, n, run=run), 'provenance': {'model': config}}
+    return record.result_of(Path(name), {'gpassk': told})
+
+
+def test_a_run_without_settings_leaves_the_names_of_others_as_they_are() -> None:
+    """It has its name alone; the others have what they differ in."""
+    sweep = [run for run in made_sweep(['a', 'b'], questions=4) if run.n > 1]
+    alone = run_names(sweep)
+    assert alone[:2] == ['a t=0.3 p=0.8', 'a t=0.3 p=1']
+    assert run_names([*sweep, *named('gpt-4o', '千问（满血版）')]) == [*alone, 'gpt-4o', '千问（满血版）']
+
+
+@pytest.mark.parametrize('model', ['Qwen2.5-7B', '数学-模型', '模型（数学）', 'my model', LONG])
+def test_settings_are_read_behind_any_name(model: str) -> None:
+    """Dots, Chinese, brackets, spaces, 90 characters; and from the record where the name tells none."""
+    expected = [f'{model} t=0.3', f'{model} t=0.7']
+    assert run_names(named(f'{model}_t0.3_l64', f'{model}_t0.70_l64')) == expected
+    assert (
+        run_names([recorded(model, {'generation_kwargs': {'temperature': t}}) for t in (0.3, 0.7)])
+        == expected
+    )
+
+
+def test_the_manifest_tells_model_and_settings() -> None:
+    """Of runs whose names were cut, or are nobody's."""
+    runs = named('x1', 'x2')
+    for run, temperature in zip(runs, (0.3, 0.7), strict=True):
+        run._manifest = entry_of(run.run.model, model=LONG, settings={'temperature': temperature})
+    assert run_names(runs) == [f'{LONG} t=0.3', f'{LONG} t=0.7']
+
+
+def test_models_of_one_name_have_their_owners_or_the_part_of_the_path_that_is_their_own() -> None:
+    """The latter only where nothing else tells them apart: a model may have been moved."""
+    owners = [
+        recorded('m_l1', {'path': f'{owner}/m', 'temperature': t})
+        for owner, t in (('one', 0.3), ('two', 0.7))
+    ]
+    assert run_names([*owners, recorded('x', {'path': 'one/x'})]) == ['one/m', 'two/m', 'x']
+    paths = ('/data/step-100/hf', '/data/step-200/hf')
+    assert run_names([recorded('hf_l1', {'path': path}) for path in paths]) == ['hf step-100', 'hf step-200']
+    moved = [
+        recorded('hf_l1', {'path': path, 'temperature': t}) for path, t in zip(paths, (0.3, 0.7), strict=True)
+    ]
+    assert run_names(moved) == ['hf t=0.3', 'hf t=0.7']
+
+
+def test_hosts_and_sizes_are_named_where_nothing_else_differs() -> None:
+    """One model by two hosts, and with two n."""
+    runs = [recorded('m', {}), recorded('m', {}, host='lighteval'), recorded('m', {}, n=8)]
+    assert run_names(runs) == ['m opencompass n=4', 'm lighteval', 'm opencompass n=8']
+    assert run_names(runs[:2]) == ['m opencompass', 'm lighteval']
+    assert run_names([runs[0], runs[2]]) == ['m n=4', 'm n=8']
+
+
+def test_a_run_has_one_name_on_all_benchmarks() -> None:
+    """What is alike in every way has a number."""
+    runs = named('a_t0.3_l64', 'a_t0.7_l64', 'a_t0.3_l64', 'a_t0.7_l64')
+    for run in runs[2:]:
+        run.run.dataset = 'AIME2024-k4-r1'
+    assert run_names(runs) == ['a t=0.3', 'a t=0.7'] * 2
+    assert run_names(named('a', 'a', 'b')) == ['a', 'a (2)', 'b']
+
+
+NAMES = st.sampled_from(['m', 'Qwen2.5-7B', '数学', 'a b', LONG, LONG[:-1] + '2'])
+TAGS = st.sampled_from(['', '_l64', '_t0.3_l64', '_t0.7_l64', '_t0.7_p0.8_l64', '_rs1_l64', '_t0.70_l64'])
+
+
+@given(st.lists(st.tuples(NAMES, TAGS), min_size=1, max_size=12))
+def test_names_are_always_different(parts: list[tuple[str, str]]) -> None:
+    """Whatever stands together."""
+    names = run_names(named(*(name + tags for name, tags in parts)))
+    assert len(set(names)) == len(parts)
+
+
+# Numbers
+
+
+def test_scores_are_those_of_the_records_and_intervals_those_of_the_rule(tmp_path: Path) -> None:
+    """Two solved and two unsolved problems are added (Agresti and Coull), in the metric's range."""
+    write_three(tmp_path)
+    found, _ = boards_of(tmp_path)
+    data = frame(found).set_index(['run', 'group', 'metric'])
+    for entry in found[0].entries:
+        for key, value in entry.result.scores().items():
+            group, _, metric = key.rpartition('/')
+            if (entry.name, group, metric) in data.index:
+                assert data.at[(entry.name, group, metric), 'value'] == pytest.approx(value, abs=1e-10)
+    values = np.array([1.0] * 8 + [1 / 6] * 8 + [0] * 8 + [1, 1, 0, 0])
+    half = stats.t.ppf(0.975, 27) * values.std(ddof=1) / np.sqrt(28)
+    row = data.loc[('m1', '', 'G-Pass@2_1.0')]
+    assert (row.low, row.high) == pytest.approx((100 * (values.mean() - half), 100 * (values.mean() + half)))
+    assert 0 < row.rerun < (row.high - row.low) / 4
+    greedy = data.loc[('m2', '', 'Greedy')]
+    assert (greedy.value, greedy.n, greedy.temperature) == (pytest.approx(100 * 10 / 24), 1, 0.0)
+    assert data.loc[('m1', '', 'mG-Pass@2'), ['rank_low', 'rank_high']].tolist() == [1, 2]
+
+
+def test_contests_and_languages_are_pooled_too() -> None:
+    """AMC_cn and AMC_en are AMC, and all _en together are en."""
+    groups = ['AMC_cn', 'AMC_en', 'CNMO_cn', 'CNMO_en'] * 3
+    uids = [f'q{number}' for number in range(12)]
+    counts = {'uid': uids, 'group': groups, 'c': [number % 5 for number in range(12)]}
+    board = board_of([result_of('m', 'B-k4-r1', counts, 4, [4])])
+    data = frame([board])
+    assert list(dict.fromkeys(data.group)) == ['', *groups[:4], 'AMC', 'CNMO', 'cn', 'en']
+    own = data[data.metric == 'accuracy'].set_index('group')
+    assert own.at['AMC', 'value'] == pytest.approx(own.loc[['AMC_cn', 'AMC_en'], 'value'].mean())
+    assert own.at['AMC', 'questions'] == 6
+
+
+def test_the_interval_of_an_odd_k_stays_in_its_range() -> None:
+    """mG-Pass@5 of a model that is always right is 80."""
+    data = frame([board_of([made_result('m_t1.0_l50', [5] * 40, 5, [5])])])
+    row = data[data.metric == 'mG-Pass@5'].iloc[0]
+    assert (row.value, row.high) == pytest.approx((80, 80))
+
+
+def test_samples_in_doubt_are_bounds(tmp_path: Path) -> None:
+    """All wrong and all right."""
+    write_result(tmp_path, 'm1_t1.0_l1', [2] * 24, unjudged=[1] * 24)
+    data = frame(boards_of(tmp_path)[0])
+    row = data[(data.metric == 'accuracy') & (data.group == '')].iloc[0]
+    assert (row.value, row.bound_low, row.bound_high, row.unjudged) == (50, 50, 75, 24)
+
+
+def test_reruns_widen_the_ranks_and_are_said() -> None:
+    """Runs that differ in their seed alone tell how much a run moves; without other seeds nothing does."""
+    generator = np.random.default_rng(5)
+    results = []
+    for model, shift in (('a', 0.0), ('b', 0.35)):
+        for seed in (1, 2, 3):
+            logits = np.linspace(-3, 3, 120) + shift + generator.normal(0, 0.5)
+            counts = generator.binomial(16, 1 / (1 + np.exp(-logits)))
+            results.append(made_result(f'{model}_t1.0_rs{seed}_l50', counts.tolist(), 16, [16]))
+    board = board_of(results)
+    variance, freedom = board.between
+    assert freedom == 4
+    own = {e.name: 100 * float(e.result.values(board.ranked_by).mean()) for e in board.entries}
+    pooled = np.mean([np.var([own[f'{m} seed={s}'] for s in (1, 2, 3)], ddof=1) for m in 'ab'])
+    assert 100**2 * variance == pytest.approx(pooled)
+    assert any('standard deviation, 4 degrees of freedom' in note for note in board.notes)
+    alone = board_of([one for one in results if '_rs1_' in one.run.model])
+    assert (alone.between, alone.notes) == ((0.0, 0.0), [])
+
+
+def two_benchmarks(outputs: Path, **second: Any) -> list[Board]:
+    write_result(outputs, ABBR.format(1), THIRDS, problems=[f'm{i}' for i in range(24)])
+    write_result(outputs, ABBR.format(2), HALVES, problems=[f'm{i}' for i in range(24)])
+    more = {'problems': [f'a{i}' for i in range(24)], 'data': 'other', **second}
+    write_result(outputs, ABBR.format(1), HALVES, dataset='AIME2024', **more)
+    return boards_of(outputs)[0]
+
+
+def test_an_average_is_over_all_benchmarks_or_none(tmp_path: Path) -> None:
+    """With the errors of independent parts and Satterthwaite's degrees of freedom."""
+    data = frame(two_benchmarks(tmp_path))
+    [row] = data[data.benchmark == AVERAGE].itertuples()
+    assert (row.run, row.metric, row.value) == (
+        'm1',
+        'mG-Pass@2',
+        pytest.approx((55.5556 + 38.8889) / 2, abs=1e-3),
+    )
+    parts = []
+    for solved, half in ((8, 8), (12, 8)):
+        values = np.array([1.0] * solved + [1 / 6] * half + [0] * (24 - solved - half) + [1, 1, 0, 0])
+        parts.append((values.mean(), values.var(ddof=1) / 28))
+    error = np.sqrt(sum(part for _, part in parts)) / 2
+    freedom = sum(part for _, part in parts) ** 2 / sum(part**2 / 27 for _, part in parts)
+    middle = np.mean([mean for mean, _ in parts])
+    assert row.high == pytest.approx(100 * (middle + stats.t.ppf(0.975, freedom) * error))
+
+
+@pytest.mark.parametrize(
+    ('second', 'reason'),
+    [
+        ({'judge': 'llm'}, 'different judges'),
+        ({'problems': [f'm{i}' for i in range(24)]}, 'share 24 problems'),
+        ({'n': 8, 'k': [4]}, 'different k'),
+    ],
+)
+def test_what_must_not_be_averaged_is_not(tmp_path: Path, second: dict[str, Any], reason: str) -> None:
+    """And the reason is told."""
+    found = two_benchmarks(tmp_path, **second)
+    assert reason in why_no_average(found)
+    assert AVERAGE not in set(frame(found).benchmark)
+
+
+def test_models_of_two_owners_are_not_averaged(tmp_path: Path) -> None:
+    """Although they never meet on a benchmark."""
+    for dataset, owner in (('MATH500-L5', 'one/m'), ('AIME2024', 'other/m')):
+        problems = [f'{dataset} {number}' for number in range(24)]
+        path = write_result(
+            tmp_path, ABBR.format(1), THIRDS, dataset=dataset, problems=problems, data=dataset
+        )
+        told = json.loads(path.read_text())
+        told['gpassk']['run'] |= {'host': 'lighteval', 'path': owner}
+        path.with_suffix('.gpassk.json').write_text(json.dumps(told))
+        path.unlink()
+    found, _ = boards_of(tmp_path)
+    assert [entry.name for board in found for entry in board.entries] == ['other/m1', 'one/m1']
+    assert AVERAGE not in set(frame(found).benchmark)
+
+
+def test_questions_in_another_order_are_the_same_questions() -> None:
+    """Paired by their uids: equal counts share their rank."""
+    counts: dict[str, Sequence[Any]] = {
+        'uid': [f'q{number}' for number in range(30)],
+        'group': ['A_en', 'B_en'] * 15,
+        'c': [number % 5 for number in range(30)],
+    }
+    backwards = {name: list(column)[::-1] for name, column in counts.items()}
+    both = [result_of(name, 'B-k4-r1', own, 4, [4]) for name, own in (('a', counts), ('b', backwards))]
+    both[1].data = both[0].data
+    board = board_of(both)
+    assert board.ranks.tolist() == [[1, 2], [1, 2]]
+    data = frame([board]).set_index(['run', 'group', 'metric'])
+    assert data.loc['a'].value.to_dict() == pytest.approx(data.loc['b'].value.to_dict())

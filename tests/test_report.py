@@ -1,0 +1,399 @@
+"""`gpassk report`: what it prints and writes is the frame, and nothing a table holds is obeyed."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from damaged_records import damaged_records, results_with
+from hypothesis import HealthCheck, given
+from hypothesis import settings as some
+from made_results import board_of, made_result
+from result_files import ABBR, HALVES, THIRDS, block, write_result, write_three
+
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.collect import collect
+from gpassk_opencompass.record import read
+from gpassk_opencompass.report.frame import COLUMNS, boards, frame
+from gpassk_opencompass.report.tables import (
+    breakdown_table,
+    leaderboard,
+    overview,
+    results_table,
+    sections,
+    summary_table,
+    write_tables,
+)
+from gpassk_opencompass.text import read_csv_cell
+
+REPORT = [sys.executable, '-m', 'gpassk_opencompass.cli', 'report']
+
+
+def report(*arguments: object) -> int:
+    return main(['report', *map(str, arguments), '--only', 'tables'])
+
+
+def cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip().strip('|').split('|')]
+
+
+def numbers(text: str) -> set[str]:
+    """Every number of a table with its interval, as they are written."""
+    return set(re.findall(r'-?\d+\.\d\d \[-?\d+\.\d, -?\d+\.\d\]', text))
+
+
+def two_benchmarks(outputs: Path) -> None:
+    write_three(outputs)
+    more = {'dataset': 'AIME2024', 'data': 'other', 'problems': [f'a{i}' for i in range(24)]}
+    write_result(outputs, ABBR.format(1), HALVES, **more)
+
+
+# Views of one frame
+
+
+def test_every_number_of_every_table_is_that_of_the_frame(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Terminal, JSON, Markdown, LaTeX and CSV."""
+    two_benchmarks(tmp_path / 'o')
+    assert report(tmp_path / 'o', '-o', tmp_path / 'r') == 0
+    printed = capsys.readouterr().out
+    tables, _ = boards(collect([tmp_path / 'o']).results)
+    data = frame(tables)
+    known = {f'{row.value:.2f} [{row.low:.1f}, {row.high:.1f}]' for row in data.itertuples()}
+    markdown = (tmp_path / 'r/leaderboard.md').read_text()
+    latex = ''.join(path.read_text() for path in (tmp_path / 'r/tables').glob('*.tex'))
+    for text in (printed, markdown, latex):
+        assert numbers(text)
+        assert numbers(text) <= known
+    assert numbers(markdown) == numbers(latex) >= numbers(printed)
+    with (tmp_path / 'r/scores.csv').open(newline='') as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == list(COLUMNS)
+    for row, one in zip(rows, data.to_dict('records'), strict=True):
+        for name, value in one.items():
+            told = read_csv_cell(row[name])
+            if isinstance(value, str):
+                assert told == value
+            else:
+                assert told == '' if math.isnan(value) else float(told) == value
+    assert report(tmp_path / 'o', '-o', tmp_path / 'r', '--json') == 0
+    shown = json.loads(capsys.readouterr().out)['tables']
+    assert [table['title'] for table in shown] == ['AIME2024', 'MATH500-L5', 'All benchmarks']
+    [first] = shown[0]['rows']
+    own = data[(data.benchmark == 'AIME2024') & (data.group == '')].set_index('metric')
+    assert first['mG-Pass@2'] == own.at['mG-Pass@2', 'value']
+    assert first['mG-Pass@2 low'] == own.at['mG-Pass@2', 'low']
+
+
+def test_a_leaderboard_has_the_columns_of_the_paper(tmp_path: Path) -> None:
+    """Scores with two decimals, intervals with one, best first, health beside the score."""
+    write_three(tmp_path)
+    [board], _ = boards(collect([tmp_path]).results)
+    table = leaderboard(board, frame([board]))
+    assert table.columns == [
+        *(
+            'model',
+            'Greedy',
+            'G-Pass@2_0.5',
+            'G-Pass@2_0.75',
+            'G-Pass@2_1.0',
+            'mG-Pass@2',
+            'rank',
+            'n',
+            'health',
+        )
+    ]
+    assert [[cell.partition(' ')[0] for cell in row] for row in table.texts()] == [
+        ['m2', '41.67', '77.78', '55.56', '55.56', '55.56', '1–2', '4', 'ok'],
+        ['m1', '–', '61.11', '38.89', '38.89', '38.89', '1–2', '4', 'ok'],
+    ]
+
+
+def test_health_stands_once_beside_the_score() -> None:
+    """Shares in the row; below it only what they do not say."""
+    told, silent = (made_result(f'{name}_t1.0_l50', [1, 2, 3], 4, (2, 4)) for name in ('told', 'silent'))
+    more = {'hedged': 6, 'truncated': 3, 'unanswered': 0, 'truncated_by': 'engine'}
+    told.health = told.health.model_copy(update=more)
+    board = board_of([told, silent])
+    table = leaderboard(board, frame([board]))
+    assert {row[0]: row[-1] for row in table.rows} == {'told': 'check: 25.0 % cut off', 'silent': 'ok'}
+    assert table.notes[1:] == [
+        'told: 6 of 12 responses state more answers than are asked for and count as incorrect'
+    ]
+
+
+def test_few_problems_are_said() -> None:
+    """Above the table; intervals are never refused."""
+    board = board_of([made_result('m_t1.0_l50', [4, 0, 2], 4, [4])])
+    assert '3 problems: so few say little' in next(sections([board], frame([board]))).lead
+
+
+def test_an_overview_has_an_average_or_says_why_not(tmp_path: Path) -> None:
+    """A run that lacks a benchmark has none."""
+    two_benchmarks(tmp_path)
+    found, _ = boards(collect([tmp_path]).results)
+    table = overview(found, frame(found))
+    assert table.columns == ['model', 'AIME2024: mG-Pass@2', 'MATH500-L5: mG-Pass@2', 'average']
+    rows = {row[0]: row[1:] for row in table.texts()}
+    assert rows['m1'][2].startswith('47.22 [')
+    assert rows['m2'][0] == rows['m2'][2] == '–'
+    alike = [
+        boards([result], k)[0][0]
+        for result, k in zip([e.result for e in found[0].entries] * 2, (2, 4), strict=True)
+    ]
+    assert overview(alike, frame(alike)).notes == [
+        'no average: the benchmarks have different k (2, 4); give one k'
+    ]
+
+
+def test_thresholds_level_and_k_are_those_asked_for(tmp_path: Path) -> None:
+    """Any k up to n, from the counts; τ → 0 is at least one correct."""
+    write_three(tmp_path / 'o')
+    line = [tmp_path / 'o', '-o', tmp_path / 'r', '--k', 4, '--level', 0.9]
+    assert report(*line, '--threshold', '0', '0.25', '1') == 0
+    text = (tmp_path / 'r/leaderboard.md').read_text()
+    row = next(line for line in text.splitlines() if '| model' in line)
+    assert cells(row)[2:6] == ['G-Pass@4_0.0', 'G-Pass@4_0.25', 'G-Pass@4_1.0', 'mG-Pass@4']
+    assert 'the 90 % interval' in text
+    for wrong in (['--threshold', '0.5', '0.5'], ['--threshold', '2'], ['--k', '1'], ['--level', '95']):
+        assert report(*line, *wrong) == 2
+
+
+# Files
+
+
+def test_a_report_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No file has a path of this machine; what was left out is named, older results never fail it."""
+    write_three(tmp_path / 'outputs')
+    write_result(tmp_path / 'outputs', ABBR.format(1), THIRDS, time='20250101_000000')
+    folder = tmp_path / 'report'
+    assert report(tmp_path / 'outputs', '-o', folder, '--strict') == 0
+    printed, said = capsys.readouterr()
+    assert f'the tables: {folder}: leaderboard.md, scores.csv, tables/*.tex' in printed
+    assert 'there is a newer result' in said
+    assert {path.name for path in folder.rglob('*') if path.is_file()} == {
+        *('leaderboard.md', 'scores.csv', 'MATH500-L5.tex', 'MATH500-L5.groups.tex')
+    }
+    write_result(tmp_path / 'outputs', ABBR.format(3), THIRDS).write_text('{')
+    assert report(tmp_path / 'outputs', '-o', folder) == 0
+    assert report(tmp_path / 'outputs', '-o', folder, '--strict') == 1
+    assert 'cannot be read' in (folder / 'leaderboard.md').read_text()
+    assert not [path for path in folder.rglob('*.*') if str(tmp_path).encode() in path.read_bytes()]
+
+
+def test_nothing_found_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With what was expected, and where to look."""
+    assert report(tmp_path, '-o', tmp_path / 'report') == 2
+    assert 'gpassk check' in capsys.readouterr().err
+    assert not (tmp_path / 'report').exists()
+
+
+@pytest.mark.parametrize(
+    ('given', 'code', 'said'),
+    [
+        ('truncated>5%', 3, '50.0 % cut off, above 5 %'),
+        ('truncated > 60 %', 0, ''),
+        ('copies>1%', 3, 'how many samples are copies is not known'),
+        ('truncated>500%', 2, 'expected NAME>SHARE%'),
+        ('lost>5%', 2, 'expected NAME>SHARE%'),
+    ],
+)
+def test_a_share_of_samples_can_fail_a_report(
+    tmp_path: Path, given: str, code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is not known does not pass."""
+    path = write_result(tmp_path, ABBR.format(1), THIRDS)
+    told = json.loads(path.read_text())
+    told['gpassk']['health'] |= {'truncated': 48, 'truncated_by': 'engine'}
+    path.write_text(json.dumps(told))
+    try:
+        found = report(tmp_path, '-o', tmp_path / 'r', '--fail-on', given)
+    except SystemExit as end:
+        found = int(end.code or 0)
+    assert found == code
+    assert said in capsys.readouterr().err
+
+
+def test_records_of_other_programs_are_written_into_the_report(tmp_path: Path) -> None:
+    """So that the page can show their samples."""
+    rows = [
+        {'uid': f'q{i}', 'question': 'q', 'reference': '1', 'response': f'\\boxed{{{i % 2}}}'}
+        for i in range(4)
+    ]
+    lines = [json.dumps({**row, 'replica': replica}) for row in rows for replica in range(2)]
+    (tmp_path / 'mine.jsonl').write_text('\n'.join(lines))
+    assert report(tmp_path / 'mine.jsonl', '-o', tmp_path / 'r', '--k', 2) == 0
+    [path] = (tmp_path / 'r/records').glob('*.gpassk.json')
+    assert read(path).samples() is not None
+    assert '| mine' in (tmp_path / 'r/leaderboard.md').read_text()
+
+
+def test_without_the_extra_the_tables_are_written_all_the_same(tmp_path: Path) -> None:
+    """What is missing is said last."""
+    write_three(tmp_path / 'outputs')
+    code = (
+        'import sys; sys.modules |= dict.fromkeys(("matplotlib", "jinja2"))\n'
+        'from gpassk_opencompass.cli import main; sys.exit(main(sys.argv[1:]))'
+    )
+    arguments = [
+        'report',
+        str(tmp_path / 'outputs'),
+        '-o',
+        str(tmp_path / 'report'),
+        '--only',
+        'tables',
+        'figures',
+    ]
+    done = subprocess.run(
+        [sys.executable, '-c', code, *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert (tmp_path / 'report/leaderboard.md').exists()
+    assert 'gpassk report: no figures: matplotlib is not installed; run: pip' in done.stderr
+    assert done.stderr.endswith('--only tables takes none of it\n')
+    assert not (tmp_path / 'report/figures').exists()
+
+
+@pytest.mark.slow
+def test_figures_are_drawn_whatever_backend_a_notebook_has_chosen(tmp_path: Path) -> None:
+    """Jupyter sets MPLBACKEND for all that it starts; its backend need not be installed here."""
+    write_three(tmp_path / 'outputs')
+    done = subprocess.run(
+        [*REPORT, str(tmp_path / 'outputs'), '-o', str(tmp_path / 'report'), '--only', 'figures'],
+        env={**os.environ, 'MPLBACKEND': 'module://no_such_notebook.backend_inline'},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert list((tmp_path / 'report/figures').glob('*.png'))
+
+
+@pytest.mark.slow
+def test_files_that_cannot_grow_leave_the_earlier_report_whole(tmp_path: Path) -> None:
+    """A full disk or a quota: exit code 2, and no table or page is cut."""
+    outputs, folder = tmp_path / 'outputs', tmp_path / 'report'
+    write_three(outputs)
+    parts = [['--only', part, '-o', str(folder)] for part in ('tables', 'page')]
+    assert [main(['report', str(outputs), *part]) for part in parts] == [0, 0]
+    before = {path: path.read_bytes() for path in folder.rglob('*.*')}
+    write_result(outputs, 'another', THIRDS)
+    for part in parts:
+        line = ['sh', '-c', 'ulimit -f 1; exec "$@"', 'sh', *REPORT, str(outputs), *part]
+        done = subprocess.run(line, capture_output=True, text=True, check=False)
+        assert done.returncode in (1, 2), done.stderr
+        assert 'File too large' in done.stderr
+    assert {path: path.read_bytes() for path in folder.rglob('*.*')} == before
+
+
+@pytest.mark.slow
+def test_an_interrupt_ends_a_report_and_leaves_whole_files(tmp_path: Path) -> None:
+    """With the exit code of an interrupt and without a traceback, while figures are drawn; no draft stays."""
+    pytest.importorskip('matplotlib')
+    write_three(tmp_path / 'outputs')
+    line = [*REPORT, str(tmp_path / 'outputs'), '-o', str(tmp_path / 'report'), '--only', 'figures']
+    process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    drawn = tmp_path / 'report/figures'
+    while process.poll() is None and not (drawn.is_dir() and any(drawn.iterdir())):
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate()
+    assert process.returncode in (130, 0)  # it may have been done by then
+    assert 'Traceback' not in said
+    assert not [path for path in drawn.iterdir() if path.name.startswith('.writing')]
+
+
+@pytest.mark.slow
+@some(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@given(damaged_records())
+def test_a_damaged_record_is_refused_or_makes_whole_tables(record: dict[str, Any]) -> None:
+    """Nothing but an InputError, whatever part is replaced or missing."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        found, left_out = boards(results_with(record, folder))
+        data = frame(found)
+        write_tables(found, data, folder, left_out)
+        assert set(data[data.group == ''].questions.dropna()) <= {24}
+
+
+# Hostile names
+
+
+def test_markup_in_a_name_is_shown_and_not_obeyed(tmp_path: Path) -> None:
+    """In cells, heads, titles, signatures, what was left out; no cell of the CSV is a formula."""
+    hostile = '=<script>|'
+    file = tmp_path / 'o' / 'x.gpassk.json'
+    file.parent.mkdir()
+    told = block(THIRDS, 4, judge=hostile, groups=(hostile, 'b'), problems=['<i>'] * 24)
+    names = {'run': {'model': hostile, 'dataset': hostile}, 'signature': hostile}
+    file.write_text(json.dumps({'gpassk': {**told, **names}}))
+    found, _ = boards(collect([tmp_path / 'o']).results)
+    write_tables(found, frame(found), tmp_path / 'r', [hostile])
+    text = (tmp_path / 'r/leaderboard.md').read_text()
+    assert '=&lt;script>' in text
+    assert '<' not in text
+    row = next(line for line in text.splitlines() if line.startswith('| =&lt;script>'))
+    assert len(re.findall(r'(?<!\\)\|', row)) == 10
+    latex = next((tmp_path / 'r/tables').glob('*.tex')).read_text()
+    assert r'\textbar{}' in latex
+    with (tmp_path / 'r/scores.csv').open(newline='') as csv_file:
+        read_cells = [cell for row in csv.reader(csv_file) for cell in row]
+    assert not [cell for cell in read_cells if cell[:1] in tuple('=+@\t\r')]
+    assert hostile in map(read_csv_cell, read_cells)
+
+
+# The tables of one run of OpenCompass
+
+
+def test_the_table_of_a_run_has_the_largest_k_or_every_metric() -> None:
+    """Accuracy first; a greedy run has accuracy alone; groups have their own table."""
+    sampled = made_result('m_t1.0_l50', [8, 4, 0], 8, (4, 8))
+    greedy = made_result('m_t0_l50', [1, 1, 0], 1)
+    table = results_table([greedy, sampled])
+    assert table.columns == [
+        *(
+            'model',
+            'dataset',
+            'n',
+            'accuracy',
+            'G-Pass@8_0.5',
+            'G-Pass@8_0.75',
+            'G-Pass@8_1.0',
+            'mG-Pass@8',
+            'unjudged',
+        )
+    ]
+    assert table.texts()[0][3:] == ['66.67', '–', '–', '–', '–', '0']
+    assert table.texts()[1][3] == '50.00'
+    assert {'pass@4', 'G-Pass@4_0.25', 'mG-Pass@4'} <= set(
+        results_table([sampled], every_metric=True).columns
+    )
+    [row] = breakdown_table([sampled]).rows
+    assert row[:4] == ['m_t1.0_l50', sampled.run.dataset, 'made_en', pytest.approx(50)]
+
+
+def test_a_summary_has_the_interval_below_each_score_and_fits_a_terminal() -> None:
+    """Whatever the models are called."""
+    runs = [
+        made_result(f'some-organisation-model-{m}-chat_t{t}_l8192', [48, 20, 0] * 20, 48)
+        for m in 'ab'
+        for t in (0.3, 1)
+    ]
+    lines = summary_table(runs).splitlines()
+    assert max(map(len, lines)) <= 120
+    first = next(place for place, line in enumerate(lines) if 'model-a-chat' in line)
+    score, interval = (cells(line)[1] for line in lines[first : first + 2])
+    low, high = map(float, interval.split('–'))
+    assert low < float(score) < high
