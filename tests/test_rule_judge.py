@@ -32,72 +32,10 @@ def verdict(judge: RuleJudge, reference: str, answer: str) -> Verdict:
     return judge.judge([Pair('', reference, answer)])[0].verdict
 
 
-@pytest.mark.parametrize(
-    ('reference', 'answer'),
-    [
-        (r'$\frac{1}{2}$', '0.5'), ('$-1.$', '-1.0'), (r'$\sqrt{3}$', '√3'),
-        (r'\frac{\sqrt{6}-\sqrt{2}}{2}', '√(2−√3)'), (r'\frac{\pi}{2} - 2\alpha', 'pi/2 - 2*alpha'),
-        (r'\theta^2', 'θ²'), ('2^2023', '2**2023'), (r'\log_2(\frac{3}{\sqrt{7}})', 'log_2(3/sqrt(7))'),
-        ('0.025', '2.5e-2'), ('1', 'exp(0)'), ('1/3', '0.333...'),
-        (r'\frac{41}{333}', r'0.\overline{123}'), (r'\frac{7}{12}', r'0.58\dot{3}'),
-        ('1/7', r'0.\dot{1}4285\dot{7}'), (r'\frac{9}{4}', '2 1/4'), ('1+2i', r'2\mathrm{i}+1'),
-        (r'\emptyset', r'\varnothing'), (r'(-\infty,\infty)', r'\mathbb R'), ('4049', r'4\,049.0'),
-        ('1.22', '1,22'), ('90', '90°'), (r'15^{\circ}', '15 degrees'), ('12', '12种'), ('12', '共12个'),
-        ('-5', '负5'), ('5.8', r'5.8\text{ 厘米}'), ('8', '8 cm^2'),
-        (r'2 \text{or} 2\sqrt{3}', r'$2\sqrt3$ 或 $2$'), (r'\{2,5\}', '5, 2'),
-        (r'[[1, 2], [3, 4]]', r'\begin{pmatrix}1&2\\3&4\end{pmatrix}'),
-        (r'\begin{bmatrix}1&2\\3&4\end{bmatrix}', '[1, 2; 3, 4]'),
-        ('[7, 47]', r'7 \leqslant x \leqslant 47'), (r'-2 \le x < 7', '[-2,7)'),
-        (r'(-\infty,-1)\cup(6,+\infty)', r'x<-1 \text{ or } x>6'), (r'(1, +\infty)', r'\{x \mid x > 1\}'),
-        ('a > b > c', 'c < b < a'), ('2n-1', r'2n-1 (n \in \mathbb{N}^*)'), ('10%', r'0.1'),
-        ('C', '(C) 12 apples'), ('C', r'\textbf{(C)}'), ('B', 'B。不是 A'), ('(D) Alina', 'D'),
-        ('No.', 'No, it is not stable.'), ('2或3', '3或2'), (r'$2$或$2\sqrt{3}$', r'2\sqrt{3}, 2'),
-        ('Thus the answer is\n(C) Cecile', 'C'),
-        ('Yes', 'True'),
-        ('sufficient but not necessary condition', 'A sufficient, but not necessary condition.'),
-        (r'\frac{1}{2^{100}}', '2^{-100}'), ('8', 'The answer is $\\sqrt{64}$.'),
-        ('8', r'Long thought. \boxed{\sqrt{64}} Done.'),
-        (r'\begin{pmatrix}1\\2\end{pmatrix}', r'\begin{bmatrix}1\\2\end{bmatrix}'), ('0', '0.0'),
-        ('0.00', '0'), ('0,111', '0.111'), ('-0,5', '-1/2'), ('4ft', '4.0'), ('12 cm^3', '12cm^3'),
-        (r'$28\%$', '28 percent'), (r'$28\%$', '28 pct'), (r'10\%', '10'), ('30%', '0.3'),
-        (r'$\frac{\pi}{2}$.', '1.5707963267948966'), ('1.41421356237', r'\sqrt{2}'),
-        (r'$\pm 2021$', '${-2021, 2021}$'), (r'1 \pm \sqrt{2}', r'1+\sqrt{2}, 1-\sqrt{2}'),
-        ('$2x+4y-3=0$', r'$y=-\frac{1}{2}x+\frac{3}{4}$'),
-        ('$x^2/4 + y^2/3 = 1$', '$x^2/16 + y^2/12 = 1/4$'), ('(x,y)=(1,2)', '(1,2)'),
-        (r'S=\{1,2\}', r'S=\{2,1\}'),
-    ],
-)  # fmt: skip
-def test_equal_answers_are_correct(judge: RuleJudge, reference: str, answer: str) -> None:
-    """In whatever notation, English or Chinese."""
-    assert verdict(judge, reference, answer) is RIGHT
-
-
-@pytest.mark.parametrize(
-    ('reference', 'answer'),
-    [
-        ('5', '5.001'), ('1/3', '0.333333'), ('1/3', '0.3333333'),
-        (r'\frac{3}{2}-\frac12 e^{-1}', '1.31606'), (r'\frac{1}{2^{100}}', r'\frac{1}{3^{100}}'),
-        ('10^{-20}', r'2 \times 10^{-20}'), ('0', '10^{-20}'), (r'2^{2019}-2020', r'2^{2019}-2019'),
-        ('123456789012345678901234567890', '123456789012345678901234567891'), ('0', r'0.\overline{3}'),
-        ('0', r'5\,000'), ('3', r'1+2\mathrm{i}'), (r'1-\frac{1}{\mathrm{e}}', r'1+\frac{1}{\mathrm{e}}'),
-        ('1', r'\{x \mid x > 1\}'), ('3', '1 2'), ('12', '1 2'), ('5', '不等于5'), ('5', '5 or 6'),
-        (r'\pm 1', '1'), ('[7, 47]', r'7 < x \le 47'), (r'(2, 0)', 'x > 2'), ('(1, 2)', '(2, 1)'),
-        ('A', 'B'), ('A', 'A, B'), ('A', 'A and B'), ('No', 'No answer provided.'),
-        ('No', 'Yes, no doubt.'),
-        ('For all $n$, Bob has a winning strategy.', 'For all $n$, Alice has a winning strategy.'),
-        ('The bus does 16 km/h and the car does 48 km/h.', '48'),
-        ('sufficient but not necessary condition', 'necessary and sufficient condition'), ('5', ''),
-        ('5', '$$'), ('x^2', 'x^3'), ('充分不必要条件', '必要不充分条件'), ('5', 'x' * 3000),
-        ('5', '(' * 16 + '5' + ')' * 16), ('0', '10^{-400}'), ('$(x,y)=(1,2)$', '$(x,y)=(1,3)$'),
-        (r'$S=\{1,2\}$', r'$S=\{1,3\}$'), ('$n=2, 3, 4$', '$n=1, 2, 3$'), ('$n=1$', '$n=1, 2$'),
-        ('$D = (0, 1)$', '$D = (0, 1.5)$'), ('$12:00$', '$1:00$'), (r'\frac{1}{0}', r'\frac{2}{0}'),
-        (r'\frac{\pi}{2}', '1.57'), (r'\pm 1', '1, 2'), ('y=2x', 'y=3x'), ('x^2+y^2=1', 'x^2+y^2=2'),
-        ('10%', '11'), ('10%', '0.01'),
-    ],
-)  # fmt: skip
-def test_different_answers_are_incorrect(judge: RuleJudge, reference: str, answer: str) -> None:
-    """Roundings, tiny numbers, what one or another math-verify misreads, several guesses, nonsense."""
-    assert verdict(judge, reference, answer) is WRONG
+@pytest.mark.parametrize('answer', ['', '$$', 'x' * 3000, '(' * 16 + '5' + ')' * 16])
+def test_answers_that_say_nothing_are_incorrect(judge: RuleJudge, answer: str) -> None:
+    """Those that say something stand in `answers/written.tsv`."""
+    assert verdict(judge, '5', answer) is WRONG
 
 
 @pytest.mark.parametrize(

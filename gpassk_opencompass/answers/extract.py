@@ -80,16 +80,18 @@ def answer_of(response: Parted) -> FinalAnswer:
         if speaks and (later := _later(rest, answers)):
             answers, boxed = [later], False
         else:
-            other = _offered(rest, answers[-1]) if speaks else ''
-            answers = _covering(_distinct(_without_steps([*answers, *([other] if other else [])])))
+            if speaks and (other := _offered(rest, answers[-1])):
+                answers = [*answers, other]
+            if len(answers) > 1:
+                answers = _covering(_distinct(_without_steps(answers)))
     elif spoken := _spoken(text) if not (json := _JSON.fullmatch(text)) else json['value'].strip('"').strip():
         answers = [spoken]
     elif alone := _alone(text):
         answers = [alone]
     hedged = len(answers) > 1 or (not boxed and len(_values_in(''.join(answers))) > 1)
-    options = [answer for answer in answers if _is_option(answer)]
-    if len(answers) == 2 and len(options) == 1:  # the letter of an option and what it says are one
-        answers, hedged = [*options, *(answer for answer in answers if answer not in options)], False
+    # The letter of an option and what it says are one.
+    if len(answers) == 2 and sum(map(_is_option, answers)) == 1:
+        answers, hedged = sorted(answers, key=_is_option, reverse=True), False
     cut_off = response.open or boxes.open or (not answers and bool(_UNFINISHED.search(text.rstrip()[-1:])))
     return FinalAnswer(', '.join(answers), boxed, cut_off, hedged)
 
@@ -179,7 +181,10 @@ def last_boxes(text: str) -> Boxes:  # noqa: C901
     start = -1
     # Braces before the first box change nothing, and a response is mostly that.
     named = text.find('box')
-    first = _FIRST_BOX.search(text, len(text[: max(0, named - 5)].rstrip('\\'))) if named >= 0 else None
+    before = max(0, named - 6)
+    while before and text[before - 1] == '\\':
+        before -= 1
+    first = _FIRST_BOX.search(text, before) if named >= 0 else None
     for match in _BOX_OR_BRACE.finditer(text, first.start()) if first else ():
         if match['box']:
             start = match.start()
@@ -336,7 +341,7 @@ def _with_sides(text: str, start: int, end: int, content: str) -> str:
         begins, content = _member(text, start, end, content)
         start = begins
     before = text[max(0, start - 80) : start]
-    if not _SIGNED.search(before) or _RELATION_INSIDE.search(content) or _is_option(content):
+    if not _SIGNED.search(before) or _RELATION_INSIDE.search(content) or _OPTION.fullmatch(content):
         return content
     sign = _SIGN_BEFORE.search(before)
     if sign:
@@ -403,7 +408,7 @@ _LEAD = re.compile(
     r'(?:\\[a-zA-Z]+|[a-zA-Z])(?:_\{?\w{1,4}\}?|\([^()=]{1,40}\))?\s*=\s*)+',
     re.IGNORECASE,
 )
-_OPTION = re.compile(r'\(?[A-H]\)?')
+_OPTION = re.compile(r'(?:\\text\{)?\(?[A-H]\)?\}?')
 _LETTERS = re.compile(r'(?:\\text\{|\$)?[A-H]{2,8}\}?\$?')
 _LETTER_SEPARATOR = re.compile(r'[\s,，、;；&.。()]|和|与|或|and|or')
 _MAY_LIST = re.compile(

@@ -178,8 +178,9 @@ def ratio(one: Expression, other: Expression) -> float | None:
         if left == 0 or right == 0:
             return None
         ratios.append(left / right)
-    enough = len(ratios) >= _LEAST_POINTS
-    return float(ratios[0]) if enough and all(_close(ratios[0], each) for each in ratios) else None
+        if not _close(ratios[0], ratios[-1]):
+            return None
+    return float(ratios[0]) if len(ratios) >= _LEAST_POINTS else None
 
 
 def value_of(expression: Expression) -> Any:

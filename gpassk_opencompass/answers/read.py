@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -272,6 +273,8 @@ def split(tokens: Tokens, marks: Iterable[str]) -> tuple[list[list[Token]], list
     >>> [''.join(token.text for token in part) for part in parts], marks
     (['(1,2)', '3'], [','])
     """
+    if frozenset(marks).isdisjoint([token.text for token in tokens]):
+        return [list(tokens)], []
     parts: list[list[Token]] = [[]]
     between: list[str] = []
     depth = 0
@@ -867,19 +870,8 @@ def read(answer: str) -> tuple[Value, ...]:
     if _PLAIN_NUMBER.fullmatch(plain):
         _, point, decimals = plain.partition('.')
         return (Formula(Number(Fraction(plain), len(decimals) if point else None)),)
-    if _HAS_WORDS.search(answer):
-        bare = normal_form(answer)
-        if every := _EVERY_REAL.fullmatch(bare):
-            points = tokens_of(re.sub(r'(?<![a-z])and(?![a-z])', ',', every['without'] or ''))
-            braced = points if points[:1] and points[0].text == r'\{' else tokens_of(r'\{\}')
-            braced = braced if braced is points else [braced[0], *points, braced[1]]
-            return (_without_points(REALS, _item(braced)) if points else REALS,)
-        time = _TIME.fullmatch(bare)
-        if time and (time['before'] or time['after'] or time['clock'] or time['mark'] in {'点', '时'}):
-            return (_time(time),)
-        reasoned = _REASONED.match(bare)
-        if meaning := meaning_of(reasoned[1] if reasoned else bare):
-            return (Words('phrase', (meaning,)),)
+    if _HAS_WORDS.search(answer) and (worded := _worded(normal_form(answer))):
+        return (worded,)
     tokens = _trimmed(tokens_of(answer))
     readings: list[Value] = []
     try:
@@ -887,6 +879,13 @@ def read(answer: str) -> tuple[Value, ...]:
         _, marks = split(tokens, _FOLLOWS | {'=', r'\equiv', r'\approx'})
         chained = isinstance(value, Named | Formula | Quantity) and len(marks) > isinstance(value, Named)
         readings.append(Chain(value) if chained else value)
+        last = (
+            _item(split(tokens, _JOINTS.keys() | {r'\approx'})[0][-1])
+            if marks[-1:] == [r'\approx']
+            else value
+        )
+        if last != value and _comes_to(value, last):  # 2/3 ≈ 0.67 says both
+            readings.append(Chain(last))
     except Unread:
         readings.append(_text(tokens))
     if comma := _DECIMAL_COMMA.fullmatch(answer.strip()):
@@ -897,6 +896,23 @@ def read(answer: str) -> tuple[Value, ...]:
         if len(rest) == 1 or rest[0] != '0':
             readings.append(Several('list', (Formula(number(int(whole))), Formula(number(int(rest))))))
     return tuple(readings)
+
+
+def _worded(bare: str) -> Value | None:
+    """Read all real numbers, a time of day, or a phrase, also with its reason behind it."""
+    if every := _EVERY_REAL.fullmatch(bare):
+        points = tokens_of(re.sub(r'(?<![a-z])and(?![a-z])', ',', every['without'] or ''))
+        if not points:
+            return REALS
+        braced = points[0].text == r'\{'
+        left, right = tokens_of(r'\{\}')
+        return _without_points(REALS, _item(points if braced else [left, *points, right]))
+    time = _TIME.fullmatch(bare)
+    if time and (time['before'] or time['after'] or time['clock'] or time['mark'] in {'点', '时'}):
+        return _time(time)
+    reasoned = _REASONED.match(bare)
+    meaning = meaning_of(reasoned[1] if reasoned else bare)
+    return Words('phrase', (meaning,)) if meaning else None
 
 
 _TIME = re.compile(
@@ -1205,18 +1221,21 @@ def _equation(parts: list[list[Token]]) -> Value:  # noqa: C901
     name = _written(left)
     if bound := _function_of(left):
         return Named(name, value, bound)
-    try:
+    amount = named = None
+    with suppress(Unread):
+        amount = read_amount(left)
+    with suppress(Unread):
         named = read_expression(left)
-    except Unread:
-        try:
-            holds = _comes_to(read_amount(left), value)
-        except Unread:
-            if _ends_in_a_term(left) or len(left) > 14 or not name:
-                raise
-            return Named(name, value)
-        if not holds:
-            raise Unread('an equation that does not hold') from None
+    if amount is not None and (
+        named is None or isinstance(value, Quantity) is isinstance(amount, Quantity) is True
+    ):
+        if not _comes_to(amount, value):
+            raise Unread('an equation that does not hold')
         return value
+    if named is None:
+        if _ends_in_a_term(left) or len(left) > 14 or not name:
+            raise Unread(name)
+        return Named(name, value)
     if _is_name(named) and len(left) <= 14:
         return Named(name, value, named)
     if is_constant(named):

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import pytest
 
-from gpassk_opencompass import RuleJudge
+from gpassk_opencompass import FunctionJudge, RuleJudge, Samples, score
 from gpassk_opencompass.answers import RULES
-from gpassk_opencompass.samples import Samples
+from gpassk_opencompass.judges import Judge
+from gpassk_opencompass.record import Result
 from gpassk_opencompass.scoring import judge_samples
 
 
@@ -25,25 +26,24 @@ class Case(NamedTuple):
     response: str
 
 
-def cases() -> list[Case]:
-    """Read kinds.txt: `# kind`, then lines `T or F ¦ question ¦ reference ¦ response`, ⏎ for a line break."""
-    found: list[Case] = []
+def rows_of(name: str) -> list[list[str]]:
+    """Read a table: `# kind`, then lines whose cells stand between ¦, ⏎ for a line break."""
+    rows: list[list[str]] = []
     kind = ''
-    for line in (Path(__file__).parent / 'kinds.txt').read_text(encoding='utf-8').splitlines():
+    for line in (Path(__file__).parent / name).read_text(encoding='utf-8').splitlines():
         if line.startswith('# '):
             kind = line[2:]
         elif line:
-            label, *texts = (part.strip(' ').replace('⏎', '\n') for part in line.split('¦'))
-            found.append(Case(kind, label == 'T', *texts))
-    return found
+            rows.append([kind, *(part.strip(' ').replace('⏎', '\n') for part in line.split('¦'))])
+    return rows
 
 
-CASES = cases()
+CASES = [Case(kind, label == 'T', *texts) for kind, label, *texts in rows_of('kinds.txt')]
 
 
-def judged(cases: list[Case], without: list[str]) -> list[tuple[bool, str]]:
-    """Whether each is correct, and the origin of the verdict."""
-    samples = Samples(
+def samples_of(cases: list[Case]) -> Samples:
+    """All cases as questions of one sample."""
+    return Samples(
         {
             'uid': [str(place) for place in range(len(cases))],
             'replica': [0] * len(cases),
@@ -52,12 +52,14 @@ def judged(cases: list[Case], without: list[str]) -> list[tuple[bool, str]]:
             'response': [case.response for case in cases],
         }
     )
+
+
+def judged(cases: list[Case], without: list[str]) -> list[tuple[bool, str]]:
+    """Whether each is correct, and the origin of the verdict."""
     with RuleJudge(without=without) as judge:
-        told, _ = judge_samples(samples, judge)
-    return [
-        (verdict == 'correct', origin or '')
-        for verdict, origin in zip(told['verdict'], told['judged_by'], strict=True)
-    ]
+        told, _ = judge_samples(samples_of(cases), judge)
+    verdicts = zip(told['verdict'], told['judged_by'], strict=True)
+    return [(verdict == 'correct', origin or '') for verdict, origin in verdicts]
 
 
 SAID = judged(CASES, [])
@@ -72,12 +74,8 @@ def test_each_kind_has_ten_right_answers_and_ten_near_misses() -> None:
 @pytest.mark.parametrize('kind', sorted({case.kind for case in CASES}))
 def test_answers_of_a_kind_are_told_from_its_near_misses(kind: str) -> None:
     """Right ones are correct, near misses incorrect."""
-    wrong = [
-        (case, origin)
-        for case, (correct, origin) in zip(CASES, SAID, strict=True)
-        if case.kind == kind and correct is not case.right
-    ]
-    assert wrong == []
+    verdicts = zip(CASES, SAID, strict=True)
+    assert [(case, said) for case, said in verdicts if case.kind == kind and said[0] is not case.right] == []
 
 
 USED = {rule for _, origin in SAID for rule in re.findall(r'[a-z-]+(?=[,)])', origin) if rule in RULES}
@@ -86,13 +84,38 @@ USED = {rule for _, origin in SAID for rule in re.findall(r'[a-z-]+(?=[,)])', or
 @pytest.mark.parametrize('rule', sorted(USED))
 def test_what_a_rule_reads_is_incorrect_without_it(rule: str) -> None:
     """Unless another rule reads it too; no near miss comes in by its switch."""
-    without = judged(CASES, [rule])
+    still = [correct for correct, _ in judged(CASES, [rule])]
     used = [correct and bool(re.search(rf'[( ]{rule}[,)]', origin)) for correct, origin in SAID]
-    still = [correct for correct, _ in without]
     assert [case for case, accepted in zip(CASES, still, strict=True) if accepted and not case.right] == []
     assert sum(a and not b for a, b in zip(used, still, strict=True)) >= 0.6 * sum(used) > 0
 
 
-def test_the_rules_of_answers_as_responses_give_them_are_tried_here() -> None:
-    """Each has examples in the table."""
-    assert {'asked', 'bound-names', 'chain', 'remark', 'rounded', 'percent-sign', 'unit-missing'} <= USED
+def test_every_rule_has_examples_here() -> None:
+    """Each lenient one."""
+    assert {*RULES} == USED
+
+
+HEDGED = [case for case, (_, origin) in zip(CASES, SAID, strict=True) if origin == 'hedged']
+
+
+def scored(cases: list[Case], judge: Judge) -> Result:
+    return score(samples_of(cases), judge, n=1, k=1)
+
+
+def test_no_judge_is_asked_about_a_hedge() -> None:
+    """A judge that accepts everything gets none of them, and the record counts them; it gets all else."""
+    result = scored(HEDGED, FunctionJudge(lambda pair: pytest.fail(f'{pair} was asked'), name='none'))
+    assert result.scores()['accuracy'] == 0.0
+    assert result.health.hedged == result.health.judged_by['hedged'] == len(HEDGED) > 40
+    others = [case for case in CASES if case.right]
+    result = scored(others, FunctionJudge(lambda pair: True))
+    assert (result.scores()['accuracy'], result.health.hedged) == (100.0, 0)
+
+
+def test_one_answer_of_one_text_may_be_hedged_and_another_not() -> None:
+    """Two boxes and two words in one box are not taken for one another."""
+    boxes, words = r'\boxed{\text{even}} or \boxed{\text{odd}}', r'\boxed{\text{even}, \text{odd}}'
+    rows = [('even, odd or both', boxes, True), ('odd', boxes, False), ('odd', words, True)]
+    cases = [Case('', right, '', reference, response) for reference, response, right in rows]
+    result = scored(cases, FunctionJudge(lambda pair: True))
+    assert result.counts.c == [int(case.right) for case in cases]
