@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..files import save
-from ..metrics import SHOWN_THRESHOLDS, as_threshold, as_whole
 from ..text import say, utc_now, warn
 from .options import add_json, add_judge_options, add_several, chosen_judge, examples, listed, path
 from .shown import show
@@ -43,7 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     drawn = 'answers drawn (default: 4 8 16, or as in a result)'
     add_several(parser, '--k', drawn, type=listed(int), metavar='K')
     taus: Any = {'type': listed(float), 'metavar': 'TAU'}
-    add_several(parser, '--threshold', 'τ (default: 0.5 0.75 1)', SHOWN_THRESHOLDS, **taus)
+    add_several(parser, '--threshold', 'τ (default: 0.5 0.75 1)', **taus)
     judges = 'rule, llm, cascade, dotted path, JSON; none: verdicts that are there'
     add_judge_options(parser, judges, verdicts=False)
     add(
@@ -103,12 +102,13 @@ def run(
         InputError: a run cannot be scored; of several the others are, all the same.
     """
     from ..collect import find_runs
+    from ..metrics import SHOWN_THRESHOLDS, as_threshold, as_whole
     from ..scoring import AnswerRule
     from ..summary import Measures
 
     # What can be refused before a file is opened.
     ks = sorted({as_whole('k', one, 1, 100_000) for one in k})
-    measures = Measures(ks, [as_threshold(one) for one in dict.fromkeys(threshold)])
+    measures = Measures(ks, [as_threshold(one) for one in dict.fromkeys(threshold or SHOWN_THRESHOLDS)])
     _check_output(output)
     rule = AnswerRule(answer_pattern)
     anew, kind = bool(judge or model or url), 'responses' if judge or model or url else None

@@ -22,6 +22,7 @@ from annotated_types import Ge, Le
 
 from ..errors import InputError, TemplateError
 from ..files import digest, replace_file
+from ..text import progress
 
 MANIFEST = 'manifest.jsonl'
 LARGEST = 10**40
@@ -41,15 +42,10 @@ class ModelFacts:
     __pydantic_config__: ClassVar[Any] = {'strict': True, 'extra': 'ignore'}
 
     open_source: bool | None = None
-    """Whether its weights are published."""
     mathematical: bool | None = None
-    """Whether it is trained for mathematics."""
     o1_like: bool | None = None
-    """Whether it reasons at length before it answers."""
-    parameters: str | None = None
-    """How many it has: '7B', '1.5B', '671B'."""
+    parameters: str | None = None  # how many it has: '7B', '1.5B', '671B'
     link: str | None = None
-    """A page on it."""
 
     def known(self) -> dict[str, Any]:
         """Return what is known.
@@ -64,41 +60,32 @@ class ModelFacts:
 class Entry:
     """One config of a folder.
 
-    `model_abbr` and `dataset_abbr` are those of OpenCompass: the result of the config is
-    `<work_dir>/<time>/results/<model_abbr>/<dataset_abbr>.json`.
+    The result of the config is `<work_dir>/<time>/results/<model_abbr>/<dataset_abbr>.json`. `template` is
+    its path as seen from the folder, `settings` what is passed to the model, `n` None if a template with data
+    sets of its own does not say, `questions` None where their number is not known, `sha256` of the file as it
+    was written. `stale` says that the template no longer gives the config, whose file is still there; `limit`
+    stands in trials alone.
     """
 
     __pydantic_config__: ClassVar[Any] = {'strict': True, 'extra': 'forbid', 'allow_inf_nan': False}
 
     file: str
-    """Name in the folder of the manifest."""
     template: str
-    """The template that gives it: its path as seen from the folder."""
     model: str
     path: str
-    """Name and path of the model."""
     model_abbr: str
     dataset_abbr: str
     settings: dict[str, _Count | float]
-    """What is passed to the model: temperature, top_p, …, max_out_len."""
     benchmark: str
     k: tuple[_Count, ...]
     n: _Count | None
-    """Samples a question; None if a template with data sets of its own does not say."""
     questions: _Count | None
-    """How many are asked; None where that is not known before they are loaded."""
     signature: str
-    """Hash of what determines the numbers, see `signature`."""
     sha256: str
-    """`files.digest` of the file as it was written."""
     stale: bool = False
-    """The template no longer gives it, and the file is still there."""
     facts: ModelFacts = field(default=ModelFacts())
-    """What the template says of the model."""
     limit: _Count | None = None
-    """How many of the questions are asked, in a trial; None: all are."""
-    template_sha256: str = ''
-    """`files.digest` of the template, which may be moved."""
+    template_sha256: str = ''  # it may be moved
 
 
 @cache
@@ -139,13 +126,18 @@ def read_manifest(folder: Path) -> tuple[Entry, ...]:
 
 def manifest_text(entries: Iterable[Entry]) -> str:
     """Return the text of a manifest, as `read_manifest` reads it; `limit` stands in that of a trial alone."""
-    lines = []
-    for entry in entries:
-        fields = {**vars(entry), 'facts': entry.facts.known()}
-        if entry.limit is None:
-            del fields['limit']
-        lines.append(json.dumps(fields, ensure_ascii=False) + '\n')
-    return ''.join(lines)
+    return ''.join(
+        json.dumps(
+            {
+                name: value
+                for name, value in {**vars(entry), 'facts': entry.facts.known()}.items()
+                if name != 'limit' or value is not None
+            },
+            ensure_ascii=False,
+        )
+        + '\n'
+        for entry in entries
+    )
 
 
 def models_below(folders: Iterable[Path], more: Iterable[Path] = ()) -> dict[str, Entry]:
@@ -223,22 +215,23 @@ class Changes:
         removed = set(self.stale if prune else ())
         left = [entry for entry in self.entries if entry.file not in removed]
         draft = self.folder / f'.writing-{os.getpid()}'  # shorter than the names of configs may be
+
+        def write(name: str, text: str) -> None:
+            if _content(self.folder / name) != text.encode():
+                replace_file(self.folder / name, text.encode(), draft)
+
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._write(MANIFEST, manifest_text(announced), draft)
-            for name in self.written:
-                replace_file(self.folder / name, self.texts[name].encode(), draft)
+            write(MANIFEST, manifest_text(announced))
+            for name in progress('writing configs', self.written):
+                write(name, self.texts[name])
             for name in removed:
                 (self.folder / name).unlink()
-            self._write(MANIFEST, manifest_text(left), draft)
+            write(MANIFEST, manifest_text(left))
         except OSError as error:
             raise InputError(
                 f'cannot write configs to {self.folder}: {error}; choose another --output-dir'
             ) from error
-
-    def _write(self, name: str, text: str, draft: Path) -> None:
-        if _content(self.folder / name) != text.encode():
-            replace_file(self.folder / name, text.encode(), draft)
 
 
 def changes(folder: Path, runs: Sequence[Run], template: Path, trial: bool = False) -> Changes:
@@ -275,7 +268,7 @@ def changes(folder: Path, runs: Sequence[Run], template: Path, trial: bool = Fal
             k=run.k,
             n=run.n,
             questions=run.questions,
-            signature=_signature(run.config, canonical_of),
+            signature=signature(run.config, canonical_of),
             sha256=digest(texts[run.file].encode()),
             facts=run.facts,
             limit=run.limit,
@@ -329,11 +322,10 @@ _PartText = Callable[[str, Any], str]
 
 def _once(text_of: _PartText) -> _PartText:
     """Return `text_of`, made once for a part that many configs share as one object."""
-    known: dict[tuple[str, int], tuple[Any, str]] = {}
+    known: dict[tuple[str, int], tuple[Any, str]] = {}  # a part too: its identity must not become another's
 
     def text(name: str, part: Any) -> str:
         if (name, id(part)) not in known:
-            # The part is kept beside its text: its identity must not become that of another one.
             known[name, id(part)] = part, text_of(name, part)
         return known[name, id(part)][1]
 
@@ -414,7 +406,7 @@ _KNOWN = ('gpassk_opencompass.', 'opencompass.')
 _JUDGES = frozenset({'rule', 'llm', 'cascade'})
 
 
-def signature(config: Mapping[str, Any]) -> str:
+def signature(config: Mapping[str, Any], canonical_of: _PartText | None = None) -> str:
     """Return a hash of the models and data sets of a config: settings, questions, prompts, k, n and judge.
 
     Left out are names, addresses, keys, batch sizes, GPUs, runners and the summarizer: with others the
@@ -431,26 +423,22 @@ def signature(config: Mapping[str, Any]) -> str:
     >>> signature(run) == signature({**run, 'datasets': [{'n': 64}]})
     False
     """
-    return _signature(config, _canonical)
-
-
-def _signature(config: Mapping[str, Any], canonical_of: _PartText) -> str:
+    canonical_of = canonical_of or _canonical
     text = ''.join(canonical_of(name, config.get(name)) for name in _NOT_CHOOSING)
     return digest(text.encode())[:16]
 
 
 def _canonical(name: str, part: Any) -> str:
-    value = plain(part, name)
-    if isinstance(value, list):
-        value = [_chosen_of_entry(name, entry) if isinstance(entry, dict) else entry for entry in value]
-    return json.dumps(value, sort_keys=True)
-
-
-def _chosen_of_entry(name: str, entry: Mapping[Any, Any]) -> Any:
-    left_out = _NOT_CHOOSING[name]
-    fields = {str(key): item for key, item in entry.items() if key not in _OF_OPENCOMPASS[name]}
-    parts = {key: _chosen(fields.pop(key), left_out) for key in _PARTS & fields.keys()}
-    return {**_chosen(fields, left_out), **parts}
+    value, left_out = plain(part, name), _NOT_CHOOSING[name]
+    entries = []
+    for entry in value if isinstance(value, list) else []:
+        if isinstance(entry, dict):
+            fields = {str(key): item for key, item in entry.items() if key not in _OF_OPENCOMPASS[name]}
+            parts = {key: _chosen(fields.pop(key), left_out) for key in _PARTS & fields.keys()}
+            entries.append({**_chosen(fields, left_out), **parts})
+        else:
+            entries.append(entry)
+    return json.dumps(entries if isinstance(value, list) else value, sort_keys=True)
 
 
 def _chosen(value: Any, left_out: frozenset[str], is_judge: bool = False) -> Any:
