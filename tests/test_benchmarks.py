@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from hosts import READER, SHARED, import_plugin
-from sweeping import BASE, configs_of, dump, expanded
+from sweeping import BASE, configs_of, dump
 
 import gpassk_opencompass.configs
 from gpassk_opencompass import InputError, TemplateError
@@ -130,15 +130,6 @@ def test_translations_are_one_problem(folder: Path) -> None:
     assert '逐步推理' not in build('olymmath-zh-hard', folder, cot=False)['prompt'][0]
 
 
-def test_translations_without_ids_are_one_problem_by_their_line(folder: Path) -> None:
-    """The files are parallel."""
-    for file in folder.glob('OlymMATH-*-EASY.jsonl'):
-        write(file, [{**json.loads(line), 'unique_id': None} for line in file.read_text().splitlines()])
-    rows = build('olymmath-easy', folder)
-    assert rows['uid'][0] != rows['uid'][100]
-    assert rows['problem'][0] == rows['problem'][100] != rows['problem'][1]
-
-
 def test_a_question_has_one_uid_in_every_benchmark_that_has_it(folder: Path) -> None:
     """So its samples have the same seeds, and runs can be compared question by question."""
     part, whole = build('aime2025-i', folder), build('aime2025', folder)
@@ -193,16 +184,6 @@ def test_a_bad_line_is_named(folder: Path, change: dict[str, Any], message: str)
     write(folder / 'aime2024.jsonl', rows)
     with pytest.raises(InputError, match=rf'aime2024\.jsonl, {message}'):
         build('aime2024', folder)
-
-
-@pytest.mark.parametrize('level', [None, 6, 'hard'])
-def test_math500_needs_levels(folder: Path, level: Any) -> None:
-    """Without a level nobody knows which questions belong to the benchmark."""
-    rows = math500()
-    rows[7]['level'] = level
-    write(folder / 'test.jsonl', rows)
-    with pytest.raises(InputError, match=r"test\.jsonl, line 8: 'level' is .*expected 1 … 5"):
-        build('math500-l5', folder)
 
 
 @pytest.mark.parametrize(('benchmark', 'count'), [('aime2024', 29), ('aime2024', 45), ('aime2025', 15)])
@@ -269,57 +250,10 @@ def test_what_opencompass_cannot_load_is_said_with_a_way_out(monkeypatch: pytest
         build('aime2024', '')
 
 
-def test_benchmarks_are_one_more_axis(tmp_path: Path) -> None:
-    """One run a benchmark and setting; name, abbreviation and data set agree."""
-    axis = "benchmarks = ['livemathbench', 'math500-l5', 'AIME2024', 'olymmath-zh-hard']\n"
-    configs = expanded(tmp_path, BASE.replace('[0.3]', '[0.3, 0.7]') + axis)
-    runs = [RunName.parse(name) for name in configs]
-    assert {run.dataset.label for run in runs} == {
-        'LiveMathBench-v202412',
-        'MATH500-L5',
-        'AIME2024',
-        'OlymMATH-zh-hard',
-    }
-    assert len(runs) == 2 * 4
-    for run, config in zip(runs, configs.values(), strict=True):
-        (dataset,) = config['datasets']
-        assert dataset['abbr'] == str(run.dataset)
-        assert dataset.get('benchmark', 'livemathbench-v202412') == run.dataset.label.lower()
-
-
 def datasets_of(**lines: Any) -> list[dict[str, Any]]:
     """The data sets of a template with these lines, one of each benchmark."""
     template = {'llm_infos': 'm', 'temperatures': 1.0, 'greedy': False, 'max_out_lens': 1, **lines}
     return [config['datasets'][0] for config in configs_of(template).values()]
-
-
-def test_a_template_says_where_each_benchmark_lies() -> None:
-    """A path holds for the names that begin with its key; the longest key wins; a text is LiveMathBench's."""
-    paths = {'olymmath': '/o', 'olymmath-en-hard': '/e', 'livemathbench': '/l', 'aime2025': '/a'}
-    names = ['livemathbench', 'olymmath-en-hard', 'olymmath-en-easy', 'aime2025-i', 'aime2024']
-    read = datasets_of(benchmarks=names, dataset_path=paths)
-    assert [one['path'] for one in read] == ['/l', '/e', '/o', '/a', 'opencompass/aime2024']
-    read = datasets_of(benchmarks=['livemathbench', 'aime2024'], dataset_path='/l')
-    assert [one['path'] for one in read] == ['/l', 'opencompass/aime2024']
-
-
-def test_a_template_pins_data_of_the_hub() -> None:
-    """A text is LiveMathBench's revision, a dict has one by benchmark; without, configs are as they were."""
-    read = datasets_of(benchmarks=['livemathbench', 'aime2024'], dataset_revision='v2')
-    assert [one.get('revision', 'none') for one in read] == ['v2', 'none']
-    (one,) = datasets_of(benchmarks=['olymmath-easy'], dataset_revision={'olymmath': 'abc'})
-    assert one['revision'] == 'abc'
-    for wrong in (7, {'olymmath': ''}, {'olympic': 'abc'}):
-        with pytest.raises(TemplateError, match='dataset_revision'):
-            datasets_of(benchmarks=['olymmath-easy'], dataset_revision=wrong)
-
-
-def test_versions_of_live_math_bench_beside_other_benchmarks() -> None:
-    """`version` is an axis of `livemathbench` alone; the fixed ones have their own rows."""
-    names = ['livemathbench', 'livemathbench-v202412-hard', 'math500-l5']
-    read = datasets_of(benchmarks=names, version=['202412', '202505'], cot=False)
-    labels = ['LiveMathBench-v202412', 'LiveMathBench-v202505-all-en', 'LiveMathBench-v202412-hard-cn_en']
-    assert [one['abbr'] for one in read] == [f'{one}-nocot-k4_8_16-r3' for one in [*labels, 'MATH500-L5']]
 
 
 def test_a_benchmark_of_ones_own_is_a_path_and_two_fields(folder: Path) -> None:
@@ -388,13 +322,6 @@ def test_an_importable_config_is_what_a_template_gives(benchmark: str) -> None:
     name = benchmark.replace('-', '_')
     (dataset,) = importable(name)[f'{name}_datasets']
     assert dataset.to_dict() == expected
-
-
-def test_every_config_is_of_a_benchmark() -> None:
-    """None is forgotten, none left over."""
-    files = {file.stem for file in (CONFIGS / 'datasets').glob('gpassk_*.py')}
-    names = {f'gpassk_{name.replace("-", "_")}' for name in BENCHMARKS}
-    assert files == names
 
 
 def test_configs_are_imported_with_read_base(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -93,20 +92,6 @@ def test_a_server_without_address_is_refused() -> None:
         expand(template)
 
 
-def test_a_key_given_as_the_name_of_a_variable_is_not_repeated() -> None:
-    """The message goes into logs."""
-    with pytest.raises(TemplateError) as raised:
-        expand(lines('openai', key_env='a-key-itself'))
-    assert 'a-key-itself' not in str(raised.value)
-
-
-@pytest.mark.parametrize('engine', REFUSED)
-def test_an_engine_is_one_line_of_a_template(engine: str) -> None:
-    """Nothing else has to change but the address of a server."""
-    (config,) = expand(lines(engine, greedy=False)).values()
-    assert config['models'][0]['type'].startswith('gpassk_opencompass.Seeded')
-
-
 @pytest.mark.parametrize('engine', REFUSED)
 def test_the_home_directory_is_written_out(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No engine knows `~`; the name that a server knows its model by is left as it is."""
@@ -136,19 +121,3 @@ def test_transformers_is_told_nothing_in_vain(settings: dict[str, Any], message:
     plugin = import_plugin()
     with pytest.raises(InputError, match=message):
         plugin.SeededHuggingFace(MODEL, generation_kwargs=settings)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings('ignore')
-def test_a_model_at_a_whole_path_that_is_not_there_is_told_so(tmp_path: Path) -> None:
-    """transformers would say that a path makes no name of the hub."""
-    plugin = import_plugin()
-    with pytest.raises(InputError, match=r'gone.: there is no such file or folder here'):
-        plugin.SeededHuggingFace(str(tmp_path / 'gone'))
-
-
-def test_the_recorded_fields_need_no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Templates are expanded where neither lmdeploy nor vLLM is installed."""
-    source = Path(__file__).resolve().parents[1] / 'gpassk_opencompass' / 'sweep'
-    for file in source.glob('*engine*.py'):
-        assert 'import lmdeploy' not in file.read_text(encoding='utf-8')

@@ -45,14 +45,6 @@ def test_permissions_stay(tmp_path: Path, write: Callable[[Path], None]) -> None
         assert (path.read_text(), path.stat().st_mode & 0o777) == ('new', mode)
 
 
-def test_what_cannot_be_written_to_is_the_error_that_is_told(tmp_path: Path) -> None:
-    """Not that its draft could not be removed."""
-    (tmp_path / 'file').touch()
-    with pytest.raises(NotADirectoryError, match='draft') as caught:
-        replace_file(tmp_path / 'file' / 'a', b'', tmp_path / 'file' / 'draft')
-    assert caught.value.__context__ is None
-
-
 @pytest.mark.parametrize('text', [DEEP, '{"a":' * 100_000, '{"a": 1', '', 'NaN,'])
 def test_json_that_cannot_be_read_is_a_value_error(tmp_path: Path, text: str) -> None:
     """However it is damaged: a caller needs to know of one error only."""

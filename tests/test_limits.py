@@ -10,17 +10,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from result_files import ABBR, HALVES, THIRDS, write_result, write_three
-from sweeping import BASE, NAME, dump, load
+from result_files import ABBR, THIRDS, write_result, write_three
+from sweeping import BASE, dump, load
 
 from gpassk_opencompass.benchmarks import limited
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.collect import collect
-from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.record import read
-from gpassk_opencompass.report.frame import boards, limits_line
+from gpassk_opencompass.report.frame import boards
 from gpassk_opencompass.sweep.folder import read_manifest
-from gpassk_opencompass.sweep.names import DatasetName, LiveMathBenchName
+from gpassk_opencompass.sweep.names import DatasetName
 
 HEAD = BASE.replace('greedy = False', 'greedy = True')
 
@@ -61,13 +60,6 @@ def test_ten_of_live_math_bench_are_of_all_contests_and_languages() -> None:
     assert set(Counter((split, number) for split, _, number in taken).values()) == {2}
 
 
-@pytest.mark.parametrize('limit', [0, -1, True, 1.5, '3', None])
-def test_what_is_no_limit_is_refused(limit: Any) -> None:
-    """A config may have been written by hand."""
-    with pytest.raises(InputError, match='1 or more'):
-        limited(['a'], limit)
-
-
 @given(
     st.sampled_from(
         ['AIME2024', 'MATH500-L5', 'LiveMathBench-v202412', 'LiveMathBench-v202505-all-en', 'Mine']
@@ -82,21 +74,6 @@ def test_names_with_marks_are_read_as_they_are_written(
 ) -> None:
     name = DatasetName(label, tuple(ks), max(ks) + more, cot, limit)
     assert DatasetName.parse(str(name)) == name
-
-
-@pytest.mark.parametrize('text', ['AIME2024-limit0-k4-r1', 'AIME2024-limit010-k4-r1', 'AIME2024-limit-k4-r'])
-def test_a_name_that_nobody_writes_is_not_read(text: str) -> None:
-    """No limit, and one with a zero before it."""
-    with pytest.raises(InputError):
-        DatasetName.parse(text)
-
-
-def test_no_benchmark_is_called_as_a_mark() -> None:
-    """A label or a split that ends like a mark would be read as one."""
-    with pytest.raises(InputError):
-        DatasetName('Mine-limit5', (1,), 1)
-    with pytest.raises(InputError):
-        LiveMathBenchName('1', ('nocot',), ('limit5',))
 
 
 @pytest.mark.parametrize('given_in', ['command', 'override', 'template'])
@@ -123,21 +100,6 @@ def test_a_trial_says_so_everywhere(tmp_path: Path, given_in: str) -> None:
     assert (sampled.questions, sampled.limit, sampled.n, sampled.dataset_abbr) == (10, 10, 4, found['abbr'])
 
 
-def test_whole_runs_stay_as_they_were(tmp_path: Path) -> None:
-    """Neither their configs nor their line of the manifest tells of limits."""
-    assert dump(tmp_path, BASE) == 0
-    (line,) = (tmp_path / 'configs' / 'manifest.jsonl').read_text().splitlines()
-    assert 'limit' not in json.loads(line)
-    assert 'limit' not in dataset(tmp_path / 'configs' / NAME)
-
-
-def test_the_estimate_is_of_the_limited_questions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """10 questions, 4 samples and one greedy, 100 tokens each."""
-    assert dump(tmp_path, HEAD, '--limit', '10', '--n', '4', '--dry-run') == 0
-    total = capsys.readouterr().out.splitlines()[3]
-    assert [cell.strip() for cell in total.split('|')][5:8] == ['50', '50', '5,000']
-
-
 def test_a_limit_bounds_the_estimate_of_a_benchmark_of_unknown_size(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -148,13 +110,6 @@ def test_a_limit_bounds_the_estimate_of_a_benchmark_of_unknown_size(
     assert dump(tmp_path, text, '--limit', '7') == 0
     (entry,) = read_manifest(tmp_path / 'configs')
     assert (entry.questions, entry.limit) == (None, 7)
-
-
-def test_a_limit_above_the_benchmark_is_no_limit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """All questions are asked, which is said, and the run has the name of a whole one."""
-    assert dump(tmp_path, BASE, '--limit', '238') == 0
-    assert 'limit = 238 is not below its 238 questions: all are asked' in capsys.readouterr().err
-    assert [path.name for path in (tmp_path / 'configs').glob('*.py')] == [NAME]
 
 
 @pytest.mark.parametrize(
@@ -174,15 +129,6 @@ def test_k_above_n_are_left_out(
     assert names(tmp_path / 'configs') == [name]
 
 
-def test_every_benchmark_can_be_limited(tmp_path: Path) -> None:
-    """Those of question files take the same argument."""
-    text = BASE + "benchmarks = ['aime2024', 'olymmath-easy', dict(name='Mine', path='mine.jsonl')]\n"
-    assert dump(tmp_path, text, '--limit', '6') == 0
-    folder = tmp_path / 'configs'
-    assert names(folder) == [f'{label}-limit6-k4_8_16-r3' for label in ('AIME2024', 'Mine', 'OlymMATH-easy')]
-    assert {dataset(path)['limit'] for path in folder.glob('*.py')} == {6}
-
-
 def test_a_look_leaves_the_whole_sweep_what_it_is(tmp_path: Path) -> None:
     """In one folder: a trial makes no whole run stale, a whole sweep makes trials stale."""
     entries = tmp_path / 'configs'
@@ -191,16 +137,6 @@ def test_a_look_leaves_the_whole_sweep_what_it_is(tmp_path: Path) -> None:
     assert [(entry.limit, entry.stale) for entry in read_manifest(entries)] == [(6, False), (None, False)]
     assert dump(tmp_path, BASE) == 0
     assert [(entry.limit, entry.stale) for entry in read_manifest(entries)] == [(None, False), (6, True)]
-
-
-@pytest.mark.parametrize('value', ['0', '-3', 'x', '1.5', '1000001', '9' * 5000])
-def test_other_numbers_are_refused(value: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """At once: not when all is sampled, as a damaged result."""
-    for option in ('--limit', '--n'):
-        with pytest.raises(SystemExit):
-            main(['expand', 't.py', f'{option}={value}'])
-    expected = 'from 1 to 1,000,000' if len(value) > 4 else 'of at least 1'
-    assert capsys.readouterr().err.count(f'expected an integer {expected}') == 2
 
 
 # Leaderboards
@@ -242,39 +178,3 @@ def test_a_limited_result_that_is_scored_again_stays_marked(tmp_path: Path) -> N
     foreign = path.with_name('gsm8k-limit24.json')
     foreign.write_text(json.dumps(record))
     assert boards([read(foreign)])[0] == []
-
-
-def test_the_record_tells_it_whatever_the_name_says(tmp_path: Path) -> None:
-    """A config by hand may have limit=… under any abbreviation."""
-    path = write_result(tmp_path, ABBR.format(1), THIRDS)
-    record = json.loads(path.read_text())
-    record['gpassk']['limited'] = {'limit': 24, 'of': 134}
-    path.write_text(json.dumps(record))
-    (result,) = collect([tmp_path]).results
-    assert (result.benchmark, limits_line(result)) == ('MATH500-L5-limit24', '24 of 134 questions')
-    assert boards([result])[0] == []
-
-
-def test_a_report_leaves_them_out_with_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Which is no failure of --strict; asked for, they are there."""
-    write_limited(tmp_path / 'out')
-    command = [
-        'report', str(tmp_path / 'out'), '-o', str(tmp_path / 'report'), '--only', 'tables', '--strict',
-    ]  # fmt: skip
-    assert main(command) == 0
-    said = capsys.readouterr()
-    assert said.err == 'left out: 1 run made smaller with --limit: --with-limited takes them, too\n'
-    assert 'limit24' not in said.out
-    assert main([*command, '--with-limited']) == 0
-    assert 'MATH500-L5-limit24' in capsys.readouterr().out
-
-
-def test_compare_leaves_them_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """No rank has them unasked."""
-    write_limited(tmp_path / 'out')
-    write_result(tmp_path / 'out', ABBR.format(4), HALVES, dataset='MATH500-L5-limit24', data='e')
-    line = ['compare', str(tmp_path / 'out'), '--run', 'm4']
-    assert main(line) == 2
-    assert "'m4' is no new run here; there is m1, m2" in capsys.readouterr().err
-    assert main([*line, '--against', 'm3', '--with-limited']) == 0
-    assert 'm3' in capsys.readouterr().out

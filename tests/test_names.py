@@ -104,23 +104,6 @@ def test_dataset_names(name: DatasetName, text: str) -> None:
     assert DatasetName.parse(text) == name
 
 
-@pytest.mark.parametrize(
-    ('name', 'text'),
-    [
-        (LiveMathBenchName('202412'), 'LiveMathBench-v202412'),
-        (LiveMathBenchName('202412', ('AMC', 'CCEE'), ('en',)), 'LiveMathBench-v202412-AMC_CCEE-en'),
-        (LiveMathBenchName('202412', ('hard',)), 'LiveMathBench-v202412-hard-cn_en'),
-        (LiveMathBenchName('x', ('nocot',), ('k4',)), 'LiveMathBench-vx-nocot-k4'),
-    ],
-)
-def test_live_math_bench_names(name: LiveMathBenchName, text: str) -> None:
-    """Rows other than the standard ones are marked; words like the ends of a name stay apart from them."""
-    assert str(name) == text
-    assert LiveMathBenchName.parse(text) == name
-    dataset = DatasetName(text, (4,), 12)
-    assert DatasetName.parse(str(dataset)) == dataset
-
-
 @pytest.mark.slow
 @given(model_names, settings, dataset_names())
 def test_names_round_trip(model: str, settings: Settings, dataset: DatasetName) -> None:
@@ -214,22 +197,6 @@ def test_a_name_that_would_read_back_differently_is_refused(model: str, settings
     """Better no name than one that says something else."""
     with pytest.raises(InputError, match='cannot be told'):
         ModelName(model, settings)
-
-
-@pytest.mark.parametrize('words', [('a-b',), ('a_b',), ('a@b',), ('',), ('é',), ()])
-def test_words_that_do_not_go_into_a_dataset_name(words: tuple[str, ...]) -> None:
-    """A split or language with a separator in it is refused."""
-    with pytest.raises(InputError, match='letters and digits'):
-        LiveMathBenchName('202412', splits=words)
-    with pytest.raises(InputError, match='letters and digits'):
-        LiveMathBenchName('202412', languages=words)
-
-
-def test_a_data_set_name_that_opencompass_could_not_use() -> None:
-    """Its own files add to the abbreviation; with many k they would be too long, and that is said."""
-    name = RunName(ModelName('m', Settings(1)), DatasetName('AIME2024', tuple(range(1, 81)), 80))
-    with pytest.raises(InputError, match='leave out some k'):
-        check_file_name(str(name))
 
 
 @pytest.mark.parametrize(

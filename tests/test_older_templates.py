@@ -97,36 +97,11 @@ def test_replication_means_n(tmp_path: Path) -> None:
     assert 'replication' not in new
 
 
-def test_a_judge_stays_if_it_has_addresses(tmp_path: Path) -> None:
-    """And judges each sample; a path of questions stays, too."""
-    judge = {'url': ['http://j1/v1'], 'model_name': 'judge', 'use_extract_model': False}
-    _, new = pair(tmp_path, MODEL, livemathbench('bench', length=8, evaluator=judge, path='/data'))
-    expected = {'type': 'gpassk_opencompass.GPassKEvaluator', 'model_name': 'judge', 'url': ['http://j1/v1']}
-    assert new['eval_cfg']['evaluator'] == expected
-    assert new['path'] == '/data'
-
-
 def test_a_greedy_model_is_asked_once(tmp_path: Path) -> None:
     """n greedy answers are one answer n times; settings that reach no greedy run are left out."""
     model, dataset = pair(tmp_path, turbomind_model(*GENERAL[0], length=8192, temperature=0.0))
     assert model['gen_config'] == {'do_sample': False, 'repetition_penalty': 1.0}
     assert (dataset['k'], dataset['n']) == ([1], 1)
-
-
-@pytest.mark.parametrize(
-    ('settings', 'place', 'kind'),
-    [
-        ({'generation_kwargs': {'temperature': 0.6, 'seed': 7}}, 'VLLMwithChatTemplate', 'SeededVLLM'),
-        ({'generation_kwargs': {'seed': 7}}, 'HuggingFacewithChatTemplate', 'SeededHuggingFace'),
-        ({'extra_body': {'seed': 7}, 'key': 'EMPTY'}, 'OpenAISDK', 'SeededOpenAISDK'),
-    ],
-)
-def test_each_class_has_one_of_ours(tmp_path: Path, settings: Part, place: str, kind: str) -> None:
-    """And its fixed seed becomes that of the run."""
-    old = {'type': f'opencompass.models.{place}', 'abbr': 'm', 'path': 'org/m', 'batch_size': 8, **settings}
-    new, _ = pair(tmp_path, old)
-    assert (new['type'], new['random_seed']) == (f'gpassk_opencompass.{kind}', 7)
-    assert 'seed' not in repr({**new, 'random_seed': 0, 'type': ''}).replace("'random_seed'", '')
 
 
 @pytest.mark.parametrize('key', ['MY_API_KEY', 'ENV'])

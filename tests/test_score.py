@@ -197,19 +197,6 @@ def test_responses_without_final_answers_are_shown_with_what_to_do(
     assert values(tmp_path, answers, *EXACT, '--k', '1', *pattern)['accuracy'] == 50
 
 
-def test_the_rule_of_answers_is_refused_where_it_changes_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Without responses, and of a pattern that is none."""
-    file = write_rows(tmp_path / 'labels.jsonl', [{'correct': [1, 0]}])
-    for options, message in (
-        (['--answer-pattern', '.'], 'needs responses; there are none'),
-        (['--answer-pattern', '('], 'is no regular expression'),
-    ):
-        assert scored(file, *options) == 2
-        assert message in capsys.readouterr().err
-
-
 THEIRS = {'12': '1100', '34': '11?0'}
 ANEW = {'12': '1110', '34': '1111'}
 
@@ -228,10 +215,6 @@ def write_samples(path: Path, verdicts: dict[str, str], said: dict[str, str]) ->
         for place, verdict in enumerate(symbols)
     ]
     return write_rows(path, rows)
-
-
-def cells(line: str) -> list[str]:
-    return [cell.strip() for cell in line.strip('|').split('|')]
 
 
 @pytest.mark.parametrize(
@@ -256,17 +239,6 @@ def test_a_file_behind_an_option_of_several_values_is_a_file(
         assert (code, 'k = 9 is more than the 4 samples' in said.err) == (2, True)
     else:
         assert (code, str(file.name) in said.out) == (0, True)
-
-
-def test_what_is_neither_value_nor_file_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    """And so is a command without any file."""
-    for words, message in (
-        (['--k', '2', 'nowhere.jsonl'], "argument --k: 'nowhere.jsonl' is no whole number"),
-        (['--k', '2'], 'the following arguments are required: PATH'),
-    ):
-        with pytest.raises(SystemExit, match='2'):
-            main(['score', *words])
-        assert message in capsys.readouterr().err
 
 
 # Results

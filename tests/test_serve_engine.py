@@ -70,12 +70,6 @@ def test_a_greedy_run_of_lmdeploy_takes_the_likeliest_token() -> None:
     assert model_of(**settings)['temperature'] == 0.0
 
 
-def test_a_name_that_opencompass_takes_for_a_reasoning_api_keeps_its_temperature() -> None:
-    """As with a server of one's own."""
-    model = model_of(llm_infos=['org/Skywork-o1-8B'], temperatures=[0.7])
-    assert model['openai_extra_kwargs'] == {'temperature': 0.7}
-
-
 @pytest.mark.parametrize(
     ('lines', 'complaint'),
     [

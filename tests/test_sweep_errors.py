@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sweeping import BASE, dump, expanded, model_of
-
-from gpassk_opencompass.sweep.names import RunName
+from sweeping import BASE, dump, expanded
 
 LLM = "judge = dict(type='llm', model='m',"
 
@@ -211,15 +209,6 @@ def test_a_judge_without_urls_is_the_rule_judge(tmp_path: Path, capsys: pytest.C
     assert "eval_model_name is 'Qwen' and eval_urls is empty" in capsys.readouterr().err
 
 
-def test_two_combinations_never_share_a_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Should a setting ever be missing from the name, no run overwrites another."""
-    monkeypatch.setattr(RunName, '__str__', lambda name: f'{name.dataset}.py')
-    message = refused(tmp_path, capsys, f'{BASE}top_ps = [0.8, 0.9]\n')
-    assert 'two combinations' in message
-
-
 @pytest.mark.parametrize('secret', ['sk-abcdefgh12', 'hf_' + 'a' * 30, 'AIza' + 'b' * 35])
 def test_a_key_is_not_repeated_in_the_message(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], secret: str
@@ -271,23 +260,6 @@ def test_a_key_in_the_query_of_a_url_or_in_a_header_is_refused(
     assert 'f00dfeed99' not in message
 
 
-def test_queries_and_tokens_that_are_no_keys_are_fine(tmp_path: Path) -> None:
-    """The version of an interface, and the special tokens of a tokenizer."""
-    url = 'https://host/v1?api-version=2024-02-01-preview&deployment=mathematics'
-    body = {'pad_token': '<|endoftext|>', 'max_tokens_per_key': 'unlimited'}
-    model = model_of(expanded(tmp_path, f'{OPENAI}openai_api_base = {url!r}\nextra_body = {body!r}\n'))
-    assert model['openai_api_base'] == url
-
-
-@pytest.mark.parametrize('prompts', ['auto', 'own', 'protocol'])
-def test_a_judge_is_checked_without_its_key_and_store(tmp_path: Path, prompts: str) -> None:
-    """Configs may be written where neither is at hand, and nothing of the judge is begun."""
-    store = tmp_path / 'no' / 'such' / 'store'
-    more = f"prompts={prompts!r}, api_key_env='NO_SUCH_VARIABLE_HERE', verdicts={str(store)!r})\n"
-    assert expanded(tmp_path, f'{BASE}{LLM} urls="http://nowhere.invalid:1", {more}')
-    assert not store.exists()
-
-
 OPENAI = (
     "engine = 'openai'\ntemperatures = [1.0]\ngreedy = False\nmax_out_lens = [100]\nllm_infos = ['gpt-4o']\n"
 )
@@ -330,10 +302,3 @@ def test_what_turbomind_would_not_do(
     message = refused(tmp_path, capsys, BASE.replace("engine = 'huggingface'", '') + lines + '\n')
     for part in parts:
         assert part in message
-
-
-def test_an_api_key_from_the_environment_is_fine(tmp_path: Path) -> None:
-    """The names of environment variables, and the placeholder of local servers, are no secrets."""
-    judge = "judge = dict(type='llm', model='m', urls='http://localhost', api_key_env='JUDGE_API_KEY')\n"
-    model = model_of(expanded(tmp_path, OPENAI + "key = 'EMPTY'\n" + judge))
-    assert model['key'] == 'EMPTY'

@@ -17,7 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sweeping import BASE, NAME, dump, load, load_with_mmengine
 
-from gpassk_opencompass.cli.expand import dump_configs as main
 from gpassk_opencompass.errors import TemplateError
 from gpassk_opencompass.sweep.folder import Run, changes, read_manifest, signature
 from gpassk_opencompass.sweep.template import expand
@@ -31,24 +30,6 @@ def test_an_output_folder_that_is_a_file(tmp_path: Path, capsys: pytest.CaptureF
     assert dump(tmp_path, BASE) == 2
     assert '--output-dir' in capsys.readouterr().err
     assert (tmp_path / 'configs').read_text() == 'mine'
-
-
-@pytest.mark.parametrize(
-    ('options', 'part'),
-    [
-        (['-tc'], '-tc/--config_template_file'),
-        (['-tc', 'template.py', '--prun_e'], '--prun_e'),
-        (['-tc', 'template.py', '--override'], '--override'),
-        (['-tc', 'template.py', '--output-dir', ''], "'': expected a path"),
-    ],
-)
-def test_a_wrong_command_line(capsys: pytest.CaptureFixture[str], options: list[str], part: str) -> None:
-    """What is wrong in one line, exit code 2."""
-    with pytest.raises(SystemExit) as stopped:
-        main(options)
-    assert stopped.value.code == 2
-    [line] = capsys.readouterr().err.splitlines()
-    assert part in line
 
 
 @pytest.mark.parametrize('stopped_in', ['import', 'template'])
@@ -123,25 +104,6 @@ def test_a_dry_run_says_what_a_sweep_costs_and_writes_nothing(
         ['total', '', '6', '', f'{2 * samples:,}', f'{2 * samples:,}', f'{2 * tokens:,}'],
     ]
     assert lines[-1].startswith(f'6 configs for {tmp_path / "configs"}: 6 to write, 0 unchanged')
-    assert not (tmp_path / 'configs').exists()
-
-
-def test_a_dry_run_does_not_guess_the_size_of_a_benchmark(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Where the number of questions is not known, a question mark stands for it and for what follows."""
-    rows = "version = '1'\ndataset_splits = 'mine'\ndataset_languages = 'en'\n"
-    assert dump(tmp_path, f"{BASE}benchmarks = ['livemathbench', 'aime2024']\n{rows}", '--dry-run') == 0
-    unknown, known, total = capsys.readouterr().out.splitlines()[2:5]
-    assert cells(unknown)[3:] == ['?', '?', '?', '?']
-    assert cells(known)[3:] == ['30', '1,440', '1,440', '144,000']
-    assert cells(total)[4:] == ['1,440 + ?', '1,440 + ?', '144,000 + ?']
-
-
-def test_a_list_is_the_paths_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """--list prints what a shell can loop over, and writes nothing."""
-    assert dump(tmp_path, BASE, '--list') == 0
-    assert capsys.readouterr().out == f'{tmp_path / "configs" / NAME}\n'
     assert not (tmp_path / 'configs').exists()
 
 

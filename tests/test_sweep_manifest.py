@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from copy import deepcopy
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,27 +65,6 @@ def test_a_line_says_what_the_template_says_of_the_model(tmp_path: Path) -> None
     assert second.facts == ModelFacts(o1_like=False)
     [written, _] = map(json.loads, (tmp_path / 'configs' / 'manifest.jsonl').read_text().splitlines())
     assert 'mathematical' not in written['facts']
-
-
-def test_facts_change_no_config_and_no_signature(tmp_path: Path) -> None:
-    """They may be added to a sweep that runs already, by an override too."""
-    assert dump(tmp_path, BASE) == 0
-    [before] = read_manifest(tmp_path / 'configs')
-    assert dump(tmp_path, BASE, '--override', 'mathematical=True') == 0
-    [after] = read_manifest(tmp_path / 'configs')
-    assert after == replace(before, facts=ModelFacts(mathematical=True))
-
-
-@pytest.mark.parametrize(
-    'facts', [[1], {'open_source': 'TRUE'}, {'parameters': 7}, {'link': 1}, {'o1_like': 1}]
-)
-def test_facts_of_other_kinds_are_refused(tmp_path: Path, facts: object) -> None:
-    """As every other field that somebody may have edited."""
-    assert dump(tmp_path, BASE) == 0
-    path = tmp_path / 'configs' / 'manifest.jsonl'
-    path.write_text(json.dumps({**json.loads(path.read_text()), 'facts': facts}) + '\n')
-    with pytest.raises(InputError, match='is not an entry of a manifest'):
-        read_manifest(path.parent)
 
 
 @pytest.mark.parametrize(
@@ -169,19 +147,6 @@ def test_prune_spares_what_was_edited_and_what_is_not_listed(
     assert f'but edited since, so --prune leaves them:\n  {OTHER}' in out
     assert names(folder) == {NAME, OTHER, 'own@thing.py'}
     assert (folder / OTHER).read_text().endswith('# mine\n')
-
-
-def test_prune_leaves_the_configs_of_other_templates(tmp_path: Path) -> None:
-    """Several templates may share a folder; each sees its own leftovers only."""
-    folder = tmp_path / 'configs'
-    for name, text in (('a.py', TWO), ('b.py', BASE.replace('[0.3]', '[1.0]'))):
-        (tmp_path / name).write_text(text)
-        assert main(['-tc', str(tmp_path / name), '--output-dir', str(folder), '--prune']) == 0
-    assert {entry.file: entry.template for entry in read_manifest(folder)} == {
-        NAME: '../a.py',
-        OTHER: '../a.py',
-        NAME.replace('t0-3', 't1-0'): '../b.py',
-    }
 
 
 def test_templates_of_one_name_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sweeping import BASE, NAME, dump, load
+from sweeping import BASE, dump, load
 
 from gpassk_opencompass.sweep.template import read_overrides
 
@@ -105,12 +105,6 @@ def test_what_is_wrong_is_said_and_nothing_is_written(
         assert part in err
 
 
-def test_n_takes_the_place_of_replications(tmp_path: Path) -> None:
-    """They say the same thing, so the one that is given rules."""
-    assert dump(tmp_path, BASE, '--override', 'n=64') == 0
-    assert (tmp_path / 'configs' / NAME.replace('r3', 'r4')).exists()
-
-
 def test_a_models_own_line_stands_above_an_override(tmp_path: Path) -> None:
     """An override is a line of the template, and those hold for models that say nothing else."""
     text = BASE + "llm_infos = ['a', dict(path='b', max_out_lens=[32768])]\n"
@@ -120,14 +114,3 @@ def test_a_models_own_line_stands_above_an_override(tmp_path: Path) -> None:
         for path in (tmp_path / 'configs').glob('*.py')
     }
     assert lengths == {'a': 64, 'b': 32768}
-
-
-def test_a_template_that_computes_its_models_has_no_axes_to_override(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The models are made when the line would come; its runners can be given."""
-    older = "models = [dict(abbr='m')]\ndatasets = [dict(abbr='d', k=4, n=4)]\n"
-    assert dump(tmp_path, older, '--override', 'temperatures=1') == 2
-    assert '--override temperatures' in capsys.readouterr().err
-    assert dump(tmp_path, older, '--override', "infer=dict(runner=dict(type='R'))") == 0
-    assert load(tmp_path / 'configs' / 'm@d.py')['infer'] == {'runner': {'type': 'R'}}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -120,16 +119,6 @@ def test_a_template_on_opencompass_configs_expands(tmp_path: Path) -> None:
     assert config['models'][0]['type'] == 'opencompass.models.TurboMindModelwithChatTemplate'
     assert config['datasets'][0]['type'] == 'opencompass.datasets.livemathbench.LiveMathBenchDataset'
     assert config['datasets'][0]['k'] == [4, 8]
-
-
-def test_a_template_on_opencompass_configs_needs_the_extra(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Without mmengine the message names the pip command."""
-    (tmp_path / 'older.py').write_text(OLDER)
-    monkeypatch.setitem(sys.modules, 'mmengine.config', None)
-    assert main(['-tc', str(tmp_path / 'older.py'), '--output-dir', str(tmp_path / 'configs')]) == 2
-    assert 'pip install "gpassk_opencompass[opencompass]"' in capsys.readouterr().err
 
 
 @pytest.mark.e2e
