@@ -19,7 +19,6 @@ from .scoring import without_answers
 from .statistics import REACH, Interval, mean_interval, rerun_error
 from .tables import Cell, Column, Table
 from .unseen import printable
-from .votes import Ballot, answer_entropy, ballots_of, group_majorities, majority
 
 TOTAL = 'total'
 """The group of all questions."""
@@ -27,12 +26,10 @@ TOTAL = 'total'
 
 @dataclass(frozen=True)
 class Measures:
-    """Which metrics are told: G-Pass@k_τ, maj@m of each m of `majorities`, how far answers agree."""
+    """Which metrics are told: G-Pass@k_τ of each k and τ."""
 
     ks: Sequence[int]
     thresholds: Sequence[float]
-    majorities: Sequence[int] = ()
-    agreement: bool = False
 
     def metrics(self, k: int) -> dict[str, Metric]:
         """Return G-Pass@k at each threshold and mG-Pass@k, which says nothing for k = 1, by their names."""
@@ -51,14 +48,13 @@ class Measures:
         return names
 
     def check(self, most: int) -> None:
-        """Raise InputError where no question has enough samples for a k or m."""
-        for name, sizes in (('k', self.ks), ('--majority', self.majorities)):
-            if sizes and max(sizes) > most:
-                raise InputError(f'{name} = {max(sizes)} is more than the {most} samples of a question')
+        """Raise InputError where no question has enough samples for a k."""
+        if self.ks and max(self.ks) > most:
+            raise InputError(f'k = {max(self.ks)} is more than the {most} samples of a question')
 
 
 class Line(NamedTuple):
-    """One metric of one group; all on the scale 0–1, except where `percent` is False."""
+    """One metric of one group; all on the scale 0–1."""
 
     group: str
     questions: int  # those that have enough samples for it
@@ -67,30 +63,24 @@ class Line(NamedTuple):
     interval: Interval | None = None  # for new questions of the same kind; None for what has none
     rerun: float | None = None  # standard error of the score for new samples of the same questions
     bounds: tuple[float, float] | None = None  # with all unjudged wrong, and right; None where there are none
-    percent: bool = True
 
 
 def lines_of(result: Result, measures: Measures, *, leave_out: bool = False) -> list[Line]:
     """Return the metrics of a result, see `summarise`; `leave_out`: as if the unjudged had not been drawn."""
-    counts, ballots = result.table, list[Ballot]()
+    counts = result.table
     if leave_out:
         counts = replace(counts, n=counts.n - counts.unjudged, unjudged=0 * counts.unjudged)
         counts = counts.select(counts.n > 0)
-    if measures.majorities or measures.agreement:
-        ballots = ballots_of(result.samples(), counts.uid, judged_only=leave_out)
-    return summarise(counts, measures, ballots)
+    return summarise(counts, measures)
 
 
-def summarise(counts: Counts, measures: Measures, ballots: Sequence[Ballot] = ()) -> list[Line]:
+def summarise(counts: Counts, measures: Measures) -> list[Line]:
     """Return a line a metric for each group, where there are several, and for all questions together.
 
-    A question counts in the metrics of each k, and in the majorities of each m, up to its own n.
-
-    Args:
-        ballots: the answers to each question; empty where no majority and no agreement is asked for.
+    A question counts in the metrics of each k up to its own n.
 
     Raises:
-        InputError: a k or m that no question has as many samples for.
+        InputError: a k that no question has as many samples for.
     """
     if not len(counts):
         raise InputError('no question has a verdict; there is nothing to score')
@@ -103,8 +93,6 @@ def summarise(counts: Counts, measures: Measures, ballots: Sequence[Ballot] = ()
     for name, rows in [*parts, (TOTAL, np.arange(len(counts)))]:
         part = _Part(name, *(column[rows] for column in (counts.n, counts.c, counts.unjudged, problem)))
         lines += part.of_counts(measures)
-        if ballots:
-            lines += part.of_votes(measures, [ballots[row] for row in rows.tolist()])
     return lines
 
 
@@ -129,28 +117,6 @@ class _Part(NamedTuple):
             rerun = float(rerun_error(c, n, partial(value_table, metric)))
             line = self._line(name, found, rows, top)
             yield line._replace(score=score, rerun=rerun, bounds=bounds)
-
-    def of_votes(self, measures: Measures, ballots: Sequence[Ballot]) -> Iterator[Line]:
-        for m in measures.majorities:
-            rows = self.n >= m
-            if rows.any():
-                voting = [ballots[row] for row in np.flatnonzero(rows).tolist()]
-                yield self._line(f'maj@{m}', np.array([majority(one, m) for one in voting]), rows)
-            groups, right = np.array([group_majorities(one, m) for one in ballots]).T
-            for k in measures.ks:
-                rows = groups >= k
-                for name, metric in measures.metrics(k).items() if k > 1 and rows.any() else ():
-                    yield self._line(f'{name} of maj@{m}', values(groups[rows], right[rows], metric), rows)
-        if not measures.agreement:
-            return
-        shown = str(self.n[0]) if (self.n == self.n[0]).all() else 'n'
-        agree = [float('' not in one.votes and len(set(one.votes)) == 1) for one in ballots]
-        yield self._line(f'TARa@{shown}', np.array(agree), self.n > 0)
-        for name, numbers in (
-            (f'distinct answers of {shown}', [len({*one.votes} - {''}) for one in ballots]),
-            (f'entropy of {shown} answers, bits', [answer_entropy(one.votes) for one in ballots]),
-        ):
-            yield Line(self.group, self.n.size, name, float(np.mean(numbers)), percent=False)
 
     def _line(self, name: str, found: Floats, rows: NDArray[np.bool_], top: float = 1.0) -> Line:
         """Return a line with the interval over source problems."""
@@ -220,7 +186,7 @@ def tables(lines: Sequence[Line], measures: Measures) -> Iterator[Table | str]:
 
 def score_cell(line: Line) -> Cell:
     """Return a score in percent with its interval, and half of that of 95 % of reruns."""
-    score = (100 if line.percent else 1) * line.score
+    score = 100 * line.score
     rerun = None if line.rerun is None else 100 * REACH * line.rerun
     if line.interval is None:
         return Cell(score, half=rerun)

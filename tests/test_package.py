@@ -120,12 +120,11 @@ health: answers files judges samples
 record: errors files health metrics samples sweep unseen version
 scoring: answers benchmarks errors health judges metrics record samples unseen
 unseen: text
-votes: answers errors samples
 formats: benchmarks completion errors files formats health json_rows judges metrics record runs samples
     sweep tables
 collect: counting errors files formats json_rows judges record samples scoring sweep times
 adapter: benchmarks record samples sweep
-summary: errors metrics record samples scoring statistics tables unseen votes
+summary: errors metrics record samples scoring statistics tables unseen
 export: errors files record samples tables times unseen version
 report: adapter answers collect counting errors files health judges keys metrics record report samples
     scoring statistics sweep text uncertainty unseen version

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
-from itertools import combinations, permutations
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -21,10 +20,7 @@ from gpassk_opencompass.samples import Counts, Samples
 from gpassk_opencompass.scoring import score, score_counts
 from gpassk_opencompass.statistics import mean_interval, rerun_error
 from gpassk_opencompass.summary import TOTAL, Line, Measures, lines_of, scores_table, summarise, tables
-from gpassk_opencompass.votes import Ballot, answer_entropy, ballot, majority
 
-LETTERS = ['a', 'b', 'c', '']
-ANSWERS = st.lists(st.sampled_from(LETTERS), min_size=1, max_size=6)
 WORDS = {'1': 'correct', '0': 'incorrect', '?': 'unjudged'}
 
 
@@ -62,95 +58,6 @@ def g_pass(verdicts: Sequence[bool], k: int, threshold: Fraction) -> Fraction:
     draws = list(combinations(verdicts, k))
     needed = max(1, math.ceil(k * threshold))
     return Fraction(sum(sum(draw) >= needed for draw in draws), len(draws))
-
-
-def first_seen_winner(votes: Sequence[str]) -> str | None:
-    """The most frequent vote; of several, the one that occurs first."""
-    cast = [vote for vote in votes if vote]
-    return max(cast, key=lambda vote: (cast.count(vote), -cast.index(vote))) if cast else None
-
-
-# Votes
-
-
-@settings(max_examples=60)
-@given(ANSWERS, st.sets(st.sampled_from('abc')), st.data())
-def test_a_majority_is_that_of_every_ordered_draw(
-    votes: list[str], right: set[str], data: st.DataObject
-) -> None:
-    """maj@m over all orders of all subsets, where the first seen of tied answers wins."""
-    m = data.draw(st.integers(1, len(votes)))
-    draws = list(permutations(votes, m))
-    won = Fraction(sum(first_seen_winner(draw) in right for draw in draws), len(draws))
-    assert majority(Ballot(tuple(votes), frozenset(right)), m) == pytest.approx(float(won), abs=1e-15)
-
-
-@settings(max_examples=60)
-@given(ANSWERS, st.sets(st.sampled_from('abc')), st.data())
-def test_a_majority_is_that_of_every_subset_with_ties_shared(
-    votes: list[str], right: set[str], data: st.DataObject
-) -> None:
-    """The other reading of a tie, by chance among the tied, gives the same numbers."""
-    m = data.draw(st.integers(1, len(votes)))
-    won = Fraction(0)
-    for draw in combinations(votes, m):
-        given = Counter(vote for vote in draw if vote)
-        tops = [vote for vote, count in given.items() if count == max(given.values())]
-        won += Fraction(sum(vote in right for vote in tops), len(tops) or 1)
-    expected = float(won / math.comb(len(votes), m))
-    assert majority(Ballot(tuple(votes), frozenset(right)), m) == pytest.approx(expected, abs=1e-15)
-
-
-@pytest.mark.slow
-def test_a_large_question_with_many_answers_is_quick_and_exact() -> None:
-    """n = 64 with 20 answers, against a simulation of 40,000 votes."""
-    votes = ['r'] * 20 + ['w'] * 14 + [str(place) for place in range(18)] + [''] * 12
-    generator = np.random.default_rng(0)
-    wins = [
-        first_seen_winner([votes[place] for place in generator.permutation(64)[:9]]) == 'r'
-        for _ in range(40_000)
-    ]
-    assert majority(Ballot(tuple(votes), frozenset('r')), 9) == pytest.approx(np.mean(wins), abs=0.01)
-
-
-def test_answers_that_are_spelled_differently_vote_together() -> None:
-    """By normal form; what is called both correct and incorrect counts as most of its labels say."""
-    found = ballot(['0.5', r'\frac12', r'$\dfrac{1}{2}$', r'\frac{1}{2}'], [False, True, True, False])
-    assert len(set(found.votes)) == 2
-    assert found.right == {r'\frac{1}{2}'}
-
-
-@settings(max_examples=60)
-@given(ANSWERS)
-def test_entropy_is_that_of_the_shares(votes: list[str]) -> None:
-    """A missing answer is one of them."""
-    shares = [count / len(votes) for count in Counter(votes).values()]
-    assert answer_entropy(votes) == pytest.approx(sum(-p * math.log2(p) for p in shares), abs=1e-12)
-
-
-def test_agreement_asks_no_reference() -> None:
-    """One question whose answers are all one, wrong; one with a missing answer, which agrees with nothing."""
-    result = judged(('0000', ['7', '7', '$7$', '7']), ('1110', ['1', '1', '1', '']))
-    lines = total(lines_of(result, Measures((1,), (1.0,), agreement=True)))
-    assert lines['TARa@4'] == 0.5
-    assert lines['distinct answers of 4'] == 1.0
-    assert lines['entropy of 4 answers, bits'] == pytest.approx(answer_entropy(['1', '1', '1', '']) / 2)
-
-
-def test_stability_of_a_majority_is_g_pass_of_its_groups() -> None:
-    """Two groups of two: correct and wrong, so that both are correct with chance 0 and one with chance 1."""
-    lines = total(lines_of(judged(('1100', '1122')), Measures((2,), (0.5, 1.0), (2,))))
-    assert lines['G-Pass@2_0.5 of maj@2'] == 1.0
-    assert lines['G-Pass@2_1.0 of maj@2'] == 0.0
-    assert lines['maj@2'] == pytest.approx(0.5)
-
-
-def test_samples_without_a_verdict_vote_only_where_they_count() -> None:
-    """Left out, they are as if they had not been drawn."""
-    result = judged(('1??', '122'))
-    measures = Measures((1,), (1.0,), (1,))
-    assert total(lines_of(result, measures))['maj@1'] == pytest.approx(1 / 3)
-    assert total(lines_of(result, measures, leave_out=True))['maj@1'] == 1.0
 
 
 # Metrics of counts
