@@ -15,7 +15,7 @@ _HOMES = {
     'CascadeJudge': 'judges.cascade',
     'FinalAnswer': 'answers',
     'FunctionJudge': 'judges.protocol',
-    'GPassAtK': 'gpassatk',
+    'GPassAtK': 'metrics',
     'GPassKError': 'errors',
     'GPassKEvalTask': 'plugin',
     'GPassKEvaluator': 'plugin',

@@ -11,18 +11,18 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache, total_ordering
+from itertools import accumulate
 from numbers import Real
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .errors import InputError
-from .tails import LARGEST_EXACT_N, Floats, frozen, mean_tail, tail
 
 DEFAULT_THRESHOLDS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """The thresholds τ that are computed unless others are asked for."""
@@ -33,6 +33,10 @@ SHOWN_THRESHOLDS = (0.5, 0.75, 1.0)
 LARGEST_N = 1_000_000
 """The largest n for which the tables were checked (absolute error below 1e-12)."""
 
+LARGEST_EXACT_N = 1_024
+"""Up to this n all values are correctly rounded, and their tables are kept."""
+
+Floats = NDArray[np.float64]
 Integer = int | np.integer[Any]
 Threshold = float | np.floating[Any]
 Counts = NDArray[Any] | Sequence[Any]
@@ -96,11 +100,7 @@ def as_list(values: object) -> list[Any]:
     return list(values) if isinstance(values, Iterable) else [values]
 
 
-@overload
-def pass_at_k(n: Integer, c: Integer, k: Integer) -> float: ...
-@overload
-def pass_at_k(n: Integer, c: Counts, k: Integer) -> Floats: ...
-def pass_at_k(n: Integer, c: Integer | Counts, k: Integer) -> float | Floats:
+def pass_at_k(n: Integer, c: Integer | Counts, k: Integer) -> Any:
     """Return the chance that one or more of k answers drawn from n are correct: 1 − C(n − c, k) / C(n, k).
 
     It is G-Pass@k at τ = 0; arguments, result and errors are those of `g_pass_at_k`.
@@ -109,14 +109,10 @@ def pass_at_k(n: Integer, c: Integer | Counts, k: Integer) -> float | Floats:
     0.5
     """
     n, k = as_sizes(n, k)
-    return _look_up(tail(n, k, 1), c)
+    return _look_up(_tail(n, k, 1), c)
 
 
-@overload
-def g_pass_at_k(n: Integer, c: Integer, k: Integer, threshold: Threshold) -> float: ...
-@overload
-def g_pass_at_k(n: Integer, c: Counts, k: Integer, threshold: Threshold) -> Floats: ...
-def g_pass_at_k(n: Integer, c: Integer | Counts, k: Integer, threshold: Threshold) -> float | Floats:
+def g_pass_at_k(n: Integer, c: Integer | Counts, k: Integer, threshold: Threshold) -> Any:
     """Return the probability that at least max(1, ⌈k·τ⌉) of k answers drawn from the n are correct.
 
     G-Pass@k_τ = Σ_{j ≥ max(1, ⌈k·τ⌉)} C(c, j)·C(n − c, k − j) / C(n, k), drawn without replacement: an
@@ -142,19 +138,10 @@ def g_pass_at_k(n: Integer, c: Integer | Counts, k: Integer, threshold: Threshol
            [0.833, 1.   ]])
     """
     n, k = as_sizes(n, k)
-    return _look_up(tail(n, k, required_correct(k, threshold)), c)
+    return _look_up(_tail(n, k, required_correct(k, threshold)), c)
 
 
-Integral = Literal['published', 'exact']
-
-
-@overload
-def mg_pass_at_k(n: Integer, c: Integer, k: Integer, *, integral: Integral = 'published') -> float: ...
-@overload
-def mg_pass_at_k(n: Integer, c: Counts, k: Integer, *, integral: Integral = 'published') -> Floats: ...
-def mg_pass_at_k(
-    n: Integer, c: Integer | Counts, k: Integer, *, integral: Integral = 'published'
-) -> float | Floats:
+def mg_pass_at_k(n: Integer, c: Integer | Counts, k: Integer, *, integral: str = 'published') -> Any:
     """Return the mean of G-Pass@k_τ over the thresholds from 0.5 to 1.
 
     'published' is the sum of the paper, (2/k)·Σ_{i = ⌈k/2⌉ + 1}^{k} G-Pass@k_{i/k}. For odd k it cannot reach
@@ -170,7 +157,7 @@ def mg_pass_at_k(
     n, k = as_sizes(n, k)
     if integral not in ('published', 'exact'):
         raise InputError(f"integral must be 'published' or 'exact', got {integral!r}")
-    return _look_up(mean_tail(n, k, integral == 'exact' and k % 2 == 1), c)
+    return _look_up(_mean_tail(n, k, integral == 'exact' and k % 2 == 1), c)
 
 
 def required_correct(k: Integer, threshold: Threshold) -> int:
@@ -385,18 +372,8 @@ def value_table(metric: Metric, n: int) -> Floats:
     >>> value_table(Metric.parse('G-Pass@2_1.0'), 4).round(3)
     array([0.   , 0.   , 0.167, 0.5  , 1.   ])
     """
-    n, _ = as_sizes(n, metric.k)
-    return _kept_values(metric, n) if n <= LARGEST_EXACT_N else _values(metric, n)
-
-
-def _values(metric: Metric, n: int) -> Floats:
-    table = np.zeros(n + 1)
-    for step in metric.steps:
-        table += metric.rise * tail(n, metric.k, step)
-    return frozen(np.clip(table, 0.0, 1.0))  # the rises of k = 18 or 22 add up to a little more
-
-
-_kept_values = lru_cache(maxsize=1024)(_values)  # 8 KiB each at most
+    n, k = as_sizes(n, metric.k)
+    return _mean_tail(n, k, False) if metric.kind is Kind.MG_PASS else _tail(n, k, *metric.steps)
 
 
 def metric_table(
@@ -412,12 +389,10 @@ def metric_table(
     >>> metric_table(4, [2], [1.0])['G-Pass@2_1.0'].round(3)
     array([0.   , 0.   , 0.167, 0.5  , 1.   ])
     """
-    table: dict[str, Floats] = {}
-    for metric in metrics_of(k_list, thresholds, pass_at=True):
-        size, k = as_sizes(n, metric.k)
-        mean = metric.kind is Kind.MG_PASS
-        table[metric.name] = mean_tail(size, k, with_half=False) if mean else tail(size, k, *metric.steps)
-    return table
+    return {
+        metric.name: value_table(metric, as_sizes(n, metric.k)[0])
+        for metric in metrics_of(k_list, thresholds, pass_at=True)
+    }
 
 
 def metric_means(table: Mapping[str, Floats], c: Counts) -> dict[str, float]:
@@ -439,6 +414,191 @@ def metric_means(table: Mapping[str, Floats], c: Counts) -> dict[str, float]:
     return {name: math.fsum(questions * column) / counts.size for name, column in table.items()}
 
 
-def _look_up(table: Floats, c: Integer | Counts) -> float | Floats:
+def _look_up(table: Floats, c: Integer | Counts) -> Any:
     counts = as_counts(c, len(table) - 1)
     return float(table[counts]) if counts.ndim == 0 else table[counts]
+
+
+# P[X ≥ m] for X ~ Hypergeometric(n, c, k) as an array over c. Put the answers in a row, the c correct
+# ones first. The m-th of the k drawn stands at place r in C(r − 1, m − 1)·C(n − r, k − m) of the C(n, k)
+# draws, and X ≥ m exactly where that place is among the first c.
+
+
+def _tail(n: int, k: int, m: int) -> Floats:
+    """Return P[at least m of k drawn are correct] for c = 0 … n correct of n; read-only."""
+    return _exact_tail(n, k, m) if n <= LARGEST_EXACT_N else _float_tail(n, k, m)
+
+
+@lru_cache(maxsize=512)  # 8 KiB each at most
+def _exact_tail(n: int, k: int, m: int) -> Floats:
+    return _divided(_tail_numerators(n, k, m), math.comb(n, k))
+
+
+def _mean_tail(n: int, k: int, with_half: bool) -> Floats:
+    """Return (2/k)·Σ P[X ≥ i] over i > ⌈k/2⌉, with_half P[X ≥ (k+1)/2]/k more, for odd k; read-only."""
+    # (2/k)·Σ_{i>h} P[X ≥ i] = (2/k)·E[max(X − h, 0)], and answer r ≤ c adds one to X − h where it is drawn
+    # (k/n) and h before it are: the sum over i is a sum over r in the table of n − 1 answers and k − 1 draws.
+    if n <= LARGEST_EXACT_N:
+        return _exact_mean_tail(n, k, with_half)
+    half = (k + 1) // 2
+    values = np.concatenate(([0.0], np.cumsum(_float_tail(n - 1, k - 1, half)))) * (2 / n)
+    if with_half:
+        values += _float_tail(n, k, half) / k
+    return _frozen(np.minimum(values, 1.0))
+
+
+@lru_cache(maxsize=512)
+def _exact_mean_tail(n: int, k: int, with_half: bool) -> Floats:
+    half = (k + 1) // 2
+    numerators = [0, *(2 * total for total in accumulate(_tail_numerators(n - 1, k - 1, half)))]
+    if with_half:
+        numerators = [a + b for a, b in zip(numerators, _tail_numerators(n, k, half), strict=True)]
+    return _divided(numerators, k * math.comb(n, k))
+
+
+def _tail_numerators(n: int, k: int, m: int) -> list[int]:
+    """Return P[X ≥ m]·C(n, k) for c = 0 … n."""
+    if m > k:
+        return [0] * (n + 1)
+    terms = [math.comb(n - m, k - m)]
+    for r in range(m, n - k + m):
+        terms.append(terms[-1] * r * (n - r - k + m) // ((r - m + 1) * (n - r)))
+    sums = list(accumulate(terms))
+    return [0] * m + sums + sums[-1:] * (k - m)
+
+
+def _float_tail(n: int, k: int, m: int) -> Floats:
+    table = np.zeros(n + 1)
+    if m > k:
+        return _frozen(table)
+    last = n - k + m
+    r = np.arange(m, last, dtype=np.float64)
+    ratio = r / (r - m + 1) * ((last - r) / (n - r))
+    # The terms rise to one peak and fall again: from there, nothing overflows and what underflows is nil.
+    peak = int(np.count_nonzero(ratio > 1))
+    with np.errstate(under='ignore'):
+        rise, fall = np.cumprod(1 / ratio[:peak][::-1])[::-1], np.cumprod(ratio[peak:])
+    sums = np.cumsum(np.concatenate((rise, [1.0], fall)))
+    table[m : last + 1] = sums / sums[-1]
+    table[last + 1 :] = 1.0
+    return _frozen(table)
+
+
+def _divided(numerators: list[int], denominator: int) -> Floats:
+    # Python rounds a quotient of integers correctly, whatever their size.
+    return _frozen(np.array([numerator / denominator for numerator in numerators]))
+
+
+def _frozen(table: Floats) -> Floats:
+    table.setflags(write=False)
+    return table
+
+
+class GPassAtK:
+    """G-Pass@k of one question from its predictions, for use in any project.
+
+    Args:
+        k: one k or several, each at least 1.
+        n: predictions to use, at least k; None uses all that are given.
+        thresholds: τ, each from 0 to 1.
+        sample_scoring_function: when a prediction is correct. 'full' (also None): it equals the gold;
+            'prefix': it starts with the gold; 'suffix': it ends with it; white space around either does not
+            count. Or a function of (prediction, gold) that returns a boolean, 0 or 1.
+
+    Raises InputError (a ValueError) or TypeError as `metric_names` and `g_pass_at_k` do.
+
+    >>> metric = GPassAtK(k=2, thresholds=[0.5, 1.0])
+    >>> metric.compute(['7', ' 7', '8', '7'], gold='7')
+    {'G-Pass@2_0.5': 1.0, 'G-Pass@2_1.0': 0.5, 'mG-Pass@2': 0.5}
+    """
+
+    def __init__(
+        self,
+        k: Integer | Iterable[Integer],
+        n: Integer | None = None,
+        thresholds: Threshold | Iterable[Threshold] = DEFAULT_THRESHOLDS,
+        sample_scoring_function: Callable[[Any, Any], object] | str | None = None,
+    ) -> None:
+        self.k, self.thresholds = as_list(k), as_list(thresholds)
+        self.n = None if n is None else as_whole('n', n, 1, LARGEST_N)
+        self.all_metrics = metric_names(self.k, self.thresholds)
+        """The keys of a result, in its order."""
+        if self.n is not None:  # an n below k is refused here, not at the first question
+            metric_table(self.n, self.k, self.thresholds)
+        named = {'full': str.__eq__, 'prefix': str.startswith, 'suffix': str.endswith}
+        choice = 'full' if sample_scoring_function is None else sample_scoring_function
+        if not callable(choice) and (not isinstance(choice, str) or choice not in named):
+            raise InputError(
+                f"sample_scoring_function must be 'full', 'prefix', 'suffix' or a function, got {choice!r}"
+            )
+        self._score = choice if callable(choice) else _of_texts(named[choice])
+
+    def compute(self, predictions: Sequence[Any], gold: str | Sequence[Any]) -> dict[str, float]:
+        """Return the metrics of one question, as fractions.
+
+        Args:
+            predictions: the answers, at least n of them. Of more, the first n are used: independent samples
+                have no order, so these are as good as any, and n stays what the caller asked for.
+            gold: the reference answer, or a list of exactly one.
+
+        Raises:
+            InputError: too few predictions, not one gold, or a score that is not 0 or 1.
+            TypeError: `predictions` is no list, or 'full', 'prefix' or 'suffix' meets something but text.
+        """
+        used = self._first('predictions', predictions)
+        metric_table(len(used), self.k, self.thresholds)  # an n below k is refused before anything is scored
+        if isinstance(gold, Sequence) and not isinstance(gold, (str, bytes)):
+            if len(gold) != 1:
+                raise InputError(f'G-Pass@k is defined for exactly one gold answer, got {len(gold)}')
+            gold = gold[0]
+        return self._metrics([self._score(one, gold) for one in used], 'sample_scoring_function must return')
+
+    def g_pass_at_k(self, all_scores: Sequence[Any]) -> dict[str, float]:
+        """Return the metrics of one question from the scores of its answers, as fractions.
+
+        Args:
+            all_scores: True or 1 for a correct answer, False or 0 for another, at least n of them; of more
+                the first n are used.
+
+        Raises:
+            InputError: too few scores, or one that is not 0 or 1.
+            TypeError: `all_scores` is no list.
+
+        >>> GPassAtK(k=2, thresholds=[0.5, 1.0]).g_pass_at_k([1, 1, 0, 1])
+        {'G-Pass@2_0.5': 1.0, 'G-Pass@2_1.0': 0.5, 'mG-Pass@2': 0.5}
+        """
+        if isinstance(all_scores, np.ndarray):
+            all_scores = all_scores.tolist()
+        return self._metrics(self._first('all_scores', all_scores), 'all_scores must hold')
+
+    def _first(self, name: str, answers: Sequence[Any]) -> Sequence[Any]:
+        if isinstance(answers, (str, bytes)) or not isinstance(answers, Sequence):
+            what = 'answers' if name == 'predictions' else 'scores'
+            raise TypeError(f'{name} must be a list of {what}, got {type(answers).__name__}')
+        n = len(answers) if self.n is None else self.n
+        if len(answers) < n or not answers:
+            raise InputError(f'{name} must hold at least {max(n, 1)} answers, got {len(answers)}')
+        return answers[:n]
+
+    def _metrics(self, scores: Sequence[Any], place: str) -> dict[str, float]:
+        for score in scores:
+            if not isinstance(score, (bool, int, float, np.bool_, np.number)) or score not in (0, 1):
+                raise InputError(
+                    f'{place} {"booleans" if "hold" in place else "a boolean"}, 0 or 1, got {score!r}'
+                )
+        table = metric_table(len(scores), self.k, self.thresholds)
+        return {name: float(table[name][sum(map(int, scores))]) for name in self.all_metrics}
+
+
+def _of_texts(matches: Callable[[str, str], object]) -> Callable[[object, object], object]:
+    """Compare texts without the white space around them."""
+
+    def score(prediction: object, gold: object) -> object:
+        for name, value in (('prediction', prediction), ('gold', gold)):
+            if not isinstance(value, str):
+                raise TypeError(f'each {name} must be a string, got {value!r} ({type(value).__name__})')
+        if not (text := str(gold).strip()):
+            raise InputError('gold is blank: every prediction would start and end with it')
+        return matches(str(prediction).strip(), text)
+
+    return score

@@ -93,10 +93,8 @@ def test_configs_may_name_a_class_by_its_top_level_path(name: str) -> None:
 
 
 TABLE = """
-tails:
 distributions:
-metrics: errors tails
-gpassatk: errors metrics
+metrics: errors
 answers: answers
 errors:
 files: errors
@@ -114,7 +112,7 @@ json_rows: errors
 agreement: answers benchmarks collect json_rows judges metrics record statistics
 tables: tables
 statistics: errors
-uncertainty: distributions errors metrics tails uncertainty
+uncertainty: distributions errors metrics uncertainty
 samples: errors unseen
 health: answers files judges samples
 record: errors files health metrics samples sweep unseen version

@@ -14,7 +14,7 @@ from scipy.special import betaln, gammaln
 from ..distributions import beta_binomial, hypergeometric, normal_quantile
 from ..errors import InputError
 from ..metrics import Metric, as_counts, as_sizes, value_table
-from ..tails import tail
+from ..metrics import _tail as tail
 from .beta_fit import fitted_beta
 from .intervals import Interval, check_level
 
