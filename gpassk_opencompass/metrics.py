@@ -525,6 +525,7 @@ class GPassAtK:
         """The keys of a result, in its order."""
         if self.n is not None:  # an n below k is refused here, not at the first question
             metric_table(self.n, self.k, self.thresholds)
+        named: dict[str, Callable[[str, str], object]]
         named = {'full': str.__eq__, 'prefix': str.startswith, 'suffix': str.endswith}
         choice = 'full' if sample_scoring_function is None else sample_scoring_function
         if not callable(choice) and (not isinstance(choice, str) or choice not in named):

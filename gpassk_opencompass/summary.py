@@ -179,8 +179,8 @@ def tables(lines: Sequence[Line], measures: Measures) -> Iterator[Table | str]:
             table.add(printable(group, 60), questions, *(found.get((group, name)) for name in shown))
         yield table
     yield from Table('', [], notes=notes).noted()
-    interval = total['accuracy'].interval
-    few = f' ({interval.remark})' if interval and interval.remark else ''
+    of_all = total['accuracy'].interval
+    few = f' ({of_all.remark})' if of_all and of_all.remark else ''
     yield f'interval: for new questions of the same kind{few}; rerun: for new samples of the same questions'
 
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.metrics import GPassAtK
 from gpassk_opencompass.metrics import (
     DEFAULT_THRESHOLDS,
     LARGEST_N,
+    GPassAtK,
     Metric,
     g_pass_at_k,
     metric_means,
