@@ -12,13 +12,18 @@ explains the other lines, docs/engines.md the engines.
 engine = 'openai'
 
 # openai_api_base: where the API is (default: OpenAI, or $OPENAI_BASE_URL).
-# batch_size: questions handed over at a time; query_per_second: no more requests than this.
+GOOGLE = dict(
+    batch_size=32,  # questions handed over at a time
+    openai_api_base='https://generativelanguage.googleapis.com/v1beta/openai/',
+    key_env='GEMINI_API_KEY',
+    link='https://ai.google.dev/gemini-api/docs/models/gemini',
+)
+
 # Those of the paper; a provider may have retired one, and then says so at the first request.
 llm_infos = [
     dict(
         path='gpt-4o-2024-11-20',
         batch_size=32,
-        open_source=False,
         link='https://openai.com/index/gpt-4o-system-card/',
     ),
     dict(
@@ -26,32 +31,16 @@ llm_infos = [
         batch_size=32,
         openai_api_base='https://api.anthropic.com/v1/',
         key_env='ANTHROPIC_API_KEY',
-        open_source=False,
         link='https://docs.anthropic.com/claude/docs/models-overview',
     ),
+    dict(path='gemini-2.0-flash', **GOOGLE),
+    dict(path='gemini-1.5-pro', **GOOGLE),
     dict(
-        path='gemini-2.0-flash',
-        batch_size=32,
-        openai_api_base='https://generativelanguage.googleapis.com/v1beta/openai/',
-        key_env='GEMINI_API_KEY',
-        open_source=False,
-        link='https://ai.google.dev/gemini-api/docs/models/gemini',
-    ),
-    dict(
-        path='gemini-1.5-pro',
-        batch_size=32,
-        openai_api_base='https://generativelanguage.googleapis.com/v1beta/openai/',
-        key_env='GEMINI_API_KEY',
-        open_source=False,
-        link='https://ai.google.dev/gemini-api/docs/models/gemini',
-    ),
-    dict(
-        path='qwen-max-2025-01-25',  # Qwen2.5-Max
+        path='qwen-max-2025-01-25',
         name='Qwen2.5-Max',
         batch_size=32,
         openai_api_base='https://dashscope.aliyuncs.com/compatible-mode/v1',
         key_env='DASHSCOPE_API_KEY',
-        open_source=False,
         link='https://qwenlm.github.io/blog/qwen2.5-max/',
     ),
     dict(
@@ -64,10 +53,11 @@ llm_infos = [
     ),
 ]
 
+open_source = False
 mathematical = False
 o1_like = False
 
-query_per_second = 8
+query_per_second = 8  # no more requests than this
 retry = 20
 
 # Only these reach the model, so only these are in the names. OpenCompass sends no temperature at all to a
@@ -81,11 +71,3 @@ random_seeds = None
 
 k_lists = [[4, 8, 16]]
 replications = [3]
-
-dataset_path = 'opencompass/LiveMathBench'
-version = '202412'
-dataset_splits = ['CNMO', 'CCEE', 'AMC', 'WLPMC']
-dataset_languages = ['cn', 'en']
-
-eval_urls = []
-eval_model_name = ''

@@ -16,13 +16,11 @@ llm_infos = [
     dict(
         path='o1-mini-2024-09-12',
         batch_size=32,
-        open_source=False,
         link='https://openai.com/index/openai-o1-mini-advancing-cost-efficient-reasoning/',
     ),
     dict(
         path='o3-mini-2025-01-31',
         batch_size=32,
-        open_source=False,
         link='https://openai.com/index/openai-o3-mini/',
     ),
     dict(
@@ -35,6 +33,7 @@ llm_infos = [
     ),
 ]
 
+open_source = False
 mathematical = False
 o1_like = True
 
@@ -47,11 +46,3 @@ random_seeds = None
 
 k_lists = [[4, 8, 16]]
 replications = [3]
-
-dataset_path = 'opencompass/LiveMathBench'
-version = '202412'
-dataset_splits = ['CNMO', 'CCEE', 'AMC', 'WLPMC']
-dataset_languages = ['cn', 'en']
-
-eval_urls = []
-eval_model_name = ''

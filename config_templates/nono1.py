@@ -1,41 +1,40 @@
 """Open general and mathematical models that answer without long reasoning, on LiveMathBench.
 
     gpassk expand nono1.py --dry-run   # what would it cost?
-    gpassk expand nono1.py             # in a clone also: python dump_configs.py -tc config_templates/nono1.py
+    gpassk expand nono1.py             # in a clone also: python dump_configs.py, for all templates
 
-Every line below is one setting. A list is an axis of the sweep: one config is written for each model and
-each combination of the axes; a single value is an axis of one. A sampling setting whose line is removed
-is not passed (the engine's own default holds) and not in the file name; random_seeds, k_lists,
-replications and the lines on data then have the values below. docs/sweeps.md tells the rest.
+Every line is one setting. A list is an axis of the sweep: one config is written for each model and each
+combination of the axes. A sampling setting whose line is removed is not passed, and not in the file name.
+docs/sweeps.md tells the rest.
 """
 
-# Who runs the models: 'turbomind' or 'pytorch' (lmdeploy), 'vllm', 'huggingface' (transformers), 'openai'
-# (an API), 'lmdeploy_server'.
+# Who runs the models: 'turbomind' or 'pytorch' (lmdeploy), 'vllm', 'huggingface' (transformers), 'serve' (a
+# server that is started for each model), 'openai' (an API), 'lmdeploy_server'.
 engine = 'turbomind'
 
-# path: a hub name or a folder. tp: GPUs a model. batch_size: requests at a time.
+# path: a hub name or a folder. tp: GPUs a model (default: 1). batch_size: requests at a time (default: 64).
 # parameters: how many it has, for the leaderboard; link: a page on it, where path is no name on the hub.
-# Optional: name (what it is called), max_seq_len (context; default: the model's own), engine_config
-# (lmdeploy), and any axis below for this model alone: dict(path='Qwen/QwQ-32B', tp=8, max_out_lens=[32768]).
+# Optional: name (what it is called), max_seq_len (context), engine_config (lmdeploy), and any axis below for
+# this model alone: dict(path='Qwen/QwQ-32B', tp=8, max_out_lens=[32768]).
 llm_infos = [
     # general
-    dict(path='meta-llama/Llama-3.1-8B-Instruct', tp=1, batch_size=64, parameters='8B'),
-    dict(path='meta-llama/Llama-3.1-70B-Instruct', tp=8, batch_size=64, parameters='70B'),
-    dict(path='meta-llama/Llama-3.3-70B-Instruct', tp=8, batch_size=64, parameters='70B'),
-    dict(path='Qwen/Qwen2.5-7B-Instruct', tp=1, batch_size=64, parameters='7B'),
-    dict(path='Qwen/Qwen2.5-32B-Instruct', tp=4, batch_size=64, parameters='32B'),
-    dict(path='Qwen/Qwen2.5-72B-Instruct', tp=8, batch_size=64, parameters='72B'),
-    dict(path='internlm/internlm3-8b-instruct', tp=1, batch_size=64, parameters='8B'),
-    dict(path='google/gemma-2-27b-it', tp=4, batch_size=64, parameters='27B'),
-    dict(path='01-ai/Yi-1.5-34B-Chat', tp=4, batch_size=64, parameters='34B'),
-    dict(path='mistralai/Mistral-Large-Instruct-2411', tp=8, batch_size=64, parameters='123B'),
+    dict(path='meta-llama/Llama-3.1-8B-Instruct', parameters='8B'),
+    dict(path='meta-llama/Llama-3.1-70B-Instruct', tp=8, parameters='70B'),
+    dict(path='meta-llama/Llama-3.3-70B-Instruct', tp=8, parameters='70B'),
+    dict(path='Qwen/Qwen2.5-7B-Instruct', parameters='7B'),
+    dict(path='Qwen/Qwen2.5-32B-Instruct', tp=4, parameters='32B'),
+    dict(path='Qwen/Qwen2.5-72B-Instruct', tp=8, parameters='72B'),
+    dict(path='internlm/internlm3-8b-instruct', parameters='8B'),
+    dict(path='google/gemma-2-27b-it', tp=4, parameters='27B'),
+    dict(path='01-ai/Yi-1.5-34B-Chat', tp=4, parameters='34B'),
+    dict(path='mistralai/Mistral-Large-Instruct-2411', tp=8, parameters='123B'),
     dict(path='deepseek-ai/DeepSeek-V2.5-1210', tp=8, batch_size=16, parameters='236B'),
     # mathematical
-    dict(path='deepseek-ai/deepseek-math-7b-rl', tp=1, batch_size=64, parameters='7B', mathematical=True),
-    dict(path='internlm/internlm2-math-plus-20b', tp=2, batch_size=64, parameters='20B', mathematical=True),
-    dict(path='Qwen/Qwen2.5-Math-7B-Instruct', tp=1, batch_size=64, parameters='7B', mathematical=True),
-    dict(path='Qwen/Qwen2.5-Math-72B-Instruct', tp=8, batch_size=64, parameters='72B', mathematical=True),
-    dict(path='AI-MO/NuminaMath-72B-CoT', tp=8, batch_size=64, parameters='72B', mathematical=True),
+    dict(path='deepseek-ai/deepseek-math-7b-rl', parameters='7B', mathematical=True),
+    dict(path='internlm/internlm2-math-plus-20b', tp=2, parameters='20B', mathematical=True),
+    dict(path='Qwen/Qwen2.5-Math-7B-Instruct', parameters='7B', mathematical=True),
+    dict(path='Qwen/Qwen2.5-Math-72B-Instruct', tp=8, parameters='72B', mathematical=True),
+    dict(path='AI-MO/NuminaMath-72B-CoT', tp=8, parameters='72B', mathematical=True),
 ]
 
 # What the leaderboard says of these models; in an entry above, of one. No score depends on it.
@@ -43,9 +42,8 @@ open_source = True
 mathematical = False
 o1_like = False
 
-# Sampling. Temperature 0.0 is the greedy run: one answer a question, once a model; it is added where the
-# list has none, unless greedy = False.
-# The paper's tables are for temperature 1.0 with the values below it.
+# Temperature 0.0 is the greedy run: one answer a question, once a model; it is added where the list has none,
+# unless greedy = False. The paper's tables are for temperature 1.0 with the values below it.
 temperatures = [0.0, 0.3, 1.0]
 top_ps = [0.8]
 top_ks = [50]

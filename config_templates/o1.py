@@ -8,14 +8,14 @@ nono1.py explains each line.
 engine = 'turbomind'
 
 llm_infos = [
-    dict(path='Qwen/QwQ-32B-Preview', tp=8, batch_size=64, parameters='32B'),
-    dict(path='Skywork/Skywork-o1-Open-Llama-3.1-8B', tp=2, batch_size=64, parameters='8B'),
-    dict(path='deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B', tp=1, batch_size=64, parameters='1.5B'),
-    dict(path='deepseek-ai/DeepSeek-R1-Distill-Qwen-7B', tp=2, batch_size=64, parameters='7B'),
-    dict(path='deepseek-ai/DeepSeek-R1-Distill-Qwen-14B', tp=4, batch_size=64, parameters='14B'),
-    dict(path='deepseek-ai/DeepSeek-R1-Distill-Qwen-32B', tp=8, batch_size=64, parameters='32B'),
-    dict(path='deepseek-ai/DeepSeek-R1-Distill-Llama-8B', tp=2, batch_size=64, parameters='8B'),
-    dict(path='deepseek-ai/DeepSeek-R1-Distill-Llama-70B', tp=8, batch_size=64, parameters='70B'),
+    dict(path='Qwen/QwQ-32B-Preview', tp=8, parameters='32B'),
+    dict(path='Skywork/Skywork-o1-Open-Llama-3.1-8B', tp=2, parameters='8B'),
+    dict(path='deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B', tp=1, parameters='1.5B'),
+    dict(path='deepseek-ai/DeepSeek-R1-Distill-Qwen-7B', tp=2, parameters='7B'),
+    dict(path='deepseek-ai/DeepSeek-R1-Distill-Qwen-14B', tp=4, parameters='14B'),
+    dict(path='deepseek-ai/DeepSeek-R1-Distill-Qwen-32B', tp=8, parameters='32B'),
+    dict(path='deepseek-ai/DeepSeek-R1-Distill-Llama-8B', tp=2, parameters='8B'),
+    dict(path='deepseek-ai/DeepSeek-R1-Distill-Llama-70B', tp=8, parameters='70B'),
 ]
 
 open_source = True
@@ -33,13 +33,3 @@ random_seeds = [42]
 
 k_lists = [[4, 8, 16]]
 replications = [3]
-
-exclude = []
-benchmarks = ['livemathbench']
-dataset_path = 'opencompass/LiveMathBench'
-version = '202412'
-dataset_splits = ['CNMO', 'CCEE', 'AMC', 'WLPMC']
-dataset_languages = ['cn', 'en']
-
-eval_urls = []
-eval_model_name = ''

@@ -55,13 +55,10 @@ class LiveMathBenchRows(NamedTuple):
 class QuestionFile:
     """One list of questions.
 
-    Args:
-        names: the file names looked for in a folder; the first that is there is read.
-        questions: its length, None for any; another length is refused.
-        splits: the groups for which scores are broken down, equal runs of lines: ('I', 'II') are the first
-            and the second half. With none, the group of a question is its field `subject`.
-        language: 'en' or 'cn'; '' where the text of each question tells it.
-        subset: the hub's name for it.
+    The first of `names` that is in a folder is read, `subset` is the hub's name for it; a number of
+    `questions` other than this (None: any) is refused. Equal runs of lines are of the groups `splits`: ('I',
+    'II') are the first and the second half; with none, the group of a question is its field `subject`. A
+    `language` of '' is told by each text.
     """
 
     names: tuple[str, ...]
@@ -79,8 +76,7 @@ class QuestionSet:
         label: what it is called in abbreviations and file names; in lower case, in a template.
         series: begins the uid of its questions, so that a question has one uid (and its samples the same
             seeds) in every benchmark that contains it.
-        source: where the questions come from unless a path is given: a hub name.
-        files: read in this order.
+        source: the hub name of the data.
         questions: how many it has; another number is refused.
         level: only questions whose field `level` says so.
         first: only the first questions of each file.
@@ -169,12 +165,8 @@ def live_math_bench_questions(version: str, splits: Iterable[str], languages: It
 def content_uids(group: str, questions: Sequence[str]) -> list[str]:
     """Return a name for each question that follows its text alone, wherever it stands in its file.
 
-    The first 12 digits of the SHA-256 of the text behind the name of the group. Of questions with one text
-    the second is `…-2`, and so on.
-
-    Args:
-        group: the list that the questions belong to, e.g. '202412/AMC_en'.
-        questions: the texts, in the order of the list.
+    The first 12 digits of the SHA-256 of the text behind the name of the group, e.g. '202412/AMC_en'. Of
+    questions with one text the second is `…-2`, and so on.
 
     >>> content_uids('202412/AMC_en', ['1 + 1?', '2 + 2?', '1 + 1?'])
     ['202412/AMC_en/c97c3a9c9b99', '202412/AMC_en/70b499c547e0', '202412/AMC_en/c97c3a9c9b99-2']
@@ -193,10 +185,8 @@ def live_math_bench_names(
 ) -> list[tuple[str, str]]:
     """Return the uid of each question of a file, and the problem that it shares with its translations.
 
-    Args:
-        questions: the texts, in the order of the file.
-        sizes: how many questions the split has in each language. Where all have as many, line i is the same
-            problem in all of them; not so in the hard splits (21 en, 24 cn).
+    `sizes`: how many questions the split has in each language. Where all have as many, line i is the same
+    problem in all of them; not so in the hard splits (21 en, 24 cn).
 
     >>> live_math_bench_names('202412', 'AMC', 'en', ['1 + 1?', '2 + 2?'], {2})[1]
     ('202412/AMC_en/70b499c547e0', '202412/AMC/1')
@@ -229,12 +219,8 @@ Place = Path | HubPart
 def benchmark_places(questions: QuestionSet, path: str, revision: str | None = None) -> Iterator[Place]:
     """Yield where each file of a benchmark other than LiveMathBench is.
 
-    Args:
-        path: a folder with the benchmark's files, such a file, a copy of a hub data set, or a hub name;
-            '' for where the benchmark comes from.
-
-    Raises:
-        InputError: nothing of these, or a revision of what is here.
+    `path` is a folder with its files, such a file, a copy of a hub data set, or a hub name; '' for where the
+    benchmark comes from. InputError for anything else, and for a revision of what is here.
     """
     path = path or questions.source
     local = Path(path).expanduser()
@@ -269,11 +255,8 @@ def live_math_bench_places(
 ) -> dict[tuple[str, str], Place]:
     """Return (split, language) → where its questions are.
 
-    Args:
-        path: a folder with `<version>/<SPLIT>_<lang>.jsonl`, a copy of the hub data set, or a hub name.
-
-    Raises:
-        InputError: nothing of these, or a revision of what is here.
+    `path` is a folder with `<version>/<SPLIT>_<lang>.jsonl`, a copy of the hub data set, or a hub name.
+    InputError for anything else, and for a revision of what is here.
     """
     root = Path(path).expanduser()
     _check_revision(root, revision)
@@ -332,11 +315,7 @@ Loader = Callable[[str, str | None, str], Listing]
 
 
 def read_lines(file: Path) -> Listing:
-    """Read the objects of a JSON Lines file; blank lines and a byte order mark do no harm.
-
-    Raises:
-        InputError: the file is missing, empty or cannot be read, or a line is no object, with its number.
-    """
+    """Read the objects of a JSON Lines file; blank lines and a byte order mark do no harm."""
     if not file.is_file():
         there = ', '.join(sorted(other.name for other in file.parent.glob('*.jsonl'))) or 'no .jsonl file'
         raise InputError(f'{file} does not exist; its folder holds {there}')
@@ -365,13 +344,7 @@ def read_lines(file: Path) -> Listing:
 def read_hub(path: str, subset: str | None, alternative: str, revision: str | None = None) -> Listing:
     """Read a data set of the hub, or a folder laid out as there: its split test, or its only one.
 
-    Args:
-        alternative: what to do without the hub, for the message.
-        revision: a commit, branch or tag of the hub; None: what its main branch is now.
-
-    Raises:
-        InputError: it cannot be loaded.
-        MissingExtraError: `datasets` is not installed.
+    `revision` is a commit, branch or tag of the hub; None: what its main branch is now.
     """
     try:
         from datasets import load_dataset  # slow to import, and not needed for files
@@ -391,12 +364,7 @@ def read_hub(path: str, subset: str | None, alternative: str, revision: str | No
 
 
 def rows_of(splits: Any, path: str, subset: str | None) -> Listing:
-    """Take the rows of the split test, or of the only split; a data set without splits is one.
-
-    Args:
-        splits: what `datasets.load_dataset` returned.
-        path, subset: its name, for messages and as the source.
-    """
+    """Take the rows of the split test, or of the only one, of what `load_dataset(path, subset)` returned."""
     from datasets import DatasetDict
 
     where = f'{path}, {subset}' if subset else path
@@ -462,15 +430,13 @@ def benchmark_rows(
 
     Args:
         benchmark: a name of `BENCHMARKS`, in lower case; any name, where `fields` are given.
-        path: a folder with the benchmark's files, such a file, a copy of a hub data set, or a hub name;
-            default: where the benchmark comes from.
+        path: see `benchmark_places`.
         known: hub names that the host loads in its own way.
-        revision: a commit, branch or tag of the hub data set.
         fields: of a benchmark of one's own, which fields of a row are the `question` and the `answer`.
 
     Raises:
-        InputError: naming the file and line, and what was expected; also if questions are missing, too
-            many or there twice, for then the numbers would not be those of the benchmark.
+        InputError: naming the file and line; also if questions are missing, too many or there twice, for then
+            the numbers would not be those of the benchmark.
     """
     questions = own_benchmark(benchmark, path, fields) if fields is not None else BENCHMARKS.get(benchmark)
     if questions is None:
@@ -562,15 +528,7 @@ def live_math_bench_rows(
     """Read the questions of every split × language, in this order, as rows.
 
     A row has question, answer, question_type, options, `uid` (version, split, language and a hash of the
-    question), `problem` (one for both languages where the files are parallel), split, language and `source`
-    (see `Listing`).
-
-    Args:
-        path: a folder with `<version>/<SPLIT>_<lang>.jsonl`, a copy of the hub data set, or a hub name.
-        revision: a commit, branch or tag of the hub data set.
-
-    Raises:
-        InputError: naming the file, line or field, and what was expected.
+    question), `problem` (one for both languages where the files are parallel), split, language and `source`.
     """
     for name, values in (('dataset_splits', splits), ('dataset_languages', languages)):
         if isinstance(values, str) or not values or len(set(values)) != len(values):
@@ -607,17 +565,10 @@ def live_math_bench_rows(
 def limited(groups: Sequence[Hashable], limit: int) -> list[int]:
     """Return the places of the first questions of each group, as many of one group as of another.
 
-    The groups are gone through in turn, in the order in which they first appear, and one question is taken of
-    each, until there are enough; a group that has no more is passed over. So 10 questions of LiveMathBench
-    are of all contests and both languages, and, as its files are parallel, a problem comes in both languages
-    but for the last one of an odd number.
-
-    Args:
-        groups: of each question, in the order of the data: contest and language.
-        limit: how many questions; all, where there are not more.
-
-    Raises:
-        InputError: the limit is no whole number of at least 1.
+    The groups (contest and language) are gone through in turn, in the order in which they first appear, and
+    one question is taken of each, until there are enough. So 10 questions of LiveMathBench are of all
+    contests and both languages, and, as its files are parallel, a problem comes in both languages but for the
+    last of an odd number.
 
     >>> limited(['a', 'a', 'a', 'b', 'b', 'c'], 4)
     [0, 1, 3, 5]

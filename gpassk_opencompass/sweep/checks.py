@@ -7,7 +7,7 @@ import json
 import os
 import re
 import socket
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,14 +32,7 @@ from .folder import Run
 
 _OWN = f'{__name__.partition(".")[0]}.'
 _QUESTIONS = (
-    'type',
-    'path',
-    'benchmark',
-    'fields',
-    'version',
-    'dataset_splits',
-    'dataset_languages',
-    'revision',
+    *('type', 'path', 'benchmark', 'fields', 'version', 'dataset_splits', 'dataset_languages', 'revision'),
 )
 """Fields of a data set that say which questions; data sets that agree in them are looked at once."""
 _SECONDS = 4.0
@@ -54,6 +47,12 @@ _ITS_MATTER = 'a data set of OpenCompass, which finds or downloads it when it is
 
 _ENCODINGS = 'https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken'
 """What tiktoken downloads for the tokens of gpt-4o."""
+
+
+_NO_TOKENIZER = (
+    f'prompts are counted with the tokenizer of {TOKENIZER}, which is not on this machine and cannot be '
+    "fetched from here: give tokenizer_path='…', a hub name or a folder with a tokenizer"
+)
 
 
 class Checked(NamedTuple):
@@ -83,50 +82,40 @@ def check(runs: Iterable[Run]) -> Checked:
         for dataset in run.config['datasets']:
             key = json.dumps({name: dataset.get(name) for name in _QUESTIONS}, sort_keys=True, default=str)
             distinct.setdefault(key, (run.benchmark, dataset))
-    hub = _Hub()
-    found = [(label, _answer(dataset, hub)) for label, dataset in distinct.values()]
-    problems = [f'{label}: {answer.problem}' for label, answer in found if answer.problem]
+    hub, problems = _Hub(), []
     unknown: dict[str, list[str]] = {}
-    for label, answer in found:
+    for label, dataset in distinct.values():
+        answer = _answer(dataset, hub)
+        if answer.problem:
+            problems.append(f'{label}: {answer.problem}')
         if answer.unknown:
             unknown.setdefault(answer.unknown, []).append(label)
     notes = [f'data not checked: {", ".join(labels)}: {reason}' for reason, labels in unknown.items()]
-    return Checked(problems, [*notes, *_missing(runs)])
+    return Checked(problems, [*notes, *dict.fromkeys(_missing(runs))])
 
 
-def _missing(runs: Sequence[Run]) -> list[str]:
-    """Return what models need and this machine does not have: weights, keys, a tokenizer."""
-    notes = []
+def _missing(runs: Sequence[Run]) -> Iterator[str]:
+    """Yield what models need and this machine does not have: weights, keys, a tokenizer."""
+    has_tokenizer: bool | None = None
     for run in runs:
         for model in run.config['models']:
             kind, path = str(model.get('type', '')), str(model.get('path', ''))
             loads = kind.startswith(_OWN) and not kind.endswith(('.SeededOpenAISDK', '.SeededTurboMindAPI'))
             if loads and path.startswith(('/', './', '../')) and not os.path.exists(path):
-                notes.append(f'{path} does not exist here (the path of {run.model})')
+                yield f'{path} does not exist here (the path of {run.model})'
             variable = model.get('key_env') or ('OPENAI_API_KEY' if model.get('key') == 'ENV' else '')
             if variable and not os.environ.get(variable):
-                notes.append(f'${variable} is not set here: {run.model} is asked with the key in it')
+                yield f'${variable} is not set here: {run.model} is asked with the key in it'
             if model.get('tokenizer_path') == TOKENIZER and kind.endswith('.SeededOpenAISDK'):
-                notes.append(_TOKENIZER_NOTE)
-    notes = list(dict.fromkeys(notes))
-    if _TOKENIZER_NOTE in notes and _has_tokenizer():
-        notes.remove(_TOKENIZER_NOTE)
-    return notes
-
-
-_TOKENIZER_NOTE = (
-    f'prompts are counted with the tokenizer of {TOKENIZER}, which is not on this machine and cannot be '
-    'fetched '
-    "from here: give tokenizer_path='…', a hub name or a folder with a tokenizer"
-)
+                has_tokenizer = _has_tokenizer() if has_tokenizer is None else has_tokenizer
+                if not has_tokenizer:
+                    yield _NO_TOKENIZER
 
 
 def _has_tokenizer() -> bool:
     """Return whether tiktoken has the encoding in its cache, or can be expected to fetch it."""
-    places = (os.environ.get(name) for name in ('TIKTOKEN_CACHE_DIR', 'DATA_GYM_CACHE_DIR'))
-    folder = next(
-        (place for place in places if place), os.path.join(os.path.realpath('/tmp'), 'data-gym-cache')
-    )
+    folder = os.environ.get('TIKTOKEN_CACHE_DIR') or os.environ.get('DATA_GYM_CACHE_DIR')
+    folder = folder or os.path.join(os.path.realpath('/tmp'), 'data-gym-cache')
     if Path(folder, hashlib.sha1(_ENCODINGS.encode()).hexdigest()).exists():
         return True
     if any(os.environ.get(name) for name in ('HTTPS_PROXY', 'https_proxy', 'ALL_PROXY')):
@@ -149,7 +138,8 @@ def _answer(dataset: Mapping[str, Any], hub: _Hub) -> _Answer:
         for place in places:
             if isinstance(place, Path) and not place.is_file():
                 read_lines(place)  # which says what is missing, and what is there
-        if all(isinstance(place, Path) for place in places):
+        parts = [place for place in places if isinstance(place, HubPart)]
+        if not parts:
             read()
             return _Answer()
     except InputError as error:
@@ -158,7 +148,6 @@ def _answer(dataset: Mapping[str, Any], hub: _Hub) -> _Answer:
         return _Answer(f'{str(error).splitlines()[0]}{here}')
     except (OSError, RuntimeError) as error:  # where one may not look; `~` of nobody
         return _Answer(f'cannot look at path={path!r}: {error}')
-    parts = [place for place in places if isinstance(place, HubPart)]
     answer = _on_hub(parts, hub)
     if parts[0].copied or parts[0].path == source:
         return answer
@@ -171,19 +160,17 @@ def _questions_of(
 ) -> tuple[str, list[Place], Callable[[], Sequence[Any]]] | None:
     """Return the usual source of a data set of ours, where its questions are, and how they are read."""
     kind, path, revision = str(dataset.get('type')), str(dataset.get('path', '')), dataset.get('revision')
-    if not kind.startswith(_OWN):
-        return None
-    if kind.endswith('.LiveMathBenchDataset'):
+    if kind == f'{_OWN}LiveMathBenchDataset':
         splits = dataset.get('dataset_splits', STANDARD_SPLITS)
         languages = dataset.get('dataset_languages', STANDARD_LANGUAGES)
         told = path, dataset.get('version', '202412'), splits, languages, revision
         places = list(live_math_bench_places(*told).values())
         return LIVE_MATH_BENCH_HUB, places, lambda: live_math_bench_rows(*told)
-    name, fields = dataset.get('benchmark'), dataset.get('fields')
-    found = own_benchmark(str(name), path, fields) if fields else BENCHMARKS.get(str(name))
-    if not kind.endswith('.BenchmarkDataset') or not isinstance(found, QuestionSet):
+    name, fields = str(dataset.get('benchmark')), dataset.get('fields')
+    found = own_benchmark(name, path, fields) if fields else BENCHMARKS.get(name)
+    if kind != f'{_OWN}BenchmarkDataset' or not isinstance(found, QuestionSet):
         return None
-    read = lambda: benchmark_rows(str(name), path, revision=revision, fields=fields)  # noqa: E731
+    read = lambda: benchmark_rows(name, path, revision=revision, fields=fields)  # noqa: E731
     return found.source, list(benchmark_places(found, path, revision)), read
 
 
@@ -200,9 +187,8 @@ def _on_hub(parts: Sequence[HubPart], hub: _Hub) -> _Answer:
         return _Answer(_missing_subsets(first.path, subsets, known))
     if first.path in OPENCOMPASS_COPIES and first.revision is None:
         places = [Path(os.environ.get('COMPASS_DATA_CACHE') or ''), Path('~/.cache/opencompass').expanduser()]
-        if any((place / OPENCOMPASS_COPIES[first.path]).is_file() for place in places):
-            return _Answer()
-        return _Answer(unknown=_ITS_MATTER)
+        there = any((place / OPENCOMPASS_COPIES[first.path]).is_file() for place in places)
+        return _Answer() if there else _Answer(unknown=_ITS_MATTER)
     return hub.ask(first.path, subsets, first.revision)
 
 
@@ -223,32 +209,29 @@ class _Hub:
         """Say whether a data set can be had, with these subsets; None is the only one."""
         if revision is None and all(_is_cached(name, subset) for subset in subsets):
             return _Answer()
-        if not self._silent:
-            try:
-                return self._asked(name, subsets, revision)
-            except ModuleNotFoundError:
-                self._silent = 'huggingface_hub is not installed here'
-        return _Answer(unknown=self._silent)
-
-    def _asked(self, name: str, subsets: Sequence[str | None], revision: str | None) -> _Answer:
-        import huggingface_hub  # slow to import, and not needed for files
-        from huggingface_hub import errors
-
-        api = huggingface_hub.HfApi(endpoint=os.environ.get('HF_ENDPOINT') or None)
+        if self._silent:
+            return _Answer(unknown=self._silent)
+        try:
+            import huggingface_hub  # slow to import, and not needed for files
+            from huggingface_hub import errors
+        except ModuleNotFoundError:
+            self._silent = 'huggingface_hub is not installed here'
+            return _Answer(unknown=self._silent)
         token = huggingface_hub.get_token()
         page = f'https://huggingface.co/datasets/{name}'
-        advice = (
-            f'there is no token here: ask for access at {page}, then run `hf auth login` or export HF_TOKEN=…'
-        )
-        if token:
-            advice = f'your token has no access: ask for it at {page}'
-        private = '' if token else ', or it is private and there is no token here (HF_TOKEN)'
+        advice = f'your token has no access: ask for it at {page}'
+        private = ''
+        if not token:
+            advice = f'there is no token here: ask for access at {page}, then run `hf auth login` or '
+            advice += 'export HF_TOKEN=…'
+            private = ', or it is private and there is no token here (HF_TOKEN)'
         told = {
             errors.GatedRepoError: f'{name} is gated, and {advice}',
             errors.RevisionNotFoundError: f'{name} has no revision {revision!r} on the hub',
             errors.RepositoryNotFoundError: f'the hub has no data set {name}{private}',
         }
         try:
+            api = huggingface_hub.HfApi(endpoint=os.environ.get('HF_ENDPOINT') or None)
             info = api.dataset_info(name, revision=revision, timeout=_SECONDS)
             if info.gated:
                 api.auth_check(name, repo_type='dataset')

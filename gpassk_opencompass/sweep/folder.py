@@ -141,16 +141,10 @@ def manifest_text(entries: Iterable[Entry]) -> str:
 
 
 def models_below(folders: Iterable[Path], more: Iterable[Path] = ()) -> dict[str, Entry]:
-    """Return the abbreviation of each model of some manifests → its entry, unless two tell different paths.
+    """Return the abbreviation of each model of manifests in or below folders → its entry.
 
-    Of several the last one counts, and what a template says now before what is stale.
-
-    Args:
-        folders: in which or below which manifests lie.
-        more: folders with a manifest.
-
-    Raises:
-        InputError: of `read_manifest`.
+    Not of one for which they tell different paths. Of several the last counts, and what a template says now
+    before what is stale. `more`: folders with a manifest.
     """
     walks = (os.walk(folder) for folder in folders)
     homes = [Path(root) for walk in walks for root, _, names in walk if MANIFEST in names]
@@ -185,21 +179,20 @@ class Run:
 class Changes:
     """What an expansion would do to its folder.
 
-    Names of files: `written` are missing or say something else, `replaced` are those of them that are there
-    and not as they were written (edited by hand, or another's), `stale` come from an earlier expansion of
-    the template and are as they were written, `edited` are stale and not as they were written.
+    `texts`: of each config that the template gives. Of files `written` are missing or say something else,
+    `replaced` are those of them that are not as they were written (edited by hand, or another's), `stale`
+    come from an earlier expansion of the template, `edited` are stale and not as they were written. `earlier`
+    and `entries`: the manifest before, and afterwards if nothing is removed.
     """
 
     folder: Path
     texts: Mapping[str, str]
-    """The text of each config that the template gives."""
     written: Sequence[str]
     replaced: Sequence[str]
     stale: Sequence[str]
     edited: Sequence[str]
     earlier: Sequence[Entry]
     entries: Sequence[Entry]
-    """The manifest before and afterwards, if nothing is removed."""
 
     def apply(self, prune: bool = False) -> None:
         """Write what differs, then the manifest; with `prune` remove what is stale and unedited.
@@ -237,14 +230,9 @@ class Changes:
 def changes(folder: Path, runs: Sequence[Run], template: Path, trial: bool = False) -> Changes:
     """Compare a folder with the configs that a template gives; what has not changed will not be touched.
 
-    The template is known by its resolved path and by its content: moved or edited it is the same, another
-    one of the same file name is not.
-
-    Args:
-        trial: the runs were made smaller for a look, so whole ones do not become stale.
-
-    Raises:
-        InputError: the manifest of the folder cannot be read, or a config not be written as text.
+    The template is known by its resolved path and by its content: moved or edited it is the same, another one
+    of the same file name is not. `trial`: the runs were made smaller for a look, so whole ones do not become
+    stale.
     """
     place = os.path.relpath(template.resolve(), folder.resolve())
     known = digest(template.read_bytes())

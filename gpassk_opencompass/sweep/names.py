@@ -119,18 +119,12 @@ class Settings:
 
 @dataclass(frozen=True)
 class ModelName:
-    """The left part of a name, OpenCompass's model abbreviation.
-
-    A long `model` is cut when it is written (see above); read back, it is the cut one.
+    """The left part of a name, OpenCompass's model abbreviation; a long `model` is cut when it is written.
 
     >>> str(ModelName('deepseek-math-7b-rl', Settings(8192, 0.3, top_k=50, random_seed=42)))
     'deepseek-math-7b-rl_t0.3_k50_rs42_l8192'
     >>> ModelName.parse(str(ModelName(96 * 'a' + 'b', Settings(8192)))).model[80:]
     'aaaaaaa~4d70064f'
-
-    Raises:
-        InputError: the model name has characters that do not go into a name (see `clean`), or ends in
-            what would be read back as a setting.
     """
 
     model: str
@@ -185,9 +179,6 @@ class LiveMathBenchName:
 
     >>> str(LiveMathBenchName('202412')), str(LiveMathBenchName('202412', ('hard',)))
     ('LiveMathBench-v202412', 'LiveMathBench-v202412-hard-cn_en')
-
-    Raises:
-        InputError: words that cannot stand in a name.
     """
 
     version: str
@@ -219,22 +210,12 @@ class LiveMathBenchName:
 
 @dataclass(frozen=True)
 class DatasetName:
-    """The right part of a name, OpenCompass's data set abbreviation.
-
-    A long `label` is cut when it is written (see above); read back, it is the cut one.
+    """The right part of a name, OpenCompass's data set abbreviation; a long `label` is cut when written.
 
     >>> str(DatasetName('LiveMathBench-v202412', (4, 8, 16), n=48))
     'LiveMathBench-v202412-k4_8_16-r3'
-    >>> str(DatasetName('MATH500-L5', (4, 8, 16), n=50, cot=False))
-    'MATH500-L5-nocot-k4_8_16-n50'
-    >>> str(DatasetName('AIME2024', (4,), n=4, limit=10))
-    'AIME2024-limit10-k4-r1'
-
-    Args:
-        limit: how many of the questions are asked, in a trial; None: all are.
-
-    Raises:
-        InputError: a k that is not in 1 … n, a limit below 1, or a label that cannot stand in a name.
+    >>> str(DatasetName('AIME2024', (4,), n=50, cot=False, limit=10))
+    'AIME2024-nocot-limit10-k4-n50'
     """
 
     label: str
@@ -300,11 +281,7 @@ class RunName:
 
 
 def sizes(ks: tuple[int, ...] | list[int], n: int) -> str:
-    """Return k and n as they end a name.
-
-    >>> sizes((4, 8), 24), sizes([8], 12)
-    ('k4_8-r3', 'k8-n12')
-    """
+    """Return k and n as they end a name: 'k4_8-r3', or 'k8-n12' where n is no multiple."""
     replication, rest = divmod(n, max(ks))
     return f'k{"_".join(map(str, ks))}-{f"n{n}" if rest else f"r{replication}"}'
 
@@ -315,20 +292,12 @@ def limit_mark(limit: int | None) -> str:
 
 
 def without_sizes(abbr: str) -> str:
-    """Return any data set abbreviation without k and n; which questions, stays.
-
-    >>> without_sizes('mine-limit10-k4-r1')
-    'mine-limit10'
-    """
+    """Return any data set abbreviation without k and n: 'mine-limit10' of 'mine-limit10-k4-r1'."""
     return _SIZES.sub('', abbr)
 
 
 def limit_in(abbr: str) -> int | None:
-    """Return of how many questions any data set abbreviation says that it is a trial.
-
-    >>> limit_in('gsm8k-limit10'), limit_in('gsm8k-k4-r1')
-    (10, None)
-    """
+    """Return of how many questions any data set abbreviation says that it is a trial, or None."""
     found = _LIMIT.search(without_sizes(abbr))
     return int(found[1]) if found else None
 
@@ -345,11 +314,7 @@ def clean(model: str) -> str:
 
 
 def in_file_name(abbr: str) -> str:
-    """Return a model's name or abbreviation as it stands in file names.
-
-    >>> in_file_name('Qwen2.5-7B_t0.3_l8192')
-    'Qwen2-5-7B_t0-3_l8192'
-    """
+    """Return a model's name or abbreviation as it stands in file names: a `.` is a `-`."""
     return abbr.replace('.', '-')
 
 
