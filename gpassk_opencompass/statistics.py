@@ -35,23 +35,15 @@ PASSES = frozenset({'better', 'equivalent', 'not worse'})
 """The outcomes of `decide` with which a new run passes."""
 
 
-# -------------------- new questions
-
-
 class Interval(NamedTuple):
     """An estimate with what any of its intervals is made of; numbers, or arrays of the leading shape."""
 
-    estimate: Floats
-    """What is printed: Σs/N."""
-    centre: Floats
-    """The middle of the interval: the estimate after the added problems."""
-    error: Floats
-    """Standard error after the added problems."""
-    freedom: Floats
-    """Degrees of freedom of Student's t; infinite for the normal distribution."""
+    estimate: Floats  # what is printed: Σs/N
+    centre: Floats  # with the added problems: the middle of the interval
+    error: Floats  # standard error, with the added problems
+    freedom: Floats  # of Student's t; infinite for the normal distribution
     problems: int
-    effective: float
-    """Problems in effect, N²/Σm² (Kish 1965, Survey Sampling): a few large ones outweigh many small ones."""
+    effective: float  # problems in effect, N²/Σm² (Kish 1965, Survey Sampling)
     bounds: tuple[float, float]
 
     def at(self, level: float = 0.95) -> tuple[Floats, Floats]:
@@ -61,8 +53,7 @@ class Interval(NamedTuple):
         """
         half = stdtrit(self.freedom, 0.5 + level / 2) * self.error
         low = np.minimum(np.maximum(self.centre - half, self.bounds[0]), self.estimate)
-        high = np.maximum(np.minimum(self.centre + half, self.bounds[1]), self.estimate)
-        return low, high
+        return low, np.maximum(np.minimum(self.centre + half, self.bounds[1]), self.estimate)
 
     @property
     def remark(self) -> str:
@@ -70,16 +61,15 @@ class Interval(NamedTuple):
         if self.effective >= FEW_PROBLEMS:
             return ''
         count = f'{self.problems} problem{"s" * (self.problems != 1)}'
-        if round(self.effective, 1) != self.problems:
-            count += f', {self.effective:.1f} in effect'
+        count += f', {self.effective:.1f} in effect' if round(self.effective, 1) != self.problems else ''
         return f'{count}: so few say little of others of their kind'
 
 
 def mean_interval(values: ArrayLike, problems: Problems = None, top: float = 1.0) -> Interval:
     """Return the mean of (..., Q) values with its interval for new questions of the same kind.
 
-    Two solved and two unsolved problems of the usual size are added, as in `_with_added`: Agresti and
-    Coull 1998, Am. Stat. 52, 119, with problems in the place of trials.
+    Two solved and two unsolved problems of the usual size are added: Agresti and Coull 1998, Am. Stat. 52,
+    119, with problems in the place of trials.
 
     Args:
         values: from 0 to `top`, a value a question.
@@ -106,9 +96,7 @@ def difference(first: ArrayLike, second: ArrayLike, problems: Problems = None) -
     """
     a, b = _checked(first, 0.0, 1.0), _checked(second, 0.0, 1.0)
     if a.shape[-1] != b.shape[-1]:
-        raise InputError(
-            f'{a.shape[-1]} values against {b.shape[-1]}: a difference needs the same questions in both'
-        )
+        raise InputError(f'{a.shape[-1]} values against {b.shape[-1]}: give the same questions in both')
     return _with_added(*problem_sums(a - b, problems), (1.0, -1.0), (-1.0, 1.0))
 
 
@@ -125,11 +113,6 @@ def problem_sums(values: Floats, problems: Problems = None) -> tuple[Floats, Flo
     return np.add.reduceat(values[..., order], starts, axis=-1), sizes.astype(np.float64)
 
 
-def usual_size(sizes: Floats) -> float:
-    """Return M = Σm²/Σm."""
-    return float((sizes**2).sum() / sizes.sum())
-
-
 def _with_added(sums: Floats, sizes: Floats, added: Sequence[float], bounds: tuple[float, float]) -> Interval:
     """Return Σs/N with error and degrees of freedom after A problems of size M with the values a_1 … a_A.
 
@@ -137,38 +120,28 @@ def _with_added(sums: Floats, sizes: Floats, added: Sequence[float], bounds: tup
     error = √(J'/(J' − 1)·SS)/N', Student's t with N'²/(Σm_j² + A·M²) − 1 degrees of freedom (J' − 1 for equal
     sizes). It is the error of a ratio of sums over clusters: Cochran 1977, Sampling Techniques, 6.3.
     """
-    a, size = np.array(added), usual_size(sizes)
+    a, size = np.array(added), float((sizes**2).sum() / sizes.sum())
     total, count = sizes.sum() + a.size * size, sizes.size + a.size
     centre = (sums.sum(-1) + size * a.sum()) / total
     squares = ((sums - centre[..., None] * sizes) ** 2).sum(-1)
     squares = squares + size**2 * ((a - centre[..., None]) ** 2).sum(-1)
-    freedom = total**2 / ((sizes**2).sum() + a.size * size**2) - 1
-    return Interval(
-        sums.sum(-1) / sizes.sum(),
-        centre,
-        np.sqrt(count / (count - 1) * squares) / total,
-        np.full(centre.shape, freedom)[()],
-        sizes.size,
-        float(sizes.sum() / size),
-        bounds,
-    )
+    error = np.sqrt(count / (count - 1) * squares) / total
+    freedom = np.full(centre.shape, total**2 / ((sizes**2).sum() + a.size * size**2) - 1)[()]
+    effective = float(sizes.sum() / size)
+    return Interval(sums.sum(-1) / sizes.sum(), centre, error, freedom, sizes.size, effective, bounds)
 
 
 def _checked(values: ArrayLike, low: float, high: float) -> Floats:
     array = np.asarray(values, dtype=np.float64)
     if array.ndim == 0 or array.shape[-1] == 0:
-        raise InputError(
-            f'values of shape {array.shape}: expected a value a question, of one question at least'
-        )
+        raise InputError(f'values of shape {array.shape}: expected one a question, of one question at least')
     if not (array.min() >= low - 1e-12 and array.max() <= high + 1e-12):  # not of NaN either
         raise InputError(f'values from {array.min()} to {array.max()}: expected {low:g} to {high:g}')
     return array
 
 
-# -------------------- the same questions
-
 _CHANCES = np.concatenate([[0.0], 1 / (1 + np.exp(-np.linspace(-7, 7, 57))), [1.0]])
-"""Where the mixture of chances may lie."""
+"""Where the mixture of chances of `rerun_error` may lie."""
 
 
 def rerun_error(counts: ArrayLike, n: int | ArrayLike, metric: Metric) -> Floats:
@@ -187,13 +160,10 @@ def rerun_error(counts: ArrayLike, n: int | ArrayLike, metric: Metric) -> Floats
     >>> round(float(rerun_error([1, 2, 3, 4], 4, lambda n: np.arange(n + 1) / n)), 3)
     0.112
     """
-    c, sizes = np.asarray(counts), np.asarray(n)
-    if sizes.ndim:
-        parts = [(int(size), c[..., sizes == size]) for size in np.unique(sizes)]
-        return np.asarray(
-            np.sqrt(sum(_rerun_variance(part, size, metric) for size, part in parts)) / c.shape[-1]
-        )
-    return np.asarray(np.sqrt(_rerun_variance(c, int(sizes), metric)) / c.shape[-1])[()]
+    c = np.asarray(counts)
+    sizes = np.broadcast_to(n, c.shape[-1:])
+    total = sum(_rerun_variance(c[..., sizes == size], int(size), metric) for size in np.unique(sizes))
+    return np.asarray(np.sqrt(total) / c.shape[-1])[()]
 
 
 def _rerun_variance(counts: NDArray[np.intp], n: int, metric: Metric) -> Floats:
@@ -223,20 +193,13 @@ def _binomial(n: int, chances: Floats) -> Floats:
     return np.asarray(np.exp(logs + xlogy(x, chances[:, None]) + xlog1py(n - x, -chances[:, None])))
 
 
-# -------------------- between runs
-
-
 class BetweenRuns(NamedTuple):
     """How much the mean of one model moves over R reruns; arrays of the leading shape."""
 
-    variance: Floats
-    """S² of the R means: all that makes a rerun differ, samples included."""
-    sampling: Floats
-    """The part of S² that samples, and what a run does to single questions, explain."""
-    beyond: Floats
-    """max(S² − sampling, 0): engine, batch, config. To be shown; no interval is made of it."""
-    freedom: int
-    """R − 1; with one run nothing is known, and all variances are 0."""
+    variance: Floats  # S² of the R means: all that makes a rerun differ, samples included
+    sampling: Floats  # the part of it that samples, and what a run does to single questions, explain
+    beyond: Floats  # max(S² − sampling, 0): engine, batch, config; to be shown, no interval is made of it
+    freedom: int  # R − 1; with one run nothing is known, and all variances are 0
     runs: int
 
 
@@ -281,10 +244,10 @@ def compare_runs(
     """Return model − model over their reruns, first (..., R1, Q) and second (..., R2, Q).
 
     V = S²·(1/R1 + 1/R2) is the part of the runs. *Same* questions: the run is the unit; error² = max(V,
-    rerun_variance), Student's t with ν, nothing added, for no question is new. *New* questions: error² = e² +
-    V, e of `difference` of the means over reruns, with Satterthwaite's degrees of freedom. That is min F' of
-    Clark 1973, J. Verb. Learn. Verb. Behav. 12, 335: sampling counts in both parts, so it errs to the wide
-    side.
+    rerun_variance), Student's t with ν, nothing added, for no question is new. *New* questions:
+    error² = e² + V, e of `difference` of the means over reruns, with Satterthwaite's degrees of freedom. That
+    is min F' of Clark 1973, J. Verb. Learn. Verb. Behav. 12, 335: sampling counts in both parts, so it errs
+    to the wide side.
 
     One run a side and no `between`: sampling alone (same) or questions alone (new). Of these very questions
     that is a verdict only where nothing but the model differs; whoever prints it has to say so.
@@ -300,12 +263,12 @@ def compare_runs(
     found = difference(a.mean(-2), b.mean(-2), problems)
     spread, freedom = between or pooled([between_runs(a, problems), between_runs(b, problems)])
     part = np.asarray(spread) * (1 / a.shape[-2] + 1 / b.shape[-2])
-    if questions == 'same':
-        error = np.sqrt(np.maximum(part, rerun_variance))
-        return found._replace(
-            centre=found.estimate, error=error, freedom=np.full(np.shape(error), freedom or inf)[()]
-        )
-    return _with_runs(found, part, freedom)
+    if questions == 'new':
+        return _with_runs(found, part, freedom)
+    error = np.sqrt(np.maximum(part, rerun_variance))
+    return found._replace(
+        centre=found.estimate, error=error, freedom=np.full(np.shape(error), freedom or inf)[()]
+    )
 
 
 def _with_runs(found: Interval, part: Floats, freedom: float) -> Interval:
@@ -313,14 +276,8 @@ def _with_runs(found: Interval, part: Floats, freedom: float) -> Interval:
     if not freedom:
         return found
     squares = found.error**2
-    together = squares + part
-    return found._replace(
-        error=np.sqrt(together),
-        freedom=together**2 / (squares**2 / found.freedom + part**2 / freedom),
-    )
-
-
-# -------------------- ranks
+    degrees = (squares + part) ** 2 / (squares**2 / found.freedom + part**2 / freedom)
+    return found._replace(error=np.sqrt(squares + part), freedom=degrees)
 
 
 class AllPairs(NamedTuple):
@@ -330,10 +287,8 @@ class AllPairs(NamedTuple):
     low: Floats
     high: Floats
     better: NDArray[np.bool_]
-    ranks: NDArray[np.intp]
-    """Best and worst rank of each model, shape (M, 2)."""
-    critical: float
-    """Of |t| where only questions count."""
+    ranks: NDArray[np.intp]  # best and worst rank of each model, shape (M, 2)
+    critical: float  # of |t| where only questions count
 
 
 def all_pairs(
@@ -346,19 +301,21 @@ def all_pairs(
 ) -> AllPairs:
     """Return all differences of M models, values (M, Q), with intervals and ranks that hold together.
 
-    t_ij = centre/error of `difference`. In each draw every problem of the centred table s_ij − mean_i·m_j
-    gets a random sign, one for all models; every pair's t is computed anew, with its added problems and its
-    own error. The critical value is what max |t| exceeds in a share 1 − level of the draws. Sources: Romano
-    and Wolf 2005, Econometrica 73, 1237; ranks: Mogstad, Romano, Shaikh and Wilhelm 2024, Rev. Econ. Stud.
-    91, 476.
+    t_ij = centre/error as `difference` has them, but with two problems of +1 and two of −1. In each draw
+    every problem of the centred table s_ij − mean_i·m_j gets a random sign, one for all models; every pair's
+    t is computed anew, with its added problems and its own error. The critical value is what max |t| exceeds
+    in a share 1 − level of the draws, never below Student's t. Sources: Romano and Wolf 2005, Econometrica
+    73, 1237; ranks: Mogstad, Romano, Shaikh and Wilhelm 2024, Rev. Econ. Stud. 91, 476. Where the differences
+    of a pair are skew it is larger on the side of the thin tail, by the transformation of Hall 1992, J. R.
+    Stat. Soc. B 54, 221: a model that was spared rare collapses looks better, and surer of it, than it is.
 
-    No interval is narrower than that of `difference`, or with `runs` of `compare_runs`, at this level: what a
-    table tells apart, a comparison of the two does.
+    No interval is narrower than that of `difference`, or with `runs` of `compare_runs`, at this level: what
+    a table tells apart, a comparison of the two does.
 
     Args:
         draws: of random signs; more where the level needs them.
-        runs: (S² pooled over the table, ν, reruns of each model); values are then means over reruns. The
-            half-width is √((critical·error)² + q²/2·S²·(1/R_i + 1/R_j)), q the studentised range of M means
+        runs: (S² pooled over the table, ν, reruns of each model); values are then means over reruns. Half of
+            the interval is √((critical·error)² + q²/2·S²·(1/R_i + 1/R_j)), q the studentised range of M means
             with ν degrees of freedom (Tukey).
 
     >>> steady, shaky = [1, 1, 1, 0] * 10, [1, 0, 0, 0] * 10
@@ -366,58 +323,54 @@ def all_pairs(
     [[3, 3], [1, 2], [1, 2]]
     """
     sums, sizes = problem_sums(_checked(values, 0.0, 1.0), problems)
-    models, size, squares = len(sums), usual_size(sizes), float((sizes**2).sum())
+    models, squared = len(sums), float((sizes**2).sum())
+    size = squared / sizes.sum()
+    total, count = sizes.sum() + 4 * size, sizes.size + 4
     means = sums.sum(1) / sizes.sum()
     centred = sums - means[:, None] * sizes
-    count, total = sizes.size + 2, sizes.sum() + 2 * size
-    gram, across = centred @ centred.T, centred @ sizes
-    own = np.diag(gram)
-    apart = own[:, None] + own - 2 * gram  # Σ(difference about its mean)²; rounding is nothing beside 2·M²
+    gram, weighed = centred @ centred.T, centred @ sizes
+    apart = np.diag(gram)[:, None] + np.diag(gram) - 2 * gram  # Σ(difference about its mean)²
 
-    def error(shift: Floats, weighed: Floats, i: int) -> Floats:
-        """Return the errors of pairs (i, j ≥ i) where centres are `shift` off those of the centred sums."""
-        left = apart[i, i:] - 2 * shift * weighed + shift**2 * (squares + 2 * size**2) + 2 * size**2
-        return np.asarray(np.sqrt(count / (count - 1) * left) / total)
+    def squares(apart: Floats, weighed: Floats, centre: Floats, off: Floats) -> Floats:
+        """Return SS of pairs about a centre that is `off` the mean of their differences."""
+        return np.asarray(apart - 2 * off * weighed + off**2 * squared + 4 * size**2 * (1 + centre**2))
 
-    # As `difference` has it: s_i − s_j − c·m = centred_i − centred_j − (c − d)·m, d the difference of means.
+    drawn = max(draws, ceil(20 / (1 - level)))
+    signs = np.random.default_rng(seed).integers(2, size=(drawn, sizes.size)) * 2.0 - 1
+    largest = np.zeros(drawn)
+    for some in np.array_split(np.arange(drawn), ceil(drawn * models / 100_000)):  # what a cache holds
+        shifts, weights = signs[some] @ centred.T / total, signs[some] @ (centred * sizes).T
+        for i in range(models - 1):
+            shift = shifts[:, i, None] - shifts[:, i:]
+            left = squares(apart[i, i:], weights[:, i, None] - weights[:, i:], shift, shift)
+            largest[some] = np.maximum(largest[some], (shift**2 / left).max(1))
+    largest = np.sort(np.sqrt(largest * (count - 1) / count)) * total
+    usual = float(stdtrit(total**2 / (squared + 4 * size**2) - 1, 0.5 + level / 2))
+    critical = max(float(largest[ceil(round((drawn + 1) * level, 9)) - 1]), usual)
+
     gaps = means[:, None] - means
     centre = gaps * sizes.sum() / total
-    off = centre - gaps
-    weighed = across[:, None] - across
-    left = apart - 2 * off * weighed + off**2 * squares + 2 * size**2 * (1 + centre**2)
-    errors = np.sqrt(count / (count - 1) * left) / total
-    freedom = total**2 / (squares + 2 * size**2) - 1
-
-    signs = (
-        np.random.default_rng(seed).integers(2, size=(max(draws, ceil(20 / (1 - level))), sizes.size)) * 2.0
-        - 1
-    )
-    drawn, drawn_weighed = signs @ centred.T, signs @ (centred * sizes).T
-    largest = np.zeros(len(signs))
-    for i in range(models - 1):
-        shift = (drawn[:, i, None] - drawn[:, i:]) / total
-        t = np.abs(shift) / error(shift, drawn_weighed[:, i, None] - drawn_weighed[:, i:], i)
-        np.maximum(largest, t.max(1), out=largest)
-    place = ceil(round((largest.size + 1) * level, 9))
-    critical = max(float(np.sort(largest)[place - 1]), float(stdtrit(freedom, 0.5 + level / 2)))
-    alone = Interval(gaps, centre, errors, np.full(gaps.shape, freedom), sizes.size, 0.0, (-1.0, 1.0))
-    half = critical * (1 + 1e-9) * errors
+    left = squares(apart, weighed[:, None] - weighed, centre, centre - gaps)
+    cubes = centred**2 @ centred.T
+    third = np.diag(cubes)[:, None] - np.diag(cubes) - 3 * (cubes - cubes.T)  # Σ(difference about its mean)³
+    thin = np.minimum(third / left**1.5, -1e-9)
+    reach = np.maximum(critical, 3 / thin * (np.cbrt(1 + thin * (critical - thin / 6)) - 1))
+    side = reach * np.sqrt(count / (count - 1) * left) / total
+    part, freedom = np.zeros(gaps.shape), 0.0
     if runs is not None and runs[1] > 0:
         from scipy.stats import studentized_range
 
         each = 1 / np.asarray(runs[2], dtype=np.float64)
-        part = runs[0] * (each[:, None] + each)
-        reach = studentized_range.ppf(level, max(models, 2), min(runs[1], 1e5)) / np.sqrt(2)
-        half = np.sqrt(half**2 + reach**2 * part)
-        alone = _with_runs(alone, part, runs[1])
-    low, high = alone.at(level)
-    low, high = np.minimum(centre - half, low), np.maximum(centre + half, high)
+        part, freedom = runs[0] * (each[:, None] + each), runs[1]
+        tukey = studentized_range.ppf(level, max(models, 2), min(freedom, 1e5)) / np.sqrt(2)
+        side = np.sqrt(side**2 + tukey**2 * part)
+    low = centre - side
+    for i in range(models):
+        alone = _with_added(sums[i] - sums, sizes, (1.0, -1.0), (-1.0, 1.0))
+        low[i] = np.minimum(low[i], _with_runs(alone, part[i], freedom).at(level)[0])
     better = low > 0
     ranks = np.stack([1 + better.sum(0), models - better.sum(1)], axis=1)
-    return AllPairs(gaps, np.maximum(low, -1.0), np.minimum(high, 1.0), better, ranks, critical)
-
-
-# -------------------- decisions
+    return AllPairs(gaps, np.maximum(low, -1.0), np.minimum(-low.T, 1.0), better, ranks, critical)
 
 
 def decide(found: Interval, margin: float, level: float = 0.95) -> NDArray[np.str_]:
@@ -426,8 +379,8 @@ def decide(found: Interval, margin: float, level: float = 0.95) -> NDArray[np.st
     1. *better* if low > 0; 2. else *equivalent* if −margin < low and high < margin; 3. else *not worse* if
     −margin < low; 4. else *worse* if high < 0; 5. else *undecided*.
 
-    Whatever is said is false only if the true difference lies outside of the one interval: in at most 1 −
-    level of cases as far as it covers; a run that is worse by the margin passes in half of that. (Two
+    Whatever is said is false only if the true difference lies outside of the one interval: in at most
+    1 − level of cases as far as it covers; a run that is worse by the margin passes in half of that. (Two
     one-sided tests at 5 %, Schuirmann 1987, J. Pharmacokinet. Biopharm. 15, 657, would be the interval at 90
     %.)
 
@@ -438,9 +391,7 @@ def decide(found: Interval, margin: float, level: float = 0.95) -> NDArray[np.st
     'equivalent'
     """
     if not 0 < margin < 1:  # not of NaN either
-        raise InputError(
-            f'margin = {margin!r}: expected a difference that does not matter, e.g. 0.02 for 2 points'
-        )
+        raise InputError(f'margin = {margin!r}: expected a difference that does not matter: 0.02 is 2 points')
     low, high = found.at(level)
     above = low > -margin
     names = ['better', 'equivalent', 'not worse', 'worse']
@@ -459,11 +410,8 @@ def decide_rows(rows: Sequence[Interval], margin: float, level: float = 0.95) ->
     if all(outcome in PASSES for outcome in each):
         return ('better' if set(each) == {'better'} else 'not worse'), each
     strict = 1 - (1 - level) / len(rows)
-    worse = any(
-        outcome not in PASSES and float(row.at(strict)[1]) < 0
-        for row, outcome in zip(rows, each, strict=True)
-    )
-    return ('worse' if worse else 'undecided'), each
+    failing = [row for row, outcome in zip(rows, each, strict=True) if outcome not in PASSES]
+    return ('worse' if any(float(row.at(strict)[1]) < 0 for row in failing) else 'undecided'), each
 
 
 def least_margin(problems: int, level: float = 0.95) -> float:
@@ -472,11 +420,7 @@ def least_margin(problems: int, level: float = 0.95) -> float:
     >>> round(100 * least_margin(119), 2)
     2.32
     """
-    nothing = np.zeros(problems)
-    return float(difference(nothing, nothing).at(level)[1])
-
-
-# -------------------- plans
+    return float(difference(np.zeros(problems), np.zeros(problems)).at(level)[1])
 
 
 class Plan(NamedTuple):
@@ -485,8 +429,7 @@ class Plan(NamedTuple):
     n: int
     questions: int
     samples: int
-    removable: float
-    """The share of the variance that more samples a question could still remove."""
+    removable: float  # the share of the variance that more samples a question could still remove
 
 
 def plan(
@@ -502,15 +445,14 @@ def plan(
 ) -> list[Plan]:
     """Return for each of `ns` samples a question how many questions it takes, from a pilot.
 
-    *half_width*: of the interval of `mean_interval`. A problem's variance is between + within(n'): within is
-    the mean of Var(value of X) with the A of `rerun_error`, between what the pilot's variance has more than
-    within(n). For the pilot's own error that variance is the larger of s²·(J − 1)/χ²_{1 − assurance}(J − 1)
-    and of SS/(J + 3)
-    with the added problems: the first serves pilots of ordinary questions, the second those without rare
-        ones.
+    *half_width*: of the interval of `mean_interval`. A problem's variance is between + within(n'): within
+    is the mean of Var(value of X) with the A of `rerun_error`, between what the pilot's variance has more
+    than within(n). For the pilot's own error that variance is the larger of s²·(J − 1)/χ²_{1 − assurance}(J −
+    1) and of SS/(J + 3) with the added problems: the first serves pilots of ordinary questions, the second
+    those without rare ones.
 
-    *margin*: with which two equal runs pass `decide` in a share `assurance` of cases; their difference varies
-    by 2·within(n') alone.
+    *margin*: with which two equal runs pass `decide` in a share `assurance` of cases; their difference
+    varies by 2·within(n') alone.
 
     Args:
         counts, n: right answers of each question of the pilot, of n.
@@ -519,48 +461,45 @@ def plan(
     """
     c, table = np.asarray(counts), np.asarray(metric(n), dtype=np.float64)
     wanted = half_width if margin is None else margin
-    if wanted is None or (half_width is None) == (margin is None) or not 0 < wanted < 1:
-        raise InputError(
-            f'half_width = {half_width}, margin = {margin}: expected one of them, above 0 and below 1'
-        )
+    if wanted is None or None not in (half_width, margin) or not 0 < wanted < 1:
+        raise InputError(f'half_width = {half_width}, margin = {margin}: expected one of them, from 0 to 1')
     if c.size < 2:
         raise InputError(f'{c.size} question in the pilot: expected two at least')
     sums, sizes = problem_sums(table[c], problems)
-    count, each = sizes.size, float(sizes.mean())  # in units of the mean size, the problems are of size 1
-    found = mean_interval(table[c], problems, max(float(table.max()), 1e-9))
-    residuals = (sums - found.estimate * sizes) / each
-    ordinary = (residuals**2).sum() / (2 * gammaincinv((count - 1) / 2, 1 - assurance)) if count > 1 else 0.0
-    rare = float(found.error) ** 2 * (count + 4)
-    variance = max(ordinary, rare)
+    each, top = (
+        float(sizes.mean()),
+        max(float(table.max()), 1e-9),
+    )  # in units of `each` problems are of size 1
+    found = mean_interval(table[c], problems, top)
+    rare = float(found.error) ** 2 * (sizes.size + 4)
+    ordinary = (((sums - found.estimate * sizes) / each) ** 2).sum()
+    ordinary /= 2 * gammaincinv(max(sizes.size - 1, 1) / 2, 1 - assurance)
+    doubt = max(1.0, float(ordinary) / rare)
 
     def within(size: int) -> float:
         return float(_value_variance(np.asarray(metric(size)), (c + 0.5) / (n + 1)).mean()) / each
 
-    between = max(rare - within(n), 0.0) * variance / rare
-    scale = variance / rare
-
-    def reached(problems: int, spread: float) -> float:
+    def reached(problems: int, variance: float) -> float:
         if margin is not None:
-            half = stdtrit(problems + 1, 0.5 + level / 2)
-            half *= np.sqrt((problems + 2) / (problems + 1) * (problems * spread + 2)) / (problems + 2)
-            return float(half + ndtri(0.5 + assurance / 2) * np.sqrt(spread / problems))
-        centre = (problems * float(found.centre) + 2 * top) / (problems + 4)
-        squares = problems * (spread + (float(found.centre) - centre) ** 2)
-        squares += 2 * ((top - centre) ** 2 + centre**2)
-        half = stdtrit(problems + 3, 0.5 + level / 2)
-        return float(half * np.sqrt((problems + 4) / (problems + 3) * squares) / (problems + 4))
+            error = np.sqrt((problems * variance + 2) / (problems + 1) / (problems + 2))
+            apart = ndtri(0.5 + assurance / 2) * np.sqrt(variance / problems)
+            return float(stdtrit(problems + 1, 0.5 + level / 2) * error + apart)
+        mean = float(found.centre)
+        centre = (problems * mean + 2 * top) / (problems + 4)
+        squares = problems * (variance + (mean - centre) ** 2) + 2 * ((top - centre) ** 2 + centre**2)
+        error = np.sqrt(squares / (problems + 3) / (problems + 4))
+        return float(stdtrit(problems + 3, 0.5 + level / 2) * error)
 
-    top, plans = found.bounds[1], list[Plan]()
+    between, plans = max(rare - within(n), 0.0), list[Plan]()
     for size in ns:
         inside = within(size)
-        spread = 2 * inside if margin is not None else between + scale * inside
+        variance = 2 * inside if margin is not None else doubt * (between + inside)
         low, high = 1, 2
-        while reached(high, spread) > wanted:
+        while reached(high, variance) > wanted:
             low, high = high, 2 * high
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if reached(middle, spread) <= wanted else (middle, high)
+            low, high = (low, middle) if reached(middle, variance) <= wanted else (middle, high)
         questions = ceil(round(high * each, 9))
-        share = scale * inside / max(between + scale * inside, 1e-12)
-        plans.append(Plan(size, questions, questions * size, share))
+        plans.append(Plan(size, questions, questions * size, inside / max(between + inside, 1e-12)))
     return plans

@@ -117,7 +117,7 @@ def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]
     assert f'usage: gpassk {command}' in capsys.readouterr().out
 
 
-PLAN = ('plan', '--half-width', '2', '--beta', '0.3', '0.3')
+PLAN = ('plan', '--half-width', '2')
 
 
 @pytest.mark.parametrize('buffered', [True, False])
@@ -139,7 +139,7 @@ def test_a_full_disk_behind_standard_output_is_one_line(buffered: bool) -> None:
         'compare',
         'judge agreement',
         'judge audit',
-        'plan --half-width 2 --pilot',
+        'plan --half-width 2',
         'report',
         'run',
         'score',

@@ -343,7 +343,7 @@ def report(path: Path) -> list[str]:
 
 
 def plan(path: Path) -> list[str]:
-    return ['plan', '--half-width', '5', '--k', '2', '--pilot', str(path)]
+    return ['plan', str(path), '--half-width', '5']
 
 
 def score(path: Path) -> list[str]:

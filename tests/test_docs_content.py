@@ -121,11 +121,11 @@ def test_lmdeploy_understands_its_command_lines(
 def test_the_plan_prints_what_the_page_shows(capsys: pytest.CaptureFixture[str]) -> None:
     """Line by line."""
     commands = [command for block in REPORT.blocks('sh') for command in block.commands]
-    [(_, *arguments)] = [words for words in commands if '--beta' in words]
+    [(_, *arguments)] = [words for words in commands if '--n' in words]
     assert main(arguments) == 0
     printed = capsys.readouterr().out
     rows = [line for line in REPORT.text.splitlines() if line.startswith('| ') and line in printed]
-    assert len([row for row in rows if '%' in row]) == 3
+    assert len([row for row in rows if '%' in row]) == 2
 
 
 # docs/sweeps.md

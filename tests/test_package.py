@@ -136,8 +136,8 @@ lighteval: benchmarks demo errors judges metrics record samples scoring statisti
 runs: errors files judges record runs serving sweep times
 demo:
 cli: adapter agreement benchmarks cli collect counting errors export files formats
-    health judges keys metrics plugin record report runs samples scoring serving summary sweep tables times
-    uncertainty unseen version
+    health judges keys metrics plugin record report runs samples scoring serving statistics summary
+    sweep tables times uncertainty unseen version
 """
 ROOMS = {
     room: set(others.split())

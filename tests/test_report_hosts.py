@@ -183,8 +183,8 @@ def test_keys_in_a_results_file_stay_there(tmp_path: Path, saved: Path) -> None:
 def test_plan_takes_details_as_a_pilot(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As any other result."""
     pilot = one_file(saved, 'details_*.parquet')
-    assert main(['plan', '--half-width', '5', '--k', '8', '--pilot', str(pilot)]) == 0
-    assert '48 questions × 8 samples' in capsys.readouterr().out
+    assert main(['plan', str(pilot), '--half-width', '5', '--metric', 'mG-Pass@8']) == 0
+    assert '48 questions of 24 problems, 8 samples each' in capsys.readouterr().out
 
 
 def test_compare_pairs_the_runs_of_two_hosts(

@@ -90,8 +90,8 @@ def test_the_help_of_a_command_needs_no_scipy(command: str) -> None:
 
 
 def test_a_plan_without_a_pilot_fits_nothing() -> None:
-    """The hardness is told: there is nothing to optimise, and no file to read."""
-    loaded = imported('plan', '--half-width', '3', '--beta', '0.4', '0.4')
+    """There is nothing to optimise, and no file to read."""
+    loaded = imported('plan', '--half-width', '3')
     assert not (HEAVY | OPTIMISERS | READERS | JUDGES) & loaded
 
 

@@ -1,184 +1,141 @@
-"""`gpassk plan`: how many samples and questions an interval of a wanted width takes."""
+"""`gpassk plan`: how many samples and questions an interval, or a margin of `gpassk compare`, takes."""
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentParser
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from functools import partial
+from pathlib import Path
+
+import numpy as np
 
 from ..errors import InputError
-from ..metrics import Metric, as_whole
-from ..tables import Cell, Column, Table
-from .options import Several, listed, path
-from .shown import add_table_options, show
+from ..metrics import Metric, value_table
+from ..text import Table, say, show
+from .options import add_json, add_several, examples, path, points, positive
 
-if TYPE_CHECKING:
-    from ..uncertainty import Population
-    from ..uncertainty.planning import Plan
-
-_EPILOG = """\
-examples:
-  gpassk plan --half-width 2 --k 16 --pilot outputs/…/results/MODEL/DATASET.json
-  gpassk plan --half-width 3 --k 16 --beta 0.3 0.3 --questions 238 --translations 2
-
-Half-widths are in points (percent). Questions differ in hardness as a Beta distribution: of the counts of the
-pilot, or the one given (0.3 0.3: most questions always or never solved; 1 1: all chances alike;
-0.5 1.5: hard).
-"""
-
-_USUAL_K = 16
-
-_MULTIPLES = (1, 2, 3, 4, 6, 9, 12)
-"""Numbers of samples looked at, in units of k, unless --n says which."""
-
-_CORRELATION = 0.9
-"""Between the true values of the translations of a problem."""
-
-_NARROWEST = 0.001
-_MOST_QUESTIONS = 1_000_000_000
-_LARGEST_K = 100_000
+UNKNOWN = [0, 16] * 5_000
+"""The counts of a pilot that is not there: no answers vary more between questions, so nothing takes more."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add what is wanted, and how hard the questions are."""
-    parser.formatter_class = RawDescriptionHelpFormatter
-    parser.epilog = _EPILOG
-    add = parser.add_argument
-    add('--half-width', type=float, required=True, metavar='POINTS', help='wanted: 2 is ±2 points')
-    drawn = f'answers drawn, of mG-Pass@k (default: {_USUAL_K}); --metric says it itself'
-    add('--k', type=int, help=drawn)
-    add('--metric', help='mG-Pass@k (the default), G-Pass@k_τ, pass@k or accuracy by name')
-    hardness = parser.add_mutually_exclusive_group(required=True)
-    hardness.add_argument(
-        '--pilot', type=path, metavar='RESULT', help='a result file to take the hardness from'
+    """Add what is wanted, and the pilot."""
+    parser.epilog = examples(
+        'gpassk plan outputs/run --half-width 2       # a score to ±2 points',
+        'gpassk plan outputs/run --margin 3           # equal runs pass `gpassk compare --margin 3`',
+        'gpassk plan --half-width 2                   # whatever the model: the most it can take',
     )
-    hardness.add_argument('--beta', type=float, nargs=2, metavar=('A', 'B'), help='the hardness')
-    add('--questions', type=int, help='at hand: what half-width do they give? (default: of the pilot)')
-    add('--translations', type=int, help='questions a source problem (default: of the pilot, else 1)')
-    add('--n', type=listed(int), action=Several, help='numbers of samples a question to look at')
-    add('--level', type=float, default=0.95, help='of confidence (default: 0.95)')
-    add_table_options(parser)
+    add = parser.add_argument
+    add(
+        'pilot',
+        type=path,
+        nargs='?',
+        metavar='PILOT',
+        help='a record, or a folder with one, of some questions',
+    )
+    add(
+        '--half-width', type=points, metavar='POINTS', help='of the 95 %% interval of a score: 2 is ±2 points'
+    )
+    add(
+        '--margin',
+        type=points,
+        metavar='POINTS',
+        help='with which two equal runs shall pass four times in five',
+    )
+    add('--metric', type=Metric.parse, help='by its name (default: mG-Pass@16, or of the k of the pilot)')
+    add_several(
+        parser, '--n', 'samples a question to look at (default: 1, 2, 3, 4, 6, 12 times k)', type=positive
+    )
+    add_json(parser)
 
 
-def run(arguments: Namespace) -> int:
-    """Print the table; the exit code is 0."""
-    from ..uncertainty import plan
+def run(
+    *,
+    pilot: Path | None,
+    half_width: float | None,
+    margin: float | None,
+    metric: Metric | None,
+    n: Sequence[int],
+) -> int:
+    """Print what it takes; the exit code is 0."""
+    from ..statistics import mean_interval, plan
 
-    wanted, level = arguments.half_width, arguments.level
-    if not _NARROWEST <= wanted < 100:
-        raise InputError(f'--half-width {wanted:g}: expected points from {_NARROWEST} to less than 100')
-    metric, ns = _metric_and_sizes(arguments)
-    population, questions = _hardness(arguments)
-    plans = plan(population, metric, wanted / 100, ns, questions, level)
-    twice = plan(population, metric, wanted / 100, ns, questions and 2 * questions, level)
-    mean = population.moments(metric, metric.k)[0]
-    print(f'{metric}, expected {100 * mean:.1f} %, for ±{wanted:g} points at {100 * level:g} %:\n')
-    show(_table(plans, twice, questions))
-    _say_what_is_refused(plans, wanted, questions)
-    _say_what_helps(population, metric, questions, level)
+    goals = [('half_width', half_width), ('margin', margin)]
+    _check(goals)
+    counts, size, problems, ks = _pilot(pilot)
+    metric = metric or Metric.mg_pass_at(max(ks))
+    ns = sorted({*n} or {times * metric.k for times in (1, 2, 3, 4, 6, 12)})
+    if not metric.steps or metric.k > min(size, ns[0]):
+        raise InputError(
+            f'{metric}: expected k from 2 (1 for others) to the {min(size, ns[0])} of a question'
+        )
+    if margin is not None:
+        _say_least(margin, len(set(problems)) if pilot else None)
+    table_of = partial(value_table, metric)
+    if pilot:
+        found = mean_interval(table_of(size)[counts], problems, float(metric.scores().max()))
+        score, low, high = (100 * float(share) for share in (found.estimate, *found.at()))
+        say(
+            f'pilot: {len(counts)} questions of {found.problems} problems, {size} samples each: {metric} '
+            f'{score:.2f} [{low:.2f}, {high:.2f}]'
+        )
+    elif half_width is not None:
+        say('no pilot: the most that any model takes, one that is always right or always wrong')
+    for goal, wanted in goals:
+        if wanted is None or (goal == 'margin' and not pilot):
+            continue
+        plans = plan(counts, size, table_of, ns, problems=problems, **{goal: wanted / 100})  # type: ignore[arg-type]
+        title = f'{metric}, {"a margin of " if goal == "margin" else "±"}{wanted:g} points'
+        table = Table(title, ['samples a question', 'questions', 'samples in all', 'more samples remove'])
+        table.rows += [[one.n, one.questions, one.samples, f'{100 * one.removable:.1f} %'] for one in plans]
+        table.data = [{'goal': goal, 'points': wanted, **one._asdict()} for one in plans]
+        say('', f'{title}:')
+        show(table)
+    if pilot or half_width is not None:
+        say(
+            '',
+            'More samples remove only their share of the variance of a score. The rest is which questions '
+            'were asked: half the width takes four times as many questions.',
+        )
     return 0
 
 
-def _metric_and_sizes(arguments: Namespace) -> tuple[Metric, Sequence[int]]:
-    """Return the metric, and the numbers of samples to look at.
-
-    Raises:
-        InputError: a number that would be taken for none, that nothing could be counted up to, or a metric
-            without a plan.
-    """
-    for name in ('questions', 'translations'):
-        if getattr(arguments, name) is not None:
-            as_whole(f'--{name}', getattr(arguments, name), 1, _MOST_QUESTIONS)
-    if arguments.metric and arguments.k is not None:
-        raise InputError(f'--metric {arguments.metric} says k itself: leave --k {arguments.k} out')
-    metric = Metric.parse(arguments.metric or f'mG-Pass@{_USUAL_K if arguments.k is None else arguments.k}')
-    as_whole('k', metric.k, 1, _LARGEST_K)
-    if not metric.steps:
-        raise InputError(f'{metric} is 0 for every model; take k of at least 2')
-    ns = sorted(set(arguments.n or [multiple * metric.k for multiple in _MULTIPLES]))
-    if ns[0] < metric.k:
-        raise InputError(f'--n {ns[0]} is below k = {metric.k} of {metric}: take n of {metric.k} or more')
-    return metric, ns
+def _check(goals: Sequence[tuple[str, float | None]]) -> None:
+    if all(wanted is None for _, wanted in goals):
+        raise InputError('expected --half-width or --margin: what shall the samples be enough for?')
+    for goal, wanted in goals:
+        if wanted is not None and not 0.01 <= wanted < 100:
+            name = goal.replace('_', '-')
+            raise InputError(f'--{name} {wanted:g}: expected points from 0.01 to less than 100')
 
 
-def _hardness(arguments: Namespace) -> tuple[Population, int | None]:
-    """Return how hard questions are, said where a pilot tells it, and how many are at hand, if that is known.
+def _say_least(margin: float, problems: int | None) -> None:
+    """Say from how many problems on a margin can be passed at all, as no samples help below."""
+    from ..statistics import least_margin
 
-    Raises:
-        InputError: numbers that are none of a population, or a pilot that tells nothing of it.
-    """
-    from ..uncertainty import Population, fit_population
+    low, high = 1, 2
+    while 100 * least_margin(high) > margin:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if 100 * least_margin(middle) <= margin else (middle, high)
+    say(f'Two equal runs pass a margin of {margin:g} points only with {high} problems or more.')
+    if problems:
+        least = 100 * least_margin(problems)
+        say(f'With the {problems} problems of the pilot they pass from {least:.2f} points on (about 278/J).')
 
-    if arguments.beta:
-        a, b = arguments.beta
-        return Population(a, b, arguments.translations or 1, _CORRELATION), arguments.questions
-    from ..adapter import unequal
+
+def _pilot(pilot: Path | None) -> tuple[np.ndarray, int, list[str], list[int]]:
+    """Return the counts of a pilot, its n, the problem of each question and its k."""
+    if pilot is None:
+        return np.array(UNKNOWN), 16, [str(number) for number in range(len(UNKNOWN))], [16]
     from ..collect import collect_one
 
-    pilot = collect_one(arguments.pilot)
-    if why := unequal(pilot):
-        raise InputError(f'{arguments.pilot}: {why}')
-    if pilot.n < 2:
-        raise InputError(f'{arguments.pilot}: one answer a question does not tell how hard it is; take n ≥ 2')
-    questions = len(pilot.table)
-    translations = arguments.translations or max(1, round(questions / len(set(pilot.counts.problem))))
-    found = fit_population(pilot.table.c, pilot.n, translations, _CORRELATION)
-    print(
-        f'{arguments.pilot.name}: {questions} questions × {pilot.n} samples, hardness '
-        f'Beta({found.a:.3g}, {found.b:.3g}), {translations} questions a source problem'
-    )
-    return found, arguments.questions or questions
-
-
-def _table(plans: Sequence[Plan], twice: Sequence[Plan], questions: int | None) -> Table:
-    """Return a row a number of samples; half-widths stand in it where there is a number of questions."""
-    names = ['samples a question', 'questions', 'samples in all', 'more samples could remove']
-    halves = [f'± with {questions} questions', f'± with {2 * questions}'] if questions else []
-    raised = Column('raised', hidden=True)
-    share = '{:.1f} %'
-    columns = [Column(name, 'right', share if name == names[-1] else '{:.2f}') for name in (*names, *halves)]
-    table = Table('plan', [*columns, raised])
-    for row, doubled in zip(plans, twice, strict=True):
-        table.add(
-            row.n,
-            Cell(row.questions, more='*' if row.raised else ''),
-            row.samples,
-            100 * row.within_share,
-            *(_half_width(one) for one in (row, doubled) if questions),
-            row.raised or None,
+    result = collect_one(pilot)
+    table = result.table
+    least, most = table.n.min(), table.n.max()
+    if least != most or most < 2:
+        raise InputError(
+            f'{pilot}: {least} to {most} samples a question; expected two or more, as many of each'
         )
-    return table
-
-
-def _half_width(row: Plan) -> Cell:
-    return Cell('', refused=row.refused) if row.refused else Cell(100 * row.half_width)
-
-
-def _say_what_is_refused(plans: list[Plan], half_width: float, questions: int | None) -> None:
-    """Say where reports would print no interval, on average over runs."""
-    if raised := [row for row in plans if row.raised]:
-        print(
-            f'\n* as many as an interval takes at all. ±{half_width:g} points alone would take fewer, but '
-            f'none would be printed: {raised[-1].raised}.'
-        )
-    if refused := [row for row in plans if row.refused]:
-        ns = ', '.join(str(row.n) for row in refused)
-        where = f' and {ns} samples a question' if len(refused) < len(plans) else ''
-        print(f'\nWith {questions} questions{where} no interval would be printed: {refused[-1].refused}.')
-
-
-def _say_what_helps(population: Population, metric: Metric, questions: int | None, level: float) -> None:
-    """Say what is left when nothing more can be won by samples."""
-    from ..uncertainty.planning import expected_refusal, half_width_of
-
-    print(
-        '\nmore samples could remove: the share of the variance that comes from sampling n answers; the rest '
-        'comes from which questions were asked, and only more questions make it smaller (four times as many '
-        'for half the width).'
-    )
-    if questions is None:
-        return
-    problems, variance = questions // population.translations, population.true_variance(metric)
-    if not expected_refusal(population.moments(metric, metric.k)[0], variance, problems):
-        floor = half_width_of(variance, problems, level)
-        print(f'With {questions} questions and any number of samples: ±{100 * floor:.2f} points.')
+    return table.c, result.n, list(table.problem), result.ks
