@@ -102,6 +102,7 @@ def measure(
     asked = _numbered(questions[place] for place in judged)
     copies = _numbered((questions[place], answers[place]) for place in judged)
     cells = np.array([np.sum(one) for one in (said & true, said & ~true, ~said & true, ~said & ~true)])
+    both, false_positives, false_negatives, neither = cells.tolist()
     trials = effective_pairs(said == true, asked, copies)
 
     def share(hits: NDArray[np.bool_], of: NDArray[np.bool_]) -> Share:
@@ -114,14 +115,17 @@ def measure(
         len(verdicts),
         len(set(questions)),
         len(verdicts) - len(judged),
-        *cells.tolist(),
-        effective=trials,
-        agreement=share(said == true, np.ones_like(said)),
-        precision=share(true, said),
-        recall=share(said, true),
-        false_positive_rate=share(said, ~true),
-        false_negative_rate=share(~said, true),
-        kappa=_kappa(cells, trials),
+        both,
+        false_positives,
+        false_negatives,
+        neither,
+        trials,
+        share(said == true, np.ones_like(said)),
+        share(true, said),
+        share(said, true),
+        share(said, ~true),
+        share(~said, true),
+        _kappa(cells, trials),
     )
 
 

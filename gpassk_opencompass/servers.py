@@ -8,7 +8,6 @@ server takes ends the run, and with it all that is queued.
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import random
 import re
@@ -627,8 +626,7 @@ def ask_all(
 def in_own_loop(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Return what `work()` returns or raises, run in an event loop and thread of its own.
 
-    So it can be called where a loop runs already (a notebook). Ctrl-C cancels it and awaits its end. As long
-    as it works Python looks for cyclic garbage more seldom, which costs a fifth of all work otherwise.
+    So it can be called where a loop runs already (a notebook). Ctrl-C cancels it and awaits its end.
     """
     started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = Future()
     outcome: Future[T] = Future()
@@ -643,9 +641,6 @@ def in_own_loop(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         except BaseException as error:
             outcome.set_exception(error)
 
-    young, *older = gc.get_threshold()
-    if 0 < young < 10_000:  # who has set more, or none at all (0), keeps it
-        gc.set_threshold(10_000, *older)
     thread = threading.Thread(target=target, name='servers', daemon=True)
     thread.start()
     try:
@@ -656,5 +651,3 @@ def in_own_loop(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
             with suppress(RuntimeError):  # the loop is closed: the work ended in this moment
                 loop.call_soon_threadsafe(task.cancel)  # type: ignore[union-attr]
         thread.join()
-        if gc.get_threshold()[0] == 10_000 > young > 0:
-            gc.set_threshold(young, *older)

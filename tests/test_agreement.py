@@ -308,7 +308,7 @@ def audited(result: Path, *options: object) -> int:
     return main(['judge', 'audit', str(result), *map(str, options)])
 
 
-def made(answers: list[str], verdicts: list[str], judged_by: list[str | None] | None = None) -> Result:
+def made(answers: list[str], verdicts: list[str], judged_by: Sequence[str] | None = None) -> Result:
     """A result of questions with an answer and a verdict a letter; ? is unjudged."""
     words = {'1': 'correct', '0': 'incorrect', '?': 'unjudged'}
     rows = [
@@ -414,7 +414,7 @@ def test_a_person_fills_in_a_file_and_gives_it_back(
     assert len(rows) == 16
     assert {row['label'] for row in rows} == {None}
     assert not any('correct' in json.dumps(row) for row in rows)  # who knows the verdict agrees too often
-    words = {
+    words: dict[str, list[Any]] = {
         '2': ['Correct', True] * 2,
         '2.0': ['yes', 1] * 2,
         '3': [False, 0, 'no', None],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-import time
 import tracemalloc
 import zlib
 from collections.abc import AsyncIterator, Callable
@@ -82,8 +81,8 @@ def sent(content: bytes) -> Callable[[], AsyncIterator[bytes]]:
     return parts
 
 
-def asked_of(act: Act | Streamed, timeout: float = 30.0) -> tuple[Reply | Trouble, float, int]:
-    """What comes of one request, in how many seconds, and the most bytes held at a time."""
+def asked_of(act: Act | Streamed, timeout: float = 30.0) -> tuple[Reply | Trouble, int]:
+    """What comes of one request, and the most bytes held at a time."""
 
     async def ask(url: str) -> Reply:
         async with open_session(ClientSettings(timeout=timeout)) as session:
@@ -92,15 +91,13 @@ def asked_of(act: Act | Streamed, timeout: float = 30.0) -> tuple[Reply | Troubl
     outcome: Reply | Trouble
     with JudgeServer(lambda asked: act) as server:  # type: ignore[arg-type,return-value]
         tracemalloc.start()
-        start = time.monotonic()
         try:
             outcome = asyncio.run(ask(server.url))
         except Trouble as trouble:
             outcome = trouble
-        seconds = time.monotonic() - start
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-    return outcome, seconds, most
+    return outcome, most
 
 
 @pytest.mark.parametrize(
@@ -114,19 +111,17 @@ def asked_of(act: Act | Streamed, timeout: float = 30.0) -> tuple[Reply | Troubl
 def test_a_reply_without_end_is_cut_off(act: Callable[[], Streamed]) -> None:
     """At 4 MB, long before the time-out, with little more than that in memory."""
     made = act()
-    outcome, seconds, most = asked_of(made)
+    outcome, most = asked_of(made)
     assert isinstance(outcome, Trouble)
     assert (outcome.kind, outcome.reason) == (Kind.BROKEN, 'reply too large')
-    assert seconds < 10.0
     assert most < 5 * LARGEST_REPLY
 
 
 def test_a_reply_that_trickles_ends_at_the_time_out() -> None:
     """However often another byte comes."""
-    outcome, seconds, _ = asked_of(Streamed(trickling), timeout=0.5)
+    outcome, _ = asked_of(Streamed(trickling), timeout=0.5)
     assert isinstance(outcome, Trouble)
     assert outcome.reason == 'time-out'
-    assert 0.4 < seconds < 5.0
 
 
 @pytest.mark.parametrize(
@@ -141,7 +136,7 @@ def test_a_reply_that_trickles_ends_at_the_time_out() -> None:
 )
 def test_an_honest_reply_is_read(packing: str, content: bytes) -> None:
     """Up to the limit, and packed by a server that packs without being asked to."""
-    outcome, _, _ = asked_of(Streamed(sent(content), packing))
+    outcome, _ = asked_of(Streamed(sent(content), packing))
     assert outcome == Reply(r'\boxed{yes}', 'stop', 'judge', prompt_tokens=1, output_tokens=1)
 
 
@@ -152,7 +147,7 @@ def test_an_honest_reply_is_read(packing: str, content: bytes) -> None:
 )
 def test_a_reply_that_cannot_be_unpacked_is_malformed(packing: str, content: bytes) -> None:
     """Nobody asked for it to be packed."""
-    outcome, _, _ = asked_of(Streamed(sent(content), packing))
+    outcome, _ = asked_of(Streamed(sent(content), packing))
     assert isinstance(outcome, Trouble)
     assert (outcome.kind, outcome.reason) == (Kind.BROKEN, 'malformed reply')
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -79,8 +79,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(*, action: str, **options: Any) -> int:
     """Run one of the three; 0, or 1 where a server is not fit or nothing could be compared."""
-    run_action = {'ping': _ping, 'agreement': _agreement, 'audit': _audit}[action]
-    return run_action(**options)
+    actions: dict[str, Callable[..., int]] = {'ping': _ping, 'agreement': _agreement, 'audit': _audit}
+    return actions[action](**options)
 
 
 def _none_or(kind: Any, text: str) -> Any:

@@ -88,7 +88,7 @@ def _served_or_rule(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def served_judge(
-    judge: Mapping[str, Any] | None, model: str, url: str | Sequence[str], settings: Mapping[str, Any]
+    judge: Mapping[str, Any] | None, model: str, url: str, settings: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the config of the judge at the server that is started for it, checked.
 
@@ -116,13 +116,11 @@ def with_verdicts(config: Mapping[str, Any], folder: str) -> dict[str, Any]:
     return {**config, **parts}
 
 
-def with_server(
-    config: Mapping[str, Any], model: str, url: str | Sequence[str], **more: Any
-) -> dict[str, Any]:
+def with_server(config: Mapping[str, Any], model: str, url: str, **more: Any) -> dict[str, Any]:
     """Return the config with its LLM judges at a server, under this name of the model.
 
     Args:
-        url: one or several; '' for one that has no address yet.
+        url: '' for one that has no address yet.
         more: arguments of theirs, where the config has no others.
 
     Raises:
@@ -139,12 +137,7 @@ def with_server(
             raise InputError(f'judge has urls = {shown}, and judge_serve starts a server: give one')
         if config.get('model', model) != model:
             raise InputError(f'judge has model = {config["model"]!r}, and judge_serve starts {model!r}')
-        return {
-            **more,
-            **config,
-            'model': model,
-            **({'urls': [url] if isinstance(url, str) else [*url]} if url else {}),
-        }
+        return {**more, **config, 'model': model, **({'urls': [url]} if url else {})}
     if name == 'cascade':
         parts = {
             key: with_server(part, model, url, **more)
@@ -200,10 +193,11 @@ def _read(config: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     takes = signature(factory).parameters
     owner = next(one for one in factory.__mro__ if {'check_arguments', '__init__'} & {*vars(one)})
     try:
-        if 'check_arguments' in vars(owner):
+        check: Any = getattr(factory, 'check_arguments', None)
+        if check and 'check_arguments' in vars(owner):
             empty = Parameter.empty
             defaults = {name: one.default for name, one in takes.items() if one.default is not empty}
-            factory.check_arguments({**defaults, **arguments})
+            check({**defaults, **arguments})
         signature(factory).bind(**arguments)
     except InputError as error:
         raise InputError(f'judge {kind!r}: {error}') from error

@@ -116,8 +116,7 @@ def sweep(forks: Forks, tmp_path_factory: pytest.TempPathFactory) -> Sweep:
         root / 'configs' / 'changed.py', scripted(max_out_len=32), dataset_config(Path('data'), k=K, n=N)
     )
     checked = run_gpassk(root, 'check', 'out', '--configs', 'configs')
-    told = run_gpassk(root, 'check', 'out', '--configs', 'configs', '--json').said
-    found, _ = json.JSONDecoder().raw_decode(told)
+    found = json.loads(run_gpassk(root, 'check', 'out', '--configs', 'configs', '--json').said)
     states = {one['run']: one for one in found['tables'][0]['rows']}
     return Sweep(root, failing, interrupted, checked, states)
 
