@@ -104,10 +104,12 @@ setup(
     },
     install_requires=[
         'aiohttp>=3.9',
+        'filelock>=3.12',
         'loguru>=0.7',
         'mpmath>=1.3',
         'numpy>=1.23',
         'pandas>=1.5',
+        'psutil>=5.9',
         'pyarrow>=14',
         'pydantic>=2.7',
         'rich>=13',
@@ -118,6 +120,7 @@ setup(
     extras_require={
         'opencompass': OPENCOMPASS,
         'lmdeploy': [*OPENCOMPASS, 'lmdeploy>=0.6'],
+        'ray': ['ray>=2.10'],
         # 0.11.2 is the oldest whose fields are known, 0.14 the last that takes numpy 1 and transformers 4.
         # Without bounds a resolver downloads one release after the other, or goes back to 0.2.5.
         'vllm': [*OPENCOMPASS, 'vllm>=0.11.2,<0.15'],

@@ -21,7 +21,7 @@ import pytest
 
 FOLDER = 'FAKE_OPENCOMPASS'
 QUESTIONS = 8
-GPU_VARIABLES = ('CUDA_VISIBLE_DEVICES', 'CUDA_DEVICE_ORDER', 'GPASSK_JUDGE_GPUS')
+GPU_VARIABLES = ('CUDA_VISIBLE_DEVICES', 'CUDA_DEVICE_ORDER')
 
 
 def install(folder: Path, monkeypatch: pytest.MonkeyPatch, **behaviours: str) -> Path:
@@ -45,7 +45,7 @@ def install(folder: Path, monkeypatch: pytest.MonkeyPatch, **behaviours: str) ->
     for name, behaviour in behaviours.items():
         behave(folder, name, behaviour)
     monkeypatch.setenv(FOLDER, str(control))
-    monkeypatch.setattr('gpassk_opencompass.runs.command.program', lambda: str(program))
+    monkeypatch.setattr('gpassk_opencompass.runs.opencompass.program', lambda: str(program))
     return control
 
 
@@ -141,6 +141,7 @@ def main() -> None:
     with (folder / 'calls').open('a') as file:
         call = {'name': name, 'arguments': sys.argv[1:], 'cwd': os.getcwd(), 'pid': os.getpid()}
         call['gpus'] = {key: os.environ[key] for key in GPU_VARIABLES if key in os.environ}
+        call['servers'] = json.loads(os.environ.get('GPASSK_SERVERS', '{}'))
         file.write(json.dumps(call) + '\n')
     control = folder / name
     behaviour = control.read_text() if control.exists() else name
@@ -158,7 +159,8 @@ def _work(arguments: Namespace, behaviour: str, folder: Path) -> None:
     [model], [dataset] = config['models'], config['datasets']
     total = dataset['n'] * QUESTIONS
     place = _time_dir(arguments.w, arguments.r)
-    write(place / 'configs' / f'{place.name}_{os.getpid()}.py', arguments.config.read_text())
+    kept = ''.join(f'{key} = {config[key]!r}\n' for key in ('models', 'datasets'))
+    write(place / 'configs' / f'{place.name}_{os.getpid()}.py', kept)
     write(Path('.cache/dataset_size.json'), {dataset['abbr']: total})
     part = Path(model['abbr'], dataset['abbr'])
     predicted = place / 'predictions' / part.with_suffix('.json')

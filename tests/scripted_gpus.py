@@ -37,13 +37,12 @@ def install(
         profiles: MIG devices of some of them, such as '3g.40gb'.
         failing: what it prints instead, with exit code 9.
     """
-    query = ''.join(f'{number}, {uuid(number)}\n' for number in range(count))
     listing = ''
     for number in range(count):
         listing += f'GPU {number}: NVIDIA H100 80GB HBM3 (UUID: {uuid(number)})\n'
         for part, profile in enumerate((profiles or {}).get(number, ())):
             listing += f'  MIG {profile}     Device  {part}: (UUID: {mig(number, part)})\n'
-    answers = {'--query-gpu=index,uuid': query, '-L': listing}
+    answers = {'-L': listing}
     program = folder / 'bin' / 'nvidia-smi'
     program.parent.mkdir(exist_ok=True)
     program.write_text(

@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +57,9 @@ class Script:
         return sorted(found - {os.getpid()})
 
     def kill(self) -> None:
-        """kill -9 of its present life."""
-        os.kill(self.starts[-1]['pid'], signal.SIGKILL)
+        """kill -9 of its present life, if it has one."""
+        with suppress(ProcessLookupError):
+            os.kill(self.starts[-1]['pid'], signal.SIGKILL)
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:

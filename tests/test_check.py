@@ -12,10 +12,7 @@ from result_files import entry_of
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.files import digest
-from gpassk_opencompass.runs.config_file import read_config
-from gpassk_opencompass.runs.examine import examine
-from gpassk_opencompass.runs.plan import planned_runs
-from gpassk_opencompass.runs.state import Finding, State
+from gpassk_opencompass.runs.state import Finding, State, examine, planned_runs, read_config
 from gpassk_opencompass.sweep.folder import manifest_text, signature
 
 OLD, NEW = '20260101_000000', '20260102_000000'
@@ -110,7 +107,7 @@ def test_the_log_of_a_finished_shard_does_not_count(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize('damage', ['[' * 100_000, '[1e999, "here", "now"]', '7'])
-@pytest.mark.parametrize('note', ['lock', 'starts.jsonl', 'cwd/.cache/dataset_size.json'])
+@pytest.mark.parametrize('note', ['holder.json', 'starts.jsonl', 'cwd/.cache/dataset_size.json'])
 def test_a_damaged_note_is_as_good_as_none(tmp_path: Path, note: str, damage: str) -> None:
     """Whoever holds the lock, what was started, how many rows there are: then nobody knows."""
     made(tmp_path, predictions____json=predictions(32))
@@ -144,7 +141,7 @@ def test_addresses_and_batches_may_change(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ('result', 'state', 'detail'),
     [
-        (record(n=3), State.WRONG_N, 'n = 3 in the result, 4 in the config'),
+        (record(n=3), State.STALE, 'n = 3 in the result, 4 in the config'),
         (record(k=[2]), State.STALE, 'k = [2] in the result, [2, 4] in the config'),
         (record(judge='old'), State.STALE, "judge = ['old'] in the result, [] in the config"),
         ({'error': 'lengths differ'}, State.FAILED, 'the evaluation returned an error: lengths differ'),
@@ -231,13 +228,13 @@ def test_a_first_run_that_a_full_disk_ended_has_failed(tmp_path: Path, kept: str
     place = made(tmp_path, config=kept)
     text = f'import os\n{config_text()}' if computes else config_text()
     write(tmp_path / 'out/run/.gpassk/opencompass.log', traceback_of('OSError: [Errno 28] No space left'))
-    start = {'started': NEW, 'resumes': None, 'workers': 1, 'config': 'x', 'sha256': digest(text.encode())}
+    start = {'time': NEW, 'began': '2026', 'workers': 1, 'config': 'x', 'sha256': digest(text.encode())}
     notes = tmp_path / 'out/run/.gpassk/starts.jsonl'
-    write(notes, json.dumps({**start, 'code': 1, 'options': []}) + '\n')
+    write(notes, json.dumps({**start, 'code': 1}) + '\n')
     finding = found(tmp_path, text)
     assert (finding.state, finding.resumable) == (State.FAILED, False)
     assert finding.detail == 'OSError: [Errno 28] No space left'
-    write(notes, json.dumps({**start, 'code': -9, 'options': []}) + '\n')
+    write(notes, json.dumps({**start, 'code': -9}) + '\n')
     finding = found(tmp_path, text)
     assert (finding.state, finding.detail) == (
         State.MISSING,
@@ -269,8 +266,8 @@ def test_a_config_that_computes_is_not_guessed_at(tmp_path: Path) -> None:
     made(tmp_path, results____json=record())
     text = 'import os\n' + config_text()
     assert found(tmp_path, text).state is State.COMPLETE
-    start = {'started': OLD, 'resumes': None, 'workers': 1, 'config': 'x', 'sha256': digest(text.encode())}
-    write(tmp_path / 'out/run/.gpassk/starts.jsonl', json.dumps({**start, 'code': 0, 'options': []}) + '\n')
+    start = {'time': NEW, 'began': '2026', 'workers': 1, 'config': 'x', 'sha256': digest(text.encode())}
+    write(tmp_path / 'out/run/.gpassk/starts.jsonl', json.dumps({**start, 'code': 0}) + '\n')
     assert found(tmp_path, text).state is State.COMPLETE
     assert found(tmp_path, text + '#').state is State.STALE
 
@@ -331,23 +328,11 @@ def test_without_configs_those_kept_by_opencompass_count(
     assert 'not a work directory: figures' in said
 
 
-def test_a_work_directory_of_several_configs_is_told_apart(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """As `opencompass` without -w leaves it."""
-    made(tmp_path, OLD, results____json=record())
-    made(tmp_path, NEW, config=config_text('other'))
-    code, said = check(tmp_path / 'out' / 'run' / '..' / '..', capsys)
-    assert code == 1
-    assert 'run: m-run@d-run' in said
-    assert 'run: m-other@d-other' in said
-
-
 def test_json_is_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An object a run, with everything that the table says, and the logs."""
     made(tmp_path, logs_infer____out=traceback_of('ValueError: bad'))
-    code, said = check(tmp_path, capsys, '--json')
-    [entry] = json.loads(said)['tables'][0]['rows']
+    code = main(['check', str(tmp_path / 'out'), '--json'])
+    [entry] = json.loads(capsys.readouterr().out)['tables'][0]['rows']
     assert (code, entry['run'], entry['state'], entry['time']) == (1, 'run', 'failed', NEW)
     assert entry['logs'][0]['lines'][-1] == 'ValueError: bad'
 

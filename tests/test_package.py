@@ -107,7 +107,9 @@ completion:
 servers: completion errors keys
 chat: chat completion errors keys servers
 judges: answers completion errors judges keys servers
-serving: errors files keys serving times unseen
+log_errors:
+processes:
+serving: errors files keys log_errors processes text
 json_rows: errors
 agreement: answers benchmarks collect json_rows judges metrics record statistics
 tables: tables
@@ -133,11 +135,11 @@ plugin: answers benchmarks chat completion errors files health json_rows judges 
     record report samples scoring servers serving times unseen
 inspect_ai: errors metrics statistics
 lighteval: benchmarks demo errors judges metrics record samples scoring statistics sweep
-runs: errors files judges record runs serving sweep times
+runs: errors files judges log_errors processes record runs serving sweep text
 demo:
 cli: adapter agreement benchmarks cli collect counting errors export files formats
-    health judges keys metrics plugin record report runs samples scoring serving statistics summary
-    sweep tables times uncertainty unseen version
+    health judges keys metrics plugin processes record report runs samples scoring serving statistics
+    summary sweep tables times uncertainty unseen version
 """
 ROOMS = {
     room: set(others.split())
@@ -159,8 +161,11 @@ PACKAGES = {
     'opencompass': {'plugin'},
     'mpmath': {'answers'},
     'pandas': {'cli', 'report'},
+    'filelock': {'plugin', 'runs'},
+    'psutil': {'processes', 'runs', 'serving'},
     'pyarrow': {'formats', 'plugin', 'samples'},
     'pydantic': {'agreement', 'health', 'judges', 'lighteval', 'record', 'servers', 'sweep'},
+    'ray': {'runs'},
     'rich': {'cli', 'text'},
     'torch': {'plugin'},
     'transformers': {'plugin'},

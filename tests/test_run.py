@@ -1,34 +1,39 @@
-"""`gpassk run`: which commands it starts, and what it makes of their end."""
+"""`gpassk run`: which commands it starts, what it makes of their end, what a stop or a kill leaves."""
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import pty
 import re
 import shlex
+import signal
+import socket
+import struct
+import subprocess
 import sys
+import termios
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
+import psutil
 import pytest
-from fake_opencompass import (
-    behave,
-    called,
-    calls,
-    config_text,
-    record,
-    run,
-    write,
-    write_configs,
-)
+from fake_opencompass import behave, called, calls, config_text, record, run, write, write_configs
+from started_servers import until
 
-from gpassk_opencompass import cli
+from gpassk_opencompass import cli as command_line
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.collect import collect
-from gpassk_opencompass.errors import InputError
+from gpassk_opencompass.errors import IncompleteError, InputError
 from gpassk_opencompass.files import digest
-from gpassk_opencompass.runs.command import read_options
-from gpassk_opencompass.runs.plan import planned_runs
+from gpassk_opencompass.processes import MARKS, Child, Stop, marked
+from gpassk_opencompass.runs.driver import Lock, part_of
+from gpassk_opencompass.runs.opencompass import environment, prepare_directory, read_options
+from gpassk_opencompass.runs.state import Planned, planned_runs
 from gpassk_opencompass.sweep.folder import Entry, ModelFacts, manifest_text
 
 pytestmark = pytest.mark.slow
@@ -38,15 +43,37 @@ def results(folder: Path, name: str) -> list[dict[str, Any]]:
     return [json.loads(path.read_text()) for path in folder.glob(f'out/{name}/*/results/*/*.json')]
 
 
-def test_every_config_gets_a_work_directory_of_its_name(sweep: Path) -> None:
-    """And a result in it; a second command finds nothing to do."""
+def is_running(pid: int) -> bool:
+    try:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+def time_of(call: dict[str, Any]) -> str:
+    """The time directory that a command was told to work in."""
+    words = call['arguments']
+    time: str = words[words.index('-r') + 1]
+    return time
+
+
+def test_every_config_gets_a_work_directory_of_its_name(
+    sweep: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With a result in a time directory that is named beforehand; a second command finds nothing to do."""
     write_configs(sweep, 'one', 'two')
     assert run() == 0
     assert called(sweep) == ['one', 'two']
     for name in ('one', 'two'):
         assert results(sweep, name) == [record(model=f'm-{name}', dataset=f'd-{name}')]
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == '[1/2] one: started'
+    assert re.fullmatch(r'\[1/2\] one: complete, \d+ s', said[1])
+    assert said[-1] == '2 runs: 2 complete'
     assert run() == 0
+    assert '[1/2] one: already complete' in capsys.readouterr().out
     assert called(sweep) == ['one', 'two']
+    assert [path.name for path in sweep.glob('out/one/2*')] == [time_of(calls(sweep)[0])]
 
 
 def test_only_what_failed_is_run_again(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,7 +100,6 @@ def test_a_command_that_fails_before_anything_is_a_failure(
     assert 'failed' in capsys.readouterr().out
     behave(sweep, 'crash', 'ok')
     assert run() == 0
-    assert '-r' not in calls(sweep)[1]['arguments']
 
 
 def test_a_run_goes_on_in_its_time_directory_with_the_workers_of_its_start(
@@ -84,18 +110,19 @@ def test_a_run_goes_on_in_its_time_directory_with_the_workers_of_its_start(
     assert run('--', '--max-num-workers', '3', '--retry', '0') == 1
     behave(sweep, 'broken', 'ok')
     assert run('--', '--max-num-workers=5') == 0
-    first, second = (call['arguments'] for call in calls(sweep))
-    assert first[-4:] == ['--retry', '0', '--max-num-workers', '3']
-    [time_dir] = sweep.glob('out/broken/2*')
-    assert second[-4:] == ['--max-num-workers', '3', '-r', time_dir.name]
-    assert f'goes on in {time_dir.name}, with --max-num-workers 3 as it was begun' in capsys.readouterr().out
+    first, second = calls(sweep)
+    assert first['arguments'][3:7] == ['--retry', '0', '--max-num-workers', '3']
+    assert second['arguments'][3:5] == ['--max-num-workers', '3']
+    assert time_of(first) == time_of(second)
+    said = capsys.readouterr().out
+    assert f'goes on in {time_of(first)}, with --max-num-workers 3 as it was begun' in said
 
 
 @pytest.mark.parametrize(
     ('options', 'message'),
     [
         (['-w', 'x'], 'give -w before the --'),
-        (['-r'], 'what there is to resume is found for each run'),
+        (['--work', 'x'], 'give -w before the --'),
         (['--reuse', 'latest'], 'what there is to resume is found for each run'),
         (['-a', 'vllm'], 'engine = … in the template'),
         (['--dry-run'], 'gpassk check says what is missing'),
@@ -114,6 +141,14 @@ def test_options_that_would_mislead_are_refused(
     assert calls(sweep) == []
 
 
+def test_other_options_are_passed_on_as_they_are() -> None:
+    """Their order, and a value that is given twice."""
+    words = ['--retry', '0', '--max-out-len', '8', '--slurm', '-p', '8', '--max-num-workers=8', '-m', 'infer']
+    options = read_options(words)
+    assert options.passed == ('--retry', '0', '--max-out-len', '8', '--slurm', '-p', '8')
+    assert (options.workers, options.mode, options.elsewhere) == (8, 'infer', True)
+
+
 def test_a_changed_config_is_started_anew(sweep: Path) -> None:
     """Samples of other settings are never mixed with those of these; the old ones stay."""
     configs = write_configs(sweep, 'run')
@@ -121,8 +156,7 @@ def test_a_changed_config_is_started_anew(sweep: Path) -> None:
     assert run() == 0
     (configs / 'run.py').write_text(config_text(temperature=0.5))
     assert run() == 0
-    assert '-r' not in calls(sweep)[1]['arguments']
-    assert len(results(sweep, 'run')) == 2
+    assert len({time_of(call) for call in calls(sweep)}) == len(results(sweep, 'run')) == 2
 
 
 def test_a_changed_judge_takes_the_samples_as_they_are(sweep: Path) -> None:
@@ -132,7 +166,7 @@ def test_a_changed_judge_takes_the_samples_as_they_are(sweep: Path) -> None:
     assert run() == 0
     (configs / 'run.py').write_text(config_text(judge='Qwen'))
     assert run() == 0
-    assert '-r' in calls(sweep)[1]['arguments']
+    assert len({time_of(call) for call in calls(sweep)}) == 1
     assert results(sweep, 'run') == [record(judge='Qwen')]
     [aside] = sweep.glob('out/run/*/results/*/*.aside')
     assert json.loads(aside.read_text()) == record()
@@ -141,61 +175,23 @@ def test_a_changed_judge_takes_the_samples_as_they_are(sweep: Path) -> None:
 @pytest.mark.parametrize(
     ('text', 'message'),
     [
-        (
-            'import os\nllm_infos = [dict(path=os.sep)]\n',
-            'is a template; expand it first with gpassk expand',
-        ),
-        ("llm_infos = [{'path': 'm'}]\nmodels = [1]\ndatasets = [1]\n", 'is a template; expand it first'),
+        ('import os\nllm_infos = [dict(path=os.sep)]\n', 'is a template; expand it first'),
         ("models = [{'abbr': 'm'}]\n", 'has no datasets, so it is no config of OpenCompass'),
-        ('datasets = models = 1\nx = 1', None),
         ('x = 1\n', 'has no models and no datasets'),
+        ('models = [', 'is not valid Python'),
     ],
 )
-def test_a_template_is_refused(
-    sweep: Path, capsys: pytest.CaptureFixture[str], text: str, message: str | None
+def test_what_is_no_config_is_refused(
+    sweep: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
 ) -> None:
-    """It has to be expanded first; what cannot be read as data is left to OpenCompass."""
-    write(sweep / 'configs' / 'crash.py', text)
-    assert run() == (1 if message is None else 2)
-    said = capsys.readouterr()
-    assert (message or 'KeyError: crash') in said.err
-
-
-@pytest.mark.parametrize(
-    ('config', 'where'),
-    [
-        ("models = [{'type': 'SeededVLLM'}]\ndatasets = [{'type': 'd'}]\n", 'SeededVLLM'),
-        (
-            "models = [{'type': 'm'}]\n"
-            "datasets = [{'type': 'd', 'eval_cfg': {'evaluator': {'type': 'GPassKEvaluator'}}}]\n",
-            'GPassKEvaluator',
-        ),
-        (
-            "models = [{'type': 'm'}]\n"
-            "datasets = [{'type': 'd', 'infer_cfg': {'inferencer': {'type': 'SeededGenInferencer'}}}]\n",
-            'SeededGenInferencer',
-        ),
-    ],
-    ids=['model', 'evaluator', 'inferencer'],
-)
-def test_a_name_that_opencompass_would_not_find_is_refused(
-    sweep: Path, capsys: pytest.CaptureFixture[str], config: str, where: str
-) -> None:
-    """Before hours of generation end in a KeyError; the message has the name to write."""
-    write(sweep / 'configs' / 'crash.py', config)
+    """Before anything is started, also of the others."""
+    write_configs(sweep, 'ok')
+    write(sweep / 'configs' / 'wrong.py', text)
     assert run() == 2
-    assert f"write type='gpassk_opencompass.{where}'" in capsys.readouterr().err
-
-
-def test_a_name_beside_our_data_set_is_left_to_opencompass(
-    sweep: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It imports the data set, and with it the evaluator, before it looks the name up."""
-    evaluator = "'eval_cfg': {'evaluator': {'type': 'GPassKEvaluator'}}"
-    text = f"datasets = [{{'type': 'gpassk_opencompass.LiveMathBenchDataset', {evaluator}}}]\n"
-    write(sweep / 'configs' / 'crash.py', f"models = [{{'type': 'm'}}]\n{text}")
-    run()
-    assert 'does not find' not in capsys.readouterr().err
+    assert message in capsys.readouterr().err
+    assert main(['run', 'configs/manifest.jsonl', '-w', 'out']) == 2
+    assert 'did you mean gpassk run configs?' in capsys.readouterr().err
+    assert calls(sweep) == []
 
 
 @pytest.mark.parametrize('behaviour', ['killed', 'killed-late'])
@@ -206,7 +202,6 @@ def test_a_task_that_dies_without_a_traceback_shows_its_own_log(
     write_configs(sweep, behaviour)
     assert run() == 1
     said = capsys.readouterr()
-    assert f'{behaviour}: failed' in said.out
     assert f'srun: error: node7: Killed (end of d-{behaviour}_1.out, which has no traceback)' in said.out
     assert f'd-{behaviour}_1.out\nloading\nsrun: error: node7: Killed' in said.err
     assert 'failed with code 137' in said.err
@@ -225,41 +220,27 @@ def test_samples_first_and_verdicts_later(sweep: Path, capsys: pytest.CaptureFix
     assert main(['check', 'out']) == 0
 
 
-def test_configs_that_the_template_no_longer_gives_are_left_out(
-    sweep: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Unless they are named."""
-    configs = write_configs(sweep, 'ok', 'old')
-    behave(sweep, 'old', 'ok')
-    entry = Entry('old.py', 't.py', 'm', 'm', 'm', 'd', {}, 'd', (2,), 4, None, 's', 'x', stale=True)
-    write(configs / 'manifest.jsonl', manifest_text([entry]))
-    assert run() == 0
-    assert 'such as old.py' in capsys.readouterr().err
-    assert called(sweep) == ['ok']
-    assert main(['run', 'configs/old.py', '-w', 'out']) == 0
-    assert called(sweep) == ['ok', 'old']
-
-
-def test_a_work_directory_keeps_what_the_manifest_says(sweep: Path) -> None:
-    """A report knows the model without --configs; what the template says later reaches complete runs, too."""
+def test_what_the_manifest_says(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Configs that the template no longer gives are left out; facts reach the work directory, also later."""
 
     def facts() -> ModelFacts:
         [result] = collect([sweep / 'out']).results
         assert result.manifest
         return result.manifest.facts
 
-    configs = write_configs(sweep, 'ok')
-    config = configs / 'ok.py'
+    config = write_configs(sweep, 'ok', 'old') / 'ok.py'
+    old = Entry('old.py', 't.py', 'm', 'm', 'm', 'd', {}, 'd', (2,), 4, None, 's', 'x', stale=True)
     told = ('m', 'org/m', 'm-ok', 'd-ok', {'max_out_len': 9}, 'd', (2, 4), 4, None)
     sums = (planned_runs([config]).runs[0].signature or '', digest(config.read_bytes()))
     for known in (ModelFacts(o1_like=True), ModelFacts(o1_like=True, parameters='7B')):
         entry = Entry('ok.py', 't.py', *told, *sums, facts=known)
-        (configs / 'manifest.jsonl').write_text(manifest_text([entry]))
+        config.with_name('manifest.jsonl').write_text(manifest_text([entry, old]))
         assert run() == 0
         assert facts() == known
+    assert 'such as old.py' in capsys.readouterr().err
     assert called(sweep) == ['ok']
     config.write_text(config.read_text() + '# edited\n')
-    (configs / 'manifest.jsonl').write_text(manifest_text([replace(entry, facts=ModelFacts())]))
+    config.with_name('manifest.jsonl').write_text(manifest_text([replace(entry, facts=ModelFacts()), old]))
     assert run() == 0
     assert facts() == known, 'the line is not of the config as it is'
 
@@ -272,19 +253,6 @@ def test_two_configs_of_one_name_are_refused(tmp_path: Path) -> None:
     assert len(planned_runs([first, tmp_path / 'a']).runs) == 1
 
 
-@pytest.mark.parametrize('text', [None, 'models = ['])
-def test_a_config_that_cannot_be_read_is_refused(
-    sweep: Path, capsys: pytest.CaptureFixture[str], text: str | None
-) -> None:
-    """Before anything is started."""
-    write_configs(sweep, 'ok')
-    if text is not None:
-        write(sweep / 'configs' / 'wrong.py', text)
-    assert main(['run', 'configs/ok.py', 'configs/wrong.py']) == 2
-    assert 'wrong.py' in capsys.readouterr().err
-    assert calls(sweep) == []
-
-
 def test_without_opencompass_the_pip_line_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -295,24 +263,6 @@ def test_without_opencompass_the_pip_line_is_shown(
     write_configs(tmp_path, 'ok')
     assert run() == 2
     assert 'pip install "gpassk_opencompass[opencompass]"' in capsys.readouterr().err
-
-
-def test_a_shortened_option_that_is_not_passed_on_is_refused() -> None:
-    """By its whole name."""
-    with pytest.raises(InputError, match='-w / --work-dir is not passed on'):
-        read_options(['--work', 'elsewhere'])
-    assert read_options(['--max-num=3']).workers == 3
-
-
-def test_a_manifest_is_no_config(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It is read with the folder that it lies in."""
-    configs = write_configs(sweep, 'ok')
-    write(configs / 'manifest.jsonl', '')
-    assert main(['run', 'configs/manifest.jsonl', '-w', 'out']) == 2
-    said = capsys.readouterr().err
-    assert 'configs/manifest.jsonl is no config' in said
-    assert 'did you mean gpassk run configs?' in said
-    assert called(sweep) == []
 
 
 def test_of_runs_that_fail_alike_each_has_a_line(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -329,21 +279,278 @@ def test_of_runs_that_fail_alike_each_has_a_line(sweep: Path, capsys: pytest.Cap
         [line] = [line for line in said.out.splitlines() if f'] {name}: failed' in line]
         assert ('for the same reason as a' in line) == (name in 'bc')
         assert [line for line in said.err.splitlines() if line.startswith('--- ') and f'/{name}/' in line]
-    assert len(said.err.splitlines()) < 15
-    assert (
-        'a failed: RuntimeError: broken; 0 of 32 predictions\n… and 2 more for the same reason\n' in said.out
+    assert 'a failed: RuntimeError: broken; 0 of 32 predictions\n… and 2 more for the same reason' in said.out
+
+
+def test_parts_are_all_of_it_and_a_model_is_in_one(sweep: Path) -> None:
+    """Of ten models with one to ten runs, dealt to any number of machines."""
+    for number in range(10):
+        for run_of in range(number + 1):
+            text = config_text(f'{number}-{run_of}', path=f'org/{number}')
+            write(sweep / 'configs' / f'm{number}-{run_of}.py', text)
+    runs = planned_runs([sweep / 'configs']).runs
+    for count in (1, 2, 3, 7, 20):
+        parts = [part_of(runs, number, count) for number in range(1, count + 1)]
+        assert sorted(one.name for part in parts for one in part) == sorted(one.name for one in runs)
+        models = [{one.name[1] for one in part} for part in parts]
+        assert sum(map(len, models)) == 10
+        assert max(map(len, parts)) - min(map(len, parts)) <= 10
+    assert run('--part', '1/3', '--dry-run') == 0
+    with pytest.raises(SystemExit):
+        run('--part', '4/3')
+
+
+# Where commands run
+
+
+def test_every_command_runs_in_a_directory_of_its_own(sweep: Path) -> None:
+    """OpenCompass writes ./tmp and ./.cache; a size of a data set that was remembered there is forgotten."""
+    write_configs(sweep, 'ok')
+    cache = write(sweep / 'out/ok/.gpassk/cwd/.cache/dataset_size.json', {'d-ok': 1})
+    assert run() == 0
+    assert calls(sweep)[0]['cwd'] == str(sweep / 'out/ok/.gpassk/cwd')
+    assert json.loads(cache.read_text()) == {'d-ok': 32}
+    assert sorted(path.name for path in (sweep / 'out/ok').iterdir())[0] == '.gpassk', 'for opencompass -r'
+
+
+def test_relative_paths_of_a_config_lead_where_they_led(tmp_path: Path) -> None:
+    """What exists as seen from where the command is typed is linked; the rest is left alone."""
+    write(tmp_path / 'data' / 'bench' / 'x', 'found')
+    lines = ["path = './data/bench'", "other = 'Qwen/Qwen2.5-7B'", f'long = {"x" * 9999!r}']
+    text = '\n'.join([*lines, "judge = dict(verdicts='./v/w')"])
+    config = write(tmp_path / 'run.py', text)
+    directory = prepare_directory(tmp_path / 'out', config, tmp_path)
+    assert (directory / './data/bench/x').read_text() == 'found'
+    assert sorted(path.name for path in directory.iterdir()) == ['data', 'v']
+    assert (tmp_path / 'v/w').is_dir()
+    write(config, 'path = 1')
+    assert list(prepare_directory(tmp_path / 'out', config, tmp_path).iterdir()) == []
+
+
+@pytest.mark.parametrize('path', ['../elsewhere', 'tmp/data'])
+def test_a_relative_path_that_cannot_be_linked_is_refused(
+    sweep: Path, path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The other runs go on."""
+    write(sweep / 'here' / path / 'x', '')
+    os.chdir(sweep / 'here')
+    write(sweep / 'configs' / 'a.py', config_text('a', path=path))
+    write_configs(sweep, 'ok')
+    assert main(['run', str(sweep / 'configs'), '-w', str(sweep / 'out')]) == 1
+    assert 'write an absolute path' in capsys.readouterr().out
+    assert called(sweep) == ['ok']
+
+
+def test_paths_of_the_environment_are_made_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stores of a team, the cache of the hub, Python's path; ~ is the home, as in a shell."""
+    given = {'HOME': '/home/me', 'GPASSK_VERDICTS': 'v', 'HF_HOME': '/hub', 'PYTHONPATH': 'a:/b'}
+    for name, value in {**given, 'HF_HUB_CACHE': '~/c'}.items():
+        monkeypatch.setenv(name, value)
+    told = environment(tmp_path, tmp_path / 'out', 'token')
+    assert (told['GPASSK_VERDICTS'], told['HF_HOME']) == (f'{tmp_path}/v', '/hub')
+    assert (told['PYTHONPATH'], told['HF_HUB_CACHE'], told['TZ']) == (f'{tmp_path}/a:/b', '/home/me/c', 'UTC')
+
+
+@pytest.mark.parametrize('character', [' ', "'", '\\'])
+def test_a_path_that_a_shell_would_take_apart_is_refused(
+    sweep: Path, capsys: pytest.CaptureFixture[str], character: str
+) -> None:
+    """OpenCompass's local runner quotes no directory that it runs in; letters of any alphabet are fine."""
+    write_configs(sweep, 'ok', f'a{character}b')
+    assert main(['run', 'configs/ok.py', '-w', f'out{character}puts']) == 1
+    assert 'in the path: give another -w' in capsys.readouterr().out
+    assert main(['run', f'configs/a{character}b.py']) == 1
+    assert calls(sweep) == []
+    assert main(['run', 'configs/ok.py', '-w', 'Ergebnisse-für_v1.2@x,y=z+w%']) == 0
+
+
+# One at a time, stops and kills
+
+
+def test_a_work_directory_in_use_is_left_alone(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The other runs go on, and the exit code says that not all is complete."""
+    write_configs(sweep, 'a', 'ok')
+    lock = Lock(sweep / 'out' / 'a', 'mark')
+    assert run() == 1
+    lock.release()
+    assert f'in use by process {os.getpid()} on {socket.gethostname()}' in capsys.readouterr().out
+    assert called(sweep) == ['ok']
+
+
+def test_a_lock_of_another_machine_is_taken_over_with_a_reason(
+    sweep: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody can tell from here whether that one is dead; who is at work is said by name."""
+    write_configs(sweep, 'ok')
+    with monkeypatch.context() as there:
+        there.setattr(socket, 'gethostname', lambda: 'node7')
+        there.setenv('SLURM_JOB_ID', '4711')
+        Lock(sweep / 'out' / 'ok', 'mark')  # and is killed
+    assert run() == 1
+    said = capsys.readouterr().out
+    assert f'in use by process {os.getpid()} on node7, Slurm job 4711, since' in said
+    assert '--take-over' in said
+    assert main(['check', 'out']) == 1
+    assert 'at work, 0 of ? predictions (process' in capsys.readouterr().out
+    assert run('--take-over', 'node7 is down') == 0
+    assert called(sweep) == ['ok']
+
+
+def test_what_a_dead_process_left_is_ended_before_it_is_taken_over(tmp_path: Path) -> None:
+    """Also what has left its group, as servers do, and ignores SIGTERM."""
+    code = (
+        'import os, signal, subprocess, sys\nfrom pathlib import Path\n'
+        'from gpassk_opencompass.runs.driver import Lock\n'
+        'from gpassk_opencompass.processes import MARKS\n'
+        'signal.signal(signal.SIGTERM, signal.SIG_IGN)\n'
+        "Lock(Path(sys.argv[1]), 'mark-of-this')\n"
+        "env = {**os.environ, MARKS: 'other,mark-of-this'}\n"
+        "child = subprocess.Popen(['sleep', '600'], start_new_session=True, stdout=2, env=env)\n"
+        'print(child.pid, flush=True)\nos.kill(os.getpid(), 9)\n'
     )
+    killed = subprocess.run(
+        [sys.executable, '-c', code, str(tmp_path)], stdout=subprocess.PIPE, text=True, check=False
+    )
+    child = psutil.Process(int(killed.stdout))
+    assert child in marked('mark-of-this')
+    Lock(tmp_path, 'mine').release()
+    assert not is_running(child.pid)
+    lock = Lock(tmp_path, 'mine')
+    with pytest.raises(IncompleteError, match='in use by process'):
+        Lock(tmp_path, 'mine')
+    lock.release()
 
 
-PAGE = (Path(__file__).resolve().parents[1] / 'docs' / 'running.md').read_text(encoding='utf-8')
-COMMANDS = re.findall(r'^gpassk (.*)$', PAGE, re.MULTILINE)
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_sweep_leaves_no_process_and_goes_on(
+    sweep: Path, capsys: pytest.CaptureFixture[str], number: signal.Signals
+) -> None:
+    """Ctrl-C, or the end of a job of a cluster: the tasks end too, and the message says how to go on."""
+    write_configs(sweep, 'hang', 'never')
+    line = ['run', 'configs', '-w', 'out', '--jobs', '1', '--', '--retry', '0']
+    hanging = sweep / 'control' / 'hanging'
+
+    def interrupt() -> None:
+        until(lambda: hanging.exists() and hanging.read_text())
+        os.kill(os.getpid(), number)
+
+    Thread(target=interrupt).start()
+    assert main(line) == 130
+    said = capsys.readouterr()
+    assert 'hang: partial' in said.out
+    assert '16 of 32 predictions' in said.out
+    assert 'gpassk run configs -w out --jobs 1 -- --retry 0' in said.err
+    assert not is_running(int(hanging.read_text()))
+    assert called(sweep) == ['hang']
+    behave(sweep, 'hang', 'ok')
+    behave(sweep, 'never', 'ok')
+    assert run() == 0
+    assert time_of(calls(sweep)[0]) == time_of(calls(sweep)[1])
+
+
+@pytest.mark.parametrize('victim', ['command', 'guard', 'opencompass'])
+def test_a_kill_of_any_process_leaves_none_of_the_others(sweep: Path, victim: str) -> None:
+    """And the next command goes on."""
+    write_configs(sweep, 'hang')
+    process = typed(sweep, 'run', 'configs', '-w', 'out')
+    hanging = sweep / 'control' / 'hanging'
+    until(lambda: hanging.exists() and hanging.read_text())
+    task = psutil.Process(int(hanging.read_text()))
+    mark = task.environ()[MARKS].split(',')[0]
+    opencompass = psutil.Process(calls(sweep)[0]['pid'])
+    others = {
+        'opencompass': opencompass,
+        'guard': opencompass.parent(),
+        'command': psutil.Process(process.pid),
+    }
+    others[victim].kill()
+    assert process.wait(60) in (1, -signal.SIGKILL)
+    until(lambda: not marked(mark))
+    behave(sweep, 'hang', 'ok')
+    assert run() == 0
+    assert time_of(calls(sweep)[0]) == time_of(calls(sweep)[1])
+
+
+def typed(sweep: Path, *line: str, **settings: Any) -> subprocess.Popen[bytes]:
+    """A command in a process of its own, with the stand-in for `opencompass`."""
+    code = (
+        'import sys, gpassk_opencompass.runs.opencompass as opencompass\n'
+        f'opencompass.program = lambda: {str(sweep / "control" / "opencompass")!r}\n'
+        'from gpassk_opencompass.cli import main\nsys.exit(main(sys.argv[1:]))'
+    )
+    return subprocess.Popen([sys.executable, '-c', code, *line], start_new_session=True, **settings)
+
+
+def test_in_a_hurry_a_program_is_killed_with_what_it_has_started(tmp_path: Path) -> None:
+    """Also what has left its group, as servers do; and what ignores SIGTERM."""
+    code = (
+        'import signal, subprocess; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n'
+        "subprocess.Popen(['sleep', '600'], start_new_session=True)\n"
+        "print('ready', flush=True); signal.pause()"
+    )
+    child = Child([sys.executable, '-c', code], tmp_path / 'log')
+    until(lambda: 'ready' in (tmp_path / 'log').read_text())
+    assert len(marked(child.mark)) == 2
+    assert child.end(lambda: True) == -signal.SIGKILL
+    assert not marked(child.mark)
+
+
+def test_nohup_keeps_its_promise() -> None:
+    """The end of a terminal stops a sweep, unless the user has said that it shall not."""
+    former = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Stop() as stop:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert not stop
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        with Stop() as stop:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert stop
+    finally:
+        signal.signal(signal.SIGHUP, former)
+
+
+def test_a_terminal_shows_how_far_each_run_is(sweep: Path) -> None:
+    """Half of one is drawn while another fails, with tokens a second; the lines of starts and ends stay."""
+    write_configs(sweep, 'broken', 'draw')
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack('HHHH', 30, 200, 0, 0))
+    own = {name: value for name, value in os.environ.items() if name not in ('COLUMNS', 'NO_COLOR')}
+    env = {**own, 'TERM': 'xterm-256color', 'PYTHONIOENCODING': 'utf-8'}
+    said = b''
+    line = ('run', 'configs', '-w', 'out', '--jobs', '2')
+    with typed(sweep, *line, env=env, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        with suppress(OSError):  # the other side is closed
+            while piece := os.read(ours, 1 << 16):
+                said += piece
+                if b'16/32' in said:
+                    write(sweep / 'control' / 'go', '')
+        assert process.wait(60) == 1
+    os.close(ours)
+    text = re.sub(r'\x1b\[[0-9;?]*[A-Za-z]', '', said.decode()).replace('\r', '\n')
+    assert re.search(r'\[2/2\] draw +\S+ +16/32', text)
+    assert '[1/2] broken: failed, ' in text
+    assert '2 runs: 1 complete, 1 failed' in text
+
+
+PAGES = [
+    page.read_text(encoding='utf-8')
+    for name in ('running', 'clusters')
+    for page in [Path(__file__).resolve().parents[1] / 'docs' / f'{name}.md']
+]
+COMMANDS = [line for page in PAGES for line in re.findall(r'^(?:srun )?gpassk (.*)$', page, re.MULTILINE)]
 
 
 @pytest.mark.parametrize('line', COMMANDS)
-def test_the_page_on_running_shows_what_is_understood(line: str) -> None:
+def test_the_pages_on_running_show_what_is_understood(line: str) -> None:
     """Each command line is parsed, and what it passes on is accepted."""
-    own, _, rest = line.partition(' | ')[0].partition(' -- ')
-    name, *arguments = shlex.split(own, comments=True)
-    cli.read_options(name, arguments)
-    if name == 'run':
-        read_options(shlex.split(rest, comments=True))
+    own, *_ = line.partition(' | ')
+    name, *words = shlex.split(own.replace('$SLURM_ARRAY_TASK_ID', '1'), comments=True)
+    options = command_line.read_options(name, words)
+    read_options(options.get('rest', ()))
+
+
+def test_a_run_is_named_by_its_config() -> None:
+    """A plan without configs has no model either."""
+    assert part_of([Planned('a'), Planned('b')], 1, 2) == [Planned('a')]

@@ -1,18 +1,131 @@
-"""`gpassk run` on GPUs: which command gets which, and what starts when some are free."""
+"""`gpassk run` on GPUs: which may be used, who gets which, servers of models and judges, what starts when."""
 
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 from fake_opencompass import behave, called, calls, config_text, run, write
+from hypothesis import given
+from hypothesis import strategies as st
 from scripted_gpus import forget, install, mig, uuid
+from started_servers import Script, until
 
-from gpassk_opencompass.runs.work_dir import Starts
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.errors import InputError
+from gpassk_opencompass.runs.driver import CLIENTS, Entry, Pool, Task
+from gpassk_opencompass.runs.gpus import usable_gpus
+from gpassk_opencompass.runs.state import Planned, read_starts
+from gpassk_opencompass.serving import Served, read_serve
+from gpassk_opencompass.sweep.checks import Checked
 
 pytestmark = pytest.mark.slow
+
+# Which GPUs may be used
+
+
+def test_all_of_the_machine_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But who says it first is heard: the option, CUDA, Slurm; none where there are none."""
+    install(tmp_path, monkeypatch, 4)
+    assert usable_gpus(None, {}) == ('0', '1', '2', '3')
+    assert usable_gpus(None, {'SLURM_JOB_GPUS': '0-1,3'}) == ('0', '1', '3')
+    slurm = {'SLURM_JOB_GPUS': '0'}
+    assert usable_gpus(None, {**slurm, 'CUDA_VISIBLE_DEVICES': '2,3,-1,1'}) == ('2', '3')
+    assert usable_gpus(None, {**slurm, 'CUDA_VISIBLE_DEVICES': ''}) == ()
+    assert usable_gpus('1,0', {**slurm, 'CUDA_VISIBLE_DEVICES': '2'}) == ('1', '0')
+    assert usable_gpus(uuid(2), {}) == (uuid(2),)
+    monkeypatch.setenv('PATH', '')
+    assert usable_gpus(None, {}) == ()
+
+
+def test_a_divided_gpu_counts_as_its_devices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CUDA takes them by their ids."""
+    install(tmp_path, monkeypatch, 2, profiles={1: ['3g.40gb', '4g.40gb']})
+    assert usable_gpus(None, {}) == ('0', mig(1, 0), mig(1, 1))
+    assert usable_gpus(mig(1, 1), {}) == (mig(1, 1),)
+    with pytest.raises(InputError, match='GPU 1 is divided by MIG, name its devices: MIG-'):
+        usable_gpus('1', {})
+
+
+@pytest.mark.parametrize(
+    ('asked', 'complaint'),
+    [
+        ('2', r'2 is no GPU of this machine; there are 0, GPU-'),
+        ('0,0', 'it names 0 twice'),
+        ('a', "'a' is no GPU; expected numbers"),
+        ('', 'names no GPU .is a variable empty'),
+    ],
+)
+def test_a_wrong_id_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: str, complaint: str
+) -> None:
+    """With what there is."""
+    install(tmp_path, monkeypatch, 2)
+    with pytest.raises(InputError, match=complaint):
+        usable_gpus(asked, {})
+
+
+# The pool
+
+
+def entry(gpus: int, tasks: int = 1, size: float = 1.0, *, serves: bool = True) -> Entry:
+    served = Served(read_serve({}, 'vllm'), '/m', 'm', gpus) if serves else None
+    return Entry([Task(Planned(str(number))) for number in range(tasks)], gpus, served, size=size)
+
+
+def names(count: int) -> list[str]:
+    return [str(number) for number in range(count)]
+
+
+def test_the_largest_starts_first_and_small_ones_fill_up() -> None:
+    """By GPUs, then by work."""
+    large, half, long, short = entry(8), entry(4), entry(1, size=9), entry(1, size=2)
+    pool = Pool([short, long, half, large], names(8))
+    assert pool.next() == [(large, tuple(names(8)))]
+    pool.ended(large)
+    assert pool.next() == [(half, ('0', '1', '2', '3')), (long, ('4',)), (short, ('5',))]
+
+
+def test_a_model_gets_more_servers_where_gpus_are_left() -> None:
+    """As many as its runs can use; none that another model waits for."""
+    model, other = entry(2, tasks=3 * CLIENTS), entry(1)
+    assert [gpus for _, gpus in Pool([model], names(8)).next()] == [tuple(names(6))]
+    assert [len(gpus) for _, gpus in Pool([model, other], names(6)).next()] == [4, 1]
+    assert [len(gpus) for _, gpus in Pool([entry(2, tasks=CLIENTS)], names(8)).next()] == [2]
+
+
+def test_jobs_bound_what_is_at_work() -> None:
+    """On GPUs, and without any: then one at a time unless more are wanted."""
+    assert len(Pool([entry(1), entry(1)], names(4), 1).next()) == 1
+    assert len(Pool([entry(0), entry(0), entry(1)], names(4)).next()) == 2
+    assert len(Pool([entry(0), entry(0), entry(0)], (), 2).next()) == 2
+
+
+@given(st.lists(st.tuples(st.sampled_from([0, 1, 2, 4]), st.integers(1, 9)), max_size=20), st.data())
+def test_whatever_happens_no_gpu_is_given_twice_and_all_come_to_their_turn(
+    needs: list[tuple[int, int]], data: st.DataObject
+) -> None:
+    """Whoever ends first."""
+    pool = Pool([entry(gpus, tasks) for gpus, tasks in needs], names(data.draw(st.integers(4, 9))))
+    working: list[tuple[Entry, tuple[str, ...]]] = []
+    done = 0
+    while pool.waiting or working:
+        working += pool.next()
+        used = [gpu for _, gpus in working for gpu in gpus]
+        assert len(used) == len(set(used))
+        assert working
+        one = working.pop(data.draw(st.integers(0, len(working) - 1)))
+        pool.ended(one[0])
+        done += 1
+    assert done == len(needs)
+
+
+# Commands
 
 
 def write_model(folder: Path, path: str, *names: str, behaviour: str = 'ok', **model: Any) -> None:
@@ -47,29 +160,15 @@ def test_runs_share_the_gpus(two: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert 'a: started on GPU 0\n' in capsys.readouterr().out
 
 
-def test_gpus_are_told_as_they_were_named(two: Path) -> None:
-    """In the process that does all of a run; for tasks with processes of their own by number."""
+def test_gpus_are_told_as_they_were_named(two: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the process that does all of a run; OpenCompass's tasks know numbers alone."""
     write_model(two, 'org/a', 'ok')
+    assert run('--gpus', uuid(1), '--', '--max-num-workers', '2') == 1
+    assert f'{uuid(1)} has no number' in capsys.readouterr().out
     assert run('--gpus', uuid(1)) == 0
-    write_model(two, 'org/a', 'more')
-    assert run('--gpus', uuid(1), '--', '--max-num-workers', '2') == 0
-    one, other = calls(two)
-    assert one['gpus'] == {'CUDA_VISIBLE_DEVICES': uuid(1), 'CUDA_DEVICE_ORDER': 'PCI_BUS_ID'}
-    assert other['gpus'] == {'CUDA_VISIBLE_DEVICES': '1', 'CUDA_DEVICE_ORDER': 'PCI_BUS_ID'}
-    assert ['--debug' in call['arguments'] for call in (one, other)] == [True, False]
-
-
-def test_a_device_without_a_number_is_for_one_process(
-    sweep: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """OpenCompass would read numbers out of its id, to give them to its tasks."""
-    install(sweep, monkeypatch, 1, profiles={0: ['1g.10gb']})
-    write_model(sweep, 'org/a', 'ok')
-    assert run('--', '--max-num-workers', '2') == 1
-    assert f'{mig(0, 0)} has no number' in capsys.readouterr().out
-    assert calls(sweep) == []
-    assert run() == 0
-    assert gpus_of(sweep) == {'ok': mig(0, 0)}
+    [call] = calls(two)
+    assert call['gpus'] == {'CUDA_VISIBLE_DEVICES': uuid(1), 'CUDA_DEVICE_ORDER': 'PCI_BUS_ID'}
+    assert '--debug' in call['arguments']
 
 
 def test_workers_have_gpus_of_their_own_and_keep_their_number(two: Path) -> None:
@@ -79,38 +178,24 @@ def test_workers_have_gpus_of_their_own_and_keep_their_number(two: Path) -> None
     behave(two, 'long', 'ok')
     assert run('--gpus', '0') == 0
     assert [call['gpus']['CUDA_VISIBLE_DEVICES'] for call in calls(two)] == ['0,1', '0']
-    assert [start.workers for start in Starts(two / 'out' / 'long')._starts] == [2, 2]
+    assert [start.workers for start in read_starts(two / 'out' / 'long')] == [2, 2]
     assert ['--debug' in call['arguments'] for call in calls(two)] == [False, False]
 
 
 def test_a_model_that_does_not_fit_is_told_before_anything_starts(
     two: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The others run."""
+    """The others run; a need that is none stops nothing, and one of a config that computes is all of them."""
     write_model(two, 'org/large', 'large', run_cfg={'num_gpus': 4})
     write_model(two, 'org/a', 'ok', run_cfg={'num_gpus': 2})
+    write_model(two, 'org/b', 'odd', run_cfg={'num_gpus': '2'})
+    write(two / 'configs' / 'computes.py', f'import os\n{config_text("computes")}')
+    behave(two, 'computes', 'ok')
     assert run() == 1
     said = capsys.readouterr().out
-    assert 'large: missing: needs 4 GPUs, and 2 may be used: 0, 1; never started\n' in said
+    assert 'large: missing: its model needs 4 GPUs, and 2 may be used: 0, 1; never started\n' in said
     assert said.index('needs 4 GPUs') < said.index('ok: started on GPUs 0, 1\n')
-    assert gpus_of(two) == {'ok': '0,1'}
-
-
-@pytest.mark.parametrize('options', [['--gpus', '1'], ['--jobs', '1']])
-def test_fewer_are_used_where_fewer_are_wanted(two: Path, options: list[str]) -> None:
-    """One after the other: the one that waits for another one waits in vain."""
-    write_model(two, 'org/a', 'a')
-    write_model(two, 'org/b', 'b')
-    assert run(*options) == 0
-    assert set(gpus_of(two).values()) == {options[1]} if options[0] == '--gpus' else {'0'}
-
-
-@pytest.mark.parametrize('asked', [{'num_gpus': -1}, {'num_gpus': '2'}, 'x'])
-def test_a_need_that_is_none_stops_nothing(two: Path, asked: Any) -> None:
-    """A config is anybody's; OpenCompass says what it does not take."""
-    write_model(two, 'org/a', 'a', 'b', run_cfg=asked)
-    assert run() == 0
-    assert sorted(called(two)) == ['a', 'b']
+    assert gpus_of(two) == {'ok': '0,1', 'odd': '', 'computes': '0,1'}
 
 
 def test_what_is_sampled_needs_no_gpu(two: Path) -> None:
@@ -119,13 +204,6 @@ def test_what_is_sampled_needs_no_gpu(two: Path) -> None:
     assert run('--', '-m', 'infer') == 0
     assert run('--gpus', '0') == 0
     assert [call['gpus'].get('CUDA_VISIBLE_DEVICES') for call in calls(two)] == ['0,1', None]
-
-
-def test_a_config_that_computes_its_models_gets_all_gpus(two: Path) -> None:
-    """Nobody can tell how many it needs: as by hand."""
-    write(two / 'configs' / 'ok.py', f'import os\n{config_text("ok")}')
-    run()
-    assert gpus_of(two) == {'ok': '0,1'}
 
 
 def test_gpus_on_a_machine_without_any_are_an_error(
@@ -142,13 +220,168 @@ def test_gpus_on_a_machine_without_any_are_an_error(
     assert call['gpus'] == {}
 
 
-@pytest.mark.parametrize('options', [['--', '--slurm', '-p', 'debug'], ['--', '--dlc']])
-def test_gpus_of_this_machine_are_not_for_a_cluster(
-    two: Path, capsys: pytest.CaptureFixture[str], options: list[str]
-) -> None:
-    """Which has others; and those of a login node are not counted."""
+def test_gpus_of_this_machine_are_not_for_a_cluster(two: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Which has others; and those of a login node are not counted, nor judges looked for."""
     write_model(two, 'org/a', 'ok', run_cfg={'num_gpus': 8})
-    assert run('--gpus', '0', *options) == 2
+    judged(two, 'judged', {'serve': {'command': 'no-such-judge --port {port}'}}, gpus=8)
+    assert run('--gpus', '0', '--', '--slurm') == 2
     assert 'it names GPUs of this machine' in capsys.readouterr().err
-    assert run(*options) == 0
-    assert gpus_of(two) == {'ok': ''}
+    assert run('--', '--slurm', '-p', 'debug') == 0
+    assert gpus_of(two) == {'ok': '', 'judged': ''}
+
+
+# Servers
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Iterator[Script]:
+    """A scripted server, of which nothing may be left."""
+    found = Script(tmp_path / 'script')
+    yield found
+    until(lambda: not found.processes)
+
+
+def served(script: Script, **more: Any) -> dict[str, Any]:
+    return {'serve': script.serve(), 'served_name': 'm', 'batch_size': 8, 'run_cfg': {'num_gpus': 1}, **more}
+
+
+def test_the_runs_of_a_model_share_a_server(
+    two: Path, script: Script, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """At once, on its GPU, with none of their own and a share of the requests; another model beside."""
+    write_model(two, 'org/a', 'a', 'b', behaviour='meet', **served(script))
+    write_model(two, 'org/c', 'c', **served(script))
+    assert run() == 0
+    assert sorted(start['gpus'] for start in script.starts) == ['0', '1']
+    one, other = (call['servers'] for call in calls(two) if call['name'] in 'ab')
+    assert one == other
+    [[address]] = one.values()
+    assert address in {f'http://127.0.0.1:{start["port"]}' for start in script.starts}
+    assert gpus_of(two) == {'a': '', 'b': '', 'c': ''}
+    copy = (two / 'out/a/.gpassk/a.py').read_text()
+    assert "models[0]['run_cfg'] = {'num_gpus': 0}\nmodels[0]['batch_size'] = 4\n" in copy
+    said = capsys.readouterr().out
+    assert 'm: starting its server on GPU 0, log: ' in said
+    assert 'm: its server is ready after' in said
+
+
+@pytest.mark.parametrize('trouble', ['broken', 'another name', 'killed'])
+def test_a_server_that_fails_costs_its_runs_alone(
+    two: Path, script: Script, capsys: pytest.CaptureFixture[str], trouble: str
+) -> None:
+    """With one line that has the cause; typed again all goes on."""
+    wanted = served(script)
+    if trouble == 'another name':
+        wanted['serve'] = {**wanted['serve'], 'command': script.command.replace('{name}', 'other')}
+    elif trouble == 'broken':
+        script.set('broken', 'RuntimeError: CUDA out of memory')
+    write_model(two, 'org/a', 'a', behaviour='hang', **wanted)
+    write_model(two, 'org/a', 'b', behaviour='hang', **wanted)
+    write_model(two, 'org/c', 'other')
+    behave(two, 'other', 'ok')
+    if trouble == 'killed':
+        hanging = two / 'control' / 'hanging'
+
+        def kill() -> None:
+            until(lambda: hanging.exists() and hanging.read_text())
+            script.kill()
+
+        Thread(target=kill).start()
+    assert run() == 1
+    said = capsys.readouterr().out
+    cause = {
+        'broken': "the server of 'm' ended with code 1 before it was ready: RuntimeError: CUDA out of memory",
+        'another name': "the server has 'other', and not 'm'",
+        'killed': "the server of 'm' was killed by signal 9 (SIGKILL)",
+    }[trouble]
+    assert cause in said
+    assert 'other: complete' in said
+    assert said.count(': failed') >= 1
+    if trouble == 'killed':
+        assert main(['check', 'out']) == 1
+        assert cause in capsys.readouterr().out
+    script.set('broken', '')
+    write_model(two, 'org/a', 'a', 'b', **served(script))
+    assert run() == 0
+
+
+def judged(folder: Path, name: str, judge: dict[str, Any], *, gpus: int = 1, **model: Any) -> None:
+    """A config of a model on GPUs, with a judge that is started for it."""
+    command = f'{sys.executable} {{model}} --port {{port}}'
+    text = config_text(name, path=f'org/{name}', run_cfg={'num_gpus': gpus}, **model)
+    told = {'path': 'org/judge', 'serve': {'command': command}, **judge}
+    text = text.replace("'model_name': ''", f"'model_name': '', 'judge_serve': {told!r}")
+    write(folder / 'configs' / f'{name}.py', text)
+    behave(folder, name, 'ok')
+
+
+def test_a_judge_is_served_when_all_is_sampled(two: Path, script: Script) -> None:
+    """Models have all GPUs before, the judge one server for all evaluations after."""
+    judge = {'serve': script.serve(), 'name': 'j', 'tp': 2}
+    for name, gpus in (('a', 2), ('b', 1)):
+        judged(two, name, judge, gpus=gpus)
+    write_model(two, 'org/c', 'plain')
+    assert run() == 0
+    sampling, judging = calls(two)[:3], calls(two)[3:]
+    assert {call['name']: 'infer' in call['arguments'] for call in sampling} == {
+        'a': True,
+        'b': True,
+        'plain': False,
+    }
+    assert {call['gpus']['CUDA_VISIBLE_DEVICES'] for call in judging} == {''}
+    assert [start['gpus'] for start in script.starts] == ['0,1']
+    [servers] = [call['servers'] for call in judging if call['name'] == 'a']
+    assert [*servers.values()] == [[f'http://127.0.0.1:{script.starts[0]["port"]}']]
+    assert run() == 0
+    assert len(calls(two)) == 5
+
+
+@pytest.mark.parametrize(
+    ('judge', 'reason'),
+    [
+        (
+            {'serve': {'command': 'no-such-judge {model} --port {port}'}, 'tp': 0},
+            "judge_serve.serve.command begins with 'no-such-judge', and there is no such program on $PATH",
+        ),
+        (
+            {'serve': {'command': 'bin/judge --port {port}'}},
+            "judge_serve.serve.command begins with 'bin/judge'",
+        ),
+        ({'serve': {'command': 'x {port} $NO_SUCH_VARIABLE'}}, 'serve has $NO_SUCH_VARIABLE'),
+        ({'path': '/no/such/judge'}, "path = '/no/such/judge': there is no such file or folder"),
+        ({'tp': 16}, 'judge needs 16 GPUs, and 2 may be used'),
+        ({'tpp': 4}, "judge_serve has ['tpp']"),
+    ],
+)
+def test_a_judge_that_cannot_be_started_costs_no_sample(
+    two: Path, capsys: pytest.CaptureFixture[str], judge: dict[str, Any], reason: str
+) -> None:
+    """The other runs go on; what only samples asks for no judge."""
+    judged(two, 'judged', judge)
+    write_model(two, 'org/a', 'plain')
+    assert run() == 1
+    assert f'judged: missing: {reason}' in capsys.readouterr().out
+    assert called(two) == ['plain']
+    assert run('--', '-m', 'infer') == 0
+    assert called(two) == ['plain', 'judged']
+
+
+def test_expansion_says_that_a_judge_is_not_here(
+    sweep: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once, and the configs are written: they may be for another machine, of which --no-data-check tells."""
+    lines = [
+        "llm_infos = ['org/m']",
+        'temperatures = [0.3, 1.0]',
+        'max_out_lens = [64]',
+        'greedy = False',
+        "judge_serve = dict(path='j', serve=dict(command='no-such-judge --port {port}'))",
+    ]
+    template = write(sweep / 'template.py', '\n'.join(lines))
+    monkeypatch.setattr('gpassk_opencompass.sweep.checks.check', lambda runs: Checked([], []))
+    assert main(['expand', str(template)]) == 0
+    said = capsys.readouterr()
+    assert said.err.count("judge_serve.serve.command begins with 'no-such-judge'") == 1
+    assert said.out.startswith('2 configs')
+    assert main(['expand', str(template), '--no-data-check']) == 0
+    assert 'no-such-judge' not in capsys.readouterr().err

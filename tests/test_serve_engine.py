@@ -12,8 +12,8 @@ from sweeping import configs_of as expand
 from sweeping import dump
 
 from gpassk_opencompass.errors import TemplateError
-from gpassk_opencompass.runs.turns import gpus_needed
-from gpassk_opencompass.serving import PRESETS, read_serve
+from gpassk_opencompass.runs.driver import gpus_needed
+from gpassk_opencompass.serving import PRESETS, Served, read_serve
 from gpassk_opencompass.sweep.folder import signature
 
 LINES: dict[str, Any] = {
@@ -21,7 +21,6 @@ LINES: dict[str, Any] = {
     'llm_infos': [{'path': '/models/Qwen2.5-7B', 'tp': 2, 'batch_size': 8}], 'temperatures': [1.0],
     'max_out_lens': [64], 'greedy': False,
 }  # fmt: skip
-VALUES = {'model': '/m/x', 'name': 'x', 'host': '127.0.0.1', 'port': 1234, 'tp': 2, 'pp': 3, 'gpus': '0,1'}
 
 
 def model_of(**lines: Any) -> dict[str, Any]:
@@ -106,7 +105,7 @@ def test_a_key_in_the_environment_of_a_server_is_refused(
 @pytest.mark.filterwarnings('ignore')
 def test_the_real_lmdeploy_understands_its_command_line(lmdeploy_parser: ArgumentParser) -> None:
     """Its own parser of 0.18.0, and its route for health."""
-    program, *words = read_serve({}, 'lmdeploy').words(VALUES)
+    program, *words = Served(read_serve({}, 'lmdeploy'), '/m/x', 'x', 2).words(1234)
     parsed = lmdeploy_parser.parse_args(words)
     assert program == 'lmdeploy'
     assert (parsed.model_path, parsed.model_name, parsed.tp) == ('/m/x', 'x', 2)

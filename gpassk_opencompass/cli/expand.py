@@ -165,9 +165,9 @@ def _check(expansions: dict[Path, Expansion]) -> tuple[str, list[str]]:
         checked = check(expansion.runs)
         lacking += checked.notes
         if any('judge_serve' in str(run.config['datasets']) for run in expansion.runs):
-            from ..runs.judge_servers import missing_judges  # with all that knows of runs: a second
+            from ..serving import judges_missing_here
 
-            missing = missing_judges([run.config for run in expansion.runs])
+            missing = judges_missing_here([run.config for run in expansion.runs])
             lacking += [f'no judge here, gpassk run would refuse: {line}' for line in missing]
         if checked.problems:
             problems.append(

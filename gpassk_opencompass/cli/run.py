@@ -3,136 +3,255 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
-from argparse import ArgumentParser, Namespace
+import time
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ..runs.command import Options, read_options
-from ..runs.driver import Driver
-from ..runs.examine import examine
-from ..runs.gpus import gpus_for
-from ..runs.plan import Plan, Planned, planned_runs
-from ..runs.processes import Stop
-from ..runs.state import Finding
-from ..runs.work_dir import NOTES
-from ..serving import SERVERS, run_in_progress
+from ..errors import InputError
+from ..processes import Stop
+from ..runs.driver import Driver, Job, Watcher, part_of
+from ..runs.gpus import usable_gpus
+from ..runs.opencompass import read_options
+from ..runs.state import Finding, Planned, State, examine, planned_runs, summary
+from ..text import duration, say, show, warn
 from . import INTERRUPTED
-from .options import path, positive
-from .run_progress import RunProgress
-from .shown import terminal_width
-from .states import states_table
+from .check import log_lines, shortened, states_table
+from .options import add_dry_run, add_work_dir, examples, path, positive
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+_LOG_LINES = 20
+"""Lines that are shown of the log of the first run that failed."""
+
+_EVERY = 1.0
+"""Seconds between two counts."""
 
 
-@dataclass(frozen=True)
-class RunRequest:
-    """Which configs to run, where, how many at a time, and what is passed on to OpenCompass."""
+def part(text: str) -> tuple[int, int]:
+    """Read which part of how many.
 
-    configs: Sequence[Path]
-    outputs: Path
-    jobs: int | None
-    gpus: str | None
-    passed_on: Sequence[str]
-
-    def command(self) -> str:
-        """Return the command that asks for this again, for a shell."""
-        words = ['gpassk', 'run', *map(str, self.configs), '-w', str(self.outputs)]
-        words += ['--jobs', str(self.jobs)] if self.jobs else []
-        words += ['--gpus', self.gpus] if self.gpus is not None else []
-        words += ['--', *self.passed_on] if self.passed_on else []
-        return shlex.join(words)
+    >>> part('1/3')
+    (1, 3)
+    """
+    match = re.fullmatch(r'(\d+)/(\d+)', text)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
+        raise ArgumentTypeError(f'{text!r}: expected a part of all, 1/3, 2/3 or 3/3')
+    return int(match[1]), int(match[2])
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add what to run, where, and how many at a time."""
-    parser.usage = f'{parser.prog} CONFIG [CONFIG …] [-w OUTPUTS] [options] [-- OPTIONS OF OPENCOMPASS]'
-    parser.epilog = (
-        'What follows -- is passed on to every opencompass command, e.g. -- --max-num-workers 8. A run that '
-        'goes on keeps the number of workers of its start. Exit code: 0 if all is complete, 1 if not, 130 '
-        'after Ctrl-C, which leaves everything resumable.'
+    parser.usage = f'{parser.prog} CONFIG [CONFIG …] [options] [-- OPTIONS OF OPENCOMPASS]'
+    parser.epilog = examples(
+        'gpassk run opencompass_configs -w outputs --gpus 0,1',
+        'gpassk run opencompass_configs -- --max-num-workers 8',
+        'gpassk run opencompass_configs --part 1/4      # on the first of four machines',
     )
     parser.add_argument(
-        'configs', type=path, nargs='+', metavar='CONFIG', help='a config, or a folder of configs'
+        'configs', type=path, nargs='+', metavar='CONFIG', help='a config, or a folder of them'
     )
+    add_work_dir(parser, 'each config gets the work directory FOLDER/<its name>')
     parser.add_argument(
-        '-w',
-        '--work-dir',
-        type=path,
-        default=Path('outputs'),
-        metavar='OUTPUTS',
-        help='each config gets the work directory OUTPUTS/<its name>; default: outputs',
+        '--gpus',
+        metavar='IDS',
+        help='such as 0,1,2,3, GPU-… or MIG-… (default: those that are visible, or all)',
     )
     parser.add_argument(
         '--jobs',
         type=positive,
         metavar='N',
-        help='opencompass commands at a time (default: as many as fit on the GPUs, and 1 that needs none)',
+        help='models or runs at a time (default: as fit on the GPUs, or 1)',
     )
     parser.add_argument(
-        '--gpus',
-        metavar='IDS',
-        help='the GPUs that the runs share, such as 0,1,2,3; also GPU-… and MIG-… (default: those of '
-        'CUDA_VISIBLE_DEVICES, of the allocation, or all)',
+        '--part', type=part, metavar='I/N', help='the I-th of N parts; a model is in one of them'
     )
-    parser.add_argument('--dry-run', action='store_true', help='say what would be run, and start nothing')
+    parser.add_argument(
+        '--ray', metavar='ADDRESS', help='share the work out over a Ray cluster, such as auto'
+    )
+    parser.add_argument(
+        '--take-over', metavar='REASON', default='', help='go on where a machine that is gone was at work'
+    )
+    parser.add_argument(
+        '--keep',
+        metavar='WHAT',
+        default='',
+        help='samples stay though questions,references,settings have changed',
+    )
+    parser.add_argument('--top-up', action='store_true', help='add samples to those of a server as it is now')
+    add_dry_run(parser)
 
 
-def run(arguments: Namespace) -> int:
-    """Run OpenCompass for every config that has no complete result; return the exit code."""
-    request = RunRequest(
-        configs=arguments.configs,
-        outputs=arguments.work_dir,
-        jobs=arguments.jobs,
-        gpus=arguments.gpus,
-        passed_on=arguments.rest,
-    )
-    options = read_options(request.passed_on)
-    plan = planned_runs(request.configs)
-    _print_left_out(plan)
-    if arguments.dry_run:
-        return _dry_run(request, plan)
-    with Stop() as stop, RunProgress(plan.runs) as progress:
-        findings = _driven_here(request, options, plan.runs, progress, stop)
-    progress.sum_up(findings)
+def run(
+    *,
+    configs: Sequence[Path],
+    work_dir: Path,
+    gpus: str | None,
+    jobs: int | None,
+    part: tuple[int, int] | None,
+    ray: str | None,
+    take_over: str,
+    keep: str,
+    top_up: bool,
+    dry_run: bool,
+    rest: Sequence[str],
+) -> int:
+    """Run OpenCompass for every config that has no complete result."""
+    options = read_options(rest)
+    plan = planned_runs(configs)
+    if plan.left_out:
+        warn(
+            f'left out, as their template no longer gives them: {len(plan.left_out)} configs, such as '
+            f'{plan.left_out[0]}; name them to run them, or remove them with gpassk expand --prune'
+        )
+    runs = part_of(plan.runs, *part) if part else list(plan.runs)
+    if dry_run:
+        show(states_table([examine(one, work_dir.resolve() / one.name) for one in runs]))
+        say('\ndry run: nothing was started')
+        return 0
+    if options.elsewhere and gpus is not None:
+        raise InputError(f'--gpus {gpus!r}: it names GPUs of this machine, a cluster gives its own')
+    variables = {'GPASSK_KEEP': keep} if keep else {}
+    variables |= {'GPASSK_TOP_UP': '1'} if top_up else {}
+    with Stop() as stop, RunProgress(runs) as progress:
+        if ray is not None:
+            from ..runs.on_ray import run_on_ray
+
+            findings = run_on_ray(ray, runs, work_dir, options, variables, progress, stop)
+        else:
+            usable = () if options.elsewhere else usable_gpus(gpus, os.environ)
+            driver = Driver(
+                work_dir, options, usable, progress, stop, jobs=jobs, take_over=take_over, variables=variables
+            )
+            findings = driver.drive(runs)
+    say('')
+    show(states_table(findings))
+    say(f'\n{summary(findings)}', *failed_alike(findings))
     if stop:
-        _print_stopped(request, len(plan.runs) - len(findings))
+        left = len(runs) - len(findings)
+        warn(f'stopped{f", with {left} runs not begun" if left else ""}. Nothing is lost; to go on:')
+        given = {
+            '--gpus': gpus,
+            '--jobs': jobs,
+            '--part': '{}/{}'.format(*part) if part else '',
+            '--ray': ray,
+        }
+        words = ['gpassk', 'run', *map(str, configs), '-w', str(work_dir)]
+        words += [word for name, value in given.items() if value for word in (name, str(value))]
+        warn(
+            f'  {shlex.join([*words, *(["--keep", keep] if keep else []), *(["--", *rest] if rest else [])])}'
+        )
         return INTERRUPTED
     return 0 if all(map(options.is_done, findings)) else 1
 
 
-def _dry_run(request: RunRequest, plan: Plan) -> int:
-    """Say what would be run; the exit code is 0."""
-    findings = [examine(run, request.outputs.resolve() / run.name) for run in plan.runs]
-    width = terminal_width() if sys.stdout.isatty() else None
-    print(states_table(findings).to_terminal(width=width))
-    print('\ndry run: nothing was started')
-    return 0
+class RunProgress(Watcher):
+    """Tells what happens: a line for each start and end, on a terminal below them a line a run at work.
+
+    A context manager: at its end the lines of runs at work are gone.
+
+    Args:
+        runs: all that there are.
+    """
+
+    def __init__(self, runs: Sequence[Planned]) -> None:
+        self._places = {run.name: place for place, run in enumerate(runs, 1)}
+        self._reasons: dict[str, str] = {}
+        """Why runs failed → the first of them."""
+        self._lines: dict[str, TaskID] = {}
+        self._counted = 0.0
+        self._progress: Progress | None = None
+        if sys.stdout.isatty() and os.environ.get('TERM', 'dumb') not in ('dumb', 'unknown'):
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import Progress as Lines
+            from rich.table import Column
+
+            self._progress = Lines(
+                TextColumn('{task.description}', markup=False, table_column=Column(ratio=1, no_wrap=True)),
+                BarColumn(20),
+                MofNCompleteColumn(),
+                TextColumn('{task.fields[rate]}'),
+                TimeRemainingColumn(),
+                transient=True,
+                expand=True,
+                refresh_per_second=2,
+                speed_estimate_period=600,  # seconds: a batch may take minutes
+                redirect_stderr=sys.stderr.isatty(),
+            )
+
+    def __enter__(self) -> RunProgress:
+        if self._progress:
+            self._progress.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._progress:
+            self._progress.stop()
+
+    def started(self, run: Planned, how: str) -> None:
+        """Say that a command was started for a run."""
+        say(f'{self._label(run.name)}: {how}')
+
+    def serving(self, text: str) -> None:
+        """Say what a server does."""
+        say(text)
+
+    def ended(self, finding: Finding, seconds: float | None) -> None:
+        """Say how a run ended, or that it was not begun: then `seconds` is None."""
+        if self._progress and finding.name in self._lines:
+            self._progress.remove_task(self._lines.pop(finding.name))
+        failed = finding.state is State.FAILED
+        before = self._reasons.setdefault(reason(finding), finding.name) if failed else finding.name
+        detail = f': {finding.detail}' if finding.detail else ''
+        if before != finding.name:
+            detail = f': for the same reason as {before}'
+        already = 'already ' if seconds is None and finding.state is State.COMPLETE else ''
+        taken = '' if seconds is None else f', {duration(seconds)}'
+        say(f'{self._label(finding.name)}: {already}{finding.state.value}{taken}{detail[:1000]}')
+        if failed and finding.logs:
+            first = before == finding.name and len(self._reasons) == 1
+            warn(*(log_lines(finding, _LOG_LINES) if first else [f'--- {finding.logs[0].path}']))
+
+    def working(self, jobs: Sequence[Job]) -> None:
+        """Show how far the runs at work are, once a second."""
+        if not self._progress or time.monotonic() - self._counted < _EVERY:
+            return
+        for job in jobs:
+            name = job.task.run.name
+            drawn, total = job.drawn.count()
+            if name not in self._lines:  # what was there before was not drawn in the time since
+                self._lines[name] = self._progress.add_task(
+                    self._label(name), completed=drawn, total=total, rate=''
+                )
+            speed = job.drawn.tokens / max(1.0, time.monotonic() - job.began)
+            rate = f'{speed:,.0f} tokens/s' if speed else ''
+            self._progress.update(self._lines[name], completed=drawn, total=total, rate=rate)
+        self._counted = time.monotonic()
+
+    def _label(self, name: str) -> str:
+        return f'[{self._places[name]}/{len(self._places)}] {name}'
 
 
-def _driven_here(
-    request: RunRequest,
-    options: Options,
-    runs: Sequence[Planned],
-    progress: RunProgress,
-    stop: Stop,
-) -> list[Finding]:
-    """Run what is not complete on this machine; return the state of each run that it came to."""
-    gpus = gpus_for(options, request.gpus, os.environ)
-    with run_in_progress(request.outputs / NOTES / SERVERS):
-        return Driver(request.outputs, options, progress, stop, gpus).drive(runs, request.jobs)
+def reason(finding: Finding) -> str:
+    """Return why a run failed, without what is its own: its name, its folder, and how far it came."""
+    text = finding.detail.replace(str(finding.work_dir), '').replace(finding.progress, '')
+    return re.sub(rf'(?<![\w-]){re.escape(finding.name)}(?![\w-])', '', text)
 
 
-def _print_left_out(plan: Plan) -> None:
-    if plan.left_out:
-        print(
-            f'left out, as their template no longer gives them: {len(plan.left_out)} configs, such as '
-            f'{plan.left_out[0]}; name them to run them, or remove them with gpassk expand --prune',
-            file=sys.stderr,
-        )
-
-
-def _print_stopped(request: RunRequest, left: int) -> None:
-    rest = f', with {left} runs not begun' if left else ''
-    print(f'stopped{rest}. Nothing is lost; to go on:\n  {request.command()}', file=sys.stderr)
+def failed_alike(findings: Sequence[Finding]) -> list[str]:
+    """Return a line for each reason for which several runs failed."""
+    groups: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if finding.state is State.FAILED:
+            groups.setdefault(reason(finding), []).append(finding)
+    return [
+        f'{first.name} failed: {shortened(first.detail.replace(f"{first.work_dir}/", ""))}\n'
+        f'… and {len(others)} more for the same reason'
+        for first, *others in groups.values()
+        if others
+    ]

@@ -28,7 +28,7 @@ from ..benchmarks import (
 from ..errors import InputError, MissingExtraError
 from ..files import PROVENANCE, listed, mapping
 from ..json_rows import Row, first_object, json_entries
-from ..runs.config_file import dicts_of, read_config
+from ..runs.state import dicts_of, read_config
 from .format import Format, at, named
 
 _TIME = re.compile(r'(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d)')

@@ -88,7 +88,7 @@ def _served_or_rule(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def served_judge(
-    judge: Mapping[str, Any] | None, model: str, url: str, settings: Mapping[str, Any]
+    judge: Mapping[str, Any] | None, model: str, url: str | Sequence[str], settings: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the config of the judge at the server that is started for it, checked.
 
@@ -116,11 +116,13 @@ def with_verdicts(config: Mapping[str, Any], folder: str) -> dict[str, Any]:
     return {**config, **parts}
 
 
-def with_server(config: Mapping[str, Any], model: str, url: str, **more: Any) -> dict[str, Any]:
+def with_server(
+    config: Mapping[str, Any], model: str, url: str | Sequence[str], **more: Any
+) -> dict[str, Any]:
     """Return the config with its LLM judges at a server, under this name of the model.
 
     Args:
-        url: '' for one that has no address yet.
+        url: one or several; '' for one that has no address yet.
         more: arguments of theirs, where the config has no others.
 
     Raises:
@@ -137,7 +139,12 @@ def with_server(config: Mapping[str, Any], model: str, url: str, **more: Any) ->
             raise InputError(f'judge has urls = {shown}, and judge_serve starts a server: give one')
         if config.get('model', model) != model:
             raise InputError(f'judge has model = {config["model"]!r}, and judge_serve starts {model!r}')
-        return {**more, **config, 'model': model, **({'urls': [url]} if url else {})}
+        return {
+            **more,
+            **config,
+            'model': model,
+            **({'urls': [url] if isinstance(url, str) else [*url]} if url else {}),
+        }
     if name == 'cascade':
         parts = {
             key: with_server(part, model, url, **more)

@@ -21,7 +21,7 @@ from ..judges.build import build_judge, judge_config, refuse_extraction, served_
 from ..metrics import DEFAULT_THRESHOLDS, metric_names
 from ..record import Names, Result, digest_of, remove_samples, write_samples
 from ..scoring import score
-from ..serving import JudgeServer, read_judge_server
+from ..serving import Served, read_judge_server, server
 from ..unseen import with_whole_characters
 from .dataset import LIMITS
 from .predictions import (
@@ -184,13 +184,13 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
             yield self._judge
             return
         out = self._out()
-        outputs = Path.cwd() if out is None else results_above(out).parents[2]
-        with self._server.started(outputs / '.gpassk', get_logger().info) as url:
+        logs = Path.cwd() / 'logs' if out is None else results_above(out).parent / 'logs'
+        with server(self._server, logs / 'server', get_logger().info) as running:
             # Not before: the server may have brought the weights here, so that they can be told from others.
             weights = files_of({'path': self._server.path}).get('path') or self._server.path
             digest = digest_of([weights, self._server.choosing()])[:16]
             settings = {**self._server.settings(), 'server_digest': digest}
-            yield served_judge(self._judge or None, self._server.name, url, settings)
+            yield served_judge(self._judge or None, self._server.name, running.addresses, settings)
 
     def _score_wrapped(
         self,
@@ -252,7 +252,7 @@ def _imports_uncollected() -> Iterator[None]:
 
 
 def _checked_judge(
-    model_name: str, url: str | Sequence[str], judge: Mapping[str, Any] | None, server: JudgeServer | None
+    model_name: str, url: str | Sequence[str], judge: Mapping[str, Any] | None, server: Served | None
 ) -> dict[str, Any]:
     """Return the config of the judge; {} for the default one of a server that is started for it."""
     if server is None:

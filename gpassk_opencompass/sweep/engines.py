@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from pydantic import BeforeValidator, Field
 
 from ..errors import InputError, TemplateError
-from ..serving.line import PRESETS, Preset, Serve, read_serve
+from ..serving import PRESETS, Preset, Serve, read_serve
 from .folder import words
 from .names import ModelName, Settings, last_part
 

@@ -440,7 +440,7 @@ def _chosen(value: Any, left_out: frozenset[str], is_judge: bool = False) -> Any
     if not known:
         return value
     if isinstance(value.get('serve'), dict):
-        from ..serving.line import choosing  # all that starts servers: few configs name one
+        from ..serving import choosing  # all that starts servers: few configs name one
 
         value = {**value, 'serve': choosing(value['serve'])}
     return {

@@ -13,7 +13,7 @@ from judge_server import Act, Asked, Fail, JudgeServer, SkippingClock, fair
 from judging import judge_with
 from judging_run import pairs_of
 
-from gpassk_opencompass import times
+from gpassk_opencompass import text
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.judges.verdicts import VerdictStore
 from gpassk_opencompass.servers import Clock
@@ -90,7 +90,7 @@ def test_a_sweep_goes_on_across_a_jump(
     behave(tmp_path, 'run', 'broken')
     assert main(['run', 'configs', '--', '--max-num-workers', '3']) == 1
     [time_dir] = tmp_path.glob('outputs/run/2*')
-    monkeypatch.setattr(times, 'datetime', _shifted(seconds))
+    monkeypatch.setattr(text, 'datetime', _shifted(seconds))
     for workers in ('5', '6'):
         assert main(['run', 'configs', '--', '--max-num-workers', workers]) == 1
     behave(tmp_path, 'run', 'ok')

@@ -1,4 +1,4 @@
-"""kill -9 of any process of `gpassk run`: itself, an `opencompass`, keepers, servers."""
+"""kill -9 of any process of `gpassk run`: itself, an `opencompass`, guards, servers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LATEST = 6.0
 ROLES = {
     'gpassk_opencompass.cli': 'command',
     'scripted_model_server.py': 'server',
-    'serving': 'keeper',
+    'processes': 'guard',
     'bin/opencompass': 'run',
 }
 

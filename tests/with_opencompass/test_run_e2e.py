@@ -116,7 +116,8 @@ def sweep(forks: Forks, tmp_path_factory: pytest.TempPathFactory) -> Sweep:
         root / 'configs' / 'changed.py', scripted(max_out_len=32), dataset_config(Path('data'), k=K, n=N)
     )
     checked = run_gpassk(root, 'check', 'out', '--configs', 'configs')
-    found = json.loads(run_gpassk(root, 'check', 'out', '--configs', 'configs', '--json').said)
+    told = run_gpassk(root, 'check', 'out', '--configs', 'configs', '--json').said
+    found, _ = json.JSONDecoder().raw_decode(told)
     states = {one['run']: one for one in found['tables'][0]['rows']}
     return Sweep(root, failing, interrupted, checked, states)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -12,7 +13,7 @@ from opencompass.utils import get_logger
 
 from ...chat.routes import endpoints
 from ...errors import InputError
-from ...serving import Asked, Server, read_serve
+from ...serving import Running, read_serve, served_model, server
 from .chats import PATIENCE
 from .openai_api import SeededOpenAISDK
 
@@ -24,9 +25,9 @@ _GIVEN = ('openai_api_base', 'openai_proxy_url', 'http_client_cfg')
 class SeededServed(SeededOpenAISDK):
     """A server that is started for this model, at the first need, and asked as `SeededOpenAISDK` asks one.
 
-    It ends with the process. Should it die it is started once more, and requests under way are tried
-    again; if it dies again the run ends, with the end of its log in the error. The log is in
-    `<work_dir>/<time>/logs/server`.
+    It ends with the process. Should it die the run ends, with the end of its log in the error; the log is in
+    `<work_dir>/<time>/logs/server`. Under `gpassk run` the server is there already, for all runs of the
+    model.
 
     Args:
         path: the weights, as the command line names them: {model}.
@@ -64,7 +65,8 @@ class SeededServed(SeededOpenAISDK):
             raise InputError(f'{taken[0]}: the server is started here, and asked without a proxy; remove it')
         self._serve = read_serve(serve)
         self._counts = tokenizer_path is not None
-        self._server: Server | None = None
+        self._running: Running | None = None
+        self._stack = ExitStack()
         name = served_name or PurePosixPath(path).name or path
         super().__init__(
             name,
@@ -76,7 +78,8 @@ class SeededServed(SeededOpenAISDK):
             tokenizer_path=tokenizer_path,
             **kwargs,
         )
-        self._asked = Asked(path, name, tp, pp, key=self.keys[0] if key_env else '')
+        told = {'path': path, 'serve': serve, 'served_name': name, 'tp': tp, 'pp': pp, 'key_env': key_env}
+        self._served = served_model(told)
 
     def generate(
         self, inputs: list[Any], max_out_len: int = 512, temperature: float = 0.7, **kwargs: Any
@@ -84,7 +87,7 @@ class SeededServed(SeededOpenAISDK):
         """See the base class; the server is started at the first call.
 
         Raises:
-            InputError, IncompleteError: it cannot be started, or has died twice; see `serving.Server`.
+            InputError, IncompleteError: it cannot be started, or has died; see `serving.server`.
         """
         self._bring_up().check()
         return super().generate(inputs, max_out_len, temperature, **kwargs)
@@ -94,15 +97,14 @@ class SeededServed(SeededOpenAISDK):
         self._bring_up().check()
         return super()._generate(input, max_out_len, temperature)
 
-    def _bring_up(self) -> Server:
-        if self._server is None:
-            server = Server(self._serve, self._asked, self._logs(), get_logger().info)
-            server.start()
+    def _bring_up(self) -> Running:
+        if self._running is None:
+            self._running = self._stack.enter_context(server(self._served, self._logs(), get_logger().info))
             # With --debug the process goes on, to other models and to the evaluation.
-            weakref.finalize(self, server.close)
-            self.chats.go_to(endpoints(server.address), server.check)
-            self._server = server
-        return self._server
+            weakref.finalize(self, self._stack.close)
+            urls = [url for address in self._running.addresses for url in endpoints(address)]
+            self.chats.go_to(urls, self._running.check)
+        return self._running
 
     def _logs(self) -> Path:
         """Return `<work_dir>/<time>/logs/server`, for another caller than OpenCompass ./logs/server."""

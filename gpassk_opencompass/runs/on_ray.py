@@ -1,0 +1,133 @@
+"""`gpassk run --ray ADDRESS`: the models of a sweep as tasks of a Ray cluster.
+
+A task drives the runs of one model on the GPUs that Ray gives it, as `gpassk run` does on one machine. All
+nodes see the work directories and configs under the same paths, and have this package and OpenCompass. A task
+that fails, or whose worker or node dies, is tried again, where it goes on; with a worker ends all that it has
+started.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..errors import GPassKError, IncompleteError, InputError, MissingExtraError
+from ..processes import Stop
+from ..serving import read_judge_server, served_model
+from .driver import JOB, Driver, Watcher, gpus_needed, model_of
+from .opencompass import Options
+from .state import Finding, Planned, dicts_of, evaluator_of, examine
+
+RETRIES = 2
+"""Times that a task is tried again."""
+
+
+def run_on_ray(
+    address: str,
+    runs: Sequence[Planned],
+    outputs: Path,
+    options: Options,
+    variables: Mapping[str, str],
+    watcher: Watcher,
+    stop: Stop,
+) -> list[Finding]:
+    """Run what is not complete; return the state of each run that it came to.
+
+    Args:
+        address: of the cluster, as `ray.init` takes it: 'auto', 'node1:6379'.
+        runs, outputs, options, variables, watcher, stop: see `Driver`.
+
+    Raises:
+        MissingExtraError: Ray is not installed.
+        InputError: there is no such cluster, or it has too few GPUs for a model.
+    """
+    ray = _connect(address)
+    found: dict[str, Finding] = {}
+
+    def tell(runs: Sequence[Planned], why: str) -> None:
+        for run in runs:
+            finding = examine(run, outputs.resolve() / run.name)
+            done = options.is_done(finding) or not why
+            found[run.name] = finding if done else replace(finding, detail=f'{finding.detail}; {why}')
+            watcher.ended(found[run.name], None)
+
+    models: dict[str, list[Planned]] = {}
+    for run in runs:
+        if options.is_done(examine(run, outputs.resolve() / run.name)):
+            tell([run], '')
+        else:
+            models.setdefault(model_of(run), []).append(run)
+    most = max((node['Resources'].get('GPU', 0) for node in ray.nodes() if node['Alive']), default=0)
+    drive = ray.remote(max_retries=RETRIES, retry_exceptions=[IncompleteError])(_drive)
+    job = f'ray {ray.get_runtime_context().get_job_id()}'
+    tasks: dict[Any, list[Planned]] = {}
+    for gpus, model in sorted(((_gpus_of(group), model) for model, group in models.items()), reverse=True):
+        if gpus > most:
+            tell(models[model], f'needs {gpus} GPUs, and no node of the cluster has more than {most:g}')
+            continue
+        told = (models[model], outputs.resolve(), Path.cwd(), options, dict(variables), job)
+        tasks[drive.options(num_cpus=1, num_gpus=gpus, name=model).remote(*told)] = models[model]
+        watcher.serving(f'{model}: {len(models[model])} runs wait for {gpus} GPUs of the cluster')
+    while tasks and not stop:
+        for task in ray.wait(list(tasks), timeout=1.0)[0]:
+            tell(tasks.pop(task), _failure(ray, task))
+    _cancel(ray, list(tasks))
+    return [found[run.name] for run in runs if run.name in found]
+
+
+def _connect(address: str) -> Any:
+    try:
+        import ray
+    except ImportError as error:
+        raise MissingExtraError('ray', 'ray') from error
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level='ERROR')
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        raise InputError(f'--ray {address}: no cluster there: {error}') from error
+    return ray
+
+
+def _cancel(ray: Any, tasks: list[Any]) -> None:
+    """Stop what is at work, as Ctrl-C does it, and leave the cluster."""
+    for task in tasks:
+        ray.cancel(task)
+    if tasks:
+        ray.wait(tasks, num_returns=len(tasks), timeout=60.0)
+    ray.shutdown()
+
+
+def _failure(ray: Any, task: Any) -> str:
+    """Return why a task failed at last; '' if it did not."""
+    try:
+        ray.get(task)
+    except (ray.exceptions.RayError, GPassKError) as error:
+        return str(error).strip().rpartition('\n')[2]
+    return ''
+
+
+def _gpus_of(runs: Sequence[Planned]) -> int:
+    """Return how many GPUs the runs of a model take at a time: the model, or its judge."""
+    counts = [0]
+    for config in (run.values() or {} for run in runs):
+        counts.append(gpus_needed(config))
+        counts += [served_model(one).gpus for one in dicts_of(config, 'models') if 'serve' in one]
+        judges = (evaluator_of(one).get('judge_serve') for one in dicts_of(config, 'datasets'))
+        counts += [read_judge_server(judge).gpus for judge in judges if judge is not None]
+    return max(counts)
+
+
+def _drive(
+    runs: Sequence[Planned], outputs: Path, here: Path, options: Options, variables: dict[str, str], job: str
+) -> None:
+    """Run what is not complete on the GPUs of this task; raise IncompleteError if that does not end well."""
+    import ray
+
+    os.chdir(here)  # relative paths of configs
+    os.environ[JOB] = job
+    gpus = tuple(map(str, ray.get_gpu_ids()))
+    findings = Driver(outputs, options, gpus, Watcher(), Stop(), variables=variables).drive(runs)
+    if bad := [one for one in findings if not options.is_done(one)]:
+        raise IncompleteError('; '.join(f'{one.name}: {one.detail}' for one in bad))

@@ -1,0 +1,671 @@
+"""Servers of models that are started here: their command lines, their start, their end.
+
+`server(served, logs)` starts one and waits until it takes requests for its model. It ends with the block, or
+with the process, however that dies. Under `gpassk run` there is one server a model for all runs that ask it:
+its addresses stand in the environment, and nothing is started.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import random
+import re
+import shlex
+import shutil
+import socket
+import time
+import urllib.request
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+import psutil
+
+from .errors import IncompleteError, InputError
+from .files import mapping
+from .keys import hidden, read_key
+from .log_errors import error_in, last_said
+from .processes import Child, described, marked
+from .text import utc_folder
+
+SERVERS = 'GPASSK_SERVERS'
+"""Environment variable with the servers that `gpassk run` has started: JSON, `Served.key` → addresses."""
+
+HOST = '127.0.0.1'
+TIMEOUT = 1800.0
+"""Seconds for a server to be ready; a large model takes minutes to load, and its kernels to be compiled."""
+
+PLACEHOLDERS = ('model', 'name', 'host', 'port', 'tp', 'pp')
+"""What may stand in braces: the weights, what requests call them, where to listen, tensor and pipeline
+parallelism."""
+
+_PORTS = range(18000, 32000)
+"""Below those that the system gives to connections by itself."""
+_ATTEMPTS = 5  # ports that others took between choice and use
+_LISTED = 60.0  # seconds that a server may take requests and not list its model
+_SAYS_EVERY = 30.0
+_TAIL = 20
+_PLACEHOLDER = re.compile(r'\{([A-Za-z_]\w*)\}')
+_VARIABLE = re.compile(r'\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})')
+_OF_KEYS = re.compile(r'(?i).*(?:KEY|TOKEN|SECRET|PASSWORD)')
+_KEYS = frozenset({'--api-key', '--api-keys', '--admin-api-key', '--hf-token', '--access-token'})
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+class Preset(NamedTuple):
+    """What is known of a server."""
+
+    command: str
+    ready: str = '/health'
+    """The path that answers 200 once it takes requests."""
+    repetition_penalty: str = 'repetition_penalty'
+    """Its field for that in a request."""
+    always_samples: bool = False
+    """A temperature of 0 is not greedy there; top_k = 1 is."""
+    named_by_path: bool = False
+    """Requests have to call the model as the command line does."""
+
+
+PRESETS: Mapping[str, Preset] = {
+    # https://docs.vllm.ai, `vllm serve`, 0.30; all of them are in 0.14 as well.
+    'vllm': Preset(
+        'vllm serve {model} --served-model-name {name} --host {host} --port {port} '
+        '--tensor-parallel-size {tp} --pipeline-parallel-size {pp}'
+    ),
+    # SGLang 0.5.23: srt/arg_groups/fields, srt/entrypoints/http_server.py, cli/serve.py.
+    'sglang': Preset(
+        'sglang serve --model-path {model} --served-model-name {name} --host {host} --port {port} '
+        '--tp-size {tp} --pp-size {pp}'
+    ),
+    # lmdeploy 0.18.0: cli/serve.py, serve/openai/endpoints/management.py; no pipeline parallelism.
+    'lmdeploy': Preset(
+        'lmdeploy serve api_server {model} --model-name {name} --server-name {host} --server-port {port} '
+        '--tp {tp}',
+        always_samples=True,
+    ),
+    # llama.cpp, `llama-server --help`, build 10434; it spreads a model over the GPUs that it sees.
+    'llama.cpp': Preset(
+        'llama-server --model {model} --alias {name} --host {host} --port {port}',
+        repetition_penalty='repeat_penalty',
+    ),
+    # transformers 5.20: cli/serve.py; its list of models is that of the hub's cache.
+    'transformers': Preset('transformers serve {model} --host {host} --port {port}', named_by_path=True),
+}
+"""The values of `server`."""
+
+
+@dataclass(frozen=True)
+class Serve:
+    """How a server is started; checked.
+
+    Args:
+        command: its command line, with `PLACEHOLDERS` in braces. It is split into words as a shell does, and
+            no shell sees it. A word, or what follows its `=`, may be `$NAME`: that environment variable.
+        ready: the path that answers 200 once it takes requests.
+        timeout: seconds for that.
+        env: further environment variables; a value may be `$NAME`, and that of a key must be.
+
+    Raises:
+        InputError: a placeholder that there is none of, no `{port}`, a key, or values of other types.
+    """
+
+    command: str
+    ready: str = '/health'
+    timeout: float = TIMEOUT
+    env: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _check_command(self.command)
+        if not isinstance(self.ready, str) or not re.fullmatch(r'/\S*', self.ready):
+            raise InputError(
+                f"serve.ready = {self.ready!r}: expected a path such as '/health' or '/v1/models'"
+            )
+        number = isinstance(self.timeout, (int, float)) and not isinstance(self.timeout, bool)
+        if not number or not 0 < self.timeout < math.inf:
+            raise InputError(f'serve.timeout = {self.timeout!r}: expected seconds above 0')
+        if not isinstance(self.env, Mapping):
+            raise InputError(f"serve.env = {self.env!r}: expected a dict, e.g. dict(HF_HUB_OFFLINE='1')")
+        for name, value in self.env.items():
+            if not (isinstance(name, str) and re.fullmatch(r'[A-Za-z_]\w*', name) and isinstance(value, str)):
+                raise InputError(
+                    f'serve.env has {name!r}: expected names of environment variables, and texts'
+                )
+            if _OF_KEYS.fullmatch(name) and not _VARIABLE.fullmatch(value):
+                raise InputError(  # not repeated: it may be the key itself
+                    f"serve.env.{name} would stand in files: write {name}='$MY_KEY', and export MY_KEY"
+                )
+
+    def config(self) -> dict[str, Any]:
+        """Return this as it stands in a config."""
+        told = {'command': self.command, 'ready': self.ready, 'timeout': self.timeout}
+        return {**told, 'env': dict(self.env)} if self.env else told
+
+
+def _check_command(command: str) -> None:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise InputError(f'serve.command = {command!r} cannot be split into words: {error}') from error
+    used = {name for word in words for name in _PLACEHOLDER.findall(word)}
+    if wrong := sorted(used - set(PLACEHOLDERS)):
+        allowed = ', '.join(f'{{{name}}}' for name in PLACEHOLDERS)
+        raise InputError(f'serve.command has {{{wrong[0]}}}; what may stand in braces is {allowed}')
+    if 'port' not in used:
+        raise InputError(
+            f'serve.command = {command!r}: {{port}} is missing, a free port is chosen at the start'
+        )
+    for word, following in zip(words, [*words[1:], ''], strict=True):
+        flag, equals, value = word.partition('=')
+        given = value if equals else following
+        if flag in _KEYS and given and not given.startswith(('$', '--')):
+            raise InputError(  # not repeated: it may be the key itself
+                f'serve.command has a key behind {flag}: write {flag} $MY_KEY, export MY_KEY, and say '
+                "key_env='MY_KEY' for the requests"
+            )
+
+
+def read_serve(given: Any, server: str | None = None) -> Serve:
+    """Read what a template or config says of a server.
+
+    Args:
+        given: a dict with fields of `Serve`, and `arguments`, which are added to the command line.
+        server: a key of `PRESETS`, whose command line is taken where there is no other.
+
+    Raises:
+        InputError: no such server, an unknown field, neither server nor command, or see `Serve`.
+
+    >>> read_serve(dict(arguments='--max-model-len 8192'), 'vllm').command[-20:]
+    '--max-model-len 8192'
+    """
+    if not isinstance(given, Mapping):
+        raise InputError(f"serve = {given!r}: expected a dict, e.g. dict(arguments='--max-model-len 16384')")
+    fields = dict(given)
+    if unknown := sorted(set(map(str, fields)) - {'command', 'ready', 'timeout', 'env', 'arguments'}):
+        raise InputError(f'serve has {unknown}; it takes command, arguments, ready, timeout and env')
+    if server is not None and server not in PRESETS:
+        raise InputError(f'server = {server!r}: expected {", ".join(PRESETS)}, or serve=dict(command=…)')
+    preset = Preset('', '/v1/models') if server is None else PRESETS[server]
+    command, more = fields.pop('command', preset.command), fields.pop('arguments', '')
+    if not isinstance(command, str) or not isinstance(more, str):
+        raise InputError('serve: command and arguments are texts, as on a command line')
+    if not command:
+        raise InputError(
+            f"which server? server='vllm' (or {', '.join(list(PRESETS)[1:])}), or "
+            "serve=dict(command='… {model} … --port {port}')"
+        )
+    return Serve(**{'ready': preset.ready, **fields, 'command': f'{command} {more}'.strip()})
+
+
+@dataclass(frozen=True)
+class Served:
+    """A model, and the server that it is to have.
+
+    Args:
+        serve: how that is started.
+        path: the weights: {model}.
+        name: what requests call them: {name}.
+        tp, pp: over how many GPUs they are spread; tp 0: it needs none.
+        key_env: the environment variable with the server's key, if its command line gives it one.
+        where: what it is called in messages.
+    """
+
+    serve: Serve
+    path: str
+    name: str
+    tp: int = 1
+    pp: int = 1
+    key_env: str = ''
+    where: str = 'serve'
+
+    @property
+    def gpus(self) -> int:
+        """Return how many GPUs it takes."""
+        return self.tp * self.pp
+
+    @property
+    def key(self) -> str:
+        """Return a text that is the same for who wants the same server."""
+        return hashlib.sha256(json.dumps(self.config(), sort_keys=True).encode()).hexdigest()[:16]
+
+    def config(self) -> dict[str, Any]:
+        """Return this as it stands in a config as `judge_serve`."""
+        told: dict[str, Any] = {
+            'path': self.path,
+            'name': self.name,
+            'tp': self.tp,
+            'serve': self.serve.config(),
+        }
+        told |= {'pp': self.pp} if self.pp > 1 else {}
+        return {**told, 'key_env': self.key_env} if self.key_env else told
+
+    def words(self, port: int) -> list[str]:
+        """Return the words of its command line, and what variables stand for.
+
+        Raises:
+            InputError: an environment variable is not set.
+        """
+        values = {
+            'model': self.path,
+            'name': self.name,
+            'host': HOST,
+            'port': port,
+            'tp': max(1, self.tp),
+            'pp': self.pp,
+        }
+        return [
+            _PLACEHOLDER.sub(lambda found: str(values[found[1]]), _from_environment(word))
+            for word in shlex.split(self.serve.command)
+        ]
+
+    def check(self) -> None:
+        """Refuse a server that cannot be started on this machine; nothing is started.
+
+        Raises:
+            InputError: its program or its weights are not there, a variable is not set, or its key cannot be
+                sent.
+        """
+        program = self.words(0)[0]
+        env = {name: _from_environment(value) for name, value in self.serve.env.items()}
+        relative = os.path.dirname(program) and not os.path.isabs(program)
+        if relative or shutil.which(program, path=env.get('PATH')) is None:
+            raise InputError(
+                f'{self.where}.command begins with {program!r}, and there is no such program on $PATH: '
+                'install '
+                f'it, or write its whole path, as of another environment: {self.where} = dict(command=…)'
+            )
+        if os.path.isabs(self.path) and not os.path.exists(self.path):
+            raise InputError(f'path = {self.path!r}: there is no such file or folder, so no model to serve')
+        if self.key_env:
+            read_key(self.key_env)
+
+    def settings(self) -> dict[str, Any]:
+        """Return what an LLM judge is told of it beside its name and address."""
+        return {'api_key_env': self.key_env} if self.key_env else {}
+
+    def choosing(self) -> dict[str, Any]:
+        """Return what of its command line may change what it says."""
+        serve = self.serve.config()
+        return {**choosing(serve), 'variables': taken_from_environment(serve)}
+
+
+def served_model(entry: Mapping[str, Any]) -> Served:
+    """Return the server that a model of a config is to have; see `SeededServed`.
+
+    Raises:
+        InputError: see `read_serve`.
+    """
+    path = str(entry['path'])
+    name = entry.get('served_name') or PurePosixPath(path).name or path
+    tp, pp = int(entry.get('tp', 1)), int(entry.get('pp', 1))
+    return Served(read_serve(entry['serve']), path, name, tp, pp, entry.get('key_env') or '')
+
+
+def read_judge_server(given: Any) -> Served:
+    """Read `judge_serve`: dict(server='vllm', path='Qwen/Qwen2.5-72B-Instruct', tp=4).
+
+    `serve` is as of the engine `serve`: dict(command=…, arguments=…, ready=…, timeout=…, env=…).
+
+    Raises:
+        InputError: an unknown field, no path, or a value of another type.
+    """
+    if not isinstance(given, Mapping):
+        raise InputError(f"judge_serve = {given!r}: expected a dict like dict(server='vllm', path='org/m')")
+    allowed = ('server', 'path', 'name', 'tp', 'pp', 'key_env', 'serve')
+    if unknown := sorted(set(map(str, given)) - set(allowed)):
+        raise InputError(f'judge_serve has {unknown}; it takes {", ".join(allowed)}')
+    path = given.get('path')
+    if not isinstance(path, str) or not path.strip('./ '):
+        raise InputError(f"judge_serve.path = {path!r}: which model judges? e.g. 'Qwen/Qwen2.5-72B-Instruct'")
+    for name in ('name', 'key_env'):
+        if not isinstance(given.get(name, ''), str):
+            raise InputError(f'judge_serve.{name} = {given[name]!r}: expected a text')
+    for name, least in (('tp', 0), ('pp', 1)):
+        number = given.get(name, 1)
+        if isinstance(number, bool) or not isinstance(number, int) or number < least:
+            raise InputError(f'judge_serve.{name} = {number!r}: expected a whole number of GPUs')
+    try:
+        serve = read_serve(given.get('serve', {}), given.get('server'))
+    except InputError as error:
+        raise InputError(f'judge_serve: {error}') from error
+    by_path = path if PRESETS.get(given.get('server') or '', Preset('')).named_by_path else ''
+    return Served(
+        serve,
+        path,
+        given.get('name') or by_path or path.rstrip('/').rpartition('/')[2],
+        given.get('tp', 1),
+        given.get('pp', 1),
+        given.get('key_env', ''),
+        'judge_serve.serve',
+    )
+
+
+def judges_missing_here(configs: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return why servers of judges of configs cannot be started on this machine, a line each.
+
+    Raises:
+        InputError: see `read_judge_server`.
+    """
+    lines: dict[str, None] = {}
+    for dataset in (dataset for config in configs for dataset in config.get('datasets', ())):
+        told = mapping(mapping(dataset.get('eval_cfg')).get('evaluator')).get('judge_serve')
+        if told is not None:
+            try:
+                read_judge_server(told).check()
+            except InputError as error:
+                lines[str(error)] = None
+    return list(lines)
+
+
+class Running:
+    """A server at work, or servers that somebody else has started.
+
+    Args:
+        addresses: 'http://127.0.0.1:18123', …
+    """
+
+    def __init__(self, addresses: Sequence[str]) -> None:
+        self.addresses = list(addresses)
+
+    def check(self) -> None:
+        """Raise IncompleteError if it has ended, with the end of its log."""
+
+
+class Server(Running):
+    """A server that is started here, at an address of the loopback.
+
+    Args:
+        served: which model, and how.
+        logs: the folder of its log.
+        gpus: as CUDA_VISIBLE_DEVICES names them; None: those that this process has.
+        mark: see `processes.Child`.
+
+    Raises:
+        InputError: see `Served.check`.
+    """
+
+    def __init__(self, served: Served, logs: Path, gpus: Sequence[str] | None = None, mark: str = '') -> None:
+        served.check()
+        super().__init__([])
+        self.served, self._gpus, self._mark = served, gpus, mark
+        name = re.sub(r'[^\w.-]+', '-', served.name)[:80]
+        self.log = logs / f'{name}-{utc_folder()}-{os.getpid()}-{random.SystemRandom().randrange(1000)}.log'
+        self.is_ready = False
+        self._attempts, self._answers_since = 0, math.inf
+        self.began = time.monotonic()
+        self._start()
+
+    def _start(self) -> None:
+        self._attempts += 1
+        self._port = _free_port()
+        self.addresses = [f'http://{HOST}:{self._port}']
+        serve = self.served.serve
+        variables = {name: _from_environment(value) for name, value in serve.env.items()}
+        if self._gpus is not None:
+            variables['CUDA_VISIBLE_DEVICES'] = ','.join(self._gpus)
+        texts = [*shlex.split(serve.command), *serve.env.values()]
+        secrets = [os.environ.get(name, '') for text in texts for name in _variables_in(text)]
+        self._key = read_key(self.served.key_env) if self.served.key_env else ''
+        words = self.served.words(self._port)
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        with self.log.open('a', encoding='utf-8') as file:
+            file.write(hidden(f'{shlex.join(words)}\n', *filter(None, [*secrets, self._key])))
+        self._child = Child(
+            words, self.log, env={**os.environ, **variables}, mark=self._mark, secrets=[*secrets, self._key]
+        )
+
+    def advance(self) -> bool:
+        """Look whether it takes requests for its model by now.
+
+        Raises:
+            InputError: it takes requests, and lists other models alone.
+            IncompleteError: it has ended, or was not ready in time.
+        """
+        if self.is_ready:
+            self.check()
+            return True
+        if self._child.poll() is not None and self._attempts < _ATTEMPTS and not _is_free(self._port):
+            self._child.end()
+            self._start()  # another process has the port
+        self.check()
+        now = time.monotonic()
+        if self._get(self.served.serve.ready) is not None and self._listens():
+            self._answers_since = min(self._answers_since, now)
+            self.is_ready = self._lists_model(now - self._answers_since)
+        if not self.is_ready and now - self.began > self.served.serve.timeout:
+            raise IncompleteError(
+                f'the server of {self.served.name!r} was not ready after {self.served.serve.timeout:g} s '
+                f'(timeout of serve): {self._cause()}'
+            )
+        return self.is_ready
+
+    def check(self) -> None:
+        """Raise IncompleteError if it has ended, with the end of its log."""
+        code = self._child.poll()
+        if code is not None:
+            when = '' if self.is_ready else ' before it was ready'
+            how = f'was killed by {described(code)}' if code < 0 else f'ended with {described(code)}'
+            raise IncompleteError(f'the server of {self.served.name!r} {how}{when}: {self._cause()}')
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it has not ended."""
+        return self._child.poll() is None
+
+    def stop(self) -> None:
+        """Have it end, without waiting for that."""
+        self._child.stop()
+
+    def end(self, hurry: Callable[[], bool] = lambda: False) -> None:
+        """End it with all that it has started, and wait for that."""
+        self._child.end(hurry)
+
+    def last_lines(self) -> list[str]:
+        """Return the last lines of its log, without its key."""
+        try:
+            text = self.log.read_bytes()[-(1 << 16) :].decode('utf-8', 'replace')
+        except OSError:
+            return []
+        lines = [line.rpartition('\r')[2].rstrip('\0 \t') for line in hidden(text, self._key).split('\n')]
+        return [line for line in lines if line][-200:]
+
+    def _cause(self) -> str:
+        """Return the line of its log that says what went wrong, and the log's end."""
+        lines = self.last_lines()
+        cause = error_in(lines) or last_said(lines[1:]) or 'it said nothing'
+        return '\n'.join([f'{cause} ({self.log})', *lines[-_TAIL:]])
+
+    def _listens(self) -> bool:
+        """Whether it has its port itself, and nobody else."""
+        for process in marked(self._child.mark):
+            with suppress(psutil.Error):
+                if any(
+                    one.status == psutil.CONN_LISTEN and one.laddr.port == self._port
+                    for one in process.net_connections('tcp')
+                ):
+                    return True
+        return False
+
+    def _lists_model(self, waited: float) -> bool:
+        """Whether it lists its model; a server without a list, or with that of a cache, is taken at its
+        word."""
+        try:
+            names = [card['id'] for card in json.loads(self._get('/v1/models') or b'')['data']]
+        except (ValueError, LookupError, TypeError):
+            return True
+        program = os.path.basename(self.served.words(0)[0])
+        if self.served.name in names or program == 'transformers':
+            return True
+        if waited > _LISTED or names:
+            raise InputError(
+                f'the server has {", ".join(map(repr, names)) or "no model"}, and not '
+                f'{self.served.name!r}: its '
+                'command line needs {name} where it says what the model is called'
+            )
+        return False
+
+    def _get(self, path: str) -> bytes | None:
+        """Return what it gives at a path; None for anything but 200."""
+        request = urllib.request.Request(f'{self.addresses[0]}{path}')
+        if self._key:
+            request.add_header('Authorization', f'Bearer {self._key}')
+        try:
+            with _DIRECT.open(request, timeout=5) as reply:
+                content: bytes = reply.read(1 << 20)
+                return content if reply.status == 200 else None
+        except Exception:  # of the system, of http.client for what is no HTTP
+            return None
+
+
+@contextmanager
+def server(served: Served, logs: Path, say: Callable[[str], None] = lambda line: None) -> Iterator[Running]:
+    """Have a model served as long as the block lasts.
+
+    Args:
+        served: which model, and how.
+        logs: the folder of its log.
+        say: is told what happens, in lines.
+
+    Raises:
+        InputError: see `Served.check`, or the server has its model under another name.
+        IncompleteError: it ended, or was not ready in time; the error has the end of its log.
+    """
+    known = mapping(json.loads(os.environ.get(SERVERS) or '{}')).get(served.key)
+    if known:
+        yield Running(known)
+        return
+    running = Server(served, logs)
+    try:
+        say(f'starting the server of {served.name!r}, log: {running.log}')
+        spoken = running.began
+        while not running.advance():
+            if time.monotonic() - spoken > _SAYS_EVERY:
+                spoken = time.monotonic()
+                said = last_said(running.last_lines()[1:]) or 'nothing'
+                say(f'waiting for the server, {spoken - running.began:.0f} s; it says: {said[-300:]}')
+            time.sleep(0.2)
+        seconds = time.monotonic() - running.began
+        say(f'the server of {served.name!r} is ready at {running.addresses[0]} after {seconds:.0f} s')
+        yield running
+    finally:
+        running.end()
+
+
+def _free_port() -> int:
+    chance = random.SystemRandom()  # copies of one process must not choose alike
+    for _ in range(200):
+        port = chance.choice(_PORTS)
+        if _is_free(port):
+            return port
+    raise IncompleteError(f'no free port found between {_PORTS[0]} and {_PORTS[-1]}')
+
+
+def _is_free(port: int) -> bool:
+    for address in (HOST, '0.0.0.0'):  # a server may listen on all
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((address, port))
+            except OSError:
+                return False
+    return True
+
+
+def _variables_in(text: str) -> Iterator[str]:
+    head, equals, value = text.partition('=')
+    if found := _VARIABLE.fullmatch(value if equals and not head.startswith('$') else text):
+        yield found[1] or found[2]
+
+
+def _from_environment(text: str) -> str:
+    for name in _variables_in(text):
+        if not os.environ.get(name):
+            raise InputError(f'serve has ${name}: this environment variable is not set; export {name}=…')
+        return f'{text[: text.index("$")]}{os.environ[name]}'
+    return text
+
+
+# What a server's command line says of the machine and of the traffic. All else may change what is drawn: the
+# weights, their type and quantization, the cache's type, the context, the chat template, a speculative model.
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_WITH_VALUE = _KEYS | _words("""
+    --host --port --server-name --server-port --served-model-name --model-name --alias -a
+    --log-level --uvicorn-log-level --log-file --download-dir
+    --tensor-parallel-size -tp --tp --tp-size --pipeline-parallel-size -pp --pp-size
+    --data-parallel-size -dp --dp --dp-size --distributed-executor-backend
+    --nnodes --node-rank --dist-init-addr --master-addr --master-port
+    --gpu-memory-utilization --mem-fraction-static --cache-max-entry-count --swap-space
+    --max-num-seqs --max-running-requests --max-batch-size --max-concurrent-requests
+    -np --parallel -t --threads -tb --threads-batch
+    -ngl --gpu-layers --n-gpu-layers -ts --tensor-split -sm --split-mode
+""")
+_ALONE = _words("""
+    --disable-log-requests --disable-log-stats --disable-uvicorn-access-log --enable-log-requests
+    --enable-metrics --no-ui --no-webui
+""")
+_OPERATIONAL_VARIABLE = re.compile(
+    r'(?:CUDA|NCCL|GLOO|UCX|OMP|MKL|HF|RAY|SLURM)_.*|(?:NO|HTTPS?|ALL)_PROXY'
+    r'|.*(?:KEY|TOKEN|SECRET|HOME|CACHE|DIR|PATH|PORT|HOST|IP|LEVEL|THREADS)',
+    re.IGNORECASE,
+)
+
+
+def choosing(serve: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of a server's entry in a config may change what it draws: a run may go on with other rest.
+
+    Left out are where it listens, over which GPUs it is spread, how much memory and how many requests at a
+    time it takes, what it logs, and where the program lies: the samples mean the same with others. What is
+    not known to be of these counts.
+
+    >>> choosing({'command': '/opt/bin/vllm serve {model} --port {port} --dtype half -tp {tp}', 'timeout': 9})
+    {'command': ['vllm', 'serve', '{model}', '--dtype', 'half']}
+    """
+    try:
+        program, *words = shlex.split(str(serve.get('command', ''))) or ['']
+    except ValueError:
+        return dict(serve)
+    env = {
+        str(name): value
+        for name, value in (serve.get('env') or {}).items()
+        if not (_OPERATIONAL_VARIABLE.fullmatch(str(name)) or str(value).startswith('$'))
+    }
+    told: dict[str, Any] = {'command': [os.path.basename(program), *_choosing(words)]}
+    return {**told, 'env': env} if env else told
+
+
+def taken_from_environment(serve: Mapping[str, Any]) -> dict[str, str]:
+    """Return what variables of the environment add to `choosing`: name → digest of the value, of no key.
+
+    >>> taken_from_environment({'command': 'x --port {port} --api-key $MY_KEY --host $HERE'})
+    {}
+    """
+    env = {str(name): str(text) for name, text in (serve.get('env') or {}).items()}
+    texts = [text for name, text in env.items() if not _OPERATIONAL_VARIABLE.fullmatch(name)]
+    texts += choosing(serve)['command'][1:]
+    names = {name for text in texts for name in _variables_in(text) if not _OF_KEYS.fullmatch(name)}
+    return {name: variable_digest(name) for name in sorted(names)}
+
+
+def variable_digest(name: str) -> str:
+    """Return a digest of the value of an environment variable."""
+    return hashlib.sha256(os.environ.get(name, '').encode('utf-8', 'surrogateescape')).hexdigest()[:16]
+
+
+def _choosing(words: Sequence[str]) -> list[str]:
+    kept, skip = [], False
+    for word in words:
+        flag, equals, _ = word.partition('=')
+        if skip and not word.startswith('--'):
+            skip = False
+        elif flag in _WITH_VALUE:
+            skip = not equals
+        elif flag not in _ALONE:
+            kept.append(word)
+    return kept
