@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,7 @@ from .record import Floats, Result, values
 from .samples import Counts, Integers, Run
 from .scoring import without_answers
 from .statistics import REACH, Interval, mean_interval, rerun_error
-from .tables import Cell, Column, Table
-from .unseen import printable
+from .text import Table
 
 TOTAL = 'total'
 """The group of all questions."""
@@ -63,15 +62,6 @@ class Line(NamedTuple):
     interval: Interval | None = None  # for new questions of the same kind; None for what has none
     rerun: float | None = None  # standard error of the score for new samples of the same questions
     bounds: tuple[float, float] | None = None  # with all unjudged wrong, and right; None where there are none
-
-
-def lines_of(result: Result, measures: Measures, *, leave_out: bool = False) -> list[Line]:
-    """Return the metrics of a result, see `summarise`; `leave_out`: as if the unjudged had not been drawn."""
-    counts = result.table
-    if leave_out:
-        counts = replace(counts, n=counts.n - counts.unjudged, unjudged=0 * counts.unjudged)
-        counts = counts.select(counts.n > 0)
-    return summarise(counts, measures)
 
 
 def summarise(counts: Counts, measures: Measures) -> list[Line]:
@@ -133,19 +123,16 @@ def headline(run: Run, result: Result, anew: bool) -> str:
         kind = 'responses with verdicts, which count (--judge rule judges anew)'
     of = f' of {problems} problems' if problems < len(counts) else ''
     n = f'{most}' if least == most else f'{least} to {most}'
-    by = f', judged by {printable(judge, 60)}' if judge else ''
+    by = f', judged by {judge}' if judge else ''
     return f'{kind}; {len(counts)} questions{of}, n = {n}, {counts.n.sum()} samples{by}'
 
 
-def remarks(result: Result, *, leave_out: bool, anew: bool) -> Iterator[str]:
+def remarks(result: Result, *, anew: bool) -> Iterator[str]:
     """Yield what a reader should know before quoting a score; `anew`: a judge was asked."""
     health = result.health
     if health.unjudged:
-        how = 'left out, as if they had not been drawn' if leave_out else 'counted as wrong'
         share = 100 * health.unjudged / health.samples
-        yield f'{health.unjudged} of {health.samples} samples are unjudged ({share:.2f} %): {how}'
-        if leave_out and (gone := int((result.table.n == result.table.unjudged).sum())):
-            yield f'{gone} of {len(result.table)} questions have no judged sample, and do not count'
+        yield f'{health.unjudged} of {health.samples} samples are unjudged ({share:.2f} %): counted as wrong'
     if health.states is not None:
         yield f'health: {health.line}'
     yield from dict.fromkeys([*health.remarks(), *result.remarks])
@@ -153,54 +140,56 @@ def remarks(result: Result, *, leave_out: bool, anew: bool) -> Iterator[str]:
         yield from without_answers(result)
 
 
-def tables(lines: Sequence[Line], measures: Measures) -> Iterator[Table | str]:
-    """Yield the metrics of all questions, those of the largest k of each group, and the notes of both."""
-    notes: list[str] = []
+def tables(lines: Sequence[Line], measures: Measures) -> Iterator[Table]:
+    """Yield the metrics of all questions, then those of the largest k of each group."""
     total = {line.metric: line for line in lines if line.group == TOTAL}
     bounded = any(line.bounds for line in total.values())
-    columns = [Column('metric'), Column('score'), Column('95 % interval', 'left'), Column('rerun', 'left')]
-    bounds = [Column('unjudged wrong … right', 'left', limits='{:.2f} … {:.2f}')] if bounded else []
-    table = Table('all questions', [*columns, *bounds], notes=notes)
+    heads = ['metric', 'score', '95 % interval', 'rerun', *(['unjudged wrong … right'] if bounded else [])]
+    first = Table('all questions', heads, data=[])
     for line in total.values():
-        cell = score_cell(line)
-        interval = cell._replace(value='', half=None) if line.interval else None
-        limits = Cell('', (100 * line.bounds[0], 100 * line.bounds[1])) if line.bounds else None
-        rerun = None if cell.half is None else Cell('', half=cell.half)
-        table.add(line.metric, cell.value, interval, rerun, *([limits] if bounded else []))
-    yield table
+        row = _percent(line)
+        interval = None if row['low'] is None else f'[{row["low"]:.1f}, {row["high"]:.1f}]'
+        rerun = None if row['rerun'] is None else f'± {row["rerun"]:.1f}'
+        bounds = None if row['wrong'] is None else f'{row["wrong"]:.2f} … {row["right"]:.2f}'
+        first.rows.append([line.metric, row['score'], interval, rerun, *([bounds] if bounded else [])])
+        first.data = [*(first.data or []), row]
+    yield first
     groups = {line.group: line.questions for line in lines if line.metric == 'accuracy'}
     if len(groups) > 1:
         largest = measures.metrics(max(measures.ks)) if measures.ks else {}
         shown = [name for name in ('accuracy', *largest) if name in total]
-        found = {(line.group, line.metric): score_cell(line) for line in lines}
-        of_metrics = [Column(name, 'left') for name in shown]
-        table = Table('groups', ['group', 'questions', *of_metrics], notes=notes)
+        rows = {(line.group, line.metric): _percent(line) for line in lines}
+        second = Table('groups', ['group', 'questions', *shown], data=list(rows.values()))
         for group, questions in groups.items():
-            table.add(printable(group, 60), questions, *(found.get((group, name)) for name in shown))
-        yield table
-    yield from Table('', [], notes=notes).noted()
-    of_all = total['accuracy'].interval
+            found = [rows.get((group, name)) for name in shown]
+            second.rows.append([group, questions, *(row and _cell(row) for row in found)])
+        yield second
+
+
+def explanation(lines: Sequence[Line]) -> str:
+    """Return what the intervals are of."""
+    of_all = next((line.interval for line in lines if line.group == TOTAL), None)
     few = f' ({of_all.remark})' if of_all and of_all.remark else ''
-    yield f'interval: for new questions of the same kind{few}; rerun: for new samples of the same questions'
-
-
-def score_cell(line: Line) -> Cell:
-    """Return a score in percent with its interval, and half of that of 95 % of reruns."""
-    score = 100 * line.score
-    rerun = None if line.rerun is None else 100 * REACH * line.rerun
-    if line.interval is None:
-        return Cell(score, half=rerun)
-    low, high = line.interval.at()
-    return Cell(score, (100 * float(low), 100 * float(high)), half=rerun)
+    return f'interval: for new questions of the same kind{few}; rerun: for new samples of the same questions'
 
 
 def scores_table(lines: Sequence[Line]) -> Table:
     """Return a row a line for a file: percent, all digits."""
+    rows = [_percent(line) for line in lines]
     heads = ['group', 'questions', 'metric', 'score', 'low', 'high', 'rerun', 'wrong', 'right']
-    table = Table('scores', list(heads))
-    for line in lines:
-        cell = score_cell(line)
-        bounds = [100 * share for share in line.bounds] if line.bounds else [None, None]
-        numbers = cell.value, *(cell.limits or (None, None)), cell.half, *bounds
-        table.add(line.group, line.questions, line.metric, *numbers)
-    return table
+    return Table('scores', heads, [[row[head] for head in heads] for row in rows])
+
+
+def _percent(line: Line) -> dict[str, Any]:
+    """Return a line with percent: the score, its interval, half of that of 95 % of reruns, its bounds."""
+    low, high = (None, None) if line.interval is None else line.interval.at()
+    wrong, right = line.bounds or (None, None)
+    rerun = None if line.rerun is None else REACH * line.rerun
+    shares = {'score': line.score, 'low': low, 'high': high, 'rerun': rerun, 'wrong': wrong, 'right': right}
+    numbers = {name: None if share is None else 100 * float(share) for name, share in shares.items()}
+    return {'group': line.group, 'questions': line.questions, 'metric': line.metric, **numbers}
+
+
+def _cell(row: Mapping[str, Any]) -> str:
+    interval = '' if row['low'] is None else f' [{row["low"]:.1f}, {row["high"]:.1f}]'
+    return f'{row["score"]:.2f}{interval}' + ('' if row['rerun'] is None else f' ± {row["rerun"]:.1f}')

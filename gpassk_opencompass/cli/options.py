@@ -28,6 +28,18 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def points(text: str) -> float:
+    """Read a number of points, which may have the sign of percent behind it.
+
+    >>> points('2'), points('0.5 %')
+    (2.0, 0.5)
+    """
+    try:
+        return float(text.removesuffix('%'))
+    except ValueError:
+        raise ArgumentTypeError(f'{text!r}: expected points, such as 2') from None
+
+
 def path(text: str) -> Path:
     """Read a file or folder; `~` is the home directory, also in `--output=~/report`, where shells leave it.
 

@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..files import save
-from ..text import say, utc_now, warn
+from ..text import csv_text, say, show, utc_now, warn
 from .options import add_json, add_judge_options, add_several, chosen_judge, examples, listed, path
-from .shown import show
 
 if TYPE_CHECKING:
     from ..record import Names, Result
     from ..samples import Run
-    from ..summary import Line
 
 _ROWS = r"""
 
@@ -231,34 +229,26 @@ def _result(
         return score_run(run, built, names, k=measures.ks, thresholds=measures.thresholds, answers=answers)
 
 
-def _lines(result: Result, measures: Any) -> list[Line]:
-    from ..summary import lines_of
-
-    return lines_of(result, replace(measures, ks=result.ks))
-
-
 def _show(run: Run, result: Result, measures: Any, anew: bool) -> None:
     """Print where a run is, what wrote it and its name; its tables; what to know before quoting a score."""
-    from ..summary import headline, remarks, tables
+    from ..summary import explanation, headline, remarks, summarise, tables
 
     anew = anew or (run.samples is not None and 'verdict' not in run.samples.names)
     above = os.path.relpath(os.path.commonpath([path.absolute() for path in run.files]))
     place = ''.join(f'{part}: ' for part in (above, run.written_by, run.name) if part)
     say(f'{place}{headline(run, result, anew)}\n')
-    for one in tables(_lines(result, measures), replace(measures, ks=result.ks)):
-        if isinstance(one, str):
-            say(one)
-        else:  # its notes stand among what is said after it
-            show(one, of=f'{result.run.model}/{result.run.dataset}', notes=False)
-            say('')
-    for remark in remarks(result, leave_out=False, anew=anew):
-        say(remark)
+    measures = replace(measures, ks=result.ks)
+    lines = summarise(result.table, measures)
+    for table in tables(lines, measures):
+        show(table, f'{result.run.model}/{result.run.dataset}: {table.title}')
+        say('')
+    say(explanation(lines), *remarks(result, anew=anew))
 
 
 def _write(run: Run, result: Result, measures: Any, target: Path) -> None:
     from ..export import write_csv, write_lm_eval
     from ..record import write
-    from ..summary import scores_table
+    from ..summary import scores_table, summarise
 
     if target.suffix == LM_EVAL:
         say(*(f'wrote {file}' for file in write_lm_eval(result, target)))
@@ -267,7 +257,8 @@ def _write(run: Run, result: Result, measures: Any, target: Path) -> None:
         write_csv(result, text := StringIO())
         save(target, text.getvalue())
     elif target.suffix == '.csv':
-        save(target, scores_table(_lines(result, measures)).to_csv())
+        table = scores_table(summarise(result.table, replace(measures, ks=result.ks)))
+        save(target, csv_text([table.columns, *table.rows]))
     else:
         if (samples := result.samples()) is not None and 'file' in samples:
             files, above = samples['file'], run.record.path.parent if run.record else Path()
