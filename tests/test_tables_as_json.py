@@ -13,9 +13,6 @@ from doc_pages import page
 from formats import complaints
 
 from gpassk_opencompass.cli import COMMANDS, main, parser_for
-from gpassk_opencompass.metrics import Metric
-from gpassk_opencompass.tables import Cell, Column, Table
-from gpassk_opencompass.uncertainty import Population, plan
 
 
 def tables_of(capsys: pytest.CaptureFixture[str], *line: object, code: int = 0) -> list[dict[str, Any]]:
@@ -27,52 +24,6 @@ def tables_of(capsys: pytest.CaptureFixture[str], *line: object, code: int = 0) 
     tables: list[dict[str, Any]] = content['tables']
     assert all(list(row) == table['columns'] for table in tables for row in table['rows'])
     return tables
-
-
-def test_a_table_has_a_column_a_number_and_notes_with_their_cells() -> None:
-    """Intervals have two more, half-widths one; a column of intervals alone has none of its own."""
-    few = 'too few problems solved: 1.2 in effect, fewer than 6'
-    columns = ['name', 'score', Column('interval', 'left'), Column('hidden', hidden=True)]
-    table = Table('t', columns, [['a|b\n', Cell(1 / 3, (0.1, 0.2), half=0.7), Cell('', (1, 2)), ['x']]])
-    table.add('c', Cell(2.0, refused=few, note='seen', more='(4 %)'), None, float('nan'))
-    table.note('of all')
-    assert table.as_json() == {
-        'title': 't',
-        'columns': [
-            'name',
-            'score',
-            'score low',
-            'score high',
-            'score ±',
-            'interval low',
-            'interval high',
-            'hidden',
-        ],
-        'rows': [
-            dict(zip(table.as_json()['columns'], row, strict=True))
-            for row in (
-                ['a|b\n', 1 / 3, 0.1, 0.2, 0.7, 1, 2, ['x']],
-                ['c', 2.0, None, None, None, None, None, None],
-            )
-        ],
-        'notes': [
-            {'text': 'seen', 'cells': [{'row': 1, 'column': 'score'}]},
-            {'text': f'no interval: {few}', 'cells': [{'row': 1, 'column': 'score'}]},
-            {'text': 'of all', 'cells': []},
-        ],
-    }
-    assert 'hidden' not in table.to_terminal() + table.to_markdown() + table.to_latex()
-
-
-def test_a_plan_has_the_numbers_of_the_library(capsys: pytest.CaptureFixture[str]) -> None:
-    """And why there are more questions than the width takes."""
-    line = ['--half-width', 3, '--beta', 0.3, 0.3, '--questions', 238, '--n', 16]
-    [table] = tables_of(capsys, 'plan', *line)
-    [found] = plan(Population(0.3, 0.3), Metric.parse('mG-Pass@16'), 0.03, [16], 238)
-    [row] = table['rows']
-    assert (row['questions'], row['samples in all']) == (found.questions, found.samples)
-    assert row['more samples could remove'] == pytest.approx(100 * found.within_share, rel=1e-12)
-    assert row['± with 238 questions'] == pytest.approx(100 * found.half_width, rel=1e-12)
 
 
 def test_scores_of_files_have_intervals_and_rerun_errors(
