@@ -31,6 +31,7 @@ from gpassk_opencompass.report.tables import (
     leaderboard,
     overview,
     results_table,
+    rows_of,
     sections,
     summary_table,
     write_tables,
@@ -101,7 +102,7 @@ def test_a_leaderboard_has_the_columns_of_the_paper(tmp_path: Path) -> None:
     """Scores with two decimals, intervals with one, best first, health beside the score."""
     write_three(tmp_path)
     [board], _ = boards(collect([tmp_path]).results)
-    table = leaderboard(board, frame([board]))
+    table = leaderboard(board, rows_of(frame([board])))
     assert table.columns == [
         *(
             'model',
@@ -127,7 +128,7 @@ def test_health_stands_once_beside_the_score() -> None:
     more = {'hedged': 6, 'truncated': 3, 'unanswered': 0, 'truncated_by': 'engine'}
     told.health = told.health.model_copy(update=more)
     board = board_of([told, silent])
-    table = leaderboard(board, frame([board]))
+    table = leaderboard(board, rows_of(frame([board])))
     assert {row[0]: row[-1] for row in table.rows} == {'told': 'check: 25.0 % cut off', 'silent': 'ok'}
     assert table.notes[1:] == [
         'told: 6 of 12 responses state more answers than are asked for and count as incorrect'
@@ -137,14 +138,14 @@ def test_health_stands_once_beside_the_score() -> None:
 def test_few_problems_are_said() -> None:
     """Above the table; intervals are never refused."""
     board = board_of([made_result('m_t1.0_l50', [4, 0, 2], 4, [4])])
-    assert '3 problems: so few say little' in next(sections([board], frame([board]))).lead
+    assert '3 problems: so few say little' in sections([board], frame([board]))[0].lead
 
 
 def test_an_overview_has_an_average_or_says_why_not(tmp_path: Path) -> None:
     """A run that lacks a benchmark has none."""
     two_benchmarks(tmp_path)
     found, _ = boards(collect([tmp_path]).results)
-    table = overview(found, frame(found))
+    table = overview(found, rows_of(frame(found)))
     assert table.columns == ['model', 'AIME2024: mG-Pass@2', 'MATH500-L5: mG-Pass@2', 'average']
     rows = {row[0]: row[1:] for row in table.texts()}
     assert rows['m1'][2].startswith('47.22 [')
@@ -153,7 +154,7 @@ def test_an_overview_has_an_average_or_says_why_not(tmp_path: Path) -> None:
         boards([result], k)[0][0]
         for result, k in zip([e.result for e in found[0].entries] * 2, (2, 4), strict=True)
     ]
-    assert overview(alike, frame(alike)).notes == [
+    assert overview(alike, rows_of(frame(alike))).notes == [
         'no average: the benchmarks have different k (2, 4); give one k'
     ]
 
@@ -324,7 +325,7 @@ def test_a_damaged_record_is_refused_or_makes_whole_tables(record: dict[str, Any
         folder = Path(name)
         found, left_out = boards(results_with(record, folder))
         data = frame(found)
-        write_tables(found, data, folder, left_out)
+        write_tables(found, data, sections(found, data), folder, left_out)
         assert set(data[data.group == ''].questions.dropna()) <= {24}
 
 
@@ -340,7 +341,8 @@ def test_markup_in_a_name_is_shown_and_not_obeyed(tmp_path: Path) -> None:
     names = {'run': {'model': hostile, 'dataset': hostile}, 'signature': hostile}
     file.write_text(json.dumps({'gpassk': {**told, **names}}))
     found, _ = boards(collect([tmp_path / 'o']).results)
-    write_tables(found, frame(found), tmp_path / 'r', [hostile])
+    data = frame(found)
+    write_tables(found, data, sections(found, data), tmp_path / 'r', [hostile])
     text = (tmp_path / 'r/leaderboard.md').read_text()
     assert '=&lt;script>' in text
     assert '<' not in text

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..collect import Collected
     from ..record import Result
     from ..report.frame import Board
+    from ..report.tables import Section
 
 PARTS = ('tables', 'figures', 'page')
 
@@ -100,7 +101,8 @@ def run(
             '<dataset>.json; see `gpassk check` for runs that are not complete'
         )
     data = frame(tables)
-    for heading, lead, table, main in sections(tables, data):
+    shown = sections(tables, data)
+    for heading, lead, table, main in shown:
         if main:
             say(heading, *filter(None, [lead]), '')
             show(table)
@@ -108,7 +110,7 @@ def run(
     own = [f'{one.resolve().parent}/' for one in paths]  # no path of this machine in a file that is passed on
     lines = [re.sub('|'.join(map(re.escape, own)), '', line) for line in (*missing, *meant)]
     try:
-        lacking = _write(parts, tables, data, output_dir, responses, lines)
+        lacking = _write(parts, tables, data, shown, output_dir, responses, lines)
     except OSError as error:
         raise InputError(f'cannot write to {output_dir}: {error.strerror or error}') from error
     if lacking:
@@ -124,6 +126,7 @@ def _write(
     parts: Sequence[str],
     tables: Sequence[Board],
     data: DataFrame,
+    shown: Sequence[Section],
     folder: Path,
     responses: bool,
     left_out: Sequence[str],
@@ -134,7 +137,7 @@ def _write(
     if 'tables' in parts:
         from ..report.tables import write_tables
 
-        write_tables(tables, data, folder, left_out)
+        write_tables(tables, data, shown, folder, left_out)
         say(f'the tables: {folder}: leaderboard.md, scores.csv, tables/*.tex')
     if 'figures' in parts:
         from ..report.figures import write_figures

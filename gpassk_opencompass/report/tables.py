@@ -38,14 +38,24 @@ class Section(NamedTuple):
     """Whether it is a leaderboard or the overview, which are printed; the others are in files alone."""
 
 
-def sections(boards: Sequence[Board], data: DataFrame) -> Iterator[Section]:
-    """Yield all tables of a report, in their order."""
+Rows = Mapping[tuple[str, str, str, str], Any]
+"""(benchmark, run, group, metric) → the row of the frame."""
+
+
+def rows_of(data: DataFrame) -> Rows:
+    """Return the rows of a frame by what they are of: tables look up many."""
+    return {(row.benchmark, row.run, row.group, row.metric): row for row in data.itertuples()}
+
+
+def sections(boards: Sequence[Board], data: DataFrame) -> list[Section]:
+    """Return all tables of a report, in their order."""
+    rows, found = rows_of(data), []
     for board in boards:
-        yield Section(board.title, lead(board), leaderboard(board, data), main=True)
-        for table in by_group(board, data):
-            yield Section(table.title, '', table, main=False)
+        found.append(Section(board.title, lead(board), leaderboard(board, rows), main=True))
+        found += [Section(table.title, '', table, main=False) for table in by_group(board, rows)]
     if len(boards) > 1:
-        yield Section('All benchmarks', '', overview(boards, data), main=True)
+        found.append(Section('All benchmarks', '', overview(boards, rows), main=True))
+    return found
 
 
 def lead(board: Board) -> str:
@@ -55,25 +65,23 @@ def lead(board: Board) -> str:
     return ' '.join([f'{board.questions} questions{problems}, judge: {board.judge}.', *why, *board.notes])
 
 
-def leaderboard(board: Board, numbers: DataFrame) -> Table:
+def leaderboard(board: Board, rows: Rows) -> Table:
     """Return a row a run, best first: Greedy, G-Pass@k at each threshold, mG-Pass@k, rank, n and health."""
-    rows = numbers[(numbers.benchmark == board.title) & (numbers.group == '')]
+    metrics = [GREEDY, 'accuracy', f'pass@{board.k}', *map(str, board.metrics)]
     shown = [GREEDY, *map(str, board.metrics)]
     data: list[Mapping[str, Any]] = []
     table = Table(board.title, ['model', *shown, 'rank', 'n', 'health'], data=data)
     notes = []
     for entry in board.entries:
-        own = rows[rows.run == entry.name].set_index('metric')
-        ranked = own.loc[str(board.ranked_by)]
+        own = {name: row for name in metrics if (row := rows.get((board.title, entry.name, '', name)))}
+        ranked = own[str(board.ranked_by)]
         best, worst = int(ranked.rank_low), int(ranked.rank_high)
         rank = f'{best}–{worst}' if best < worst else f'{best}'
-        scores = [_score(own, name) for name in shown]
+        scores = [_score(own.get(name)) for name in shown]
         table.rows.append([entry.name, *scores, rank, entry.result.n, ranked.health or 'ok'])
         told = {'model': entry.name}
-        for name in own.index:
-            told |= {name: own.at[name, 'value']} | {
-                f'{name} {end}': own.at[name, end] for end in ('low', 'high')
-            }
+        for name, row in own.items():
+            told |= {name: row.value, f'{name} low': row.low, f'{name} high': row.high}
         rest = {'rank low': best, 'rank high': worst, 'n': entry.result.n, 'health': ranked.health}
         data.append({**told, 'rerun': ranked.rerun, **rest, 'unjudged': int(ranked.unjudged)})
         notes += [f'{entry.name}: {note}' for note in (entry.greedy_note, *entry.remarks) if note]
@@ -81,44 +89,43 @@ def leaderboard(board: Board, numbers: DataFrame) -> Table:
     return table
 
 
-def by_group(board: Board, data: DataFrame) -> Iterator[Table]:
+def by_group(board: Board, rows: Rows) -> Iterator[Table]:
     """Yield a table a metric: runs × contest and language, and each contest and language as a whole."""
-    rows = data[(data.benchmark == board.title) & (data.group != '')]
+    groups = list(board.groups)
     for metric in [GREEDY, *map(str, board.metrics)]:
-        own = rows[rows.metric == metric].set_index(['run', 'group'])
-        table = Table(f'{board.title}: {metric} by contest and language', ['model', *board.groups])
+        table = Table(f'{board.title}: {metric} by contest and language', ['model', *groups])
         for entry in board.entries:
-            if (entry.name, next(iter(board.groups), '')) in own.index:
-                table.rows.append([entry.name, *(_score(own, (entry.name, group)) for group in board.groups)])
+            cells = [_score(rows.get((board.title, entry.name, group, metric))) for group in groups]
+            if any(cells):
+                table.rows.append([entry.name, *cells])
         if table.rows:
             yield table
 
 
-def overview(boards: Sequence[Board], data: DataFrame) -> Table:
+def overview(boards: Sequence[Board], rows: Rows) -> Table:
     """Return mG-Pass@k of each run on each benchmark, and the mean where one may be taken."""
-    titles = {board.title: str(board.ranked_by) for board in boards}
     why_not = why_no_average(boards)
-    rows = data[(data.group == '') & data.metric.isin(list(titles.values()))].set_index(['run', 'benchmark'])
-    heads = [f'{title}: {metric}' for title, metric in titles.items()]
-    table = Table('All benchmarks', ['model', *heads, *([] if why_not else [AVERAGE])])
+    columns = [(board.title, str(board.ranked_by)) for board in boards]
+    heads = [f'{title}: {metric}' for title, metric in columns]
+    if not why_not:
+        columns.append((AVERAGE, str(boards[0].ranked_by)))
+        heads.append(AVERAGE)
+    table = Table('All benchmarks', ['model', *heads])
     for run in dict.fromkeys(entry.name for board in boards for entry in board.entries):
-        places = [(run, title) for title in (*titles, *([] if why_not else [AVERAGE]))]
-        table.rows.append([run, *(_score(rows, place) for place in places)])
+        cells = [_score(rows.get((title, run, '', metric))) for title, metric in columns]
+        table.rows.append([run, *cells])
     table.notes = [f'no average: {why_not}'] if why_not else ['No average where a benchmark is missing.']
     return table
 
 
-def _score(rows: DataFrame, key: Any) -> str | None:
+def _score(row: Any) -> str | None:
     """Return '77.78 [59.7, 89.2]' of a row of the frame; None where there is none."""
-    if key not in rows.index:
-        return None
-    value, low, high = rows.loc[key, ['value', 'low', 'high']]
-    return f'{value:.2f} [{low:.1f}, {high:.1f}]'
+    return f'{row.value:.2f} [{row.low:.1f}, {row.high:.1f}]' if row else None
 
 
 def scores_csv(data: DataFrame) -> str:
     """Return the frame as CSV: all digits, empty cells for nothing, and nothing that a spreadsheet obeys."""
-    counts = {
+    counts = (
         'rank_low',
         'rank_high',
         'unjudged',
@@ -127,24 +134,29 @@ def scores_csv(data: DataFrame) -> str:
         'unusual',
         'copies',
         'output_tokens',
-    }
-    rows = []
-    for told in data.itertuples(index=False, name=None):
-        row = dict(zip(COLUMNS, told, strict=True))
-        known = {name: cell for name, cell in row.items() if isinstance(cell, str) or not math.isnan(cell)}
-        rows.append(
-            [int(known[name]) if name in known and name in counts else known.get(name) for name in COLUMNS]
-        )
+    )
+    whole = [name in counts for name in COLUMNS]
+    rows = (
+        [
+            cell if isinstance(cell, str) else None if math.isnan(cell) else int(cell) if as_int else cell
+            for cell, as_int in zip(row, whole, strict=True)
+        ]
+        for row in data.itertuples(index=False, name=None)
+    )
     return csv_text([list(COLUMNS), *rows])
 
 
 def write_tables(
-    boards: Sequence[Board], data: DataFrame, folder: Path, left_out: Sequence[str] = ()
+    boards: Sequence[Board],
+    data: DataFrame,
+    tables: Sequence[Section],
+    folder: Path,
+    left_out: Sequence[str] = (),
 ) -> list[Path]:
     """Write `leaderboard.md` with all tables, `tables/*.tex` one each, and `scores.csv`, the whole frame."""
     parts, files = ['# G-Pass@k\n'], {SCORES_FILE: scores_csv(data)}
     names, name = set[str](), ''
-    for heading, about, table, main in sections(boards, data):
+    for heading, about, table, main in tables:
         text = '\n\n'.join(filter(None, [markdown_line(about), markdown(table)]))
         parts.append(f'{"##" if main else "###"} {markdown_line(heading)}\n\n' + text + '\n')
         name = file_name(heading, names) if main else name

@@ -19,7 +19,7 @@ from tabulate import LATEX_ESCAPE_RULES
 
 from gpassk_opencompass.record import read, result_of, write
 from gpassk_opencompass.report.frame import Board, boards, frame
-from gpassk_opencompass.report.tables import write_tables
+from gpassk_opencompass.report.tables import sections, write_tables
 from gpassk_opencompass.samples import Samples
 from gpassk_opencompass.text import Table, csv_text, latex, markdown, one_line, read_csv_cell
 from gpassk_opencompass.text import escape as escaped
@@ -198,7 +198,8 @@ def test_all_tables_can_be_written_and_read_back(folder: Path, texts: dict[str, 
     """Inside their folder, in UTF-8, and the scores with the names, what cannot be seen of them escaped."""
     found = board_with(folder, texts)
     out = folder / 'tables_of_one'
-    for path in write_tables(found, frame(found), out):
+    data = frame(found)
+    for path in write_tables(found, data, sections(found, data), out):
         assert path.resolve().is_relative_to(out)
         path.read_text(encoding='utf-8')
         assert path.name.isprintable()
