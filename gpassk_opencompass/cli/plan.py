@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import InputError
 from ..metrics import Metric, value_table
 from ..text import Table, say, show
-from .options import add_json, add_several, examples, path, points, positive
+from .options import add_json, add_several, examples, path, positive
 
 UNKNOWN = [0, 16] * 5_000
 """The counts of a pilot that is not there: no answers vary more between questions, so nothing takes more."""
@@ -34,11 +34,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='a record, or a folder with one, of some questions',
     )
     add(
-        '--half-width', type=points, metavar='POINTS', help='of the 95 %% interval of a score: 2 is ±2 points'
+        '--half-width', type=float, metavar='POINTS', help='of the 95 %% interval of a score: 2 is ±2 points'
     )
     add(
         '--margin',
-        type=points,
+        type=float,
         metavar='POINTS',
         help='with which two equal runs shall pass four times in five',
     )
