@@ -33,9 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar='PILOT',
         help='a record, or a folder with one, of some questions',
     )
-    add(
-        '--half-width', type=float, metavar='POINTS', help='of the 95 %% interval of a score: 2 is ±2 points'
-    )
+    add('--half-width', type=float, metavar='POINTS', help='of the 95 %% interval of a score: 2 is ±2 points')
     add(
         '--margin',
         type=float,
