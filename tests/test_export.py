@@ -18,7 +18,7 @@ from gpassk_opencompass.formats import read_samples
 from gpassk_opencompass.record import Names, Result, read
 from gpassk_opencompass.samples import Samples
 from gpassk_opencompass.scoring import score
-from gpassk_opencompass.tables import read_csv_cell
+from gpassk_opencompass.text import read_csv_cell
 
 TRUTH = ['1111', '1100', '0000', '0111'] * 3
 """Which samples of 12 questions are correct."""

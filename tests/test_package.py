@@ -112,7 +112,6 @@ processes:
 serving: errors files keys log_errors processes text
 json_rows: errors
 agreement: answers benchmarks collect json_rows judges metrics record statistics
-tables: tables
 statistics: errors
 uncertainty: distributions errors metrics uncertainty
 samples: errors unseen
@@ -121,11 +120,11 @@ record: errors files health metrics samples sweep unseen version
 scoring: answers benchmarks errors health judges metrics record samples unseen
 unseen: text
 formats: benchmarks completion errors files formats health json_rows judges metrics record runs samples
-    sweep tables
+    sweep
 collect: counting errors files formats json_rows judges record samples scoring sweep times
 adapter: benchmarks record samples sweep
-summary: errors metrics record samples scoring statistics tables unseen
-export: errors files record samples tables times unseen version
+summary: errors metrics record samples scoring statistics unseen
+export: errors files record samples times unseen version
 report: adapter answers collect counting errors files health judges keys metrics record report samples
     scoring statistics sweep text uncertainty unseen version
 benchmarks: errors files judges
@@ -139,7 +138,7 @@ runs: errors files judges log_errors processes record runs serving sweep text
 demo:
 cli: adapter agreement benchmarks cli collect counting errors export files formats
     health judges keys metrics plugin processes record report runs samples scoring serving statistics
-    summary sweep tables times uncertainty unseen version
+    summary sweep times uncertainty unseen version
 """
 ROOMS = {
     room: set(others.split())

@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import InputError
 from ..json_rows import first_object, json_rows, open_text
 from ..samples import COLUMNS, MISSING
-from ..tables import read_csv_cell
+from ..text import read_csv_cell
 
 Row = dict[str, Any]
 """A row of a file, also as `Format.expand` makes it of a sample."""

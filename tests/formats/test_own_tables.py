@@ -20,7 +20,7 @@ from pyarrow import parquet
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.formats import Options, read_samples
 from gpassk_opencompass.samples import Run
-from gpassk_opencompass.tables import csv_text
+from gpassk_opencompass.text import csv_text
 
 N, QUESTIONS = 4, 6
 NAMES = ['t.csv', 't.tsv', 't.csv.gz', 't.jsonl', 't.json', 't.jsonl.gz', 't.parquet', 't.parquet.gz']
