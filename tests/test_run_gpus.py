@@ -112,17 +112,31 @@ def test_whatever_happens_no_gpu_is_given_twice_and_all_come_to_their_turn(
 ) -> None:
     """Whoever ends first."""
     pool = Pool([entry(gpus, tasks) for gpus, tasks in needs], names(data.draw(st.integers(4, 9))))
-    working: list[tuple[Entry, tuple[str, ...]]] = []
+    working: dict[Entry, tuple[str, ...]] = {}
     done = 0
     while pool.waiting or working:
-        working += pool.next()
-        used = [gpu for _, gpus in working for gpu in gpus]
+        for started, gpus in pool.next():
+            working[started] = working.get(started, ()) + gpus
+        used = [gpu for gpus in working.values() for gpu in gpus]
         assert len(used) == len(set(used))
         assert working
-        one = working.pop(data.draw(st.integers(0, len(working) - 1)))
-        pool.ended(one[0])
+        one = list(working)[data.draw(st.integers(0, len(working) - 1))]
+        del working[one]
+        pool.ended(one)
         done += 1
     assert done == len(needs)
+
+
+def test_a_model_at_work_gets_what_nobody_waits_for() -> None:
+    """One server more at a time, as long as runs of it wait."""
+    model, other = entry(2, tasks=30), entry(6)
+    pool = Pool([other, model], names(8))
+    assert dict(pool.next()) == {other: tuple(names(6)), model: ('6', '7')}
+    assert pool.next() == []
+    pool.ended(other)
+    assert pool.next() == [(model, ('0', '1'))]
+    model.tasks.clear()
+    assert pool.next() == []
 
 
 # Commands

@@ -109,7 +109,10 @@ class Pool:
         self._working: dict[Entry, tuple[str, ...]] = {}
 
     def next(self) -> list[tuple[Entry, tuple[str, ...]]]:
-        """Return the entries that start now, with their GPUs; they count as at work until `ended`."""
+        """Return what starts now, with its GPUs; it counts as at work until `ended`.
+
+        Where nothing waits any more a model at work may get GPUs for one more server, if runs of it wait.
+        """
         started = []
         for entry in [entry for entry in self.waiting if not entry.after]:
             gpus = self._place(entry)
@@ -117,6 +120,13 @@ class Pool:
                 self.waiting.remove(entry)
                 self._working[entry] = gpus
                 started.append((entry, gpus))
+        if not started and not self.waiting and self._gpus:
+            used = {gpu for gpus in self._working.values() for gpu in gpus}
+            able = [entry for entry in self._working if entry.served and entry.gpus and entry.tasks]
+            for entry in sorted(able, key=lambda one: -len(one.tasks) * one.gpus / len(self._working[one])):
+                if more := free_gpus(self._gpus, used, entry.gpus):
+                    self._working[entry] += more
+                    return [(entry, more)]
         return started
 
     def ended(self, entry: Entry) -> None:
@@ -310,8 +320,9 @@ class Driver:
         try:
             while active or (pool.waiting and not self._stop):
                 for entry, gpus in [] if self._stop else pool.next():
-                    active.append(Active(entry, gpus))
-                    self._begin(active[-1])
+                    if not any(one.entry is entry for one in active):
+                        active.append(Active(entry, gpus))
+                    self._begin(next(one for one in active if one.entry is entry), gpus)
                 for one in [one for one in active if self._advance(one)]:
                     active.remove(one)
                     self._end_all(one)
@@ -430,7 +441,8 @@ class Driver:
 
     # Entries at work
 
-    def _begin(self, active: Active) -> None:
+    def _begin(self, active: Active, given: Sequence[str]) -> None:
+        """Start the servers of an entry on the GPUs that it was given."""
         entry = active.entry
         if entry in self._judges:  # of runs that are not sampled nothing can be evaluated
             entry.tasks = [
@@ -438,10 +450,10 @@ class Driver:
             ]
         if entry.served is None or not entry.tasks:
             return
-        copies = max(1, len(active.gpus) // entry.gpus if entry.gpus else 1)
+        copies = max(1, len(given) // entry.gpus if entry.gpus else 1)
         try:
             for number in range(copies):
-                gpus = active.gpus[number * entry.gpus : (number + 1) * entry.gpus]
+                gpus = given[number * entry.gpus : (number + 1) * entry.gpus]
                 server = Server(
                     entry.served, self._outputs / NOTES / 'servers', gpus if self._gpus else None, self._mark
                 )
@@ -455,11 +467,9 @@ class Driver:
         """Start and end what can be started and ended of an entry; return whether it is over."""
         if self._stop:
             active.entry.tasks.clear()
-        most = 1 if active.entry.served is None else CLIENTS * len(active.servers)
-        while active.entry.tasks and self._is_ready(active) and len(active.jobs) < most:
+        most = 1 if active.entry.served is None else CLIENTS * self._ready(active)
+        while active.entry.tasks and len(active.jobs) < most:
             self._start(active, active.entry.tasks.pop(0))
-        if active.jobs and not active.is_ending:
-            self._is_ready(active)
         for job in list(active.jobs):
             if self._stop and not job.child.is_stopping:
                 job.child.stop()
@@ -471,20 +481,18 @@ class Driver:
                 server.stop()
         return active.is_ending and not any(server.is_alive for server in active.servers)
 
-    def _is_ready(self, active: Active) -> bool:
-        """Whether all servers of an entry take requests; where one cannot or has died, all is ended."""
-        ready = True
-        for server in active.servers:
+    def _ready(self, active: Active) -> int:
+        """Return how many servers of an entry take requests; where one cannot or has died, all is ended."""
+        for server in [] if active.is_ending else active.servers:
             try:
-                was_ready, is_ready = server.is_ready, server.advance()
+                was_ready = server.is_ready
+                if server.advance() and not was_ready:
+                    seconds = time.monotonic() - server.began
+                    self._watcher.serving(f'{server.served.name}: its server is ready after {seconds:.0f} s')
             except (InputError, IncompleteError) as error:
                 self._fail(active, str(error), server)
-                return False
-            ready &= is_ready
-            if is_ready and not was_ready:
-                seconds = time.monotonic() - server.began
-                self._watcher.serving(f'{server.served.name}: its server is ready after {seconds:.0f} s')
-        return ready
+                return 0
+        return sum(server.is_ready for server in active.servers)
 
     def _fail(self, active: Active, error: str, server: Server | None = None) -> None:
         """End all that asks a server which cannot be started, or has died; its log explains it."""
@@ -546,7 +554,8 @@ class Driver:
         when = resumed or own_folder([path.name for path in work_dir.iterdir()])
         variables: dict[str, str] = {}
         if is_client and active.entry.served:
-            addresses = [address for server in active.servers for address in server.addresses]
+            ready = [server for server in active.servers if server.is_ready]
+            addresses = [address for server in ready for address in server.addresses]
             variables = {SERVERS: json.dumps({active.entry.served.key: addresses})}
         if self._gpus and (is_client or active.gpus or (run.values() and not finding.sampled)):
             gpus = () if is_client else active.gpus
