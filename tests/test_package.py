@@ -122,7 +122,7 @@ unseen: text
 formats: benchmarks completion errors files formats health json_rows judges metrics record runs samples
     sweep
 collect: counting errors files formats json_rows judges record samples scoring sweep times
-adapter: benchmarks record samples sweep
+adapter: record samples
 summary: errors metrics record samples scoring statistics unseen
 export: errors files record samples times unseen version
 report: adapter answers collect counting errors files health judges keys metrics record report samples

@@ -23,7 +23,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ...adapter import deciders_of, rows_of, verdicts_of
+from ...adapter import deciders_of, verdicts_of
 from ...answers.thoughts import thought_in
 from ...counting import counted
 from ...errors import InputError
@@ -32,7 +32,7 @@ from ...judges.replies import Replies, stores_near
 from ...keys import without_long
 from ...record import Result, digest_of
 from ...samples import Samples
-from ..frame import Board, Entry
+from ..frame import Board, Entry, rows_of
 from . import content
 
 RESPONSES = 'responses'
