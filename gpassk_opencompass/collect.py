@@ -14,14 +14,13 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from .counting import counted
 from .errors import ForeignFileError, GPassKError, IncompleteError, InputError
 from .files import SAMPLES
 from .json_rows import first_object
 from .record import Names, Result, read
 from .samples import Run
 from .sweep.folder import models_below
-from .text import seconds_of, seconds_of_folder
+from .text import progress, seconds_of, seconds_of_folder
 
 if TYPE_CHECKING:
     from .formats import Options
@@ -214,7 +213,7 @@ def _parted(paths: Iterable[Path], told: list[str]) -> tuple[list[Result | LeftO
     candidates = {path: sorted(_candidates(path, told)) for path in dict.fromkeys(paths)}
     files = list(dict.fromkeys(file for each in candidates.values() for file in each))
     known: dict[Path, Result | LeftOut] = {}
-    for file in counted('reading results', files):
+    for file in progress('reading results', files):
         try:
             known[file] = read(file)
         except InputError as error:

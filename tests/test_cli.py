@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -109,12 +110,21 @@ def test_an_option_given_twice_has_both_values(
 
 
 @pytest.mark.parametrize('command', COMMANDS)
-def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """And the module that the table names."""
+def test_the_help_of_a_command_is_one_screen(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 40 lines and 80 columns, with at most twelve options and three examples."""
+    monkeypatch.setenv('COLUMNS', '80')
     with pytest.raises(SystemExit) as end:
         main([command, '--help'])
     assert end.value.code == 0
-    assert f'usage: gpassk {command}' in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert shown.startswith(f'usage: gpassk {command}')
+    lines = shown.splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 80
+    assert len(re.findall(r'^  (?:-\w, )?--(?!help)', shown, re.MULTILINE)) <= 12
+    assert shown.partition('examples:')[2].count('  gpassk ') >= 3
 
 
 PLAN = ('plan', '--half-width', '2')

@@ -93,52 +93,49 @@ def test_configs_may_name_a_class_by_its_top_level_path(name: str) -> None:
 
 
 TABLE = """
-distributions:
-metrics: errors
-answers: answers
 errors:
-files: errors
-version:
-times: text
+files:
 text:
-counting:
-keys: errors
+version:
+distributions:
+metrics:
+answers: answers
+keys:
 completion:
-servers: completion errors keys
-chat: chat completion errors keys servers
-judges: answers completion errors judges keys servers
+servers: completion keys
+chat: chat completion keys servers
+judges: answers completion judges keys servers
 log_errors:
 processes:
-serving: errors files keys log_errors processes text
-json_rows: errors
+serving: keys log_errors processes
+json_rows:
 agreement: answers benchmarks collect json_rows judges metrics record statistics
-statistics: errors
-uncertainty: distributions errors metrics uncertainty
-samples: errors unseen
-health: answers files judges samples
-record: errors files health metrics samples sweep unseen version
-scoring: answers benchmarks errors health judges metrics record samples unseen
-unseen: text
-formats: benchmarks completion errors files formats health json_rows judges metrics record runs samples
+statistics:
+uncertainty: distributions metrics uncertainty
+samples:
+health: answers judges samples
+record: health metrics samples sweep
+scoring: answers benchmarks health judges metrics record samples
+formats: benchmarks completion formats health json_rows judges metrics record runs samples
     sweep
-collect: counting errors files formats json_rows judges record samples scoring sweep times
+collect: formats json_rows judges record samples scoring sweep
 adapter: record samples
-summary: errors metrics record samples scoring statistics unseen
-export: errors files record samples times unseen version
-report: adapter answers collect counting errors files health judges keys metrics record report samples
-    scoring statistics sweep text uncertainty unseen version
-benchmarks: errors files judges
+summary: metrics record samples scoring statistics
+export: record samples
+report: adapter answers collect health judges keys metrics record report samples
+    scoring statistics sweep uncertainty
+benchmarks: judges
 configs: configs
-sweep: benchmarks errors files judges keys serving sweep
-plugin: answers benchmarks chat completion errors files health json_rows judges keys metrics plugin
-    record report samples scoring servers serving times unseen
-inspect_ai: errors metrics statistics
-lighteval: benchmarks demo errors judges metrics record samples scoring statistics sweep
-runs: errors files judges log_errors processes record runs serving sweep text
+sweep: benchmarks judges keys serving sweep
+plugin: answers benchmarks chat completion health json_rows judges keys metrics plugin
+    record report samples scoring servers serving
+inspect_ai: metrics statistics
+lighteval: benchmarks demo judges metrics record samples scoring statistics sweep
+runs: judges log_errors processes record runs serving sweep
 demo:
-cli: adapter agreement benchmarks cli collect counting errors export files formats
+cli: adapter agreement benchmarks cli collect export formats
     health judges keys metrics plugin processes record report runs samples scoring serving statistics
-    summary sweep times uncertainty unseen version
+    summary sweep uncertainty
 """
 ROOMS = {
     room: set(others.split())

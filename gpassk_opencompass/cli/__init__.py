@@ -9,11 +9,10 @@ from __future__ import annotations
 import errno
 import signal
 import sys
-from argparse import Action, ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import Action, ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
-from inspect import signature
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -124,8 +123,6 @@ def _run(name: str, words: Sequence[str]) -> int:
     options = read_options(name, words)
     as_json = options.pop('json', False)
     run = _module(name).run
-    if list(signature(run).parameters) == ['arguments']:
-        options = {'arguments': Namespace(refuse=parser_for(name).error, tables_as_json=as_json, **options)}
     if not as_json:
         return int(run(**options))
     with tables_as_json(name):

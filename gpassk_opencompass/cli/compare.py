@@ -19,10 +19,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.epilog = (
         examples(
             'gpassk compare outputs/step-2000 outputs/step-1000 --margin 2',
-            'gpassk compare new_rs1.jsonl old_rs1.jsonl new_rs2.jsonl old_rs2.jsonl --judge rule',
+            'gpassk compare new1.jsonl old1.jsonl new2.jsonl old2.jsonl --judge rule',
             'gpassk compare outputs published',
         )
-        + '\n\nexit codes with --margin: 0 better, equivalent, not worse; 1 worse; 2 not decided; 3 no answer'
+        + '\n\nexit codes of --margin: 0 not worse; 1 worse; 2 not decided; 3 no answer'
     )
     add = parser.add_argument
     what = 'NEW OLD [MORE]: records, work directories, logs of other programs; reruns among MORE are found'

@@ -22,8 +22,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add where to write."""
     add_work_dir(parser, 'a folder of its own', 'outputs/demo')
     parser.epilog = (
-        'Takes about a minute on two cores, without a GPU or a network. The same line again goes on with\n'
-        'what is not complete. Nothing is removed.\n\n'
+        'Takes about a minute on two cores, without a GPU or a network. The same line\n'
+        'again goes on with what is not complete. Nothing is removed.\n\n'
     ) + examples(
         'gpassk demo',
         'gpassk demo -w /tmp/demo && open /tmp/demo/report/index.html',

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,9 +11,6 @@ from ..errors import InputError
 from ..files import parse_json
 
 Number = TypeVar('Number', int, float)
-Request = TypeVar('Request')
-
-WITH_LIMITED = 'also trials on some of the questions (--limit), which are left out else'
 
 
 def positive(text: str) -> int:
@@ -137,17 +133,6 @@ def add_work_dir(parser: ArgumentParser, meaning: str, default: str | None = 'ou
     parser.add_argument(
         '-w', '--work-dir', type=path, default=default and Path(default), metavar='FOLDER', help=where
     )
-
-
-def requested(kind: Callable[..., Request], arguments: Namespace, **made: Any) -> Request:
-    """Return a request, a dataclass: its fields are the arguments of their names.
-
-    Args:
-        kind: the dataclass.
-        made: fields that are made of arguments.
-    """
-    names = {field.name for field in fields(kind)}.difference(made)  # type: ignore[arg-type]
-    return kind(**{name: getattr(arguments, name) for name in names}, **made)
 
 
 # Options of a judge, for all commands that judge

@@ -21,9 +21,9 @@ UNKNOWN = [0, 16] * 5_000
 def add_arguments(parser: ArgumentParser) -> None:
     """Add what is wanted, and the pilot."""
     parser.epilog = examples(
-        'gpassk plan outputs/run --half-width 2       # a score to ±2 points',
-        'gpassk plan outputs/run --margin 3           # equal runs pass `gpassk compare --margin 3`',
-        'gpassk plan --half-width 2                   # whatever the model: the most it can take',
+        'gpassk plan outputs/run --half-width 2  # a score to ±2 points',
+        'gpassk plan outputs/run --margin 3      # until equal runs pass compare',
+        'gpassk plan --half-width 2              # whatever the model',
     )
     add = parser.add_argument
     add(

@@ -33,8 +33,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add where the results are, and what to write where."""
     parser.epilog = examples(
         'gpassk report outputs -o report',
-        'gpassk report outputs more/outputs --k 8 --responses   (the page opens to each response)',
-        "gpassk report samples_aime.jsonl logs --fail-on 'truncated>5%%'   (files of other harnesses)",
+        'gpassk report outputs more/outputs --k 8 --responses',
+        "gpassk report samples_aime.jsonl logs --fail-on 'truncated>5%'",
     )
     add = parser.add_argument
     where = 'results, work directories, folders above several, or logs of other programs'

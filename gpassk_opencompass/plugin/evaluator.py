@@ -22,7 +22,7 @@ from ..metrics import DEFAULT_THRESHOLDS, metric_names
 from ..record import Names, Result, digest_of, remove_samples, write_samples
 from ..scoring import score
 from ..serving import Served, read_judge_server, server
-from ..unseen import with_whole_characters
+from ..text import whole_characters
 from .dataset import LIMITS
 from .predictions import (
     UNREAD,
@@ -201,7 +201,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         settings: Mapping[str, Any],
     ) -> Result:
         # An evaluator of somebody else may write them to files that hold no half of a character.
-        predictions = with_whole_characters(score_kwargs['predictions'])
+        predictions = whole_characters(score_kwargs['predictions'])
         samples = samples_of(rows, predictions, score_kwargs.get('references'), told, any_rows=True)
         verdicts = evaluator.verdicts(
             samples['replica'], self._out(), {**score_kwargs, 'predictions': predictions}

@@ -17,7 +17,7 @@ from opencompass.registry import ICL_INFERENCERS
 from ..errors import IncompleteError, InputError
 from ..files import read_json, replace_file
 from ..record import digest_of
-from ..unseen import json_text
+from ..text import json_text
 from .handover import Answered, Sample
 from .journal import Journal
 from .predictions import write_seal

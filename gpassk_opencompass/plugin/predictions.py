@@ -17,7 +17,7 @@ from ..files import mapping, read_json, replace_file
 from ..health import NOT_TOLD, Generation, generation_columns
 from ..json_rows import json_entries
 from ..record import file_digest
-from ..unseen import json_text
+from ..text import json_text
 
 UNREAD: tuple[Any, ...] = ('the evaluator reads them',)
 """In the place of the responses that an evaluator is given: it shall read them."""

@@ -23,8 +23,7 @@ from opencompass.utils import get_logger
 from ..errors import IncompleteError
 from ..files import FROM_ENVIRONMENT, PROVENANCE, read_json
 from ..record import digest_of
-from ..times import utc_now
-from ..unseen import json_text
+from ..text import json_text, utc_now
 from .predictions import Predictions
 from .rows import asked_of, check_fingerprints, check_rows, fingerprints_digest, sample_of_row
 from .served import read_servers, servers_told

@@ -13,8 +13,7 @@ from pathlib import Path, PurePosixPath
 from ..chat.served import About, told_by
 from ..completion import Reply
 from ..errors import IncompleteError
-from ..times import utc_now
-from ..unseen import json_text
+from ..text import json_text, utc_now
 
 SERVERS = 'run.servers'
 """Name of the file beside the predictions: a line of JSON for each server, and for each change of one."""

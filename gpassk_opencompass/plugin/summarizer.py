@@ -12,8 +12,7 @@ from ..errors import InputError
 from ..record import Result, read
 from ..report.frame import provenance_warnings
 from ..report.tables import breakdown_table, results_table, summary_table
-from ..text import Table, csv_text, markdown
-from ..times import utc_folder
+from ..text import Table, csv_text, markdown, utc_folder
 from .task import Task, difference
 
 

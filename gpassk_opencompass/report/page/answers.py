@@ -11,10 +11,10 @@ from json.encoder import encode_basestring_ascii as _quoted
 from typing import NamedTuple
 
 from ...adapter import counted_samples, deciders_of, verdicts_of
-from ...counting import counted
 from ...health import CUT_OFF
 from ...record import Result
 from ...samples import Samples
+from ...text import progress
 
 BUDGET = 24 * 2**20
 """Characters that all packed answers may take on the page."""
@@ -130,7 +130,7 @@ def _fits_likely(results: Sequence[Result], shown: int | None) -> bool:
 def _all_packed(results: Sequence[Result], shown: int | None) -> list[_Run] | None:
     runs: list[_Run] = []
     room = BUDGET
-    for result in counted('packing answers', results):
+    for result in progress('packing answers', results):
         run = _packed(shown, result)
         runs.append(run)
         room -= len(run.chunk or '')

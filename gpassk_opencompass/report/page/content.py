@@ -13,6 +13,7 @@ from ...errors import InputError
 from ...health import WORDS, Health
 from ...metrics import ACCURACY, Metric
 from ...record import Result
+from ...text import escape as escaped
 from ...uncertainty import Interval, rerun_interval
 from ...uncertainty.comparison import ADDED_PROBLEMS
 from ...uncertainty.intervals import (
@@ -22,7 +23,6 @@ from ...uncertainty.intervals import (
     LEAST_ERROR,
     quantile,
 )
-from ...unseen import escaped
 from ...version import __version__
 from ..frame import Board, Entry, limits_line, rows_of, why_no_average
 from .answers import cut_off_of_each, pack, pack_answers

@@ -25,13 +25,13 @@ from typing import Any
 
 from ...adapter import deciders_of, verdicts_of
 from ...answers.thoughts import thought_in
-from ...counting import counted
 from ...errors import InputError
 from ...files import write_file
 from ...judges.replies import Replies, stores_near
 from ...keys import without_long
 from ...record import Result, digest_of
 from ...samples import Samples
+from ...text import progress
 from ..frame import Board, Entry, rows_of
 from . import content
 
@@ -123,7 +123,7 @@ def write_shards(boards: Sequence[Board], folder: Path) -> Shards:
     """
     found, replies = Shards(), Replies()
     entries = [(board, entry) for board in boards for entry in board.entries]
-    for board, entry in counted('writing responses', entries):
+    for board, entry in progress('writing responses', entries):
         try:
             shards = EntryShards(board, entry, replies)
         except InputError as error:
