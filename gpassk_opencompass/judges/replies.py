@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -15,11 +14,6 @@ from .verdicts import FOLDER, STORE_VARIABLE, Line, cache_folder, line_at, line_
 
 _ABOVE = 6
 """Folders above a result in which a store is looked for: a model with slashes lies deeper than others."""
-
-_STORES = 8
-"""Stores of which it is kept in memory where each verdict stands, some 200 bytes a verdict."""
-
-Places = dict[str, tuple[Path, int]]
 
 
 class Asked(NamedTuple):
@@ -36,31 +30,21 @@ class Replies:
     """Finds what a judge was asked and replied by the `reply_key` of a sample; a store is read once."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[Path, int], Places] = OrderedDict()
+        self._places: dict[Path, dict[str, tuple[Path, int]]] = {}
 
     def find(self, stores: tuple[Path, ...], key: str) -> Asked | None:
         """Return what stands under a key; None where no store has it."""
         for store in stores:
-            place = self._places(store).get(key)
+            if store not in self._places:
+                places = self._places[store] = {}
+                for file in _files(store):
+                    for known, start in line_places(file):
+                        places.setdefault(known, (file, start))
+            place = self._places[store].get(key)
             line = line_at(*place) if place else None
             if line is not None and line.key == key:
                 return _asked(line)
         return None
-
-    def _places(self, store: Path) -> Places:
-        """Return where each verdict of a store stands; of a store that has grown since, anew."""
-        files = list(_files(store))
-        known = store, sum(file.stat().st_size for file in files)
-        if known not in self._known:
-            places: Places = {}
-            for file in files:
-                for key, start in line_places(file):
-                    places.setdefault(key, (file, start))
-            self._known[known] = places
-            if len(self._known) > _STORES:
-                self._known.popitem(last=False)
-        self._known.move_to_end(known)
-        return self._known[known]
 
 
 def stores_near(path: Path, common: bool = False) -> tuple[Path, ...]:
