@@ -26,6 +26,7 @@ _HOMES = {
     'Judgement': 'judges',
     'LLMJudge': 'judges.llm',
     'LiveMathBenchDataset': 'plugin',
+    'Metric': 'metrics',
     'MissingExtraError': 'errors',
     'Pair': 'judges',
     'RuleJudge': 'judges.rule',
@@ -40,11 +41,15 @@ _HOMES = {
     'TemplateError': 'errors',
     'Verdict': 'judges',
     'VerdictStore': 'judges.verdicts',
+    'difference': 'statistics',
     'final_answer': 'answers',
     'g_pass_at_k': 'metrics',
+    'majority': 'metrics',
+    'mean_interval': 'statistics',
     'mg_pass_at_k': 'metrics',
     'normal_form': 'answers',
     'pass_at_k': 'metrics',
+    'read_samples': 'formats',
     'score': 'scoring',
 }
 

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
 from functools import lru_cache, total_ordering
 from itertools import accumulate
 from numbers import Real
@@ -158,6 +159,47 @@ def mg_pass_at_k(n: Integer, c: Integer | Counts, k: Integer, *, integral: str =
     if integral not in ('published', 'exact'):
         raise InputError(f"integral must be 'published' or 'exact', got {integral!r}")
     return _look_up(_mean_tail(n, k, integral == 'exact' and k % 2 == 1), c)
+
+
+def majority(answers: Sequence[str], correct: Sequence[bool], k: int) -> float:
+    """Return maj@k of one question: the chance that the commonest answer of k of its n samples is correct.
+
+    Over all draws of k without replacement; ties are broken by chance, each tied answer with the same
+    probability. Exact, rounded once.
+
+    Args:
+        answers: of each sample; equal strings are one answer (`normal_form` makes them equal), '' is none and
+            does not vote. Where nobody votes, the vote is lost.
+        correct: of each sample; an answer is correct if most of its verdicts say so.
+        k: 1 <= k <= n.
+
+    Source: Wang et al., arXiv 2203.11171, as an average over all draws.
+
+    >>> majority(['1', '1', '2'], [True, True, False], 2)
+    0.6666666666666666
+    """
+    n, k = as_sizes(len(answers), k)
+    given = Counter(filter(None, answers))
+    hits = Counter(answer for answer, hit in zip(answers, correct, strict=True) if hit)
+    won = Fraction(0)
+    for votes in range(1, k + 1):  # of the winner
+        ways = {(0, 0, 0): 1}  # (drawn, correct answers with that many votes, other ones) -> ways
+        rest = n - given.total()
+        for answer, size in given.items():
+            if size < votes:  # however often it is drawn, it neither wins nor ties
+                rest += size
+                continue
+            before, ways = ways, Counter()
+            right = 2 * hits[answer] > size
+            for (drawn, good, bad), count in before.items():
+                for more in range(min(votes, k - drawn) + 1):
+                    tied = more == votes
+                    key = drawn + more, good + (tied and right), bad + (tied and not right)
+                    ways[key] += count * math.comb(size, more)
+        for (drawn, good, bad), count in ways.items():
+            if good:
+                won += Fraction(good * count * math.comb(rest, k - drawn), good + bad)
+    return float(won / math.comb(n, k))
 
 
 def required_correct(k: Integer, threshold: Threshold) -> int:

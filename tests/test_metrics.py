@@ -20,6 +20,7 @@ from gpassk_opencompass import metrics
 from gpassk_opencompass.metrics import (
     DEFAULT_THRESHOLDS,
     g_pass_at_k,
+    majority,
     metric_means,
     metric_names,
     metric_table,
@@ -240,3 +241,33 @@ def test_estimates_are_unbiased(data: st.DataObject) -> None:
 def test_docstring_examples_run() -> None:
     """What the docstrings show is what happens."""
     assert doctest.testmod(metrics).failed == 0
+
+
+@given(st.data())
+def test_the_majority_is_that_of_all_draws_counted(data: st.DataObject) -> None:
+    """Every subset of k samples, its commonest answers, a fair draw between those that tie."""
+    n = data.draw(st.integers(1, 8))
+    answers = data.draw(st.lists(st.sampled_from(['', '1', '2', '3', '4']), min_size=n, max_size=n))
+    correct = data.draw(st.lists(st.booleans(), min_size=n, max_size=n))
+    k = data.draw(st.integers(1, n))
+    verdicts = {
+        answer: [hit for one, hit in zip(answers, correct, strict=True) if one == answer]
+        for answer in answers
+    }
+    right = {answer for answer, hits in verdicts.items() if answer and 2 * sum(hits) > len(hits)}
+    won = Fraction(0)
+    for draw in combinations(answers, k):
+        cast = [answer for answer in draw if answer]
+        most = max(map(cast.count, cast), default=0)
+        tied = {answer for answer in cast if cast.count(answer) == most}
+        won += Fraction(len(tied & right), max(len(tied), 1))
+    assert majority(answers, correct, k) == float(won / math.comb(n, k))
+
+
+def test_the_majority_of_many_answers_takes_no_time() -> None:
+    """64 different answers, of which one is given twice: that one wins a draw of all."""
+    answers = [str(place) for place in range(63)] + ['0']
+    correct = [answer == '0' for answer in answers]
+    assert majority(answers, correct, 64) == 1.0
+    assert majority(answers, correct, 1) == 2 / 64
+    assert 2 / 64 < majority(answers, correct, 16) < 1
