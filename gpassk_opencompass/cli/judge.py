@@ -245,17 +245,17 @@ def _audit(
     drawn, told = audit.read(labels) if labels and known else (audit.draw(questions, seed), {})
     if judge:
         told = {**told, **_labels_of(config, audit, drawn, told)}
-    if judge or (labels and not known):
+    if labels and (judge or not known):
         _keep(labels, audit, drawn, told)
-    if ask:
+        say(f'{labels} holds the drawn answers: give each a "label" and run the same command again')
+    if labels and ask:
         told = _ask(labels, audit, drawn, told)
     _show_audit(audit, drawn, told)
     return 0
 
 
-def _keep(file: Path | None, audit: Audit, drawn: Sequence[int], told: Mapping[str, bool]) -> None:
-    if file:
-        write_file(file, audit.text(drawn, told).encode())
+def _keep(file: Path, audit: Audit, drawn: Sequence[int], told: Mapping[str, bool]) -> None:
+    write_file(file, audit.text(drawn, told).encode())
 
 
 def _labels_of(
@@ -277,7 +277,7 @@ def _labels_of(
     return {one.name: verdict == 'correct' for one, verdict in verdicts if verdict != 'unjudged'}
 
 
-def _ask(file: Path | None, audit: Audit, drawn: Sequence[int], told: Mapping[str, bool]) -> dict[str, bool]:
+def _ask(file: Path, audit: Audit, drawn: Sequence[int], told: Mapping[str, bool]) -> dict[str, bool]:
     """Ask for the labels that are missing, up to `q` or the end of the input; each reply is kept at once."""
     labels, answers, place = dict(told), audit.unlabelled(drawn, told), 0
     say(f'{len(answers)} answers have no label. Do answer and reference say the same? {_KEYS}')
@@ -318,13 +318,15 @@ def _show_audit(audit: Audit, drawn: Sequence[int], told: Mapping[str, bool]) ->
         labels = {one.name: one.accepted > 0 for row in drawn for one in audit.answers[row]}
         rows = list(drawn)
     found = audit.agreement(rows, labels)
-    verdicts = Table('verdicts', ['errors', 'of', 'wrong', 'share wrong'], data=[_with_all_digits(found)])
+    verdicts = Table(
+        'verdicts', ['answers', 'number', 'judged wrongly', 'in percent'], data=[_with_all_digits(found)]
+    )
     verdicts.rows.append(
-        ['accepted, but incorrect', found.false_positives + found.both_incorrect, found.false_positives,
+        ['incorrect, by their labels', found.false_positives + found.both_incorrect, found.false_positives,
          _percent(found.false_positive_rate)]
     )  # fmt: skip
     verdicts.rows.append(
-        ['rejected, but correct', found.false_negatives + found.both_correct, found.false_negatives,
+        ['correct, by their labels', found.false_negatives + found.both_correct, found.false_negatives,
          _percent(found.false_negative_rate)]
     )  # fmt: skip
     scores = Table('scores', ['score', 'reported', 'corrected'], data=[])
