@@ -13,7 +13,7 @@ from inspect_ai import scorer as inspect
 
 from .errors import InputError
 from .metrics import SHOWN_THRESHOLDS, Kind, Metric, metrics_of, value_table
-from .statistics import mean_interval
+from .statistics import mean_interval, standard_error
 
 _TO_FLOAT = inspect.value_to_float()
 _TOO_FEW = 'G-Pass@k: %d of %d questions have fewer than k = %d scored epochs and are left out; sample more'
@@ -53,8 +53,10 @@ def g_pass_at_k(
             few[metric.k] = len(n) - len(enough)
             if enough:
                 values = [float(value_table(metric, n[uid])[c[uid]]) for uid in enough]
-                found = mean_interval(values, [problem[uid] for uid in enough], float(metric.scores().max()))
-                means[name], beside[f'{name}_stderr'] = float(found.estimate), float(found.error)
+                problems = [problem[uid] for uid in enough]
+                found = mean_interval(values, problems, float(metric.scores().max()))
+                means[name] = float(found.estimate)
+                beside[f'{name}_stderr'] = standard_error(values, problems)
                 if level is not None:
                     low, high = map(float, found.at(level))
                     beside |= {f'{name}_lower': low, f'{name}_upper': high}

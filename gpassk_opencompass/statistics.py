@@ -12,7 +12,7 @@ A metric is a function n → table of the value with c = 0 … n of n answers ri
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from math import ceil, inf
+from math import ceil, inf, nan
 from typing import NamedTuple
 
 import numpy as np
@@ -82,6 +82,16 @@ def mean_interval(values: ArrayLike, problems: Problems = None, top: float = 1.0
     """
     sums, sizes = problem_sums(_checked(values, 0.0, top), problems)
     return _with_added(sums, sizes, (top, top, 0.0, 0.0), (0.0, top))
+
+
+def standard_error(values: ArrayLike, problems: Problems = None) -> float:
+    """Return the error of a mean between problems without any added, as other programs print it; NaN for one.
+
+    >>> round(standard_error([0.0, 1.0] * 50), 4)
+    0.0503
+    """
+    sums, sizes = problem_sums(_checked(values, 0.0, 1.0), problems)
+    return float(_with_added(sums, sizes, (), (0.0, 1.0)).error) if sizes.size > 1 else nan
 
 
 def difference(first: ArrayLike, second: ArrayLike, problems: Problems = None) -> Interval:

@@ -27,6 +27,7 @@ from gpassk_opencompass.statistics import (
     plan,
     pooled,
     rerun_error,
+    standard_error,
 )
 
 UNEQUAL = [0, 0, 0, 0, 0, 0, 1, 1, 2, 3, 3, 3, 4, 5, 6, 7, 8, 9, 9, 10]
@@ -107,6 +108,17 @@ def test_translations_of_one_problem_count_once() -> None:
     values = np.random.default_rng(4).random(30)
     once, twice = mean_interval(values), mean_interval(np.repeat(values, 2), np.repeat(np.arange(30), 2))
     assert twice.at() == pytest.approx(once.at())
+
+
+def test_the_standard_error_that_other_programs_print_has_no_problem_added() -> None:
+    """That of a mean of single problems, and of clusters; of one problem nothing is known."""
+    values = np.random.default_rng(32).random(20)
+    assert standard_error(values) == pytest.approx(stats.sem(values))
+    sums = [float(values[np.array(UNEQUAL) == j].sum()) for j in range(11)]
+    assert standard_error(values, UNEQUAL) == pytest.approx(
+        literal(sums, [float(UNEQUAL.count(j)) for j in range(11)], ())[1]
+    )
+    assert math.isnan(standard_error([1, 0, 1], [1, 1, 1]))
 
 
 def test_many_data_sets_at_once_are_those_of_each() -> None:
