@@ -130,6 +130,7 @@ setup(
             'pytest>=8,<9.2',  # pytest-xdist 3.8 groups no tests with 9.2: fixtures of minutes are made twice
             'pytest-cov',
             'pytest-xdist',
+            'ray>=2.10',
             'hypothesis',
             'jsonschema',
             'math-verify>=0.5.2',  # what OpenCompass's own evaluators need, which tests compare with

@@ -69,6 +69,8 @@ class Preset(NamedTuple):
     """A temperature of 0 is not greedy there; top_k = 1 is."""
     named_by_path: bool = False
     """Requests have to call the model as the command line does."""
+    to_sample: Mapping[str, str] = {}
+    """Fields of requests without which it is greedy, whatever the temperature."""
 
 
 PRESETS: Mapping[str, Preset] = {
@@ -94,7 +96,11 @@ PRESETS: Mapping[str, Preset] = {
         repetition_penalty='repeat_penalty',
     ),
     # transformers 5.20: cli/serve.py; its list of models is that of the hub's cache.
-    'transformers': Preset('transformers serve {model} --host {host} --port {port}', named_by_path=True),
+    'transformers': Preset(
+        'transformers serve {model} --host {host} --port {port}',
+        named_by_path=True,
+        to_sample={'generation_config': '{"do_sample": true}'},
+    ),
 }
 """The values of `server`."""
 

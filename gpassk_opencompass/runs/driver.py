@@ -275,7 +275,7 @@ def part_of(runs: Sequence[Planned], number: int, parts: int) -> list[Planned]:
 def model_of(run: Planned) -> str:
     """Return a text that runs of one model share."""
     models = dicts_of(run.values() or {}, 'models')
-    return ', '.join(f'{one.get("type")} {one.get("path")}' for one in models) or run.name
+    return ', '.join(f'{one.get("path")}' for one in models) or run.name
 
 
 class Driver:

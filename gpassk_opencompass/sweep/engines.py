@@ -433,8 +433,11 @@ def _serve(llm: Llm, settings: Settings) -> dict[str, Any]:
             f'{llm.path}: max_seq_len does nothing without tokenizer_path, with which prompts are counted; '
             "the server's own limit belongs into its arguments, as --max-model-len"
         )
-    name = llm.options.get('served_name', last_part(with_home(llm.path)))
+    path = with_home(llm.path)
+    name = llm.options.get('served_name', path if preset.named_by_path else last_part(path))
     asked = llm.chosen(*(option for option in llm.options if option in _ASKED))
+    if preset.to_sample and not settings.greedy:
+        asked['extra_body'] = {**preset.to_sample, **asked.get('extra_body', {})}
     if preset.always_samples and settings.greedy:
         asked['extra_body'] = {**asked.get('extra_body', {}), 'top_k': 1, 'repetition_penalty': 1.0}
         settings = replace(settings, temperature=1.0, top_p=1.0, top_k=None, repetition_penalty=None)
@@ -559,12 +562,12 @@ batch_size: requests at a time.""",
             **_ASKING,
         },
         arguments=_serve,
-        about='A server that is started for each model, and ended: vLLM, SGLang, lmdeploy, llama.cpp.',
+        about='A server that is started for each model: vLLM, SGLang, lmdeploy, llama.cpp, transformers.',
         entries="""\
 path: a hub name or a folder (llama.cpp: a file). tp: GPUs a model. batch_size: requests at a time. The
 program must be on $PATH, or be named: serve = dict(command='/…/bin/vllm serve {model} --port {port} …').""",
         fields='tp=1, batch_size=64',
-        lines="server = 'vllm'  # or sglang, lmdeploy, llama.cpp\n",
+        lines="server = 'vllm'  # or sglang, lmdeploy, llama.cpp, transformers\n",
         loads=True,
         may_be_unseeded=True,
     ),
