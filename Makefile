@@ -84,7 +84,7 @@ $(LIGHTEVAL): setup.py constraints/lighteval.txt
 
 test-lighteval: $(LIGHTEVAL) ## the tests of the Lighteval tasks, and of the core beside Lighteval
 	$(LIGHTEVAL_VENV)/bin/python -m pytest $(PARALLEL) tests/lighteval tests/harnesses/test_lighteval_harness.py \
-		tests/test_metrics.py tests/answers/test_extracted.py tests/answers/test_kinds.py tests/test_rule_judge.py tests/test_llm_judge.py tests/test_scoring.py tests/test_gpassatk.py tests/test_uncertainty.py
+		tests/test_metrics.py tests/answers/test_extracted.py tests/answers/test_kinds.py tests/test_rule_judge.py tests/test_llm_judge.py tests/test_scoring.py tests/test_gpassatk.py tests/test_statistics.py
 
 # Other harnesses, each in an environment of its own: they write logs with a scripted model, which are read; and inspect_ai's
 # own tables show G-Pass@k.
