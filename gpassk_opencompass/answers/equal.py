@@ -2,9 +2,6 @@ r"""Whether an answer says what its reference says: options of a choice, typed v
 
 A value of one type equals one of another only where a rule says so. Each lenient rule has an id in `RULES`
 and holds only if it is among those allowed.
-
->>> sorted(letters_of('Option B')), sorted(letters_of('A、B、D')), letters_of('5')
-(['B'], ['A', 'B', 'D'], None)
 """
 
 from __future__ import annotations
@@ -17,6 +14,7 @@ from functools import cached_property, lru_cache, reduce
 from itertools import product
 from typing import NamedTuple
 
+from .formula import Unread
 from .normal import normal_form
 from .numeric import (
     DEGREE,
@@ -40,7 +38,17 @@ from .numeric import (
     times,
     value_of,
 )
-from .read import Unread, read
+from .read import read
+from .statements import (
+    SMALL_LETTER,
+    SMALL_LETTERS,
+    UNWRAPPED,
+    chosen_in,
+    is_option_text,
+    letters_of,
+    options_of,
+    stated_in,
+)
 from .values import (
     DEGREES,
     RADIANS,
@@ -109,11 +117,11 @@ def compare_answers(
     equality = _Equality(rules)
     if question:
         equality = _Equality(rules, bool(_PERCENTAGE.search(question)), bool(_ROUNDING.search(question)))
-    if _SMALL_LETTERS.search(question):
+    if SMALL_LETTERS.search(question):
         reference, answer = (
-            _SMALL_LETTER.sub(lambda one: one[1] + one[2].upper(), text) for text in (reference, answer)
+            SMALL_LETTER.sub(lambda one: one[1] + one[2].upper(), text) for text in (reference, answer)
         )
-    if (choice := equality.choice(reference, answer, _options_of(question))) is not None:
+    if (choice := equality.choice(reference, answer, options_of(question))) is not None:
         return choice
     answered = equality.texts(reference, answer)
     bare, our_remark = _without_remark(reference)
@@ -157,7 +165,6 @@ _ASKS = re.compile(
 _SENTENCE = re.compile(r'[.?!。？！](?:\s|$)')
 _MATH_IN = re.compile(r'\$([^$]{1,200})\$|\\\((.{1,200}?)\\\)')
 _SPACE = re.compile(r'(?:\\[ ,;:]|\\q?quad(?![a-zA-Z])|~|\s)+')
-_UNWRAPPED = re.compile(r'\\(?:text\w*|mbox|mathrm)\s*\{([^{}]*)\}')
 _INDEX = r'[nkm](?![a-zA-Z])\s*(?:\\in\s*\\mathbb\s*\{?[NZ]\}?[_^]?\{?[+*]?\}?|\\geq?\s*[01](?![0-9]))'
 _REMARK = re.compile(
     r'[\s,;，(（]*(?:(?:(?:is|are|being)\s)?(?:the\s)?(?:only|unique)\s(?:real\s|possible\s)?(?:solution|answer|root|value)s?'
@@ -174,7 +181,7 @@ _RESTRICTS = re.compile(r'\\mathbb|\\ge')
 
 def _without_remark(answer: str) -> tuple[str, str]:
     """Return an answer without a remark behind it that restricts nothing, and that remark without blanks."""
-    plain = _SPACE.sub(' ', _UNWRAPPED.sub(r' \1 ', answer).replace('∈', r'\in '))
+    plain = _SPACE.sub(' ', UNWRAPPED.sub(r' \1 ', answer).replace('∈', r'\in '))
     found = _REMARK.search(plain)
     if not found or not found.start():
         return answer, ''
@@ -203,185 +210,7 @@ def _asked(question: str) -> frozenset[str]:
     return frozenset(normal_form(one or other) for said in sentences for one, other in _MATH_IN.findall(said))
 
 
-# Options of a choice
-
-_WRAPPERS = re.compile(
-    r'\\(?:text\w*|math(?:rm|bf|sf)|mbox|boxed|fbox|displaystyle|left|right)(?![a-zA-Z])'
-    r'|[${}*_`~"“”]|\\[,;!() ]|\\q?quad'
-)
-_BRACKETED = re.compile(
-    r'(?:(?P<round>[(（])|(?P<square>\[)|[【〔])\s*(?P<letter>[A-H])\s*(?(round)[)）]|(?(square)\]|[】〕]))'
-)
-_CHOOSES = re.compile(
-    r'^(?:(?:the\s+)?(?:correct\s+|right\s+|final\s+)?(?:answers?|options?|choices?)\s*(?:is|are|:|：)?\s*'
-    r'|(?:正确)?(?:的)?(?:答案|选项)\s*(?:是|为|:|：)?\s*|故?选择?\s*[:：]?\s*)+',
-    re.IGNORECASE,
-)  # fmt: skip
-_LETTERS = re.compile(r'[A-H](?:\s*(?:[,，、;；和与及&/]|and|以及)?\s*(?:and\s+)?[A-H])*')
-_LETTER_AND_TEXT = re.compile(
-    r'(?:\(([A-H])\)|([A-H])\s*(?:[.．:：、，,)）。；;]|(?=[\u4e00-\u9fff]|\s+[A-Z][a-z]{2})))\s*(.*)',
-    re.DOTALL,
-)
-_LETTER_THEN_WORDS = re.compile(r'([A-H])(?:项|选项|正确|是正确的|is correct|is right)[.。]?')
-_SECOND_LETTER = re.compile(r'(?:and|or|和|或|与)?\s*\(?[A-H](?![A-Za-z])')
-_CONCLUDED = re.compile(
-    r"(?:(?:.*[.,;:]\s*)?(?:(?:therefore|thus|hence|so)\b,?(?:\s(?:I think|that))?\s(?:it's|it is)"
-    r'|(?:(?:so|the|correct|final|la)\s)*(?:answer is|réponse est)))?(?:\s*for sure)?\s+(?-i:([A-H]))'
-    r"(?:[.,]?\s(?:it\s(?:can't be|is not)|and not|not|non)\s[A-H](?:\sor\s[A-H])*)?[.]?",
-    re.DOTALL | re.IGNORECASE,
-)
-_MARK = re.compile(
-    r'(?:(?<![A-Za-z0-9\\])\(\s*([A-H])\s*\)|(?<![A-Za-z0-9\\$({])([A-H])\s*[.．:：、)）](?!\s*[A-H]\s*[.．、)）]))\s*'
-)
-_BEFORE_MARKS = re.compile(r'\\ |&|~|\*\*|\$(?=[A-H]\))')
-_SQUARE = re.compile(r'\[([A-H])\](?=\s)')
-_SMALL_LETTER = re.compile(r'\A((?:[$\s*]|\\text\s*\{)*\(?)([a-h])(?=[).]|[\s}$*]*\Z)')
-_SMALL_LETTERS = re.compile(r'(?:(?<=\n)|(?<=\n\s))(?:\([a-h]\)|[a-h][.)])(?=\s)')
-_END = re.compile(r'[\s.;；,，。\\]*(?:\\q?quad|\\\\|\n)*[\s.;；,，。]*$')
-
-
-def letters_of(text: str) -> frozenset[str] | None:
-    """Return the letters that `text` chooses, if that is all it does, else None.
-
-    Several letters stand in the order of the alphabet: `BA` is a product or a segment.
-    """
-    text = _bare(text)
-    if match := _LETTER_THEN_WORDS.fullmatch(text):
-        return frozenset(match[1])
-    if not _LETTERS.fullmatch(text):
-        return None
-    letters = re.findall(r'[A-H]', text.replace('and', ''))
-    return frozenset(letters) if letters == sorted(set(letters)) else None
-
-
-def _bare(text: str) -> str:
-    text = _WRAPPERS.sub('', text).strip().rstrip('.。;；,，')
-    if _BRACKETED.fullmatch(text) or text[:1] != '(' or len(_BRACKETED.findall(text)) > 1:
-        text = _BRACKETED.sub(r'\g<letter>', text)
-    return _CHOOSES.sub('', text).strip()
-
-
-def _chosen_in(text: str, options: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return the letter and the text of an answer such as `(B) 12`, `B. 12` or "so it's B", else None.
-
-    An answer that goes on to a second letter ("A and B", "A or C") chooses nothing.
-    """
-    if concluded := _CONCLUDED.fullmatch(text.strip()):
-        return concluded[1], ''
-    if (match := _LETTER_AND_TEXT.fullmatch(_bare(text))) is None:
-        return None
-    chosen = match[1] or match[2], match[3].strip()
-    return None if _SECOND_LETTER.match(chosen[1]) and not _is_option_text(chosen, options) else chosen
-
-
-def _is_option_text(chosen: tuple[str, str], options: Mapping[str, str]) -> bool:
-    """Return whether `(B) A square` says what option B says."""
-    letter, said = chosen
-    return letter in options and normal_form(said).casefold() == normal_form(options[letter]).casefold()
-
-
-@lru_cache(maxsize=4096)
-def _options_of(question: str) -> dict[str, str]:
-    """Return the options that `question` lists, letter by letter from A on; {} if it lists none.
-
-    The last list counts: what stands before it may name points A, B, C.
-    """
-    question = _BEFORE_MARKS.sub(' ', _SQUARE.sub(r'(\1)', _UNWRAPPED.sub(r'\1', question)))
-    question = _SMALL_LETTERS.sub(lambda one: one[0].upper(), question)
-    marks = list(_MARK.finditer(question))
-    for start in range(len(marks) - 1, -1, -1):
-        options: dict[str, str] = {}
-        for place, mark in enumerate(marks[start:], start):
-            letter = mark[1] or mark[2]
-            if letter != chr(ord('A') + place - start):
-                break
-            last = place + 1 == len(marks)
-            text = question[mark.end() : None if last else marks[place + 1].start()]
-            text = _END.sub('', text.strip().split('\n', 1)[0] if last else text)
-            text = re.sub(r'\\textbf\s*\{?\s*$|\\qquad|\\quad', '', text).strip().lstrip('})').strip()
-            options[letter] = text if text.count('$') % 2 == 0 else text.replace('$', '').strip()
-        if len(options) > 1 and all(options.values()):
-            return options
-    return {}
-
-
-# Sentences
-
 _WORDS = re.compile('[^\\W\\d_]{2,}[ ,،]|[\u4e00-\u9fff]{3}')
-_DENIED = re.compile(
-    r"\b(?:not?|never|neither|nor|cannot|\w+n't|except|unless|if|or|wrong|incorrect|suppose|assume|instead|than|"
-    r'maybe|perhaps|possibly|might|nobody|hardly|few|false|doubt|unlikely|unsure|says?|claims?|twice|double|'
-    r'half|minus|plus|reciprocal|inverse|opposite|negative'
-    r'|(?:square|cube|root|multiple) of|times (?:the|that|it))\b'
-    r'|[不非没无若设假错]|如果|相反数|倒数|平方根?(?=[是为])|立方(?=[是为])|[倍半](?=[是为])|[加减乘]',
-    re.IGNORECASE,
-)
-_STATED = re.compile(
-    r'(?P<before>.*?(?:\b(?:is|are|be|equals?|equal to|that|thus|therefore|hence|so|answer|get|find|obtain'
-    r'|have)'
-    r'|为|是|得|等于|=|:|：))\s*(?P<value>\$\$?[^$]+\$\$?|\\\(.+?\\\)|\\\[.+?\\\]|\(?\\?[-+0-9(\[][^$]*)'
-    r'(?:\s*(?:is (?:the|our|my) (?:final )?(?:answer|solution)))?[\s.。]*',
-    re.DOTALL | re.IGNORECASE,
-)
-_SENTENCE_END = re.compile(r'[.!?]\s+(?=[A-Z<]|$)|[。\n！？।]')
-_AFTERWARDS = re.compile(r'(?:\s|<\|\w+\|>(?:user|assistant)?|I hope (?:it|this) is correct\.?)+"?\Z')
-_FORMULAS = re.compile(r'\$[^$]*\$')
-_WORD = re.compile(r'(?<![\\A-Za-z])[^\W\d_]{2,}|[\u4e00-\u9fff]')
-_NAME = re.compile(r'[^\s=$]+\s*=\Z')
-_CONCLUSION = re.compile(
-    r'.*(?:\b(?:therefore|thus|hence|so|donc|in conclusion|en conclusion|final answer)\b'
-    r'|因此|所以|结论|综上|لذا|इसलिए)',
-    re.IGNORECASE | re.DOTALL,
-)
-_SUM = re.compile(r'[0-9][0-9.,+*/×÷ ()-]*=\s*')
-_BOLD = re.compile(r'\*\*([^*]+)\*\*')
-_NUMBER = re.compile(
-    r'(?<![A-Za-z0-9.,/^\\_:+*×÷-])(?P<number>-?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?%?)'
-    r'(?![A-Za-z0-9^/_\\:+*×÷-]|[.,][0-9]'
-    r'|\s*(?:[万亿千百几多余]|hundred|thousand|million|billion|trillion|percent|%|[-+*/^=<>]))'
-)
-_NOT_EXACTLY = re.compile(
-    r'\b(?:least|most|under|over|up to|about|almost|nearly|approximately|around|pas|moins|plus de)\b'
-    r'|[至约近超]|[多少大小高低]于|以[上下内外]|第',
-    re.IGNORECASE,
-)
-
-
-def _stated_in(answer: str, counts: bool) -> Iterator[str]:
-    """Yield what the last sentence says that something is, and, if it `counts`, its one number.
-
-    A sentence that denies something, or has other numbers, says nothing: "The area is not $5$". Sums before
-    the
-    number (3 + 10 = 13) do not count as others, and a number in bold is the one that is meant.
-    """
-    tail = answer[-2000:]
-    tail = tail[: behind.start()] if (behind := _AFTERWARDS.search(tail)) else tail
-    sentences = [part.strip() for part in _SENTENCE_END.split(tail) if part.strip(' .<>|')]
-    sentence = sentences[-1][-300:] if sentences else ''
-    if said := _STATED.fullmatch(_UNWRAPPED.sub(r' \1 ', sentence)):
-        before = said['before']
-        if (
-            _WORD.search(before)
-            and not _DENIED.search(before)
-            and not re.search('[0-9]', _FORMULAS.sub('', before))
-        ):
-            name = _NAME.search(before)
-            yield (name[0] if name else '') + said['value']
-    if counts and (conclusion := _CONCLUSION.match(sentence)):
-        clause = sentence[conclusion.end() :]
-        bold = _BOLD.findall(clause)
-        said_last = _SUM.sub('', bold[0] if len(bold) == 1 else clause)
-        numeral = _NUMBER.search(said_last)
-        others = said_last[: numeral.start()] + said_last[numeral.end() :] if numeral else ''
-        if (
-            numeral
-            and not any(one.search(clause) for one in (_DENIED, _NOT_EXACTLY))
-            and not re.search('[0-9]', others)
-        ):
-            yield numeral['number']
-
-
-# Values
 
 
 class Comparison(NamedTuple):
@@ -445,7 +274,7 @@ class _Equality:
         if not compared.equal and 'stated' in self._rules and _WORDS.search(answer):
             counts = isinstance(first, Formula) and isinstance(first.expression, Number)
             stated = [
-                value for text in _stated_in(answer, counts) for value in _read(text) if not _is_text(value)
+                value for text in stated_in(answer, counts) for value in _read(text) if not _is_text(value)
             ]
             compared = self._by(
                 'stated', _best_of(self.values(ours, one) for ours in expected for one in stated)
@@ -460,8 +289,8 @@ class _Equality:
     def choice(self, reference: str, answer: str, options: Mapping[str, str]) -> Answered | None:
         """Compare where the reference or the answer is a letter of a choice; return None where neither is."""
         expected, given = letters_of(reference), letters_of(answer)
-        chosen = _chosen_in(reference, options) if expected is None and (options or given) else None
-        if chosen and _is_option_text(chosen, options):
+        chosen = chosen_in(reference, options) if expected is None and (options or given) else None
+        if chosen and is_option_text(chosen, options):
             expected = frozenset(chosen[0])
         if expected and given:
             return Answered(expected == given, 'choice')
@@ -475,7 +304,7 @@ class _Equality:
         if not expected or len(expected) != 1:
             return None
         [letter] = expected
-        if theirs := _chosen_in(answer, options):
+        if theirs := chosen_in(answer, options):
             right, said = theirs[0] == letter, theirs[1]
             if right and said and letter in options and not self.texts(options[letter], said).equal:
                 right = not any(self.texts(other, said).equal for other in options.values())

@@ -11,23 +11,23 @@ import unicodedata
 from collections.abc import Sequence
 
 
-def _commands(characters: str, names: str) -> dict[str, str]:
+def commands(characters: str, names: str) -> dict[str, str]:
+    """Return characters with the LaTeX command that each stands for, from the names of the commands."""
     return {char: f'\\{name} ' for char, name in zip(characters, names.split(), strict=True)}
-
-
-def _vulgar_fraction(char: str) -> str:
-    return r'\frac{{{}}}{{{}}}'.format(*unicodedata.normalize('NFKC', char).split('⁄'))
 
 
 _CHARACTERS: dict[str, str | None] = {
     **{chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},  # full width
     **dict.fromkeys('\u200b\u200c\u200d\u2060\ufeff'),
     **dict.fromkeys('\u00a0\u2002\u2003\u2009\u200a\u202f\u3000', ' '),
-    **_commands('≤≥≠×÷·⋅±∓∞≈∈→°', 'le ge ne times div cdot cdot pm mp infty approx in to degree'),
-    **_commands('∪∩∅⊂⊆', 'cup cap emptyset subset subseteq'),
-    **_commands('αβγδεθλμ', 'alpha beta gamma delta epsilon theta lambda mu'),
-    **_commands('πρστφωΔΩ', 'pi rho sigma tau phi omega Delta Omega'),
-    **{char: _vulgar_fraction(char) for char in '½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞'},
+    **commands('≤≥≠×÷·⋅±∓∞≈∈→°∪∩∅⊂⊆', 'le ge ne times div cdot cdot pm mp infty approx in to degree '
+               'cup cap emptyset subset subseteq'),
+    **commands('αβγδεθλμπρστφωΔΩ', 'alpha beta gamma delta epsilon theta lambda mu pi rho sigma tau phi '
+               'omega Delta Omega'),
+    **{
+        char: r'\frac{{{}}}{{{}}}'.format(*unicodedata.normalize('NFKC', char).split('⁄'))
+        for char in '½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞'
+    },
     '−': '-', '、': ',', '…': r'\dots ', '⁄': '/', '。': '.',
 }  # fmt: skip
 _TABLE = str.maketrans(_CHARACTERS)
@@ -42,25 +42,14 @@ _TOKEN = re.compile(r'\\[a-zA-Z]+|\\.|[0-9]+|\s+|.', re.DOTALL)
 _SPACES = frozenset(
     {r'\,', r'\:', r'\;', r'\ ', '\\\n', '~', r'\quad', r'\qquad', r'\enspace', r'\thinspace'}
 )
-_DELIMITER_SIZES = frozenset(
-    '\\' + size + side for size in ('big', 'Big', 'bigg', 'Bigg') for side in ('', 'l', 'm', 'r')
-) | {r'\left', r'\right', r'\middle'}
-_DROPPED = _DELIMITER_SIZES | frozenset(
-    {'$', r'\(', r'\)', r'\[', r'\]', r'\!', r'\displaystyle', r'\textstyle', r'\limits', r'\nolimits'}
+_SIZES = frozenset(
+    rf'\{size}{side}' for size in ('big', 'Big', 'bigg', 'Bigg') for side in ('', 'l', 'm', 'r')
 )
+_SIZES |= {r'\left', r'\right', r'\middle'}
+_DROPPED = _SIZES | frozenset(r'$ \( \) \[ \] \! \displaystyle \textstyle \limits \nolimits'.split())
 _WRAPPERS = frozenset(
-    {
-        r'\text',
-        r'\textbf',
-        r'\textit',
-        r'\textrm',
-        r'\textnormal',
-        r'\mathrm',
-        r'\mbox',
-        r'\hbox',
-        r'\operatorname',
-    }
-    | {r'\boxed', r'\fbox', r'\framebox'}
+    r'\text \textbf \textit \textrm \textnormal \mathrm \mbox \hbox \operatorname \boxed \fbox '
+    r'\framebox'.split()
 )
 _UNWRITTEN = _DROPPED | _WRAPPERS
 SYNONYMS = {
@@ -95,10 +84,36 @@ def normal_form(answer: str) -> str:
     return after
 
 
-def _respelled(answer: str) -> str:
-    spelled = join_thousands(ascii_latex(_unmarked(answer)))
-    tokens = _spaced(_unwrapped(_TOKEN.findall(spelled)))
-    return _joined(_grouped(_unpunctuated(tokens)))
+def _respelled(answer: str) -> str:  # noqa: C901
+    """Return it without delimiters and wrappers, synonyms in one spelling, blanks where they tell."""
+    answer = answer.strip()
+    for mark in ('**', '`'):  # around the whole
+        inside = answer[len(mark) : -len(mark)]
+        if answer == f'{mark}{inside}{mark}' and mark not in inside:
+            answer = inside.strip()
+    tokens: list[str] = []
+    groups: list[bool] = []  # for each open brace, whether it is written out
+    before = ''
+    for token in _TOKEN.findall(join_thousands(ascii_latex(answer))):
+        if token.isspace() or token in _SPACES:
+            tokens.append(' ')
+            continue
+        if token == '{':
+            groups.append(before not in _WRAPPERS)
+        written = groups.pop() if token == '}' and groups else token != '{' or groups[-1]
+        if written and token not in _UNWRITTEN and not (token == '.' and before in _SIZES):
+            tokens += ('^', r'\circ') if token == r'\degree' else (SYNONYMS.get(token, token),)
+        before = token
+    spaced: list[str] = []
+    for place, token in enumerate(tokens):
+        if token != ' ':
+            if place and tokens[place - 1] == ' ' and _are_apart(spaced, tokens[place : place + 2]):
+                spaced.append(' ')
+            spaced.append(token)
+    # A stop, comma or line break at the end goes; an ellipsis stays.
+    while spaced and spaced[-1] in {'.', ',', ';', ' ', '\\', '\\\\'} and spaced[-2:] != ['.', '.']:
+        spaced.pop()
+    return _joined(spaced)
 
 
 def ascii_latex(text: str) -> str:
@@ -119,46 +134,7 @@ def join_thousands(text: str) -> str:
     return _THOUSANDS.sub(lambda number: _SEPARATOR.sub('', number[0]), text)
 
 
-def _unmarked(answer: str) -> str:
-    """Return it without Markdown emphasis or code quotes around the whole."""
-    answer = answer.strip()
-    for mark in ('**', '`'):
-        inside = answer[len(mark) : -len(mark)]
-        if answer == f'{mark}{inside}{mark}' and mark not in inside:
-            answer = inside.strip()
-    return answer
-
-
-def _unwrapped(tokens: Sequence[str]) -> list[str]:
-    """Return it without delimiters, sizes and wrappers; synonyms in one spelling; blanks as one ' '."""
-    out: list[str] = []
-    groups: list[bool] = []  # for each open brace, whether it is written out
-    after = ''
-    for token in tokens:
-        if token.isspace() or token in _SPACES:
-            out.append(' ')
-            continue
-        before, after = after, token
-        if token == '{':
-            groups.append(before not in _WRAPPERS)
-        kept = groups.pop() if token == '}' and groups else token != '{' or groups[-1]
-        if kept and token not in _UNWRITTEN and not (token == '.' and before in _DELIMITER_SIZES):
-            out.extend(('^', r'\circ') if token == r'\degree' else (SYNONYMS.get(token, token),))
-    return out
-
-
-def _spaced(tokens: Sequence[str]) -> list[str]:
-    """Return it without the blanks that mean nothing."""
-    out: list[str] = []
-    for place, token in enumerate(tokens):
-        if token != ' ':
-            if place and tokens[place - 1] == ' ' and _parted(out, tokens[place : place + 2]):
-                out.append(' ')
-            out.append(token)
-    return out
-
-
-def _parted(left: Sequence[str], right: Sequence[str]) -> bool:
+def _are_apart(left: Sequence[str], right: Sequence[str]) -> bool:
     """Whether a blank here may mean something: `1 2`, `no one`, `1, 234`, `1 -2`, `5! !`."""
     if not left or (len(left[-1]) > 1 and left[-1].startswith('\\')):
         return False
@@ -166,48 +142,39 @@ def _parted(left: Sequence[str], right: Sequence[str]) -> bool:
     if before == ',':
         return len(left) > 1 and left[-2].isdigit() and right[0].isdigit() and len(right[0]) == 3
     if after in '+-':
-        return (_in_word(before) or before in ')]}') and len(right) > 1 and right[1] != ' '
+        binds = before in ')]}' or (before.isalnum() and before < '\u2e80')
+        return binds and len(right) > 1 and right[1] != ' '
     if before in '0123456789.':
         return after in '0123456789.'
-    return before == after not in '()[]{}' or (_in_word(before) and _in_word(after))
+    return before == after not in '()[]{}' or (
+        before.isalnum() and after.isalnum() and max(before, after) < '\u2e80'
+    )
 
 
-def _in_word(char: str) -> bool:
-    return char.isalnum() and char < '\u2e80'  # Chinese needs no blanks
-
-
-def _unpunctuated(tokens: list[str]) -> list[str]:
-    """Return it without the stop, comma or line break at its end (an ellipsis stays)."""
-    while tokens and tokens[-1] in {'.', ',', ';', ' ', '\\', '\\\\'} and tokens[-2:] != ['.', '.']:
-        tokens.pop()
-    return tokens
-
-
-def _grouped(tokens: Sequence[str]) -> list[str]:
+def _joined(tokens: Sequence[str]) -> str:
     r"""Write `x^{2}` as `x^2`, `\frac12` as `\frac{1}{2}`, `\sqrt2` as `\sqrt{2}`, if it can mean no more."""
-    out: list[str] = []
+    pieces: list[str] = []
     place = 0
     while place < len(tokens):
-        token = tokens[place]
-        following = tokens[place + 1] if place + 1 < len(tokens) else ''
-        width = 1
-        if token in {'^', '_'} and _lone(tokens[place + 1 : place + 5]):
-            out += [token, tokens[place + 2]]
-            width = 4
+        token, following = tokens[place], tokens[place + 1] if place + 1 < len(tokens) else ''
+        if pieces and token[0].isalpha() and pieces[-1][0] == '\\' and pieces[-1][1:].isalpha():
+            pieces.append(' ')
+        pieces.append(token)
+        place += 1
+        if token in {'^', '_'} and _is_lone(tokens[place : place + 4]):
+            pieces.append(tokens[place + 1])
+            place += 3
         elif token == r'\frac' and following.isdigit() and len(following) == 2:
-            out += [token, '{', following[0], '}', '{', following[1], '}']
-            width = 2
+            pieces += ['{', following[0], '}', '{', following[1], '}']
+            place += 1
         elif token == r'\sqrt' and following.isdigit() and len(following) == 1:
-            out += [token, '{', following, '}']
-            width = 2
-        else:
-            out.append(token)
-        place += width
-    return out
+            pieces += ['{', following, '}']
+            place += 1
+    return ''.join(pieces)
 
 
-def _lone(tokens: Sequence[str]) -> bool:
-    """Whether `tokens` are a group of one token and perhaps a token that does not run into it."""
+def _is_lone(tokens: Sequence[str]) -> bool:
+    """Return whether `tokens` are a group of one token and perhaps a token that does not run into it."""
     if len(tokens) < 3 or tokens[0] != '{' or tokens[2] != '}':
         return False
     value, after = tokens[1], tokens[3] if len(tokens) > 3 else ' '
@@ -216,14 +183,3 @@ def _lone(tokens: Sequence[str]) -> bool:
     if value.isdigit():
         return not (after.isdigit() or after == '.')
     return value.isalpha() and not after[0].isalnum()
-
-
-def _joined(tokens: Sequence[str]) -> str:
-    out = ''
-    pieces: list[str] = []
-    for token in tokens:
-        if len(out) > 1 and out[0] == '\\' and out[1].isalpha() and token[0].isalpha():
-            pieces.append(' ')
-        pieces.append(token)
-        out = token
-    return ''.join(pieces)

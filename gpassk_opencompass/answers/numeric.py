@@ -321,30 +321,6 @@ def _power(mp: Any, base: Any, exponent: Any, written: Expression, complexes: bo
     return sign * mp.power(-base, exponent)
 
 
-def _whole(mp: Any, value: Any) -> int:
-    if not mp.isint(value):
-        raise _Nowhere
-    return int(value)
-
-
-def _binomial(mp: Any, above: Any, below: Any) -> Any:
-    if mp.isint(above) and mp.isint(below) and 0 <= below <= above:
-        return mp.mpf(math.comb(int(above), int(below)))
-    return mp.binomial(above, below)
-
-
-def _factorial(mp: Any, value: Any) -> Any:
-    if value < 0:
-        raise _Nowhere
-    return mp.factorial(value)
-
-
-def _logarithm(mp: Any, value: Any) -> Any:
-    if value <= 0:
-        raise _Nowhere
-    return mp.log(value)
-
-
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     **{
         name: lambda mp, x, name=name: getattr(mp, name)(x)
@@ -353,21 +329,20 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     'arcsin': lambda mp, x: mp.asin(x),
     'arccos': lambda mp, x: mp.acos(x),
     'arctan': lambda mp, x: mp.atan(x),
-    'ln': _logarithm,
+    'ln': lambda mp, x: mp.log(x),
     'ceiling': lambda mp, x: mp.ceil(x),
     'abs': lambda mp, x: abs(x),
-    'factorial': _factorial,
-    'double factorial': lambda mp, x: mp.fac2(_whole(mp, x)),
-    'binom': _binomial,
+    'factorial': lambda mp, x: mp.factorial(x) if x >= 0 else mp.nan,
+    'double factorial': lambda mp, x: mp.fac2(int(x)) if mp.isint(x) else mp.nan,
+    'binom': lambda mp, above, below: mp.binomial(above, below),
     'max': lambda mp, *values: max(values),
     'min': lambda mp, *values: min(values),
-    'gcd': lambda mp, *values: mp.mpf(math.gcd(*(_whole(mp, value) for value in values))),
-    'lcm': lambda mp, *values: mp.mpf(math.lcm(*(_whole(mp, value) for value in values))),
+    'gcd': lambda mp, *values: mp.mpf(math.gcd(*map(int, values))) if all(map(mp.isint, values)) else mp.nan,
+    'lcm': lambda mp, *values: mp.mpf(math.lcm(*map(int, values))) if all(map(mp.isint, values)) else mp.nan,
 }
 _BOUNDED = {
     **dict.fromkeys(('sin', 'cos', 'tan', 'cot', 'sec', 'csc'), 10**20),
     **dict.fromkeys(('sinh', 'cosh', 'tanh'), 10**6),
-    **dict.fromkeys(('arcsin', 'arccos'), 1),
     **dict.fromkeys(('factorial', 'double factorial'), 10**5),
     **dict.fromkeys(('floor', 'ceiling', 'gcd', 'lcm'), 10**50),
     'binom': 20_000,

@@ -1,11 +1,5 @@
 r"""An answer read as a typed value: every token of it is accounted for, or it counts as text.
 
-Nothing is lost but what means nothing (math delimiters, sizes, thin spaces, quotes): a part of a formula is
-not
-the formula. First the tokens, each spelling of a thing as one; then expressions; amounts with their units;
-and
-values, which hold one another.
-
 >>> read(r'[0, \frac{1}{2})')[0].right_closed, read('x = 5')[0].name, read('充要条件')
 (False, 'x', (Words(kind='phrase', words=('necessary and sufficient',)),))
 """
@@ -13,19 +7,30 @@ values, which hold one another.
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from fractions import Fraction
-from typing import NamedTuple
 
-from .normal import SYNONYMS, ascii_latex, join_thousands, normal_form
+from .formula import (
+    BRACKETS,
+    CLOSING,
+    FUNCTIONS,
+    OPENING,
+    Token,
+    Tokens,
+    Unread,
+    closing,
+    read_expression,
+    split,
+    texts,
+    tokens_of,
+    trimmed,
+    written,
+)
+from .normal import normal_form
 from .numeric import (
     DEGREE,
-    HALF,
     INFINITY,
-    MINUS_ONE,
-    ONE,
     Call,
     Expression,
     Number,
@@ -33,11 +38,8 @@ from .numeric import (
     added,
     equal,
     is_constant,
-    is_deeper,
     negative,
     number,
-    power,
-    quotient,
     rational,
     symbols,
     times,
@@ -62,606 +64,6 @@ from .values import (
     meaning_of,
     unit_of,
 )
-
-
-class Unread(Exception):
-    """Raised where an answer cannot be read as what was expected; its text says what was left over."""
-
-
-# Tokens
-
-
-class Token(NamedTuple):
-    r"""One token of an answer, and whether a blank stands before it.
-
-    Its kind is 'number', 'letters' (a run of Latin letters in a formula), 'words' (a run in `\text`),
-    'chinese',
-    'command' (`\frac`, `\sqrt`, …), 'mark' (everything else), or, of `\begin` and `\end`, their environment.
-    """
-
-    kind: str
-    text: str
-    spaced: bool = False
-
-
-Tokens = Sequence[Token]
-
-_CHARACTERS = str.maketrans(
-    {
-        **dict.fromkeys('–—‒―﹣', '-'), **dict.fromkeys('’‘′ʹ', "'"), **dict.fromkeys('“”"`✓✔', ''),
-        **{char: f'\\mathbb{{{letter}}}' for char, letter in zip('ℝℤℕℚℂ', 'RZNQC', strict=True)},
-        **{
-            char: f'\\{name} '
-            for char, name in zip(
-                '∠√△⟨⟩γξηψχκζνϕεΓΘΛΣΦΨ⩽⩾≦≧⟹⇒∖⊥∥∨∧',
-                'angle sqrt triangle langle rangle gamma xi eta psi chi kappa zeta nu phi epsilon Gamma '
-                'Theta Lambda '
-                'Sigma Phi Psi le ge le ge Rightarrow Rightarrow setminus perp parallel vee wedge'.split(),
-                strict=True,
-            )
-        },
-        '∶': ':', '【': '[', '】': ']', '〔': '(', '〕': ')', '￥': '¥', '℃': r'^{\circ}\text{C}', '∗': '*',
-        '∕': '/',
-        '㎝': r'\text{cm}', '㎡': r'\text{m}^2', '‰': r'\cdot\frac{1}{1000}',
-        **{chr(0x2080 + digit): f'_{digit}' for digit in range(10)},
-    }
-)  # fmt: skip
-_SUBSCRIPTS = re.compile('[₀-₉]{2,}')
-_OTHER_TYPE = re.compile('[\U0001d400-\U0001d7ff]')  # letters and digits in another type
-_DECORATION = re.compile(
-    r'\\(?:textcolor|color|colorbox)\s*\{[^{}]*\}'
-    r'|\\(?:underline|uline|underbrace|mathbf|bf|bfseries|tiny|small|normalsize|[lL]arge|LARGE|[hH]uge)(?![a-zA-Z])'
-    r'|\\(?:checkmark|blacksquare|square|qed|blacksmiley)(?![a-zA-Z])\s*$'
-)
-_TOKEN = re.compile(
-    r'(?P<space>\s+|\\[,;:! \n]|~|\\q?quad(?![a-zA-Z])|\\(?:en|thin)space(?![a-zA-Z])|\\hspace\{[^{}]*\})'
-    r'|\\(?:text\w*|math(?:rm|sf|it|bf|cal)|mbox|hbox|operatorname\*?|boldsymbol|bm|rm)\s*\{(?P<quoted>[^{}]*)\}'
-    r'|\\math(?:bb|bf)\s*(?:\{\s*)?(?P<domain>[RZNQC])(?![a-zA-Z])(?:\s*\})?'
-    r'|\\(?P<environment>(?:begin|end)\s*\{[a-zA-Z*]+\}(?:\{[lcr|]*\})?)'
-    r'|(?P<command>\\[a-zA-Z]+|\\.)'
-    r'|(?P<number>[0-9]{1,3}(?:[ \u00a0][0-9]{3})+(?![0-9])(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?|\.[0-9]+'
-    r'|[0-9]+\.(?![.0-9]))'
-    r'|(?P<letters>[A-Za-z]+)'
-    r'|(?P<chinese>[\u4e00-\u9fff]+)'
-    r'|(?P<mark><=|>=|(?<![0-9)}])!=|==|\*\*|\.{3,}|.)',
-    re.DOTALL,
-)
-_THOUSANDS = re.compile(r'(?<![0-9.,\w])[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?(?![0-9])(?!,[0-9])')
-_MOST_TOKENS = 1000  # no answer has more, and what is made of them takes more than linear time
-_ESCAPED = re.compile(r'\\\\(?=[a-zA-Z]{2})')
-_PRICE = re.compile(r'\A(\s*-?)\$(-?[0-9][^$]*)\Z')  # a dollar, no delimiter: it does not close
-_INCHES = re.compile(r'[0-9]"\s*\Z')
-_LARGE_CHINESE = re.compile(r'([0-9]+)万([0-9])千(?:([0-9])百)?')
-_SCIENTIFIC = re.compile(r'([-+]?[0-9]+(?:\.[0-9]+)?)[eE]([-+]?[0-9]{1,4})')
-_REPEATING = re.compile(
-    r'(?<![0-9.])(?P<whole>[0-9]{1,12})\.(?P<fixed>[0-9]{0,12}?)'
-    r'(?:\\(?:overline|bar)\s*(?:\{(?P<bar>[0-9]{1,12})\}|(?P<bared>[0-9]))|\((?P<round>[0-9]{1,12})\)'
-    r'|\\dot\s*\{?(?P<first>[0-9])\}?(?:(?P<middle>[0-9]{0,12})\\dot\s*\{?(?P<last>[0-9])\}?)?'
-    r'|(?P<shown>[0-9]{1,6}?)(?P=shown){2,20}\s*(?:\.\.\.|\\[lc]?dots\s*))(?![0-9])'
-)
-_SIZES = frozenset({r'\left', r'\right', r'\middle'})
-_DROPPED = _SIZES | frozenset(
-    r'$ \( \) \[ \] \displaystyle \textstyle \limits \nolimits \rm \bf \it \mathrm \text \mathbf \mbox '
-    r'\boxed \fbox '
-    r'\big \Big \bigg \Bigg \bigl \bigr \Bigl \Bigr \biggl \biggr \Biggl \Biggr \mathit \textbf \textit '
-    r'\mathcal '
-    r'\boldsymbol \bm \phantom'.split()
-)
-_SYNONYMS = {
-    **SYNONYMS, r'\leqq': r'\le', '<=': r'\le', r'\geqq': r'\ge', '>=': r'\ge', '!=': r'\ne', '==': '=',
-    r'\ldots': '...', r'\cdots': '...', r'\dots': '...', r'\mid': '|', r'\cdot': '*', r'\times': '*',
-    r'\ast': '*',
-    r'\*': '*', '×': '*', r'\div': '/', '**': '^', r'\lparen': '(', r'\rparen': ')', r'\colon': ':',
-    '比': ':',
-    r'\thickapprox': r'\approx', r'\approxeq': r'\approx', r'\simeq': r'\approx', '≈': r'\approx',
-    r'\doteq': r'\approx',
-    r'\infin': r'\infty', r'\varepsilon': r'\epsilon', r'\varphi': r'\phi', r'\vartheta': r'\theta',
-    r'\vee': 'or',
-    r'\lor': 'or', r'\wedge': 'and', r'\land': 'and', r'\dbinom': r'\binom', r'\tbinom': r'\binom',
-    '±': r'\pm',
-    r'\overrightarrow': r'\vec', r'\$': 'dollars', r'\&': '&', r'\prime': "'", r'\R': r'\mathbb R',
-    r'\degree': r'\circ',
-    r'\implies': r'\Rightarrow', r'\Longrightarrow': r'\Rightarrow', r'\backslash': r'\setminus',
-}  # fmt: skip
-_OPENING = frozenset({'(', '[', '{', r'\{', r'\langle', r'\lfloor', r'\lceil', r'\begin'})
-_CLOSING = frozenset({')', ']', '}', r'\}', r'\rangle', r'\rfloor', r'\rceil', r'\end'})
-_LEADING = frozenset(
-    '共 共有 一共 总共 一共有 约 大约 约为 约是 大约是 约等于 为 是 答 答案 等于 有 得 即 故 所以 因此 '
-    '答案是 答案为 解 '
-    r'解得 about approximately approx roughly therefore thus so hence \approx = : . , ~ \sim \therefore '
-    r'\Rightarrow'.split()
-)
-_TRAILING = frozenset({'.', ',', ';', ':', '\\\\'})
-
-
-def tokens_of(answer: str) -> list[Token]:
-    r"""Return the tokens of `answer`, in time linear in its length; raise Unread where they are too many.
-
-    >>> [token.text for token in tokens_of(r'$\left[ 0,\dfrac{\pi}{2} \right)$')]
-    ['[', '0', ',', '\\frac', '{', '\\pi', '}', '{', '2', '}', ')']
-    >>> [(token.kind, token.text) for token in tokens_of(r'5\text{ cm}')]
-    [('number', '5'), ('words', 'cm')]
-    """
-    tokens: list[Token] = []
-    after_size = spaced = False
-    for token in _tokens_in(_spelled(answer)):
-        spaced |= token.spaced
-        if token.text in _DROPPED and token.kind != 'words':
-            spaced |= token.text == '$'
-            after_size = token.text in _SIZES
-        elif token.text == '.' and after_size:
-            after_size = False
-        else:
-            tokens.append(token._replace(spaced=spaced))
-            after_size = spaced = False
-    if len(tokens) > _MOST_TOKENS:
-        raise Unread('too long')
-    return tokens
-
-
-def _spelled(answer: str) -> str:
-    """Return it in LaTeX's characters, with numbers of special notations as sums, powers or fractions."""
-    answer = _OTHER_TYPE.sub(lambda one: unicodedata.normalize('NFKC', one[0]), _DECORATION.sub(' ', answer))
-    answer = _PRICE.sub(r'\1\\$\2', answer)
-    if answer.count('"') == 1 and _INCHES.search(answer):
-        raise Unread('"')
-    text = _SUBSCRIPTS.sub(lambda run: f'_{{{"".join(str(ord(c) - 0x2080) for c in run[0])}}}', answer)
-    if r'\begin' not in text:  # escaped once too often
-        text = _ESCAPED.sub(r'\\', text)
-    text = join_thousands(ascii_latex(text.translate(_CHARACTERS)))
-    if large := _LARGE_CHINESE.fullmatch(text.strip()):
-        return str(
-            sum(
-                int(digits or 0) * size
-                for digits, size in zip(large.groups(), (10**4, 1000, 100), strict=True)
-            )
-        )
-    if scientific := _SCIENTIFIC.fullmatch(text.strip()):
-        return f'{scientific[1]}*10^{{{int(scientific[2])}}}'
-    return _REPEATING.sub(_as_fraction, text)
-
-
-def _as_fraction(decimal: re.Match[str]) -> str:
-    block = decimal['bar'] or decimal['bared'] or decimal['round'] or decimal['shown']
-    block = block or ''.join(decimal[name] or '' for name in ('first', 'middle', 'last'))
-    shift = 10 ** len(decimal['fixed'])
-    value = Fraction(int(decimal['whole'] + decimal['fixed']), shift)
-    value += Fraction(int(block), (10 ** len(block) - 1) * shift)
-    return rf'({value.numerator}/{value.denominator})'
-
-
-def _tokens_in(text: str) -> Iterator[Token]:  # noqa: C901
-    spaced, place, depth = False, 0, 0
-    while place < len(text):
-        if depth == 0 and text[place] in '123456789' and (thousands := _THOUSANDS.match(text, place)):
-            yield Token('number', thousands[0].replace(',', ''), spaced)
-            spaced, place = False, thousands.end()
-            continue
-        match = _TOKEN.match(text, place)
-        assert match  # the last alternative is any character
-        place, kind, name = match.end(), str(match.lastgroup), _SYNONYMS.get(match[0], match[0])
-        if kind == 'space':
-            spaced = True
-            continue
-        if kind == 'quoted':
-            for token in _tokens_in(match['quoted']):
-                kind = 'words' if token.kind == 'letters' else token.kind
-                yield Token(kind, token.text, token.spaced or spaced)
-                spaced = False
-        elif kind == 'domain':
-            yield Token('command', rf'\mathbb {match["domain"]}', spaced)
-        elif kind == 'environment':
-            side, _, kind = match['environment'].partition('{')
-            name = '\\' + side.strip()
-            yield Token(kind.partition('}')[0], name, spaced)
-        else:
-            if kind == 'number':
-                name = name.replace(' ', '').replace('\u00a0', '').removesuffix('.')
-            elif kind == 'command' and not name[1:2].isalpha():
-                kind = 'mark'
-            elif kind == 'command' and not name.startswith('\\'):
-                kind = 'letters'
-            yield Token(kind, name, spaced)
-        depth += (name in _OPENING) - (name in _CLOSING)
-        spaced = False
-
-
-def split(tokens: Tokens, marks: Iterable[str]) -> tuple[list[list[Token]], list[str]]:
-    """Return the parts of `tokens` between `marks` outside all brackets, and the marks between them.
-
-    >>> parts, marks = split(tokens_of('(1,2),3'), ',')
-    >>> [''.join(token.text for token in part) for part in parts], marks
-    (['(1,2)', '3'], [','])
-    """
-    if frozenset(marks).isdisjoint([token.text for token in tokens]):
-        return [list(tokens)], []
-    parts: list[list[Token]] = [[]]
-    between: list[str] = []
-    depth = 0
-    for token in tokens:
-        depth += (token.text in _OPENING) - (token.text in _CLOSING)
-        if depth == 0 and token.text in marks and token.text not in _CLOSING:
-            between.append(token.text)
-            parts.append([])
-        else:
-            parts[-1].append(token)
-    return parts, between
-
-
-def _closing(tokens: Tokens, start: int) -> int:
-    """Return the place of the bracket that closes the one at `start`; raise Unread if there is none."""
-    depth = 0
-    for place in range(start, len(tokens)):
-        depth += (tokens[place].text in _OPENING) - (tokens[place].text in _CLOSING)
-        if depth == 0:
-            return place
-    raise Unread('a bracket is not closed')
-
-
-def _texts(tokens: Tokens) -> list[str]:
-    return [token.text for token in tokens]
-
-
-def _written(tokens: Tokens) -> str:
-    return ''.join(token.text for token in tokens).replace(' ', '')
-
-
-def _trimmed(tokens: Tokens) -> list[Token]:
-    """Return `tokens` without what leads to an answer (≈, 共, "about") and the stop behind it."""
-    start, end = 0, len(tokens)
-    while start < end - 1 and tokens[start].text.lower() in _LEADING:
-        start += 1
-    while end > start and tokens[end - 1].text in _TRAILING:
-        end -= 1
-    return list(tokens[start:end])
-
-
-# Expressions
-
-_END = Token('end', '')
-_BRACKETS = {
-    '(': ')', '[': ']', '{': '}', r'\{': r'\}', r'\langle': r'\rangle', r'\lfloor': r'\rfloor',
-    r'\lceil': r'\rceil',
-}  # fmt: skip
-_OF_SEVERAL = frozenset({'gcd', 'lcm', 'max', 'min'})
-_FUNCTIONS = _OF_SEVERAL | frozenset(
-    'sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh ln log lg exp abs'.split()
-)
-_OTHER_NAMES = {
-    'asin': 'arcsin',
-    'acos': 'arccos',
-    'atan': 'arctan',
-    'tg': 'tan',
-    'ctg': 'cot',
-    'arctg': 'arctan',
-}
-_NAMES = sorted(_FUNCTIONS | {'sqrt', 'pi'}, key=len, reverse=True)
-_GREEK = frozenset(
-    'alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi rho sigma tau phi chi psi omega pi '
-    'Gamma Delta Theta Lambda Sigma Phi Psi Omega ell'.split()
-)
-_SPELLED_SYMBOLS = {name: name for name in (*_GREEK, 'dx', 'dy', 'dz', 'dt')}
-_SPELLED_SYMBOLS |= dict.fromkeys(('infinity', 'inf', 'oo'), 'oo')
-_ACCENTS = frozenset(r'\vec \overline \bar \hat \tilde \widehat \overset \underline'.split())
-_FIGURES = frozenset({r'\angle', r'\triangle', r'\odot'})
-_ENGLISH = frozenset(
-    'no not it is of the and are for per bus car cat one two ten six all any can let but out men man day '
-    'box cup egg '
-    'pen dog yes if or to in on has was his her new old red top you she who how'.split()
-)
-_LONGEST_PRODUCT = 3  # letters in a row that are a product of symbols; more are a word
-_DEEPEST = 60
-
-
-def read_expression(tokens: Tokens) -> Expression:
-    r"""Return the expression that `tokens` write out; raise Unread where something is left over or unknown.
-
-    >>> read_expression(tokens_of('x^2')).name
-    '^'
-    """
-    expression = _Reader(tokens, 0).all()
-    if is_deeper(expression, _DEEPEST):
-        raise Unread('nested too deep')
-    return expression
-
-
-class _Reader:
-    """Reads from left to right; every method takes what is its own and leaves the rest."""
-
-    def __init__(self, tokens: Tokens, depth: int) -> None:
-        self.tokens, self.place, self.depth = tokens, 0, depth
-        if depth > _DEEPEST:
-            raise Unread('nested too deep')
-
-    def all(self) -> Expression:
-        expression = self.sum()
-        if self.place < len(self.tokens):
-            raise Unread(_written(self.tokens[self.place :]))
-        return expression
-
-    def within(self, tokens: Tokens) -> Expression:
-        return _Reader(tokens, self.depth + 1).all()
-
-    def peek(self, ahead: int = 0) -> Token:
-        """Return the next token, or the one so many behind it; one without text if there is none."""
-        place = self.place + ahead
-        return self.tokens[place] if place < len(self.tokens) else _END
-
-    def take(self, *texts: str) -> str:
-        """Take the next token if it is one of `texts`, no word, and return it; else return ''."""
-        token = self.peek()
-        if token.text not in texts or token.kind == 'words':
-            return ''
-        self.place += 1
-        return token.text
-
-    def inside(self) -> Tokens:
-        """Take the bracket that opens here and return what it holds."""
-        start, end = self.place, _closing(self.tokens, self.place)
-        if _BRACKETS.get(self.peek().text) != self.tokens[end].text:
-            raise Unread('brackets that do not match')
-        self.place = end + 1
-        return self.tokens[start + 1 : end]
-
-    def group(self) -> Tokens:
-        """Take a group in braces, or one token."""
-        if self.peek().text == '{':
-            return self.inside()
-        self.place += 1
-        return self.tokens[self.place - 1 : self.place]
-
-    def sum(self) -> Expression:
-        terms: list[Expression] = []
-        while not terms or self.peek().text in {'+', '-'}:
-            minus = False
-            while sign := self.take('+', '-'):
-                minus ^= sign == '-'
-            term = self.product()
-            terms.append(negative(term) if minus else term)
-        return added(*terms)
-
-    def product(self) -> Expression:
-        factors = [self.factor()]
-        while True:
-            if sign := self.take('*', '/'):
-                minus = self.take('-', '+') == '-'
-                factor = negative(self.factor()) if minus else self.factor()
-                factors.append(power(factor, MINUS_ONE) if sign == '/' else factor)
-            elif self.peek().text == 'of' and self.peek(-1).text == '%':  # 25% of 60
-                self.place += 1
-                factors.append(self.factor())
-            elif self.starts_factor():
-                factors.append(self.factor())
-            else:
-                return times(*factors)
-
-    def starts_factor(self) -> bool:
-        token, before = self.peek(), self.peek(-1)
-        if token.kind != 'number':
-            return token.kind in {'letters', 'words', 'command'} or token.text in {'(', '[', '{', r'\{', '|'}
-        if before.text in {'!', ')'}:  # `2 3` and `x2` are no products, `N2^{-N}` is one
-            return self.peek(1).text in {'^', '!'}
-        return before.text == '}' or (self.peek(1).text == '^' and before.kind == 'letters')
-
-    def factor(self) -> Expression:
-        base = self.base()
-        while True:
-            if self.take('^'):
-                base = self.raised(base)
-            elif self.take('!'):
-                double = self.take('!')  # 5!! is 5·3·1, not (5!)!
-                if double and self.peek().text == '!':
-                    raise Unread('more than two signs of a factorial')
-                base = Call('double factorial' if double else 'factorial', (base,))
-            elif self.take('%'):
-                base = times(base, number(Fraction(1, 100)))
-            elif self.take(r'\circ'):
-                base = times(base, DEGREE)
-            else:
-                return base
-
-    def raised(self, base: Expression) -> Expression:
-        braced = self.peek().text == '{'
-        if self.peek(braced).text == r'\circ':
-            if _texts(self.group()) != [r'\circ']:
-                raise Unread('a degree with more')
-            return times(base, DEGREE)
-        return power(base, self.exponent())
-
-    def exponent(self) -> Expression:
-        """Read `^2`, `^-2`, `^{…}`, `^(…)`, `2^2^3`; `^10` is typed as in a program."""
-        if self.peek().text == '{':
-            return self.within(self.inside())
-        minus = self.take('-', '+') == '-'
-        token = self.peek()
-        if token.kind == 'letters' and len(token.text) > 1 and token.text not in _SPELLED_SYMBOLS:
-            raise Unread('an exponent of several letters without braces')
-        exponent = self.base()
-        if self.take('^'):
-            exponent = self.raised(exponent)
-        return negative(exponent) if minus else exponent
-
-    def base(self) -> Expression:
-        token = self.peek()
-        if token.text in {'(', '[', '{'}:
-            return self.within(self.inside())
-        self.place += 1
-        if token.kind == 'number':
-            return self.number(token)
-        if token.kind in {'letters', 'words'}:
-            return self.letters(token)
-        if token.kind == 'command':
-            return self.command(token)
-        if token.text != '|':
-            raise Unread(_written(self.tokens[self.place - 1 :]) or 'the formula ends too early')
-        start = end = self.place
-        while end < len(self.tokens) and self.tokens[end].text != '|':
-            end = _closing(self.tokens, end) + 1 if self.tokens[end].text in {'(', '{', '['} else end + 1
-        if end >= len(self.tokens):
-            raise Unread('a bar is not closed')
-        self.place = end + 1
-        return Call('abs', (self.within(self.tokens[start:end]),))
-
-    def number(self, token: Token) -> Expression:
-        r"""Read a number, and the fraction of a mixed one: `2\frac{1}{4}`, `2 1/4`."""
-        whole, point, decimals = token.text.partition('.')
-        value = Fraction(int((whole or '0') + decimals), 10 ** len(decimals))
-        if self.peek().text == '_':
-            raise Unread('a number with an index')
-        following = [self.peek(place) for place in range(7)]
-        texts = [token.text for token in following]
-        fraction: tuple[str, str, int] | None = None
-        if point:
-            return Number(value, len(decimals))
-        if following[0].spaced and texts[0].isdigit() and texts[1] == '/' and texts[2].isdigit():
-            fraction = texts[0], texts[2], 3
-        elif texts[0] == r'\frac':
-            if texts[1] == '{' and texts[2].isdigit() and texts[3:5] == ['}', '{'] and texts[5].isdigit():
-                fraction = texts[2], texts[5], 7
-            elif texts[1].isdigit() and len(texts[1]) == 2:
-                fraction = texts[1][0], texts[1][1], 2
-        if fraction is None:
-            return number(value)
-        above, below, width = int(fraction[0]), int(fraction[1]), fraction[2]
-        if not 0 < above < below:
-            raise Unread('a whole number before a fraction that is not below 1')
-        self.place += width
-        return number(value + Fraction(above, below))
-
-    def letters(self, token: Token) -> Expression:
-        """Read a function, a symbol, or letters in a row as a product of symbols: `xsin`, `2pir`, `abc`."""
-        text = _OTHER_NAMES.get(token.text, token.text)
-        if text in _FUNCTIONS:
-            return self.function(text)
-        if text == 'sqrt':
-            return power(self.argument(), HALF)
-        if text in _SPELLED_SYMBOLS:
-            return self.symbol(_SPELLED_SYMBOLS[text])
-        if len(text) == 1:
-            return self.symbol(text)
-        if token.kind == 'words':
-            raise Unread(text)
-        names = list(text)
-        within = next((name for name in _NAMES if name in text and len(text) <= len(name) + 2), None)
-        if within:
-            before, _, after = text.partition(within)
-            if after and within != 'pi':
-                raise Unread(text)
-            names = [*before, within, *after]
-        elif len(text) > _LONGEST_PRODUCT or text.lower() in _ENGLISH:
-            raise Unread(text)
-        factors: list[Expression] = [Symbol(name) for name in names[:-1]]
-        last = names[-1]
-        factors.append(self.letters(Token('letters', last)) if len(last) > 1 else self.symbol(last))
-        if self.take('^'):
-            factors[-1] = self.raised(factors[-1])
-        return times(*factors)
-
-    def symbol(self, name: str) -> Expression:
-        """Read a symbol with its index and primes, and what f, g, h, or a name, are applied to."""
-        start = self.place
-        if name == 'C' and self.take('_'):  # C_n^k is n over k
-            below = self.group()
-            if self.take('^') and (above := self.group()) and below:
-                return Call('binom', (self.within(below), self.within(above)))
-            self.place = start
-        while mark := self.take('_', "'"):
-            name += mark if mark == "'" else '_' + _written(self.group()).strip('()')
-        if self.peek().text == '(':
-            inside = self.tokens[self.place + 1 : _closing(self.tokens, self.place)]
-            signed = inside[1:] if inside and inside[0].text == '-' else inside
-            applied = not self.peek().spaced and len(signed) == 1 and signed[0].kind == 'number'
-            if name[:1] in {'f', 'g', 'h'} or applied:
-                return Call(name, self.arguments())
-        return Symbol(name)
-
-    def command(self, token: Token) -> Expression:
-        name = token.text[1:]
-        if name == 'frac':
-            above = self.part()
-            return quotient(above, self.part())
-        if name == 'binom':
-            above = self.part()
-            return Call('binom', (above, self.part()))
-        if name == 'sqrt':
-            degree = self.within(self.inside()) if self.peek().text == '[' else number(2)
-            whole = self.peek()
-            plain = whole.kind == 'number' and whole.text.isdigit() and self.peek(1).text != '{'
-            self.place += plain
-            return power(number(int(whole.text)) if plain else self.part(), quotient(ONE, degree))
-        if name in {'lfloor', 'lceil'}:
-            self.place -= 1
-            return Call('floor' if name == 'lfloor' else 'ceiling', (self.within(self.inside()),))
-        if name in _FUNCTIONS:
-            return self.function(name)
-        if name in _GREEK:
-            return self.symbol(name)
-        if name == 'infty':
-            return INFINITY
-        if token.text in _ACCENTS:
-            return self.symbol(f'{name} {_written(self.group())}')
-        if token.text in _FIGURES:
-            self.place += 1
-            return self.symbol(f'{name} {self.peek(-1).text}')
-        raise Unread(token.text)
-
-    def part(self) -> Expression:
-        r"""Return the argument of a command, a group or one token: `\frac12` is a half, `\sqrt2` a root."""
-        token = self.peek()
-        if token.text == '{':
-            return self.within(self.inside())
-        if token.kind == 'number' and token.text.isdigit():
-            first, rest = token.text[0], token.text[1:]
-            tail = [Token('number', rest)] if rest else []
-            self.tokens = [*self.tokens[: self.place + 1], *tail, *self.tokens[self.place + 1 :]]
-            self.place += 1
-            return number(int(first))
-        if token.kind == 'letters' and len(token.text) == 1:
-            self.place += 1
-            return self.within([token])
-        return self.base()
-
-    def function(self, name: str) -> Expression:
-        base: Expression | None = number(10) if name == 'lg' else None
-        if name in {'log', 'lg'} and self.take('_'):
-            base = self.within(self.group())
-        exponent = self.exponent() if self.take('^') else None
-        arguments = self.arguments() if self.peek().text in {'(', r'\{'} else (self.argument(),)
-        if (len(arguments) > 1) is not (name in _OF_SEVERAL):
-            raise Unread(f'{name} of {len(arguments)}')
-        if name in {'log', 'lg', 'ln'}:
-            applied: Expression = Call('ln', arguments)
-            applied = applied if base is None else quotient(applied, Call('ln', (base,)))
-        elif name == 'exp':
-            applied = power(Symbol('e'), arguments[0])
-        elif exponent == MINUS_ONE and name in {'sin', 'cos', 'tan'}:
-            return Call('arc' + name, arguments)
-        else:
-            applied = Call(name, arguments)
-        return applied if exponent is None else power(applied, exponent)
-
-    def arguments(self) -> tuple[Expression, ...]:
-        return tuple(self.within(part) for part in split(self.inside(), ',;')[0])
-
-    def argument(self) -> Expression:
-        r"""Read up to where a function without brackets reaches: `\sin 2x` to the next sign or function."""
-        minus = False
-        while self.take('-'):
-            minus = not minus
-        factors: list[Expression] = []
-        while True:
-            bracket = self.peek().text in {'(', '{'}
-            factors.append(self.factor())
-            token = self.peek()
-            goes_on = (
-                token.kind == 'letters'
-                and token.text not in _FUNCTIONS
-                and len(token.text) <= _LONGEST_PRODUCT
-            )
-            goes_on |= token.kind == 'command' and token.text[1:] not in _FUNCTIONS
-            if bracket or not goes_on:
-                return negative(times(*factors)) if minus else times(*factors)
-
 
 # Amounts: numbers, expressions, quantities
 
@@ -772,22 +174,22 @@ def _quantity(tokens: Tokens) -> Quantity | None:  # noqa: C901
     """Read an amount and its unit; the amount is as short as it can be."""
     depth = 0
     for place, token in enumerate(tokens):
-        depth += (token.text in _OPENING) - (token.text in _CLOSING)
+        depth += (token.text in OPENING) - (token.text in CLOSING)
         if not place or depth or (token.text in MULTIPLIERS and token.text.isascii()):
             continue
         alone = token.kind == 'letters' and not token.spaced  # `3m` is three times m
         degrees = token.text == r'\circ' or (
-            token.text == '^' and r'\circ' in _texts(tokens[place + 1 : place + 3])
+            token.text == '^' and r'\circ' in texts(tokens[place + 1 : place + 3])
         )
         if degrees:
-            if any(before.text.lstrip('\\') in _FUNCTIONS for before in tokens[:place]):
+            if any(before.text.lstrip('\\') in FUNCTIONS for before in tokens[:place]):
                 continue
         elif alone:
             if len(token.text) == 1 or not _is_unit(token):
                 continue
         elif token.kind not in {'letters', 'words', 'chinese'} and token.text not in {'¥', '€', '£', '¢'}:
             continue
-        unit = unit_of(_texts(tokens[place:]))
+        unit = unit_of(texts(tokens[place:]))
         if unit is None:
             continue
         if unit == DEGREES and any(one.text == r'\circ' for one in tokens[:place]):
@@ -852,7 +254,7 @@ _EVERY_REAL = re.compile(
     re.IGNORECASE,
 )
 _DECIMAL_COMMA = re.compile(r'\$?\s*([-+]?[0-9]+),([0-9]+)\s*\$?\.?')
-_NUMBERINGS = (('(', '1', ')'), ('', '①', ''), ('', 'a', '.'), ('(', 'a', ')'), ('', 'A', '.'))
+_NUMBERINGS = (('(', '1', ')'), ('(', 'a', ')'), ('', 'a', '.'), ('', 'A', '.'))
 _CONDITIONS = frozenset('if for when where with 当 若 其中 时 as 为'.split())
 _OTHERWISE = frozenset({'otherwise', '其他', '其它', 'else', 'elsewhere'})
 _MATRICES = frozenset({'pmatrix', 'bmatrix', 'matrix', 'Bmatrix', 'smallmatrix', 'array'})
@@ -872,7 +274,7 @@ def read(answer: str) -> tuple[Value, ...]:
         return (Formula(Number(Fraction(plain), len(decimals) if point else None)),)
     if _HAS_WORDS.search(answer) and (worded := _worded(normal_form(answer))):
         return (worded,)
-    tokens = _trimmed(tokens_of(answer))
+    tokens = trimmed(tokens_of(answer))
     readings: list[Value] = []
     try:
         value = _value(tokens)
@@ -952,12 +354,12 @@ def _value(tokens: Tokens) -> Value:
     """Read any value, a list or the last step of several among them."""
     steps, _ = split(tokens, _FOLLOWS)
     for step in steps[:-1]:
-        if isinstance(_value(_trimmed(step)), Formula) and RELATIONS.isdisjoint(_texts(step)):
+        if isinstance(_value(trimmed(step)), Formula) and RELATIONS.isdisjoint(texts(step)):
             raise Unread('a step that says nothing')  # nor does one that does not hold
     if len(steps) > 1:
-        return _value(_trimmed(steps[-1]))
+        return _value(trimmed(steps[-1]))
     parts, joints = split(tokens, _JOINTS)
-    filled = [trimmed for part in parts if part and (trimmed := _trimmed(part))]
+    filled = [bare for part in parts if part and (bare := trimmed(part))]
     if not joints or len(filled) < 2:
         return _item(filled[0] if joints and filled else tokens)
     items: list[Value] = []
@@ -983,7 +385,7 @@ def _numbered(parts: list[list[Token]]) -> list[list[Token]]:
         numbers = [str(place + 1) if first == '1' else chr(ord(first) + place) for place in range(len(parts))]
         heads = [[text for text in (before, one, after) if text] for one in numbers]
         if all(
-            _texts(part[: len(head)]) == head and len(part) > len(head)
+            texts(part[: len(head)]) == head and len(part) > len(head)
             for part, head in zip(parts, heads, strict=True)
         ):
             return [
@@ -997,7 +399,7 @@ def _item(tokens: Tokens) -> Value:
     """Read one value: no comma, no "or"."""
     if not tokens:
         raise Unread('nothing')
-    in_braces = tokens[0].text == r'\{' and _closing(tokens, 0) == len(tokens) - 1
+    in_braces = tokens[0].text == r'\{' and closing(tokens, 0) == len(tokens) - 1
     if not in_braces and any(token.text in {r'\pm', r'\mp'} for token in tokens):
         both = [
             [
@@ -1006,14 +408,14 @@ def _item(tokens: Tokens) -> Value:
             ]
             for signs in ({r'\pm': '+', r'\mp': '-'}, {r'\pm': '-', r'\mp': '+'})
         ]
-        return Several('list', tuple(map(_item, both)), 'and' if r'\ne' in _texts(tokens) else ',')
+        return Several('list', tuple(map(_item, both)), 'and' if r'\ne' in texts(tokens) else ',')
     for reading in _READINGS:
         if (value := reading(tokens)) is not None:
             return value
     try:
         return read_amount(tokens)
     except Unread:
-        if tokens[0].text.lower() == 'answer' and (rest := _trimmed(tokens[1:])):
+        if tokens[0].text.lower() == 'answer' and (rest := trimmed(tokens[1:])):
             return _item(rest)
         if len(tokens) <= 2 and all(token.kind in {'words', 'chinese'} for token in tokens):
             return _text(tokens)
@@ -1043,10 +445,10 @@ def _without_points(whole: Value, points: Value) -> Value:
 
 def _environment(tokens: Tokens) -> Value | None:
     r"""Read the matrix, piecewise value or system of equations between `\begin` and `\end`."""
-    if len(tokens) > 2 and tokens[1].text == r'\begin' and tokens[0].text in _OPENING:
-        matched = tokens[-1].text == _BRACKETS.get(tokens[0].text)
+    if len(tokens) > 2 and tokens[1].text == r'\begin' and tokens[0].text in OPENING:
+        matched = tokens[-1].text == BRACKETS.get(tokens[0].text)
         tokens = tokens[1:-1] if matched else tokens[1:] if tokens[0].text == r'\{' else tokens
-    if tokens[0].text != r'\begin' or _closing(tokens, 0) != len(tokens) - 1:
+    if tokens[0].text != r'\begin' or closing(tokens, 0) != len(tokens) - 1:
         return None
     kind = tokens[0].kind
     if kind not in _MATRICES | _SYSTEMS:
@@ -1056,22 +458,22 @@ def _environment(tokens: Tokens) -> Value | None:
     firsts = [next((token.text for cell in row for token in cell), '') for row in cells]
     if len(cells) > 1 and {*firsts[1:]} == {'='}:
         return _item([token for row in cells for cell in row for token in cell])  # x &= 2·3 \\ &= 6
-    if kind in _MATRICES and RELATIONS.isdisjoint(_texts(tokens)):
+    if kind in _MATRICES and RELATIONS.isdisjoint(texts(tokens)):
         return _matrix(cells)
     if all(len(row) == 1 for row in cells):
         parts = [split(row[0], ',;')[0] for row in cells]
         condition = RELATIONS | _OTHERWISE | {r'\in'}
-        if not all(len(part) > 1 and not condition.isdisjoint(_texts(part[-1])) for part in parts):
-            return Several('list', tuple(_item(_trimmed(row[0])) for row in cells), 'and')
+        if not all(len(part) > 1 and not condition.isdisjoint(texts(part[-1])) for part in parts):
+            return Several('list', tuple(_item(trimmed(row[0])) for row in cells), 'and')
         cells = [[row[0][: -len(part[-1]) - 1], part[-1]] for row, part in zip(cells, parts, strict=True)]
     branches: list[Value] = []
     for row in cells:
         if len(row) != 2:
             raise Unread('a branch without its condition')
-        condition_tokens = [token for token in _trimmed(row[1]) if token.text not in _CONDITIONS]
-        otherwise = bool(condition_tokens) and _OTHERWISE.issuperset(_texts(condition_tokens))
+        condition_tokens = [token for token in trimmed(row[1]) if token.text not in _CONDITIONS]
+        otherwise = bool(condition_tokens) and _OTHERWISE.issuperset(texts(condition_tokens))
         holds = Words('text', ('otherwise',)) if otherwise else _value(condition_tokens)
-        branches.append(Several('tuple', (_item(_trimmed(row[0])), holds)))
+        branches.append(Several('tuple', (_item(trimmed(row[0])), holds)))
     return Several('piecewise', tuple(branches))
 
 
@@ -1085,7 +487,7 @@ def _matrix(cells: Sequence[Sequence[Tokens]]) -> Several:
 def _bracketed(tokens: Tokens) -> Value | None:
     """Read the set, pair, tuple or matrix in the brackets that `tokens` are."""
     left, right, inside = tokens[0].text, tokens[-1].text, tokens[1:-1]
-    if left not in _BRACKETS or left[1:2] == 'l' or _closing(tokens, 0) != len(tokens) - 1:
+    if left not in BRACKETS or left[1:2] == 'l' or closing(tokens, 0) != len(tokens) - 1:
         return None
     if left == r'\{' or (left == '{' and _is_set(inside)):
         return _set(inside)
@@ -1101,18 +503,18 @@ def _bracketed(tokens: Tokens) -> Value | None:
             not semicolons
             and marks
             and all(
-                part and part[0].text == '[' and part[-1].text == ']' and _closing(part, 0) == len(part) - 1
+                part and part[0].text == '[' and part[-1].text == ']' and closing(part, 0) == len(part) - 1
                 for part in parts
             )
         ):
             return _matrix([split(part[1:-1], ',')[0] for part in parts])
     if not marks:  # one value in brackets is that value
-        alone = inside and (inside[0].text in _OPENING or left == '[') and _BRACKETS[left] == right
+        alone = inside and (inside[0].text in OPENING or left == '[') and BRACKETS[left] == right
         return _item(inside) if alone else None
     items = tuple(map(_item, parts))
     if len(items) == 2 and left in '([' and right in ')]':
         return Pair(*items, left == '[', right == ']')
-    if _BRACKETS[left] != right:
+    if BRACKETS[left] != right:
         raise Unread('brackets that do not match')
     return Several('tuple', items)
 
@@ -1130,7 +532,7 @@ def _set(inside: Tokens) -> Value:
     parts, marks = split(inside, '|:')
     if marks and 0 < len(parts[0]) <= 4 and parts[0][0].kind in {'letters', 'command'}:
         condition = inside[len(parts[0]) + 1 :]
-        if {*_texts(parts[0])}.isdisjoint(_texts(condition)):
+        if {*texts(parts[0])}.isdisjoint(texts(condition)):
             raise Unread('a condition for something else')
         return _value(condition)
     listed = [_value(inside)]
@@ -1154,9 +556,9 @@ def _ratio(tokens: Tokens) -> Value | None:
 
 
 def _domain(tokens: Tokens) -> Value | None:
-    if _texts(tokens) == [r'\emptyset']:
+    if texts(tokens) == [r'\emptyset']:
         return Several('set', ())
-    mark = ''.join(text for text in _texts(tokens[1:]) if text not in {'^', '_', '{', '}'})
+    mark = ''.join(text for text in texts(tokens[1:]) if text not in {'^', '_', '{', '}'})
     if not tokens[0].text.startswith(r'\mathbb ') or mark not in {'', '+', '*', '-'}:
         return None
     return Words('domain', (tokens[0].text[-1] + mark,))
@@ -1173,7 +575,7 @@ def _related(tokens: Tokens) -> Value | None:
     if r'\equiv' in marks:
         return _congruence(parts)
     if marks == [r'\in']:
-        return Named(_written(parts[0]), _value(parts[1]))
+        return Named(written(parts[0]), _value(parts[1]))
     if marks[-1] == r'\approx':  # √3/3 ≈ 0.577 is √3/3; x ≈ 11 names 11
         exact, rough = _item(tokens[: -len(parts[-1]) - 1]), _item(parts[-1])
         inner = exact.value if isinstance(exact, Named) else exact
@@ -1195,9 +597,9 @@ def _related(tokens: Tokens) -> Value | None:
 def _congruence(parts: list[list[Token]]) -> Value:
     r"""Read `x \equiv 2 \pmod 5`, which names 2, and `2^{10} \equiv 2 \pmod 7`, which is true."""
     *before, last = parts
-    texts = _texts(last)
-    place = next((at for at, text in enumerate(texts) if text in {r'\pmod', r'\bmod', 'mod'}), 0)
-    bracket = place > 0 and texts[place - 1] == '(' and texts[-1] == ')'
+    last_texts = texts(last)
+    place = next((at for at, text in enumerate(last_texts) if text in {r'\pmod', r'\bmod', 'mod'}), 0)
+    bracket = place > 0 and last_texts[place - 1] == '(' and last_texts[-1] == ')'
     modulus = rational(read_expression(last[place + 1 : -1 if bracket else None]))
     members = [read_expression(part) for part in [*before, last[: place - bracket]]]
     values = [rational(member) for member in members]
@@ -1208,7 +610,7 @@ def _congruence(parts: list[list[Token]]) -> Value:
     if any((value - known[-1]) % modulus for value in known):
         raise Unread('a congruence that does not hold')
     value = Formula(members[-1])
-    return Named(f'{_written(parts[0])} mod {modulus}', value) if named else value
+    return Named(f'{written(parts[0])} mod {modulus}', value) if named else value
 
 
 def _equation(parts: list[list[Token]]) -> Value:  # noqa: C901
@@ -1218,7 +620,7 @@ def _equation(parts: list[list[Token]]) -> Value:  # noqa: C901
         said = _item(between)
         if _variables(said) == _variables(value) and not _comes_to(said, value):
             raise Unread('a chain of equations that do not agree')
-    name = _written(left)
+    name = written(left)
     if bound := _function_of(left):
         return Named(name, value, bound)
     amount = named = None
@@ -1264,7 +666,7 @@ def _is_name(expression: Expression) -> bool:
         )
     if expression.name == 'abs':  # |AB| is a length, |x| = 5 says what x is
         return all(name[-1:].isupper() or ' ' in name for name in symbols(expression))
-    return expression.name not in _FUNCTIONS | {'factorial', 'double factorial', 'binom', 'floor', 'ceiling'}
+    return expression.name not in FUNCTIONS | {'factorial', 'double factorial', 'binom', 'floor', 'ceiling'}
 
 
 def _ends_in_a_term(tokens: Tokens) -> bool:
@@ -1273,7 +675,7 @@ def _ends_in_a_term(tokens: Tokens) -> bool:
         place
         for place, token in enumerate(tokens)
         if token.kind in {'words', 'chinese'}
-        or (token.kind == 'letters' and len(token.text) > 1 and token.text not in _FUNCTIONS)
+        or (token.kind == 'letters' and len(token.text) > 1 and token.text not in FUNCTIONS)
     ]
     try:
         return (
@@ -1287,7 +689,7 @@ def _ends_in_a_term(tokens: Tokens) -> bool:
 
 def _function_of(left: Tokens) -> Call | None:
     """Return the function on the left of `x(t) = 2t`, `f^{-1}(x) = x/2`."""
-    if _texts(left[1:6]) == ['^', '{', '-', '1', '}'] and left[0].kind == 'letters':
+    if texts(left[1:6]) == ['^', '{', '-', '1', '}'] and left[0].kind == 'letters':
         inverse = _function_of([left[0], *left[6:]])
         return Call(inverse.name + '^-1', inverse.arguments) if inverse else None
     if len(left) < 4 or [left[1].text, left[-1].text] != ['(', ')'] or left[0].kind != 'letters':

@@ -17,26 +17,12 @@ _MARK = re.compile(
     r'|(?-i:\Aanalysis\s?(?=[A-Z\u4e00-\u9fff])|(?P<end7>assistantfinal))',
     re.IGNORECASE,
 )
+# Every mark in angle brackets holds one of them, in small letters: a substring is found faster than a
+# pattern.
 _HINTS = (
-    'think>',
-    'thinking>',
-    'think]',
-    'think▷',
-    'thought',
-    'reasoning>',
-    'reason>',
-    'reflection>',
-    'analysis>',
-    'scratchpad>',
-    '|channel|',
-    '<unused9',
-)
-"""Every mark holds one of them, in small letters."""
-_LONGEST_END = 64
-"""Characters at the end of a prompt within which a mark and the blanks behind it are looked for."""
-
+    'think> thinking> think▷ thought reasoning> reason> reflection> analysis> scratchpad> |channel| <unused9'
+).split()
 _QUOTATIONS = frozenset({'``', '""', "''", '“”', '‘’', '「」', '《》'})
-_BEHIND_A_QUOTATION = frozenset('.,;!?)]}')
 
 
 class Parted(NamedTuple):
@@ -52,7 +38,7 @@ class Parted(NamedTuple):
     """Whether a mark within a line begins a thought that has no end: it may be one, or be talked about."""
 
 
-def part(text: str, quotable: str = '') -> Parted:
+def part(text: str, quotable: str = '') -> Parted:  # noqa: C901
     """Take a text apart at its thought; takes time linear in the text.
 
     A mark in quotation marks is talked about and marks nothing. Where the first mark is an end, all before it
@@ -70,13 +56,17 @@ def part(text: str, quotable: str = '') -> Parted:
     >>> part('Such a thought begins with "<think>".').thought
     ''
     """
-    if not _may_be_marked(text):
-        return Parted(text, '', False)
+    if not (text.startswith('analysis') or 'THINK]' in text or 'assistantfinal' in text):
+        plain = text.casefold() if '<' in text or '◁' in text else ''
+        if not any(hint in plain for hint in _HINTS):
+            return Parted(text, '', False)
     spoken: list[str] = []
     thoughts: list[str] = []
     start = 0  # of what stands behind the last end
     opened: tuple[re.Match[str], bool] | None = None  # and whether it begins its line
-    for mark in filter(lambda one: not _is_quoted(text, one), _MARK.finditer(text)):
+    for mark in _MARK.finditer(text):
+        if _is_quoted(text, mark):
+            continue
         if any(mark.groups()):
             begin = opened[0] if opened else None
             if begin or thoughts:
@@ -85,15 +75,27 @@ def part(text: str, quotable: str = '') -> Parted:
                 thoughts.append(text[begin.end() if begin else 0 : mark.start()])
             start, opened = mark.end(), None
         elif opened is None or not opened[1]:
-            leads, begins_line = _place(text, start, mark.start())
-            if begins_line or opened is None:
-                opened = (mark, begins_line) if leads or mark[0] not in quotable else opened
+            at = before = mark.start()
+            while before > start and text[before - 1].isspace():
+                before -= 1
+            leads = before == start
+            begins_line = leads or '\n' in text[before:at] or text.startswith('<|', at)
+            if (begins_line or opened is None) and (leads or mark[0] not in quotable):
+                opened = mark, begins_line
     doubtful = opened is not None and not opened[1]
     end = opened[0] if opened and not doubtful else None
     spoken.append(text[start : end.start() if end else len(text)])
     thoughts += [text[end.end() :]] if end else []
     said = next((span for span in reversed(spoken) if span.strip()), spoken[-1])
     return Parted(said, ''.join(thoughts), end is not None, doubtful)
+
+
+def _is_quoted(text: str, mark: re.Match[str]) -> bool:
+    first, last = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
+    before = text[mark.start() - 2 : mark.start() - 1]
+    # Where text touches the first one, it ends a quotation, and the thought with it.
+    touched = before in frozenset('.,;!?)]}') or (before.isascii() and before.isalnum())
+    return first + last in _QUOTATIONS and not touched
 
 
 def thought_in(text: str) -> int | None:
@@ -103,40 +105,16 @@ def thought_in(text: str) -> int | None:
     (20, None, 12)
     """
     parted = part(text)
-    if not parted.thought or not text.endswith(parted.said):
-        return None
-    return len(text) - len(parted.said)
-
-
-def _may_be_marked(text: str) -> bool:
-    """Return False only of a text without a mark, as most are: substrings are found faster than a pattern."""
-    if text.startswith('analysis') or 'assistantfinal' in text:
-        return True
-    # Every other begins with one of the first two or ends with the third, whatever the case of its letters.
-    if not ('<' in text or '◁' in text or 'THINK]' in text):
-        return False
-    plain = text.casefold()
-    return any(hint in plain for hint in _HINTS)
-
-
-def _place(text: str, start: int, at: int) -> tuple[bool, bool]:
-    """Say whether only blanks stand between start and a mark, and whether the mark begins its line."""
-    before = at
-    while before > start and text[before - 1].isspace():
-        before -= 1
-    leads = before == start
-    return leads, leads or '\n' in text[before:at] or text.startswith('<|', at)
+    return len(text) - len(parted.said) if parted.thought and text.endswith(parted.said) else None
 
 
 def opening_of(prompt: str) -> str:
-    """Return the mark of the thought that a prompt ends with, as a chat template may; '' if with none.
+    r"""Return the mark of the thought that a prompt ends with, as a chat template may; '' if with none.
 
-    >>> opening_of('<|Assistant|><think>\\n')
-    '<think>'
-    >>> opening_of('<|Assistant|><think>\\n\\n</think>\\n')
-    ''
+    >>> opening_of('<|Assistant|><think>\n'), opening_of('<|Assistant|><think>\n\n</think>\n')
+    ('<think>', '')
     """
-    end = prompt[-_LONGEST_END:].rstrip()
+    end = prompt[-64:].rstrip()
     last = next((mark for mark in _MARK.finditer(end) if mark.end() == len(end)), None)
     return last[0] if last and not any(last.groups()) else ''
 
@@ -148,12 +126,3 @@ def without_ends(text: str) -> str:
     '2 + 2 = 4'
     """
     return _MARK.sub(lambda mark: '' if any(mark.groups()) else mark[0], text)
-
-
-def _is_quoted(text: str, mark: re.Match[str]) -> bool:
-    first, last = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
-    if first + last not in _QUOTATIONS:
-        return False
-    before = text[mark.start() - 2 : mark.start() - 1]
-    # Else the first one ends a quotation, and the thought with it.
-    return not (before in _BEHIND_A_QUOTATION or (before.isascii() and before.isalnum()))
