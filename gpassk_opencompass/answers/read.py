@@ -295,7 +295,7 @@ def read(answer: str) -> tuple[Value, ...]:
         readings = [value for value in readings if isinstance(value, Formula)] or []
         if len(rest) != 3 or whole.strip('+-') == '0':
             readings.append(Formula(Number(Fraction(f'{whole}.{rest}'), len(rest))))
-        if len(rest) == 1 or rest[0] != '0':
+        if (len(rest) == 1 or rest[0] != '0') and whole not in {'-0', '+0'}:
             readings.append(Several('list', (Formula(number(int(whole))), Formula(number(int(rest))))))
     return tuple(readings)
 
@@ -338,10 +338,9 @@ def _text(tokens: Tokens) -> Words:
     """Return the words of a text: without articles, final punctuation, and case (but that of `AB`)."""
     words = []
     for place, token in enumerate(tokens):
-        ends = place + 1 == len(tokens) or tokens[place + 1].kind in {'letters', 'words', 'chinese'}
-        article = (
-            token.kind in {'letters', 'words'} and (token.text if place else token.text.lower()) in _ARTICLES
-        )
+        after = tokens[place + 1].kind if place + 1 < len(tokens) else ''
+        ends = after in {'', 'letters', 'words', 'chinese'}
+        article = (token.text if place else token.text.lower()) in _ARTICLES and after in {'letters', 'words'}
         if not article and not (ends and token.text in {',', '.', ';', ':', '!', '?'}):
             words.append(token.text if token.text.isupper() else token.text.lower())
     return Words('text', tuple(words))
