@@ -125,7 +125,7 @@ setup(
         # Without bounds a resolver downloads one release after the other, or goes back to 0.2.5.
         'vllm': [*OPENCOMPASS, 'vllm>=0.11.2,<0.15'],
         'lighteval': LIGHTEVAL,
-        'report': ['jinja2', 'matplotlib>=3.6'],
+        'report': ['matplotlib>=3.6'],
         'dev': [
             'pytest>=8,<9.2',  # pytest-xdist 3.8 groups no tests with 9.2: fixtures of minutes are made twice
             'pytest-cov',

@@ -1,101 +1,20 @@
-"""A real browser, offline, and made-up results for pages to show."""
+"""A real browser, offline, for pages to be shown in."""
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+import threading
+import time
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
-import numpy as np
 import pytest
-from made_results import result_of
-
-from gpassk_opencompass.judges import Pair, Verdict
-from gpassk_opencompass.judges.protocol import FunctionJudge
-from gpassk_opencompass.record import Names, Result
-from gpassk_opencompass.report.frame import Board, boards
-from gpassk_opencompass.samples import Samples
-from gpassk_opencompass.scoring import score
-
-HOSTILE = '</script><script>window.harmed = 1</script><img src="x" onerror="window.harmed = 2">'
-BROKEN = r'\frac{1}{'
-QUESTIONS = [
-    ('已知函数 $f(x)=\\frac{1}{x}$，求 $f(2)$ 的值。', r'\frac{1}{2}'),
-    (HOSTILE, HOSTILE),
-    (f'Broken: ${BROKEN}$ end', BROKEN),
-    *((f'Question {number}', '42') for number in range(3, 60)),
-]
-SKILLS = {'strong-2B': 0.9, 'steady-10B': 0.6, 'weak-1B': 0.2}
-ANSWERS = ('42', '43', r'\frac{1}{2}')
-
-
-def made_up_result(model: str, skill: float, questions: Sequence[tuple[str, str]], n: int = 8) -> Result:
-    """A model that gives the reference with chance `skill`, and else an answer of `ANSWERS`."""
-    draws = np.random.default_rng(len(model) + int(1e6 * skill))
-    rows: list[dict[str, Any]] = []
-    for number, (question, reference) in enumerate(questions):
-        ease = draws.beta(0.8, 0.8)
-        for replica in range(n):
-            right = draws.random() < min(1.0, skill * 2 * ease)
-            answer = reference if right else ANSWERS[int(draws.integers(len(ANSWERS)))]
-            language = 'en' if number % 2 else 'cn'
-            response = f'So \\boxed{{{answer}}}' if answer else ''
-            rows.append(
-                {
-                    'uid': f'q{number}', 'replica': replica, 'question': question, 'reference': reference,
-                    'response': response, 'language': language, 'group': f'AMC_{language}',
-                    'problem': f'p{number // 2}',
-                }
-            )  # fmt: skip
-    samples = Samples({name: [row[name] for row in rows] for name in rows[0]})
-    names = Names(model=model, dataset='made-up-k4-r2', host='opencompass')
-    k = sorted({min(2, n), min(4, n)})
-    result = score(samples, FunctionJudge(_equal, name='equal'), n=n, k=k, names=names)
-    result._path = Path(f'{model}.json')
-    return result
-
-
-def one_board(results: Sequence[Result]) -> Board:
-    """The table of results that belong together."""
-    [board], left_out = boards(results)
-    assert not left_out
-    return board
-
-
-def many_results(models: int, questions: int, n: int, seed: int = 7) -> list[Result]:
-    """Counts and answers of many models, made without judging."""
-    draws = np.random.default_rng(seed)
-    ease = draws.beta(0.7, 0.7, size=questions)
-    counts = draws.binomial(n, ease ** draws.gamma(2.0, 0.7, size=(models, 1)))
-    return [_counted(f'model-{number:03}', row.tolist(), n) for number, row in enumerate(counts)]
-
-
-def _counted(model: str, c: list[int], n: int) -> Result:
-    size = len(c)
-    uid = [f'AMC_en/{position}' for position in range(size)]
-    counts = {
-        'uid': uid,
-        'problem': [f'p{position // 2}' for position in range(size)],
-        'group': [('AMC_cn', 'AMC_en')[position % 2] for position in range(size)],
-        'c': c,
-    }
-    answers = [['42'] * count + [f'\\frac{{{i % 7}}}{{3}}' for i in range(n - count)] for count in c]
-    columns = {
-        'uid': [one for one in uid for _ in range(n)],
-        'replica': list(range(n)) * size,
-        'question': [f'What is $x^{position}$?' for position in range(size) for _ in range(n)],
-        'reference': ['42'] * (n * size),
-        'answer': [answer for each in answers for answer in each],
-        'verdict': [word for count in c for word in ['correct'] * count + ['incorrect'] * (n - count)],
-    }
-    return result_of(model, f'Many-k4_16-n{n}', counts, n, (4, 16), 'rule', columns)
-
-
-def _equal(pair: Pair) -> Verdict:
-    return Verdict.CORRECT if pair.answer == pair.reference else Verdict.INCORRECT
 
 
 class Page:
@@ -127,6 +46,35 @@ class Page:
         return self.driver.find_element(
             'xpath', f'//{within}//button[starts-with(normalize-space(), "{text}")]'
         )
+
+    def show(self, path: Path, **address: Any) -> None:
+        """Open a view of a report as if the page had never been open, and wait until it is there."""
+        self.driver.get('about:blank')
+        self.driver.get(f'{path.resolve().as_uri()}#{urlencode(address, doseq=True)}')
+        self.wait_for('main *')
+
+    def emulate(self, width: int = 0, height: int = 800, scale: float = 1, scheme: str = '') -> None:
+        """Be a screen of this size and scheme; without arguments be the window again."""
+        size = {'width': width, 'height': height, 'deviceScaleFactor': scale, 'mobile': False}
+        if width:
+            self.driver.execute_cdp_cmd('Emulation.setDeviceMetricsOverride', size)
+        else:
+            self.driver.execute_cdp_cmd('Emulation.clearDeviceMetricsOverride', {})
+        features = [{'name': 'prefers-color-scheme', 'value': scheme}] if scheme else []
+        self.driver.execute_cdp_cmd('Emulation.setEmulatedMedia', {'features': features})
+
+    def press(self, *keys: str) -> Any:
+        """Press keys where the focus is; return what has it then."""
+        self.driver.switch_to.active_element.send_keys(*keys)
+        return self.driver.switch_to.active_element
+
+    def until(self, code: str, seconds: float = 60) -> Any:
+        """Wait until a script returns something true, and return it."""
+        end = time.monotonic() + seconds
+        while not (value := self.script(code)):
+            assert time.monotonic() < end, f'{code} did not become true'
+            time.sleep(0.05)
+        return value
 
     def set(self, selector: str, value: str) -> None:
         """Replace what stands in a field, as a keyboard does."""
@@ -180,7 +128,20 @@ def browser() -> Iterator[Page]:
         driver.quit()
 
 
-def nasty_board() -> Board:
-    """Three sampled models and a greedy run, on questions with Chinese, LaTeX and hostile text."""
-    sampled = [made_up_result(f'{name}_t0.7_l99', skill, QUESTIONS) for name, skill in SKILLS.items()]
-    return one_board([*sampled, made_up_result('weak-1B_t0_l99', 0.2, QUESTIONS, n=1)])
+@contextmanager
+def static_host(folder: Path) -> Iterator[str]:
+    """Serve the files of a folder as any static host does."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(('127.0.0.1', 0), partial(Quiet, directory=str(folder)))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f'http://localhost:{server.server_port}'
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

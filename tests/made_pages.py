@@ -1,11 +1,13 @@
-"""Leaderboards made up for pages: runs on several benchmarks, with samples, settings, and what goes wrong."""
+"""Reports made up for the page: runs on benchmarks, with samples, settings, responses, and their faults."""
 
 from __future__ import annotations
 
 import base64
 import json
+import re
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,8 @@ import numpy as np
 from made_results import result_of
 
 from gpassk_opencompass.record import Result
-from gpassk_opencompass.report.frame import Board, Entry, boards
+from gpassk_opencompass.report.frame import Board, boards, frame
 from gpassk_opencompass.report.page import write_page
-from gpassk_opencompass.report.page.content import Responses
 from gpassk_opencompass.sweep.names import DatasetName, ModelName, Settings
 
 BENCHMARKS: Mapping[str, tuple[int, int]] = {
@@ -40,11 +41,15 @@ WRONG = ('43', r'\frac{1}{2}', r'\frac{5}{7}', '-42', '', 'no solution')
 def made_results(
     runs: int = 30,
     benchmarks: Mapping[str, tuple[int, int]] = BENCHMARKS,
-    seed: int = 3,
+    texts: Sequence[str] = (),
     samples: bool = True,
 ) -> list[Result]:
-    """Models × temperatures on each benchmark, a greedy run a model, some cut off, unjudged or unfinished."""
-    draws = np.random.default_rng(seed)
+    """Models × temperatures on each benchmark, a greedy run a model, some cut off, unjudged or unfinished.
+
+    Args:
+        texts: responses, dealt out to the samples.
+    """
+    draws = np.random.default_rng(3)
     found = []
     for title, (questions, n) in benchmarks.items():
         ease = np.repeat(draws.normal(size=-(-questions // 2)), 2)[:questions]
@@ -54,105 +59,123 @@ def made_results(
                 continue
             skill = 2.2 - 0.6 * (number % len(MODELS)) - 0.3 * temperature
             chance = 1 / (1 + np.exp(-(skill + 1.6 * ease + 0.4 * draws.normal(size=questions))))
-            found.append(_result(model, temperature, title, draws.binomial(n, chance), n, number, samples))
-            if number < len(MODELS):
-                found.append(_result(model, 0.0, title, draws.binomial(1, chance), 1, number, samples))
+            for many, heat in ((n, temperature), *([(1, 0.0)] if number < len(MODELS) else [])):
+                c = draws.binomial(many, chance).tolist()
+                uids = [
+                    f'{("AMC", "CNMO")[i % 4 // 2]}_{("cn", "en")[i % 2]}/{i // 2}' for i in range(questions)
+                ]
+                # Every sixth run has a short limit: most of what it does not get right was cut off.
+                cut = [(many - right) * 2 // 3 if number % 6 == 4 else 0 for right in c]
+                made = counted(model, c, cut=cut, n=many, dataset=title, heat=heat, uids=uids, texts=texts)
+                made.health.output_tokens = None if number % 13 == 0 else made.health.samples * (700 + number)
+                made.health.truncated = sum(cut)
+                found.append(made if samples else _without_samples(made))
     return found
 
 
-def _result(
-    model: str, temperature: float, title: str, c: Sequence[int], n: int, number: int, samples: bool
+def _without_samples(result: Result) -> Result:
+    result._samples = None
+    return result
+
+
+def counted(
+    model: str,
+    c: Sequence[int],
+    *,
+    cut: Sequence[int] = (),
+    unjudged: Sequence[int] = (),
+    judge: str = 'rule',
+    n: int = 10,
+    backwards: bool = False,
+    dataset: str = 'Counted',
+    heat: float = 0.7,
+    uids: Sequence[str] = (),
+    texts: Sequence[str] = (),
+    data: str = '',
 ) -> Result:
+    """A run with c[i] of n right on question i: problem i // 2 in Chinese (even) and in English (odd).
+
+    Args:
+        cut: samples of each question that were cut off, all of them wrong.
+        unjudged: of each question; wrong, and in doubt.
+        backwards: the result has its questions in the other order.
+    """
     size = len(c)
-    groups = [f'{("AMC", "CNMO")[i % 4 // 2]}_{("cn", "en")[i % 2]}' for i in range(size)]
-    counts = {
-        'uid': [f'{group}/{i // 2}' for i, group in enumerate(groups)],
-        'problem': [f'p{i // 2}' for i in range(size)],
-        'group': groups,
-        'c': [int(one) for one in c],
+    names = list(uids or map(uid_of, range(size)))
+    order = list(range(size))[:: -1 if backwards else 1]
+    missing, short = list(unjudged or [0] * size), list(cut or [0] * size)
+    counts: dict[str, list[Any]] = {
+        'uid': [names[i] for i in order],
+        'problem': [f'{dataset} p{i // 2}' for i in order],
+        'group': [names[i].rpartition('/')[0] for i in order],
+        'c': [int(c[i]) for i in order],
+        'unjudged': [missing[i] for i in order],
     }
-    abbr = str(ModelName(model, Settings(8192, temperature=temperature, top_p=0.95, random_seed=42)))
-    dataset = str(DatasetName(title, (1,) if n == 1 else (4, 8, 16), n))
-    columns = _samples(counts['uid'], counts['c'], n, number) if samples else None
-    return result_of(abbr, dataset, counts, n, (4, 8, 16), 'rule', columns, Path(title, f'{abbr}.json'))
-
-
-def _samples(uids: Sequence[Any], counts: Sequence[int], n: int, number: int) -> dict[str, Any]:
-    wrong = [WRONG[(number + i) % len(WRONG)] for i in range(7)]
-    # Every sixth run has a short limit: what it does not get right was cut off more often than not.
-    wrong_ends = [('stop' if number % 6 != 4 or i % 3 == 0 else 'length') for i in range(n)]
     rows: list[tuple[Any, ...]] = []
-    for i, (uid, c) in enumerate(zip(uids, counts, strict=True)):
+    for i in order:
         question = f'Find the value of $x_{{{i}}}$ with $\\frac{{x^2}}{{{i + 1}}} = 42$.'
-        rows += [(uid, r, question, '42', '42', 'correct', 'text', 'stop') for r in range(c)]
-        rows += [
-            (uid, c + r, question, '42', wrong[(i + r) % 7], 'incorrect', 'text', wrong_ends[r])
-            for r in range(n - c)
-        ]
-    names = 'uid', 'replica', 'question', 'reference', 'answer', 'verdict', 'judged_by', 'finish_reason'
-    return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+        for r in range(n):
+            right, doubt = r < c[i], r >= n - missing[i]
+            verdict = 'correct' if right else 'unjudged' if doubt else 'incorrect'
+            answer = '42' if right else WRONG[(i + r) % len(WRONG)]
+            end = 'length' if c[i] <= r < c[i] + short[i] else 'stop'
+            text = texts[(i + r) % len(texts)] if texts else None
+            rows.append(
+                (names[i], r, question, '42', answer, verdict, 'text', end, 1000 + r, 800 + r, 3.5, text)
+            )
+    columns = 'uid', 'replica', 'question', 'reference', 'answer', 'verdict', 'judged_by', 'finish_reason'
+    told = dict(
+        zip((*columns, 'seed', 'output_tokens', 'seconds', 'response'), zip(*rows, strict=True), strict=True)
+    )
+    if not texts:
+        del told['response']
+    abbr = str(ModelName(model, Settings(8192, temperature=heat, top_p=0.95, random_seed=42)))
+    ks = (4, 8, 16) if n >= 16 else (4, 8)
+    name = str(DatasetName(dataset, (1,) if n == 1 else ks, n))
+    result = result_of(abbr, name, counts, n, ks, judge, {key: list(column) for key, column in told.items()})
+    result.data.sha256 = sha256((data or dataset).encode()).hexdigest()
+    result._path = Path(dataset, judge, f'{abbr}.json')
+    return result
 
 
-def write_made_page(
-    folder: Path, results: Iterable[Result], texts: Sequence[str] | None = None, with_limited: bool = False
-) -> tuple[list[Board], Path]:
-    """Write a page, with responses beside it where there are texts, which are dealt out to the samples."""
-    tables, _ = boards(list(results), with_limited=with_limited)
-    responses = {}
-    for board in tables:
-        for number, entry in enumerate(board.entries):
-            if texts:
-                name = f'{abs(hash((board.title, number))) % 16**12:012x}'
-                _write_shards(folder / 'responses' / name, board, entry, texts)
-                responses[entry.result.path] = Responses(name)
-    [page] = write_page(tables, folder, responses=responses)
-    return tables, page
+def uid_of(place: int) -> str:
+    """The name of a question of `counted`."""
+    return f'AMC_{("cn", "en")[place % 2]}/{place // 2}'
 
 
-def _write_shards(folder: Path, board: Board, entry: Entry, texts: Sequence[str]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for position, uid in enumerate(board.entries[0].result.counts.uid):
-        (folder / f'{position}.js').write_text(
-            shard(f'{folder.name}/{position}', made_shard(entry, uid, texts))
+def write_made_page(folder: Path, results: Iterable[Result], **more: Any) -> tuple[list[Board], Path]:
+    """Write a page, with responses beside it where `responses` says so."""
+    tables, _ = boards(list(results))
+    write_page(tables, rows_of(tables), folder, **more)
+    return tables, folder / 'index.html'
+
+
+def rows_of(tables: Sequence[Board]) -> list[Any]:
+    """The rows of the frame of boards."""
+    return list(frame(tables).itertuples())
+
+
+def content_of(path: Path) -> Any:
+    """What Python gave a page."""
+    [text] = re.findall(r'id="content">(.*?)</script>', path.read_text(encoding='utf-8'), re.DOTALL)
+    return json.loads(text)
+
+
+def opened(packed: str) -> Any:
+    """What was packed."""
+    return json.loads(zlib.decompress(base64.b64decode(packed)))
+
+
+def rewritten(path: Path, run: int, position: int, **changes: Any) -> Path:
+    """Put other responses of a question beside a page: new columns, or values of its first sample."""
+    entry = content_of(path)['boards'][0]['entries'][run]
+    file = path.parent.joinpath('responses', str(entry['shards']), f'{position}.js')
+    shard = opened(file.read_text().rpartition(',"')[2].partition('"')[0])
+    for name, value in changes.items():
+        column = list(shard['samples'].get(name) or [None] * entry['n'])
+        shard['samples'][name] = (
+            value if isinstance(value, list) and len(value) == entry['n'] else [value, *column[1:]]
         )
-
-
-def shard(name: str, content: Mapping[str, Any]) -> str:
-    """A file of responses as it lies beside the page."""
-    packed = base64.b64encode(zlib.compress(json.dumps(content).encode('utf-8'))).decode('ascii')
-    return f'gpasskShard({json.dumps(name)},{json.dumps(packed)})\n'
-
-
-def made_shard(entry: Entry, uid: str, texts: Sequence[str]) -> dict[str, Any]:
-    """What a shard holds: the samples of the question, each with one of the texts."""
-    result = entry.result
-    row = result.counts.uid.index(uid)
-    drawn = result.samples(rows=(row * result.n, (row + 1) * result.n))
-    assert drawn is not None
-    told = zip(drawn['answer'], drawn['verdict'], drawn['finish_reason'], strict=True)
-    samples = [
-        {
-            'replica': i,
-            'seed': 1000 + i,
-            'verdict': '1' if verdict == 'correct' else '0',
-            'answer': answer,
-            'decidedBy': 'text',
-            'reason': '',
-            'finish': finish,
-            'state': None,
-            'outputTokens': 800 + 13 * i,
-            'reasoningTokens': None,
-            'seconds': 3.5 + i,
-            'response': texts[(row + i) % len(texts)],
-            'lost': None,
-            'thought': None,
-            'separateThought': None,
-            'judge': {
-                'name': 'made-judge',
-                'prompt': f'Is {answer} equal to 42?',
-                'reply': 'A' if verdict == 'correct' else 'B',
-            },
-        }
-        for i, (answer, verdict, finish) in enumerate(told)
-    ]
-    return {'uid': uid, 'prompt': f'Question {uid}: reason step by step.', 'samples': samples, 'greedy': None}
+    packed = base64.b64encode(zlib.compress(json.dumps(shard).encode())).decode()
+    file.write_text(f'gpasskShard("{entry["shards"]}/{position}","{packed}")\n')
+    return file

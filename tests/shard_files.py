@@ -16,9 +16,9 @@ const found = {};
 globalThis.gpasskShard = (name, packed) => {
   const utf8 = new TextDecoder('utf-8', {fatal: true, ignoreBOM: true});
   const shard = JSON.parse(utf8.decode(zlib.inflateSync(Buffer.from(packed, 'base64'))));
-  for (const sample of [...shard.samples, ...(shard.greedy ? [shard.greedy] : [])]) {
-    // What a script sees as the thought: JavaScript counts UTF-16 code units.
-    sample.thoughtText = sample.thought === null ? null : sample.response.slice(0, sample.thought);
+  for (const told of [shard.samples, ...(shard.greedy ? [shard.greedy] : [])]) {
+    // What a script sees as thought: JavaScript counts UTF-16 code units.
+    told.thoughts = told.response.map((text, i) => (text ?? '').slice(0, told.within[i]));
   }
   if (name in found) throw Error(`${name} twice`);
   found[name] = shard;

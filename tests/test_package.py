@@ -149,7 +149,6 @@ PACKAGES = {
     'aiohttp': {'chat', 'judges', 'servers'},
     'datasets': {'benchmarks', 'plugin'},
     'inspect_ai': {'inspect_ai'},
-    'jinja2': {'report'},
     'lighteval': {'lighteval'},
     'lmdeploy': {'plugin'},
     'matplotlib': {'report'},

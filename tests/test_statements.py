@@ -1,18 +1,13 @@
 """No statement about the runs of a table contradicts another one: over 1,000 simulated leaderboards.
 
-Of all pairs in the table: ranks, intervals, p-values and the sentence on the page. Of two runs alone: a
+Of all pairs in the table: ranks, intervals and p-values. Of two runs alone: a
 comparison of two that were chosen beforehand.
 """
 
 from __future__ import annotations
 
-import json
-import re
-import shutil
-import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,7 +18,6 @@ from gpassk_opencompass.uncertainty import AllPairs, all_pairs, compare, value_t
 
 TABLES = 1000
 LEVEL = 0.95
-SOURCE = Path(__file__).resolve().parents[1] / 'gpassk_opencompass' / 'report' / 'page' / 'source'
 Floats = NDArray[np.float64]
 
 
@@ -109,84 +103,3 @@ def test_equal_models_are_rarely_told_apart_in_any_pair_of_a_table(tables: Seque
     """In 5 % of tables at most, up to three standard errors of this simulation."""
     wrong = [bool(table.pairs.better.any()) for table in tables if table.same]
     assert np.mean(wrong) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / len(wrong))
-
-
-def test_the_sentence_on_the_page_says_what_the_ranks_say(
-    tables: Sequence[Simulated], tmp_path: Path
-) -> None:
-    """Who is named as leading has rank 1, and who else may have it cannot be told from the leader."""
-    sentences = _sentences(tables, tmp_path)
-    kinds = set()
-    for table, sentence in zip(tables, sentences, strict=True):
-        kinds.add(re.sub(r'R\d+|\d+', '', sentence))
-        _check_sentence(sentence, table)
-    assert len(kinds) >= 6, 'simulated tables of which different things are said'
-
-
-def _sentences(tables: Sequence[Simulated], folder: Path) -> list[str]:
-    """Return what the page's own code says of each table; it is bundled as for the page, and run by Node."""
-    esbuild, node = SOURCE / 'node_modules' / '.bin' / 'esbuild', shutil.which('node')
-    if node is None or not esbuild.exists():
-        pytest.skip('no Node, or no packages of the page: make page')
-    (folder / 'say.ts').write_text(
-        "import { readFileSync } from 'node:fs';\n"
-        f'import {{ sentenceOf, standingOf }} from {json.dumps(str(SOURCE / "standing"))};\n'
-        "const tables = JSON.parse(readFileSync(0, 'utf8'));\n"
-        'const said = tables.map(({ better, scores, runs }) =>\n'
-        "  sentenceOf(standingOf({ better }, scores), 'X', runs).map(({ text }) => text).join(''));\n"
-        'process.stdout.write(JSON.stringify(said));\n'
-    )
-    bundle = folder / 'say.mjs'
-    subprocess.run(
-        [esbuild, folder / 'say.ts', '--bundle', '--platform=node', '--format=esm', f'--outfile={bundle}'],
-        check=True,
-        capture_output=True,
-    )
-    content = [
-        {
-            'better': [''.join('01'[one] for one in row) for row in table.pairs.better.astype(int).tolist()],
-            'scores': table.values.mean(1).tolist(),
-            'runs': [{'model': f'R{i}', 'name': f'R{i}'} for i in range(len(table.values))],
-        }
-        for table in tables
-    ]
-    done = subprocess.run(
-        [node, bundle], input=json.dumps(content), text=True, check=True, capture_output=True
-    )
-    told: list[str] = json.loads(done.stdout)
-    return told
-
-
-def _check_sentence(sentence: str, table: Simulated) -> None:
-    """Compare a sentence, taken apart by its words, with ranks and scores."""
-    ranks, scores = table.pairs.ranks.tolist(), table.values.mean(1)
-    count = len(ranks)
-    nothing = all(rank == [1, count] for rank in ranks)
-    if 'No run can be told from the others' in sentence or sentence.endswith('cannot be told apart on X.'):
-        assert nothing, sentence
-        return
-    assert not nothing, sentence
-    head, _, rest = sentence.partition(' X')
-    leaders = [i for i in range(count) if scores[i] >= scores.max() - 1e-12]
-    assert all(ranks[i][0] == 1 for i in leaders), sentence
-    named = [int(name[1:]) for name in re.findall(r'R\d+', head)]
-    assert named == leaders if named else re.match(f'{len(leaders)} runs ', head), sentence
-    if ' leads' in head:
-        assert ranks[leaders[0]][1] < count, 'who leads is better than somebody'
-    if 'no run can be told from' in rest:
-        assert all(ranks[i][1] == count for i in leaders), sentence
-        return
-    # Beside leaders, whoever may have rank 1 with regard to them is among those that are named or counted.
-    tied = [
-        j for j in range(count) if j not in leaders and any(not table.pairs.better[i, j] for i in leaders)
-    ]
-    names = [int(name[1:]) for name in re.findall(r'R\d+', rest)]
-    if not tied:
-        assert re.search('other.* can be told from', rest), sentence
-    elif names:
-        assert names == tied, sentence
-    else:
-        assert f'{len(tied)} of {count - len(leaders)} others cannot be told' in rest, sentence
-    if len(leaders) == 1:
-        assert ranks[leaders[0]] == [1, 1 + len(tied)], sentence
-    assert {j for j in range(count) if ranks[j][0] == 1} <= {*leaders, *tied}, sentence

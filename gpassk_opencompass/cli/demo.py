@@ -94,7 +94,7 @@ def write_table(folder: Path, seconds: float) -> None:
 
 def write_report(folder: Path) -> int:
     """Write a report of a demo's runs, without what needs packages that are missing; its exit code."""
-    lacking = [package for package in ('jinja2', 'matplotlib') if find_spec(package) is None]
+    lacking = [package for package in ['matplotlib'] if find_spec(package) is None]
     if lacking:
         warn(f'no figures and no page: {MissingExtraError(lacking[0], "report")}')
     how = ['--only', 'tables'] if lacking else ['--responses']

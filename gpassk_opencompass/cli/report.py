@@ -152,20 +152,10 @@ def _write(
             lacking['figures'] = error
     if 'page' in parts:
         from ..report.page import write_page
-        from ..report.page.shards import RESPONSES, remove_stale, write_shards
 
-        try:
-            beside = write_shards(tables, folder) if responses else None
-            write_page(tables, folder, beside.for_page() if beside else None)
-            removed = remove_stale(folder, beside)
-            say(f'the page: {folder / "index.html"}')
-            if removed:
-                say(f'removed {removed:,} files with responses of an earlier report from {folder}')
-            if beside:
-                warn(*(f'responses: {line}' for line in beside.remarks))
-                say(f'responses of {len(beside.folders)} runs are in {folder / RESPONSES}')
-        except MissingExtraError as error:
-            lacking['page'] = error
+        for line in write_page(tables, data.itertuples(), folder, responses, figures):
+            (warn if ': no responses: ' in line else say)(line)
+        say(f'the page: {folder / "index.html"}')
     return lacking
 
 

@@ -12,17 +12,14 @@ import io
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlencode
+from typing import Any
 
 from browser import Page, browser
 from made_pages import made_results, write_made_page
 from PIL import Image
 
 SIZE = (1200, 800)
-SECONDS = 2.6
-"""Of each view."""
 
 RIGHT = r"""We need $x$ with $\frac{x^2}{6} = 42$.
 
@@ -49,17 +46,6 @@ Divided by 6 again this is
 TEXTS = [RIGHT, WRONG]
 
 
-def views(title: str, runs: list[str], uid: str) -> Iterator[dict[str, object]]:
-    """Yield what a reader would open, one after the other."""
-    yield {}
-    yield {'board': title}
-    yield {'board': title, 'run': runs[0]}
-    yield {'board': title, 'run': runs[0], 'brush': 'unstable'}
-    yield {'board': title, 'run': runs[8], 'question': uid}
-    yield {'board': title, 'run': runs[8], 'question': uid, 'sample': ['0', '47']}
-    yield {'board': title, 'run': runs[0], 'with': runs[8]}
-
-
 def picture(page: Page) -> Image.Image:
     """Return what is seen."""
     told = page.driver.execute_cdp_cmd('Page.captureScreenshot', {})
@@ -67,40 +53,41 @@ def picture(page: Page) -> Image.Image:
 
 
 def record(folder: Path) -> None:
-    """Write `page.png`, the first view, and `page.gif`, all of them, into a folder."""
+    """Write `page.png`, the first view, `page-question.png` and `page.gif`, all of them, into a folder."""
     with tempfile.TemporaryDirectory() as place, browser() as page:
-        tables, path = write_made_page(Path(place), made_results(30), TEXTS)
-        board = tables[0]
-        size = {'width': SIZE[0], 'height': SIZE[1], 'deviceScaleFactor': 1, 'mobile': False}
-        page.driver.execute_cdp_cmd('Emulation.setDeviceMetricsOverride', size)
-        frames = []
+        [board, *_], path = write_made_page(Path(place), made_results(30, texts=TEXTS), responses=True)
         runs = [entry.name for entry in board.entries]
+        at = {'board': board.title, 'run': runs[8]}
         result = board.entries[8].result
         # Sample 0 has the first text in every second question.
         even = zip(result.counts.uid[::2], result.counts.c[::2], strict=True)
-        unsure = next(uid for uid, c in even if 20 < c < 30)
-        for address in views(board.title, runs, unsure):
-            page.driver.get('about:blank')
-            page.driver.get(f'{path.as_uri()}#{urlencode(address, doseq=True)}')
+        at['question'] = next(uid for uid, c in even if 20 < c < 30)
+        views: list[dict[str, Any]] = [
+            {},
+            {'board': board.title},
+            {'board': board.title, 'run': runs[0]},
+            {'board': board.title, 'run': runs[0], 'marks': 'unstable'},
+            at,
+            {**at, 'sample': ['0', '47']},
+            {**at, 'with': runs[0], 'sample': ['0', 'with.47']},
+        ]
+        page.emulate(*SIZE)
+        frames = []
+        for address in views:
+            page.show(path, **address)
             time.sleep(1)
-            for within in ('brush', 'with', 'sample'):
-                if within in address:
-                    middle = "[...document.querySelectorAll('main svg, .response')].at(-1)"
-                    page.script(f'{middle}.scrollIntoView({{block: "center"}})')
-                    time.sleep(0.3)
+            if {'marks', 'sample'} & address.keys():
+                page.script("document.querySelector('.map, .chosen').scrollIntoView({block: 'center'})")
+                time.sleep(0.3)
             frames.append(picture(page))
     frames[0].quantize(256).save(folder / 'page.png', optimize=True)
+    frames[5].quantize(256).save(folder / 'page-question.png', optimize=True)
     small = [
         frame.resize((900, 600), Image.Resampling.LANCZOS).quantize(128, dither=Image.Dither.NONE)
         for frame in frames
     ]
     small[0].save(
-        folder / 'page.gif',
-        save_all=True,
-        append_images=small[1:],
-        duration=int(1000 * SECONDS),
-        loop=0,
-        optimize=True,
+        folder / 'page.gif', save_all=True, append_images=small[1:], optimize=True, duration=2600, loop=0
     )
 
 

@@ -1,101 +1,338 @@
-"""The report as one page that works from disk, without a network."""
+"""The page of a report: `index.html`, one file that opens from disk, and the responses beside it.
+
+    index.html                       numbers, counts, answers, figures, style and script
+    responses/<folder>/<number>.js   gpasskShard("<folder>/<number>","<base 64 of deflated JSON>")
+
+Responses lie in scripts, a file a run and question: a page that was opened from disk may load nothing else. A
+folder is named after all that its files are made of: a run that has not changed keeps it, and no page shows
+responses of a later run. The page is written last: whatever ends the program before, leaves nothing it loads.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import math
+import os
+import re
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from string import Template
+from typing import Any
 
-from ...errors import MissingExtraError
+from ...answers.thoughts import thought_in
+from ...errors import InputError
 from ...files import write_file
-from ..frame import Board
-from .content import Responses, page_content
+from ...health import CUT_OFF
+from ...judges.replies import Replies, stores_near
+from ...keys import without_long
+from ...record import Result, digest_of
+from ...samples import Samples
+from ...text import progress
+from ...version import __version__
+from ..frame import AVERAGE, Board, Entry, rows_of, why_no_average
 
-if TYPE_CHECKING:
-    from jinja2 import Template
+RESPONSES = 'responses'
+"""The folder beside the page."""
+
+BUDGET = 24 * 2**20
+"""Characters that answers may take on the page; beyond it there are verdicts alone."""
+
+LAYOUT = 3  # of the files of responses: raised where a page could not read those of before
+LONGEST = 400  # characters of an answer on the page
+AT_ONCE = 8  # questions whose samples are read together: they lie in one part of their file
+JUDGED = ('verdict', 'judged_by', 'why')
+BRIEF = ('finish_reason', 'state')
+WHOLE = ('answer', *BRIEF, 'seed', 'output_tokens', 'reasoning_tokens', 'seconds', 'response', 'thought')
+
+Figures = Mapping[str, Sequence[tuple[str, str]]]
 
 
 def write_page(
     boards: Sequence[Board],
+    scores: Iterable[Any],
     folder: Path,
-    responses: Mapping[Path, Responses] | None = None,
-) -> list[Path]:
-    """Write `index.html`: tables, maps, comparisons and every answer, for a browser and for sharing.
+    responses: bool = False,
+    figures: Figures | None = None,
+) -> list[str]:
+    """Write `index.html`, and the responses beside it where they are asked for.
 
-    The file needs no other but those of `responses`: it holds counts, answers, style and script, and its
-    security policy forbids everything else, so that no text of a model can load or run anything.
+    Its security policy allows its own script and style, by their hashes, and with responses the scripts
+    beside it that the script names (Trusted Types): no text of a model can load or run anything.
 
     Args:
         boards: each is chosen by name on the page.
-        folder: made if it is missing.
-        responses: path of a result → where its responses lie.
+        scores: the rows of the frame of these boards.
+        folder: made if it is missing; responses that no page there loads any more are removed.
+        responses: also write what the models said.
+        figures: title of a board → caption and SVG of each figure, shown below its table.
 
     Returns:
-        The path of the page.
+        What to tell a reader: how many runs have responses, which have none and why.
 
     Raises:
         InputError: there is nothing to show.
-        MissingExtraError: Jinja2 is not installed.
+        OSError: the folder cannot be written.
     """
-    script, style = _read('page.js'), _read('page.css')
-    beside = any(one.folder for one in (responses or {}).values())
-    page = _template().render(
-        content=page_content(boards, responses),
-        script=script,
-        style=style,
-        policy=_policy(script, style, beside),
-    )
+    if not boards:
+        raise InputError('there is nothing to show: 0 tables; give at least one complete result')
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / 'index.html'
-    write_file(path, page.encode())
-    return [path]
-
-
-def _policy(script: str, style: str, beside: bool) -> str:
-    """Return the Content-Security-Policy: its own script and style, and no more than it needs.
-
-    Args:
-        beside: files with responses lie beside it; the page's own script alone names them (Trusted Types).
-    """
+    places: dict[int, str] = {}
+    lost: dict[int, str] = {}
+    replies, entries = Replies(), [(board, entry) for board in boards for entry in board.entries]
+    for board, entry in progress('writing responses', entries if responses else []):
+        try:
+            places[id(entry)] = _write_responses(board, entry, replies, folder / RESPONSES)
+        except InputError as error:
+            lost[id(entry)] = str(error)
+    content = _content(boards, scores, places, lost, figures or {})
+    names = 'page.js', 'page.css', 'page.html'
+    script, style, frame = ((files(__name__) / 'files' / name).read_text(encoding='utf-8') for name in names)
     # A page on disk has no origin that 'self' would be: it is file: there, which reaches the disk alone.
-    shards = " 'self' file:" if beside else ''
-    return (
-        f"default-src 'none'; script-src '{_hash(script)}'{shards}; style-src '{_hash(style)}'; img-src data:"
-        f"; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types "
-        + ('gpassk-responses' if beside else "'none'")
+    beside, rules = (" 'self' file:", 'gpassk-responses') if places else ('', "'none'")
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'{beside}; style-src '{_hash(style)}'; img-src data:"
+        f"; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types {rules}"
     )
+    inside = {'content': as_script_data(content), 'script': script, 'style': style, 'policy': policy}
+    page = Template(frame).substitute(inside, version=__version__)
+    write_file(folder / 'index.html', page.encode())
+    lines = (
+        [f'responses of {len(places)} of {len(entries)} runs are in {folder / RESPONSES}'] if places else []
+    )
+    for board, entry in entries:
+        if id(entry) in lost:
+            lines.append(f'{entry.name} on {board.title}: no responses: {lost[id(entry)]}')
+    if removed := _remove_stale(folder / RESPONSES, set(places.values())):
+        lines.append(f'removed {removed:,} files with responses of an earlier report from {folder}')
+    return lines
 
 
-def as_script_data(content: Mapping[str, Any]) -> str:
+def as_script_data(content: Any) -> str:
     """Return JSON that stays data inside a <script> element: without <, >, & and beyond ASCII.
 
     >>> as_script_data({'answer': '</script>'})
     '{"answer":"\\\\u003c/script\\\\u003e"}'
     """
     text = json.dumps(content, allow_nan=False, separators=(',', ':'))
-    for character in '<>&':
-        text = text.replace(character, f'\\u{ord(character):04x}')
-    return text
-
-
-def _template() -> Template:
-    try:
-        import jinja2
-    except ModuleNotFoundError as error:
-        raise MissingExtraError('jinja2', 'report') from error
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    environment.filters['script_data'] = as_script_data
-    return environment.from_string(_read('page.html.j2'))
-
-
-def _read(name: str) -> str:
-    return (files(__name__) / 'files' / name).read_text(encoding='utf-8')
+    return re.sub('[<>&]', lambda found: f'\\u{ord(found[0]):04x}', text)
 
 
 def _hash(text: str) -> str:
     """Return what a Content-Security-Policy calls an inline script or style."""
     return 'sha256-' + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _pack(content: Any) -> str:
+    """Return deflated JSON in base 64, which the browser inflates; halves of characters stand as escapes."""
+    try:
+        text = json.dumps(content, ensure_ascii=False, separators=(',', ':')).encode()
+    except UnicodeEncodeError:
+        text = json.dumps(content, separators=(',', ':')).encode()
+    return base64.b64encode(zlib.compress(text, 3)).decode('ascii')
+
+
+def _content(
+    boards: Sequence[Board],
+    scores: Iterable[Any],
+    places: Mapping[int, str],
+    lost: Mapping[int, str],
+    figures: Figures,
+) -> dict[str, Any]:
+    """Return `Content` of source/content.ts."""
+    rows: dict[tuple[str, str], dict[tuple[str, str], Any]] = defaultdict(dict)
+    for row in scores:
+        rows[row.benchmark, row.run][row.group, row.metric] = row
+    runs: dict[tuple[str, str], dict[str, Any]] = {}
+    shown: list[dict[str, Any]] = []
+    for board in boards:
+        first = board.entries[0].result
+        counts, numbers = first.counts, [rows[board.title, entry.name] for entry in board.entries]
+        metrics = list(dict.fromkeys(metric for of_entry in numbers for _, metric in of_entry))
+        parts = list(dict.fromkeys(group for of_entry in numbers for group, _ in of_entry))
+        groups, problems = list(dict.fromkeys(counts.group)), list(dict.fromkeys(counts.problem))
+        entries: list[dict[str, Any]] = []
+        for entry, of_entry in zip(board.entries, numbers, strict=True):
+            run, best = entry.result.run, of_entry['', str(board.ranked_by)]
+            mean = rows[AVERAGE, entry.name].get(('', str(board.ranked_by)))
+            names = {
+                'name': entry.name,
+                'model': entry.result.model,
+                'host': run.host,
+                'average': _score(mean),
+            }
+            runs.setdefault((run.host, entry.name), {**names, 'settings': dict(entry.result.sampling)})
+            told = {
+                'run': list(runs).index((run.host, entry.name)),
+                'ranks': [int(best.rank_low), int(best.rank_high)],
+                'scores': [[_score(of_entry.get((part, name))) for name in metrics] for part in parts],
+                'badges': [text for text in (*entry.health.split(', '), best.limited) if text],
+                'shards': places.get(id(entry)),
+                'lost': lost.get(id(entry), 'the report was made without them'),
+            }
+            entries.append(told | _entry(entry, counts.uid, id(entry) in places))
+        samples = first.samples(['question', 'reference'], (0, int(first.table.n.sum())))
+        asked = [name for name in ('question', 'reference') if samples and name in samples]
+        texts = {name: samples[name][:: first.n] for name in asked if samples}
+        told = {
+            'title': board.title,
+            'judge': board.judge,
+            'k': board.k,
+            'level': f'{100 * board.level:g}\xa0%',
+            'metrics': metrics,
+            'parts': parts,
+            'groups': groups,
+            'uids': counts.uid,
+            'entries': entries,
+            'notes': [*([f'{board.reason}.'] if board.reason else []), *board.notes],
+            'columns': [metrics.index(one) for one in ('Greedy', *map(str, board.metrics)) if one in metrics],
+            'data': first.data.sha256,
+            'group': [groups.index(one) for one in counts.group],
+            'problem': [problems.index(one) for one in counts.problem],
+            'texts': _pack(texts),
+            'figures': [[caption, _pack(svg)] for caption, svg in figures.get(board.title, ())],
+        }
+        shown.append(told)
+    each = [one for board in shown for one in board['entries']]
+    if sum(len(one['answers'] or '') for one in each) > BUDGET:
+        for one in each:
+            one['answers'] = None
+    why = why_no_average(boards) if len(boards) > 1 else ''
+    return {'noAverage': why, 'runs': list(runs.values()), 'boards': shown}
+
+
+def _score(row: Any) -> list[float | None] | None:
+    """Return value, low, high, rerun error and upper bound, as they are shown; None: no such score."""
+    if row is None:
+        return None
+    told = [(row.value, 2), (row.low, 1), (row.high, 1), (row.rerun, 2), (row.bound_high, 2)]
+    return [None if math.isnan(one) else round(one, digits) for one, digits in told]
+
+
+def _entry(entry: Entry, uids: Sequence[str], beside: bool) -> dict[str, Any]:
+    """Return what is known of a run but its scores; its samples, where they do not lie beside the page."""
+    result, health = entry.result, entry.result.health
+    order, n = rows_of(result, uids), result.n
+    reasons = ', '.join(f'{reason}: {count}' for reason, count in health.unjudged_reasons.items())
+    facts = {
+        'Settings': ', '.join(f'{name} {value}' for name, value in result.sampling.items()),
+        'Samples a question': str(n),
+        'Health': health.line,
+        'Unjudged samples': f'{health.unjudged} ({reasons})' if reasons else '',
+        'Greedy': entry.greedy_note,
+        'Engine': result.engine,
+        'Signature': result.signature,
+    }
+    told: dict[str, Any] = {'cut': [], 'samples': None, 'answers': None}
+    wanted = [*BRIEF, *(() if beside else (*JUDGED, 'answer'))]
+    if samples := result.samples(wanted, (0, int(result.table.n.sum()))):
+        if order != list(range(len(uids))):
+            samples = samples.select([row * n + replica for row in order for replica in range(n)])
+        ends = samples.each('finish_reason')
+        cut = [list(ends[row : row + n]).count(CUT_OFF) for row in range(0, n * len(uids), n)]
+        told['cut'] = cut if any(cut) else []
+        if not beside:
+            told['samples'] = _pack(_columns(samples, BRIEF))
+        if not beside and 'answer' in samples:
+            long = '… ({} characters)'.format
+            texts = (text or '' for text in samples['answer'])
+            told['answers'] = _pack([t if len(t) <= LONGEST else t[:LONGEST] + long(len(t)) for t in texts])
+    greedy = entry.greedy and entry.greedy.table.c[rows_of(entry.greedy, uids)].tolist()
+    return {
+        **told,
+        'name': entry.name,
+        'n': n,
+        'facts': [[name, text] for name, text in facts.items() if text],
+        'remarks': list(entry.remarks),
+        'greedyNote': entry.greedy_note,
+        'tokens': health.output_tokens,
+        'greedy': greedy,
+        'c': result.table.c[order].tolist(),
+        'unjudged': result.table.unjudged[order].tolist() if health.unjudged else [],
+    }
+
+
+def _columns(samples: Samples, names: Sequence[str]) -> dict[str, Any]:
+    """Return samples as `Columns` of source/content.ts; `who` is the reason where nobody judged."""
+    symbols = {'correct': '1', 'incorrect': '0'}
+    verdict = ''.join(symbols.get(one, '?') for one in samples.each('verdict'))
+    who = [why or one or '' for why, one in zip(samples.each('why'), samples.each('judged_by'), strict=True)]
+    return {'verdict': verdict, 'who': who, **{name: samples[name] for name in names if name in samples}}
+
+
+def _write_responses(board: Board, entry: Entry, replies: Replies, folder: Path) -> str:
+    """Write a file a question with the samples of a run and of its greedy run; return their folder's name.
+
+    Raises:
+        InputError: the responses of the sampled run are not known.
+    """
+    uids, known = board.entries[0].result.counts.uid, []
+    made_of: list[Any] = [LAYOUT, uids]
+    for result in filter(None, (entry.result, entry.greedy)):
+        starts = range(0, len(result.counts.uid) * result.n, result.n)
+        if any('response' in (result.samples(['response'], (at, at + result.n)) or ()) for at in starts):
+            stores = stores_near(result.path, common=result.run.host == 'lighteval')
+            known.append((result, stores))
+            names = result.run.host, result.run.model, result.run.dataset, result.run.path
+            file = result.sample_file and result.sample_file.sha256
+            near = [os.path.relpath(store, result.path.parent) for store in stores]
+            made_of.append([*names, result.data.sha256, result.judge_digest, file, near])
+        elif result is entry.result:
+            raise InputError(f'{result.path} has no responses: no file of its samples beside it has them')
+    place = digest_of(made_of)[:12]
+    (folder / place).mkdir(parents=True, exist_ok=True)
+    greedy = {uid: told for result, stores in known[1:] for uid, told in _questions(result, replies, stores)}
+    result, stores = known[0]
+    for uid, told in _questions(result, replies, stores):
+        packed = _pack({'uid': uid, 'samples': told, 'greedy': greedy.get(uid)})
+        name = f'{place}/{uids.index(uid)}'
+        write_file(folder / f'{name}.js', f'gpasskShard("{name}","{packed}")\n'.encode())
+    return place
+
+
+def _questions(
+    result: Result, replies: Replies, stores: tuple[Path, ...]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield uid and samples of each question; keys that stand in the environment are left out of texts."""
+    keys = [key for name, key in os.environ.items() if name.endswith(('_API_KEY', '_TOKEN'))]
+
+    def shown(text: str | None) -> str | None:
+        return without_long(text, *keys) if text and keys else text
+
+    n, size = result.n, len(result.counts.uid)
+    for start in range(0, size, AT_ONCE):
+        rows = (start * n, min(start + AT_ONCE, size) * n)
+        block = result.samples([*WHOLE, *JUDGED, 'reply_key'], rows)
+        assert block is not None
+        for uid, of_question in block.by_question().items():
+            samples = block.select(of_question)
+            told = _columns(samples, WHOLE) | {'replica': samples['replica']}
+            told |= {name: [*map(shown, told[name])] for name in ('response', 'thought') if name in told}
+            seconds = samples.each('seconds')
+            told['seconds'] = [one if one is not None and math.isfinite(one) else None for one in seconds]
+            # As JavaScript counts, in UTF-16: so much of the beginning of a response is thought.
+            texts = [text or '' for text in told.get('response', [])]
+            thoughts = [text[: thought_in(text) or 0].encode('utf-16-le', 'surrogatepass') for text in texts]
+            judges = [replies.find(stores, key) if key else None for key in samples.each('reply_key')]
+            told['judge'] = [one and [one.name, shown(one.prompt), shown(one.reply)] for one in judges]
+            yield uid, told | {'within': [len(thought) // 2 for thought in thoughts]}
+
+
+def _remove_stale(folder: Path, written: set[str]) -> int:
+    """Remove responses that no page loads any more; files of another name stay, and no link is followed."""
+    removed = 0
+    for place in folder.glob('*'):
+        if re.fullmatch('[0-9a-f]{12}', place.name) and place.name not in written and not place.is_symlink():
+            for path in [*place.glob('[0-9]*.js'), *place.glob('.writing-*')]:
+                path.unlink()
+                removed += 1
+            with suppress(OSError):  # there is something else in it
+                place.rmdir()
+    with suppress(OSError):
+        folder.rmdir()
+    return removed
