@@ -73,6 +73,6 @@ PROGRAMS = {
 }
 OTHERS = {
     'pip', 'pip-audit', 'lmdeploy', 'transformers', 'vllm', 'lighteval', 'lm_eval', 'inspect', 'apt',
-    'scancel', 'kubectl', 'ssh', 'ulimit', 'curl', 'cp', 'touch',
+    'scancel', 'kubectl', 'ssh', 'ulimit', 'curl', 'cp', 'touch', 'source',
 }  # fmt: skip
 """Programs of others; those of lmdeploy are parsed in test_docs_content.py."""
