@@ -643,29 +643,21 @@ class _Call:
                     f'{reply[-200:]!r}'
                 )
         else:
-            self._keep(
-                item,
-                verdict,
-                [one for one, _ in heard],
-                next(r for one, r in heard if one.verdict is verdict),
-            )
+            pair = item.candidate.pair
+            said_by_vote = [one.verdict.value if one.verdict else one.reason for one, _ in heard]
+            about = {
+                'question': pair.question,
+                'reference': pair.reference,
+                'answer': pair.answer,
+                'language': pair.language,
+                'reply': next(text for one, text in heard if one.verdict is verdict)[-400:],
+                **({'votes': said_by_vote} if self._votes > 1 else {}),
+                'judge': self.judge,
+                'time': time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime()),
+            }
+            self._store.put(item.key, verdict, about)
         self._correct += verdict is Verdict.CORRECT
         if not self.bar.disable:
             told = f'correct {self._correct}, unjudged {len(self.reasons)}'
             self.bar.set_postfix_str(told, refresh=False)
             self.bar.update()
-
-    def _keep(self, item: _Item, verdict: Verdict, votes: Sequence[Heard], reply: str) -> None:
-        pair = item.candidate.pair
-        said = [one.verdict.value if one.verdict else one.reason for one in votes]
-        about = {
-            'question': pair.question,
-            'reference': pair.reference,
-            'answer': pair.answer,
-            'language': pair.language,
-            'reply': reply[-400:],
-            **({'votes': said} if len(said) > 1 else {}),
-            'judge': self.judge,
-            'time': time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime()),
-        }
-        self._store.put(item.key, verdict, about)
