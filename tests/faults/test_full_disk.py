@@ -64,7 +64,7 @@ def test_a_run_on_a_full_disk_goes_on_when_there_is_room(
         ballast.unlink()
         run.complete(name, out=disk)
         run.check(name, deaths=int(disturbed), out=disk)
-        subprocess.run(['rm', '-r', disk / name, disk / '.gpassk'], check=True)  # with what is kept beside it
+        subprocess.run(['rm', '-r', disk / name], check=True)
 
 
 def test_a_run_whose_files_cannot_grow_goes_on_when_they_can(
