@@ -97,7 +97,6 @@ errors:
 files:
 text:
 version:
-distributions:
 metrics:
 answers: answers
 keys:
@@ -111,7 +110,6 @@ serving: keys log_errors processes
 json_rows:
 agreement: answers benchmarks collect json_rows judges metrics record statistics
 statistics:
-uncertainty: distributions metrics uncertainty
 samples:
 health: answers judges samples
 record: health metrics samples sweep
@@ -123,7 +121,7 @@ adapter: record samples
 summary: metrics record samples scoring statistics
 export: record samples
 report: adapter answers collect health judges keys metrics record report samples
-    scoring statistics sweep uncertainty
+    scoring statistics sweep
 benchmarks: judges
 configs: configs
 sweep: benchmarks judges keys serving sweep
@@ -135,7 +133,7 @@ runs: judges log_errors processes record runs serving sweep
 demo:
 cli: adapter agreement benchmarks cli collect export formats
     health judges keys metrics plugin processes record report runs samples scoring serving statistics
-    summary sweep uncertainty
+    summary sweep
 """
 ROOMS = {
     room: set(others.split())

@@ -6,8 +6,10 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..metrics import Metric, value_table
@@ -82,7 +84,7 @@ def run(
     for goal, wanted in goals:
         if wanted is None or (goal == 'margin' and not pilot):
             continue
-        plans = plan(counts, size, table_of, ns, problems=problems, **{goal: wanted / 100})  # type: ignore[arg-type]
+        plans = plan(counts, size, table_of, ns, problems=problems, **{goal: wanted / 100})
         title = f'{metric}, {"a margin of " if goal == "margin" else "±"}{wanted:g} points'
         table = Table(title, ['samples a question', 'questions', 'samples in all', 'more samples remove'])
         table.rows += [[one.n, one.questions, one.samples, f'{100 * one.removable:.1f} %'] for one in plans]
@@ -123,7 +125,7 @@ def _say_least(margin: float, problems: int | None) -> None:
         say(f'With the {problems} problems of the pilot they pass from {least:.2f} points on (about 278/J).')
 
 
-def _pilot(pilot: Path | None) -> tuple[np.ndarray, int, list[str], list[int]]:
+def _pilot(pilot: Path | None) -> tuple[NDArray[Any], int, list[str], list[int]]:
     """Return the counts of a pilot, its n, the problem of each question and its k."""
     if pilot is None:
         return np.array(UNKNOWN), 16, [str(number) for number in range(len(UNKNOWN))], [16]
