@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from browser import Page
-from made_pages import made_results, write_made_page
-from stored_run import ABBR, write_run
+from made_pages import content_of, made_results, write_made_page
+from stored_run import write_run
 
 from gpassk_opencompass.cli import main
 
@@ -57,7 +57,8 @@ def test_a_response_is_read_on_the_page_of_the_command(page: Page, tmp_path: Pat
     report = tmp_path / 'report'
     assert main(['report', str(tmp_path / 'outputs'), '-o', str(report), '--responses']) == 0
     page.complaints()
-    page.show(report / 'index.html', run=ABBR, question='q3', sample='0')
+    [board] = content_of(report / 'index.html')['boards']
+    page.show(report / 'index.html', run=board['entries'][0]['name'], question='q3', sample='0')
     response = page.wait_for('.response')
     assert 'Look at </script><b>me</b> & 二 \U0001d465.' in response.text
     assert 'Thought, 21 characters' in response.text
