@@ -21,6 +21,7 @@ OPENCOMPASS = [
     'pyarrow<26',
     # transformers 5 dropped a tokenizer call that its HuggingFace wrapper uses.
     'transformers<5',
+    'filelock',
 ]
 
 LIGHTEVAL = [

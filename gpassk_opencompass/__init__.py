@@ -62,7 +62,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
     try:
-        home = import_module(f'.{_HOMES[name]}', __name__)
+        return getattr(import_module(f'.{_HOMES[name]}', __name__), name)
     except ModuleNotFoundError as error:
         missing = str(error.name).partition('.')[0]
         if missing not in _PLUGIN_PACKAGES:
@@ -70,7 +70,6 @@ def __getattr__(name: str) -> Any:
         from .errors import MissingExtraError
 
         raise MissingExtraError(missing, 'opencompass') from error
-    return getattr(home, name)
 
 
 def __dir__() -> list[str]:

@@ -490,8 +490,8 @@ def _refuse_unjudged(samples: Samples, tolerance: float) -> None:
         )
     if not reasons.keys().isdisjoint(NOT_DRAWN):
         advice += (
-            'To draw anew those without a response, move their predictions away, with the .seal beside them, '
-            'and run the same command with -r. '
+            'To draw anew those without a response, move their predictions away, and run '
+            'the same command with -r. '
         )
     raise IncompleteError(
         f'{len(rows)} of {size} samples ({len(rows) / size:.1%}) stayed unjudged {dict(reasons)}, '

@@ -32,7 +32,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt
 
 from .completion import Kind, Reply, Trouble, kind_of, reply_of, server_message
 from .errors import IncompleteError, InputError
-from .keys import hidden, hides, without_user
+from .keys import hidden, hides, without_long, without_user
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
@@ -229,7 +229,11 @@ async def exchange(session: ClientSession, server: Server, body: bytes, proxy: s
     if not hides(server.key):
         return reply
     words = {name: word for name, word in reply._asdict().items() if isinstance(word, str)}
-    shown: dict[str, Any] = {name: hidden(word, server.key) for name, word in words.items()}
+    # What a model wrote stays to the letter, unless it quotes a key that is none of its words.
+    written = ('text', 'thought', 'refusal')
+    shown: dict[str, Any] = {
+        name: (without_long if name in written else hidden)(word, server.key) for name, word in words.items()
+    }
     return reply._replace(**shown)
 
 
@@ -352,7 +356,7 @@ class _Line:
         pause = trouble.wait
         if pause is None and (busy or (dead and first)):
             pause = backoff(max(1, self.pauses), 1.0, 30.0)
-        elif pause is None and not self.known:
+        elif pause is None and not self.known and not dead:
             pause = backoff(max(1, self.failures), 1.0, 30.0)
         self.resume_at = max(self.resume_at, now + pause) if pause is not None else self.resume_at
 

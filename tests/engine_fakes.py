@@ -88,6 +88,7 @@ def _lmdeploy(patch: pytest.MonkeyPatch, record: Record) -> Iterator[dict[str, A
         return pipe
 
     patch.setattr(lmdeploy, 'pipeline', pipeline)
+    patch.setattr('torch.cuda.is_available', lambda: True)
     yield {'llm_infos': [{'path': MODEL, 'name': 'm', 'batch_size': 4}], 'max_seq_len': 512}
 
 

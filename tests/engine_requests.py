@@ -78,15 +78,15 @@ def recorded(engine: str, sent: list[Sent]) -> Iterator[dict[str, Any]]:
 
 
 def infer(engine: str, folder: Path, shards: int = 1, killed: bool = False, **sampling: Any) -> Outcome:
-    """Sample 3 questions × 4 replicas; `killed`: the second batch fails, and the run is then resumed."""
+    """Sample 3 questions × 4 replicas; `killed`: nothing is kept behind the fourth, and it is resumed."""
     sent: list[Sent] = []
     with recorded(engine, sent) as options:
         config = config_of(engine, folder, options, {**SAMPLING, **sampling})
         tasks = _tasks(config, folder / 'work', shards)
         if killed:
             with pytest.MonkeyPatch.context() as breaking:
-                _break_second_batch(breaking, config['models'][0]['type'])
-                with pytest.raises(KeyboardInterrupt):
+                _break_after_four(breaking, config['models'][0]['type'])
+                with pytest.raises(RuntimeError, match='killed'):
                     tasks[0].run()
             tasks = _tasks(config, folder / 'work', shards)
         for task in tasks:
@@ -108,17 +108,24 @@ def _tasks(config: dict[str, Any], work: Path, shards: int) -> list[Any]:
     return [task(ConfigDict(models=[model], datasets=[[part]], work_dir=str(work))) for part in parts]
 
 
-def _break_second_batch(patch: pytest.MonkeyPatch, kind: str) -> None:
+def _break_after_four(patch: pytest.MonkeyPatch, kind: str) -> None:
     model = getattr(import_plugin(), kind.rpartition('.')[2])
-    generate, calls = model.generate, []
+    sample, kept = model.sample, []
 
-    def breaking(self: Any, inputs: list[Any], max_out_len: int, **kwargs: Any) -> Any:
-        calls.append(inputs)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        return generate(self, inputs, max_out_len, **kwargs)
+    def breaking(
+        self: Any, prompts: list[Any], seeds: list[Any], max_out_len: int, done: Any, **more: Any
+    ) -> Any:
+        def fewer(number: int, *told: Any) -> None:
+            if len(kept) == 4:
+                raise RuntimeError('killed')
+            kept.append(number)
+            done(number, *told)
 
-    patch.setattr(model, 'generate', breaking)
+        if len(kept) == 4:
+            raise RuntimeError('killed')
+        return sample(self, prompts, seeds, max_out_len, fewer, **more)
+
+    patch.setattr(model, 'sample', breaking)
 
 
 def _rows(work: Path) -> list[dict[str, Any]]:

@@ -173,12 +173,12 @@ def _work(arguments: Namespace, behaviour: str, folder: Path) -> None:
         return
     if behaviour == 'hang':
         lines = ''.join(f'{json.dumps({"idx": row})}\n' for row in range(total // 2))
-        write(predicted.with_name(f'tmp_{dataset["abbr"]}.jsonl'), lines)
+        write(predicted.with_name(f'{dataset["abbr"]}.rows.jsonl'), lines)
         child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])
         write(folder / 'hanging', str(child.pid))
         child.wait()
     if behaviour == 'draw':
-        _draw(predicted.with_name(f'tmp_{dataset["abbr"]}.jsonl'), total, folder / 'go')
+        _draw(predicted.with_name(f'{dataset["abbr"]}.rows.jsonl'), total, folder / 'go')
     if behaviour == 'meet':
         _meet(folder, arguments.config.stem)
     write(predicted, predictions(total))

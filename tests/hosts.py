@@ -115,6 +115,25 @@ def run_opencompass(config: Path, work_dir: Path, *options: str) -> subprocess.C
     )
 
 
+def drawn(
+    model: Any,
+    prompts: Sequence[str],
+    seeds: Sequence[Any] | None = None,
+    max_out_len: int = 16,
+    **options: Any,
+) -> list[tuple[str, Any, str]]:
+    """Text, generation, and what was said, of each prompt, as a seeded model tells the inferencer."""
+    found: dict[int, tuple[str, Any, str]] = {}
+
+    def done(number: int, *told: Any) -> None:
+        assert number not in found
+        found[number] = told  # type: ignore[assignment]
+
+    own = [model.seed_of('202412/AMC_en/0', replica) for replica in range(len(prompts))]
+    model.sample(list(prompts), own if seeds is None else seeds, max_out_len, done, **options)
+    return [found[number] for number in range(len(prompts))]
+
+
 def results_of(work_dir: Path) -> list[dict[str, Any]]:
     """All result files below a work directory."""
     return [json.loads(path.read_text()) for path in sorted(work_dir.glob('*/results/*/*.json'))]

@@ -11,17 +11,8 @@ from typing import Any
 
 from opencompass.models.base import BaseModel, LMTemplateParser
 
-from gpassk_opencompass.plugin.handover import Sample
-
-
-class Announcements:
-    """Stands where a seeded model keeps its seeds, and remembers which samples come next."""
-
-    def __init__(self) -> None:
-        self.samples: Sequence[Sample] = ()
-
-    def announce(self, samples: Sequence[Sample]) -> None:
-        self.samples = samples
+from gpassk_opencompass.health import Generation
+from gpassk_opencompass.plugin.seeds import sample_seed
 
 
 class ScriptedModel(BaseModel):  # type: ignore[misc]
@@ -48,33 +39,40 @@ class ScriptedModel(BaseModel):  # type: ignore[misc]
     ) -> None:
         super().__init__(path=path, tokenizer_only=True)
         self.template_parser = LMTemplateParser()
-        self.seeds = Announcements()
+        self._samples: dict[int, tuple[str, int]] = {}
         self._right, self._numbered, self._texts = right, numbered, texts
         self._delay, self._trace = delay, trace
         self._asked = 0
 
-    def generate(self, inputs: list[str], max_out_len: int, **_: Any) -> list[str]:
+    def seed_of(self, uid: str, replica: int) -> int:
+        seed = sample_seed(0, uid, replica)
+        self._samples[seed] = uid, replica
+        return seed
+
+    def sample(
+        self, prompts: Sequence[str], seeds: Sequence[int], max_out_len: int, done: Any, **_: Any
+    ) -> None:
         time.sleep(self._delay)
+        samples = [self._samples[seed] for seed in seeds]
         if self._trace:
             with Path(self._trace).open('a') as lines:
-                lines.writelines(f'{os.getpid()} {uid} {replica}\n' for uid, replica in self.seeds.samples)
-        first, self._asked = self._asked, self._asked + len(inputs)
+                lines.writelines(f'{os.getpid()} {uid} {replica}\n' for uid, replica in samples)
+        for number, (prompt, (_, replica)) in enumerate(zip(prompts, samples, strict=True)):
+            done(number, self._answer(prompt, replica), Generation(), '')
+            self._asked += 1
+
+    def _answer(self, prompt: str, replica: int) -> str:
         if self._texts:
-            return [self._texts[(first + i) % len(self._texts)] for i in range(len(inputs))]
+            return self._texts[self._asked % len(self._texts)]
         if self._numbered:
-            return [f'So it is \\boxed{{number {first + i} of all}}.' for i in range(len(inputs))]
-        asked = zip(inputs, self.seeds.samples, strict=True)
-        return [
-            f'So it is \\boxed{{{7 if self._is_right(prompt, sample) else 8}}}.' for prompt, sample in asked
-        ]
+            return f'So it is \\boxed{{number {self._asked} of all}}.'
+        right = (
+            (question_number(prompt) + replica) % 2 == 0 if self._right is None else replica in self._right
+        )
+        return f'So it is \\boxed{{{7 if right else 8}}}.'
 
     def get_token_len(self, prompt: str) -> int:
         return len(prompt)
-
-    def _is_right(self, prompt: str, sample: Sample) -> bool:
-        if self._right is not None:
-            return sample.replica in self._right
-        return (question_number(prompt) + sample.replica) % 2 == 0
 
 
 def question_number(prompt: str) -> int:

@@ -71,7 +71,7 @@ def test_without_a_result_the_predictions_are_counted(
 def test_samples_of_a_shard_at_work_count_too(tmp_path: Path) -> None:
     """Those of OpenCompass's resume file, without a torn last line; the total is known from its cache."""
     place = made(tmp_path, predictions___0__json=predictions(16))
-    write(place / 'predictions' / 'm-run' / 'tmp_d-run_1.jsonl', '{"idx": 0}\n{"idx": 1}\n{"id')
+    write(place / 'predictions' / 'm-run' / 'd-run_1.rows.jsonl', '{"idx": 0}\n{"idx": 1}\n{"id')
     write(tmp_path / 'out/run/.gpassk/cwd/.cache/dataset_size.json', {'d-run': 32})
     finding = found(tmp_path)
     assert finding.detail == '18 of 32 predictions'
@@ -240,7 +240,7 @@ def test_a_first_run_that_a_full_disk_ended_has_failed(tmp_path: Path, kept: str
         State.MISSING,
         'killed by signal 9 (SIGKILL) before anything was sampled',
     )
-    write(place / 'predictions' / 'm-run' / 'tmp_d-run.jsonl', '{}\n')
+    write(place / 'predictions' / 'm-run' / 'd-run.rows.jsonl', '{}\n')
     assert computes or found(tmp_path, text).state is State.STALE
 
 

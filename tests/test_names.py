@@ -144,8 +144,8 @@ def test_every_file_of_a_run_has_a_name_of_at_most_255_bytes(
         check_file_name(str(run))
     except InputError:
         assume(False)
-    files = [str(run), str(run.model), f'{run.dataset}.json', f'tmp_{run.dataset}_9999.jsonl']
-    files += [f'{run.dataset}_9999.json', f'{run.dataset}_9999.out', f'tmp_{run.dataset}_9999.samples']
+    files = [str(run), str(run.model), f'{run.dataset}.json', f'{run.dataset}_9999.rows.jsonl']
+    files += [f'{run.dataset}_9999.json', f'{run.dataset}_9999.out', f'{run.dataset}_9999.lock']
     assert max(len(file.encode()) for file in files) <= 255
 
 

@@ -35,7 +35,7 @@ ASKED = """
 import json
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
-from gpassk_opencompass.plugin.handover import Sample, sample_seed
+from gpassk_opencompass.plugin.seeds import sample_seed
 from opencompass.utils import build_model_from_cfg
 
 asked = []
@@ -61,11 +61,11 @@ model = build_model_from_cfg(
         api_addr=f'http://127.0.0.1:{server.server_port}',
     )
 )
-samples = [Sample('q', 0), Sample('q', 1)]
-model.seeds.announce(samples)
-texts = model.generate(['a', 'b'], max_out_len=9)
-expected = [sample_seed(42, sample, 31) for sample in samples]
-print(json.dumps([texts, asked, expected, model.generations.take(2)[0].output_tokens]))
+told = []
+expected = [sample_seed(42, 'q', replica, 31) for replica in range(2)]
+seeds = [model.seed_of('q', replica) for replica in range(2)]
+model.sample(['a', 'b'], seeds, 9, lambda number, *answer: told.append(answer))
+print(json.dumps([[text for text, *_ in told], asked, expected, told[0][1].output_tokens]))
 """
 
 

@@ -102,7 +102,6 @@ answers: answers
 keys:
 completion:
 servers: completion keys
-chat: chat completion keys servers
 judges: answers completion judges keys servers
 log_errors:
 processes:
@@ -125,11 +124,13 @@ report: adapter answers collect health judges keys metrics record report samples
 benchmarks: judges
 configs: configs
 sweep: benchmarks judges keys serving sweep
-plugin: answers benchmarks chat completion health json_rows judges keys metrics plugin
+marks: record serving
+predictions: health json_rows marks record
+plugin: answers benchmarks completion health judges keys marks metrics plugin predictions
     record report samples scoring servers serving
 inspect_ai: metrics statistics
 lighteval: benchmarks demo judges metrics record samples scoring statistics sweep
-runs: judges log_errors processes record runs serving sweep
+runs: judges log_errors marks predictions processes record runs serving sweep
 demo:
 cli: adapter agreement benchmarks cli collect export formats
     health judges keys metrics plugin processes record report runs samples scoring serving statistics
@@ -144,7 +145,7 @@ ROOMS = {
 EVERYWHERE = {'errors', 'files', 'text', 'version'}
 
 PACKAGES = {
-    'aiohttp': {'chat', 'judges', 'servers'},
+    'aiohttp': {'judges', 'plugin', 'servers'},
     'datasets': {'benchmarks', 'plugin'},
     'inspect_ai': {'inspect_ai'},
     'lighteval': {'lighteval'},
@@ -163,8 +164,7 @@ PACKAGES = {
     'torch': {'plugin'},
     'transformers': {'plugin'},
     'vllm': {'plugin'},
-    'tqdm': {'judges', 'text'},
-    'yarl': {'chat', 'plugin'},
+    'tqdm': {'judges', 'plugin', 'text'},
 }
 """Who may import a host, an engine, or a package that a single room needs."""
 

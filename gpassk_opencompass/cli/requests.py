@@ -94,6 +94,6 @@ def questions_of(dataset: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _seed(random_seed: int, uid: str, replica: int) -> int:
-    from ..plugin.handover import Sample, sample_seed
+    from ..plugin.seeds import sample_seed
 
-    return sample_seed(random_seed, Sample(uid, replica), 31)
+    return sample_seed(random_seed, uid, replica, 31)

@@ -378,7 +378,7 @@ def _check_finished(run: _Run) -> None:
     have = {path.stem for path in run.parts}
     if run.dataset in have:
         return
-    own = re.compile(rf'(?:tmp_)?({re.escape(run.dataset)}(?:_\d+)?)\.(?:out|jsonl)')
+    own = re.compile(rf'(?:tmp_)?({re.escape(run.dataset)}(?:_\d+)?)\.(?:out|jsonl|rows\.jsonl)')
     folders = run.time / 'predictions' / run.model, run.time / 'logs/infer' / run.model
     begun = {found[1] for one in folders for path in one.glob('*') if (found := own.fullmatch(path.name))}
     last = max(int(stem.rpartition('_')[2]) for stem in have)

@@ -61,6 +61,9 @@ class ReplicatedRows(Dataset):  # type: ignore[misc]
         table = table.append_column('idx', pyarrow.array(range(questions), 'int64'))
         replicas = pyarrow.array([replica for replica in range(n) for _ in range(questions)], 'int64')
         table = pyarrow.concat_tables([table] * n).append_column('replica', replicas)
+        # OpenCompass fills a template column by column: what stands in the last one is not taken for another.
+        last = [name for name in ('question', 'prompt') if name in table.column_names]
+        table = table.select([*(name for name in table.column_names if name not in last), *last])
         table = table.replace_schema_metadata(None)  # of the features of `rows`, which are fewer
         mark = digest_of([rows._fingerprint, n, abbr])[:16]
         return cls(InMemoryTable(table), fingerprint=mark)

@@ -13,28 +13,30 @@ from typing import Any
 
 from opencompass.openicl.icl_evaluator import BaseEvaluator
 from opencompass.registry import ICL_EVALUATORS
-from opencompass.utils import get_logger
+from opencompass.utils import build_dataset_from_cfg, get_infer_output_path, get_logger
 
 from ..errors import IncompleteError, InputError
 from ..files import mapping, read_json
 from ..judges.build import build_judge, judge_config, refuse_extraction, served_judge, with_verdicts
+from ..marks import (
+    current_task,
+    difference,
+    evaluation_settings,
+    files_of,
+    kept,
+    mapping_of,
+    read_notes,
+    servers_told,
+    settings_of,
+)
 from ..metrics import DEFAULT_THRESHOLDS, metric_names
+from ..predictions import Predictions, load_predictions, reopen, results_above
 from ..record import Names, Result, digest_of, remove_samples, write_samples
 from ..scoring import score
 from ..serving import Served, read_judge_server, server
 from ..text import whole_characters
 from .dataset import LIMITS
-from .predictions import (
-    UNREAD,
-    Predictions,
-    predictions_for,
-    read_predictions,
-    results_above,
-    told_in,
-)
-from .provenance import check_provenance
-from .rows import CHANGES, samples_of, uids_of
-from .weights import files_of
+from .rows import check_by_place, samples_asked, samples_of, uids_of
 from .wrapped import WrappedEvaluator
 
 _FROZEN = gc.get_freeze_count()
@@ -66,8 +68,8 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         pred_postprocessor: see OpenCompass; applied to each response before anything else.
         use_extract_model, extract_url, extract_model_name: of OpenCompass's own evaluator; no model extracts
             answers here, so True is refused.
-        accept_changed: of 'questions', 'references', 'settings': what may have changed since the samples were
-            drawn, e.g. ['references'] to judge them by corrected reference answers. The result says so.
+        keep: of 'questions', 'references', 'settings': what may have changed since the samples were drawn, as
+            ['references'] to judge them by corrected reference answers; with those that $GPASSK_KEEP names.
 
     Raises:
         InputError: a model that should extract answers, responses that are no text, or a data set whose rows
@@ -86,7 +88,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         evaluator: Mapping[str, Any] | None = None,
         unjudged_tolerance: float = 0.01,
         pred_postprocessor: Any = None,
-        accept_changed: Sequence[str] = (),
+        keep: Sequence[str] = (),
         use_extract_model: bool = False,
         extract_url: str | Sequence[str] = (),
         extract_model_name: str = '',
@@ -94,7 +96,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
     ) -> None:
         refuse_extraction(use_extract_model)
         super().__init__(pred_postprocessor=pred_postprocessor)
-        self._accepted = _check_accepted(accept_changed)
+        self._keep = kept(keep)
         _check_settings(thresholds, unjudged_tolerance)
         self._settings: dict[str, Any] = {
             'thresholds': tuple(thresholds),
@@ -116,10 +118,6 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
     ) -> dict[str, Any]:
         """Score the predictions, as OpenCompass asks for with everything that `score` names.
 
-        Args:
-            score_kwargs: `predictions` may be `UNREAD`: then they are read from the files of the run, one
-                after the other (`GPassKEvalTask`).
-
         Returns:
             The content of a result file, which OpenCompass writes. The file of its samples is written here,
             where OpenCompass has said where results go.
@@ -130,32 +128,79 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
             _write_samples(out.with_name(f'{out.name}.json').resolve(), result)
         return result.as_json()
 
-    def _evaluate(
-        self, k: int | Sequence[int], n: int, original_dataset: Any, score_kwargs: dict[str, Any]
-    ) -> Result:
-        unread = score_kwargs['predictions'] is UNREAD
-        found = self._found(responses=unread)
-        provenance = self._provenance(found, original_dataset, score_kwargs.get('references'))
-        if unread:
-            score_kwargs['predictions'] = [] if found is None else found.responses
-        _check_count(score_kwargs['predictions'], original_dataset)
-        given = _texts(score_kwargs['predictions'])
-        score_kwargs['predictions'] = _texts(self.pred_postprocess(given))
+    def _evaluate(self, k: int | Sequence[int], n: int, rows: Any, given: dict[str, Any]) -> Result:
+        out, told, provenance = self._out(), {}, {}
+        if out is not None and (task := current_task()) is not None:
+            # Responses are taken from the files, each row wherever it lies; OpenCompass pairs them by number.
+            found = self._found(task, out, rows)
+            provenance = _provenance(found, task, out)
+            given['predictions'] = task._process_predictions(found.responses)
+            found.responses = []
+            told = found.columns(out)
+            del found  # judging may take hours
+        given['predictions'] = _texts(self.pred_postprocess(_texts(given['predictions'] or [])))
+        for value in given.values():
+            if isinstance(value, Sequence) and len(value) != len(rows):
+                raise IncompleteError(
+                    f'{len(value)} predictions for {len(rows)} rows, so no result was written: run the same '
+                    'command with -r, which draws what is missing'
+                )
         versions = {package: version(package) for package in HOST_PACKAGES}
-        names = _names(self._out(), str(provenance.get('created', '')))
+        names = _names(out, str(provenance.get('created', '')))
         settings: dict[str, Any] = {**self._settings, 'n': n, 'k': k, 'versions': versions, 'names': names}
-        told = told_in(found, self._out())
-        del found  # judging may take hours, and what is told is all that it needs
         if self._wrapped is not None:
-            result = self._score_wrapped(self._wrapped, original_dataset, score_kwargs, told, settings)
+            result = self._score_wrapped(self._wrapped, rows, given, told, settings)
         else:
-            result = self._score_judged(original_dataset, score_kwargs, told, settings)
+            result = self._score_judged(rows, given, told, settings)
         result.provenance = provenance
-        if 'source' in original_dataset.column_names and 'uid' in original_dataset.column_names:
-            result.data.sources = list(dict.fromkeys(original_dataset['source']))
-        if LIMITS in original_dataset.column_names and len(original_dataset):
-            result.limited = json.loads(original_dataset[0][LIMITS])
+        if {'source', 'uid'} <= set(rows.column_names):
+            result.data.sources = list(dict.fromkeys(rows['source']))
+        if LIMITS in rows.column_names and len(rows):
+            result.limited = json.loads(rows[0][LIMITS])
         return result
+
+    def _found(self, task: Any, out: Path, rows: Any) -> Predictions:
+        """Read the predictions of a task, and check that they are of its data and its config."""
+        model, dataset = task.model_cfg, task.dataset_cfg
+        settings, reader = settings_of(model, dataset), dataset['reader_cfg']
+        postprocessed = 'dataset_postprocessor' in (dataset.get('eval_cfg') or {})
+        if postprocessed:  # of which the references are others than those of the samples
+            rows = build_dataset_from_cfg(dataset).test
+        inputs, output = reader['input_columns'], reader.get('output_column')
+        inputs = inputs.split() if isinstance(inputs, str) else inputs
+        samples = samples_asked(rows, inputs, output, settings, out.name)
+        folder = str(Path(task.work_dir, 'predictions'))
+        predictions = Path(get_infer_output_path(model, dataset, folder))
+        found = load_predictions(predictions, samples, settings, self._keep)
+        if found.unmarked:
+            if len(found.unmarked) != len(rows):
+                held = Counter(path.name for path, _ in found.places)
+                raise IncompleteError(
+                    f'{len(found.unmarked)} predictions for {len(rows)} rows '
+                    f'({", ".join(f"{name} has {count}" for name, count in held.items())}), so no result was '
+                    'written. If a shard is missing, run the same command with -r and the --max-num-workers '
+                    'of the start. If there are too many, the data set was longer when they were sampled'
+                )
+            check_by_place(found, rows, [one.reference for one in samples], settings['inference'], self._keep)
+            found.unmarked = []
+        elif self._wrapped is not None and found.places != sorted(found.places, key=lambda one: one[0].name):
+            reopen(predictions)  # others take what OpenCompass hands over, by number
+            raise IncompleteError(
+                f'{out.name}: its shards are not those of this command: run it again with -r'
+            )
+        for source in found.sources:
+            was = mapping_of(source.get('files'))
+            today = files_of(mapping_of(found.settings.get('model')))
+            local = {name: then for name, then in was.items() if name in today and 'commit' not in then}
+            if 'settings' in self._keep:
+                continue
+            if changed := difference(local, {name: today[name] for name in local}):
+                raise IncompleteError(
+                    f'{predictions.name}: samples were drawn with files{changed}. Go back to these, or start '
+                    "anew in another work directory; to score them all the same: keep=['settings'] of "
+                    'GPassKEvaluator'
+                )
+        return found
 
     def score(self, predictions: Any, references: Any, test_set: Any) -> dict[str, Any]:
         """Score for a caller that knows no n: there are as many samples a question as rows."""
@@ -211,21 +256,6 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
             result.judge = {**result.judge, 'statistics': statistics}
         return result
 
-    def _found(self, *, responses: bool) -> Predictions | None:
-        """Read the files that the predictions are from; None for another caller than OpenCompass."""
-        if (out := self._out()) is None:
-            return None
-        return read_predictions(predictions_for(out), responses=responses)
-
-    def _provenance(
-        self, found: Predictions | None, rows: Any, references: Sequence[Any] | None
-    ) -> dict[str, Any]:
-        """Check that the predictions are of these rows and of this config; for `Result.provenance`."""
-        out = self._out()
-        if found is None or out is None:
-            return {}
-        return check_provenance(found, out, rows, references, self._accepted)
-
     def _with_store(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """Return the config with a store for LLM verdicts, in `<work_dir>/<time>/verdicts` by default."""
         if (out := self._out()) is None:
@@ -275,10 +305,22 @@ def _check_settings(thresholds: Any, tolerance: Any) -> None:
         raise InputError(f'unjudged_tolerance = {tolerance!r}: expected a share from 0 to 1')
 
 
-def _check_accepted(changes: Any) -> tuple[str, ...]:
-    if not isinstance(changes, Sequence) or isinstance(changes, str) or not set(changes) <= set(CHANGES):
-        raise InputError(f'accept_changed = {changes!r}: expected a list of {", ".join(CHANGES)}')
-    return tuple(changes)
+def _provenance(found: Predictions, task: Any, out: Path) -> dict[str, Any]:
+    """Return what the samples were drawn with and when, and what speaks against them."""
+    notes = read_notes(found.places[0][0].parent if found.places else out)
+    servers, several = servers_told(notes)
+    warnings = [*found.warnings, *several]
+    for warning in warnings:
+        get_logger().warning(f'{out.name}: {warning}')
+    told = {**found.settings, **(found.sources[0] if found.sources else {})}
+    known = {'created': notes.created, 'servers': servers, 'taken': found.taken}
+    return {
+        **told,
+        **{name: value for name, value in known.items() if value},
+        'evaluation': evaluation_settings(task.dataset_cfg),
+        'samples': digest_of(found.marks) if all(found.marks) else '',
+        'warnings': warnings,
+    }
 
 
 def _names(out: Path | None, created: str) -> Names:
@@ -318,15 +360,3 @@ def _texts(predictions: Sequence[Any]) -> Sequence[str]:
             'generate the missing rows again.'
         )
     return predictions
-
-
-def _check_count(predictions: Any, rows: Any) -> None:
-    count = 0 if predictions is None else len(predictions)
-    if count == len(rows):
-        return
-    raise IncompleteError(
-        f'{count} predictions for {len(rows)} rows, so no result was written. A shard of the predictions is '
-        'missing or broken: run the same command with -r (and the same --max-num-workers) to generate what '
-        'is missing. If the data set changed under the same abbr, delete .cache/dataset_size.json first and '
-        'use a new work directory.'
-    )

@@ -1,31 +1,68 @@
-"""Rows of an OpenCompass data set: as samples to score, and compared with the predictions of them.
-
-OpenCompass pairs responses with questions by their number. Each row of its predictions also tells the prompt
-(`origin_prompt`), the reference (`gold`) and, if this package sampled it, a fingerprint of all that it was
-drawn from; they are compared with the rows of the data set.
-"""
+"""Rows of an OpenCompass data set: as samples to draw and to score, and compared with rows without marks."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow  # type: ignore[import-untyped]
 
 from ..benchmarks import language_of
 from ..errors import IncompleteError, InputError
+from ..marks import as_json
+from ..predictions import Predictions, Sample
 from ..record import digest_of
 from ..samples import Samples
 from .dataset import LIMITS
-from .handover import Sample
 
 QUESTION_COLUMNS = ('question', 'problem', 'prompt')
 """Where a data set keeps its question; the first that it has counts."""
 
 BOOKKEEPING = ('subdivision', 'idx', 'replica', LIMITS)
+
+
+def samples_asked(
+    rows: Any,
+    inputs: Sequence[str],
+    output: str | None,
+    settings: Any,
+    name: str,
+    stem: str | None = None,
+    before: Sequence[Any] = (),
+) -> list[Sample]:
+    """Return the samples that the rows of a data set ask for, without prompts.
+
+    Args:
+        inputs, output: the columns of its reader.
+        settings: see `settings_of`: with the columns that its templates name.
+        name: abbreviation of the data set, without the number of a shard.
+        stem: with it.
+        before: number of the question of each row before this shard.
+    """
+    names, told = rows.column_names, json.dumps(settings, default=str)
+    asked = [one for one in names if one in inputs or f'{{{one}}}' in told]
+    uids, numbers = uids_of(rows), column_of(rows, 'idx') if 'idx' in names else range(len(rows))
+    if 'uid' not in names and stem is not None:  # OpenCompass calls the parts of a shard by its name
+        uids = [f'{name}{uid.removeprefix(stem)}' for uid in uids]
+    if 'replica' in names:
+        replicas: Sequence[int] = column_of(rows, 'replica')
+    else:
+        replicas = _occurrences([*before, *numbers])[len(before) :]
+    references = column_of(rows, output) if output is not None and output in names else [None] * len(rows)
+    contents = zip(*(column_of(rows, one) for one in asked), strict=True) if asked else [()] * len(rows)
+    mark, known = digest_of(settings)[:16], {}
+    samples = []
+    for uid, replica, number, reference, content in zip(
+        uids, replicas, numbers, references, contents, strict=True
+    ):
+        key = repr(content)  # of a question once, not of each of its samples
+        if key not in known:
+            known[key] = digest_of(as_json(list(content)))[:16]
+        samples.append(Sample(uid, replica, number, known[key], as_json(reference), mark))
+    return samples
 
 
 def samples_of(
@@ -111,196 +148,82 @@ def uids_of(rows: Any) -> list[str]:
     raise InputError(f'rows have neither uid nor subdivision and idx, only {names}: cannot group replicas')
 
 
-def _occurrences(uids: Sequence[str]) -> list[int]:
-    seen: Counter[str] = Counter()
+def _occurrences(values: Sequence[Any]) -> list[int]:
+    seen: Counter[Any] = Counter()
     replicas = []
-    for uid in uids:
-        replicas.append(seen[uid])
-        seen[uid] += 1
+    for value in values:
+        replicas.append(seen[value])
+        seen[value] += 1
     return replicas
 
 
+# Rows without marks
+
 SHOWN = 3
 """How many rows an error names."""
-
-WAY_OUT = (
-    'move the file away and run the same command with -r to sample its rows anew; to score these responses '
-    "by the data as they are now, on purpose: accept_changed=['{what}'] of GPassKEvaluator"
-)
-"""What to do with finished predictions of other data."""
-
-CHANGES = ('questions', 'references', 'settings')
-"""What `GPassKEvaluator(accept_changed=…)` may name."""
-
-TEXT_COLUMNS = ('prompt', 'question', 'problem')
-"""Where a data set keeps what a prompt must hold."""
 
 _PROBED = 50
 _LONGEST = 80
 
 
-class Asked(NamedTuple):
-    """The rows of a data set that predictions are compared with, a column each."""
+def check_by_place(
+    found: Predictions, rows: Any, references: Sequence[Any] | None, template: Any, keep: Collection[str]
+) -> None:
+    """Compare rows without marks with the rows of the data set at their places.
 
-    texts: Sequence[Sequence[str]]
-    """Columns of which one stands in the prompts: the prompt that the data set gives, its question."""
-    references: Sequence[Any] | None
-    """None where they cannot be compared, as a postprocessor changes them."""
-    samples: Sequence[Sample] | None
-    """Which sample each row is; None for a data set without uid and replica."""
-    sent: Sequence[int] = ()
-    """Which of `texts` the template names; where it is not known, one of them is likely to be sent."""
-
-
-def asked_of(rows: Any, references: Sequence[Any] | None, template: Any = None) -> Asked:
-    """Collect what is compared from the rows of a data set.
+    OpenCompass pairs responses with questions by their number. Its predictions tell the prompt and the
+    reference of each, which must hold the question, and be the reference, that are there now. What could not
+    be compared, and what was accepted, goes to the warnings.
 
     Args:
-        template: of the prompts, as far as it is known: of the columns it tells which are sent.
-    """
-    columns = {name: column_of(rows, name) for name in TEXT_COLUMNS if name in rows.column_names}
-    names = [name for name, column in columns.items() if all(isinstance(one, str) for one in column)]
-    told = json.dumps(template, default=str)
-    sent = [number for number, name in enumerate(names) if f'{{{name}}}' in told]
-    own = {'uid', 'replica'} <= set(rows.column_names)
-    samples = list(map(Sample, column_of(rows, 'uid'), column_of(rows, 'replica'))) if own else None
-    return Asked([columns[name] for name in names], references, samples, sent)
-
-
-def fingerprint(
-    question: str, reference: Any, prompt: Any, settings: str, sample: Sample, seed: int | None
-) -> str:
-    """Return 32 hexadecimal digits that change with anything that the sample was drawn from.
-
-    Args:
-        question: the first of `Asked.texts`.
-        prompt: as it was sent.
-        settings: `Provenance.digest`.
-    """
-    return fingerprint_of_json(question, _as_json(reference), _as_json(prompt), settings, sample, seed)
-
-
-def fingerprint_of_json(
-    question: str, reference: Any, prompt: Any, settings: str, sample: Sample, seed: int | None
-) -> str:
-    """Return `fingerprint` of a reference and a prompt as a file has them, which is what it is made of."""
-    return digest_of([question, reference, prompt, settings, *sample, seed])[:32]
-
-
-def fingerprints_digest(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return a digest of the fingerprints of rows of predictions, '' where one has none."""
-    marks = [(sample_of_row(row) or {}).get('fingerprint') for row in rows]
-    return digest_of(marks) if all(marks) else ''
-
-
-def sample_of_row(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return what a row of predictions says of its sample; None where it says nothing."""
-    told = row.get('sample')
-    return told if isinstance(told, dict) else None
-
-
-def check_rows(
-    rows: Sequence[Mapping[str, Any]],
-    asked: Asked,
-    where: Callable[[int], str],
-    accepted: Sequence[str] = (),
-    way_out: str = WAY_OUT,
-) -> list[str]:
-    """Compare each row of predictions with the row of the data set in its place.
-
-    Args:
-        rows: of the predictions, in the order of the data set; too many or too few are none of its business.
-        where: says where the row of a number stands.
-        accepted: of `CHANGES`: differences that the user knows of.
-        way_out: what to do other than putting the data back, with `{what}` for what changed.
-
-    Returns:
-        Warnings: what could not be compared, and what was accepted.
+        references: of each row; None where a postprocessor changes them.
+        template: of the prompts, as far as it is known: it tells which columns they hold.
+        keep: of `KEEP`: what may differ.
 
     Raises:
         IncompleteError: rows differ; the first of them are named, with what was and what is.
     """
-    warnings: list[str] = []
-    for what, found in (
-        ('questions', _other_questions(rows, asked, warnings)),
-        ('references', _other_references(rows, asked)),
+    told = found.unmarked
+    for what, wrong in (
+        ('questions', _other_questions(told, rows, template, found.warnings)),
+        ('references', _other_references(told, references)),
     ):
-        first = list(islice(found, SHOWN))
-        if not first:
+        if not (first := list(islice(wrong, SHOWN))):
             continue
-        lines = '; '.join(f'{where(number)}: {text}' for number, text in first)
-        if what not in accepted:
+        places = [(found.places[number], text) for number, text in first]
+        lines = '; '.join(f'{path.name}, row {row - 1}: {text}' for (path, row), text in places)
+        if what not in keep:
             raise IncompleteError(
                 f'the predictions are of other {what} than the data set has now. {lines}. Put the data back '
-                f'as they were sampled, or {way_out.format(what=what)}'
+                'as they were sampled, or move the file away and run the same command with -r to sample its '
+                'rows anew; to score these responses by the data as they are now, on purpose: '
+                f"keep=['{what}'] of GPassKEvaluator, or --keep {what} of gpassk run"
             )
-        warnings.append(f'scored although {what} changed since sampling, as accept_changed says: {lines}')
-    return warnings
-
-
-def check_fingerprints(
-    rows: Sequence[Mapping[str, Any]], asked: Asked, where: Callable[[int], str], accepted: Sequence[str] = ()
-) -> None:
-    """Check that rows which carry a fingerprint are as they were drawn, all with one set of settings.
-
-    Raises:
-        IncompleteError: a row was changed since, or rows are of different settings.
-    """
-    told = [sample_of_row(row) for row in rows]
-    if not any(told):
-        return
-    settings = str(next(one for one in told if one).get('settings'))
-    for number, (row, one) in enumerate(zip(rows, told, strict=True)):
-        if one is None or one.get('settings') != settings:
-            what = 'without a fingerprint' if one is None else 'drawn with other settings'
-            raise IncompleteError(
-                f'{where(number)} is {what} than the rows before it: two runs lie in one folder; sample anew '
-                'in another work directory'
-            )
-        if 'questions' in accepted:
-            continue
-        sample = Sample(str(one.get('uid')), int(one.get('replica', -1)))
-        text = asked.texts[0][number] if asked.texts else ''
-        drawn_from = text, row.get('gold'), row.get('origin_prompt'), settings, sample, one.get('seed')
-        if fingerprint_of_json(*drawn_from) != one.get('fingerprint'):
-            raise IncompleteError(
-                f'{where(number)} is not as it was drawn: its prompt, reference, seed or question was '
-                'changed since; put the file back from a copy, or sample anew in another work directory'
-            )
+        found.warnings.append(f'scored although {what} changed since sampling, as keep says: {lines}')
 
 
 def _other_questions(
-    rows: Sequence[Mapping[str, Any]], asked: Asked, warnings: list[str]
+    told: Sequence[Mapping[str, Any]], rows: Any, template: Any, warnings: list[str]
 ) -> Iterator[tuple[int, str]]:
-    """Find the rows that were asked something else, with what."""
-    for number, (row, sample) in enumerate(zip(rows, asked.samples or (), strict=False)):
-        one = sample_of_row(row)
-        if one and (one.get('uid'), one.get('replica')) != tuple(sample):
-            yield (
-                number,
-                (
-                    f'the response is to {one.get("uid")}, replica {one.get("replica")}; the data set has '
-                    f'{sample.uid}, replica {sample.replica}'
-                ),
-            )
-    prompts = _all_solid([_text_in(row.get('origin_prompt')) for row in rows])
+    """Find the rows whose prompt does not hold what their template names, or else one of the questions."""
+    names = [name for name in ('prompt', 'question', 'problem') if name in rows.column_names]
+    columns = {name: column_of(rows, name) for name in names}
+    texts = {name: one for name, one in columns.items() if all(isinstance(text, str) for text in one)}
+    prompts = _all_solid([_text_in(row.get('origin_prompt')) for row in told])
     if not any(prompts):
         warnings.append('the predictions hold no prompts: they were not compared with the questions')
-    elif not asked.texts:
+        return
+    if not texts:
         warnings.append('the data set has no column question, problem or prompt: prompts were not compared')
-    else:
-        yield from _other_prompts(prompts, asked, warnings)
-
-
-def _other_prompts(prompts: Sequence[str], asked: Asked, warnings: list[str]) -> Iterator[tuple[int, str]]:
-    """Find the rows whose prompt does not hold their question."""
-    texts = [asked.texts[number] for number in asked.sent] or asked.texts
-    found = [(text, *_not_held(prompts, _all_solid(text))) for text in texts]
-    if not asked.sent:
-        found = [next((column for column in found if not column[2]), found[-1])]
-    if all(rewritten and not missing for _, missing, rewritten in found):
+        return
+    named = json.dumps(template, default=str)
+    sent = [one for name, one in texts.items() if f'{{{name}}}' in named]
+    compared = [(text, *_not_held(prompts, _all_solid(text))) for text in sent or texts.values()]
+    if not sent:
+        compared = [next((one for one in compared if not one[2]), compared[-1])]
+    if all(rewritten and not missing for _, missing, rewritten in compared):
         warnings.append('no prompt holds its question as the data set spells it: they were not compared')
-    for text, missing, _ in found:
+    for text, missing, _ in compared:
         for number in missing:
             whole = text[number]  # of which the beginning may be instructions, the same in all rows
             shown = repr(whole) if len(whole) <= _LONGEST else f'… {whole[-_LONGEST:]!r}'
@@ -320,16 +243,16 @@ def _not_held(prompts: Sequence[str], texts: Sequence[str]) -> tuple[list[int], 
     return [number for number in missing[:_PROBED] if any(other in prompts[number] for other in others)], True
 
 
-def _other_references(rows: Sequence[Mapping[str, Any]], asked: Asked) -> Iterator[tuple[int, str]]:
-    if asked.references is None:
-        return
-    told = any(row.get('gold') is not None for row in rows)
-    for number, (row, reference) in enumerate(zip(rows, asked.references, strict=False)):
+def _other_references(
+    told: Sequence[Mapping[str, Any]], references: Sequence[Any] | None
+) -> Iterator[tuple[int, str]]:
+    known = any(row.get('gold') is not None for row in told)
+    for number, (row, reference) in enumerate(zip(told, references or (), strict=False)):
         gold = row.get('gold')
         if gold is None:  # OpenCompass leaves out what is empty or 0
-            if told and reference:
+            if known and reference:
                 yield number, f'the reference was empty or 0, and is {reference!r:.60}'
-        elif gold != _as_json(reference) and repr(gold) != repr(reference):  # nan is not nan
+        elif gold != as_json(reference) and repr(gold) != repr(reference):  # nan is not nan
             yield number, f'the reference was {gold!r:.60}, and is {reference!r:.60}'
 
 
@@ -339,17 +262,10 @@ def _text_in(prompt: Any) -> str:
         return prompt
     if isinstance(prompt, Mapping):
         return '\n'.join(_text_in(prompt.get(name)) for name in ('prompt', 'content') if prompt.get(name))
-    if isinstance(prompt, (list, tuple)):
-        return '\n'.join(map(_text_in, prompt))
-    return ''
+    return '\n'.join(map(_text_in, prompt)) if isinstance(prompt, (list, tuple)) else ''
 
 
 def _all_solid(texts: Sequence[str]) -> list[str]:
     """Return texts without their blanks; equal ones, as replicas are, as one."""
     solid = {text: ''.join(text.split()) for text in dict.fromkeys(texts)}
     return [solid[text] for text in texts]
-
-
-def _as_json(value: Any) -> Any:
-    """Return a value as it comes back from a file."""
-    return value if isinstance(value, (str, type(None))) else json.loads(json.dumps(value, default=str))

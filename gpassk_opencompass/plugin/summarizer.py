@@ -1,4 +1,4 @@
-"""Prints and writes the G-Pass@k table of a work directory."""
+"""Prints and writes the G-Pass@k table of a work directory, beside the summary of OpenCompass."""
 
 from __future__ import annotations
 
@@ -6,37 +6,44 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from opencompass.utils import get_infer_output_path, get_logger
+from opencompass.summarizers import DefaultSummarizer
+from opencompass.summarizers.default import model_abbr_from_cfg_used_in_summarizer
+from opencompass.utils import dataset_abbr_from_cfg, get_infer_output_path, get_logger
 
 from ..errors import InputError
+from ..marks import changed
 from ..record import Result, read
 from ..report.frame import provenance_warnings
 from ..report.tables import breakdown_table, results_table, summary_table
 from ..text import Table, csv_text, markdown, utc_folder
-from .task import Task, difference
 
 
-class GPassKSummarizer:
-    """A row a (model, data set): accuracy and the G-Pass family of the largest k; then contest × language.
+class GPassKSummarizer(DefaultSummarizer):  # type: ignore[misc]
+    """OpenCompass's own summary, and a row a (model, data set) with accuracy and the G-Pass family.
 
-    Below each score stands its 95 % interval, or why there is none. Printed, and written to
-    `<work_dir>/summary/summary_<time>.md`; with every metric to `.csv` and `.breakdown.csv` beside it.
-    Results that are missing are named, so that a failed task is not read as a short table.
+    `summary_<time>.txt`, `.csv` and `.md` are those that OpenCompass writes without it. Ours are
+    `<work_dir>/summary/gpassk_<time>.md`, `.csv` with every metric, and `.breakdown.csv` by contest and
+    language; below each score stands its 95 % interval. Results that are missing are named, so that a failed
+    task is not read as a short table; so are those that are not of the config as it is now.
 
     Args:
         config: the run's config, given by OpenCompass.
-        kwargs: `dataset_abbrs`, `summary_groups` and the like, meant for other summarizers, are ignored.
+        kwargs: as for `DefaultSummarizer`: `dataset_abbrs`, `summary_groups`, `prompt_db`.
     """
 
     def __init__(self, config: Any, **kwargs: Any) -> None:
-        self._config = config
+        super().__init__(config, **kwargs)
         self._logger = get_logger()
-        if kwargs:
-            self._logger.warning(f'GPassKSummarizer ignores {sorted(kwargs)}')
+        self._stale: set[tuple[str, str]] = set()
 
-    def summarize(self, time_str: str | None = None) -> None:
-        """Read the results below the work directory, print and write the tables."""
+    def summarize(self, output_path: str | None = None, time_str: str | None = None) -> None:
+        """Write OpenCompass's summary and ours."""
+        time = time_str or utc_folder()
         results, missing = self._results()
+        try:
+            super().summarize(output_path, time)
+        except Exception as error:  # whatever it meets in a result, ours is shown all the same
+            self._logger.error(f"OpenCompass's own summary failed: {type(error).__name__}: {error}")
         for path, why in missing.items():
             self._logger.error(f'no result at {path}: {why}')
         if not results:
@@ -44,32 +51,46 @@ class GPassKSummarizer:
         tables = (summary_table(results), markdown(breakdown_table(results)))
         text = ''.join(f'{table}\n\n' for table in tables) + _footnotes(results, missing)
         print(text)
-        time_str = time_str or utc_folder()
-        folder = Path(self._config['work_dir'], 'summary')
+        folder = Path(self.work_dir, 'summary')
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in (
             ('md', text),
             ('csv', _csv(results_table(results, every_metric=True))),
             ('breakdown.csv', _csv(breakdown_table(results, every_metric=True))),
         ):
-            (folder / f'summary_{time_str}.{name}').write_text(content, encoding='utf-8')
-        self._logger.info(f'wrote {folder}/summary_{time_str}.md, .csv and .breakdown.csv')
+            (folder / f'gpassk_{time}.{name}').write_text(content, encoding='utf-8')
+        self._logger.info(f'wrote {folder}/gpassk_{time}.md, .csv and .breakdown.csv')
+
+    def _pick_up_results(self) -> Any:
+        """Leave out results that are not of the config as it is now."""
+        raw, parsed, *rest = super()._pick_up_results()
+        for model, dataset in self._stale:
+            for results in (raw, parsed):
+                results.get(model, {}).pop(dataset, None)
+        return (raw, parsed, *rest)
 
     def _results(self) -> tuple[list[Result], dict[str, str]]:
-        """Read the results; of those that cannot be shown: path, and why."""
+        """Read the results of our evaluator; of those that cannot be shown: path, and why."""
         found: list[Result] = []
         missing: dict[str, str] = {}
-        folder = str(Path(self._config['work_dir'], 'results'))
-        for model in self._config['models']:
-            for dataset in self._config['datasets']:
+        folder = str(Path(self.work_dir, 'results'))
+        for model in self.model_cfgs:
+            for dataset in self.dataset_cfgs:
+                evaluator = str((dataset.get('eval_cfg') or {}).get('evaluator', {}).get('type', ''))
+                if evaluator and not evaluator.endswith('GPassKEvaluator'):
+                    continue
                 path = get_infer_output_path(model, dataset, folder)
                 try:
                     result = read(Path(path))
                 except InputError as error:
-                    missing[path] = _why_missing(path, error)
+                    there = f'{error}; OpenCompass would keep it: move it away, and use -r'
+                    absent = 'its task failed or was not run; see logs/ beside it'
+                    missing[path] = there if Path(path).exists() else absent
                     continue
-                if (changed := _changed_since(result, model)) and not _may_differ(dataset):
-                    missing[path] = changed
+                if why := changed(result, model, dataset):
+                    missing[path] = f'{why}; OpenCompass keeps it: start anew, without -r, or move it away'
+                    name = model_abbr_from_cfg_used_in_summarizer(model)
+                    self._stale.add((name, dataset_abbr_from_cfg(dataset)))
                 else:
                     found.append(result)
         return found, missing
@@ -77,27 +98,6 @@ class GPassKSummarizer:
 
 def _csv(table: Table) -> str:
     return csv_text([table.columns, *table.rows])
-
-
-def _changed_since(result: Result, model: Any) -> str:
-    """Say which setting of the model changed since the samples of a result were drawn; '' if none did."""
-    known = result.provenance.get('model')
-    found = difference(known, Task(model, {}).model_settings) if known else ''
-    return found and (
-        f'its samples were drawn with {found.lstrip(".")}; OpenCompass keeps it: start anew, without -r'
-    )
-
-
-def _may_differ(dataset: Any) -> bool:
-    """Return whether the config accepts responses that were drawn with other settings of the model."""
-    evaluator = (dataset.get('eval_cfg') or {}).get('evaluator') or {}
-    return 'settings' in (evaluator.get('accept_changed') or ())
-
-
-def _why_missing(path: str, error: InputError) -> str:
-    if not Path(path).exists():
-        return 'its task failed or was not run; see logs/ beside it'
-    return f'{error}; OpenCompass would keep it: move it away, and use -r'
 
 
 def _footnotes(results: list[Result], missing: Mapping[str, str]) -> str:

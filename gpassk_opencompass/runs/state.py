@@ -29,6 +29,8 @@ import psutil
 from ..errors import InputError
 from ..files import FROM_ENVIRONMENT, PROVENANCE, digest, mapping, parse_json, read_json
 from ..log_errors import error_in, last_said
+from ..marks import Notes, read_notes
+from ..predictions import JOURNAL
 from ..processes import described
 from ..sweep.folder import MANIFEST, NO_LITERAL, Entry, literal, plain, read_manifest, signature
 from ..text import seconds_of, seconds_of_folder
@@ -387,20 +389,14 @@ def time_dirs(work_dir: Path) -> list[Path]:
         return []
 
     def begun(path: Path) -> float:
-        created = [
-            moment
-            for told in _provenances(path)
-            if (moment := seconds_of(mapping(told).get('created'))) is not None
-        ]
+        created = [moment for told in _notes(path) if (moment := seconds_of(told.created)) is not None]
         return min(created, default=seconds_of_folder(path.name, path.name in ours) or 0.0)
 
     return sorted(found, key=lambda path: (begun(path), path.name), reverse=True)
 
 
-def _provenances(time_dir: Path) -> Iterator[Mapping[str, Any]]:
-    for path in time_dir.glob(f'predictions/**/{PROVENANCE}'):
-        with suppress(OSError, ValueError):
-            yield mapping(read_json(path))
+def _notes(time_dir: Path) -> list[Notes]:
+    return [read_notes(path.parent) for path in time_dir.glob(f'predictions/**/{PROVENANCE}')]
 
 
 def kept_configs(time_dir: Path) -> list[Config]:
@@ -426,7 +422,8 @@ def shards_of(time_dir: Path, wanted: Wanted) -> Shards:
     """Return the files of the samples of a result, those that are whole and those that are still drawn."""
     folder = time_dir / 'predictions' / wanted.model
     whole = {path.stem: path for path in _numbered(folder, wanted.dataset, '.json')}
-    begun = {path.stem[4:]: path for path in _numbered(folder, f'tmp_{wanted.dataset}', '.jsonl')}
+    journals = _numbered(folder, wanted.dataset, JOURNAL)
+    begun = {path.name.removesuffix(JOURNAL): path for path in journals}
     return Shards(whole, {name: path for name, path in begun.items() if name not in whole})
 
 
@@ -723,7 +720,8 @@ def _change(run: Planned, time_dir: Path, configs: list[Config], starts: list[St
     Every start there may have drawn samples, the last one has judged them. A config that computes its values
     is compared by its bytes, if `gpassk run` has noted them.
     """
-    for name, was in (item for told in _provenances(time_dir) for item in mapping(told.get('files')).items()):
+    sources = [source for told in _notes(time_dir) for source in told.sources.values()]
+    for name, was in (item for source in sources for item in mapping(source.get('files')).items()):
         variable = name.removeprefix(FROM_ENVIRONMENT)
         value = os.environ.get(variable, '').encode('utf-8', 'surrogateescape')
         if variable != name and value and digest(value)[:16] != was:

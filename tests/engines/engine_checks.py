@@ -16,7 +16,6 @@ from scipy.stats import chi2
 from sweeping import configs_of as expand
 
 from gpassk_opencompass.health import Generation
-from gpassk_opencompass.plugin.handover import Sample
 
 QUESTION = '7'
 """To questions that it knows the shipped model begins with one token nearly always; not to this."""
@@ -57,6 +56,13 @@ class Drawn(NamedTuple):
     told: Generation
 
 
+class Sample(NamedTuple):
+    """Which sample a prompt is for."""
+
+    uid: str
+    replica: int
+
+
 class Engine:
     """A model class of this package, with the settings of a template handed to it before each draw.
 
@@ -81,15 +87,18 @@ class Engine:
     ) -> list[Drawn]:
         """Draw one batch: a response a prompt, of these samples, with the settings of one config."""
         model = self._set(settings, stop)
-        if model.seeds is not None:  # a greedy run of a server has none
-            model.seeds.announce(samples)
-        texts = model.generate([*prompts], max_out_len=length)
-        told = model.generations.take(len(prompts)) or [Generation()] * len(prompts)
-        return [Drawn(text, one) for text, one in zip(texts, told, strict=True)]
+        found: dict[int, Drawn] = {}
+        seeds = [model.seed_of(*sample) for sample in samples]
+
+        def done(number: int, text: str, told: Generation, said: str) -> None:
+            found[number] = Drawn(text, told)
+
+        model.sample([*prompts], seeds, length, done)
+        return [found[number] for number in range(len(prompts))]
 
     def seeds_of(self, samples: Sequence[Sample]) -> list[int]:
         """Return the seeds that the last settings give to samples."""
-        return [self._model.seeds.seed_of(sample) for sample in samples]
+        return [self._model.seed_of(*sample) for sample in samples]
 
     @property
     def model(self) -> Any:

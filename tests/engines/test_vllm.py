@@ -21,13 +21,12 @@ from engine_checks import (  # noqa: E402
     QUESTION,
     Engine,
     Finding,
+    Sample,
     class_of,
     first_scores,
     settings_of,
     token_texts,
 )
-
-from gpassk_opencompass.plugin.handover import Sample  # noqa: E402
 
 pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings('ignore')]
 

@@ -108,7 +108,7 @@ def _said(folder: Path) -> str:
 
 
 def _drafts(folder: Path) -> list[str]:
-    return [line for path in folder.rglob('tmp_*.jsonl') for line in path.read_text().splitlines()]
+    return [line for path in folder.rglob('*.rows.jsonl') for line in path.read_text().splitlines()]
 
 
 def _wait_for_rows(folder: Path, process: subprocess.Popen[bytes]) -> None:

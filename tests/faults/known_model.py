@@ -19,8 +19,9 @@ from opencompass.datasets import CustomDataset
 from opencompass.models.base import BaseModel, LMTemplateParser
 from opencompass.openicl.icl_evaluator import BaseEvaluator
 
+from gpassk_opencompass.health import Generation
 from gpassk_opencompass.judges import Judgement, Pair, Verdict
-from gpassk_opencompass.plugin.handover import Sample, SeedsOfBatch
+from gpassk_opencompass.plugin.seeds import sample_seed
 
 DIES = 'KNOWN_MODEL_DIES'
 """Environment variable: kill -9 of the process when so many rows are answered."""
@@ -46,18 +47,6 @@ def is_right(identity: str, question: str, wordings: Sequence[str], replica: int
     return hashlib.sha256(told.encode()).digest()[0] < 128
 
 
-class AnnouncedSamples(SeedsOfBatch):
-    """The seeds of a batch, and whose they are."""
-
-    def __init__(self, random_seed: int) -> None:
-        super().__init__(random_seed)
-        self.samples: list[Sample] = []
-
-    def announce(self, samples: Sequence[Sample]) -> None:
-        super().announce(samples)
-        self.samples = list(samples)
-
-
 class KnownModel(BaseModel):  # type: ignore[misc]
     """Answers a sum as `\\boxed{…}`: right, or one too many, see `is_right`.
 
@@ -75,20 +64,33 @@ class KnownModel(BaseModel):  # type: ignore[misc]
     ) -> None:
         super().__init__(path=path, tokenizer_only=True)
         self.template_parser = LMTemplateParser()
-        self.seeds = AnnouncedSamples(random_seed)
+        self._random_seed = random_seed
+        self._replicas: dict[int, int] = {}
         files = {file.name: file.read_text() for file in Path(path).iterdir()}
         self._settings = (path, files, random_seed, generation_kwargs['temperature'])
         self._answered = 0
 
+    def seed_of(self, uid: str, replica: int) -> int:
+        seed = sample_seed(self._random_seed, uid, replica)
+        self._replicas[seed] = replica
+        return seed
+
+    def sample(self, prompts: list[str], seeds: list[int], max_out_len: int, done: Any, **_: Any) -> None:
+        for number, text in enumerate(
+            self._answers(prompts, max_out_len, [self._replicas[s] for s in seeds])
+        ):
+            done(number, text, Generation(), '')
+
     def generate(self, inputs: list[str], max_out_len: int, **_: Any) -> list[str]:
+        return self._answers(inputs, max_out_len, [None] * len(inputs))
+
+    def _answers(self, prompts: list[str], max_out_len: int, replicas: Sequence[int | None]) -> list[str]:
         if self._answered >= int(os.environ.get(DIES, '1000000000')):
             os.kill(os.getpid(), signal.SIGKILL)
         time.sleep(float(os.environ.get(DELAY, '0')))
-        self._answered += len(inputs)
-        samples, self.seeds.samples = self.seeds.samples, []
-        replicas = [sample.replica for sample in samples] if samples else [None] * len(inputs)
+        self._answered += len(prompts)
         identity = model_identity(*self._settings, max_out_len)
-        return [_answer(identity, prompt, replica) for prompt, replica in zip(inputs, replicas, strict=True)]
+        return [_answer(identity, prompt, replica) for prompt, replica in zip(prompts, replicas, strict=True)]
 
     def get_token_len(self, prompt: str) -> int:
         return len(prompt)

@@ -183,7 +183,7 @@ class Run:
 
     def unfinished(self) -> list[Path]:
         """Resume files with rows."""
-        found = self.work_dir.glob(f'*/predictions/{MODEL}/tmp_{DATASET}*.jsonl')
+        found = self.work_dir.glob(f'*/predictions/{MODEL}/*.jsonl')
         return sorted(path for path in found if path.stat().st_size)
 
     def is_true(self, result: dict[str, Any]) -> bool:

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import random
 import shutil
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 from damage import DAMAGES, damaged
-from hosts import import_plugin, results_of
+from hosts import results_of
 from judge_server import JudgeServer, fair
 from judging import judge_with
 from judging_run import pairs_of
 from sweep_run import COUNTS, SweepRun
 
 from gpassk_opencompass import IncompleteError, Verdict
-from gpassk_opencompass.files import digest
+from gpassk_opencompass.health import Generation
 from gpassk_opencompass.judges.verdicts import VerdictStore
-
-journal = import_plugin('.journal')
-seals = import_plugin('.predictions')
+from gpassk_opencompass.marks import note
+from gpassk_opencompass.predictions import Rows, Sample, load_predictions
+from gpassk_opencompass.record import digest_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group('faults')]
 
@@ -68,84 +66,59 @@ def _damage(files: list[Path], chance: random.Random) -> list[str]:
     return done
 
 
-SAMPLES = [(f'q/{row % 8}', row // 8) for row in range(32)]
+SETTINGS = {'model': {'path': 'm'}, 'inference': {}}
+SAMPLES = [
+    Sample(f'q/{row % 8}', row // 8, row % 8, f'mark {row % 8}', '7', digest_of(SETTINGS)[:16], 'What?', row)
+    for row in range(32)
+]
 
 
-def task(predictions: Path, samples: Sequence[tuple[str, int]] = SAMPLES) -> Any:
-    return journal.Journal(predictions, digest(repr(samples).encode()), len(samples))
+def write(folder: Path, samples: Sequence[Sample], name: str = 'bench', publish: bool = True) -> None:
+    """Draw what is missing of some samples, as a task does."""
+    note(folder, settings=SETTINGS)
+    note(folder, source={})
+    with closing(Rows(folder / f'{name}.json', 'bench', samples, {}, SETTINGS)) as rows:
+        for sample in rows.find():
+            rows.add(rows.row(sample, digest_of({})[:16], text_of(sample), Generation()))
+        if publish:
+            rows.publish()
 
 
-def test_a_damaged_resume_file_is_cut_behind_its_last_sound_row(
+def text_of(sample: Sample) -> str:
+    return f'{sample.uid} {sample.replica} ' * 9
+
+
+def test_of_a_damaged_journal_only_rows_as_they_were_written_are_kept(
     tmp_path: Path, times: int, chance: random.Random, tried: Counter[str]
 ) -> None:
-    """What is kept are rows as they were written, from the first on, so that the next one is the next one."""
-    rows = [json.dumps({'idx': str(row), 'prediction': f'{row} ' * 20}) + '\n' for row in range(32)]
-    predictions = tmp_path / 'bench.json'
-    file = tmp_path / 'tmp_bench.jsonl'
+    """The others are drawn anew, and the predictions are those of an undisturbed run."""
     for _ in range(CHEAP * times):
-        written = _written(predictions, file, rows[: chance.randint(1, 32)], chance)
-        tried.update(_damage([file], chance))
-        task(predictions).claim()
-        kept = [json.loads(line) for line in file.read_bytes().splitlines()] if file.exists() else []
-        last = {int(row['idx']): row['prediction'] for row in kept}
-        assert sorted(last) == list(range(len(last)))
-        assert all(text == f'{row} ' * 20 for row, text in last.items())
-        assert len(last) <= written
-        file.unlink(missing_ok=True)
-
-
-def _written(predictions: Path, file: Path, rows: list[str], chance: random.Random) -> int:
-    """As a task writes it, in batches; returns the number of rows."""
-    owner = task(predictions)
-    owner.claim()
-    start = 0
-    while start < len(rows):
-        owner.check()
-        end = start + chance.randint(1, 8)
-        with file.open('a') as lines:
-            lines.write(''.join(rows[start:end]))
-        start = end
-    owner.check()
-    return len(rows)
-
-
-def write_shards(folder: Path) -> None:
-    """Two files of 16 rows, as tasks leave them."""
-    for number in range(2):
-        owner = task(folder / f'bench_{number}.json', SAMPLES[16 * number : 16 * number + 16])
-        owner.claim()
-        owner.draft.write_text(
-            json.dumps({str(row): {'prediction': f'{number} {row} ' * 9} for row in range(16)})
-        )
-        owner.publish(partial(seals.write_seal, owner.draft.with_suffix('.json'), samples='', inference={}))
+        write(tmp_path, SAMPLES[: chance.randint(1, 32)], publish=False)
+        tried.update(_damage([tmp_path / 'bench.rows.jsonl'], chance))
+        write(tmp_path, SAMPLES)
+        found = load_predictions(tmp_path / 'bench.json', SAMPLES, SETTINGS)
+        assert found.responses == list(map(text_of, SAMPLES))
+        (tmp_path / 'bench.json').unlink()
+        (tmp_path / 'bench.rows.jsonl').unlink(missing_ok=True)
 
 
 def test_damaged_predictions_are_never_scored(
     tmp_path: Path, times: int, chance: random.Random, tried: Counter[str]
 ) -> None:
-    """Whatever was done to one of them; the message says how to go on."""
-    write_shards(tmp_path)
-    files = sorted(tmp_path.glob('*.json'))
+    """Whatever was done to one of them: all rows are as they were written, or none is taken."""
+    for number in range(2):
+        write(tmp_path, SAMPLES[16 * number : 16 * number + 16], f'bench_{number}')
+    files = sorted(tmp_path.glob('bench_?.json'))
     sound = [file.read_bytes() for file in files]
     for _ in range(CHEAP * times):
-        seals.read_predictions(tmp_path / 'bench.json')
         tried.update(_damage(files, chance))
-        if [file.read_bytes() for file in files] != sound:
-            with pytest.raises(IncompleteError, match='move both away and run the same command again'):
-                seals.read_predictions(tmp_path / 'bench.json')
+        with suppress(IncompleteError):
+            found = load_predictions(tmp_path / 'bench.json', SAMPLES, SETTINGS)
+            assert found.responses == list(map(text_of, SAMPLES))
+        for path in tmp_path.glob('bench*.rows.jsonl'):  # a row was missing, so they may be gone on with
+            path.unlink()
         for file, content in zip(files, sound, strict=True):
             file.write_bytes(content)
-
-
-def test_predictions_without_a_seal_are_taken_as_they_are(tmp_path: Path) -> None:
-    """Of an older version, or of a user who means it."""
-    write_shards(tmp_path)
-    (tmp_path / 'bench_0.json').write_text('{}')
-    (tmp_path / 'bench_0.seal').unlink()
-    seals.read_predictions(tmp_path / 'bench.json')
-    (tmp_path / 'bench_1.json').write_text('{}')
-    with pytest.raises(IncompleteError, match=r'bench_1\.json is not as it was written'):
-        seals.read_predictions(tmp_path / 'bench.json')
 
 
 def test_a_cut_result_is_named_and_not_taken_for_one(run: SweepRun) -> None:

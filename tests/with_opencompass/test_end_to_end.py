@@ -107,9 +107,9 @@ def test_kill_and_resume_gives_the_same_samples(forks: Forks, tmp_path: Path) ->
     forks.opencompass(config, tmp_path / 'whole', *workers)
     [whole] = results_of(tmp_path / 'whole')
     killed = tmp_path / 'killed'
-    kill_when(lambda: list(killed.glob('*/predictions/*/tmp_bench*.jsonl')), forks, config, killed, *workers)
+    kill_when(lambda: list(killed.glob('*/predictions/*/bench*.jsonl')), forks, config, killed, *workers)
     assert results_of(killed) == []
-    resume_files = list(killed.glob('*/predictions/*/tmp_bench*.jsonl'))
+    resume_files = list(killed.glob('*/predictions/*/bench*.jsonl'))
     assert resume_files, 'the inference was over before the kill'
     forks.opencompass(config, killed, '-r', *workers)
     [resumed] = results_of(killed)

@@ -15,7 +15,6 @@ from mmengine.config import Config
 from opencompass.registry import TEXT_POSTPROCESSORS
 from opencompass.tasks import OpenICLEvalTask
 
-from gpassk_opencompass import InputError
 from gpassk_opencompass.record import read
 
 plugin = import_plugin()
@@ -167,17 +166,6 @@ def test_predictions_are_found_whatever_the_model_is_called(tmp_path: Path, mode
     assert evaluate(tmp_path, plugin.GPassKEvalTask, model_abbr) == theirs
 
 
-def test_predictions_that_are_no_texts_are_left_to_opencompass(tmp_path: Path) -> None:
-    """Which sums up rollouts itself."""
-    told = {'sum_neg_logprob': 1.0, 'num_tokens': 2, 'finish_reason': 'stop'}
-    path = prepare(tmp_path) / f'{DATA}.json'
-    write(path, rows_of([{'rollout': told}] * len(RESPONSES), told=False))
-    with pytest.raises(InputError):  # it is no result of ours
-        evaluate(tmp_path, plugin.GPassKEvalTask)
-    [result] = tmp_path.rglob('results/*/*.json')
-    assert json.loads(result.read_text())['total rollout results']['total_tokens'] == 24
-
-
 def test_a_response_lies_in_memory_once(tmp_path: Path) -> None:
     """Of 48 MB of responses; OpenCompass has the text of the file beside them."""
     size = 4_000_000
@@ -197,7 +185,7 @@ def test_a_response_lies_in_memory_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ('rows', 'told'),
     [
-        ([*rows_of(RESPONSES)[:11], 'no row'], 'stands where an object of a row was expected'),
+        ([*rows_of(RESPONSES)[:11], 'no row'], 'stands where a row of predictions was expected'),
         (rows_of(RESPONSES)[:11], '11 predictions for 12 rows'),
         (
             rows_of([*RESPONSES[:-1], None]),

@@ -27,10 +27,10 @@ def few_shot_run(folder: Path, shots: Sequence[str], batches: int) -> None:
     from scripted import ScriptedModel
 
     class Model(ScriptedModel):
-        def generate(self, inputs: list[str], max_out_len: int, **more: Any) -> list[str]:
+        def sample(self, *given: Any, **more: Any) -> None:
             if self._asked == batches:
                 raise Stops
-            return super().generate(inputs, max_out_len, **more)
+            super().sample(*given, **more)
 
     test = {'question': ['What is 1?', 'What is 2?'] * 2, 'answer': ['1', '2'] * 2}
     test |= {'uid': ['a', 'b'] * 2, 'replica': [0, 0, 1, 1]}  # type: ignore[dict-item]
@@ -56,7 +56,7 @@ def test_other_examples_half_way_are_refused(tmp_path: Path) -> None:
     """Else one half of the samples would be drawn behind these, and the other behind those."""
     with pytest.raises(Stops):
         few_shot_run(tmp_path, ['What is 7?', '7 is what?'], batches=2)
-    with pytest.raises(IncompleteError, match='other samples than this shard has'):
+    with pytest.raises(IncompleteError, match='another prompt'):
         few_shot_run(tmp_path, ['What is 7?', 'Or 7?'], batches=2)
     few_shot_run(tmp_path, ['What is 7?', '7 is what?'], batches=2)
     rows = json.loads((tmp_path / 'bench.json').read_text()).values()

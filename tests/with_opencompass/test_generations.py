@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -11,15 +10,13 @@ from typing import Any
 import pytest
 from engine_fakes import ENGINES, LMDEPLOY, SERVERS, facts_of
 from engine_requests import QUESTIONS, REPLICAS, infer
-from hosts import import_plugin
-from judge_server import Act, Asked, Fail, JudgeServer, Say, completion
+from hosts import drawn, import_plugin
 
 from gpassk_opencompass.demo import MODEL
 from gpassk_opencompass.health import Generation
 
 plugin = import_plugin()
-seeds = import_plugin('.handover')
-generations = import_plugin('.handover')
+seeds = import_plugin('.seeds')
 
 pytestmark = [pytest.mark.filterwarnings('ignore')]
 TELLING = [engine for engine in ENGINES if engine != 'huggingface']
@@ -30,7 +27,7 @@ OWN_FIELDS = {'origin_prompt', 'prediction', 'gold'}
 """What OpenCompass writes into a row."""
 
 PROMPTS = [f'prompt {number}' for number in range(6)]
-SAMPLES = [seeds.Sample('202412/AMC_en/0', replica) for replica in range(6)]
+SEEDS = [seeds.sample_seed(42, '202412/AMC_en/0', replica) for replica in range(6)]
 
 
 def need(engine: str) -> None:
@@ -108,9 +105,7 @@ def transformers_model(**settings: Any) -> Any:
 
 
 def told_of(model: Any, prompts: Sequence[str], max_out_len: int, first: int = 0) -> list[Generation]:
-    model.seeds.announce(SAMPLES[first : first + len(prompts)])
-    model.generate(list(prompts), max_out_len=max_out_len)
-    return list(model.generations.take(len(prompts)))
+    return [one[1] for one in drawn(model, prompts, SEEDS[first : first + len(prompts)], max_out_len)]
 
 
 @pytest.mark.parametrize('stop_words', [[], ['1'], ['}']], ids=['none', 'a digit', 'a brace'])
@@ -150,111 +145,3 @@ def test_a_response_that_ends_with_its_last_token_was_not_cut_off(alone: list[in
     assert again == one
     [cut] = told_of(model, PROMPTS[:1], alone[0] - 1)
     assert (cut.finish_reason, cut.output_tokens) == ('length', alone[0] - 1)
-
-
-# servers
-
-
-def model_at(engine: str, url: str, **settings: Any) -> Any:
-    if engine == 'openai':
-        fixed = {'key': 'EMPTY', 'tokenizer_path': MODEL, 'query_per_second': 1000, 'retry': 3}
-        given = {'random_seed': 42, 'max_workers': 6, **fixed, **settings}
-        return plugin.SeededOpenAISDK('m', openai_api_base=f'{url}/v1', **given)
-    return plugin.SeededTurboMindAPI('m', url, **{'random_seed': 42, **settings})
-
-
-def ask(engine: str, behave: Any, prompts: Sequence[str] = PROMPTS, **settings: Any) -> list[Generation]:
-    """What is known of the replies to these prompts."""
-    with JudgeServer(behave) as server:
-        model = model_at(engine, server.url, **settings)
-        if model.seeds is not None:
-            model.seeds.announce(SAMPLES[: len(prompts)])
-        model.generate(list(prompts), max_out_len=16)
-    return list(model.generations.take(len(prompts)))
-
-
-def used(prompt: Any, output: Any) -> dict[str, Any]:
-    return {'usage': {'prompt_tokens': prompt, 'completion_tokens': output, 'total_tokens': 0}}
-
-
-@pytest.mark.parametrize('random_seed', [42, None])
-@pytest.mark.parametrize('engine', SERVERS)
-def test_threads_mix_nothing_up(engine: str, random_seed: int | None) -> None:
-    """The first prompts are answered last; tokens, reason and time are those of their own reply."""
-
-    def behave(asked: Asked) -> Act:
-        number = int(asked.prompt.split()[-1])
-        reason = 'length' if number % 2 else 'stop'
-        return Say('x', reason, delay=0.1 * (6 - number), more=used(100 + number, 10 + number))
-
-    told = ask(engine, behave, random_seed=random_seed)
-    for number, one in enumerate(told):
-        expected = ('length' if number % 2 else 'stop', 100 + number, 10 + number)
-        assert one[:3] == expected
-        assert one.seconds is not None
-        assert one.seconds >= 0.1 * (6 - number)
-    assert told[5].seconds < 0.5 < told[0].seconds  # type: ignore[operator]
-
-
-@pytest.mark.parametrize('engine', SERVERS)
-def test_of_several_attempts_the_one_that_was_taken_counts(engine: str) -> None:
-    """The first one of each prompt fails after half a second."""
-    failed: set[str] = set()
-    lock = threading.Lock()
-
-    def behave(asked: Asked) -> Act:
-        with lock:
-            first = asked.prompt not in failed
-            failed.add(asked.prompt)
-        return Fail(500, headers={'retry-after-ms': '600'}) if first else Say('x', more=used(3, 4))
-
-    for one in ask(engine, behave, PROMPTS[:2]):
-        assert one[:3] == ('stop', 3, 4)
-        assert one.seconds is not None
-        assert one.seconds < 0.6
-
-
-@pytest.mark.parametrize('engine', SERVERS)
-def test_a_reply_that_was_cut_before_it_said_anything_is_a_cut_sample(engine: str) -> None:
-    """It is not asked for again, which OpenAISDK does: the same seed meets the same cut."""
-    asked_before: list[str] = []
-
-    def behave(asked: Asked) -> Act:
-        asked_before.append(asked.prompt)
-        return Say(None, 'length', more=used(3, 16))
-
-    [one] = ask(engine, behave, PROMPTS[:1])
-    assert len(asked_before) == 1
-    assert one[:3] == ('length', 3, 16)
-
-
-@pytest.mark.parametrize('engine', SERVERS)
-@pytest.mark.parametrize(
-    ('usage', 'expected'),
-    [
-        (None, (None, None)),
-        ({}, (None, None)),
-        ({'prompt_tokens': 5}, (5, None)),
-        ({'prompt_tokens': -5, 'completion_tokens': '7'}, (None, None)),
-        ({'prompt_tokens': 2.5, 'completion_tokens': 1e400}, (None, None)),
-        ({'prompt_tokens': True, 'completion_tokens': [7]}, (None, None)),
-    ],
-    ids=['none', 'empty', 'half', 'no counts', 'no numbers', 'other kinds'],
-)
-def test_a_server_may_leave_its_counts_out(engine: str, usage: Any, expected: Any) -> None:
-    """Or send nonsense: the response counts all the same, and the number is not known."""
-    [one] = ask(engine, lambda asked: Say('x', more={'usage': usage}), PROMPTS[:1])
-    assert (one.prompt_tokens, one.output_tokens) == expected
-    assert one.finish_reason == 'stop'
-
-
-def test_other_reasons_are_told_in_the_servers_words() -> None:
-    """A filtered response, for example, which OpenAISDK takes for an empty one: its state says so too."""
-    reply = completion(None, 'content_filter')
-    headers = {'Content-Type': 'application/json'}
-    [one] = ask('openai', lambda asked: Fail(200, reply, headers), PROMPTS[:1])
-    assert one[:3] == ('content_filter', 1, 1)
-    assert one.state == 'filtered'
-
-
-# the handover

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -28,7 +27,7 @@ def test_half_a_character_in_a_response_is_kept_and_scored(forks: Forks, tmp_pat
     forks.opencompass(config, tmp_path / 'out')
     [predictions] = (tmp_path / 'out').glob('*/predictions/*/bench.json')
     text = predictions.read_text(encoding='utf-8')
-    assert '二' in text
+    assert text.isascii()  # so that no reader breaks a line within a row
     found = json.loads(text)
     assert [found[str(row)]['prediction'] for row in range(16)] == TEXTS * 4
     [result] = results_of(tmp_path / 'out')
@@ -36,14 +35,3 @@ def test_half_a_character_in_a_response_is_kept_and_scored(forks: Forks, tmp_pat
     given = {answer for question in result['details']['answers'] for answer in question}
     assert given == {'7', r'\udc00', '8'}
     assert main(['report', str(tmp_path / 'out'), '-o', str(tmp_path / 'report')]) == 0
-
-
-def test_opencompass_reads_the_rows_of_its_resume_file_again(tmp_path: Path) -> None:
-    """All of them, as they were: a row is a line for it whatever characters it has."""
-    written = import_plugin('.inferencer').ResponseFiles()
-    for row, text in enumerate(TEXTS):
-        written.save_results('2+5?', text, row, gold='7')
-        written.write_to_jsonl(str(tmp_path), 'tmp_bench.jsonl')
-    own = import_module('opencompass.openicl.icl_inferencer.icl_base_inferencer')
-    rows = own.GenInferencerOutputHandler().restore_from_jsonl(str(tmp_path), 'tmp_bench.jsonl')
-    assert [row['prediction'] for row in rows.values()] == TEXTS

@@ -13,13 +13,12 @@ from typing import Any
 import engine_fakes
 import pytest
 from engine_fakes import LMDEPLOY, fake_vllm
-from hosts import import_plugin
+from hosts import drawn, import_plugin
 
 from gpassk_opencompass.answers import final_answer
 from gpassk_opencompass.demo import MODEL
 
 plugin = import_plugin()
-seeds = import_plugin('.handover')
 
 pytestmark = [pytest.mark.filterwarnings('ignore')]
 REPLIES = [
@@ -63,6 +62,7 @@ def _lmdeploy(patch: pytest.MonkeyPatch, path: str) -> Callable[[], Any]:
             for reason, text, _ in (REPLIES[config.random_seed] for config in gen_config)
         ]
 
+    patch.setattr('torch.cuda.is_available', lambda: True)
     patch.setattr(import_module('lmdeploy'), 'pipeline', lambda *_, **__: pipe)
     return lambda: plugin.SeededTurboMind(path, gen_config={'do_sample': True}, engine_config={})
 
@@ -75,8 +75,7 @@ def test_a_thought_that_the_template_began_and_the_limit_cut_holds_no_answer(
     path, mark = thinking
     with fake_vllm(monkeypatch, lambda *_: None):
         model = engine(monkeypatch, path)()
-        monkeypatch.setattr(model.seeds, 'take', range)
-        texts = model.generate(['6 · 7?'] * 3, max_out_len=8)
+        texts = [text for text, *_ in drawn(model, ['6 · 7?'] * 3, range(3))]
     assert [final_answer(text).text for text in texts] == (
         [answer for *_, answer in REPLIES] if mark else ['42'] * 3
     )
@@ -93,9 +92,7 @@ def test_transformers_gets_the_mark_where_the_limit_cut(thinking: tuple[str, str
         model_kwargs={'torch_dtype': 'torch.float32', 'device_map': 'cpu'},
         max_seq_len=64,
     )
-    model.seeds.announce([seeds.Sample('202412/AMC_en/0', replica) for replica in range(4)])
-    texts = model.generate(['What is 7 + 5?'] * 4, max_out_len=2)
-    told = model.generations.take(4)
+    texts, told, _ = zip(*drawn(model, ['What is 7 + 5?'] * 4, max_out_len=2), strict=True)
     cut = [text.startswith('<think>') for text in texts]
     assert cut == [mark != '' and one.finish_reason == 'length' for one in told]
     assert 'length' in {one.finish_reason for one in told}

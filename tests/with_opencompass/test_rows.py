@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import copy
-import json
 from itertools import islice
-from pathlib import Path
 
 import pytest
 from hosts import import_plugin
 
 data = import_plugin('.dataset')
 rows_module = import_plugin('.rows')
-predictions = import_plugin('.predictions')
 
 import datasets  # noqa: E402
-
-from gpassk_opencompass.errors import IncompleteError  # noqa: E402
 
 
 def questions(count: int = 3) -> datasets.Dataset:
@@ -63,22 +58,3 @@ def test_replicas_share_their_texts() -> None:
     """So that a column of n × Q rows has Q texts."""
     column = rows_module.column_of(data.ReplicatedRows.of(questions(), 4, 'made'), 'answer')
     assert len({id(text) for text in column}) == 3
-
-
-def test_predictions_are_read_without_their_responses(tmp_path: Path) -> None:
-    """OpenCompass has them in memory already; a reference may be called so and stays."""
-    row = {'origin_prompt': 'p', 'prediction': 'long', 'gold': {'prediction': 'x'}}
-    path = tmp_path / 'made.json'
-    path.write_text(json.dumps({'1': {**row, 'origin_prompt': 'q'}, '0': row}))
-    read = predictions.read_predictions(path)
-    gold = {'prediction': 'x'}
-    assert read.rows == [{'origin_prompt': 'p', 'gold': gold}, {'origin_prompt': 'q', 'gold': gold}]
-
-
-@pytest.mark.parametrize('content', ['[]', '{"0": {}', '{"1": {}}', ''])
-def test_predictions_that_cannot_be_read_say_what_to_do(tmp_path: Path, content: str) -> None:
-    """A list, a cut file, a missing row, an empty file."""
-    path = tmp_path / 'made.json'
-    path.write_text(content)
-    with pytest.raises(IncompleteError, match='put it back from a copy'):
-        predictions.read_predictions(path)

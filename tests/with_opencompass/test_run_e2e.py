@@ -66,7 +66,7 @@ def run_gpassk(root: Path, *arguments: str) -> Done:
 
 
 def journal(work_dir: Path) -> list[Path]:
-    return [path for path in work_dir.glob('*/predictions/*/tmp_bench.jsonl') if path.stat().st_size]
+    return [path for path in work_dir.glob('*/predictions/*/bench.rows.jsonl') if path.stat().st_size]
 
 
 def write_sweep(root: Path) -> None:

@@ -10,10 +10,8 @@ from hosts import import_plugin
 from scipy.stats import chisquare
 
 torch = pytest.importorskip('torch', reason='OpenCompass is not installed in this environment')
-inferencer = import_plugin('.inferencer')
 models = import_plugin('.models.huggingface')
-seeds = import_plugin('.handover')
-Sample = seeds.Sample
+seeds = import_plugin('.seeds')
 
 PROBS = [0.5, 0.0, 0.3, 0.0, 0.2]
 
@@ -26,7 +24,7 @@ def draw(probs: Any, of_seeds: list[int], times: int = 1) -> list[list[int]]:
 def test_samples_have_different_seeds() -> None:
     """50 questions × 48 replicas × 2 run seeds: 4,800 different seeds, all below 2^53."""
     found = {
-        seeds.sample_seed(run, Sample(f'202412/AMC_en/{q}', r))
+        seeds.sample_seed(run, f'202412/AMC_en/{q}', r)
         for run in (1, 2)
         for q in range(50)
         for r in range(48)
@@ -37,21 +35,7 @@ def test_samples_have_different_seeds() -> None:
 
 def test_a_seed_never_changes() -> None:
     """A published run must be repeatable with a later version: this value is part of the interface."""
-    assert seeds.sample_seed(42, Sample('202412/AMC_en/0', 0)) == 4375039624031918
-
-
-def test_a_batch_must_be_announced_and_serves_once() -> None:
-    """Without the inferencer of this package there is no fallback to unseeded sampling."""
-    batch = seeds.SeedsOfBatch(42)
-    with pytest.raises(RuntimeError, match='SeededGenInferencer'):
-        batch.take(2)
-    batch.announce([Sample('a', 0), Sample('a', 1)])
-    with pytest.raises(RuntimeError, match='3 prompts to sample, but seeds for 2'):
-        batch.take(3)
-    batch.announce([Sample('a', 0), Sample('a', 1)])
-    assert len(set(batch.take(2))) == 2
-    with pytest.raises(RuntimeError, match='seeds for none'):
-        batch.take(2)
+    assert seeds.sample_seed(42, '202412/AMC_en/0', 0) == 4375039624031918
 
 
 def test_draws_follow_the_distribution() -> None:
@@ -84,13 +68,3 @@ def test_other_sampling_in_the_context_is_refused() -> None:
     """Several sequences a prompt would share a sample's seed."""
     with pytest.raises(RuntimeError, match='num_return_sequences'):
         draw(torch.ones(4, 5), [1, 2])
-
-
-def test_rows_without_uid_and_replica_are_refused() -> None:
-    """A foreign data set cannot be seeded by guessing."""
-    from datasets import Dataset
-
-    from gpassk_opencompass import InputError
-
-    with pytest.raises(InputError, match=r"no column \['replica', 'uid'\]"):
-        inferencer._samples_of(Dataset.from_dict({'question': ['a']}))

@@ -10,19 +10,19 @@ import engine_fakes
 import pytest
 from engine_fakes import LMDEPLOY
 from engine_requests import infer
-from hosts import import_plugin
+from hosts import drawn, import_plugin
 
 from gpassk_opencompass.demo import MODEL
 from gpassk_opencompass.health import Generation
 
 plugin = import_plugin()
-seeds = import_plugin('.handover')
+seeds = import_plugin('.seeds')
 
 pytestmark = [pytest.mark.filterwarnings('ignore')]
 
 SHORT = ['What is 7 + 5?', 'Compute $8+6$.']
 LONG = 'Compute $19+4$. ' * 60
-SAMPLES = [seeds.Sample('202412/AMC_en/0', replica) for replica in range(4)]
+SEEDS = [seeds.sample_seed(42, '202412/AMC_en/0', replica) for replica in range(4)]
 
 
 def model(**settings: Any) -> Any:
@@ -35,44 +35,33 @@ def model(**settings: Any) -> Any:
     )
 
 
-def drawn(one: Any, prompts: list[str], samples: list[Any]) -> tuple[list[str], list[Generation]]:
-    one.seeds.announce(samples)
-    texts = one.generate(prompts, max_out_len=20)
-    return texts, list(one.generations.take(len(prompts)))
-
-
 def test_a_prompt_that_does_not_fit_costs_no_other_sample_of_its_batch() -> None:
     """The others are drawn with their own seeds; OpenCompass's class would have cut its end off."""
     one = model()
-    texts, told = drawn(one, [SHORT[0], LONG, SHORT[1]], SAMPLES[:3])
+    found = drawn(one, [SHORT[0], LONG, SHORT[1]], SEEDS[:3], 20)
     tokenizer = import_module('transformers').AutoTokenizer.from_pretrained(MODEL)
     length = len(
         tokenizer.apply_chat_template([{'role': 'user', 'content': LONG}], add_generation_prompt=True)
     )
     assert length > 64
-    assert (texts[1], told[1]) == ('', Generation(prompt_tokens=length, state='too long'))
-    assert one.generations.take_said() == f'a prompt has {length} tokens, and the context 64'
-    alone = drawn(one, SHORT, [SAMPLES[0], SAMPLES[2]])
-    assert ([texts[0], texts[2]], [told[0], told[2]]) == alone
-    assert all(alone[0])
+    told = Generation(prompt_tokens=length, state='too long')
+    assert found[1] == ('', told, f'a prompt has {length} tokens, and the context 64')
+    assert [found[0], found[2]] == drawn(one, SHORT, [SEEDS[0], SEEDS[2]], 20)
+    assert found[0][0]
 
 
-def test_where_no_prompt_fits_nothing_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_no_prompt_fits_nothing_is_drawn() -> None:
     """And no batch dies of it."""
-    one = model()
-    monkeypatch.setattr(one, '_drawn', lambda *given: pytest.fail('a batch of nothing'))
-    texts, told = drawn(one, [LONG, LONG], SAMPLES[:2])
-    assert texts == ['', '']
-    assert {each.state for each in told} == {'too long'}
+    assert [told.state for _, told, _ in drawn(model(), [LONG, LONG], SEEDS[:2])] == ['too long'] * 2
 
 
-def test_the_limit_is_the_last_token(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limit_is_the_last_token() -> None:
     """A prompt of as many tokens as the context has leaves no room for one of the response."""
     one = model()
-    [length] = one._lengths(one._prompts(SHORT[:1]))
-    for limit, state in ((length, 'too long'), (length + 1, None)):
-        _, [told] = drawn(model(max_seq_len=limit), SHORT[:1], SAMPLES[:1])
-        assert told.state == state
+    [(_, told, _)] = drawn(one, SHORT[:1], SEEDS[:1])
+    for limit, state in ((told.prompt_tokens, 'too long'), (told.prompt_tokens + 1, None)):
+        [(_, other, _)] = drawn(model(max_seq_len=limit), SHORT[:1], SEEDS[:1])
+        assert other.state == state
 
 
 REPLIES: list[tuple[dict[str, Any], str | None]] = [

@@ -6,19 +6,20 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+import engine_fakes
 import pytest
 from engine_fakes import VLLM, fake_vllm, vllm_reply
-from hosts import import_plugin
+from hosts import drawn, import_plugin
 
 from gpassk_opencompass import InputError
 from gpassk_opencompass.demo import MODEL
 
 plugin = import_plugin()
-seeds = import_plugin('.handover')
+seeds = import_plugin('.seeds')
 
 pytestmark = [pytest.mark.filterwarnings('ignore')]
 VERSIONS = [entry['version'] for entry in VLLM]
-SAMPLES = [seeds.Sample('202412/AMC_en/0', replica) for replica in range(2)]
+SEEDS = [seeds.sample_seed(42, '202412/AMC_en/0', replica) for replica in range(2)]
 Sent = list[tuple[Any, Any, dict[str, Any]]]
 
 
@@ -46,9 +47,8 @@ def test_the_models_own_stop_words_stay(sent: Sent, monkeypatch: pytest.MonkeyPa
 def test_a_field_that_vllm_does_not_know_is_an_error(sent: Sent) -> None:
     """lmdeploy's name of a setting, for example."""
     model = build({'temperature': 0.3, 'min_new_tokens': 5})
-    model.seeds.announce(SAMPLES)
     with pytest.raises(TypeError, match='min_new_tokens'):
-        model.generate(['1+1?', '1+1?'], max_out_len=8)
+        drawn(model, ['1+1?', '1+1?'])
 
 
 @pytest.mark.parametrize(
@@ -70,12 +70,6 @@ def test_what_would_be_dropped_or_overruled_is_refused(
         build(settings)
 
 
-def test_a_run_without_announced_samples_is_refused(sent: Sent) -> None:
-    """One fixed seed for n requests is what must never happen, so there is no fallback."""
-    with pytest.raises(RuntimeError, match='SeededGenInferencer'):
-        build({'temperature': 1.0}).generate(['1+1?'], max_out_len=8)
-
-
 def test_vllm_tells_tokens_and_reason_under_these_names() -> None:
     """In the recorded versions; the stand-in has no others."""
     reply = vllm_reply(7)
@@ -87,16 +81,13 @@ def test_vllm_tells_tokens_and_reason_under_these_names() -> None:
 def test_a_prompt_that_does_not_fit_the_context_is_a_state_of_its_sample(sent: Sent) -> None:
     """The others of the batch are drawn, each with its own seed; vLLM would refuse them all."""
     model = build({'temperature': 1.0}, model_kwargs={'max_model_len': 64})
-    model.seeds.announce(SAMPLES)
-    texts = model.generate(['1+1?' * 40, '1+1?'], max_out_len=8)
-    assert texts == ['', f'seed {seeds.sample_seed(42, SAMPLES[1])}']
+    long, short = drawn(model, ['1+1?' * 40, '1+1?'], SEEDS)
+    assert (long[0], short[0]) == ('', f'seed {SEEDS[1]}')
     assert len(sent) == 1
-    long, drawn = model.generations.take(2)
-    assert (long.state, long.finish_reason, long.output_tokens) == ('too long', None, None)
-    assert long.prompt_tokens > 64
-    assert drawn.state is None
-    model.seeds.announce(SAMPLES)
-    assert model.generate(['1+1?' * 40] * 2, max_out_len=8) == ['', '']
+    assert (long[1].state, long[1].finish_reason, long[1].output_tokens) == ('too long', None, None)
+    assert long[1].prompt_tokens > 64
+    assert short[1].state is None
+    assert [text for text, *_ in drawn(model, ['1+1?' * 40] * 2, SEEDS)] == ['', '']
 
 
 @pytest.mark.parametrize(
@@ -109,14 +100,16 @@ def test_a_prompt_that_does_not_fit_the_context_is_a_state_of_its_sample(sent: S
         ('error', '', 'aborted'),
     ],
 )
-def test_what_is_no_usual_response_has_a_state(sent: Sent, reason: str, text: str, state: str | None) -> None:
+def test_what_is_no_usual_response_has_a_state(
+    sent: Sent, monkeypatch: pytest.MonkeyPatch, reason: str, text: str, state: str | None
+) -> None:
     """A response that was cut is a usual one, its finish reason tells."""
     reply = vllm_reply(7)
     vars(reply.outputs[0]).update(finish_reason=reason, text=text)
-    module = import_plugin('.models.vllm')
-    [told] = module._generations([reply], ['1+1?'])
+    monkeypatch.setattr(engine_fakes, 'vllm_reply', lambda seed: reply)
+    [(said, told, _)] = drawn(build({'temperature': 1.0}), ['1+1?'])
     assert (told.state, told.finish_reason) == (state, reason)
-    assert reply.outputs[0].text == ('' if state == 'aborted' else text)
+    assert said == ('' if state == 'aborted' else text)
 
 
 def test_the_wrapper_needs_no_ray(sent: Sent) -> None:

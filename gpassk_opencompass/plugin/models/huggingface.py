@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,16 +20,15 @@ from opencompass.registry import MODELS
 from torch.overrides import TorchFunctionMode
 
 from ...health import CUT_OFF, Generation
-from ..handover import GenerationsOfBatch, SeedsOfBatch
 from ..responses import mended, with_states
-from .refused import COUNT, LENGTH, SEED, refuse, refuse_greedy, refuse_missing
+from ..seeds import COUNT, LENGTH, SEED, Done, Seeded, refuse, refuse_greedy, refuse_missing
 
 RULED = {'seed': SEED, 'random_seed': SEED, 'num_return_sequences': COUNT, 'max_new_tokens': LENGTH}
 
 
 @MODELS.register_module()
-class SeededHuggingFace(HuggingFacewithChatTemplate):  # type: ignore[misc]
-    """`HuggingFacewithChatTemplate` with a seed a sample.
+class SeededHuggingFace(Seeded, HuggingFacewithChatTemplate):  # type: ignore[misc]
+    """`HuggingFacewithChatTemplate` with a seed a sample; weights are loaded when there is a use for them.
 
     Sample i draws its tokens with numbers from its own generator, so it does not depend on the other
     samples of its batch, on shards or on an earlier part of the run. Guaranteed: the same text at the
@@ -62,62 +61,44 @@ class SeededHuggingFace(HuggingFacewithChatTemplate):  # type: ignore[misc]
         if settings.get('do_sample') is False:
             refuse_greedy('generation_kwargs', settings, 'do_sample=True')
         refuse_missing(path)
-        self._model: Any = None
-        self._weights: Callable[[], Any] = lambda: None
+        self.random_seed = random_seed
         super().__init__(path, *args, generation_kwargs=settings, **kwargs)
-        self.seeds = SeedsOfBatch(random_seed)
-        self.generations = GenerationsOfBatch()
-
-    @property
-    def model(self) -> Any:
-        """Return what draws, loaded when it is first asked for: a task may have nothing to draw."""
-        return self._weights() if self._model is None else self._model
-
-    @model.setter
-    def model(self, model: Any) -> None:
-        self._model = model
 
     def _load_model(self, path: str, kwargs: Mapping[str, Any], **more: Any) -> None:
-        @cache  # copies of this wrapper share it
-        def load() -> Any:
-            one = copy.copy(self)
-            super(SeededHuggingFace, one)._load_model(path=path, kwargs=dict(kwargs), **more)
-            return one._model
+        self._load = partial(super()._load_model, path=path, kwargs=dict(kwargs), **more)
 
-        self._weights = load
+    def __getattr__(self, name: str) -> Any:
+        load = self.__dict__.pop('_load', None) if name == 'model' else None
+        if load is None:
+            raise AttributeError(f'{type(self).__name__!r} object has no attribute {name!r}')
+        load()
+        return self.__dict__['model']
 
-    def generate(self, inputs: list[Any], max_out_len: int, *args: Any, **kwargs: Any) -> list[str]:
-        """See the base class; the seeds of the batch must have been announced."""
-        prompts, seeds = self._prompts(inputs), self.seeds.take(len(inputs))
-        lengths = self._lengths(prompts)
+    def sample(
+        self, prompts: Sequence[Any], seeds: Sequence[int], max_out_len: int, done: Done, **options: Any
+    ) -> None:
+        """See `Seeded`."""
+        read = self._as_read(prompts)
+        tokens = self.tokenizer(read, add_special_tokens=bool(self.fastchat_template))['input_ids']
         most = math.inf if self.mode == 'mid' or self.max_seq_len is None else self.max_seq_len
-        fitting = [place for place, length in enumerate(lengths) if length < most]
-        answers = [('', Generation(prompt_tokens=length, state='too long')) for length in lengths]
-        if fitting:
-            drawn = self._drawn(
-                [inputs[place] for place in fitting],
-                [seeds[place] for place in fitting],
-                max_out_len,
-                *args,
-                **kwargs,
-            )
-            for place, answer in zip(fitting, drawn, strict=True):
-                answers[place] = answer
-        longest = max(lengths, default=0)
-        said = f'a prompt has {longest} tokens, and the context {most}' if longest >= most else ''
-        self.generations.note([one for _, one in answers], said)
-        return [mended(text, one, prompt) for (text, one), prompt in zip(answers, prompts, strict=True)]
-
-    def _drawn(
-        self, inputs: list[Any], seeds: Sequence[int], max_out_len: int, *args: Any, **kwargs: Any
-    ) -> list[tuple[str, Generation]]:
+        fitting = [number for number, ids in enumerate(tokens) if len(ids) < most]
+        for number, ids in enumerate(tokens):
+            if len(ids) >= most:
+                said = f'a prompt has {len(ids)} tokens, and the context {most}'
+                done(number, '', Generation(prompt_tokens=len(ids), state='too long'), said)
+        if not fitting:
+            return
         one = copy.copy(self)
         one.model = watched = _Watched(self.model, self.tokenizer, max_out_len)
-        with SeededMultinomial(seeds):
-            texts: list[str] = super(SeededHuggingFace, one).generate(inputs, max_out_len, *args, **kwargs)
-        return list(zip(texts, with_states(texts, list(watched.generations())), strict=True))
+        with SeededMultinomial([seeds[number] for number in fitting]):
+            texts = HuggingFacewithChatTemplate.generate(
+                one, [prompts[number] for number in fitting], max_out_len, **options
+            )
+        told = with_states(texts, list(watched.generations()))
+        for number, text, generation in zip(fitting, texts, told, strict=True):
+            done(number, mended(text, generation, read[number]), generation, '')
 
-    def _prompts(self, inputs: list[Any]) -> list[str]:
+    def _as_read(self, inputs: Sequence[Any]) -> list[str]:
         """Return what the model will read, before the base class would cut it."""
         messages = _convert_chat_messages(inputs)
         if self.fastchat_template:
@@ -125,10 +106,6 @@ class SeededHuggingFace(HuggingFacewithChatTemplate):  # type: ignore[misc]
             return formatted
         template = self.tokenizer.apply_chat_template
         return [template(one, add_generation_prompt=True, tokenize=False) for one in messages]
-
-    def _lengths(self, prompts: list[str]) -> list[int]:
-        tokens = self.tokenizer(prompts, add_special_tokens=bool(self.fastchat_template))
-        return [len(ids) for ids in tokens['input_ids']]
 
 
 class _Watched:
@@ -161,10 +138,6 @@ class _Watched:
             reason, count = self._end_of(tokens)
             yield Generation(reason, prompt, count)
 
-    def _stops(self) -> list[str]:
-        criteria = self._given.get('stopping_criteria') or ()
-        return [word for one in criteria for word in getattr(one, 'stop_words', ())]
-
     def _end_of(self, tokens: list[int]) -> tuple[str | None, int]:
         """Return why a row ended, and how many tokens it has up to there.
 
@@ -172,7 +145,8 @@ class _Watched:
         """
         ends = self._given.get('eos_token_id', self._model.generation_config.eos_token_id)
         final = set(ends if isinstance(ends, list) else [ends])
-        stops = self._stops()
+        criteria = self._given.get('stopping_criteria') or ()
+        stops = [word for one in criteria for word in getattr(one, 'stop_words', ())]
         end = next((at for at, token in enumerate(tokens, 1) if token in final), len(tokens) + 1)
         said = min(end, len(tokens))
 

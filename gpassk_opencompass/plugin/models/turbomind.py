@@ -11,10 +11,10 @@ from typing import Any
 from opencompass.models import TurboMindModelwithChatTemplate
 from opencompass.registry import MODELS
 
+from ...errors import InputError
 from ...health import CUT_OFF, Generation
-from ..handover import GenerationsOfBatch, SeedsOfBatch
 from ..responses import mended, with_states
-from .refused import LENGTH, OF_SAMPLE, refuse, refuse_greedy, refuse_missing, refuse_unknown
+from ..seeds import LENGTH, OF_SAMPLE, Done, Seeded, refuse, refuse_greedy, refuse_missing, refuse_unknown
 
 _OF_ERRORS = {
     'context_length_exceeded': 'too long',
@@ -27,8 +27,8 @@ RULED = {**OF_SAMPLE, 'max_new_tokens': LENGTH}
 
 
 @MODELS.register_module()
-class SeededTurboMind(TurboMindModelwithChatTemplate):  # type: ignore[misc]
-    """`TurboMindModelwithChatTemplate` with a seed a sample.
+class SeededTurboMind(Seeded, TurboMindModelwithChatTemplate):  # type: ignore[misc]
+    """`TurboMindModelwithChatTemplate` with a seed a sample; the engine starts when there is a use for it.
 
     lmdeploy initialises every request's generator with the `random_seed` of its `GenerationConfig`; a
     list of them, one a prompt, gives each sample its own. A sample's random numbers then depend on its
@@ -41,7 +41,8 @@ class SeededTurboMind(TurboMindModelwithChatTemplate):  # type: ignore[misc]
         kwargs: as for the base class.
 
     Raises:
-        InputError: gen_config or engine_config has what would be dropped, overruled or ignored.
+        InputError: gen_config or engine_config has what would be dropped, overruled or ignored, or the engine
+            finds no GPU.
     """
 
     def __init__(
@@ -60,18 +61,20 @@ class SeededTurboMind(TurboMindModelwithChatTemplate):  # type: ignore[misc]
         if not settings.get('do_sample'):
             refuse_greedy('gen_config', settings, 'do_sample=True')
         refuse_missing(path)
-        self.seeds = SeedsOfBatch(random_seed)
-        self.generations = GenerationsOfBatch()
+        self.random_seed = random_seed
+        self._seeds: Sequence[int] = ()
         self._replies: list[Any] = []
         super().__init__(path, *args, gen_config=settings, **kwargs)
 
-    def generate(self, inputs: list[Any], *args: Any, **kwargs: Any) -> list[str]:
-        """See the base class; the seeds of the batch must have been announced."""
-        texts: list[str] = super().generate(inputs, *args, **kwargs)
-        said = (getattr(reply, 'error_message', None) for reply in self._replies)
-        first = next((str(text) for text in said if text), '')
-        self.generations.note(with_states(texts, list(map(_generation, self._replies))), first)
-        return texts
+    def sample(
+        self, prompts: Sequence[Any], seeds: Sequence[int], max_out_len: int, done: Done, **options: Any
+    ) -> None:
+        """See `Seeded`."""
+        self._seeds = seeds
+        texts = TurboMindModelwithChatTemplate.generate(self, list(prompts), max_out_len, **options)
+        told = with_states(texts, list(map(_generation, self._replies)))
+        for number, (text, generation, reply) in enumerate(zip(texts, told, self._replies, strict=True)):
+            done(number, text, generation, str(getattr(reply, 'error_message', None) or ''))
 
     def _build_pipe(self, model_path: str, backend: str, engine_config: dict[str, Any]) -> Any:
         from lmdeploy import PytorchEngineConfig, TurbomindEngineConfig
@@ -82,15 +85,21 @@ class SeededTurboMind(TurboMindModelwithChatTemplate):  # type: ignore[misc]
 
         @cache  # when there is something to draw
         def loaded() -> Any:
+            import torch
+
+            if backend == 'turbomind' and not torch.cuda.is_available():
+                raise InputError(
+                    'lmdeploy finds no GPU here, and its engine turbomind runs on nothing else: check '
+                    "nvidia-smi and CUDA_VISIBLE_DEVICES, or write backend='pytorch'"
+                )
             pipe = build()
-            atexit.register(_close, pipe)
+            # Some releases end an engine with the process alone.
+            atexit.register(getattr(pipe, 'close', lambda: None))
             return pipe
 
         def seeded(prompts: Sequence[str], gen_config: Any, **options: Any) -> Any:
-            seeds = self.seeds.take(len(prompts))
-            replies = loaded()(
-                prompts, gen_config=[replace(gen_config, random_seed=s) for s in seeds], **options
-            )
+            own = [replace(gen_config, random_seed=seed) for seed in self._seeds]
+            replies = loaded()(prompts, gen_config=own, **options)
             self._replies = [
                 replace(reply, text=mended(reply.text, _generation(reply), prompt))
                 for reply, prompt in zip(replies, prompts, strict=True)
@@ -100,31 +109,12 @@ class SeededTurboMind(TurboMindModelwithChatTemplate):  # type: ignore[misc]
         return seeded
 
 
-def _close(pipe: Any) -> None:
-    """End an engine; some releases end it with the process alone."""
-    close = getattr(pipe, 'close', None)
-    if close is not None:
-        close()
-
-
-def _state_of(reply: Any) -> str | None:
-    """Return the state of a `Response` of lmdeploy that is no response of the model.
-
-    Releases before 0.18 say of a prompt that does not fit that the response was cut off at no token.
-    """
-    finish = getattr(reply, 'finish_reason', None)
-    if finish in ('error', 'abort'):
-        return _OF_ERRORS.get(str(getattr(reply, 'error_code', None)), 'aborted')
-    return 'too long' if finish == CUT_OFF and not reply.text and not reply.generate_token_len else None
-
-
 def _generation(reply: Any) -> Generation:
     """Return what a `Response` of lmdeploy tells."""
-    return Generation.from_json(
-        {
-            'state': _state_of(reply),
-            'finish_reason': getattr(reply, 'finish_reason', None),
-            'prompt_tokens': reply.input_token_len,
-            'output_tokens': reply.generate_token_len,
-        }
-    )
+    finish, state = getattr(reply, 'finish_reason', None), None
+    if finish in ('error', 'abort'):
+        state = _OF_ERRORS.get(str(getattr(reply, 'error_code', None)), 'aborted')
+    elif finish == CUT_OFF and not reply.text and not reply.generate_token_len:
+        state = 'too long'  # as releases before 0.18 say it
+    counts = {'prompt_tokens': reply.input_token_len, 'output_tokens': reply.generate_token_len}
+    return Generation.from_json({'state': state, 'finish_reason': finish, **counts})

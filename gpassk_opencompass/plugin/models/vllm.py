@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from types import ModuleType, SimpleNamespace
@@ -11,12 +11,10 @@ from typing import Any
 
 from opencompass.models import VLLMwithChatTemplate
 from opencompass.registry import MODELS
-from opencompass.utils import get_logger
 
 from ...health import Generation
-from ..handover import GenerationsOfBatch, SeedsOfBatch, length_of
 from ..responses import mended, with_states
-from .refused import LENGTH, OF_SAMPLE, refuse, refuse_greedy, refuse_missing
+from ..seeds import LENGTH, OF_SAMPLE, Done, Seeded, refuse, refuse_greedy, refuse_missing
 
 RULED = {
     **OF_SAMPLE,
@@ -25,12 +23,9 @@ RULED = {
     'do_sample': 'OpenCompass drops it, vLLM has no such setting; temperature 0 is greedy',
 }
 
-BROKEN_OFF = frozenset({'abort', 'error'})
-"""Finish reasons with which vLLM gives up a request."""
-
 
 @MODELS.register_module()
-class SeededVLLM(VLLMwithChatTemplate):  # type: ignore[misc]
+class SeededVLLM(Seeded, VLLMwithChatTemplate):  # type: ignore[misc]
     """`VLLMwithChatTemplate` with a seed a sample.
 
     vLLM takes a list of `SamplingParams`, one a prompt. Those of a batch differ in their seed alone, so a
@@ -67,40 +62,69 @@ class SeededVLLM(VLLMwithChatTemplate):  # type: ignore[misc]
         if 'temperature' not in settings:  # the base class then sets 0
             refuse_greedy('generation_kwargs', settings, 'a temperature')
         refuse_missing(path)
-        self.seeds = SeedsOfBatch(random_seed)
-        self.generations = GenerationsOfBatch()
+        self.random_seed = random_seed
         super().__init__(path, *args, generation_kwargs=settings, **kwargs)
 
     def _load_model(self, path: str, added_model_kwargs: Mapping[str, Any] | None = None) -> None:
-        settings = {**_for_seeds(), **(added_model_kwargs or {})}
+        own = {}
+        with suppress(ImportError):
+            from vllm.platforms import current_platform
+
+            own = {'enable_chunked_prefill': False} if current_platform.is_cpu() else {}
         if find_spec('ray') is None:
             sys.modules['ray'] = _NoRay('ray')
-        super()._load_model(path, settings)
-        engine = self.model
-        generate, context = engine.generate, _context_of(engine)
+        super()._load_model(path, {**own, **(added_model_kwargs or {})})
+        self.model = _Seeded(self.model)
 
-        def seeded(prompts: Sequence[Any], params: Any, **options: Any) -> list[Any]:
-            seeds = self.seeds.take(len(prompts))
-            fitting = [number for number, prompt in enumerate(prompts) if _fits(prompt, context)]
-            _warn_of_long(len(prompts) - len(fitting), context)
-            own = [_with_seed(params, seeds[number]) for number in fitting]
-            drawn = generate([prompts[number] for number in fitting], own, **options) if fitting else []
-            answered = dict(zip(fitting, drawn, strict=True))
-            outputs = [answered.get(number) or _not_drawn(prompt) for number, prompt in enumerate(prompts)]
-            self.generations.note(_generations(outputs, prompts))
-            return outputs
-
-        self.model = _Seeded(engine, seeded)
+    def sample(
+        self, prompts: Sequence[Any], seeds: Sequence[int], max_out_len: int, done: Done, **options: Any
+    ) -> None:
+        """See `Seeded`; vLLM's wrapper takes no `min_out_len`."""
+        self.model.seeds = seeds
+        VLLMwithChatTemplate.generate(
+            self, list(prompts), max_out_len, stopping_criteria=list(options.get('stopping_criteria') or ())
+        )
+        texts, told = self.model.texts, self.model.told
+        for number, (text, generation) in enumerate(zip(texts, with_states(texts, told), strict=True)):
+            said = f'its prompt does not fit the context of {self.model.context} tokens'
+            done(number, text, generation, said if generation.state == 'too long' else '')
 
 
 class _Seeded:
-    """Stands where the wrapper has its engine: the same, but for how it generates."""
+    """Stands where the wrapper has its engine: gives each prompt its seed, and keeps what the engine told."""
 
-    def __init__(self, engine: Any, generate: Callable[..., Any]) -> None:
-        self._engine, self.generate = engine, generate
+    def __init__(self, engine: Any) -> None:
+        self._engine = engine
+        self.seeds: Sequence[int] = ()
+        self.texts: list[str] = []
+        self.told: list[Generation] = []
+        config = getattr(getattr(engine, 'llm_engine', None), 'model_config', None)
+        length = getattr(config, 'max_model_len', None)
+        self.context = length if isinstance(length, int) else None
+        """How many tokens prompt and response may have together, where this vLLM tells."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)
+
+    def generate(self, prompts: Sequence[Any], params: Any, **options: Any) -> list[Any]:
+        fitting, own = [], []
+        for prompt, seed in zip(prompts, self.seeds, strict=True):
+            ids = prompt.get('prompt_token_ids') if isinstance(prompt, Mapping) else None
+            if self.context is None or ids is None or len(ids) < self.context:  # a text is vLLM's to count
+                one = params.clone()
+                one.seed = seed
+                fitting.append(prompt)
+                own.append(one)
+        drawn = iter(self._engine.generate(fitting, own, **options) if fitting else [])
+        fits = list(map(id, fitting))
+        outputs = [next(drawn) if id(prompt) in fits else _not_drawn(prompt) for prompt in prompts]
+        self.told = list(map(_generation, outputs))
+        read = [prompt['prompt'] if isinstance(prompt, Mapping) else prompt for prompt in prompts]
+        self.texts = [
+            mended(output.outputs[0].text, one, text)
+            for output, one, text in zip(outputs, self.told, read, strict=True)
+        ]
+        return outputs
 
 
 class _NoRay(ModuleType):
@@ -115,72 +139,25 @@ class _NoRay(ModuleType):
         return False
 
 
-def _for_seeds() -> dict[str, Any]:
-    """Return what vLLM must be told so that it can draw with seeds on this machine."""
-    with suppress(ImportError):
-        from vllm.platforms import current_platform
-
-        if current_platform.is_cpu():
-            return {'enable_chunked_prefill': False}
-    return {}
-
-
-def _context_of(model: Any) -> int | None:
-    """Return how many tokens prompt and response may have together; None where this vLLM does not tell."""
-    config = getattr(getattr(model, 'llm_engine', None), 'model_config', None)
-    length = getattr(config, 'max_model_len', None)
-    return length if isinstance(length, int) else None
-
-
-def _fits(prompt: Any, context: int | None) -> bool:
-    """Say whether a prompt leaves room for one token; what is a text is vLLM's to count."""
-    ids = prompt.get('prompt_token_ids') if isinstance(prompt, Mapping) else None
-    return context is None or ids is None or len(ids) < context
-
-
-def _warn_of_long(count: int, context: int | None) -> None:
-    if count:
-        get_logger().warning(
-            f'{count} prompts of this batch do not fit the context of {context} tokens: their samples were '
-            "not drawn (state 'too long'); raise max_seq_len or max_model_len of model_kwargs, or leave the "
-            'questions out'
-        )
-
-
 def _not_drawn(prompt: Any) -> Any:
     """Return what stands for the `RequestOutput` of a prompt that is too long."""
+    outputs = [SimpleNamespace(text='', state='too long')]
     return SimpleNamespace(
-        prompt=prompt.get('prompt'),
-        prompt_token_ids=prompt['prompt_token_ids'],
-        outputs=[SimpleNamespace(text='', state='too long')],
+        prompt=prompt.get('prompt'), prompt_token_ids=prompt['prompt_token_ids'], outputs=outputs
     )
-
-
-def _generations(outputs: Sequence[Any], prompts: Sequence[Any]) -> list[Generation]:
-    """Return what the `RequestOutput`s of a batch tell, and mend their texts."""
-    told = list(map(_generation, outputs))
-    for output, one, prompt in zip(outputs, told, prompts, strict=True):
-        read = prompt['prompt'] if isinstance(prompt, Mapping) else prompt
-        drawn = output.outputs[0]
-        drawn.text = mended(drawn.text, one, read)
-    return with_states([output.outputs[0].text for output in outputs], told)
 
 
 def _generation(output: Any) -> Generation:
     """Return what a `RequestOutput` tells; `token_ids` has the token that ended the response."""
     completion = output.outputs[0]
     reason = getattr(completion, 'finish_reason', None)
+    counts = getattr(output, 'prompt_token_ids', None), getattr(completion, 'token_ids', None)
+    prompt, response = (None if ids is None else len(ids) for ids in counts)
     return Generation.from_json(
         {
             'finish_reason': reason,
-            'prompt_tokens': length_of(output, 'prompt_token_ids'),
-            'output_tokens': length_of(completion, 'token_ids'),
-            'state': 'aborted' if reason in BROKEN_OFF else getattr(completion, 'state', None),
+            'prompt_tokens': prompt,
+            'output_tokens': response,
+            'state': 'aborted' if reason in ('abort', 'error') else getattr(completion, 'state', None),
         }
     )
-
-
-def _with_seed(params: Any, seed: int) -> Any:
-    own = params.clone()
-    own.seed = seed
-    return own

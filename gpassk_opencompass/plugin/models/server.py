@@ -1,0 +1,575 @@
+"""Models behind servers that speak OpenAI's protocol: a request a sample, over several servers at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path, PurePosixPath
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from opencompass.models import OpenAISDK
+from opencompass.models.base import BaseModel
+from opencompass.models.openai_api import OAI_REASONING_MODEL_LIST, OPENAISDK_API_BASE
+from opencompass.models.turbomind_api import TurboMindAPIModel, valid_str
+from opencompass.registry import MODELS
+from opencompass.utils import get_logger
+
+from ... import serving
+from ...completion import ABOUT_LENGTH, Kind, Reply, Trouble, state_of_refusal
+from ...errors import IncompleteError, InputError
+from ...files import mapping
+from ...health import Generation
+from ...keys import HiddenKey, hidden, read_key
+from ...marks import note, read_notes
+from ...servers import (
+    ClientSettings,
+    Clock,
+    Request,
+    Server,
+    ask_all,
+    endpoints,
+    get_json,
+    proxy_for,
+)
+from ..responses import CLOSE, response_of
+from ..seeds import LENGTH, OF_REQUEST, SERVER_BITS, Done, Seeded, key_from, refuse
+
+if TYPE_CHECKING:
+    from aiohttp import ClientSession
+
+PATIENCE = 600.0
+"""Seconds without a reply from any server after which a run ends; a large model takes minutes to load."""
+
+ATTEMPTS = 12
+"""Of a request that a server answers with an error, or loses; one that it cannot take now is none."""
+
+TIMEOUT = 3600.0
+"""Seconds that a reply may take."""
+
+_ADVICE = {
+    r'\bseed\b': (
+        'It takes no seed: write random_seeds = None into the template (random_seed=None in a config)'
+    ),
+    r'\btop_k\b': 'Leave top_ks out of the template',
+    r'\brepetition_penalty\b': 'Leave repetition_penalties out of the template',
+    r'\btop_p\b': 'Leave top_ps out of the template, or change them',
+    r'\btemperature\b': 'Leave temperatures out of the template, or change them',
+    ABOUT_LENGTH.pattern: (
+        'Lower max_out_lens of the template (max_out_len in a config), or serve the model with a longer '
+        'context'
+    ),
+    r'quota|billing': 'See to the account that the key belongs to',
+}
+_KEY = 'Is the key right, and for this address? key_env names the environment variable that holds it'
+_NAME = 'Is the name (path) one that the server lists at /v1/models, and the address right?'
+_BY_STATUS = {401: _KEY, 403: _KEY, 404: _NAME}
+
+_VERSIONS = {
+    'vllm': ('/version', 'version'),
+    'llamacpp': ('/props', 'build_info'),
+    'sglang': ('/get_server_info', 'version'),
+}
+"""`owned_by` in a list of models → where its server tells its version, and under which name."""
+
+
+def advise(trouble: Trouble) -> str:
+    """Return what to do where a server takes no request at all; what it says names the setting most often.
+
+    >>> advise(Trouble(Kind.REFUSED, 'HTTP 400', 'Unknown name "seed": Cannot find field.'))[:20]
+    'It takes no seed: wr'
+    """
+    if trouble.status in _BY_STATUS:
+        return _BY_STATUS[trouble.status]
+    found = (text for words, text in _ADVICE.items() if re.search(words, trouble.message, re.IGNORECASE))
+    return next(found, 'Check path (the name of the model), the address, the key and extra_body')
+
+
+class AskedModel(Seeded):
+    """A model that is asked for at servers; comes before a model class of OpenCompass.
+
+    All servers are asked at once. A request is tried again while there is hope; one without a reply in the
+    end is a sample with a state. A server that is killed and comes back costs time only.
+    """
+
+    bits = SERVER_BITS
+    one_by_one = True
+    clock: Clock | None = None
+
+    def ask_at(
+        self,
+        name: str,
+        urls: Sequence[str],
+        keys: Sequence[str],
+        settings: ClientSettings,
+        headers: Mapping[str, str] | None = None,
+        think_tag: str = CLOSE,
+        texts: Mapping[int, str] | None = None,
+    ) -> None:
+        """Say how it is asked.
+
+        Args:
+            name: of the model at the servers.
+            texts: HTTP status → the text that stands for the reply of a request that fails with it.
+        """
+        self._asked_name, self._client, self._think_tag, self._texts = name, settings, think_tag, texts or {}
+        self._servers = [Server(url, key, headers or {}) for url in urls for key in keys]
+        self._proven = False
+        self._folder: Path | None = None
+        self._about: dict[str, dict[str, str]] = {}
+        self._told: dict[str, dict[str, str]] = {}
+
+    @property
+    def addresses(self) -> list[str]:
+        """Return where its servers are."""
+        return sorted({server.url for server in self._servers})
+
+    def keep_notes(self, folder: Path) -> None:
+        """Note which servers answer, beside the predictions, from now on."""
+        self._folder = folder
+
+    def check(self) -> None:
+        """Raise an error if a server that was started here is gone for good."""
+
+    def body(self, prompt: Any, max_out_len: int, seed: int | None) -> dict[str, Any] | None:
+        """Return the request for a sample; None if the prompt does not fit the context."""
+        raise NotImplementedError
+
+    def sample(
+        self, prompts: Sequence[Any], seeds: Sequence[Any], max_out_len: int, done: Done, **options: Any
+    ) -> None:
+        """See `Seeded`.
+
+        Args:
+            options: also `at_once`: requests under way, at all servers together.
+
+        Raises:
+            InputError: the servers take no requests with these settings.
+            IncompleteError: no server answered for the patience given, or one has other weights.
+        """
+        settings, most = self._client, options.get('at_once')
+        if most is not None:
+            most = min(settings.concurrency, max(1, most // len(self._servers)))
+            settings = settings.model_copy(update={'concurrency': most})
+        stop = {'stop': list(words)} if (words := options.get('stopping_criteria')) else {}
+
+        def requests() -> Iterator[Request]:
+            for number, (prompt, seed) in enumerate(zip(prompts, seeds, strict=True)):
+                if (body := self.body(prompt, max_out_len, seed)) is not None:
+                    yield Request(number, json.dumps({**stop, **body}).encode())
+                else:
+                    done(number, '', Generation(state='too long'), 'the prompt is longer than max_seq_len')
+
+        def probe(request: Request) -> bytes:
+            """Ask for what no server has a reason to refuse."""
+            body = json.loads(request.body)
+            return json.dumps(body | {'messages': [{'role': 'user', 'content': 'Hi'}]}).encode()
+
+        def heard(request: Request, reply: Reply | Trouble) -> bool:
+            if isinstance(reply, Trouble) and (said := self._texts.get(reply.status or 0)) is not None:
+                reply = Reply(said)
+            if isinstance(reply, Trouble):
+                done(request.item, '', Generation(state=_state_of(reply)), str(reply))
+                return True
+            text, generation = response_of(reply, request.seconds, self._think_tag)
+            if generation.state == 'aborted':  # as by a server that is being stopped
+                raise Trouble(Kind.BROKEN, 'aborted', f'finish_reason {reply.finish}')
+            self._proven = True
+            self._note(request.url, reply)
+            done(request.item, text, generation, '')
+            return True
+
+        ask_all(
+            self._servers,
+            requests(),
+            heard,
+            settings,
+            greet=self._greet,
+            probe=probe,
+            check=self.check,
+            final=self._texts,
+            clock=self.clock,
+            proven=self._proven,
+            advice=advise,
+            kept='The samples so far',
+        )
+
+    # What servers say that they are
+
+    async def _greet(self, session: ClientSession, server: Server, came_back: bool) -> None:
+        if server.url in self._about and not came_back:
+            return
+        proxy = proxy_for(server.url, self._client.proxy)
+        models = await get_json(session, server, 'models', proxy)
+        cards = models.get('data') if isinstance(models, dict) else None
+        named = [one for one in cards or () if isinstance(one, dict) and one.get('id') == self._asked_name]
+        card = named[0] if named else {}
+        engine = str(card.get('owned_by') or '')
+        version = ''
+        if engine in _VERSIONS:
+            place, field = _VERSIONS[engine]
+            told = await get_json(session, server, place, proxy)
+            version = str(told.get(field) or '') if isinstance(told, dict) else ''
+        about = {'engine': engine, 'version': version, 'root': _root_of(card)}
+        about = {name: hidden(text, server.key) for name, text in about.items() if text}
+        known = read_notes(self._folder).servers if self._folder else []
+        for root in [one['root'] for one in known if one.get('root')]:
+            if about.get('root') and _last(about['root']) != _last(root):
+                raise IncompleteError(
+                    f'{server.url} serves {_last(about["root"])!r}, and this run has samples from '
+                    f'{_last(root)!r}: serve that again, or start anew in another work directory'
+                )
+        self._about[server.url] = about
+        self._told.pop(server.url, None)
+
+    def _note(self, url: str, reply: Reply) -> None:
+        """Note the first reply of a server, and one that says otherwise."""
+        # Those of hosted APIs (OpenAI, Azure, DeepSeek) change from request to request under one model.
+        steady = '' if reply.fingerprint.startswith('fp_') else reply.fingerprint
+        told = {'model': reply.model, 'fingerprint': steady}
+        if self._folder is not None and self._told.get(url) != told:
+            self._told[url] = told
+            said = {'url': url, **self._about.get(url, {}), **told}
+            note(self._folder, server={name: text for name, text in said.items() if text})
+
+
+def _root_of(card: Mapping[str, Any]) -> str:
+    """Return what tells weights apart: `root` (vLLM: the path), or the sizes that llama.cpp tells."""
+    meta: Mapping[str, Any] = mapping(card.get('meta'))
+    sizes = [
+        f'{name} {meta[name]}' for name in ('n_params', 'size', 'n_vocab') if type(meta.get(name)) is int
+    ]
+    root = card.get('root')
+    return root if isinstance(root, str) and root else ', '.join(sizes)
+
+
+def _last(root: str) -> str:
+    return PurePosixPath(root).name or root
+
+
+def _state_of(trouble: Trouble) -> str:
+    if trouble.reason in ('aborted', 'no choice'):
+        return trouble.reason
+    refused = trouble.kind is Kind.REFUSED
+    return state_of_refusal(trouble.status, trouble.message) if refused else 'failed'
+
+
+@MODELS.register_module()
+class SeededOpenAISDK(AskedModel, OpenAISDK):  # type: ignore[misc]
+    """`OpenAISDK` with a seed a sample, in the field `seed` of each request; retries keep theirs.
+
+    What a server makes of a seed is its own affair: vLLM and lmdeploy draw by it, OpenAI calls it best
+    effort, others ignore or refuse it. Requests have the fields that those of OpenAISDK have, but all servers
+    get them, and none is lost while there is hope; see `AskedModel`.
+
+    Args:
+        path: the name of the model at the server.
+        openai_api_base: of one server or several.
+        max_workers: requests under way at once, a server.
+        query_per_second: requests started a second, a server; None for no limit.
+        retry: attempts of a request that a server answers with an error, or loses.
+        timeout: seconds that a reply may take.
+        patience: seconds to go on without a single reply when every server fails.
+        random_seed: the seed of the run; those of the samples are derived from it. None: no seed is sent.
+        key_env: the environment variable with the API key, in place of `key`.
+        kwargs: as for the base class.
+
+    Raises:
+        InputError: a fixed seed, an n, a temperature that would not be sent, an address or a proxy that
+            cannot be used, or an empty `key_env`.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        openai_api_base: str | Sequence[str] = OPENAISDK_API_BASE,
+        query_per_second: float | None = None,
+        retry: int = ATTEMPTS,
+        timeout: float = TIMEOUT,
+        patience: float = PATIENCE,
+        random_seed: int | None = None,
+        key_env: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        extra = kwargs.get('openai_extra_kwargs') or {}
+        for where in ('openai_extra_kwargs', 'extra_body'):
+            ruled = {**OF_REQUEST, 'stream': 'replies are read whole; remove it'}
+            refuse(where, kwargs.get(where) or {}, ruled)
+        if arguments := sorted({'extra_headers', 'extra_query', 'extra_body', 'timeout'} & set(extra)):
+            raise InputError(
+                f'openai_extra_kwargs has {arguments}, which are no fields of a request; write fields into '
+                'extra_body, and timeout beside path'
+            )
+        self._reasons = any(part in path for part in OAI_REASONING_MODEL_LIST)
+        if self._reasons and kwargs.get('temperature') is not None and 'temperature' not in extra:
+            raise InputError(
+                f'temperature = {kwargs["temperature"]}: OpenAISDK sends none to a model with one of '
+                f'{OAI_REASONING_MODEL_LIST} in its path ({path!r}); leave it out, or write it into '
+                'openai_extra_kwargs, which is always sent'
+            )
+        urls = endpoints(openai_api_base, 'key_env')
+        keys: dict[str, Any] = {}
+        if key_env:
+            keys = {'key': key_from(key_env)}
+        elif kwargs.get('key', 'ENV') == 'ENV' and (found := read_key('OPENAI_API_KEY')):
+            keys = {'key': [part.strip() for part in found.split(',') if part.strip()]}
+        super().__init__(path, openai_api_base=urls[0], **{**kwargs, **keys})
+        self.random_seed = random_seed
+        self.logger.addFilter(HiddenKey(*self.keys))
+        proxy, verify = _proxy(self.proxy_url, self.http_client_cfg)
+        variables = {'OpenAI-Organization': 'OPENAI_ORG_ID', 'OpenAI-Project': 'OPENAI_PROJECT_ID'}
+        headers = {name: value for name, variable in variables.items() if (value := os.environ.get(variable))}
+        if self.orgs and len(self.orgs) > 1:
+            raise InputError(f'org has {len(self.orgs)} organizations: give one')
+        settings = ClientSettings(
+            concurrency=-(-self.max_workers // len(self.keys)),
+            rate=query_per_second,
+            timeout=timeout,
+            attempts=retry,
+            total_time=float('inf'),
+            patience=patience,
+            proxy=proxy,
+            verify=verify,
+        )
+        headers |= {'OpenAI-Organization': self.orgs[0]} if self.orgs else {}
+        self.ask_at(path, urls, self.keys, settings, headers, self.think_tag, self.status_code_mappings)
+
+    def _generate(self, input: Any, max_out_len: int, temperature: float) -> str:
+        """See the base class: one prompt, without a seed."""
+        texts: list[str] = []
+        self.sample([input], [None], max_out_len, lambda number, text, *_: texts.append(text))
+        return texts[0]
+
+    def _create_fresh_client(self) -> None:
+        """Make no client of the base class."""
+
+    def body(self, prompt: Any, max_out_len: int, seed: int | None) -> dict[str, Any] | None:
+        """Return a request with the fields that one of the base class has."""
+        try:
+            messages, room = self._preprocess_messages(
+                prompt, max_out_len, self.max_seq_len, self.mode, self.get_token_len
+            )
+        except ValueError as error:
+            if 'max_seq_len' not in str(error):
+                raise
+            return None
+        sampling = {'max_tokens': room, 'temperature': self.temperature}
+        if self._reasons:
+            sampling = {'max_completion_tokens': room}
+        return {
+            'model': self.path,
+            'messages': self._messages_to_chat_completions(messages),
+            'n': 1,
+            **{name: value for name, value in sampling.items() if value is not None},
+            **(self.openai_extra_kwargs or {}),
+            **(self.extra_body or {}),
+            **({} if seed is None else {'seed': seed}),
+        }
+
+
+def _proxy(proxy: str | None, client: Mapping[str, Any]) -> tuple[str, bool | str]:
+    """Return the proxy that OpenAI's client would go through, and what it would trust.
+
+    Raises:
+        InputError: it would do what is not done here.
+    """
+    if unknown := sorted(set(client) - {'proxy', 'proxies', 'verify', 'trust_env'}):
+        raise InputError(f'http_client_cfg has {unknown}; only proxy, proxies, verify and trust_env are used')
+    several = client.get('proxies') or {}
+    given = {proxy or client.get('proxy'), *(several.values() if isinstance(several, Mapping) else [several])}
+    proxies = [address for address in given if address]
+    if len(proxies) > 1 or not all(str(one).startswith(('http://', 'https://')) for one in proxies):
+        raise InputError('give one proxy, http://host:port, as openai_proxy_url or in http_client_cfg')
+    return str(proxies[0]) if proxies else '', client.get('verify', True)
+
+
+@MODELS.register_module()
+class SeededServed(SeededOpenAISDK):
+    """A server that is started for this model, at the first need, and asked as `SeededOpenAISDK` asks one.
+
+    It ends with the process. Should it die the run ends, with the end of its log in the error; the log is in
+    `<work_dir>/<time>/logs/server`. Under `gpassk run` the server is there already, for all runs of the
+    model.
+
+    Args:
+        path: the weights, as the command line names them: {model}.
+        serve: how the server is started: command, ready, timeout, env; see `serving.Serve`.
+        served_name: what requests call the model: {name}; by default the last part of `path`.
+        tp, pp: {tp} and {pp}; the GPUs are those that the task has.
+        key_env: the environment variable with the server's key, if its command line gives it one.
+        patience: seconds to go on without a single reply; by default as long as the server may take to be
+            ready.
+        tokenizer_path: counts tokens, where `max_seq_len` is to shorten prompts; by default the server says
+            which are too long.
+        kwargs: as for `SeededOpenAISDK`.
+
+    Raises:
+        InputError: as for `SeededOpenAISDK`, or see `serving.read_serve`.
+    """
+
+    loads = True
+    """The weights behind `path` are loaded for this model, whoever answers its requests."""
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        serve: Mapping[str, Any],
+        served_name: str | None = None,
+        tp: int = 1,
+        pp: int = 1,
+        key_env: str | None = None,
+        patience: float | None = None,
+        tokenizer_path: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if taken := sorted({'openai_api_base', 'openai_proxy_url', 'http_client_cfg'} & set(kwargs)):
+            raise InputError(f'{taken[0]}: the server is started here, and asked without a proxy; remove it')
+        self._serve = serving.read_serve(serve)
+        self._counts = tokenizer_path is not None
+        self._running: serving.Running | None = None
+        self._stack = ExitStack()
+        name = served_name or PurePosixPath(path).name or path
+        super().__init__(
+            name,
+            openai_api_base='http://127.0.0.1:9/v1',  # until it has an address; port 9 discards what it gets
+            key_env=key_env,
+            key='EMPTY',
+            patience=max(PATIENCE, self._serve.timeout) if patience is None else patience,
+            tokenizer_path=tokenizer_path,
+            **kwargs,
+        )
+        told = {'path': path, 'serve': serve, 'served_name': name, 'tp': tp, 'pp': pp, 'key_env': key_env}
+        self._served = serving.served_model(told)
+
+    def check(self) -> None:
+        """Raise IncompleteError if the server has died."""
+        if self._running is not None:
+            self._running.check()
+
+    def sample(
+        self, prompts: Sequence[Any], seeds: Sequence[Any], max_out_len: int, done: Done, **options: Any
+    ) -> None:
+        """See `AskedModel`; the server is started at the first call.
+
+        Raises:
+            InputError, IncompleteError: it cannot be started, or has died; see `serving.server`.
+        """
+        if self._running is None:
+            # `<work_dir>/<time>/logs/server`, for another caller than OpenCompass ./logs/server.
+            folders = [] if self._folder is None else self._folder.parents
+            above = [one for one in folders if one.name == 'predictions']
+            logs = (above[-1].parent if above else Path.cwd()) / 'logs' / 'server'
+            started = serving.server(self._served, logs, get_logger().info)
+            self._running = self._stack.enter_context(started)
+            # With --debug the process goes on, to other models and to the evaluation.
+            weakref.finalize(self, self._stack.close)
+            self._servers = [Server(url, self.keys[0]) for url in endpoints(self._running.addresses)]
+        self.check()
+        super().sample(prompts, seeds, max_out_len, done, **options)
+
+    def _init_tokenizer(self) -> None:
+        """Load one only if it was named; the base class downloads that of GPT-4."""
+        if self._counts:
+            super()._init_tokenizer()
+
+    def get_token_len(self, prompt: str) -> int:
+        """Return the tokens of a text, 0 where the server counts them."""
+        return int(super().get_token_len(prompt)) if self._counts else 0
+
+
+@MODELS.register_module()
+class SeededTurboMindAPI(AskedModel, TurboMindAPIModel):  # type: ignore[misc]
+    """`TurboMindAPIModel` with a seed a sample, in the field `seed` of each request; retries keep theirs.
+
+    The base class needs `APIClient`, which lmdeploy 0.18 no longer has, and completes the bare prompt
+    without the model's chat template. This one needs no lmdeploy here and asks `/v1/chat/completions`,
+    without the session ids by which two processes would interrupt each other; see `AskedModel`.
+
+    Args:
+        path: the name of the model at the server.
+        api_addr: where the server is, or the servers are, such as 'http://node1:23333'.
+        max_seq_len, meta_template, end_str: as for the base class.
+        temperature, top_p, top_k: None leaves one to the server, whose default is the model's own.
+        gen_config: further fields of a request, such as `repetition_penalty` or `chat_template_kwargs`.
+        random_seed: the seed of the run; those of the samples are derived from it. None: no seed is sent.
+        key_env: the environment variable with the server's key, if it wants one.
+        max_workers: requests under way at once, a server; None: 256.
+        query_per_second, retry, timeout, patience: as for `SeededOpenAISDK`.
+
+    Raises:
+        InputError: gen_config has what would be dropped or overruled, `key_env` is empty, or an address
+            cannot be used.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        api_addr: str | Sequence[str] = 'http://0.0.0.0:23333',
+        temperature: float | None = None,
+        top_p: float | None = None,
+        top_k: int | None = None,
+        gen_config: Mapping[str, Any] | None = None,
+        random_seed: int | None = None,
+        key_env: str | None = None,
+        retry: int = ATTEMPTS,
+        timeout: float = TIMEOUT,
+        *,
+        max_seq_len: int = 2048,
+        meta_template: Mapping[str, Any] | None = None,
+        end_str: str | None = None,
+        max_workers: int | None = None,
+        query_per_second: float | None = None,
+        patience: float = PATIENCE,
+    ) -> None:
+        ruled = dict.fromkeys(('max_tokens', 'max_new_tokens', 'max_completion_tokens'), LENGTH)
+        greedy = 'a server of lmdeploy always samples; top_k = 1 is greedy'
+        refuse('gen_config', gen_config or {}, {**OF_REQUEST, **ruled, 'do_sample': greedy})
+        key, urls = key_from(key_env) if key_env else '', endpoints(api_addr, 'key_env')
+        # Not of the base class, which makes a client that lmdeploy does not have.
+        BaseModel.__init__(self, path, max_seq_len=max_seq_len, meta_template=meta_template)
+        self.logger = get_logger()
+        self.model_name, self.end_str, self.random_seed = path, end_str, random_seed
+        self.temperature, self.top_p, self.top_k = temperature, top_p, top_k
+        self.gen_config = dict(gen_config or {})
+        # What the base class uses where it counts tokens.
+        self.chatbot = SimpleNamespace(headers={'Authorization': f'Bearer {key}'} if key else {})
+        self.api_addr = urls[0].removesuffix('/v1/chat/completions')
+        self.encode_addr, self.ppl_addr = f'{self.api_addr}/v1/encode', f'{self.api_addr}/get_ppl'
+        settings = ClientSettings(
+            concurrency=max_workers or 256,
+            rate=query_per_second,
+            timeout=timeout,
+            attempts=retry,
+            total_time=float('inf'),
+            patience=patience,
+        )
+        self.ask_at(path, urls, [key], settings)
+
+    def sample(
+        self, prompts: Sequence[Any], seeds: Sequence[Any], max_out_len: int, done: Done, **options: Any
+    ) -> None:
+        """See `AskedModel`."""
+
+        def taken(number: int, text: str, generation: Generation, said: str) -> None:
+            text = valid_str(text)
+            done(number, text.split(self.end_str)[0] if self.end_str else text, generation, said)
+
+        super().sample(prompts, seeds, max_out_len, taken, **options)
+
+    def body(self, prompt: Any, max_out_len: int, seed: int | None) -> dict[str, Any]:
+        """Return the request for a sample."""
+        sampling = {'temperature': self.temperature, 'top_p': self.top_p, 'top_k': self.top_k, 'seed': seed}
+        return {
+            'model': self.path,
+            'messages': [{'role': 'user', 'content': prompt}],
+            'max_tokens': max_out_len,
+            'max_completion_tokens': max_out_len,
+            **{name: value for name, value in sampling.items() if value is not None},
+            **self.gen_config,
+        }

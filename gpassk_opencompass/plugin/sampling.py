@@ -1,0 +1,233 @@
+"""OpenCompass's generation inferencer: each sample has a seed, and is kept as soon as it is there."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from opencompass.openicl.icl_inferencer import GenInferencer
+from opencompass.registry import ICL_INFERENCERS
+from opencompass.utils import get_logger
+from opencompass.utils.prompt import PromptList
+from tqdm import tqdm
+
+from ..errors import IncompleteError, InputError
+from ..health import Generation
+from ..marks import as_json, current_task, kept, model_identity, note, read_notes, settings_of
+from ..predictions import Rows, Sample, held, other_runs, without_shard
+from ..record import digest_of
+from .rows import samples_asked
+
+MOST_FAILED = 0.1
+"""Share of the samples of a shard that may be no usual response."""
+
+LEAST = 8
+"""As many may be in any shard, however small."""
+
+_OF_SHARD = re.compile(r'\[(\d+): ?\d+\]$')
+"""How the `test_range` of a shard ends, as OpenCompass's partitioners write it."""
+
+
+@ICL_INFERENCERS.register_module()
+class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
+    """Draws each row of a data set as one sample, and writes it as soon as it is there.
+
+    Any data set will do, and any model. A model of this package draws each sample with a seed of its own
+    (see `Seeded`); others are used as they are, in batches. Each row of the predictions says which sample it
+    is and what it was drawn from (`sample`), and what the engine told of it (`generation`, see `health`).
+
+    Rows that are there are not drawn again: those of this run, also of other shards, and those of other runs
+    below the same work folder that have the same question, settings and model, where the model is known by
+    its content or the rows were drawn by the same `gpassk run`. A row that was drawn from something else
+    than config and data say now ends the run. One task at a time works on a file.
+
+    Args:
+        most_failed: the share of the samples of a shard that may be no usual response, see `health.STATES`;
+            above it, and above 8, the run ends. Such rows are written last, so a resume asks for them again.
+        keep: of 'questions', 'references', 'settings': what may have changed since rows were drawn; with
+            those that $GPASSK_KEEP names.
+        top_up: take rows of other runs whatever is known of the model (or $GPASSK_TOP_UP).
+        arguments, more: as for `GenInferencer`.
+
+    Raises:
+        InputError: an argument that is none, or several rounds, which have several responses a row.
+    """
+
+    model: Any
+
+    def __init__(
+        self,
+        *arguments: Any,
+        most_failed: float = MOST_FAILED,
+        keep: Collection[str] = (),
+        top_up: bool = False,
+        **more: Any,
+    ) -> None:
+        if (
+            isinstance(most_failed, bool)
+            or not isinstance(most_failed, (int, float))
+            or not 0 <= most_failed <= 1
+        ):
+            raise InputError(
+                f'most_failed = {most_failed!r}: expected a share from 0 to 1 of the samples of a shard'
+            )
+        super().__init__(*arguments, **more)
+        if self.multiround:
+            raise InputError("multiround: a sample is one call here; use OpenCompass's own GenInferencer")
+        self._most_failed, self._keep = float(most_failed), kept(keep)
+        self._top_up = top_up or os.environ.get('GPASSK_TOP_UP', '') not in ('', '0')
+
+    def inference(
+        self,
+        retriever: Any,
+        ice_template: Any = None,
+        prompt_template: Any = None,
+        output_json_filepath: str | None = None,
+        output_json_filename: str | None = None,
+    ) -> list[Any]:
+        """See `GenInferencer.inference`; what it returns nobody reads."""
+        folder = Path(output_json_filepath or self.output_json_filepath)
+        predictions = folder / (output_json_filename or self.output_json_filename)
+        if self.dump_only_message_path:
+            whole: list[Any] = super().inference(
+                retriever, ice_template, prompt_template, str(folder), predictions.name
+            )
+            return whole
+        task = current_task()
+        model = {'path': str(getattr(self.model, 'path', ''))} if task is None else task.model_cfg
+        dataset = {} if task is None else task.dataset_cfg
+        settings = settings_of(model, dataset)
+        identity = as_json(model_identity(settings['model'], self.model, model))
+        samples, name = self._samples(
+            retriever, ice_template, prompt_template, predictions.stem, settings, task
+        )
+        source, command = digest_of(identity)[:16], os.environ.get('GPASSK_COMMAND')
+        if command:  # another server may have other weights under the same name
+            command = digest_of([command, getattr(self.model, 'addresses', None)])[:16]
+        rows = Rows(predictions, name, samples, identity, settings, self._keep, command)
+        with held(predictions), closing(rows):
+            notes = read_notes(folder)
+            if digest_of(settings)[:16] not in notes.settings:
+                note(folder, settings=settings)
+            if source not in notes.sources:
+                note(folder, source=identity)
+            missing = rows.find(other_runs(folder), self._top_up)
+            get_logger().info(f'{predictions.stem}: {len(missing)} of {len(samples)} samples are to be drawn')
+            if hasattr(self.model, 'keep_notes'):
+                self.model.keep_notes(folder)
+            self._draw(missing, rows, source)
+            rows.publish()
+        return []
+
+    def _samples(
+        self, retriever: Any, ice_template: Any, prompt_template: Any, stem: str, settings: Any, task: Any
+    ) -> tuple[list[Sample], str]:
+        """Return the samples of this shard with their prompts, and the data set's name without its number."""
+        prompts = self.get_generation_prompt_list_from_retriever_indices(
+            retriever.retrieve(),
+            retriever,
+            self.gen_field_replace_token,
+            max_seq_len=self.max_seq_len,
+            ice_template=ice_template,
+            prompt_template=prompt_template,
+        )
+        parsed = self.model.parse_template(prompts, mode='gen')
+        reader = retriever.dataset_reader
+        config = {} if task is None else task.dataset_cfg
+        shard = _OF_SHARD.search(str((config.get('reader_cfg') or {}).get('test_range') or ''))
+        name, before = (without_shard(stem), _rows_before(task, int(shard[1]))) if shard else (stem, ())
+        samples = samples_asked(
+            reader.dataset['test'], reader.input_columns, reader.output_column, settings, name, stem, before
+        )
+        known: dict[str, Any] = {}  # n samples of a question have one prompt
+        found = []
+        for sample, prompt in zip(samples, parsed, strict=True):
+            text = json.dumps(prompt, default=str)
+            told = known[text] if text in known else known.setdefault(text, json.loads(text))
+            seed = self.model.seed_of(sample.uid, sample.replica) if hasattr(self.model, 'seed_of') else None
+            found.append(replace(sample, prompt=told, seed=seed))
+        return found, name
+
+    def _draw(self, missing: Sequence[Sample], rows: Rows, source: str) -> None:
+        """Draw samples, and write the row of each; those that are no usual response come last."""
+        unusual: list[dict[str, Any]] = []
+        states, most = Counter(rows.states), max(int(self._most_failed * rows.size), LEAST)
+
+        def done(number: int, text: Any, generation: Generation, said: str = '') -> None:
+            row = rows.row(missing[number], source, text, generation)
+            if self.dump_res_length:
+                row |= {'res_length': generation.output_tokens, 'input_length': generation.prompt_tokens}
+            progress.update()
+            if generation.state is None:
+                rows.add(row)
+                return
+            unusual.append(row)
+            states[generation.state] += 1
+            if states.total() > most:
+                words = f' The last one: {" ".join(said.split())[:300]!r}.' if said else ''
+                raise IncompleteError(
+                    f'{rows.predictions.stem}: {_told(states)} of {rows.size} samples; most_failed = '
+                    f'{self._most_failed:g} allows no more than {most}.{words} They were not kept: mend '
+                    'server, model or settings, and run the same command with -r, which asks for them again; '
+                    'if the model is like that, raise most_failed (a line of the template, or an argument of '
+                    'the inferencer)'
+                )
+
+        options: dict[str, Any] = {
+            'stopping_criteria': self.stopping_criteria,
+            'min_out_len': self.min_out_len,
+        }
+        draw = getattr(self.model, 'sample', None) or self._draw_without_seeds
+        size = self.batch_size or 1
+        if getattr(self.model, 'one_by_one', False):
+            size, options = len(missing), {**options, 'at_once': self.batch_size}
+        with torch.no_grad(), tqdm(total=len(missing), disable=not missing) as progress:
+            for first in range(0, len(missing), size or 1):
+                batch = missing[first : first + size]
+                prompts = [
+                    PromptList(one.prompt) if isinstance(one.prompt, list) else one.prompt for one in batch
+                ]
+                draw(
+                    prompts,
+                    [one.seed for one in batch],
+                    self.max_out_len,
+                    lambda number, *told, first=first: done(first + number, *told),
+                    **options,
+                )
+        for row in unusual:
+            rows.add(row)
+        if states:
+            get_logger().warning(f'{rows.predictions.stem}: {_told(states)} of {rows.size} samples')
+
+    def _draw_without_seeds(
+        self, prompts: list[Any], seeds: Sequence[Any], max_out_len: int, done: Any, **options: Any
+    ) -> None:
+        """Have a model that knows nothing of samples answer a batch."""
+        import inspect
+
+        known = inspect.signature(self.model.generate).parameters
+        given = {name: value for name, value in options.items() if name in known}
+        texts = self.model.generate(prompts, max_out_len=max_out_len, **given)
+        for number, text in enumerate(texts):
+            done(number, text, Generation())
+
+
+def _told(states: Counter[str]) -> str:
+    named = ', '.join(f'{count} {state}' for state, count in states.most_common())
+    return f'{states.total()} no usual response ({named})'
+
+
+def _rows_before(task: Any, start: int) -> Sequence[Any]:
+    """Return the numbers of the questions of all rows before a shard."""
+    dataset = getattr(getattr(task, 'dataset', None), 'dataset', None)
+    if isinstance(dataset, dict):
+        dataset = dataset.get((task.dataset_cfg.get('reader_cfg') or {}).get('test_split', 'test'))
+    return dataset['idx'][:start] if dataset is not None and 'idx' in dataset.column_names else ()

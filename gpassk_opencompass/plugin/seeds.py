@@ -1,0 +1,166 @@
+"""A seed a sample, and the models that draw by it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from ..errors import InputError
+from ..health import Generation
+from ..keys import read_key
+from ..marks import current_task
+
+SEED_BITS = 53
+"""Seeds stay below 2^53: exact in JSON numbers and in every engine's 64-bit integer."""
+
+SERVER_BITS = 31
+"""Seeds sent to a server stay below 2^31: some keep them in a signed 32-bit integer."""
+
+Done = Callable[[int, str, Generation, str], None]
+"""Takes the response to a prompt: its number, the text, what the engine told, and what it said in words."""
+
+
+def sample_seed(random_seed: int, uid: str, replica: int, bits: int = SEED_BITS) -> int:
+    """Return the seed of a sample, uniform in [0, 2^bits); with fewer bits the upper ones of the other.
+
+    >>> sample_seed(42, '202412/AMC_en/3', 0) == sample_seed(42, '202412/AMC_en/3', 1)
+    False
+    """
+    name = f'{random_seed}\0{uid}\0{replica}'.encode()
+    return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), 'big') >> (64 - bits)
+
+
+class Seeded:
+    """A model of which each sample has a seed of its own; comes before a model class of OpenCompass.
+
+    `SeededGenInferencer` calls `sample` with prompts and seeds, and writes each response as it is told.
+    OpenCompass's own inferencers call `generate`: their prompts get seeds by their content and by how often
+    they came, so that a config may hold other data sets of OpenCompass beside those of this package.
+    """
+
+    random_seed: int | None = None
+    """None: samples have no seeds."""
+    bits = SEED_BITS
+    one_by_one = False
+    """Whether responses come one by one: `sample` then gets all prompts at once, else a batch of them."""
+
+    def seed_of(self, uid: str, replica: int) -> int | None:
+        """Return the seed of a sample."""
+        return None if self.random_seed is None else sample_seed(self.random_seed, uid, replica, self.bits)
+
+    def sample(
+        self, prompts: Sequence[Any], seeds: Sequence[Any], max_out_len: int, done: Done, **options: Any
+    ) -> None:
+        """Draw a response to each prompt.
+
+        Args:
+            options: `stopping_criteria` and `min_out_len` of the inferencer.
+        """
+        raise NotImplementedError
+
+    def generate(
+        self,
+        inputs: list[Any],
+        max_out_len: int = 512,
+        min_out_len: int | None = None,
+        stopping_criteria: Sequence[str] = (),
+        **_: Any,
+    ) -> list[str]:
+        """Return a text a prompt, as OpenCompass's own inferencers ask for.
+
+        Raises:
+            InputError: they ask for several samples a question.
+        """
+        task = current_task()
+        n = 1 if task is None else task.dataset_cfg.get('n', 1)
+        if n != 1:
+            raise InputError(
+                f'{task.dataset_cfg.get("abbr")}: n = {n} with an inferencer of OpenCompass, which cannot '
+                'tell the samples of a question apart: in shards they would be copies. Write '
+                "inferencer=dict(type='gpassk_opencompass.SeededGenInferencer') into its infer_cfg"
+            )
+        texts = [''] * len(inputs)
+
+        def done(number: int, text: str, generation: Generation, said: str) -> None:
+            texts[number] = text
+
+        options = {'stopping_criteria': list(stopping_criteria), 'min_out_len': min_out_len}
+        self.sample(inputs, self._seeds_of_calls(inputs), max_out_len, done, **options)
+        return texts
+
+    def _seeds_of_calls(self, inputs: Sequence[Any]) -> list[int | None]:
+        calls, lock = self.__dict__.setdefault('_calls', (Counter(), threading.Lock()))
+        seeds = []
+        with lock:
+            for prompt in inputs:
+                mark = hashlib.sha256(json.dumps(prompt, default=str).encode()).hexdigest()
+                seeds.append(self.seed_of(mark, calls[mark]))
+                calls[mark] += 1
+        return seeds
+
+
+# What a model class of OpenCompass would drop or overrule without a word, refused before it loads
+
+LENGTH = "the inferencer's max_out_len decides; remove it"
+COUNT = 'a sample is one request; let the data set draw n of them'
+SEED = (
+    'one fixed value would give all samples of a question the same random numbers; write random_seed=… '
+    'beside path, each sample then gets its own'
+)
+OWN = 'the model is named by path, and the prompt is that of the sample; remove it'
+
+OF_SAMPLE = {'seed': SEED, 'random_seed': SEED, 'n': COUNT}
+"""What no engine may be given, and why."""
+OF_REQUEST = {**OF_SAMPLE, 'model': OWN, 'messages': OWN}
+"""What no field of a request may be, and why."""
+
+SAMPLING = ('temperature', 'top_p', 'top_k', 'min_p')
+"""Settings that mean nothing to an engine that takes the likeliest token."""
+
+
+def refuse(where: str, given: Mapping[str, Any], reasons: Mapping[str, str]) -> None:
+    """Raise InputError for the first key that has a reason.
+
+    >>> refuse('gen_config', {'random_seed': 42}, {'random_seed': 'each sample has its own.'})
+    Traceback (most recent call last):
+    gpassk_opencompass.errors.InputError: gen_config has random_seed = 42: each sample has its own.
+    """
+    for key, reason in reasons.items():
+        if key in given:
+            raise InputError(f'{where} has {key} = {given[key]!r}: {reason}')
+
+
+def refuse_unknown(where: str, given: Collection[str], kind: type) -> None:
+    """Raise InputError for keys that the class does not have: OpenCompass drops them silently."""
+    if unknown := sorted(key for key in given if not hasattr(kind, key)):
+        raise InputError(f'{where} has {unknown}, which the installed {kind.__name__} does not know')
+
+
+def refuse_greedy(where: str, given: Mapping[str, Any], switch: str) -> None:
+    """Raise InputError for sampling settings that the engine would not use without `switch`."""
+    if idle := [key for key in SAMPLING if key in given]:
+        raise InputError(f'{where} has {idle}, but without {switch} the engine is greedy and ignores them')
+
+
+def refuse_missing(path: str) -> None:
+    """Raise InputError for a whole path with nothing there: transformers would take it for a name of the hub.
+
+    >>> refuse_missing('/no/such/model')
+    Traceback (most recent call last):
+    gpassk_opencompass.errors.InputError: path = '/no/such/model': there is no such file or folder here
+    """
+    if os.path.isabs(path) and not os.path.exists(path):
+        raise InputError(f'path = {path!r}: there is no such file or folder here')
+
+
+def key_from(variable: str) -> str:
+    """Return the API key in an environment variable; InputError if it is missing or cannot be sent."""
+    key = read_key(variable)
+    if not key:
+        raise InputError(f'key_env={variable!r}: this environment variable is empty; export {variable}=…')
+    return key

@@ -1,0 +1,596 @@
+"""Models behind servers that fail in every way: samples get a state, runs go on, wrong settings end them."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine_fakes import LMDEPLOY, SERVERS, VLLM
+from engine_requests import infer
+from hosts import drawn, import_plugin
+from judge_server import Act, Asked, Fail, Hang, JudgeServer, Reset, Say, SkippingClock, completion
+
+from gpassk_opencompass import IncompleteError, InputError
+from gpassk_opencompass.demo import MODEL
+from gpassk_opencompass.health import Generation
+from gpassk_opencompass.servers import ClientSettings, endpoints
+
+plugin = import_plugin()
+models = import_plugin('.models.server')
+seeds = import_plugin('.seeds')
+marks = import_module('gpassk_opencompass.marks')
+
+pytestmark = [pytest.mark.filterwarnings('ignore')]
+INF = float('inf')
+PROMPTS = [f'prompt {number}' for number in range(6)]
+EXPECTED = [seeds.sample_seed(42, '202412/AMC_en/0', replica, 31) for replica in range(6)]
+
+
+class Plain(models.AskedModel):  # type: ignore[misc]
+    """The part that all three classes share."""
+
+    def body(self, prompt: Any, max_out_len: int, seed: int | None) -> dict[str, Any]:
+        return {'model': 'm', 'messages': [{'role': 'user', 'content': prompt}]}
+
+
+def asker(*urls: str, keys: tuple[str, ...] = ('',), clock: Any = None, **given: Any) -> Any:
+    """A model with time that passes when it is waited for."""
+    model = Plain()
+    limits = {'concurrency': 8, 'total_time': INF, 'patience': 600.0, 'attempts': 12, **given}
+    model.ask_at('m', endpoints(urls), keys, ClientSettings(**limits))
+    model.clock = clock or SkippingClock()
+    return model
+
+
+def ask(model: Any, count: int = 6) -> list[tuple[str, Generation]]:
+    return [answer[:2] for answer in drawn(model, [f'prompt {number}' for number in range(count)])]
+
+
+def asked_of(behave: Callable[[Asked], Act], count: int = 6, **given: Any) -> list[tuple[str, Generation]]:
+    with JudgeServer(behave) as server:
+        return ask(asker(server.url, **given), count)
+
+
+def echo(asked: Asked) -> Act:
+    return f'to {asked.prompt}'
+
+
+def states(answers: list[tuple[str, Generation]]) -> list[str | None]:
+    return [generation.state for _, generation in answers]
+
+
+# one sample
+
+TOO_LONG = "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens."
+ACTS: dict[str, tuple[Act, str, str | None]] = {
+    'an empty text': (Say(''), '', 'empty'),
+    'null': (Say(None), '', 'empty'),
+    'filtered': (Say('par', 'content_filter'), '', 'filtered'),
+    'aborted': (Say('par', 'abort'), '', 'aborted'),
+    'fewer choices': (Say(None, more={'choices': []}), '', 'no choice'),
+    'too long': (Fail(400, {'error': {'message': TOO_LONG}}), '', 'too long'),
+    'too large': (Fail(413, b'<html>413</html>'), '', 'too long'),
+    'a filter before it': (Fail(400, {'error': {'message': 'content management policy'}}), '', 'filtered'),
+    'refused': (Fail(422, {'detail': 'no'}), '', 'refused'),
+    'an error each time': (Fail(500), '', 'failed'),
+    'no JSON': (Fail(200, b'{"choices": ['), '', 'failed'),
+    'a dropped connection': (Reset(), '', 'failed'),
+    'no reply': (Hang(), '', 'failed'),
+}
+
+
+@pytest.mark.parametrize(
+    ('act', 'text', 'state', 'first'),
+    [(act, text, state, first) for (act, text, state), first in zip(ACTS.values(), cycle([True, False]))],
+    ids=ACTS,
+)
+def test_one_bad_sample_has_a_state_and_ends_nothing(
+    act: Act, text: str, state: str | None, first: bool
+) -> None:
+    """Also if it is the first that the server gets, and it then looks as if it took none."""
+    bad = 0 if first else 5
+
+    def behave(asked: Asked) -> Act:
+        return act if asked.prompt == f'prompt {bad}' else echo(asked)
+
+    given = {'timeout': 0.2} if isinstance(act, Hang) else {}
+    answers = asked_of(behave, attempts=3, concurrency=1, **given)
+    assert states(answers) == [state if number == bad else None for number in range(6)]
+    assert [found for found, _ in answers] == [
+        text if number == bad else f'to prompt {number}' for number in range(6)
+    ]
+
+
+def test_a_single_bad_sample_ends_nothing() -> None:
+    """The server is asked whether it takes anything with these settings; it does."""
+
+    def behave(asked: Asked) -> Act:
+        return Fail(400, {'error': {'message': TOO_LONG}}) if 'prompt' in asked.prompt else 'hello'
+
+    assert states(asked_of(behave, count=1)) == ['too long']
+
+
+def test_many_failures_of_many_kinds_lose_no_sample() -> None:
+    """Half of all requests fail in some way before the server answers; every text is with its own prompt."""
+    lock, seen = threading.Lock(), Counter[str]()
+    busy = Fail(429, headers={'Retry-After': '3'})
+    ways: list[Act] = [busy, Fail(503), Fail(500), Reset(), Say('', 'abort')]
+
+    def behave(asked: Asked) -> Act:
+        with lock:
+            seen[asked.prompt] += 1
+            times, number = seen[asked.prompt], int(asked.prompt.split()[-1])
+        return ways[(number + times) % 5] if times <= number % 3 else echo(asked)
+
+    answers = asked_of(behave, count=60)
+    assert states(answers) == [None] * 60
+    assert [text for text, _ in answers] == [f'to prompt {number}' for number in range(60)]
+
+
+POISON: dict[str, tuple[Act, str]] = {
+    'HTTP 500': (Fail(500), 'failed'),
+    'a dropped connection': (Reset(), 'failed'),
+    'HTTP 403': (Fail(403), 'refused'),
+    'HTTP 451': (Fail(451), 'refused'),
+    'HTTP 429 for itself': (Fail(429, {'error': 'Request too large: Limit 30, Requested 40'}), 'too long'),
+}
+
+
+@pytest.mark.parametrize(
+    ('act', 'state', 'number'),
+    [(act, state, number) for (act, state), number in zip(POISON.values(), cycle([0, 5]))],
+    ids=POISON,
+)
+def test_one_request_that_fails_always_never_ends_a_run(act: Act, state: str, number: int) -> None:
+    """After all its attempts; the others have their replies."""
+
+    def behave(asked: Asked) -> Act:
+        return act if asked.prompt == f'prompt {number}' else echo(asked)
+
+    found = states(asked_of(behave, concurrency=1, attempts=12))
+    assert found == [state if place == number else None for place in range(6)]
+
+
+@pytest.mark.parametrize('status', [403, 500, 503])
+def test_a_server_that_fails_for_all_ends_the_run(status: int) -> None:
+    """After replies, too: the probe fails as well."""
+    with (
+        JudgeServer(lambda asked: Fail(status) if asked.number >= 3 else echo(asked)) as server,
+        pytest.raises((InputError, IncompleteError)),
+    ):
+        ask(asker(server.url, concurrency=1, patience=30.0, attempts=1000), 9)
+    assert len(server.asked) < 200
+
+
+# settings that no request can have
+
+
+def says(status: int, message: str, **more: str) -> Fail:
+    return Fail(status, {'error': {'message': message, **more}})
+
+
+SETTINGS: dict[str, tuple[Fail, str]] = {
+    'wrong key': (says(401, 'Incorrect API key provided'), 'key_env'),
+    'unknown model': (says(404, 'The model `m` does not exist.'), '/v1/models'),
+    'no seed': (says(400, 'Unknown name "seed": Cannot find field.'), 'random_seeds = None'),
+    'no top_k': (says(400, 'Unrecognized request argument: top_k'), 'top_ks'),
+    'max_out_len': (says(400, 'max_tokens is too large: 99999.'), 'max_out_lens'),
+    'no money': (
+        says(429, 'You exceeded your current quota', code='insufficient_quota'),
+        'account',
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ('act', 'advice', 'count'),
+    [(act, advice, count) for (act, advice), count in zip(SETTINGS.values(), cycle([1, 40]))],
+    ids=SETTINGS,
+)
+def test_settings_that_no_server_takes_end_the_run_at_once(act: Fail, advice: str, count: int) -> None:
+    """With the server's words, and the setting; after a handful of requests."""
+    with JudgeServer(lambda asked: act) as server, pytest.raises(InputError) as caught:
+        ask(asker(server.url), count)
+    said = str(caught.value)
+    assert act.body['error']['message'] in said
+    assert advice in said
+    assert '\n' not in said
+    assert len(server.asked) <= 17  # twice what may be under way, and the probe
+
+
+def test_of_several_keys_one_that_is_turned_away_is_given_up() -> None:
+    """The others go on; what they may be asked is counted for each."""
+
+    def behave(asked: Asked) -> Act:
+        return Fail(401) if asked.headers['Authorization'] == 'Bearer key-bad' else echo(asked)
+
+    with JudgeServer(behave) as server:
+        answers = ask(asker(server.url, keys=('key-good', 'key-bad', 'key-also')), 300)
+    assert states(answers) == [None] * 300
+    with JudgeServer(lambda asked: Fail(401)) as server, pytest.raises(InputError, match='401'):
+        ask(asker(server.url, keys=('key-a', 'key-b')), 30)
+
+
+@pytest.mark.parametrize('key', ['sk-no-key-required', '1234', 'test', 'token-abc123'])
+def test_a_key_that_is_a_word_changes_no_answer(key: str) -> None:
+    """Such keys are given to servers that want none; all that a model says stays what it says."""
+    said = f'The {key} of 1234 is a test with {key[:9]}.'
+    choice = {'message': {'content': said, 'reasoning': said}, 'finish_reason': 'stop'}
+    with JudgeServer(lambda asked: Say(said, more={'choices': [choice]})) as server:
+        [(text, _)] = ask(asker(server.url, keys=(key,)), 1)
+    assert text == f'{said}</think>{said}'
+
+
+# patience
+
+
+def test_a_server_that_is_killed_and_restarted_costs_time_alone() -> None:
+    """In the middle, with everything under way, twice; by the real clock."""
+    started = threading.Event()
+
+    def behave(asked: Asked) -> Act:
+        if asked.number >= 20:
+            started.set()
+        return Say(f'to {asked.prompt}', delay=0.02)
+
+    with JudgeServer(behave) as server:
+
+        def restart() -> None:
+            for _ in range(2):
+                started.wait(30)
+                server.stop()
+                started.clear()
+                time.sleep(0.7)
+                server.start()
+
+        thread = threading.Thread(target=restart)
+        thread.start()
+        model = asker(server.url, concurrency=16)
+        model.clock = None
+        answers = ask(model, 200)
+        thread.join()
+    assert [text for text, _ in answers] == [f'to prompt {number}' for number in range(200)]
+
+
+def test_all_servers_are_asked() -> None:
+    """OpenAISDK picks one of a list by chance and keeps to it."""
+    both = threading.Barrier(2, timeout=30)
+
+    def behave(asked: Asked) -> Act:
+        both.wait()  # until the other server has been asked, too
+        return 'x'
+
+    with JudgeServer(behave) as one, JudgeServer(behave) as two:
+        answers = ask(asker(one.url, two.url, concurrency=1), 2)
+    assert [text for text, _ in answers] == ['x', 'x']
+    assert (len(one.asked), len(two.asked)) == (1, 1)
+
+
+def test_without_any_server_a_run_ends_when_the_patience_does() -> None:
+    """In one line that names them and says which samples are kept."""
+    with socket.socket() as unused:
+        unused.bind(('127.0.0.1', 0))
+        url = f'http://127.0.0.1:{unused.getsockname()[1]}'
+    clock = SkippingClock()
+    with pytest.raises(IncompleteError, match=r'no server answers .*The samples so far are kept') as caught:
+        ask(asker(url, clock=clock), 10)
+    assert '\n' not in str(caught.value)
+    assert 540 <= clock.now() <= 660
+
+
+def test_a_rate_is_kept() -> None:
+    """`query_per_second`, by the clock."""
+    clock, asked_at = SkippingClock(), []
+
+    def behave(asked: Asked) -> Act:
+        asked_at.append(clock.now())
+        return 'x'
+
+    asked_of(behave, count=20, clock=clock, rate=2.0)
+    assert 9.0 <= asked_at[-1] <= 11.0
+
+
+# what a server says of itself
+
+
+@contextmanager
+def known(*versions: str, root: str = '/models/a', owner: str = 'vllm') -> Iterator[list[JudgeServer]]:
+    """Servers of these versions."""
+    with ExitStack() as stack:
+        card = {'id': 'm', 'owned_by': owner, 'root': root}
+        yield [
+            stack.enter_context(JudgeServer(echo, [card], places={'/version': {'version': version}}))
+            for version in versions
+        ]
+
+
+def noted(folder: Path, *servers: JudgeServer) -> tuple[list[dict[str, str]], list[str]]:
+    model = asker(*(server.url for server in servers))
+    model.keep_notes(folder)
+    ask(model, 3)
+    told: tuple[list[dict[str, str]], list[str]] = marks.servers_told(marks.read_notes(folder))
+    return told
+
+
+def test_versions_are_noted_and_a_change_is_a_warning(tmp_path: Path) -> None:
+    """As after a restart with another release: the note says since when, the warning which ones."""
+    for number, version in enumerate(('0.13.0', '0.13.0', '0.32.0')):
+        with known(version) as servers:
+            told, warnings = noted(tmp_path, *servers)
+        assert [one['version'] for one in told] == ['0.13.0', '0.32.0'][: 1 + (number == 2)]
+    assert [(one['engine'], one['root']) for one in told] == [('vllm', 'a')] * 2
+    assert warnings == ['servers of 2 versions drew the samples: vllm 0.13.0, vllm 0.32.0']
+    assert all('127.0.0.1' not in json.dumps(one) for one in told)
+
+
+def test_other_weights_end_the_run(tmp_path: Path) -> None:
+    """Samples of two models would be one run; a folder of the same name elsewhere is asked about."""
+    for root in ('/models/a', '/scratch/a'):
+        with known('1', root=root) as servers:
+            _, warnings = noted(tmp_path, *servers)
+    assert warnings == ["the servers have their weights in 2 places that end in 'a': are they the same?"]
+    with known('1', root='/models/b') as servers:
+        with pytest.raises(IncompleteError, match="serves 'b'"):
+            noted(tmp_path, *servers)
+        assert servers[0].asked == []
+
+
+# the classes
+
+
+def model_of(engine: str, url: Any, **settings: Any) -> Any:
+    if engine == 'openai':
+        fixed = {'key': 'EMPTY', 'tokenizer_path': MODEL, 'max_workers': 6, 'retry': 3}
+        given = {'random_seed': 42, **fixed, **settings}
+        return plugin.SeededOpenAISDK(given.pop('path', 'm'), openai_api_base=url, **given)
+    return plugin.SeededTurboMindAPI('m', url, **{'random_seed': 42, **settings})
+
+
+@contextmanager
+def model_at(
+    engine: str, behave: Callable[[Asked], Act], **settings: Any
+) -> Iterator[tuple[Any, JudgeServer]]:
+    with JudgeServer(behave) as server:
+        yield model_of(engine, f'{server.url}{"/v1" if engine == "openai" else ""}', **settings), server
+
+
+@pytest.mark.parametrize('engine', SERVERS)
+def test_seed_text_tokens_and_time_go_with_their_prompt(engine: str) -> None:
+    """The first prompts are answered last."""
+
+    def behave(asked: Asked) -> Act:
+        number = int(asked.prompt.split()[-1])
+        usage = {'prompt_tokens': 100 + number, 'completion_tokens': 10 + number, 'total_tokens': 0}
+        reason = 'length' if number % 2 else 'stop'
+        return Say(
+            f'{asked.prompt}: {asked.body["seed"]}', reason, delay=0.1 * (6 - number), more={'usage': usage}
+        )
+
+    with model_at(engine, behave) as (model, server):
+        found = drawn(model, PROMPTS)
+    for number, (text, told, _) in enumerate(found):
+        assert text == f'prompt {number}: {EXPECTED[number]}'
+        assert told[:3] == ('length' if number % 2 else 'stop', 100 + number, 10 + number)
+        assert told.seconds >= 0.1 * (6 - number)
+    assert len(server.asked) == 6
+
+
+@pytest.mark.parametrize('engine', SERVERS)
+def test_a_retry_keeps_its_seed_and_the_attempt_that_was_taken_counts(engine: str) -> None:
+    """Every prompt fails once, with half a second to wait, and is sent again as it was."""
+    seen: set[str] = set()
+
+    def behave(asked: Asked) -> Act:
+        if asked.prompt in seen:
+            return str(asked.body['seed'])
+        seen.add(asked.prompt)
+        return Fail(500, headers={'retry-after-ms': '600'})
+
+    with model_at(engine, behave) as (model, server):
+        found = drawn(model, PROMPTS)
+    assert [text for text, *_ in found] == [str(seed) for seed in EXPECTED]
+    assert all(told.seconds < 0.6 for _, told, _ in found)
+    sent = sorted((asked.prompt, asked.body['seed']) for asked in server.asked)
+    assert sent == sorted(2 * list(zip(PROMPTS, EXPECTED, strict=True)))
+
+
+@pytest.mark.parametrize('engine', SERVERS)
+def test_a_reply_that_was_cut_before_it_said_anything_is_a_cut_sample(engine: str) -> None:
+    """It is not asked for again, which OpenAISDK does: the same seed meets the same cut."""
+    usage = {'prompt_tokens': 3, 'completion_tokens': 16}
+    with model_at(engine, lambda asked: Say(None, 'length', more={'usage': usage})) as (model, server):
+        [(_, told, _)] = drawn(model, PROMPTS[:1])
+    assert told[:3] == ('length', 3, 16)
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ('usage', 'expected'),
+    [
+        (None, (None, None)),
+        ({'prompt_tokens': 5}, (5, None)),
+        ({'prompt_tokens': -5, 'completion_tokens': '7'}, (None, None)),
+        ({'prompt_tokens': 2.5, 'completion_tokens': 1e400}, (None, None)),
+        ({'prompt_tokens': True, 'completion_tokens': [7]}, (None, None)),
+    ],
+    ids=['none', 'half', 'no counts', 'no numbers', 'other kinds'],
+)
+def test_a_server_may_leave_its_counts_out(usage: Any, expected: Any) -> None:
+    """Or send nonsense: the response counts all the same, and the number is not known."""
+    [(_, one)] = asked_of(lambda asked: Say('x', more={'usage': usage}), 1)
+    assert (one.prompt_tokens, one.output_tokens) == expected
+    assert one.finish_reason == 'stop'
+
+
+@pytest.mark.parametrize('engine', SERVERS)
+def test_without_a_random_seed_no_seed_is_sent(engine: str) -> None:
+    """For servers that refuse the field."""
+    with model_at(engine, lambda asked: 'x', random_seed=None) as (model, server):
+        assert [text for text, *_ in drawn(model, PROMPTS)] == ['x'] * 6
+    assert all('seed' not in asked.body for asked in server.asked)
+
+
+@pytest.mark.parametrize('engine', SERVERS)
+def test_inferencers_of_opencompass_get_a_seed_a_prompt_and_call(engine: str) -> None:
+    """Not the same seed for the same prompt twice; the next process has the same ones."""
+    found = []
+    for _ in range(2):
+        with model_at(engine, lambda asked: str(asked.body['seed'])) as (model, _):
+            found.append(
+                [*model.generate(PROMPTS, max_out_len=16), *model.generate(PROMPTS[:1], max_out_len=16)]
+            )
+    assert found[0] == found[1]
+    assert len(set(found[0])) == 7
+
+
+@pytest.mark.parametrize('engine', SERVERS)
+def test_the_key_comes_from_the_named_variable(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the models of one template may have different providers."""
+    monkeypatch.setenv('MY_PROVIDER_KEY', 'secret-1')
+    with model_at(engine, lambda asked: 'x', key_env='MY_PROVIDER_KEY') as (model, server):
+        drawn(model, PROMPTS[:1])
+    assert server.asked[0].headers['Authorization'] == 'Bearer secret-1'
+    monkeypatch.delenv('MY_PROVIDER_KEY')
+    with pytest.raises(InputError, match='export MY_PROVIDER_KEY'):
+        model_of(engine, 'http://10.0.0.1', key_env='MY_PROVIDER_KEY')
+
+
+def test_an_organization_goes_with_each_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the client of OpenAI sends it."""
+    monkeypatch.setenv('OPENAI_PROJECT_ID', 'proj-1')
+    with model_at('openai', lambda asked: 'x', org='org-1') as (model, server):
+        drawn(model, PROMPTS[:1])
+    sent = server.asked[0].headers
+    assert (sent['OpenAI-Organization'], sent['OpenAI-Project']) == ('org-1', 'proj-1')
+
+
+def test_a_status_may_stand_for_a_text() -> None:
+    """`status_code_mappings` of OpenAISDK, without further attempts."""
+    with model_at('openai', lambda asked: Fail(450), status_code_mappings={450: 'blocked'}) as (
+        model,
+        server,
+    ):
+        assert [text for text, *_ in drawn(model, PROMPTS[:2])] == ['blocked', 'blocked']
+    assert len(server.asked) == 2
+
+
+def test_a_prompt_beyond_the_context_is_not_sent() -> None:
+    """`max_seq_len` of OpenAISDK, for which it ends the run."""
+    with model_at('openai', echo, max_seq_len=300) as (model, _):
+        found = drawn(model, ['short', 'long ' * 400], max_out_len=8)
+    assert [(text, told.state) for text, told, _ in found] == [('to short', None), ('', 'too long')]
+    assert 'max_seq_len' in found[1][2]
+
+
+def test_thoughts_that_a_server_splits_off_come_back() -> None:
+    """With a reasoning parser at the server, the response is thoughts and answer, as OpenAISDK has it."""
+    reply = completion('4')
+    reply['choices'][0]['message']['reasoning_content'] = 'two and two'
+    act = Fail(200, reply, {'Content-Type': 'application/json'})
+    with model_at('lmdeploy_server', lambda asked: act) as (model, _):
+        assert drawn(model, PROMPTS[:1])[0][0] == 'two and two</think>4'
+
+
+def test_stop_words_of_a_data_set_are_sent() -> None:
+    """The base classes drop them."""
+    with model_at('openai', echo) as (model, server):
+        drawn(model, PROMPTS[:1], stopping_criteria=['Q:'])
+    assert server.asked[0].body['stop'] == ['Q:']
+
+
+PROXY = 'http://127.0.0.1:9'
+
+
+@pytest.mark.parametrize(
+    ('settings', 'proxy'),
+    [
+        ({}, ''),
+        ({'openai_proxy_url': PROXY}, PROXY),
+        ({'http_client_cfg': {'proxy': PROXY, 'verify': False}}, PROXY),
+        ({'http_client_cfg': {'proxies': {'http://': PROXY, 'https://': PROXY}}}, PROXY),
+    ],
+    ids=['none', 'openai_proxy_url', 'proxy', 'proxies'],
+)
+def test_a_proxy_is_used(settings: dict[str, Any], proxy: str) -> None:
+    """The one that OpenAI's client would use."""
+    assert model_of('openai', 'http://10.0.0.1/v1', **settings)._client.proxy == proxy
+
+
+@pytest.mark.parametrize(
+    'settings',
+    [
+        {'http_client_cfg': {'http2': True}},
+        {'openai_proxy_url': 'socks5://127.0.0.1:9'},
+        {'openai_extra_kwargs': {'extra_headers': {'a': 'b'}}},
+        {'openai_extra_kwargs': {'n': 2}},
+        {'extra_body': {'stream': True}},
+        {'extra_body': {'seed': 1}},
+        {'url': []},
+        {'path': 'o1-mini', 'temperature': 1.0},
+    ],
+    ids=lambda settings: next(iter(settings)),
+)
+def test_what_cannot_be_honoured_is_refused(settings: dict[str, Any]) -> None:
+    """Before anything is asked."""
+    with pytest.raises(InputError):
+        model_of('openai', **{'url': 'http://10.0.0.1/v1', **settings})
+
+
+@pytest.mark.parametrize('key', ['seed', 'random_seed', 'n', 'do_sample', 'max_new_tokens'])
+def test_lmdeploys_server_is_sent_no_setting_in_vain(key: str) -> None:
+    """OpenCompass's own example, `gen_config=dict(random_seed=…)`, is dropped by the server."""
+    with pytest.raises(InputError, match=key):
+        model_of('lmdeploy_server', 'http://10.0.0.1', gen_config={key: 1})
+
+
+@pytest.mark.parametrize('engine', SERVERS)
+@pytest.mark.parametrize('greedy', [True, False])
+def test_lmdeploys_server_does_what_the_name_says(
+    engine: str, greedy: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Through its own request schema and its own code: the generation config of each request."""
+    if not LMDEPLOY.is_dir():
+        pytest.skip('lmdeploy is not unpacked beside this environment; `make test` does it')
+    monkeypatch.syspath_prepend(str(LMDEPLOY))
+    schema = import_module('lmdeploy.serve.openai.protocol').ChatCompletionRequest
+    merge = import_module('lmdeploy.serve.core.generation_config').build_generation_config
+    lines = {'temperatures': [0.0], 'greedy': True} if greedy else {}
+    for sent in infer(engine, tmp_path, **lines).sent:
+        body = {**sent.settings, **({} if sent.seed is None else {'seed': sent.seed}), 'messages': []}
+        assert set(body) <= set(schema.model_fields)  # a server drops others without a word
+        request = schema(**body)
+        config = merge(
+            request, {'top_p': 0.5, 'top_k': 20}, max_new_tokens=request.max_tokens, random_seed=request.seed
+        )
+        assert config.max_new_tokens == 16
+        assert config.random_seed == sent.seed
+        if not greedy:
+            given = (config.temperature, config.top_p, config.top_k, config.repetition_penalty)
+            assert given == (0.8, 0.95, 40, 1.05)
+        elif engine == 'lmdeploy_server':
+            assert (config.temperature, config.top_p, config.top_k) == (1.0, 1.0, 1)
+
+
+def test_vllms_server_knows_every_field_of_a_request(tmp_path: Path) -> None:
+    """In the recorded versions; as lmdeploy's, it drops others without a word."""
+    for sent in infer('openai', tmp_path).sent:
+        for entry in VLLM:
+            assert {*sent.settings, 'seed', 'messages'} <= set(entry['ChatCompletionRequest']['fields'])
+
+
+def test_a_reasoning_model_at_ones_own_server_gets_its_temperature(tmp_path: Path) -> None:
+    """Regression: OpenAISDK leaves it out for any path with `o1` in it, so of Skywork-o1-Open too."""
+    lines = {'llm_infos': [{'path': 'Skywork/Skywork-o1-Open-Llama-3.1-8B', 'batch_size': 4}]}
+    for sent in infer('openai', tmp_path, **lines).sent:
+        assert sent.settings['temperature'] == 0.8
+        assert sent.settings['max_completion_tokens'] == 16
