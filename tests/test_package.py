@@ -155,7 +155,7 @@ PACKAGES = {
     'opencompass': {'plugin'},
     'mpmath': {'answers'},
     'pandas': {'cli', 'report'},
-    'filelock': {'plugin', 'runs'},
+    'filelock': {'plugin', 'runs', 'predictions'},
     'psutil': {'processes', 'runs', 'serving'},
     'pyarrow': {'formats', 'plugin', 'samples'},
     'pydantic': {'agreement', 'health', 'judges', 'lighteval', 'record', 'servers', 'sweep'},
