@@ -116,10 +116,9 @@ scoring: answers benchmarks health judges metrics record samples
 formats: benchmarks completion formats health json_rows judges metrics record runs samples
     sweep
 collect: formats json_rows judges record samples scoring sweep
-adapter: record samples
 summary: metrics record samples scoring statistics
 export: record samples
-report: adapter answers collect health judges keys metrics record report samples
+report: answers collect health judges keys metrics record report samples
     scoring statistics sweep
 benchmarks: judges
 configs: configs
@@ -132,7 +131,7 @@ inspect_ai: metrics statistics
 lighteval: benchmarks demo judges metrics record samples scoring statistics sweep
 runs: judges log_errors marks predictions processes record runs serving sweep
 demo:
-cli: adapter agreement benchmarks cli collect export formats
+cli: agreement benchmarks cli collect export formats
     health judges keys metrics plugin processes record report runs samples scoring serving statistics
     summary sweep
 """
