@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gpassk_opencompass.formats import Options, read_samples
-from gpassk_opencompass.samples import Run
+from gpassk_opencompass.samples import Run, Samples
 
 RECORDED = Path(__file__).resolve().parents[1] / 'recorded'
 HARNESSES = RECORDED.parent / 'harnesses'
@@ -29,11 +29,16 @@ def run_of(*paths: Path, **options: Any) -> Run:
     return run
 
 
+def samples_of(run: Run) -> Samples:
+    """The samples of a run that has them."""
+    assert run.samples is not None
+    return run.samples
+
+
 def of_questions(run: Run, column: str) -> dict[str, list[Any]]:
     """uid → a column of its samples, in their order; None where it is not known."""
-    assert run.samples is not None
-    values = run.samples.each(column)
-    return {uid: [values[row] for row in rows] for uid, rows in run.samples.by_question().items()}
+    values, questions = samples_of(run).each(column), samples_of(run).by_question()
+    return {uid: [values[row] for row in rows] for uid, rows in questions.items()}
 
 
 def verdicts(run: Run) -> dict[str, str]:

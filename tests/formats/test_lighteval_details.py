@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow
 import pytest
 from exact import Exact, g_pass
+from harness_logs import RECORDED, run_of, said, samples_of
 from harness_scores import damaged
 from pyarrow import parquet
 
@@ -18,10 +19,8 @@ from gpassk_opencompass.errors import GPassKError, InputError
 from gpassk_opencompass.formats import read_samples
 from gpassk_opencompass.formats.lighteval_details import FORMAT
 from gpassk_opencompass.judges.rule import RuleJudge
-from gpassk_opencompass.samples import Run, Samples
 from gpassk_opencompass.scoring import score
 
-RECORDED = Path(__file__).resolve().parents[1] / 'recorded'
 LOGS = RECORDED / 'lighteval_tasks'
 COUNTS = {'0': 4, '1': 3, '2': 2, '3': 1, '4': 0, '5': 4}
 """Right samples of the six questions, by construction."""
@@ -44,27 +43,17 @@ def written(path: Path, rows: list[dict[str, Any]]) -> Path:
     return path
 
 
-def read(path: Path) -> Run:
-    [run] = read_samples([path])
-    return run
-
-
-def samples(run: Run) -> Samples:
-    assert run.samples is not None
-    return run.samples
-
-
 @pytest.mark.parametrize('whole', [True, False], ids=['folder', 'file'])
 def test_responses_of_any_generative_task_are_judged_anew(whole: bool) -> None:
     """Of a task with Lighteval's own avg@n; the scores are exact, and Lighteval's mean is ours."""
-    said: list[str] = []
-    [run] = read_samples([LOGS / 'sums' if whole else details('sums')], tell=said.append)
-    assert said == []
+    told: list[str] = []
+    [run] = read_samples([LOGS / 'sums' if whole else details('sums')], tell=told.append)
+    assert told == []
     assert (run.model, run.dataset, run.judge) == ('someone/scripted', 'sums', {})
     assert run.settings == {'max_out_len': 40, 'temperature': 0}
     assert any('(avg@n:n=4)' in remark and 'judged anew' in remark for remark in run.remarks)
     with RuleJudge() as judge:
-        result = score(samples(run), judge, k=[2, 4])
+        result = score(samples_of(run), judge, k=[2, 4])
     assert dict(zip(result.counts.uid, result.counts.c, strict=True)) == COUNTS
     for k in (2, 4):
         assert abs(result.scores()[f'G-Pass@{k}_1.0'] - g_pass(COUNTS.values(), 4, k, 1.0)) < 1e-9
@@ -76,8 +65,8 @@ def test_responses_of_any_generative_task_are_judged_anew(whole: bool) -> None:
 
 def test_questions_are_in_the_order_of_the_data_with_texts_and_tokens() -> None:
     """Under the key of the question, whatever order Lighteval asked them in."""
-    run = read(details('sums'))
-    found = samples(run)
+    run = run_of(details('sums'))
+    found = samples_of(run)
     assert list(found.by_question()) == ['0', '1', '2', '3', '4', '5']
     for uid, rows in found.by_question().items():
         number = int(uid)
@@ -90,17 +79,17 @@ def test_questions_are_in_the_order_of_the_data_with_texts_and_tokens() -> None:
         told = [[found[name][row] for name in ('prompt_tokens', 'output_tokens')] for row in rows]
         assert told == [[7, 10], [7, 11], [7, 12], [7, 40]]
         assert [found['finish_reason'][row] for row in rows] == [None, None, None, 'length']
-    assert any(remark.startswith('6 responses have as many tokens') for remark in run.remarks)
+    assert '6 responses have as many tokens' in said(run)
 
 
 def test_choices_and_a_summary_alone_are_refused_with_a_hint(tmp_path: Path) -> None:
     """There is no response to judge."""
     with pytest.raises(InputError, match='compares log-likelihoods of choices'):
-        read(LOGS / 'choices')
+        run_of(LOGS / 'choices')
     [summary] = (LOGS / 'sums' / 'results').rglob('*.json')
     shutil.copy(summary, tmp_path)
     with pytest.raises(InputError, match='--save-details'):
-        read(tmp_path / summary.name)
+        run_of(tmp_path / summary.name)
 
 
 def test_thoughts_stay_apart_and_missing_samples_are_unjudged(tmp_path: Path) -> None:
@@ -108,7 +97,7 @@ def test_thoughts_stay_apart_and_missing_samples_are_unjudged(tmp_path: Path) ->
     rows = rows_of(details('sums'))[:3]
     rows[0]['model_response'] |= {'text': ['\\boxed{1}', ''], 'reasonings': ['so', 'hmm', None, None]}
     rows[1]['model_response'] |= {'text': [], 'output_tokens': [], 'input_tokens': []}
-    found = samples(read(written(tmp_path / 'd.parquet', rows)))
+    found = samples_of(run_of(written(tmp_path / 'd.parquet', rows)))
     of_first = found.by_question()[rows[0]['doc']['id']]
     assert [found['thought'][row] for row in of_first] == ['so', 'hmm', None, None]
     assert [found['response'][row] for row in of_first] == ['\\boxed{1}', '', None, None]
@@ -121,14 +110,14 @@ def test_a_question_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     """As with several few-shot seeds: other prompts, and no samples of one."""
     rows = rows_of(details('sums'))
     with pytest.raises(InputError, match='is there a second time'):
-        read(written(tmp_path / 'd.parquet', [*rows, rows[0]]))
+        run_of(written(tmp_path / 'd.parquet', [*rows, rows[0]]))
 
 
 def test_padded_responses_have_no_token_counts(tmp_path: Path) -> None:
     """transformers pads a batch to one length, which nothing marks."""
     rows = rows_of(details('sums'))
     rows[0]['model_response']['output_tokens'] = [[5, 6, 0, 0], [5, 6, 7, 8], [5, 0, 0, 0], [5, 6, 7, 0]]
-    found = samples(read(written(tmp_path / 'd.parquet', rows)))
+    found = samples_of(run_of(written(tmp_path / 'd.parquet', rows)))
     tokens = {uid: [found['output_tokens'][row] for row in of] for uid, of in found.by_question().items()}
     assert tokens.pop(rows[0]['doc']['id']) == [None] * 4
     assert set(map(tuple, tokens.values())) == {(10, 11, 12, 40)}
@@ -148,21 +137,21 @@ def test_the_reference_is_the_gold_choice(
     path = written(tmp_path / 'd.parquet', rows)
     if reference is None:
         with pytest.raises(InputError, match=r'd\.parquet:1: .*expected the place of the reference answer'):
-            read(path)
+            run_of(path)
         return
-    run = read(path)
-    assert samples(run)['reference'][0] == reference
-    assert any('several references' in remark for remark in run.remarks) == isinstance(index, list)
+    run = run_of(path)
+    assert samples_of(run)['reference'][0] == reference
+    assert ('several references' in said(run)) == isinstance(index, list)
 
 
 def test_a_task_of_this_package_is_read_with_its_verdicts(tmp_path: Path) -> None:
     """As a sweep calls it, with judge, k and the names of its questions; other questions are refused."""
     [path] = (RECORDED / 'lighteval' / 'details').rglob('*.parquet')
-    run = read(RECORDED / 'lighteval')
+    run = run_of(RECORDED / 'lighteval')
     assert run.model == 'demo_t1.0_p0.9_l40'
     assert run.dataset == 'LiveMathBench-vdemo-ADD_MUL_MIX-cn_en-k4_8-r1'
     assert (run.ks, run.judge['name']) == ((4, 8), 'rule')
-    found, rows = samples(run), {row['doc']['specific']['uid']: row for row in rows_of(path)}
+    found, rows = samples_of(run), {row['doc']['specific']['uid']: row for row in rows_of(path)}
     told = found.counts()
     assert told.c.tolist() == [rows[uid]['metric']['G-Pass@k']['c'] for uid in told.uid]
     assert told.problem[0] == 'demo/ADD/0'
@@ -173,7 +162,7 @@ def test_a_task_of_this_package_is_read_with_its_verdicts(tmp_path: Path) -> Non
     assert [found['response'][row] for row in first] == rows[told.uid[0]]['model_response']['text']
     assert [found['answer'][row] for row in first] == rows[told.uid[0]]['metric']['G-Pass@k']['answers']
     with pytest.raises(InputError, match='47 questions are not the 48 that were scored'):
-        read(written(tmp_path / path.name, list(rows.values())[1:]))
+        run_of(written(tmp_path / path.name, list(rows.values())[1:]))
 
 
 def test_entries_of_this_package_may_lack_what_is_not_known(tmp_path: Path) -> None:
@@ -188,7 +177,7 @@ def test_entries_of_this_package_may_lack_what_is_not_known(tmp_path: Path) -> N
         ]
         own['why'] = ['timeout', *[None] * 7]
         del own['answers'], own['judged_by']
-    found = samples(read(written(tmp_path / path.name, rows)))
+    found = samples_of(run_of(written(tmp_path / path.name, rows)))
     assert set(found.counts().unjudged) == {1}
     assert found['why'][:2] == ['timeout', None]
     assert found.get('answer') is None
@@ -200,7 +189,7 @@ def test_damage_is_an_error(tmp_path: Path) -> None:
 
     def check() -> None:
         try:
-            found = samples(read(path))
+            found = samples_of(run_of(path))
         except GPassKError:
             return
         assert len(found.by_question()) == 6

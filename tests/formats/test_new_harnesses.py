@@ -9,77 +9,63 @@ from typing import Any
 
 import pytest
 from exact import Exact, g_pass
+from harness_logs import RECORDED, rows_in, run_of, said, samples_of, write
 
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.formats import Options, read_samples
-from gpassk_opencompass.samples import Run, Samples
+from gpassk_opencompass.formats import read_samples
 from gpassk_opencompass.scoring import AnswerRule, score
 
-RECORDED = Path(__file__).resolve().parents[1] / 'recorded'
 KINDS = ['results', 'traces']
-
-
-def read(path: Path, **options: Any) -> Run:
-    [run] = read_samples([path], options=Options(**options))
-    return run
-
-
-def samples(run: Run) -> Samples:
-    assert run.samples is not None
-    return run.samples
 
 
 @pytest.mark.parametrize('kind', KINDS)
 def test_rollouts_of_verifiers_count_by_their_reward(kind: str) -> None:
     """A server that failed is unjudged though its reward is 0; half a reward is not correct."""
-    run = read(RECORDED / 'verifiers' / kind)
+    run = run_of(RECORDED / 'verifiers' / kind)
     assert (run.model, run.dataset, run.written_by) == ('org/scripted', 'sums', 'verifiers 0.3.1')
     assert run.settings['temperature'] == 0.7
-    found = samples(run)
+    found = samples_of(run)
     table = found.counts()
     assert (table.c.tolist(), table.unjudged.tolist()) == ([4, 3, 2, 0], [0, 0, 1, 0])
     row = found['response'].index('Rollout 1 of 3: \\boxed{99}')
     names = ('question', 'reference', 'thought', 'prompt_tokens', 'output_tokens')
     assert [found[name][row] for name in names] == ['What is 3 + 10?', '13', '3 plus ten', 9, 6]
     assert found['state'].count('failed') == 1
-    assert any('partial credit' in remark for remark in run.remarks)
+    assert 'partial credit' in said(run)
 
 
 def test_the_threshold_of_verifiers_gives_its_pass_k() -> None:
     """metadata.json has what verifiers itself makes of a reward from 0.5 on."""
     folder = RECORDED / 'verifiers' / 'results'
-    assert any('--correct-from 0.5' in remark for remark in read(folder).remarks)
-    run = read(folder, correct_from=0.5)
+    assert '--correct-from 0.5' in said(run_of(folder))
+    run = run_of(folder, correct_from=0.5)
     theirs = json.loads((folder / 'metadata.json').read_text())['pass_all_k']
-    scores = score(samples(run), run.judge, k=[2, 4], unjudged_tolerance=0.1).scores()
+    scores = score(samples_of(run), run.judge, k=[2, 4], unjudged_tolerance=0.1).scores()
     for k in ('2', '4'):
         assert scores[f'G-Pass@{k}_1.0'] == pytest.approx(100 * theirs[k])
 
 
 def test_rewards_of_an_episode_are_weighted(tmp_path: Path) -> None:
     """A scorer that did not run is unjudged; of several agents the first one that is trained counts."""
-    lines = (RECORDED / 'verifiers' / 'traces' / 'traces.jsonl').read_text().splitlines()[:3]
-    rows = [json.loads(line) for line in lines]
+    rows, others = (rows_in(RECORDED / 'verifiers' / 'traces' / 'traces.jsonl')[:3] for _ in range(2))
     rows[0]['traces'][0]['rewards'] = {
         'a': {'score': 1.0, 'weight': 0.75},
         'b': {'score': 0.5, 'weight': 0.5},
     }
     rows[1]['traces'][0]['rewards'] = {'a': None}
-    judge = json.loads(lines[2])['traces'][0]
+    judge = others[2]['traces'][0]
     judge['agent']['trainable'], judge['rewards'] = False, {'a': {'score': 0.0}}
     rows[2]['traces'].insert(0, judge)
-    path = tmp_path / 'traces.jsonl'
-    path.write_text(''.join(json.dumps(row) + '\n' for row in rows))
-    run = read(path)
-    assert samples(run)['verdict'] == ['correct', 'unjudged', 'correct']
-    assert any('1 episodes are of several agents' in remark for remark in run.remarks)
+    run = run_of(write(tmp_path / 'traces.jsonl', rows))
+    assert samples_of(run)['verdict'] == ['correct', 'unjudged', 'correct']
+    assert '1 episodes are of several agents' in said(run)
 
 
 def test_a_trial_of_tau2_that_cannot_be_evaluated_is_told_both_ways() -> None:
     """It counts as a failure; a remark has pass^k without it, as tau2-bench itself computes it."""
-    run = read(RECORDED / 'tau2')
+    run = run_of(RECORDED / 'tau2')
     assert (run.model, run.dataset, run.ks) == ('agent', 'tau2-mock', (1, 2, 3, 4))
-    found = samples(run)
+    found = samples_of(run)
     assert found.counts().c.tolist() == [3, 2]
     [lost] = [row for row, verdict in enumerate(found['verdict']) if verdict == 'unjudged']
     place = (found['uid'][lost], found['replica'][lost], found['state'][lost], found['why'][lost])
@@ -104,36 +90,35 @@ def test_simulations_of_tau2_may_lie_in_files_of_their_own(tmp_path: Path) -> No
         (tmp_path / 'simulations' / f'{one["id"]}.json').write_text(json.dumps(one))
     (tmp_path / 'results.json').write_text(json.dumps({**whole, 'simulations': []}))
     for path in (tmp_path, tmp_path / 'results.json'):
-        run = read(path)
-        assert samples(run).counts().c.tolist() == [2, 2]
-        assert any('3 verdicts are partial credit' in remark for remark in run.remarks)
+        run = run_of(path)
+        assert samples_of(run).counts().c.tolist() == [2, 2]
+        assert '3 verdicts are partial credit' in said(run)
 
 
 def test_a_score_of_all_epochs_is_the_verdict_of_none() -> None:
     """inspect_ai's converter calls all 12 samples of the first and third question right; 10 are."""
-    run = read(RECORDED / 'every_eval_ever')
+    run = run_of(RECORDED / 'every_eval_ever')
     assert (run.model, run.dataset, run.written_by) == ('hf/scripted', 'sums', 'inspect_ai 0.3.285')
-    assert any('18 rows have one score for all epochs' in remark for remark in run.remarks)
-    result = score(samples(run), Exact(), k=[2], answers=AnswerRule(r'(?s).+'))  # it keeps answers alone
+    assert '18 rows have one score for all epochs' in said(run)
+    result = score(samples_of(run), Exact(), k=[2], answers=AnswerRule(r'(?s).+'))  # it keeps answers alone
     assert result.table.c.tolist() == [4, 0, 6]
-    taken = read(RECORDED / 'every_eval_ever', fields={'correct': 'evaluation.score'})
-    assert samples(taken).counts().c.tolist() == [6, 0, 6]
+    taken = run_of(RECORDED / 'every_eval_ever', fields={'correct': 'evaluation.score'})
+    assert samples_of(taken).counts().c.tolist() == [6, 0, 6]
 
 
 @pytest.mark.parametrize('missing', [None, float('nan')])
 def test_a_missing_score_among_those_of_all_epochs_changes_nothing(missing: Any, tmp_path: Path) -> None:
     """The others are still no verdict."""
     [path] = (RECORDED / 'every_eval_ever').glob('*_samples.jsonl')
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    rows = rows_in(path)
     rows[0]['evaluation'] |= {'score': missing, 'is_correct': None}
-    (tmp_path / path.name).write_text(''.join(json.dumps(row) + '\n' for row in rows))
-    assert any('18 rows have one score for all epochs' in one for one in read(tmp_path / path.name).remarks)
+    assert '18 rows have one score for all epochs' in said(run_of(write(tmp_path / path.name, rows)))
 
 
 def test_rows_of_every_eval_ever_are_split_by_evaluation(tmp_path: Path) -> None:
     """Own scores of epochs are taken; several responses under one score are unjudged."""
     [path] = (RECORDED / 'every_eval_ever').glob('*_samples.jsonl')
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    rows = rows_in(path)
     for row in rows:
         row['evaluation'] = {
             'score': float(row['metadata']['epoch'] < '4'),
@@ -142,14 +127,13 @@ def test_rows_of_every_eval_ever_are_split_by_evaluation(tmp_path: Path) -> None
     rows[0]['evaluation'] = {'score': 0.5, 'is_correct': True}
     several = {**rows[0], 'evaluation_result_id': 'sums.f1', 'metadata': {'epoch': '1'}}
     several['output'] = {'raw': ['39', '40'], 'reasoning_trace': ['so', None]}
-    copy = tmp_path / path.name
-    copy.write_text(''.join(json.dumps(row) + '\n' for row in [*rows, several]))
+    copy = write(tmp_path / path.name, [*rows, several])
     found = {run.dataset: run for run in read_samples([copy])}
-    assert samples(found['sums']).counts().c.tolist() == [2, 3, 3]
-    assert any('partial credit' in remark for remark in found['sums'].remarks)
-    other = samples(found['sums sums.f1'])
+    assert samples_of(found['sums']).counts().c.tolist() == [2, 3, 3]
+    assert 'partial credit' in said(found['sums'])
+    other = samples_of(found['sums sums.f1'])
     assert other['thought'] == ['so', None]
     assert score(other, Exact(), k=[1]).table.n.tolist() == [2]
     shutil.copy(path.with_name(path.name.replace('_samples.jsonl', '.json')), tmp_path / 'alone.json')
     with pytest.raises(InputError, match='give the _samples'):
-        read(tmp_path / 'alone.json')
+        run_of(tmp_path / 'alone.json')

@@ -12,6 +12,8 @@ from typing import Any
 import old_work_dir as old
 import pytest
 from exact import Exact, g_pass
+from harness_logs import RECORDED, said, samples_of
+from harness_logs import verdicts as symbols_of
 from harness_scores import changed, damaged
 from hosts import SHARED, write_bench
 
@@ -20,16 +22,15 @@ from gpassk_opencompass.errors import GPassKError, InputError
 from gpassk_opencompass.files import PROVENANCE
 from gpassk_opencompass.formats import Options, read_samples
 from gpassk_opencompass.formats.opencompass import FORMAT
-from gpassk_opencompass.samples import Run, Samples
+from gpassk_opencompass.samples import Run
 from gpassk_opencompass.scoring import score
 
-LOGS = Path(__file__).resolve().parents[1] / 'recorded' / 'opencompass'
-GOLDEN = Path(__file__).resolve().parents[1] / 'golden' / 'work_dir'
+LOGS = RECORDED / 'opencompass'
+GOLDEN = RECORDED.parent / 'golden' / 'work_dir'
 TIME = '20260101_120000'
 COUNTS = [4, 3, 2, 1, 0]
 """Right samples of the five questions, by construction: those with the least numbers."""
 VERDICTS = ['1111', '1110', '1100', '1000', '0000']
-SYMBOLS = {'correct': '1', 'incorrect': '0', 'unjudged': '?'}
 
 
 def file(name: str, kind: str, *parts: str) -> Path:
@@ -43,15 +44,9 @@ def read(*paths: Path, only: str = '') -> Run:
     return run
 
 
-def samples(run: Run) -> Samples:
-    assert run.samples is not None
-    return run.samples
-
-
 def verdicts(run: Run) -> list[str]:
     """Of each question, a character a sample."""
-    found, column = samples(run), samples(run).each('verdict')
-    return [''.join(SYMBOLS.get(column[row], '-') for row in rows) for rows in found.by_question().values()]
+    return list(symbols_of(run).values())
 
 
 def edited(path: Path, change: Callable[[Any], Any]) -> None:
@@ -85,10 +80,10 @@ def test_the_evaluators_verdicts_are_taken(
     assert (run.model, run.dataset, run.ks, run.written_by) == (model, dataset, (2, 4), 'OpenCompass')
     assert run.judge == {'name': f'OpenCompass {judge}'}
     assert run.created == '2026-01-01T12:00:00'
-    told = samples(run).counts()
+    told = samples_of(run).counts()
     assert (told.c.tolist(), set(told.n.tolist())) == (counts, {4})
     assert list(told.uid) == [f'{dataset}_{number}' for number in range(len(counts))]
-    scores = score(samples(run), run.judge, k=run.ks, unjudged_tolerance=0.1).scores()
+    scores = score(samples_of(run), run.judge, k=run.ks, unjudged_tolerance=0.1).scores()
     for k in (2, 4):
         for threshold in (0.5, 1.0):
             assert abs(scores[f'G-Pass@{k}_{threshold}'] - g_pass(counts, 4, k, threshold)) < 1e-9
@@ -99,7 +94,7 @@ def test_samples_keep_their_order_texts_and_places() -> None:
     run = read(LOGS / 'rules', only='scripted')
     assert run.settings == {'max_out_len': 64, 'temperature': 0.7, 'top_p': 0.95}
     assert verdicts(run) == VERDICTS
-    found = samples(run)
+    found = samples_of(run)
     for number, rows in enumerate(found.by_question().values()):
         for replica, row in enumerate(rows):
             assert found['question'][row] == f'What is {number} + 10?'
@@ -116,8 +111,8 @@ def test_a_round_that_no_llm_judged_counts() -> None:
     assert theirs['accuracy (4 runs average)'] == 62.5
     assert theirs['G-Pass@4_0.0'] < 100
     run = read(LOGS / 'judges')
-    assert samples(run).counts().c.sum() / 16 == 0.625
-    assert any('4 questions have a round that no LLM judged' in remark for remark in run.remarks)
+    assert samples_of(run).counts().c.sum() / 16 == 0.625
+    assert '4 questions have a round that no LLM judged' in said(run)
 
 
 def test_a_reply_without_a_letter_is_unjudged() -> None:
@@ -126,7 +121,7 @@ def test_a_reply_without_a_letter_is_unjudged() -> None:
     assert theirs['accuracy (4 runs average)'] == 55
     run = read(LOGS / 'llm')
     assert verdicts(run) == ['1111', '1110', '110?', '1000', '0000']
-    assert any('more than its letter' in remark for remark in run.remarks)
+    assert 'more than its letter' in said(run)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +131,7 @@ def test_responses_can_be_judged_anew(name: str, only: str) -> None:
     """Also lists (num_return_sequences), which OpenCompass cannot judge: n = 2 times 2 are four samples."""
     [run] = read_samples([LOGS / name], options=Options(kind='responses', only=[only]))
     assert run.judge == {}
-    assert score(samples(run), Exact(), k=[4]).table.c.tolist() == COUNTS
+    assert score(samples_of(run), Exact(), k=[4]).table.c.tolist() == COUNTS
 
 
 def test_what_is_said_of_a_list_is_of_none_of_its_responses(copied: Callable[[str], Path]) -> None:
@@ -145,9 +140,9 @@ def test_what_is_said_of_a_list_is_of_none_of_its_responses(copied: Callable[[st
     [path] = root.rglob('predictions/org/nested/*.json')
     edited(path, lambda rows: [row.update(prediction=[row['prediction']] * 2) for row in rows.values()])
     run = read(root)
-    assert 'verdict' not in samples(run)
-    assert set(samples(run).counts().n) == {8}
-    assert any(remark.startswith('20 rows hold several responses') for remark in run.remarks)
+    assert 'verdict' not in samples_of(run)
+    assert set(samples_of(run).counts().n) == {8}
+    assert '20 rows hold several responses' in said(run)
 
 
 def test_single_files_are_read_with_what_lies_beside_them() -> None:
@@ -157,7 +152,7 @@ def test_single_files_are_read_with_what_lies_beside_them() -> None:
     for paths in ([result], parts[:1], parts[1:], parts, [*parts, result]):
         run = read(*paths)
         assert (run.model, run.dataset, verdicts(run)) == ('scripted', 'aime-rule', VERDICTS)
-        assert 'response' in samples(run)
+        assert 'response' in samples_of(run)
     replies = file('llm', 'results', 'judged', 'aime-llm_replica0.json')
     assert not FORMAT.claims(replies, None)
     assert len(read_samples([LOGS / 'llm', LOGS / 'llm' / TIME])) == 1
@@ -174,12 +169,12 @@ def test_a_run_without_results_or_config_is_read_by_how_its_questions_repeat(
     shutil.rmtree(root / TIME / 'configs')
     [path] = (LOGS / 'math').rglob('predictions/org/nested/*.json')
     for run in (with_config, read(root), read(shutil.copy(path, tmp_path / 'd.json'))):
-        assert 'verdict' not in samples(run)
-        assert score(samples(run), Exact(), k=[2, 4]).table.c.tolist() == COUNTS
+        assert 'verdict' not in samples_of(run)
+        assert score(samples_of(run), Exact(), k=[2, 4]).table.c.tolist() == COUNTS
     edited(
         tmp_path / 'd.json', lambda rows: [row.update(origin_prompt='', gold='1') for row in rows.values()]
     )
-    assert set(samples(read(tmp_path / 'd.json')).counts().n) == {1}
+    assert set(samples_of(read(tmp_path / 'd.json')).counts().n) == {1}
 
 
 def test_of_several_times_the_newest_counts(copied: Callable[[str], Path]) -> None:
@@ -190,7 +185,7 @@ def test_of_several_times_the_newest_counts(copied: Callable[[str], Path]) -> No
     shutil.rmtree(newer / 'predictions' / 'copies')
     shutil.rmtree(newer / 'results' / 'copies')
     edited(newer / 'predictions/scripted/aime-rule_0.json', lambda rows: rows['0'].update(prediction='9'))
-    runs = {run.model: samples(run) for run in read_samples([root])}
+    runs = {run.model: samples_of(run) for run in read_samples([root])}
     assert runs.keys() == {'scripted', 'copies'}
     assert runs['scripted']['response'][0] == '9'
 
@@ -210,8 +205,8 @@ def test_results_of_this_package_are_left_to_the_records(copied: Callable[[str],
     assert not FORMAT.claims(result, json.loads(result.read_text()))
     run = read(GOLDEN)
     assert (run.model, run.dataset) == ('demo_t1.0_rs42_l40', run.dataset)
-    assert set(samples(run).counts().n) == {8}
-    assert len(samples(run).counts()) == 12
+    assert set(samples_of(run).counts().n) == {8}
+    assert len(samples_of(run).counts()) == 12
 
 
 def test_the_reference_of_an_evaluation_stands_in(copied: Callable[[str], Path]) -> None:
@@ -219,9 +214,9 @@ def test_the_reference_of_an_evaluation_stands_in(copied: Callable[[str], Path])
     root = copied('math')
     [path] = root.rglob('predictions/org/nested/*.json')
     edited(path, lambda rows: [row.pop('gold') for row in rows.values()])
-    assert samples(read(root))['reference'][:5] == [str(number + 10) for number in range(5)]
+    assert samples_of(read(root))['reference'][:5] == [str(number + 10) for number in range(5)]
     shutil.rmtree(root / TIME / 'results')
-    assert samples(read(root)).get('reference') is None
+    assert samples_of(read(root)).get('reference') is None
 
 
 _FULL: dict[str, Any] = {'example_abbr': 'd_0', 'pred': ['7', '8'], 'correct': [True, False]}
@@ -247,7 +242,7 @@ def test_forms_of_other_evaluators(details: Any, expected: list[str], tmp_path: 
     path.write_text(json.dumps({'accuracy': 50.0, 'details': details}))
     run = read(path)
     assert verdicts(run) == expected
-    assert ('??' in expected) == any('fewer verdicts than their samples' in remark for remark in run.remarks)
+    assert ('??' in expected) == ('fewer verdicts than their samples' in said(run))
 
 
 def test_too_few_verdicts_of_the_first_question_hide_no_others(copied: Callable[[str], Path]) -> None:
@@ -257,7 +252,7 @@ def test_too_few_verdicts_of_the_first_question_hide_no_others(copied: Callable[
     edited(path, lambda told: told['details'][0]['correct'].pop())
     run = read(root)
     assert verdicts(run) == ['????', *VERDICTS[1:]]
-    assert any('fewer verdicts than their samples' in remark for remark in run.remarks)
+    assert 'fewer verdicts than their samples' in said(run)
 
 
 @pytest.mark.parametrize(
@@ -290,7 +285,7 @@ def test_a_sample_without_a_response_is_unjudged(copied: Callable[[str], Path]) 
     edited(path, lambda rows: rows['5'].update(prediction=None))
     run = read(root)
     assert verdicts(run) == ['1?11', *VERDICTS[1:]]
-    assert [row for row, state in enumerate(samples(run)['state']) if state] == [5]
+    assert [row for row, state in enumerate(samples_of(run)['state']) if state] == [5]
 
 
 def test_what_an_engine_told_is_kept(copied: Callable[[str], Path]) -> None:
@@ -306,7 +301,7 @@ def test_what_an_engine_told_is_kept(copied: Callable[[str], Path]) -> None:
             rows['2'].update(generation={'finish_reason': 'stop', 'output_tokens': 3, 'seconds': 0.5}),
         ),
     )
-    found = samples(read(root))
+    found = samples_of(read(root))
     assert found['finish_reason'][:3] == ['length', None, 'stop']
     assert found['output_tokens'][:4] == [64, 17, 3, None]
     assert found['seconds'][2] == 0.5
@@ -326,7 +321,7 @@ def test_damage_is_an_error_or_changes_no_other_sample(kind: str, copied: Callab
             runs = read_samples([root], 'opencompass')
         except GPassKError:
             continue
-        assert [len(samples(run).by_question()) for run in runs] == [5]
+        assert [len(samples_of(run).by_question()) for run in runs] == [5]
 
 
 def test_files_of_others_are_not_recognised(tmp_path: Path) -> None:
@@ -351,10 +346,10 @@ def refused(root: Path) -> str:
 def test_the_verdict_of_the_first_sample_is_not_taken_for_all(tmp_path: Path) -> None:
     """Every sample is judged for itself: the counts that the responses were made with."""
     run = read(old.judged_run(tmp_path))
-    assert 'verdict' not in samples(run)
+    assert 'verdict' not in samples_of(run)
     assert run.ks == (2, 4)
-    assert any('the verdict of the first sample to all n' in remark for remark in run.remarks)
-    result = score(samples(run), Exact(), k=run.ks)
+    assert 'the verdict of the first sample to all n' in said(run)
+    result = score(samples_of(run), Exact(), k=run.ks)
     assert result.table.c.tolist() == old.COUNTS
     assert result.scores()['G-Pass@4_1.0'] == pytest.approx(g_pass(old.COUNTS, 4, 4, 1.0))
     shutil.rmtree(tmp_path / 'old' / old.TIME / 'predictions')
@@ -363,7 +358,7 @@ def test_the_verdict_of_the_first_sample_is_not_taken_for_all(tmp_path: Path) ->
 
 def test_questions_are_those_of_a_new_run(tmp_path: Path) -> None:
     """Name by name as this package's data set has them, so that old and new runs can be paired."""
-    found = samples(read(old.judged_run(tmp_path)))
+    found = samples_of(read(old.judged_run(tmp_path)))
     rows = live_math_bench_rows(
         str(write_bench(tmp_path / 'data', old.files())), '202412', ['AMC', 'CNMO'], ['cn', 'en']
     )
@@ -388,11 +383,10 @@ def test_the_question_is_cut_out_of_its_prompt(form: str, tmp_path: Path) -> Non
         }[form]
     run = read(old.write(tmp_path / 'old', rows, old.dataset(cot=form != 'no chain of thought')))
     whole = [row['origin_prompt'] for row in rows[:8]]
-    assert samples(run)['question'][:8] == (
+    assert samples_of(run)['question'][:8] == (
         whole if form == 'foreign' else [ask.question for ask in old.ASKS]
     )
-    said = any('the question cannot be cut out of 8 prompts' in remark for remark in run.remarks)
-    assert said == (form == 'foreign')
+    assert ('the question cannot be cut out of 8 prompts' in said(run)) == (form == 'foreign')
 
 
 def test_groups_that_nothing_tells_are_numbered(tmp_path: Path) -> None:
@@ -400,8 +394,8 @@ def test_groups_that_nothing_tells_are_numbered(tmp_path: Path) -> None:
     asks = [ask for ask in old.ASKS if ask.language == 'en']
     data = old.dataset(dataset_languages=['en'])
     run = read(old.write(tmp_path / 'old', old.rows(asks, old.responses(asks, [1, 2, 3, 4])), data))
-    assert list(samples(run).by_question()) == [f'{old.NAME}/{number}' for number in range(4)]
-    assert any('numbered as they are' in remark for remark in run.remarks)
+    assert list(samples_of(run).by_question()) == [f'{old.NAME}/{number}' for number in range(4)]
+    assert 'numbered as they are' in said(run)
 
 
 def test_published_sizes_tell_the_groups(tmp_path: Path) -> None:
@@ -410,7 +404,7 @@ def test_published_sizes_tell_the_groups(tmp_path: Path) -> None:
     splits = ['CNMO', 'CCEE', 'AMC', 'WLPMC']
     data = old.dataset(dataset_languages=['en'], dataset_splits=splits, n=1, k=1)
     run = read(old.write(tmp_path / 'old', old.rows(asks, [['\\boxed{1}']] * 119), data))
-    groups = samples(run)['group']
+    groups = samples_of(run)['group']
     assert [groups.count(f'{split}_en') for split in splits] == [18, 44, 46, 11]
 
 
@@ -421,7 +415,7 @@ def test_the_real_questions_come_out_of_their_prompts_word_for_word(tmp_path: Pa
     rows = live_math_bench_rows(str(SHARED / 'data' / 'LiveMathBench'), '202412', splits, ['en'])
     asks = [old.Ask(row['split'], 'en', row['question'], row['answer']) for row in rows]
     data = old.dataset(dataset_languages=['en'], dataset_splits=splits, n=1, k=1)
-    found = samples(read(old.write(tmp_path / 'old', old.rows(asks, [['x']] * 119), data)))
+    found = samples_of(read(old.write(tmp_path / 'old', old.rows(asks, [['x']] * 119), data)))
     assert found['question'] == [row['question'] for row in rows]
     assert found['uid'] == [row['uid'] for row in rows]
 
@@ -430,7 +424,7 @@ def test_a_list_of_responses_a_row_is_as_many_samples(tmp_path: Path) -> None:
     """num_return_sequences = 2 with n = 2: four samples, in the order of the rows."""
     rows = old.rows(given=[[texts[:2], texts[2:]] for texts in old.responses()])
     run = read(old.write(tmp_path / 'old', rows, old.dataset(n=2, k=2)))
-    assert score(samples(run), Exact(), k=[4]).table.c.tolist() == old.COUNTS
+    assert score(samples_of(run), Exact(), k=[4]).table.c.tolist() == old.COUNTS
 
 
 def test_a_run_of_some_questions_is_read_as_that(tmp_path: Path) -> None:
@@ -438,7 +432,7 @@ def test_a_run_of_some_questions_is_read_as_that(tmp_path: Path) -> None:
     places = limited([(ask.split, ask.language) for ask in old.ASKS], 5)
     asks = [old.ASKS[place] for place in places]
     rows = old.rows(asks, old.responses(asks, [2] * 5))
-    found = samples(read(old.write(tmp_path / 'old', rows, old.dataset(limit=5))))
+    found = samples_of(read(old.write(tmp_path / 'old', rows, old.dataset(limit=5))))
     assert len(found.by_question()) == 5
     assert found.get('problem') is None
 
@@ -482,7 +476,7 @@ def test_one_broken_run_does_not_stop_the_others(tmp_path: Path) -> None:
     """It is named."""
     root = old.judged_run(tmp_path)
     old.write(root, old.rows()[:31], old.dataset(abbr='LiveMathBench_short'))
-    said: list[str] = []
-    [run] = read_samples([root], tell=said.append)
+    told: list[str] = []
+    [run] = read_samples([root], tell=told.append)
     assert run.dataset == old.NAME
-    assert any('31 rows are not n = 4' in line for line in said)
+    assert any('31 rows are not n = 4' in line for line in told)

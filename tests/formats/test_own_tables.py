@@ -14,12 +14,11 @@ from typing import Any
 import pyarrow
 import pytest
 from exact import g_pass
+from harness_logs import run_of, samples_of, verdicts
 from hosts import SHARED
 from pyarrow import parquet
 
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.formats import Options, read_samples
-from gpassk_opencompass.samples import Run
 from gpassk_opencompass.text import csv_text
 
 N, QUESTIONS = 4, 6
@@ -48,20 +47,6 @@ def write(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
     if path.suffix == '.gz':
         path.write_bytes(gzip.compress(path.read_bytes()))
     return path
-
-
-def read_one(path: Path, **options: Any) -> Run:
-    [run] = read_samples([path], options=Options(**options))
-    return run
-
-
-def verdicts(run: Run) -> dict[str, str]:
-    """Question → '1', '0' or '?' a sample."""
-    assert run.samples is not None
-    told, symbols = run.samples['verdict'], {'correct': '1', 'incorrect': '0', 'unjudged': '?'}
-    return {
-        uid: ''.join(symbols[told[row]] for row in rows) for uid, rows in run.samples.by_question().items()
-    }
 
 
 def table_of(known: Mapping[str, str], kind: str, chance: random.Random) -> list[dict[str, Any]]:
@@ -96,10 +81,9 @@ def test_a_table_has_its_samples_in_every_layout(name: str, kind: str, tmp_path:
     chance = random.Random(name + kind)
     known = {str(uid): ''.join(chance.choice('011') for _ in range(N)) for uid in range(3, 3 + QUESTIONS)}
     path = write(tmp_path / name, table_of(known, kind, chance))
-    run = read_one(path)
+    run = run_of(path)
     assert verdicts(run) == known
-    samples = run.samples
-    assert samples is not None
+    samples = samples_of(run)
     for uid, place, text, tokens, reference in zip(
         *(samples[column] for column in ('uid', 'replica', 'response', 'output_tokens', 'reference')),
         strict=True,
@@ -127,7 +111,7 @@ def test_counts_are_read_as_counts(name: str, tmp_path: Path) -> None:
     ]
     for row in rows[41::3]:
         row['problem'] = None if name != 't.csv' else 'N/A'
-    run = read_one(write(tmp_path / name, rows))
+    run = run_of(write(tmp_path / name, rows))
     assert run.samples is None
     assert run.counts is not None
     assert run.counts.n.tolist() == [row['n'] for row in rows]
@@ -142,9 +126,8 @@ def test_counts_are_read_as_counts(name: str, tmp_path: Path) -> None:
 @pytest.mark.skipif(not MATH_COT.exists(), reason='the shared data are not on this machine')
 def test_samples_that_others_published_give_their_score() -> None:
     """100 questions × 8 with a rule grader's verdicts: G-Pass@4_0 is 95.10, as its README says."""
-    run = read_one(MATH_COT, fields={'response': 'code', 'reference': 'gt'})
-    assert run.samples is not None
-    counts = run.samples.counts()
+    run = run_of(MATH_COT, fields={'response': 'code', 'reference': 'gt'})
+    counts = samples_of(run).counts()
     assert counts.n.tolist() == [8] * 100
     assert g_pass(counts.c.tolist(), 8, 4, 0) == pytest.approx(95.10, abs=0.005)
     assert g_pass(counts.c.tolist(), 8, 8, 1.0) == pytest.approx(86.0)
@@ -170,7 +153,7 @@ def test_what_a_row_is_shows_in_the_first(
     rows: list[dict[str, Any]], expected: dict[str, str], tmp_path: Path
 ) -> None:
     """A question also where a mean or counts stand beside its samples; '10' of a score is a number."""
-    assert verdicts(read_one(write(tmp_path / 't.jsonl', rows))) == expected
+    assert verdicts(run_of(write(tmp_path / 't.jsonl', rows))) == expected
 
 
 PARTS: dict[str, dict[str, Any]] = {
@@ -186,16 +169,15 @@ def test_parts_of_a_verdict_are_no_samples(what: str, tmp_path: Path) -> None:
     """The response and its verdict have better names."""
     rows = [{'uid': f'q{place // 2}', 'response': f'{place}', 'correct': place % 2} for place in range(4)]
     path = write(tmp_path / 't.jsonl', [row | PARTS[what] for row in rows])
-    assert verdicts(read_one(path)) == {'q0': '01', 'q1': '01'}
+    assert verdicts(run_of(path)) == {'q0': '01', 'q1': '01'}
 
 
 @pytest.mark.parametrize('wide', [False, True])
 def test_one_verdict_of_all_samples_is_not_taken_which_is_said(wide: bool, tmp_path: Path) -> None:
     """The responses are judged."""
     said = {'response_1': '2', 'response_2': '3'} if wide else {'responses': ['2', '3']}
-    run = read_one(write(tmp_path / 't.jsonl', [QUESTION | said | {'is_correct': True}]))
-    assert run.samples is not None
-    assert 'verdict' not in run.samples
+    run = run_of(write(tmp_path / 't.jsonl', [QUESTION | said | {'is_correct': True}]))
+    assert 'verdict' not in samples_of(run)
     assert run.remarks[0].startswith('is_correct has one verdict a question and none of each sample')
 
 
@@ -204,10 +186,9 @@ def test_without_verdicts_there_is_what_a_judge_needs(tmp_path: Path) -> None:
     rows = [
         {'id': 'a', 'question': '1 + 1?', 'answer': ['2'], 'output': text} for text in ('2', '\\boxed{3}')
     ]
-    run = read_one(write(tmp_path / 't.jsonl', rows))
-    assert run.samples is not None
-    assert 'verdict' not in run.samples
-    assert (run.judge, run.samples['reference'], run.samples['response']) == (
+    run = run_of(write(tmp_path / 't.jsonl', rows))
+    assert 'verdict' not in samples_of(run)
+    assert (run.judge, samples_of(run)['reference'], samples_of(run)['response']) == (
         {},
         ['2', '2'],
         ['2', '\\boxed{3}'],
@@ -219,20 +200,18 @@ def test_names_of_the_reference_matter_where_it_is_judged_by(tmp_path: Path) -> 
     row = {'question': '1?', 'gold': '1', 'answer': 'One.', 'responses': ['1', '2'], 'correct': [1, 0]}
     path = write(tmp_path / 't.jsonl', [row])
     with pytest.raises(InputError, match='gold and answer are both names of the reference'):
-        read_one(path)
-    assert verdicts(read_one(path, kind='labels')) == {'1': '10'}
-    run = read_one(path, fields={'reference': 'answer'})
-    assert run.samples is not None
-    assert run.samples['reference'] == ['One.'] * 2
+        run_of(path)
+    assert verdicts(run_of(path, kind='labels')) == {'1': '10'}
+    run = run_of(path, fields={'reference': 'answer'})
+    assert samples_of(run)['reference'] == ['One.'] * 2
 
 
 def test_a_verdict_alone_makes_the_answer_the_final_one(tmp_path: Path) -> None:
     """Without responses and another reference, `answer` differs from sample to sample."""
     rows = [{'uid': 'a', 'answer': str(place), 'correct': place == 1} for place in range(2)]
-    run = read_one(write(tmp_path / 't.csv', rows))
-    assert run.samples is not None
-    assert run.samples['answer'] == ['0', '1']
-    assert 'reference' not in run.samples
+    run = run_of(write(tmp_path / 't.csv', rows))
+    assert samples_of(run)['answer'] == ['0', '1']
+    assert 'reference' not in samples_of(run)
 
 
 @pytest.mark.parametrize('ours', [False, True])
@@ -244,10 +223,9 @@ def test_texts_of_our_own_csv_are_given_back(ours: bool, tmp_path: Path) -> None
         ['m', 'd', 'a', place, 'AMC', text, 'correct', ''][: len(rows[0])] for place, text in enumerate(texts)
     ]
     (path := tmp_path / 't.csv').write_text(csv_text(rows), encoding='utf-8')
-    run = read_one(path)
-    assert run.samples is not None
-    assert (run.name, run.samples['group']) == ('m/d', ['AMC'] * 3)
-    assert run.samples['response'] == (texts if ours else ["'=1+1", "'quoted'", "'+7"])
+    run = run_of(path)
+    assert (run.name, samples_of(run)['group']) == ('m/d', ['AMC'] * 3)
+    assert samples_of(run)['response'] == (texts if ours else ["'=1+1", "'quoted'", "'+7"])
 
 
 @pytest.mark.parametrize('header', ['ID,Correct', 'id;correct', ' id , correct '])
@@ -255,7 +233,7 @@ def test_spelling_of_the_header_does_not_count(header: str, tmp_path: Path) -> N
     """Capitals, blanks, and semicolons for commas."""
     mark = ';' if ';' in header else ','
     (path := tmp_path / 't.csv').write_text(f'\ufeff{header}\na{mark}1\na{mark}0\n', encoding='utf-8')
-    assert verdicts(read_one(path)) == {'a': '10'}
+    assert verdicts(run_of(path)) == {'a': '10'}
 
 
 QUESTION = {'question': '1 + 1?', 'answer': '2'}
@@ -319,7 +297,7 @@ def test_what_cannot_be_scored_is_refused(what: str, tmp_path: Path) -> None:
     else:
         path.write_text('id,id\na,1\n' if 'name' in what else 'id,correct\na,1\nb,1,2\n')
     with pytest.raises(InputError) as error:
-        read_one(path)
+        run_of(path)
     assert message in str(error.value)
 
 
@@ -334,10 +312,9 @@ def test_a_table_that_was_cut_is_refused_or_read_as_far_as_it_goes(name: str, tm
     for _ in range(40):
         (tmp_path / name).write_bytes(whole[: chance.randrange(len(whole))])
         try:
-            samples = read_one(tmp_path / name).samples
+            samples = samples_of(run_of(tmp_path / name))
         except InputError:
             continue
-        assert samples is not None
         assert there.issuperset(zip(samples['uid'], samples['response'], strict=True))
 
 
@@ -345,8 +322,8 @@ def test_rows_that_are_all_questions_are_pointed_out(tmp_path: Path) -> None:
     """An id of the row tells no questions apart."""
     rows = [{'id': place, 'problem_id': f'p{place // 2}', 'correct': place % 2} for place in range(4)]
     path = write(tmp_path / 't.csv', rows)
-    assert 'each row is a question of its own by id' in read_one(path).remarks[0]
-    assert verdicts(read_one(path, fields={'uid': 'problem_id'})) == {'p0': '01', 'p1': '01'}
+    assert 'each row is a question of its own by id' in run_of(path).remarks[0]
+    assert verdicts(run_of(path, fields={'uid': 'problem_id'})) == {'p0': '01', 'p1': '01'}
 
 
 def test_the_column_that_tells_questions_apart_may_be_their_text(tmp_path: Path) -> None:
@@ -354,8 +331,6 @@ def test_the_column_that_tells_questions_apart_may_be_their_text(tmp_path: Path)
     rows = [
         {'problem': f'q{i}', 'response': f'\\boxed{{{i}}}', 'answer': str(i)} for i in (0, 1) for _ in 'ab'
     ]
-    path = tmp_path / 'rows.jsonl'
-    path.write_text('\n'.join(map(json.dumps, rows)))
-    [run] = read_samples([path], options=Options({'uid': 'problem'}))
-    assert run.samples is not None
-    assert (list(run.samples['uid']), list(run.samples['question'])) == (['q0', 'q0', 'q1', 'q1'],) * 2
+    run = run_of(write(tmp_path / 'rows.jsonl', rows), fields={'uid': 'problem'})
+    for name in ('uid', 'question'):
+        assert samples_of(run)[name] == ['q0', 'q0', 'q1', 'q1']

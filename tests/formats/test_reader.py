@@ -12,7 +12,8 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from test_own_tables import read_one, verdicts, write
+from harness_logs import run_of, samples_of, verdicts
+from test_own_tables import write
 
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.formats import FORMATS, Format, Options, read_samples
@@ -200,11 +201,10 @@ def test_missing_values_are_read_alike_everywhere(value: Any, tmp_path: Path) ->
     one = asked('a', [1, 0, value], said=['2', value, '3'])
     other = asked('b', [1, 0, value], said=['2', value, '3'], asked={'text': 'b?', 'answer': value})
     for path in (write(tmp_path / 't.jsonl', rows), lines(tmp_path / 'quiz.jsonl', [one, other])):
-        run = read_one(path)
+        run = run_of(path)
         assert verdicts(run) == {'a': '10?', 'b': '10?'}
-        assert run.samples is not None
-        assert run.samples['response'] == ['2', '', '3'] * 2
-        assert run.samples['reference'] == ['2'] * 3 + [None] * 3
+        assert samples_of(run)['response'] == ['2', '', '3'] * 2
+        assert samples_of(run)['reference'] == ['2'] * 3 + [None] * 3
         assert '2 samples have no verdict (empty, null or NaN) and are unjudged' in run.remarks
 
 
@@ -214,7 +214,7 @@ def test_what_is_odd_of_verdicts_is_said(tmp_path: Path) -> None:
     path = write(
         tmp_path / 't.csv', [{'uid': f'q{place // 4}', 'acc': one} for place, one in enumerate(told)]
     )
-    run = read_one(path)
+    run = run_of(path)
     assert verdicts(run) == {'q0': '10??', 'q1': '1001'}
     assert [remark.partition(',')[0].partition(' and count')[0] for remark in run.remarks] == [
         '1 verdicts are partial credit',
@@ -222,7 +222,7 @@ def test_what_is_odd_of_verdicts_is_said(tmp_path: Path) -> None:
         '1 verdicts are numbers below 0',
         '2 samples have no verdict (empty',
     ]
-    run = read_one(path, correct_from=0.5)
+    run = run_of(path, correct_from=0.5)
     assert verdicts(run) == {'q0': '11??', 'q1': '1001'}
     assert not any('partial' in remark for remark in run.remarks)
 
@@ -232,44 +232,41 @@ def test_words_for_verdicts_are_known(tmp_path: Path) -> None:
     words = ['C', 'I', 'N', 'correct', 'Incorrect', 'TRUE', 'false', 'yes', 'no', 'pass', 'fail', '1', '0.0']
     words.append('?')
     path = write(tmp_path / 't.csv', [{'uid': 'a', 'verdict': word} for word in words])
-    assert verdicts(read_one(path)) == {'a': '1001010101010?'}
+    assert verdicts(run_of(path)) == {'a': '1001010101010?'}
 
 
 def test_a_sample_without_a_response_is_unjudged_whatever_is_written(tmp_path: Path) -> None:
     """Its verdict is nobody's; verdicts that nobody gave are none."""
     row = {'uid': 'a', 'question': '?', 'reference': '2', 'response': 'x', 'correct': True, 'state': ''}
     rows = [row | {'state': 'failed', 'response': ''}, row]
-    run = read_one(write(tmp_path / 't.csv', rows))
+    run = run_of(write(tmp_path / 't.csv', rows))
     assert verdicts(run) == {'a': '?1'}
-    assert run.samples is not None
-    assert run.samples['response'] == [None, 'x']
-    run = read_one(write(tmp_path / 'u.jsonl', [row | {'correct': None}] * 1))
-    assert run.samples is not None
-    assert ('verdict' in run.samples, run.judge, run.remarks) == (False, {}, ())
+    assert samples_of(run)['response'] == [None, 'x']
+    run = run_of(write(tmp_path / 'u.jsonl', [row | {'correct': None}] * 1))
+    assert ('verdict' in samples_of(run), run.judge, run.remarks) == (False, {}, ())
 
 
 def test_replicas_are_numbered_from_0_whatever_their_numbers(tmp_path: Path) -> None:
     """In the order of their numbers; without numbers in that of the file."""
     rows = [{'uid': 'a', 'correct': place == 7, 'epoch': place} for place in (30, 7, 8)]
-    assert verdicts(read_one(write(tmp_path / 't.csv', rows))) == {'a': '100'}
+    assert verdicts(run_of(write(tmp_path / 't.csv', rows))) == {'a': '100'}
     for row in rows:
         row['epoch'] = ''
-    assert verdicts(read_one(write(tmp_path / 't.csv', rows))) == {'a': '010'}
+    assert verdicts(run_of(write(tmp_path / 't.csv', rows))) == {'a': '010'}
 
 
 def test_what_an_engine_cannot_have_said_is_not_known(tmp_path: Path) -> None:
     """Nonsense beside a sample does not keep it from being scored."""
     told = {'output_tokens': -7, 'prompt_tokens': 'many', 'reasoning_tokens': 1.5, 'seconds': 10**400}
     row = {'uid': 'a', 'correct': True, 'state': 'odd', 'finish_reason': 'stop', **told}
-    samples = read_one(lines(tmp_path / 'x.jsonl', [row])).samples
-    assert samples is not None
+    samples = samples_of(run_of(lines(tmp_path / 'x.jsonl', [row])))
     assert samples.names == ['uid', 'replica', 'verdict', 'finish_reason', 'file', 'row']
 
 
 def test_questions_may_have_different_numbers_of_samples(tmp_path: Path) -> None:
     """All are kept; whoever scores them says so."""
     rows = [{'uid': 'a', 'correct': True}] * 3 + [{'uid': 'b', 'correct': False}] * 2
-    assert verdicts(read_one(write(tmp_path / 't.csv', rows))) == {'a': '111', 'b': '00'}
+    assert verdicts(run_of(write(tmp_path / 't.csv', rows))) == {'a': '111', 'b': '00'}
 
 
 def test_groups_are_made_of_split_and_language(tmp_path: Path) -> None:
@@ -278,9 +275,8 @@ def test_groups_are_made_of_split_and_language(tmp_path: Path) -> None:
         {'uid': place, 'correct': 1, 'split': 'AMC' * (place < 2), 'lang': 'en' * (place % 2)}
         for place in range(4)
     ]
-    run = read_one(write(tmp_path / 't.csv', rows))
-    assert run.samples is not None
-    assert run.samples['group'] == ['AMC', 'AMC_en', 'all', 'en']
+    run = run_of(write(tmp_path / 't.csv', rows))
+    assert samples_of(run)['group'] == ['AMC', 'AMC_en', 'all', 'en']
 
 
 # ---- bad rows --------------------------------------------------------------------------------------------
@@ -317,7 +313,7 @@ def test_where_no_row_is_left_there_is_no_run(tmp_path: Path) -> None:
     """A thousand bad rows are not all shown."""
     path = write(tmp_path / 't.csv', [{'id': 'a', 'correct': 'x'}] * 1000)
     with pytest.raises(InputError, match='no row is left') as error:
-        read_one(path, drop_bad=True)
+        run_of(path, drop_bad=True)
     assert '… and 950 more' in str(error.value)
 
 
@@ -341,16 +337,16 @@ DOUBLED: dict[str, list[dict[str, Any]]] = {
 def test_a_file_that_holds_everything_twice_is_refused(what: str, tmp_path: Path) -> None:
     """With and without ids; once it is read."""
     rows = DOUBLED[what]
-    read_one(lines(tmp_path / 't.jsonl', rows))
+    run_of(lines(tmp_path / 't.jsonl', rows))
     with pytest.raises(InputError, match='twice'):
-        read_one(lines(tmp_path / 't.jsonl', rows * 2))
+        run_of(lines(tmp_path / 't.jsonl', rows * 2))
 
 
 def test_equal_verdicts_are_no_copy(tmp_path: Path) -> None:
     """Two questions may have the same labels, and two samples of a question the same verdict."""
-    assert verdicts(read_one(lines(tmp_path / 't.jsonl', [{'correct': '10'}] * 2))) == {'1': '10', '2': '10'}
+    assert verdicts(run_of(lines(tmp_path / 't.jsonl', [{'correct': '10'}] * 2))) == {'1': '10', '2': '10'}
     rows = [{'uid': place % 5, 'correct': place % 5 > 2} for place in range(10)]
-    assert len(verdicts(read_one(lines(tmp_path / 't.jsonl', rows)))) == 5
+    assert len(verdicts(run_of(lines(tmp_path / 't.jsonl', rows)))) == 5
 
 
 # ---- options ---------------------------------------------------------------------------------------------
@@ -372,7 +368,7 @@ def test_models_in_one_table_are_a_run_each(tmp_path: Path) -> None:
     assert {run.name: verdicts(run)['a'] for run in runs} == {'big': '11', 'small': '00'}
     path = two_models(tmp_path / 't.csv', 'checkpoint')
     with pytest.raises(InputError, match=r"'checkpoint' differs between them: .* --field model=checkpoint"):
-        read_one(path)
+        run_of(path)
     runs = read_samples([path], options=Options({'model': 'checkpoint'}, only=['sma']))
     assert [run.name for run in runs] == ['small']
     with pytest.raises(InputError, match="no run has --only 'x' in its name; there are big, small"):
@@ -383,12 +379,11 @@ def test_fields_of_a_format_can_be_named(tmp_path: Path) -> None:
     """A list of a row is its samples'; nested ones by dotted paths; who judged is the field."""
     rows = [asked(name, [1, 0], graded={'strict': [0, 0.5], 'set': 's' + name}, id2='all') for name in 'ab']
     path = lines(tmp_path / 'x.jsonl', rows)
-    run = read_one(path, fields={'correct': 'graded.strict', 'split': 'graded.set'}, correct_from=0.5)
+    run = run_of(path, fields={'correct': 'graded.strict', 'split': 'graded.set'}, correct_from=0.5)
     assert verdicts(run) == {'a': '01', 'b': '01'}
     assert run.judge == {'name': 'field graded.strict'}
-    assert run.samples is not None
-    assert run.samples['group'] == ['sa', 'sa', 'sb', 'sb']
-    run = read_one(path, fields={'uid': 'said.0'})
+    assert samples_of(run)['group'] == ['sa', 'sa', 'sb', 'sb']
+    run = run_of(path, fields={'uid': 'said.0'})
     assert list(verdicts(run)) == ['a 0', 'b 0']
     assert [one.name for one in read_samples([path], options=Options({'model': 'name'}))] == ['a/x', 'b/x']
 
@@ -427,7 +422,6 @@ def test_a_column_that_a_table_does_not_have_is_an_error(options: Options, tmp_p
 def test_what_a_run_is_scored_by_can_be_chosen(tmp_path: Path) -> None:
     """Its responses, which are judged anew; or its labels."""
     path = lines(tmp_path / 'x.jsonl', [asked('a', [1, 0])])
-    run = read_one(path, kind='responses')
-    assert run.samples is not None
-    assert ('verdict' in run.samples, run.judge) == (False, {})
-    assert verdicts(read_one(path, kind='labels')) == {'a': '10'}
+    run = run_of(path, kind='responses')
+    assert ('verdict' in samples_of(run), run.judge) == (False, {})
+    assert verdicts(run_of(path, kind='labels')) == {'a': '10'}
