@@ -94,7 +94,7 @@ setup(
     packages=find_packages(include=['gpassk_opencompass', 'gpassk_opencompass.*']),
     package_data={
         'gpassk_opencompass': ['py.typed', 'question_numbers/*.jsonl', 'schemas/*.json'],
-        'gpassk_opencompass.report': ['leaderboards/*.md'],
+        'gpassk_opencompass.report': ['published.csv'],
         'gpassk_opencompass.report.page': ['files/*'],
         'gpassk_opencompass.demo': ['model/*', 'questions/*/*.jsonl'],
     },

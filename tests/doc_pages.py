@@ -116,7 +116,7 @@ def _dedented(text: str, indent: str) -> str:
 def _commands(words: list[str]) -> Iterator[list[str]]:
     """`A=b until x; do y; done` → x; pipes and redirections end a command."""
     if words and words[0] == 'srun':
-        words = words[words.index('lmdeploy') :]
+        words = words[words.index('gpassk') :]
     while words and (_ASSIGNED.fullmatch(words[0]) or words[0] in ('until', 'while', 'export')):
         words = words[1:]
     if words:

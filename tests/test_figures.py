@@ -278,8 +278,8 @@ def test_names_of_any_kind_are_drawn_as_they_are(monkeypatch: pytest.MonkeyPatch
 
 def test_the_pictures_of_the_docs_are_small_and_complete() -> None:
     """One for every figure that the page describes, none above 60 kB."""
-    page = (DOCS / 'figures.md').read_text(encoding='utf-8')
-    shown = [DOCS / path for path in re.findall(r'!\[[^]]*\]\(([^)]*)\)', page)]
+    page = (DOCS / 'report.md').read_text(encoding='utf-8')
+    shown = [DOCS / path for path in re.findall(r'!\[[^]]*\]\((images/figures/[^)]*)\)', page)]
     assert sorted(shown) == sorted((DOCS / 'images' / 'figures').glob('*.png'))
     assert all(path.stat().st_size < 60_000 for path in shown)
     assert all(f'`{path.stem}`' in page for path in shown)

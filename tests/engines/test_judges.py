@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 import threading
 import time
 from collections import Counter
@@ -11,7 +9,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hosts import TESTS
 from llama_server import NAME, LlamaServer, llama_servers
 
 from gpassk_opencompass.judges import Judgement, Pair, Verdict
@@ -55,15 +52,20 @@ def asking(servers: list[LlamaServer], extra_body: dict[str, Any] | None, max_to
     )
 
 
-def documented(server: str) -> dict[str, dict[str, Any]]:
-    """Name → `extra_body`, as docs/judging.md has them for a server."""
-    text = (TESTS.parent / 'docs' / 'judging.md').read_text(encoding='utf-8')
-    section = text.split('### Constrained verdicts')[1].split('\n### ')[0]
-    found = re.search(rf'\*\*{re.escape(server)}\*\*: (.*?)\n\n```json\n(.*?)```', section, re.DOTALL)
-    assert found, server
-    names = re.findall(r'`(bare|reasoned|schema)`', found[1])
-    return dict(zip(names, map(json.loads, found[2].splitlines()), strict=True))
+REASONED = {'grammar': r'root ::= [^\\]{0,400} "\\boxed{" ("yes" | "no") "}"'}
+"""As docs/judging.md has it, in the words of llama.cpp."""
 
+FIELDS = {
+    'reasoning': {'type': 'string', 'maxLength': 400},
+    'verdict': {'type': 'string', 'enum': [r'\boxed{yes}', r'\boxed{no}']},
+}
+OBJECT = {'type': 'object', 'properties': FIELDS, 'required': list(FIELDS), 'additionalProperties': False}
+SCHEMA = {
+    'response_format': {
+        'type': 'json_schema',
+        'json_schema': {'name': 'verdict', 'strict': True, 'schema': OBJECT},
+    }
+}
 
 PAIRS = [Pair(f'What is {n} + {n}?', str(2 * n), str(2 * n + n % 2)) for n in range(3, 11)]
 
@@ -76,10 +78,12 @@ def test_without_a_constraint_a_small_model_says_little_that_is_a_verdict(server
     assert {*lost} <= {'unparsable', 'cut', 'echo'}
 
 
-@pytest.mark.parametrize('form', ['bare', 'reasoned', 'schema'])
-def test_a_constraint_makes_every_reply_a_verdict(servers: list[LlamaServer], form: str) -> None:
-    """As written in docs/judging.md, each form; nothing is unjudged."""
-    judge = asking(servers, documented('llama.cpp')[form])
+@pytest.mark.parametrize('constraint', [BARE, REASONED, SCHEMA], ids=['bare', 'reasoned', 'schema'])
+def test_a_constraint_makes_every_reply_a_verdict(
+    servers: list[LlamaServer], constraint: dict[str, Any]
+) -> None:
+    """Each form; nothing is unjudged."""
+    judge = asking(servers, constraint)
     said = judge.judge(PAIRS)
     assert Counter(one.verdict is Verdict.UNJUDGED for one in said) == {False: len(PAIRS)}
     assert judge.statistics()['repeated'] == 0

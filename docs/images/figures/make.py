@@ -1,4 +1,4 @@
-"""Make the pictures of docs/figures.md again: python docs/images/figures/make.py"""
+"""Make the pictures of docs/report.md again: python docs/images/figures/make.py"""
 
 from __future__ import annotations
 
