@@ -64,7 +64,7 @@ def test_only_the_first_replica_is_right(tmp_path: Path) -> None:
     assert (result['G-Pass@4_1.0'], result['G-Pass@4_0.0'], result['accuracy']) == (0.0, 100.0, 25.0)
     assert result['gpassk']['counts']['c'] == [1, 1, 1]
     assert 'G-Pass@4_1.0' in done.stdout
-    [summary] = (tmp_path / 'out').glob('*/summary/*.md')
+    [summary] = (tmp_path / 'out').glob('*/summary/gpassk_*.md')
     assert '| scripted | bench' in summary.read_text()
 
 

@@ -63,7 +63,7 @@ def test_a_limit_that_is_too_short_stands_beside_the_score(forks: Forks, tmp_pat
     health = result_in(tmp_path / 'out').health
     assert (health.truncated, health.truncated_by) == (32, 'engine')
     assert (health.output_tokens, health.finish_reasons) == (64, {'length': 32})
-    [summary] = (tmp_path / 'out').glob('*/summary/*.md')
+    [summary] = (tmp_path / 'out').glob('*/summary/gpassk_*.md')
     assert '| demo (100.0 % cut off, 100.0 % without an answer)' in summary.read_text()
 
 
