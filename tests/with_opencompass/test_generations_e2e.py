@@ -64,7 +64,7 @@ def test_a_limit_that_is_too_short_stands_beside_the_score(forks: Forks, tmp_pat
     assert (health.truncated, health.truncated_by) == (32, 'engine')
     assert (health.output_tokens, health.finish_reasons) == (64, {'length': 32})
     [summary] = (tmp_path / 'out').glob('*/summary/gpassk_*.md')
-    assert '| demo (100.0 % cut off, 100.0 % without an answer)' in summary.read_text()
+    assert '100.0 % cut off, 100.0 % without an answer' in summary.read_text()
 
 
 def test_shards_are_put_together_sample_by_sample(forks: Forks, tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_shards_are_put_together_sample_by_sample(forks: Forks, tmp_path: Path) 
     assert samples['output_tokens'] == by_question(tokens)
     assert samples['finish_reason'] == by_question([one['finish_reason'] for one in told])
     assert samples['seed'] == by_question([row['sample']['seed'] for row in rows])
-    assert samples['fingerprint'] == by_question([row['sample']['fingerprint'] for row in rows])
+    assert samples['fingerprint'] == by_question([row['sample']['task'] for row in rows])
     assert samples['response'] == by_question([row['prediction'] for row in rows])
     places = zip(samples['file'], samples['row'], strict=True)
     texts = [json.loads((found.path.parent / file).read_text())[str(row - 1)] for file, row in places]

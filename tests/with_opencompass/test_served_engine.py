@@ -157,7 +157,7 @@ def test_a_run_that_changes_how_the_server_computes_does_not_go_on(
         [changed] = configs_of(folder, template(script, arguments=arguments))
         run = forks.start('opencompass', changed, '-w', tmp_path / 'out', '-r', folder=changed.parent)
         run.wait()
-        assert ('this run began with model' in run.said) == bool(complaint), run.said[-3000:]
+        assert ('was drawn with model.serve.command' in run.said) == bool(complaint), run.said[-3000:]
     assert len(predictions(tmp_path / 'out')) == SAMPLES
 
 
