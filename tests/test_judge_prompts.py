@@ -12,7 +12,7 @@ from gpassk_opencompass.completion import Reply
 from gpassk_opencompass.judges.llm import LLMSettings, Wording
 from gpassk_opencompass.judges.parsing import parse_verdict
 from gpassk_opencompass.judges.prompts import Prompts, find_prompts
-from gpassk_opencompass.judges.protocol import checked
+from gpassk_opencompass.judges.settings import checked
 
 needs_opencompass = pytest.mark.skipif(
     find_spec('opencompass') is None, reason='OpenCompass is not installed'

@@ -374,7 +374,9 @@ _JUDGE = re.compile(r'^eval_(?:urls|model_name)|(?:^|\.)judge(?:\.|$)')
 
 def _raise_unfit(settings: Mapping[str, Any], allowed: Any) -> None:
     """Raise one TemplateError for all values of a template that must not be written."""
-    texts = set(_one_or_more(allowed))
+    if not isinstance(allowed, (list, tuple)):  # before anything else: it says what may be written
+        raise TemplateError('not_keys must be a list of the values that are no keys')
+    texts = set(allowed)
     try:
         _raise(line for name, value in settings.items() for line in _unfit(value, texts, name))
     except RecursionError:
