@@ -32,7 +32,6 @@ NAMELESS = 'samples'
 """The data set of a run whose files do not say it."""
 
 _SCORES = re.compile(rb'\s*\{\s*"accuracy":')
-_PASSED = 'passed over: '
 _ENDING = re.compile(r'(\.gpassk)?\.(jsonl?|eval|parquet|csv|tsv)(\.gz)?$', re.IGNORECASE)
 
 
@@ -57,9 +56,7 @@ class Collected(NamedTuple):
     def passed_over(self) -> list[str]:
         """Return a line for each file or folder that is no complete result."""
         told = [one.removeprefix('left out: ') for one in self.told]
-        for place, one in enumerate(told):
-            if one.startswith(_PASSED):
-                told[place] = f'{one.removeprefix(_PASSED)} is passed over'
+        told = [re.sub('^passed over: (.*)', r'\1 is passed over', one, flags=re.DOTALL) for one in told]
         return [*told, *(one.why for one in self.left_out if one.newer is None)]
 
     @property
@@ -147,7 +144,7 @@ def find_runs(
         raise InputError('\n'.join([*told, f'no result of G-Pass@k in {", ".join(map(str, paths))}']))
     for line in dict.fromkeys(told):
         tell(line)
-    given = [option for _, option in options.given.values()]
+    given = [f'--field {name}={path}' for name, path in options.fields.items()]
     given += [f'--correct-from {options.correct_from:g}'] if options.correct_from is not None else []
     if given and not logs:
         raise InputError(f'{given[0]} goes with files of other programs, not with results')

@@ -39,7 +39,6 @@ STATES = {
 NOT_DRAWN = frozenset({'filtered', 'aborted', 'no choice', 'too long', 'refused', 'failed'})
 """The states in which there is no response of the model to judge: the sample is unjudged, not incorrect."""
 
-
 _BROKEN_OFF = NOT_DRAWN - {'too long', 'refused'}
 """The states that may have cost tokens all the same."""
 
@@ -78,9 +77,7 @@ class Generation(NamedTuple):
 
     finish_reason: str | None = None  # 'stop', 'length' for one that was cut off, or the engine's own word
     prompt_tokens: int | None = None  # with the chat template, without padding
-    output_tokens: int | None = (
-        None  # all that were generated: with the thinking, and the token that ended it
-    )
+    output_tokens: int | None = None  # all that were generated, with the thinking and the token at the end
     seconds: float | None = None  # of this sample alone; None where a batch is answered at once
     reasoning_tokens: int | None = None  # of the thinking, which `output_tokens` counts too
     state: str | None = None  # one of `STATES`; None for a usual response, also for one that was cut off
@@ -186,11 +183,6 @@ class Health(Part):
         return None if self.states is None else sum(self.states.values())
 
     @property
-    def not_drawn(self) -> int:
-        """Return how many samples have no response."""
-        return sum(count for state, count in (self.states or {}).items() if state in NOT_DRAWN)
-
-    @property
     def copies(self) -> int | None:
         """Return how many responses repeat a long one of another sample; None where nobody looked."""
         return self.copies_of.long_repeats if self.copies_of else None
@@ -212,30 +204,20 @@ class Health(Part):
         return ', '.join(f'{100 * shares[what]:.1f} % {WORDS[what]}' for what in above)
 
     @property
-    def tokens_a_response(self) -> float | None:
-        """Return the mean of `output_tokens`, with those of samples that were broken off; None if unknown."""
-        responses = self.samples - self.not_drawn
-        return None if self.output_tokens is None or not responses else self.output_tokens / responses
-
-    @property
-    def cells(self) -> dict[str, str]:
-        """Return all of it for a table: column → text, '–' for what is not known."""
-        shares = {WORDS[what]: self.share(what) for what in WORDS}
-        tokens, mean = self.output_tokens, self.tokens_a_response
-        return {
-            **{name: '–' if share is None else f'{100 * share:.1f} %' for name, share in shares.items()},
-            'output tokens a response': '–' if mean is None else f'{mean:,.0f}',
-            'in all': '–' if tokens is None else f'{tokens:,}',
-        }
-
-    @property
     def line(self) -> str:
         """Return all that is known in one line.
 
         >>> Health(samples=240, truncated=12, states={'empty': 3}, output_tokens=48_000).line
         'cut off 5.0 %, unjudged 0.0 %, no usual response 1.2 %, output tokens a response 200, in all 48,000'
         """
-        return ', '.join(f'{name} {text}' for name, text in self.cells.items() if text != '–')
+        shares = {WORDS[what]: self.share(what) for what in WORDS}
+        told = [f'{name} {100 * share:.1f} %' for name, share in shares.items() if share is not None]
+        if (tokens := self.output_tokens) is not None:
+            lost = sum(count for state, count in (self.states or {}).items() if state in NOT_DRAWN)
+            drawn = self.samples - lost
+            told += [f'output tokens a response {tokens / drawn:,.0f}'] if drawn else []
+            told.append(f'in all {tokens:,}')
+        return ', '.join(told)
 
     def copies_warnings(self) -> list[str]:
         """Return what speaks against the samples being independent; [] if nothing."""
@@ -318,9 +300,7 @@ def health_of(samples: Samples, answers: Sequence[FinalAnswer | None] = ()) -> H
     for name in ('prompt_tokens', 'output_tokens', 'reasoning_tokens', 'seconds'):
         pairs = list(zip(samples.each(name), states, strict=True))
         costs = [value for value, state in pairs if state not in NOT_DRAWN]
-        if (
-            costs and None not in costs
-        ):  # known of each that was drawn; one that was broken off adds what is known
+        if costs and None not in costs:  # of each that was drawn; one that was broken off adds what is known
             costs += [value or 0 for value, state in pairs if state in _BROKEN_OFF]
             known[name] = round(fsum(costs), 3) if name == 'seconds' else int(sum(costs))
     return Health(
@@ -341,9 +321,8 @@ def cut_off_rows(samples: Samples, answers: Sequence[FinalAnswer | None] = ()) -
     None where that is not known of all.
     """
     cut: list[bool] = []
-    for reason, state, answer in zip(
-        samples.each('finish_reason'), samples.each('state'), answers or [None] * len(samples), strict=True
-    ):
+    reasons, states = samples.each('finish_reason'), samples.each('state')
+    for reason, state, answer in zip(reasons, states, answers or [None] * len(samples), strict=True):
         if state in NOT_DRAWN or reason:
             cut.append(reason == CUT_OFF and state not in NOT_DRAWN)
         elif answer is None:

@@ -15,6 +15,7 @@ from typing import IO, Any
 from .errors import InputError
 
 Row = dict[str, Any]
+"""A row of a file, also as a format makes it of a sample."""
 
 _CHUNK = 1 << 20
 _SPACE = re.compile(r'[ \t\n\r]*')

@@ -164,19 +164,6 @@ def test_a_judge_is_asked_of_each_answer_once_and_may_leave_some_open(
     assert result.bounds['accuracy'] == pytest.approx([100 * 8 / 12, 100 * 9 / 12])
 
 
-def test_chinese_rows_without_a_language_are_judged_in_chinese(tmp_path: Path, judge: JudgeServer) -> None:
-    """The text of the question tells it."""
-    rows = [
-        {'question': '一加一等于几？', 'answer': '2', 'responses': ['\\boxed{3}']},
-        {'question': 'one and one?', 'answer': '2', 'responses': ['\\boxed{4}']},
-    ]
-    assert scored(write_rows(tmp_path / 'rows.jsonl', rows), *by(judge)) == 0
-    assert sorted(asked.prompt for asked in judge.asked) == [
-        'question=one and one? reference=2 answer=4 .',
-        '问题=一加一等于几？ 参考=2 answer=3 .',
-    ]
-
-
 def test_responses_without_final_answers_are_shown_with_what_to_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -482,20 +469,3 @@ def test_what_a_result_without_its_samples_cannot_give_is_refused(
     capsys.readouterr()
     assert scored(record, *options) == 2
     assert message in capsys.readouterr().err
-
-
-def test_a_damaged_result_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With the file and what is wrong, not read as something else; in a folder it is told of."""
-    record = tmp_path / 'x' / 'record.gpassk.json'
-    assert scored(write_rows(tmp_path / 'rows.jsonl', ROWS), *EXACT, '-o', record) == 0
-    found = json.loads(record.read_text(encoding='utf-8'))
-    found['gpassk']['counts']['c'][1] = 2
-    (tmp_path / 'x' / 'bad.gpassk.json').write_text(json.dumps(found), encoding='utf-8')
-    assert scored(tmp_path / 'x' / 'bad.gpassk.json') == 2
-    assert 'bad.gpassk.json is damaged: accuracy' in capsys.readouterr().err
-    assert scored(tmp_path / 'x') == 2
-    said = capsys.readouterr()
-    assert 'bad.gpassk.json is damaged: accuracy' in said.err
-    assert '| accuracy' in said.out
-    assert scored(record, '--field', 'uid=a') == 2
-    assert '--field uid=a goes with files of other programs' in capsys.readouterr().err

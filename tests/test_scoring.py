@@ -30,7 +30,7 @@ from gpassk_opencompass.health import Generation, generation_columns
 from gpassk_opencompass.judges import Judgement, Pair
 from gpassk_opencompass.judges.cascade import CascadeJudge
 from gpassk_opencompass.record import Result
-from gpassk_opencompass.scoring import AnswerRule, reference_of, score_counts, without_answers
+from gpassk_opencompass.scoring import AnswerRule, reference_of, score_counts
 
 
 def make_samples(answers: Sequence[Sequence[str]], reference: str = '1', **columns: Any) -> Samples:
@@ -418,16 +418,6 @@ def test_what_is_no_rule_is_refused(rule: dict[str, Any]) -> None:
     """In the words of the command line."""
     with pytest.raises(InputError, match='--answer-pattern'):
         AnswerRule(**rule)
-
-
-def test_responses_without_answers_are_shown_with_what_to_do() -> None:
-    """Three of them, where more than one in ten has none; else nothing."""
-    texts = [f'{number} apples, I say' for number in range(5)]
-    shown = without_answers(score(responses(texts), equal_judge(), k=1))
-    assert shown[0].startswith('5 of 5 responses have no final answer')
-    assert [line.strip(" …'") for line in shown[1:-1]] == texts[:3]
-    assert '--answer-pattern' in shown[-1]
-    assert without_answers(score(responses([*texts[:1], *['\\boxed{1}'] * 9]), equal_judge(), k=1)) == []
 
 
 # Completed samples

@@ -16,7 +16,7 @@ from ..errors import InputError
 from ..files import listed, mapping
 from ..health import NOT_DRAWN
 from ..json_rows import Row
-from .format import Format, at, first_row, named, rows_of
+from .format import Format, at, first_row, named, object_beside, rows_of
 
 _KINDS = _REVIEWS, _PREDICTIONS = 'reviews', 'predictions'
 """Folders of the two kinds of files."""
@@ -48,9 +48,7 @@ class _Subset(NamedTuple):
     name: str
     files: Mapping[str, Path]  # by kind, as far as they are there
     config: Mapping[str, Any] = {}  # the last one of the model
-    report: Mapping[str, Any] | None = (
-        None  # of the benchmark; None while the run goes on, or if it broke off
-    )
+    report: Mapping[str, Any] | None = None  # of the benchmark; None while the run goes on, or broke off
     size: int | None = None  # samples a question, where the config says so
 
 
@@ -71,15 +69,11 @@ def _subset(path: Path) -> _Subset:
     fitting = [name for name in known if stem.startswith(f'{name}_') and len(name) + 1 < len(stem)]
     benchmark = max(fitting, key=len, default=stem.removesuffix('_default'))
     config = next((config for config in configs if str(config.get('model_id')) == model), {})
-    told, report = config.get('repeats'), None
+    told, report = config.get('repeats'), root / 'reports' / model / f'{benchmark}.json'
     size = told if benchmark in listed(config.get('datasets')) and type(told) is int and told > 0 else None
-    if (path := root / 'reports' / model / f'{benchmark}.json').is_file():
-        try:
-            report = mapping(json.loads(path.read_bytes()))
-        except (OSError, ValueError, RecursionError):
-            report = {}
     there = {kind: file for kind, file in files.items() if file.is_file()}
-    return _Subset(root, model, benchmark, stem[len(benchmark) + 1 :], there, config, report, size)
+    ended = object_beside(report) if report.is_file() else None
+    return _Subset(root, model, benchmark, stem[len(benchmark) + 1 :], there, config, ended, size)
 
 
 def _upper_levels(path: Path) -> dict[str, Any]:

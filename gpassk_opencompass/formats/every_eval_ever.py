@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..files import listed, mapping, read_json
+from ..files import listed, mapping
 from ..json_rows import Row
-from .format import Format, at, named, number_in, rows_of
+from .format import Format, at, named, number_in, object_beside, rows_of
 
 _SUFFIX = '_samples.jsonl'
 _SEVERAL = '{count} rows hold several responses and one score for all of them: their samples are unjudged'
@@ -79,10 +79,7 @@ def _samples(row: Row) -> Iterator[Row]:
 
 
 def _about(files: Sequence[Path], row: Row) -> Row:
-    try:
-        told = mapping(read_json(files[0].with_name(files[0].name.replace(_SUFFIX, '.json'))))
-    except (OSError, ValueError):  # it is not there
-        told = {}
+    told = object_beside(files[0].with_name(files[0].name.replace(_SUFFIX, '.json')))
     sampling = mapping(at(told, 'evaluation_results.0.generation_config.generation_args'))
     numbers = {name: one for name, one in sampling.items() if type(one) in (int, float)}
     time = str(told.get('evaluation_timestamp') or '')

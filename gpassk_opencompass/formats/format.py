@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,12 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..json_rows import first_object, json_rows, open_text
+from ..files import mapping, read_json
+from ..json_rows import Row, first_object, json_rows, open_text
 from ..samples import COLUMNS, MISSING
 from ..text import read_csv_cell
-
-Row = dict[str, Any]
-"""A row of a file, also as `Format.expand` makes it of a sample."""
 
 Field = str | Callable[[Row], Any]
 """Where a row keeps something: a dotted path, 'a.b.0.c', or a function of the row."""
@@ -104,6 +103,23 @@ def first_row(path: Path) -> Row | None:
     return next((row for row in rows if '_bad' not in row), None)
 
 
+def begins_with(path: Path, pattern: re.Pattern[bytes]) -> bool:
+    """Whether a file that can be read begins as a pattern says."""
+    try:
+        with path.open('rb') as file:
+            return pattern.match(file.read(4096)) is not None
+    except OSError:
+        return False
+
+
+def object_beside(path: Path) -> Mapping[str, Any]:
+    """Return the object in a file of JSON that tells more of samples; {} where there is none."""
+    try:
+        return mapping(read_json(path))
+    except (OSError, ValueError):
+        return {}
+
+
 def _kind(path: Path) -> str:
     """Return 'parquet', 'zip', 'json' or 'csv', by name and by how a file begins."""
     name = path.name.lower().removesuffix('.gz')
@@ -179,11 +195,6 @@ class Options:
     only: Sequence[str] = ()  # parts of the names of the runs that count; empty: all
     drop_bad: bool = False  # leave out rows that cannot be read
     kind: str | None = None  # responses, labels or counts, by which a run is scored; None: what there is
-
-    @property
-    def given(self) -> dict[str, tuple[str, str]]:
-        """Return name of a field → its path, and the option that gave it."""
-        return {name: (path, f'--field {name}={path}') for name, path in self.fields.items()}
 
 
 NO_OPTIONS = Options()

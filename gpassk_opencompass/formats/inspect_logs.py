@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import InputError
 from ..files import listed, mapping
 from ..json_rows import Row, json_entries
-from .format import Format, at, named
+from .format import Format, at, begins_with, named
 
 _BEGIN = re.compile(
     rb'PK\x03\x04.{26}(header\.json|_journal/|samples/|summaries\.json|reductions\.json)'
@@ -143,11 +143,6 @@ def _chosen(header: Row, scores: Mapping[str, Any]) -> tuple[list[str], str]:
     return names, f'{name}.{key}' if key and key != name else str(name)
 
 
-def _head(path: Path) -> bytes:
-    with path.open('rb') as file:
-        return file.read(4096)
-
-
 def _value(value: Any) -> Any:
     """Return a verdict with partial credit as a number."""
     if isinstance(value, dict):
@@ -262,7 +257,7 @@ FORMAT = Format(
         **named('question reference response thought answer correct finish_reason state', '_'),
         **named('prompt_tokens output_tokens reasoning_tokens seconds', '_'),
     },
-    recognises=lambda path, row: path.is_file() and bool(_BEGIN.match(_head(path))),
+    recognises=lambda path, row: begins_with(path, _BEGIN),
     rows=_rows,
     about=_about,
 )

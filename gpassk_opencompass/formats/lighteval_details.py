@@ -28,7 +28,6 @@ _METRIC = 'G-Pass@k'
 _TIME = r'_(?P<time>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9.-]+)'
 _DETAILS = re.compile(rf'details_.+{_TIME}\.parquet', re.DOTALL)
 _SUMMARY = re.compile(rf'results{_TIME}\.json')
-"""Verdicts as earlier versions of this package's tasks have them."""
 
 _DOC = 'id query choices gold_index task_name num_samples generation_size specific sampling_methods'
 _COLUMNS = (

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ForeignFileError
-from ..files import mapping, read_json
+from ..files import mapping
 from ..json_rows import Row
-from .format import Format, Options, at, first_row, named
+from .format import Format, Options, at, first_row, named, object_beside
 
 _NEEDS = {'doc_id', 'doc', 'target', 'arguments', 'resps', 'filtered_resps', 'filter', 'metrics'}
 _NAME = re.compile(r'samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.jsonl(?:\.gz)?')
@@ -160,10 +160,7 @@ class _Filter:
         named, summary = _NAME.fullmatch(paths[0].name), Row()
         task = named['task'] if named else ''
         for path in sorted(paths[0].parent.glob(f'*_{named["date"]}.json')) if named else ():
-            try:
-                told = dict(mapping(read_json(path)))
-            except (OSError, ValueError):
-                continue
+            told = {**object_beside(path)}
             summary = told if _is_summary(told) else summary
         args = at(summary, 'config.model_args')
         args = mapping(args) or dict(pair.split('=', 1) for pair in str(args).split(',') if '=' in pair)

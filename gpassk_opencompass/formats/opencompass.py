@@ -29,7 +29,7 @@ from ..errors import InputError, MissingExtraError
 from ..files import PROVENANCE, listed, mapping
 from ..json_rows import Row, first_object, json_entries
 from ..runs.state import dicts_of, read_config
-from .format import Format, at, named
+from .format import Format, at, begins_with, named
 
 _TIME = re.compile(r'(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d)')
 _BEGIN = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"0"\s*:\s*\{\s*"(origin_prompt|prediction|gold)"\s*:')
@@ -37,7 +37,6 @@ _BEGIN = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"0"\s*:\s*\{\s*"(origin_prompt|pre
 
 _VERDICTS = ('correct', 'is_correct', 'cascade_correct')
 """Where evaluators put a verdict, in the order in which OpenCompass itself looks for it."""
-
 
 _SAID = {
     'no letter': '{count} replies of the LLM judge are more than its letter, which OpenCompass takes '
@@ -86,7 +85,7 @@ class _Run(NamedTuple):
             return _is_of_samples(told)
         ours = str(self.config.get('type', '')).startswith('gpassk_opencompass')
         ours = ours or any((part.parent / PROVENANCE).is_file() for part in self.parts)
-        return _begins_as_predictions(self.parts[0]) and not (ours and self.result)
+        return begins_with(self.parts[0], _BEGIN) and not (ours and self.result)
 
     def whole(self, name: str, value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
@@ -135,7 +134,7 @@ def _run_of(path: Path) -> _Run:
         for run in _runs_in(above.parent) if above.name in ('predictions', 'results') else ():
             if path.resolve() in [one.resolve() for one in run.files]:
                 return run
-    alone = _begins_as_predictions(path)
+    alone = begins_with(path, _BEGIN)
     return _Run(path.parent, '', path.stem, {}, {}, (path,) if alone else (), None if alone else path)
 
 
@@ -149,18 +148,10 @@ def _runs_of(folder: Path) -> list[_Run]:
 def _recognises(path: Path, first: Row | None) -> bool:
     if path.is_dir():
         return bool(_runs_of(path))
-    if _begins_as_predictions(path):  # as replies of an LLM judge do, which lie among the results
+    if begins_with(path, _BEGIN):  # as replies of an LLM judge do, which lie among the results
         above = (one.name for one in path.absolute().parents if one.name in ('predictions', 'results'))
         return next(above, '') != 'results' and _run_of(path).is_read
     return 'gpassk' not in (first or {}) and _is_of_samples(first or {})
-
-
-def _begins_as_predictions(path: Path) -> bool:
-    try:
-        with path.open('rb') as file:
-            return _BEGIN.match(file.read(256)) is not None
-    except OSError:
-        return False
 
 
 def _is_of_samples(told: Row) -> bool:

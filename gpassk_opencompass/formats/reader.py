@@ -293,7 +293,7 @@ class _Reading:
         self.numbers = False  # whether a verdict was a number
         self._name = name
         self._format = FORMATS[name]
-        told = {} if name == 'table' else options.given  # a table finds all of them itself
+        told = {} if name == 'table' else options.fields  # a table finds all of them itself
         self._given = {key: one for key, one in told.items() if key not in self._format.options}
         self._touched: set[str] = set()
         self._fields: dict[str, Field] = {}
@@ -324,10 +324,12 @@ class _Reading:
         if not self._columns:
             why = f': {"; ".join(_filled(self._skipped))}' if self._skipped else ''
             raise InputError(f'{_shown(self.files)} is empty; expected samples, counts or responses{why}')
-        for name, (_, option) in self._given.items():
+        for name, path in self._given.items():
             if name not in self._touched:
                 there = ', '.join(one for one in self._first or () if one[:1] not in '_-')
-                raise InputError(f'{option} finds nothing in {_shown(self.files)}; a row has {there}')
+                raise InputError(
+                    f'--field {name}={path} finds nothing in {_shown(self.files)}; a row has {there}'
+                )
         return [self._run(called, columns) for called, columns in self._split()]
 
     def _batches(self, path: Path, found: Iterator[Row]) -> Iterator[list[Row]]:
@@ -406,7 +408,7 @@ class _Reading:
     def _with_given(self, row: Row, of_samples: Iterable[Row]) -> list[Row]:
         """Return the rows of the samples of a row, with what the options give under '--NAME'."""
         samples = list(of_samples)
-        for name, (path, option) in self._given.items():
+        for name, path in self._given.items():
             told = at(row, path)
             values = [at(one, path) for one in samples] if told is None else [told] * len(samples)
             if told is not None and name in OF_SAMPLE:
@@ -414,7 +416,8 @@ class _Reading:
                     values = told
                 elif len(samples) != 1:
                     raise ValueError(
-                        f'{option} gives {told!r:.60} for {len(samples)} samples; expected a list of as many'
+                        f'--field {name}={path} gives {told!r:.60} for {len(samples)} samples; expected a '
+                        'list of as many'
                     )
             if any(value is not None for value in values):
                 self._touched.add(name)
@@ -437,7 +440,8 @@ class _Reading:
             values = [one[0] if isinstance(one, list) and len(one) == 1 else one for one in values]
         texts = _texts(values)
         if name == 'uid' and None in texts:
-            _, option = self.options.given.get('uid', ('', 'its key'))
+            key = self.options.fields.get('uid')
+            option = f'--field uid={key}' if key else 'its key'
             raise ValueError(f'nothing tells the question of this row: {option} finds nothing in it')
         if name == 'state':
             texts = [one if one in STATES else None for one in texts]
@@ -490,8 +494,8 @@ class _Reading:
         remarks = list(about.pop('remarks', ()))
         if self.bad:
             remarks.append(f'{len(self.bad)} bad rows are left out, the first: {self.bad[0]}')
-        if 'correct' in self.options.given:
-            about['judge'] = {'name': f'field {self.options.given["correct"][0]}'}
+        if field := self.options.fields.get('correct'):
+            about['judge'] = {'name': f'field {field}'}
         said = Counter(one for some in columns.pop('_said') if some for one in some)
         remarks += _filled(said + self._skipped)
         _put_groups(columns)

@@ -74,7 +74,7 @@ def _specialise(first: Row, options: Options) -> Format:
                 f'{columns[name.strip().lower()]!r} and {name!r} are one name, as capitals and blanks do not '
                 'count; rename one of them'
             )
-    given = {name: path for name, (path, _) in options.given.items()}
+    given = options.fields
     for path in given.values():
         if not has(first, path) and at(first, path) is None:
             raise InputError(f'there is no column {path!r}; there is {_shown(columns)}')

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from ..files import listed, mapping, read_json
+from ..files import listed, mapping
 from ..health import CUT_OFF
 from ..json_rows import Row
-from .format import Format, at, named
+from .format import Format, at, named, object_beside
 
 _SEVERAL = '{count} episodes are of several agents: the reward of the first one that is trained counts'
 
@@ -89,9 +88,7 @@ def _text(content: Any) -> str | None:
 def _about(files: Sequence[Path], row: Row) -> Row:
     episode = 'traces' in row
     beside = files[0].parent / ('configs/resolved/eval.json' if episode else 'metadata.json')
-    told, remarks = Row(), []
-    with suppress(OSError, ValueError):  # it is not there
-        told |= mapping(read_json(beside))
+    told, remarks = {**object_beside(beside)}, []
     if episode:
         trace: Row = next(iter(row['traces']), {})
         told |= {name: one for name, one in mapping(at(trace, 'agent.config')).items() if one}

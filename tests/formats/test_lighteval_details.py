@@ -11,8 +11,7 @@ from typing import Any
 import pyarrow
 import pytest
 from exact import Exact, g_pass
-from harness_logs import RECORDED, run_of, said, samples_of
-from harness_scores import damaged
+from harness_logs import RECORDED, damaged, run_of, said, samples_of
 from pyarrow import parquet
 
 from gpassk_opencompass.errors import GPassKError, InputError
@@ -103,7 +102,7 @@ def test_thoughts_stay_apart_and_missing_samples_are_unjudged(tmp_path: Path) ->
     assert [found['response'][row] for row in of_first] == ['\\boxed{1}', '', None, None]
     assert Counter(found['state']) == {None: 6, 'failed': 6}
     result = score(found, Exact(), k=[2], unjudged_tolerance=1)
-    assert result.health.not_drawn == 6
+    assert result.health.states == {'failed': 6}
 
 
 def test_a_question_that_is_there_twice_is_refused(tmp_path: Path) -> None:

@@ -12,9 +12,8 @@ from typing import Any
 import old_work_dir as old
 import pytest
 from exact import Exact, g_pass
-from harness_logs import RECORDED, said, samples_of
+from harness_logs import RECORDED, damaged, said, samples_of, spoilt
 from harness_logs import verdicts as symbols_of
-from harness_scores import changed, damaged
 from hosts import SHARED, write_bench
 
 from gpassk_opencompass.benchmarks import limited, live_math_bench_rows
@@ -314,7 +313,7 @@ def test_damage_is_an_error_or_changes_no_other_sample(kind: str, copied: Callab
     [path] = root.rglob(f'{kind}/org/nested/*.json')
     content = path.read_bytes()
     draw = random.Random(7)
-    values = [json.dumps(changed(json.loads(content), draw)).encode() for _ in range(50)]
+    values = [json.dumps(spoilt(json.loads(content), draw)).encode() for _ in range(50)]
     for broken in [*damaged(content, 11, 20), *values]:
         path.write_bytes(broken)
         try:

@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
-from harness_scores import check_scores, runs_of, scored
+from harness_logs import check_scores, run_of, scored
 
 try:
     version('lighteval')
@@ -25,7 +25,7 @@ def test_a_run_made_now_is_read_as_the_recorded_one(tmp_path: Path, monkeypatch:
     logs.make(tmp_path)
     root = tmp_path / 'sums'
     assert root.is_dir(), (tmp_path / 'sums.out').read_text()[-2000:]
-    [run] = runs_of(root)
+    run = run_of(root)
     assert run.samples is not None
     for uid, rows in run.samples.by_question().items():
         said = [run.samples['response'][row] for row in rows]

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from harness_scores import check_scores, runs_of, scored, verdicts_of
+from harness_logs import check_scores, run_of, scored, verdicts
 
 pytest.importorskip('opencompass', reason='OpenCompass is not installed in this environment')
 
@@ -21,12 +21,12 @@ def test_a_run_made_now_is_read_as_the_recorded_one(tmp_path: Path) -> None:
     root = tmp_path / 'judges'
     results = list(root.glob('*/results/in-words/aime-cascade.json'))
     assert results, (tmp_path / 'made' / 'judges.out').read_text()[-2000:]
-    [run] = runs_of(root)
+    run = run_of(root)
     truth = {
         f'aime-cascade_{number}': ''.join('01'[is_right(number, replica)] for replica in range(N))
         for number in range(FEW)
     }
-    assert verdicts_of(run) == truth
+    assert verdicts(run) == truth
     check_scores(scored(tmp_path / 'out.json', root), COUNTS[:FEW], N)
     theirs = json.loads(results[0].read_text())
     assert theirs['accuracy (4 runs average)'] == 100 * sum(COUNTS[:FEW]) / (N * FEW)

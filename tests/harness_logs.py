@@ -1,17 +1,22 @@
-"""What tests of other programs' logs share: samples as strings of symbols, and logs with changes."""
+"""What tests of other programs' logs share: symbols of samples, exact scores, changes and damages."""
 
 from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from exact import g_pass
+
+from gpassk_opencompass import record
+from gpassk_opencompass.cli import main
 from gpassk_opencompass.formats import Options, read_samples
+from gpassk_opencompass.record import Result
 from gpassk_opencompass.samples import Run, Samples
 
-RECORDED = Path(__file__).resolve().parents[1] / 'recorded'
+RECORDED = Path(__file__).resolve().parent / 'recorded'
 HARNESSES = RECORDED.parent / 'harnesses'
 SYMBOLS = {'correct': '1', 'incorrect': '0', 'unjudged': '?', None: '-'}
 
@@ -56,6 +61,23 @@ def said(run: Run) -> str:
     return '\n'.join(run.remarks)
 
 
+def scored(out: Path, *arguments: str | Path) -> Result:
+    """The record of `gpassk score … -o OUT`."""
+    assert main(['score', *map(str, arguments), '-o', str(out)]) == 0
+    return record.read(out)
+
+
+def check_scores(result: Result, counts: Sequence[int], n: int) -> None:
+    """The record holds these counts, whatever the order of its questions, and their exact G-Pass@k."""
+    assert sorted(result.table.c.tolist()) == sorted(counts)
+    assert set(result.table.n.tolist()) == {n}
+    scores = result.scores()
+    for k in result.ks:
+        for threshold in (0.5, 0.75, 1.0):
+            expected = g_pass(counts, n, k, threshold)
+            assert abs(scores[f'G-Pass@{k}_{threshold}'] - expected) < 1e-9
+
+
 def rows_in(path: Path) -> list[Row]:
     return [json.loads(line) for line in path.read_text(encoding='utf-8').splitlines()]
 
@@ -83,3 +105,13 @@ def spoilt(value: Any, drawn: random.Random) -> Any:
     deeper = isinstance(copy[key], (dict, list)) and drawn.random() < 0.8
     copy[key] = spoilt(copy[key], drawn) if deeper else drawn.choice(_ODD)
     return copy
+
+
+def damaged(content: bytes, seed: int, times: int) -> Iterator[bytes]:
+    """The content cut off, with bytes turned, and with a piece missing, at drawn places."""
+    draw = random.Random(seed)
+    for _ in range(times):
+        at = draw.randrange(len(content))
+        yield content[:at]
+        yield content[:at] + bytes([draw.randrange(256)]) + content[at + 1 :]
+        yield content[:at] + content[at + draw.randrange(1, 200) :]
