@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..json_rows import Row
 from ..metrics import LARGEST_N
-from .format import NO_OPTIONS, OF_QUESTION, OF_SAMPLE, Field, Format, Options, Row, at, has, number_in
+from .format import NO_OPTIONS, OF_QUESTION, OF_SAMPLE, Field, Format, Options, at, has, number_in
 
 ALIASES: dict[str, tuple[str, ...]] = {
     'uid': ('uid', 'id', 'idx', 'question_id', 'task_id', 'doc_id', 'problem_idx', 'problem_id'),
