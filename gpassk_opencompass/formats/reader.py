@@ -18,6 +18,7 @@ import numpy as np
 from ..errors import ForeignFileError, InputError
 from ..files import SAMPLES
 from ..health import NOT_DRAWN, STATES
+from ..json_rows import Row
 from ..samples import COLUMNS, MISSING, Counts, Run, Samples
 from . import (
     batch,
@@ -40,7 +41,6 @@ from .format import (
     Field,
     Format,
     Options,
-    Row,
     at,
     first_row,
     number_in,
@@ -324,11 +324,11 @@ class _Reading:
         if not self._columns:
             why = f': {"; ".join(_filled(self._skipped))}' if self._skipped else ''
             raise InputError(f'{_shown(self.files)} is empty; expected samples, counts or responses{why}')
-        for name, path in self._given.items():
+        for name, where in self._given.items():
             if name not in self._touched:
                 there = ', '.join(one for one in self._first or () if one[:1] not in '_-')
                 raise InputError(
-                    f'--field {name}={path} finds nothing in {_shown(self.files)}; a row has {there}'
+                    f'--field {name}={where} finds nothing in {_shown(self.files)}; a row has {there}'
                 )
         return [self._run(called, columns) for called, columns in self._split()]
 
