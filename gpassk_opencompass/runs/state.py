@@ -97,8 +97,9 @@ def dicts_of(config: Config, name: str) -> list[Mapping[str, Any]]:
 def is_local(config: Config, stage: str) -> bool:
     """Whether the tasks of 'infer' or 'eval' are done on this machine, and not by a cluster.
 
-    >>> is_local({}, 'infer'), is_local({'infer': {'runner': {'type': 'opencompass.runners.DLCRunner'}}},
-    'infer') (True, False)
+    >>> cluster = {'infer': {'runner': {'type': 'opencompass.runners.DLCRunner'}}}
+    >>> is_local({}, 'infer'), is_local(cluster, 'infer')
+    (True, False)
     """
     runner = mapping(mapping(config.get(stage)).get('runner'))
     return str(runner.get('type', 'LocalRunner')).rpartition('.')[2] == 'LocalRunner'
@@ -892,8 +893,9 @@ def _changed_at(path: Path) -> float:
 def summary(findings: Iterable[Finding]) -> str:
     """Return how many are in which state, in words.
 
-    >>> summary([Finding('a', State.COMPLETE), Finding('b', State.FAILED), Finding('c', State.COMPLETE,
-    'cut')]) '3 runs: 2 complete (1 of them with a remark), 1 failed'
+    >>> findings = [Finding('a', State.COMPLETE), Finding('b', State.FAILED)]
+    >>> summary([*findings, Finding('c', State.COMPLETE, 'cut')])
+    '3 runs: 2 complete (1 of them with a remark), 1 failed'
     """
     groups: dict[State, list[Finding]] = {state: [] for state in reversed(State)}
     for finding in findings:
