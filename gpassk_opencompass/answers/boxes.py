@@ -23,9 +23,8 @@ class Boxes(NamedTuple):
 # Up to four backslashes: a response that was escaped once too often, or a line break before the box.
 _BOX_OR_BRACE = re.compile(r'(?P<box>\\{1,4}(?:boxed|fbox|framebox)(?![a-zA-Z])\s*)|\\.|[{}]', re.DOTALL)
 _FIRST_BOX = re.compile(r'(?<!\\)\\+(?:boxed|fbox|framebox)(?![a-zA-Z])')
-_BARE_BOX = re.compile(
-    r'[-+]?[0-9](?:[0-9.,/]*[0-9])?|[A-Z](?![A-Za-z])'
-)  # TeX boxes one token of `\boxed 5`
+# TeX boxes one token of `\boxed 5`.
+_BARE_BOX = re.compile(r'[-+]?[0-9](?:[0-9.,/]*[0-9])?|[A-Z](?![A-Za-z])')
 _MOST_TIED = 50  # boxes of one answer: nobody asks for more
 
 
@@ -38,12 +37,10 @@ def last_boxes(text: str) -> Boxes:  # noqa: C901
     >>> last_boxes(r'$x = \boxed{2}$ or $x = -\boxed{3}$.').answers
     ['2', '-3']
     """
-    boxes: list[
-        tuple[int, int, int, int]
-    ] = []  # start and end of each, and of its content: places, as boxes nest
-    open_braces: list[
-        tuple[int, int]
-    ] = []  # where the content starts, and where the box does; -1 if it is none
+    # Start and end of each, and of its content: places, as boxes nest.
+    boxes: list[tuple[int, int, int, int]] = []
+    # Where the content starts, and where the box does; -1 if it is none.
+    open_braces: list[tuple[int, int]] = []
     start = -1
     # Braces before the first box change nothing, and a response is mostly that.
     named = text.find('box')
@@ -79,18 +76,10 @@ def last_boxes(text: str) -> Boxes:  # noqa: C901
     last = len(boxes) - 1
     while last and _are_tied(text, boxes[last - 1][1], boxes[last][0]):
         last -= 1
-    tied = boxes[last:]
-    with_sides = len(tied) <= _MOST_TIED
-    return Boxes(
-        [
-            _with_sides(text, begin, end, text[inner:outer].strip())
-            if with_sides
-            else text[inner:outer].strip()
-            for begin, end, inner, outer in tied
-        ],
-        boxes[-1][1],
-        is_open,
-    )
+    tied = [(begin, end, text[inner:outer].strip()) for begin, end, inner, outer in boxes[last:]]
+    many = len(tied) > _MOST_TIED
+    answers = [box[2] if many else _with_sides(text, *box) for box in tied]
+    return Boxes(answers, boxes[-1][1], is_open)
 
 
 _NOT_BLANK = re.compile(r'\S')
@@ -193,10 +182,8 @@ def _with_sides(text: str, start: int, end: int, content: str) -> str:
     r"""Return the content of a box with what belongs to it: its member of a formula, its sign and relation.
 
     A box before an equals sign is a blank that is filled in, and one of two terms is the answer. A hyphen is
-    a
-    sign behind a relation, at the start of a formula, and where it touches the box behind a blank; it is
-    none as
-    a dash, as the bullet of a list, or between two terms. `=` and `\approx` go.
+    a sign behind a relation, at the start of a formula, and where it touches the box behind a blank; it is
+    none as a dash, as the bullet of a list, or between two terms. `=` and `\approx` go.
 
     >>> last_boxes(r'$2 \cdot \boxed5$').answers, last_boxes(r'$3 \cdot \boxed4 = 12$').answers
     (['2 \\cdot(5)'], ['4'])
@@ -204,8 +191,7 @@ def _with_sides(text: str, start: int, end: int, content: str) -> str:
     if scale := _SCALE_AFTER.match(text, end):
         content = rf'{content} \text{{ {scale["scale"]}}}'
     elif not (text[start - 1 : start] in {'$', '['} and text[end : end + 1] in {'', '$', '.', '\n'}):
-        begins, content = _member(text, start, end, content)
-        start = begins
+        start, content = _member(text, start, end, content)
     before = text[max(0, start - 80) : start]
     if not _SIGNED.search(before) or _RELATION_INSIDE.search(content) or OPTION.fullmatch(content):
         return content
@@ -214,15 +200,11 @@ def _with_sides(text: str, start: int, end: int, content: str) -> str:
         left, gap = before[: sign.start()], sign['gap']
         alone = not left or left[-1] in ' \t\n:：,，(（{*' or '\u4e00' <= left[-1] <= '\u9fff'
         if _UNARY.search(left) or (alone and not gap[:1].isspace()):
-            before, reach = (
-                left,
-                re.search(r'[-+−]|\\pm', content),
-            )  # else it would reach the first term alone
-            content = _SPELLED[sign['sign']] + (f'({content})' if reach else content)
-    related = None if _ARROW_OR_TAG.search(before) else _RELATED.search(before)
-    return (
-        f'{(related["left"] or "").strip()} {related["relation"]} {content}'.strip() if related else content
-    )
+            before, has_terms = left, re.search(r'[-+−]|\\pm', content)
+            content = _SPELLED[sign['sign']] + (f'({content})' if has_terms else content)
+    if _ARROW_OR_TAG.search(before) or not (related := _RELATED.search(before)):
+        return content
+    return f'{(related["left"] or "").strip()} {related["relation"]} {content}'.strip()
 
 
 def _member(text: str, start: int, end: int, content: str) -> tuple[int, str]:

@@ -195,12 +195,12 @@ def _of_asked(answer: str, question: str) -> str:
         return answer
     if normal_form(name) in asked:
         return value
-    one = _read(name)[0]
-    if not isinstance(one, Formula) or is_constant(one.expression):
-        return answer
-    others = (_read(text)[0] for text in asked)
-    same = any(isinstance(other, Formula) and equal(one.expression, other.expression) for other in others)
-    return value if same else answer
+    match _read(name)[0]:
+        case Formula(one) if not is_constant(one):
+            others = (_read(text)[0] for text in asked)
+            if any(isinstance(other, Formula) and equal(one, other.expression) for other in others):
+                return value
+    return answer
 
 
 @lru_cache(maxsize=4096)
@@ -273,12 +273,9 @@ class _Equality:
         first = expected[0].value if isinstance(expected[0], Chain) else expected[0]
         if not compared.equal and 'stated' in self._rules and _WORDS.search(answer):
             counts = isinstance(first, Formula) and isinstance(first.expression, Number)
-            stated = [
-                value for text in stated_in(answer, counts) for value in _read(text) if not _is_text(value)
-            ]
-            compared = self._by(
-                'stated', _best_of(self.values(ours, one) for ours in expected for one in stated)
-            )
+            stated = [one for text in stated_in(answer, counts) for one in _read(text) if not _is_text(one)]
+            best = _best_of(self.values(ours, one) for ours in expected for one in stated)
+            compared = self._by('stated', best)
         kind = first.kind if isinstance(first, Several | Words) else type(first).__name__.lower()
         if isinstance(first, Formula):
             kind = 'number' if is_constant(first.expression) else 'expression'
@@ -298,9 +295,8 @@ class _Equality:
             [letter] = given
             if chosen:
                 return Answered(chosen[0] == letter, 'choice')
-            return (
-                self.texts(reference, options[letter])._replace(kind='choice') if letter in options else None
-            )
+            known = letter in options
+            return self.texts(reference, options[letter])._replace(kind='choice') if known else None
         if not expected or len(expected) != 1:
             return None
         [letter] = expected
@@ -333,35 +329,23 @@ class _Equality:
                 return self._lists(reference, answer)
             case (Named(), _) | (_, Named()):
                 inner = [one.value if isinstance(one, Named) else one for one in (reference, answer)]
-                return _best_of(
-                    [self._by('name-missing', self.values(*inner)), self._regions(reference, answer)]
-                )
+                unnamed = self._by('name-missing', self.values(*inner))
+                return _best_of([unnamed, self._regions(reference, answer)])
             case Formula(), Formula():
                 return self._formulas(reference, answer)
             case Quantity(), Quantity():
-                if reference.unit.dimension == answer.unit.dimension:
-                    return self.expressions(_in_basic_units(reference), _in_basic_units(answer))
-                if reference.product is None or answer.product is None:
-                    return NO
-                return self.expressions(reference.product, answer.product)
+                measures = reference.unit.dimension == answer.unit.dimension
+                return self.expressions(*map(_in_basic_units, (reference, answer))) if measures else NO
             case Pair(), Pair():
-                if (reference.left_closed, reference.right_closed) != (
-                    answer.left_closed,
-                    answer.right_closed,
-                ):
+                closed = [(pair.left_closed, pair.right_closed) for pair in (reference, answer)]
+                if closed[0] != closed[1]:
                     return NO
                 return self._inside.ordered((reference.low, reference.high), (answer.low, answer.high))
             case Relation(), Relation():
                 return self._relations(reference, answer)
-            case (Several('tuple', ours), Several('tuple', theirs)) | (
-                Several('matrix', ours),
-                Several('matrix', theirs),
-            ):
+            case Several('tuple' | 'matrix' as kind, ours), Several(other, theirs) if kind == other:
                 return self._inside.ordered(ours, theirs)
-            case (Several('set', ours), Several('set', theirs)) | (
-                Several('piecewise', ours),
-                Several('piecewise', theirs),
-            ):
+            case Several('set' | 'piecewise' as kind, ours), Several(other, theirs) if kind == other:
                 return self._inside.unordered(ours, theirs)
             case Several('ratio', ours), Several('ratio', theirs):
                 return self._ratios(ours, theirs)
@@ -386,9 +370,8 @@ class _Equality:
                 clocks = [(Formula(number(each)), Formula(number(int(minute)))) for each in hours]
                 return self._by('half-day') if items in clocks else NO
             case Several('ratio', (Formula(above), Formula(below))), Formula(expression):
-                return self._by(
-                    'ratio-as-fraction', self.expressions(*(quotient(above, below), expression)[::turn])
-                )
+                same = self.expressions(*(quotient(above, below), expression)[::turn])
+                return self._by('ratio-as-fraction', same)
             case Several('set', (single,)), Formula() | Quantity():
                 return self._by('list-as-set', self.values(*(single, other)[::turn]))
         return NO if flipped else self._regions(one, other)
@@ -399,9 +382,8 @@ class _Equality:
             return YES
         ours, theirs = (one.digits if isinstance(one, Number) else None for one in (reference, answer))
         by_reference = ours is not None
-        if (
-            ours is not None and theirs is not None
-        ):  # a long one was not rounded: it is as good as the exact value
+        if ours is not None and theirs is not None:
+            # A long one was not rounded: it is as good as the exact value.
             if theirs < _LONG or ours == theirs:
                 return NO
             by_reference = ours < theirs
@@ -426,8 +408,7 @@ class _Equality:
         if reference.percent == answer.percent:
             return whole
         same = self.expressions(_without_percent(reference), _without_percent(answer))
-        # The sign may be missing only where the question asks for a percentage, or, without one, the
-        # reference.
+        # The sign may be missing only where the question, or without one the reference, is of percentages.
         asked = self._asks_percent or (self._asks_percent is None and reference.percent)
         return self._by('percent-sign', whole) if not same.equal and asked else same
 
@@ -445,9 +426,8 @@ class _Equality:
         left = [value for value in answer if value not in reference]
         same: list[Comparison] = []
         for ours in [value for value in reference if value not in answer]:
-            compared = [
-                (one, place) for place, theirs in enumerate(left) if (one := self.values(ours, theirs)).equal
-            ]
+            compared = [(self.values(ours, theirs), place) for place, theirs in enumerate(left)]
+            compared = [one for one in compared if one[0].equal]
             if not compared:
                 return NO
             best, place = min(compared, key=lambda one: len(one[0].rules))
@@ -456,9 +436,8 @@ class _Equality:
         return _all_of(same)
 
     def _ratios(self, reference: Sequence[Value], answer: Sequence[Value]) -> Comparison:
-        ours, theirs = (
-            [one.expression for one in terms if isinstance(one, Formula)] for terms in (reference, answer)
-        )
+        pair = (reference, answer)
+        ours, theirs = ([one.expression for one in terms if isinstance(one, Formula)] for terms in pair)
         if len(ours) != len(theirs) or any(rational(term) == 0 for term in (*ours, *theirs)):
             return self.ordered(reference, answer)
         return _all_of(
@@ -501,11 +480,8 @@ class _Equality:
 
     def _relations(self, reference: Relation, answer: Relation) -> Comparison:
         turned = Relation(answer.sides[::-1], tuple(_TURNED[sign] for sign in answer.signs[::-1]))
-        same = [
-            _all_of(map(self.expressions, reference.sides, other.sides))
-            for other in (answer, turned)
-            if reference.signs == other.signs
-        ]
+        others = [other for other in (answer, turned) if reference.signs == other.signs]
+        same = [_all_of(map(self.expressions, reference.sides, other.sides)) for other in others]
         if len(reference.signs) == len(answer.signs) == 1 and '=' not in (*reference.signs, *answer.signs):
             # 2x + 4y < 6 is x + 2y < 3, and -x - 2y > -3
             factor = ratio(*(added(one.sides[0], negative(one.sides[1])) for one in (reference, answer)))
@@ -556,12 +532,13 @@ def _items(value: Value) -> tuple[Value, ...]:
 
 def _contradict(lists: Sequence[Several]) -> bool:
     """Return whether one says `and`, the other `or`, of what is not just the values of one unknown."""
-    items = [item for one in lists for item in one.items]
-    names = {item.name for item in items if isinstance(item, Named)}
-    loose = any(
-        isinstance(one, Relation) or (isinstance(one, Formula) and isinstance(one.expression, Symbol))
-        for one in items
-    )
+    names, loose = set(), False
+    for item in (item for one in lists for item in one.items):
+        match item:
+            case Named(name):
+                names.add(name)
+            case Relation() | Formula(Symbol()):
+                loose = True
     return {one.joined_by for one in lists} == {'and', 'or'} and (len(names) > 1 or loose)
 
 
@@ -584,7 +561,7 @@ def _renamed(answer: Named, reference: Named) -> Value | None:
     if not (isinstance(ours, Call) and isinstance(theirs, Call) and isinstance(value, Formula)):
         return None
     mine, others = (
-        [one.name for one in call.arguments if isinstance(one, Symbol)] for call in (ours, theirs)
+        [one.name for one in left.arguments if isinstance(one, Symbol)] for left in (ours, theirs)
     )
     if (ours.name, len(ours.arguments), len(mine)) != (theirs.name, len(others), len(theirs.arguments)):
         return None
@@ -594,20 +571,19 @@ def _renamed(answer: Named, reference: Named) -> Value | None:
 
 
 def _without_percent(value: Formula) -> Expression:
-    expression = value.expression
-    if not value.percent:
-        return expression
-    if isinstance(expression, Number) and expression.digits is not None:
-        return Number(expression.value / 100, expression.digits + 2)
-    return times(expression, number(Fraction(1, 100)))
+    match value:
+        case Formula(Number(amount, int() as digits), percent=True):
+            return Number(amount / 100, digits + 2)
+        case Formula(expression, percent=True):
+            return times(expression, number(Fraction(1, 100)))
+    return value.expression
 
 
 def _in_basic_units(quantity: Quantity) -> Expression:
     if quantity.unit == DEGREES:
         return times(quantity.amount, DEGREE)
-    if quantity.unit == RADIANS or quantity.unit.factor == 1:
-        return quantity.amount
-    return times(quantity.amount, number(quantity.unit.factor))
+    factor = 1 if quantity.unit == RADIANS else quantity.unit.factor
+    return quantity.amount if factor == 1 else times(quantity.amount, number(factor))
 
 
 def _same_equation(reference: Value, answer: Value) -> Comparison:
@@ -618,13 +594,10 @@ def _same_equation(reference: Value, answer: Value) -> Comparison:
             case Relation((left, right), ('=',)) | Named(
                 _, Formula(right), Call() | Symbol() | Number() as left
             ):
-                sides = [
-                    side.arguments if isinstance(side, Call) and side.name == '+' else (side,)
-                    for side in (left, right)
-                ]
-                below = dict.fromkeys(
-                    divisor for terms in sides for term in terms for divisor in _divisors(term)
-                )
+                below: dict[Expression, None] = {}
+                for side in (left, right):
+                    terms = side.arguments if isinstance(side, Call) and side.name == '+' else (side,)
+                    below |= dict.fromkeys(divisor for term in terms for divisor in _divisors(term))
                 differences.append(times(added(left, negative(right)), *below))
     return YES if len(differences) == 2 and ratio(*differences) is not None else NO
 
@@ -674,12 +647,8 @@ def _region_of(value: Value) -> _Region | None:
             pieces = [piece for region in regions for piece in region.pieces]
             return _Region(_ordered(pieces)) if len(regions) == len(items) else None
         case Several('set', items):
-            ends = [end for item in items if (end := _end(item))]
-            return (
-                _Region(_ordered([_Piece(end, end, True, True) for end in ends]))
-                if len(ends) == len(items)
-                else None
-            )
+            points = [_Piece(end, end, True, True) for item in items if (end := _end(item))]
+            return _Region(_ordered(points)) if len(points) == len(items) else None
         case Pair(left, right) if (low := _end(left)) and (high := _end(right)):
             return _Region([_Piece(low, high, value.left_closed, value.right_closed)])
         case Words('domain', ('R',)):
@@ -712,17 +681,14 @@ def _region_of_relation(sides: Sequence[Expression], signs: Sequence[str]) -> _R
         variables = [one for one in factors if rational(one) is None]
         name, factor = repr(left), Fraction(1)
         if len(variables) == 1 and isinstance(variables[0], Symbol):
-            name, factor = (
-                variables[0].name,
-                math.prod(filter(None, map(rational, factors)), start=Fraction(1)),
-            )
+            name = variables[0].name
+            factor = math.prod(filter(None, map(rational, factors)), start=Fraction(1))
         end = right if factor == 1 else quotient(right, Number(factor))
         turned = _TURNED[sign] if factor < 0 else sign
-        below = (
-            [_Piece(_MINUS_INFINITY, end, False, turned == r'\le')] if turned in {'<', r'\le', r'\ne'} else []
-        )
-        above = [_Piece(end, INFINITY, turned == r'\ge', False)] if turned in {'>', r'\ge', r'\ne'} else []
-        return _Region([*below, *above], name)
+        below = _Piece(_MINUS_INFINITY, end, False, turned == r'\le')
+        above = _Piece(end, INFINITY, turned == r'\ge', False)
+        one_side = {'<': [below], r'\le': [below], '>': [above], r'\ge': [above]}
+        return _Region(one_side.get(turned, [below, above]), name)
     return None
 
 

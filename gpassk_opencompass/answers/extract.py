@@ -2,12 +2,9 @@ r"""The final answer of a response.
 
 A response states its answer in a box (`\boxed{…}`, `\fbox{…}`) or in words ("the answer is …", "答案是…").
 The last box wins, unless a later statement takes it back; without a box, the last spoken form, or a response
-that
-is nothing but a value; otherwise there is no answer. Several that differ are no choice: see `hedges`. What a
-model
-thinks aloud (`thoughts`) is no answer: only what follows the thought can be one. All of it takes time linear
-in the
-response.
+that is nothing but a value; otherwise there is no answer. Several that differ are no choice: see `hedges`.
+What a model thinks aloud (`thoughts`) is no answer: only what follows the thought can be one. All of it takes
+time linear in the response.
 """
 
 from __future__ import annotations
@@ -108,10 +105,9 @@ def hedges(answer: FinalAnswer, reference: str) -> bool:
     (True, False)
     """
     values = _values_in(answer.text)
+    tuples = all(_TUPLE.fullmatch(value.strip()) for value in values)
     count = max(len(values), 2 if answer.hedged else 1)
-    return count > 1 and count > _asked_for(
-        reference, all(_TUPLE.fullmatch(value.strip()) for value in values)
-    )
+    return count > 1 and count > _asked_for(reference, tuples)
 
 
 @lru_cache(maxsize=4096)  # every sample of a question is held against one reference
@@ -200,14 +196,10 @@ def _values_in(answer: str) -> Sequence[str]:
     if len(parts) > 1:
         units = [measured['unit'] for part in parts if (measured := _MEASURED.fullmatch(part))]
         one_measure = len(units) == len(parts) == len(set(units))
-        listed = (
-            OPTION.fullmatch(part)
-            or _MEASURED.fullmatch(part)
-            or (_SOLID.search(part) and not _NO_VALUE.search(part))
-            for part in parts
-        )
         letter_and_text = len(parts) == 2 and sum(map(_is_option, parts)) == 1
-        if one_measure or letter_and_text or not all(listed):
+        others = [part for part in parts if not OPTION.fullmatch(part) and not _MEASURED.fullmatch(part)]
+        are_values = all(_SOLID.search(part) and not _NO_VALUE.search(part) for part in others)
+        if one_measure or letter_and_text or not are_values:
             return [answer]
     if any(_PLUS_MINUS.search(part) for part in parts) and not any(map(_TUPLE.fullmatch, parts)):
         parts = [_PLUS_MINUS.sub(sign, part) for part in parts for sign in '+-']
@@ -245,9 +237,7 @@ def _distinct(answers: Sequence[str]) -> list[str]:
     for answer in answers:
         lead, form, number = _LEAD.match(answer), normal_form(_LEAD.sub('', answer)), _number(answer)
         if number is not None:
-            same = next(
-                ((seen, known) for seen, known in numbers[-_COMPARED:] if _is_same(seen, number)), None
-            )
+            same = next((one for one in numbers[-_COMPARED:] if _is_same(one[0], number)), None)
             form = same[1] if same else form
             numbers.append((number, form))
             if same and form in distinct and number.digits is not None and same[0].digits is None:
@@ -265,9 +255,7 @@ def _covering(answers: list[str]) -> list[str]:
         return answers
     listed = [_letters(answer) or _values_in(answer) for answer in answers]
     every = len(_distinct([value for values in listed for value in values]))
-    whole = [
-        answer for answer, values in zip(answers, listed, strict=True) if len(_distinct(values)) == every
-    ]
+    whole = [one for one, values in zip(answers, listed, strict=True) if len(_distinct(values)) == every]
     return whole[-1:] or answers
 
 
@@ -298,8 +286,7 @@ def _are_alike(one: str, other: str) -> bool:
     r"""Return whether two answers are one in another spelling: `x = 5`, `5 \text{ cm}`; `50\%`."""
     if _letters(one) or _letters(other):
         return _letters(one) == _letters(other)
-    sides = ([answer, *re.split(r'=|\\approx|≈', answer)[-3:]] for answer in (one, other))
-    ours, theirs = sides
+    ours, theirs = ([answer, *re.split(r'=|\\approx|≈', answer)[-3:]] for answer in (one, other))
     return any(len(_distinct([left, right])) == 1 for left in ours for right in theirs)
 
 
@@ -421,10 +408,9 @@ _DOUBTED = re.compile(
 
 def _spoken(text: str) -> str:
     """Return the answer of the last statement in words, without its math delimiters; '' if there is none."""
+    matches = _SPOKEN.finditer(text)
     ends = [
-        match.end()
-        for match in _SPOKEN.finditer(text)
-        if not _OF_ANOTHER.search(text[max(0, match.start() - 60) : match.start()])
+        one.end() for one in matches if not _OF_ANOTHER.search(text[max(0, one.start() - 60) : one.start()])
     ]
     statements = (_statement(text[end : end + _WINDOW]) for end in reversed(ends[-_ATTEMPTS:]))
     return next((statement for statement in statements if statement), '')
@@ -448,10 +434,8 @@ def _later(rest: str, boxed: list[str]) -> str:
     ours = _letters(stated) or _values_in(stated)
     for answer in [whole, *boxed]:
         theirs = _letters(answer) or _values_in(answer)
-        repeated = len(theirs) > 1 and all(
-            any(_are_alike(value, other) for other in theirs) for value in ours[:_COMPARED]
-        )
-        if repeated or _are_alike(stated, answer):
+        repeated = all(any(_are_alike(value, other) for other in theirs) for value in ours[:_COMPARED])
+        if (len(theirs) > 1 and repeated) or _are_alike(stated, answer):
             return ''
     return stated
 

@@ -44,8 +44,8 @@ class Token(NamedTuple):
     r"""One token of an answer, and whether a blank stands before it.
 
     Its kind is 'number', 'letters' (a run of Latin letters in a formula), 'words' (a run in `\text`),
-    'chinese',
-    'command' (`\frac`, `\sqrt`, …), 'mark' (everything else), or, of `\begin` and `\end`, their environment.
+    'chinese', 'command' (`\frac`, `\sqrt`, …), 'mark' (everything else), or, of `\begin` and `\end`, their
+    environment.
     """
 
     kind: str
@@ -65,8 +65,7 @@ _CHARACTERS = str.maketrans(
             'Lambda Sigma Phi Psi le ge le ge Rightarrow Rightarrow setminus perp parallel vee wedge',
         ),
         '∶': ':', '【': '[', '】': ']', '〔': '(', '〕': ')', '￥': '¥', '℃': r'^{\circ}\text{C}', '∗': '*',
-        '∕': '/',
-        '㎝': r'\text{cm}', '㎡': r'\text{m}^2', '‰': r'\cdot\frac{1}{1000}',
+        '∕': '/', '㎝': r'\text{cm}', '㎡': r'\text{m}^2', '‰': r'\cdot\frac{1}{1000}',
         **{chr(0x2080 + digit): f'_{digit}' for digit in range(10)},
     }
 )  # fmt: skip
@@ -106,34 +105,26 @@ _REPEATING = re.compile(
 _SIZES = frozenset({r'\left', r'\right', r'\middle'})
 _DROPPED = _SIZES | frozenset(
     r'$ \( \) \[ \] \displaystyle \textstyle \limits \nolimits \rm \bf \it \mathrm \text \mathbf \mbox '
-    r'\boxed \fbox '
-    r'\big \Big \bigg \Bigg \bigl \bigr \Bigl \Bigr \biggl \biggr \Biggl \Biggr \mathit \textbf \textit '
-    r'\mathcal '
-    r'\boldsymbol \bm \phantom'.split()
+    r'\boxed \fbox \big \Big \bigg \Bigg \bigl \bigr \Bigl \Bigr \biggl \biggr \Biggl \Biggr \mathit \textbf '
+    r'\textit \mathcal \boldsymbol \bm \phantom'.split()
 )
 _SYNONYMS = {
     **SYNONYMS, r'\leqq': r'\le', '<=': r'\le', r'\geqq': r'\ge', '>=': r'\ge', '!=': r'\ne', '==': '=',
     r'\ldots': '...', r'\cdots': '...', r'\dots': '...', r'\mid': '|', r'\cdot': '*', r'\times': '*',
-    r'\ast': '*',
-    r'\*': '*', '×': '*', r'\div': '/', '**': '^', r'\lparen': '(', r'\rparen': ')', r'\colon': ':',
-    '比': ':',
-    r'\thickapprox': r'\approx', r'\approxeq': r'\approx', r'\simeq': r'\approx', '≈': r'\approx',
-    r'\doteq': r'\approx',
-    r'\infin': r'\infty', r'\varepsilon': r'\epsilon', r'\varphi': r'\phi', r'\vartheta': r'\theta',
-    r'\vee': 'or',
-    r'\lor': 'or', r'\wedge': 'and', r'\land': 'and', r'\dbinom': r'\binom', r'\tbinom': r'\binom',
-    '±': r'\pm',
-    r'\overrightarrow': r'\vec', r'\$': 'dollars', r'\&': '&', r'\prime': "'", r'\R': r'\mathbb R',
-    r'\degree': r'\circ',
+    r'\ast': '*', r'\*': '*', '×': '*', r'\div': '/', '**': '^', r'\lparen': '(', r'\rparen': ')',
+    r'\colon': ':', '比': ':', **dict.fromkeys((r'\thickapprox', r'\approxeq', r'\simeq', r'\doteq', '≈'),
+    r'\approx'), r'\infin': r'\infty', r'\varepsilon': r'\epsilon', r'\varphi': r'\phi',
+    r'\vartheta': r'\theta', r'\vee': 'or', r'\lor': 'or', r'\wedge': 'and', r'\land': 'and',
+    r'\dbinom': r'\binom', r'\tbinom': r'\binom', '±': r'\pm', r'\overrightarrow': r'\vec',
+    r'\$': 'dollars', r'\&': '&', r'\prime': "'", r'\R': r'\mathbb R', r'\degree': r'\circ',
     r'\implies': r'\Rightarrow', r'\Longrightarrow': r'\Rightarrow', r'\backslash': r'\setminus',
 }  # fmt: skip
 OPENING = frozenset({'(', '[', '{', r'\{', r'\langle', r'\lfloor', r'\lceil', r'\begin'})
 CLOSING = frozenset({')', ']', '}', r'\}', r'\rangle', r'\rfloor', r'\rceil', r'\end'})
 _LEADING = frozenset(
     '共 共有 一共 总共 一共有 约 大约 约为 约是 大约是 约等于 为 是 答 答案 等于 有 得 即 故 所以 因此 '
-    '答案是 答案为 解 '
-    r'解得 about approximately approx roughly therefore thus so hence \approx = : . , ~ \sim \therefore '
-    r'\Rightarrow'.split()
+    r'答案是 答案为 解 解得 about approximately approx roughly therefore thus so hence \approx = : . , ~ '
+    r'\sim \therefore \Rightarrow'.split()
 )
 _TRAILING = frozenset({'.', ',', ';', ':', '\\\\'})
 
@@ -174,12 +165,8 @@ def _spelled(answer: str) -> str:
         text = _ESCAPED.sub(r'\\', text)
     text = join_thousands(ascii_latex(text.translate(_CHARACTERS)))
     if large := _LARGE_CHINESE.fullmatch(text.strip()):
-        return str(
-            sum(
-                int(digits or 0) * size
-                for digits, size in zip(large.groups(), (10**4, 1000, 100), strict=True)
-            )
-        )
+        parts = zip(large.groups(), (10**4, 1000, 100), strict=True)
+        return str(sum(int(digits or 0) * size for digits, size in parts))
     if scientific := _SCIENTIFIC.fullmatch(text.strip()):
         return f'{scientific[1]}*10^{{{int(scientific[2])}}}'
     return _REPEATING.sub(_as_fraction, text)
@@ -292,13 +279,8 @@ FUNCTIONS = _OF_SEVERAL | frozenset(
     'sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh ln log lg exp abs'.split()
 )
 _OTHER_NAMES = {
-    'asin': 'arcsin',
-    'acos': 'arccos',
-    'atan': 'arctan',
-    'tg': 'tan',
-    'ctg': 'cot',
-    'arctg': 'arctan',
-}
+    'asin': 'arcsin', 'acos': 'arccos', 'atan': 'arctan', 'tg': 'tan', 'ctg': 'cot', 'arctg': 'arctan',
+}  # fmt: skip
 _NAMES = sorted(FUNCTIONS | {'sqrt', 'pi'}, key=len, reverse=True)
 _GREEK = frozenset(
     'alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi rho sigma tau phi chi psi omega pi '
@@ -310,8 +292,7 @@ _ACCENTS = frozenset(r'\vec \overline \bar \hat \tilde \widehat \overset \underl
 _FIGURES = frozenset({r'\angle', r'\triangle', r'\odot'})
 _ENGLISH = frozenset(
     'no not it is of the and are for per bus car cat one two ten six all any can let but out men man day '
-    'box cup egg '
-    'pen dog yes if or to in on has was his her new old red top you she who how'.split()
+    'box cup egg pen dog yes if or to in on has was his her new old red top you she who how'.split()
 )
 _LONGEST_PRODUCT = 3  # letters in a row that are a product of symbols; more are a word
 _DEEPEST = 60
@@ -486,10 +467,10 @@ class _Reader:
                 fraction = texts[1][0], texts[1][1], 2
         if fraction is None:
             return number(value)
-        above, below, width = int(fraction[0]), int(fraction[1]), fraction[2]
+        above, below = int(fraction[0]), int(fraction[1])
         if not 0 < above < below:
             raise Unread('a whole number before a fraction that is not below 1')
-        self.place += width
+        self.place += fraction[2]
         return number(value + Fraction(above, below))
 
     def letters(self, token: Token) -> Expression:
@@ -617,11 +598,7 @@ class _Reader:
             bracket = self.peek().text in {'(', '{'}
             factors.append(self.factor())
             token = self.peek()
-            goes_on = (
-                token.kind == 'letters'
-                and token.text not in FUNCTIONS
-                and len(token.text) <= _LONGEST_PRODUCT
-            )
-            goes_on |= token.kind == 'command' and token.text[1:] not in FUNCTIONS
-            if bracket or not goes_on:
+            is_symbol = token.kind == 'letters' and len(token.text) <= _LONGEST_PRODUCT
+            goes_on = is_symbol or token.kind == 'command'
+            if bracket or not goes_on or token.text.lstrip('\\') in FUNCTIONS:
                 return negative(times(*factors)) if minus else times(*factors)

@@ -7,7 +7,7 @@ r"""An answer read as a typed value: every token of it is accounted for, or it c
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
 
@@ -56,7 +56,6 @@ from .values import (
     Quantity,
     Relation,
     Several,
-    Unit,
     Value,
     Words,
     chinese_number,
@@ -96,12 +95,8 @@ def read_amount(tokens: Tokens) -> Formula | Quantity:
 
 
 def _figures(value: Fraction) -> list[Token]:
-    sign = [Token('mark', '-')] if value < 0 else []
-    above = Token('number', str(abs(value.numerator)))
-    if value.denominator == 1:
-        return [*sign, above]
-    below = Token('number', str(value.denominator))
-    return [*sign, Token('mark', '('), above, Token('mark', '/'), below, Token('mark', ')')]
+    figures = str(abs(value)) if value.denominator == 1 else f'({abs(value)})'
+    return tokens_of(f'-{figures}' if value < 0 else figures)
 
 
 def _in_figures(tokens: Tokens) -> list[Token]:
@@ -126,13 +121,10 @@ def _in_figures(tokens: Tokens) -> list[Token]:
     if numeral:
         figures = [*_figures(numeral[1]), *figures[numeral[0] :]]
     start = int(bool(figures) and figures[0].text == '-')  # -$5 million is -5 million dollars
-    if (
-        len(figures) > start + 1
-        and figures[start].text in _CURRENCIES
-        and figures[start + 1].kind == 'number'
-    ):
-        end = start + 2 + (len(figures) > start + 2 and figures[start + 2].text in MULTIPLIERS)
-        figures = [*figures[:start], *figures[start + 1 : end], figures[start], *figures[end:]]
+    price = figures[start : start + 3]
+    if len(price) > 1 and price[0].text in _CURRENCIES and price[1].kind == 'number':
+        end = start + 2 + (len(price) > 2 and price[2].text in MULTIPLIERS)
+        figures = [*figures[:start], *figures[start + 1 : end], price[0], *figures[end:]]
     return figures
 
 
@@ -178,10 +170,7 @@ def _quantity(tokens: Tokens) -> Quantity | None:  # noqa: C901
         if not place or depth or (token.text in MULTIPLIERS and token.text.isascii()):
             continue
         alone = token.kind == 'letters' and not token.spaced  # `3m` is three times m
-        degrees = token.text == r'\circ' or (
-            token.text == '^' and r'\circ' in texts(tokens[place + 1 : place + 3])
-        )
-        if degrees:
+        if r'\circ' in texts(tokens[place : place + (3 if token.text == '^' else 1)]):
             if any(before.text.lstrip('\\') in FUNCTIONS for before in tokens[:place]):
                 continue
         elif alone:
@@ -210,26 +199,20 @@ def _quantity(tokens: Tokens) -> Quantity | None:  # noqa: C901
 
 def _compound(tokens: Tokens) -> Quantity | None:
     """Read `3小时5分`, `5 feet 3 inches`: amounts of one dimension, the larger unit first."""
-    starts = [
-        place
-        for place, token in enumerate(tokens)
-        if token.kind == 'number'
-        and (place == 0 or tokens[place - 1].kind in {'letters', 'words', 'chinese'})
-    ]
+    units = {'', 'letters', 'words', 'chinese'}
+    kinds = ['', *(token.kind for token in tokens)]
+    starts = [place for place, kind in enumerate(kinds[1:]) if kind == 'number' and kinds[place] in units]
     if len(starts) < 2 or starts[0] != 0:
         return None
-    parts = [
-        _quantity(tokens[start:end]) for start, end in zip(starts, [*starts[1:], len(tokens)], strict=True)
-    ]
-    quantities = [part for part in parts if part is not None]
-    factors = [part.unit.factor for part in quantities]
-    dimensions: set[object] = {part.unit.dimension for part in quantities}
-    if len(quantities) < len(parts) or len(dimensions) > 1 or factors != sorted(set(factors), reverse=True):
+    ends = [*starts[1:], len(tokens)]
+    parts = [part for start, end in zip(starts, ends, strict=True) if (part := _quantity(tokens[start:end]))]
+    factors = [part.unit.factor for part in parts]
+    one_dimension = len({part.unit.dimension for part in parts}) == 1
+    if len(parts) < len(starts) or not one_dimension or factors != sorted(set(factors), reverse=True):
         return None
-    last: Unit = quantities[-1].unit
-    return Quantity(
-        added(*(times(part.amount, number(part.unit.factor / last.factor)) for part in quantities)), last
-    )
+    last = parts[-1].unit
+    total = added(*(times(part.amount, number(part.unit.factor / last.factor)) for part in parts))
+    return Quantity(total, last)
 
 
 # Values
@@ -281,13 +264,10 @@ def read(answer: str) -> tuple[Value, ...]:
         _, marks = split(tokens, _FOLLOWS | {'=', r'\equiv', r'\approx'})
         chained = isinstance(value, Named | Formula | Quantity) and len(marks) > isinstance(value, Named)
         readings.append(Chain(value) if chained else value)
-        last = (
-            _item(split(tokens, _JOINTS.keys() | {r'\approx'})[0][-1])
-            if marks[-1:] == [r'\approx']
-            else value
-        )
-        if last != value and _comes_to(value, last):  # 2/3 ≈ 0.67 says both
-            readings.append(Chain(last))
+        if marks[-1:] == [r'\approx']:  # 2/3 ≈ 0.67 says both
+            last = _item(split(tokens, _JOINTS.keys() | {r'\approx'})[0][-1])
+            if last != value and _comes_to(value, last):
+                readings.append(Chain(last))
     except Unread:
         readings.append(_text(tokens))
     if comma := _DECIMAL_COMMA.fullmatch(answer.strip()):
@@ -310,8 +290,12 @@ def _worded(bare: str) -> Value | None:
         left, right = tokens_of(r'\{\}')
         return _without_points(REALS, _item(points if braced else [left, *points, right]))
     time = _TIME.fullmatch(bare)
-    if time and (time['before'] or time['after'] or time['clock'] or time['mark'] in {'点', '时'}):
-        return _time(time)
+    if time and (half := time['before'] or time['after']):
+        late = half.lower() in {'p', '下午', '晚上'}
+        hour = str(int(time['hour']) % 12)
+        return Words('time', (hour, str(int(time['minute'] or 0)), 'pm' if late else 'am'))
+    if time and (time['clock'] or time['mark'] in {'点', '时'}):  # a ratio, as 4:30 is read
+        return Several('ratio', tuple(Formula(number(int(time[part] or 0))) for part in ('hour', 'minute')))
     reasoned = _REASONED.match(bare)
     meaning = meaning_of(reasoned[1] if reasoned else bare)
     return Words('phrase', (meaning,)) if meaning else None
@@ -323,15 +307,6 @@ _TIME = re.compile(
     r'(?: ?(?P<after>[ap])\.?m\.?)?',
     re.IGNORECASE,
 )
-
-
-def _time(time: re.Match[str]) -> Value:
-    """Return a time of day; as a ratio of hours to minutes where nothing says which half of the day."""
-    hour, minute, half = int(time['hour']), int(time['minute'] or 0), time['before'] or time['after']
-    if half:
-        late = half.lower() in {'p', '下午', '晚上'}
-        return Words('time', (str(hour % 12), str(minute), 'pm' if late else 'am'))
-    return Several('ratio', (Formula(number(hour)), Formula(number(minute))))
 
 
 def _text(tokens: Tokens) -> Words:
@@ -363,17 +338,15 @@ def _value(tokens: Tokens) -> Value:
         return _item(filled[0] if joints and filled else tokens)
     items: list[Value] = []
     for item in map(_item, _numbered(filled)):  # ± makes two of one
-        items += item.items if isinstance(item, Several) and item.kind == 'list' else (item,)
+        items += _members(item)
     first, kinds = items[0], {_JOINTS[joint] for joint in joints}
     joined = 'or' if 'or' in kinds else 'and' if 'and' in kinds else ','
     if isinstance(first, Named) and not any(isinstance(item, Named | Relation) for item in items[1:]):
         items = [first, *(Named(first.name, item, first.left) for item in items[1:])]  # a = 4, -8, -10
     names = [item.name if isinstance(item, Named) else '' for item in items]
     width = names.index(names[0], 1) if names[0] in names[1:] else 0
-    if (
-        width > 1 and names[0] and names == names[:width] * (len(names) // width)
-    ):  # p = 5, q = 2; p = 7, q = 2
-        starts = range(0, len(items), width)
+    if width > 1 and names[0] and names == names[:width] * (len(names) // width):
+        starts = range(0, len(items), width)  # p = 5, q = 2; p = 7, q = 2
         items = [Several('list', tuple(items[start : start + width])) for start in starts]
     return Several('list', tuple(items), joined)
 
@@ -383,14 +356,10 @@ def _numbered(parts: list[list[Token]]) -> list[list[Token]]:
     for before, first, after in _NUMBERINGS:
         numbers = [str(place + 1) if first == '1' else chr(ord(first) + place) for place in range(len(parts))]
         heads = [[text for text in (before, one, after) if text] for one in numbers]
-        if all(
-            texts(part[: len(head)]) == head and len(part) > len(head)
-            for part, head in zip(parts, heads, strict=True)
-        ):
-            return [
-                [Token('words', f'({place})'), Token('mark', '='), *part[len(heads[0]) :]]
-                for place, part in enumerate(parts, 1)
-            ]
+        width = len(heads[0])
+        if [texts(part[:width]) for part in parts] == heads and all(len(part) > width for part in parts):
+            names = [[Token('words', f'({place})'), Token('mark', '=')] for place in range(1, len(parts) + 1)]
+            return [[*name, *part[width:]] for name, part in zip(names, parts, strict=True)]
     return parts
 
 
@@ -400,14 +369,10 @@ def _item(tokens: Tokens) -> Value:
         raise Unread('nothing')
     in_braces = tokens[0].text == r'\{' and closing(tokens, 0) == len(tokens) - 1
     if not in_braces and any(token.text in {r'\pm', r'\mp'} for token in tokens):
-        both = [
-            [
-                Token('mark', signs[token.text], token.spaced) if token.text in signs else token
-                for token in tokens
-            ]
-            for signs in ({r'\pm': '+', r'\mp': '-'}, {r'\pm': '-', r'\mp': '+'})
-        ]
-        return Several('list', tuple(map(_item, both)), 'and' if r'\ne' in texts(tokens) else ',')
+        marks = Token('mark', '+'), Token('mark', '-')
+        both = [dict(zip((r'\pm', r'\mp'), pair, strict=True)) for pair in (marks, marks[::-1])]
+        signed = [[signs.get(token.text, token) for token in tokens] for signs in both]
+        return Several('list', tuple(map(_item, signed)), 'and' if r'\ne' in texts(tokens) else ',')
     for reading in _READINGS:
         if (value := reading(tokens)) is not None:
             return value
@@ -437,9 +402,8 @@ def _without_points(whole: Value, points: Value) -> Value:
         raise Unread('a set without others than points')
     between = [item for _, item in sorted(ends, key=lambda one: one[0])]
     lows, highs = [Formula(negative(INFINITY)), *between], [*between, Formula(INFINITY)]
-    return Several(
-        'union', tuple(Pair(low, high, False, False) for low, high in zip(lows, highs, strict=True))
-    )
+    pairs = zip(lows, highs, strict=True)
+    return Several('union', tuple(Pair(low, high, False, False) for low, high in pairs))
 
 
 def _environment(tokens: Tokens) -> Value | None:
@@ -488,24 +452,17 @@ def _bracketed(tokens: Tokens) -> Value | None:
     left, right, inside = tokens[0].text, tokens[-1].text, tokens[1:-1]
     if left not in BRACKETS or left[1:2] == 'l' or closing(tokens, 0) != len(tokens) - 1:
         return None
-    if left == r'\{' or (left == '{' and _is_set(inside)):
-        return _set(inside)
-    if left == '{':
-        return _value(inside)
+    a_set = split(inside, ',;')[1] or (inside and inside[0].kind == 'letters' and split(inside, '|')[1])
+    if left in {'{', r'\{'}:  # {1, 3} and {x | x > 1} need no backslash
+        return _set(inside) if left == r'\{' or a_set else _value(inside)
     rows, semicolons = split(inside, ';')
     parts, marks = split(inside, ',;')
     if left + right == '[]':
         cells = [split(row, ',')[0] for row in rows]
         if semicolons and all(len(row) > 1 for row in cells):  # [1, 2; 3, 4]
             return _matrix(cells)
-        if (
-            not semicolons
-            and marks
-            and all(
-                part and part[0].text == '[' and part[-1].text == ']' and closing(part, 0) == len(part) - 1
-                for part in parts
-            )
-        ):
+        ends = {(part[0].text, part[-1].text, closing(part, 0) - len(part)) if part else () for part in parts}
+        if marks and not semicolons and ends == {('[', ']', -1)}:  # [[1, 2], [3, 4]]
             return _matrix([split(part[1:-1], ',')[0] for part in parts])
     if not marks:  # one value in brackets is that value
         alone = inside and (inside[0].text in OPENING or left == '[') and BRACKETS[left] == right
@@ -518,13 +475,6 @@ def _bracketed(tokens: Tokens) -> Value | None:
     return Several('tuple', items)
 
 
-def _is_set(inside: Tokens) -> bool:
-    """Return whether braces without a backslash are those of a set: `{1, 3}`, `{x | x > 1}`."""
-    if split(inside, ',;')[1]:
-        return True
-    return bool(inside) and inside[0].kind == 'letters' and bool(split(inside, '|')[1])
-
-
 def _set(inside: Tokens) -> Value:
     if not inside:
         return Several('set', ())
@@ -534,14 +484,15 @@ def _set(inside: Tokens) -> Value:
         if {*texts(parts[0])}.isdisjoint(texts(condition)):
             raise Unread('a condition for something else')
         return _value(condition)
-    listed = [_value(inside)]
-    for _ in range(2):  # ± in a list
-        listed = [
-            part
-            for item in listed
-            for part in (item.items if isinstance(item, Several) and item.kind == 'list' else (item,))
-        ]
-    return Several('set', tuple(listed))
+    return Several('set', tuple(_members(_value(inside))))
+
+
+def _members(value: Value) -> Iterator[Value]:
+    if isinstance(value, Several) and value.kind == 'list':
+        for item in value.items:
+            yield from _members(item)
+    else:
+        yield value
 
 
 def _ratio(tokens: Tokens) -> Value | None:
@@ -627,9 +578,8 @@ def _equation(parts: list[list[Token]]) -> Value:  # noqa: C901
         amount = read_amount(left)
     with suppress(Unread):
         named = read_expression(left)
-    if amount is not None and (
-        named is None or isinstance(value, Quantity) is isinstance(amount, Quantity) is True
-    ):
+    measured = isinstance(value, Quantity) and isinstance(amount, Quantity)
+    if amount is not None and (named is None or measured):
         if not _comes_to(amount, value):
             raise Unread('an equation that does not hold')
         return value
@@ -643,11 +593,9 @@ def _equation(parts: list[list[Token]]) -> Value:  # noqa: C901
         if not _comes_to(Formula(named), value):
             raise Unread('an equation that does not hold')
         return value
-    return (
-        Relation((named, value.expression), ('=',))
-        if isinstance(value, Formula)
-        else Named(name, value, named)
-    )
+    if isinstance(value, Formula):
+        return Relation((named, value.expression), ('=',))
+    return Named(name, value, named)
 
 
 def _is_name(expression: Expression) -> bool:
@@ -659,10 +607,8 @@ def _is_name(expression: Expression) -> bool:
     if expression.name == '^':
         return expression.arguments[1] == number(-1) and _is_name(expression.arguments[0])
     if expression.name == '*':  # segments, angles, quotients of them
-        return all(
-            _is_name(factor) and (not isinstance(factor, Symbol) or factor.name[0].isupper())
-            for factor in expression.arguments
-        )
+        upper = all(not isinstance(one, Symbol) or one.name[0].isupper() for one in expression.arguments)
+        return upper and all(map(_is_name, expression.arguments))
     if expression.name == 'abs':  # |AB| is a length, |x| = 5 says what x is
         return all(name[-1:].isupper() or ' ' in name for name in symbols(expression))
     return expression.name not in FUNCTIONS | {'factorial', 'double factorial', 'binom', 'floor', 'ceiling'}
@@ -670,19 +616,14 @@ def _is_name(expression: Expression) -> bool:
 
 def _ends_in_a_term(tokens: Tokens) -> bool:
     """Return whether words end in what is no name: "the value 2x" = 5 says nothing of a value of 5."""
-    words = [
-        place
-        for place, token in enumerate(tokens)
-        if token.kind in {'words', 'chinese'}
-        or (token.kind == 'letters' and len(token.text) > 1 and token.text not in FUNCTIONS)
-    ]
+    words = []
+    for place, token in enumerate(tokens):
+        a_word = token.kind == 'letters' and len(token.text) > 1 and token.text not in FUNCTIONS
+        if a_word or token.kind in {'words', 'chinese'}:
+            words.append(place)
     try:
-        return (
-            bool(words)
-            and words[-1] + 1 < len(tokens)
-            and not _is_name(read_expression(tokens[words[-1] + 1 :]))
-        )
-    except Unread:
+        return bool(words) and not _is_name(read_expression(tokens[words[-1] + 1 :]))
+    except Unread:  # nothing, too
         return False
 
 
@@ -726,10 +667,9 @@ def _comes_to(said: Value, value: Value) -> bool:
     exact = value_of(left)
     if not isinstance(value, Formula) or not isinstance(value.expression, Number) or exact is None:
         return False
-    digits = value.expression.digits
-    return digits is not None and bool(
-        abs(exact - value_of(right)) <= 0.5001 * 10.0 ** -(digits + 2 * value.percent)
-    )
+    if (digits := value.expression.digits) is None:
+        return False
+    return bool(abs(exact - value_of(right)) <= 0.5001 * 10.0 ** -(digits + 2 * value.percent))
 
 
 _READINGS: tuple[Callable[[Tokens], Value | None], ...] = (

@@ -127,9 +127,8 @@ _DENIED = re.compile(
     re.IGNORECASE,
 )
 _STATED = re.compile(
-    r'(?P<before>.*?(?:\b(?:is|are|be|equals?|equal to|that|thus|therefore|hence|so|answer|get|find|obtain'
-    r'|have)'
-    r'|为|是|得|等于|=|:|：))\s*(?P<value>\$\$?[^$]+\$\$?|\\\(.+?\\\)|\\\[.+?\\\]|\(?\\?[-+0-9(\[][^$]*)'
+    r'(?P<before>.*?(?:\b(?:is|are|be|equals?|equal to|that|thus|therefore|hence|so|answer|get|find'
+    r'|obtain|have)|为|是|得|等于|=|:|：))\s*(?P<value>\$\$?[^$]+\$\$?|\\\(.+?\\\)|\\\[.+?\\\]|\(?\\?[-+0-9(\[][^$]*)'
     r'(?:\s*(?:is (?:the|our|my) (?:final )?(?:answer|solution)))?[\s.。]*',
     re.DOTALL | re.IGNORECASE,
 )
@@ -161,8 +160,7 @@ def stated_in(answer: str, counts: bool) -> Iterator[str]:
     """Yield what the last sentence says that something is, and, if it `counts`, its one number.
 
     A sentence that denies something, or has other numbers, says nothing: "The area is not $5$". Sums before
-    the
-    number (3 + 10 = 13) do not count as others, and a number in bold is the one that is meant.
+    the number (3 + 10 = 13) do not count as others, and a number in bold is the one that is meant.
     """
     tail = answer[-2000:]
     tail = tail[: behind.start()] if (behind := _AFTERWARDS.search(tail)) else tail
@@ -170,11 +168,8 @@ def stated_in(answer: str, counts: bool) -> Iterator[str]:
     sentence = sentences[-1][-300:] if sentences else ''
     if said := _STATED.fullmatch(UNWRAPPED.sub(r' \1 ', sentence)):
         before = said['before']
-        if (
-            _WORD.search(before)
-            and not _DENIED.search(before)
-            and not re.search('[0-9]', _FORMULAS.sub('', before))
-        ):
+        other_number = re.search('[0-9]', _FORMULAS.sub('', before))
+        if _WORD.search(before) and not _DENIED.search(before) and not other_number:
             name = _NAME.search(before)
             yield (name[0] if name else '') + said['value']
     if counts and (conclusion := _CONCLUSION.match(sentence)):
@@ -182,10 +177,7 @@ def stated_in(answer: str, counts: bool) -> Iterator[str]:
         bold = _BOLD.findall(clause)
         said_last = _SUM.sub('', bold[0] if len(bold) == 1 else clause)
         numeral = _NUMBER.search(said_last)
-        others = said_last[: numeral.start()] + said_last[numeral.end() :] if numeral else ''
-        if (
-            numeral
-            and not any(one.search(clause) for one in (_DENIED, _NOT_EXACTLY))
-            and not re.search('[0-9]', others)
-        ):
-            yield numeral['number']
+        if numeral and not _DENIED.search(clause) and not _NOT_EXACTLY.search(clause):
+            others = said_last[: numeral.start()] + said_last[numeral.end() :]
+            if not re.search('[0-9]', others):
+                yield numeral['number']

@@ -143,10 +143,8 @@ _SQUARED = {'square': 2, 'sq': 2, 'cubic': 3, '平方': 2, '立方': 3}
 _SEVERAL = Unit(frozenset({('个', 1)}))
 _COUNTERS = frozenset(
     '个 种 人 名 位 只 条 次 组 对 场 张 本 件 支 枝 辆 台 棵 颗 套 块 段 根 排 行 列 项 道 枚 瓶 箱 盒 桶 '
-    '头 匹 '
-    '朵 步 层 圈 倍 岁 级 届 站 家 所 座 篇 页 字 句 首 户 份 股 点 题 类 队 班 节 间 杯 袋 双 把 架 艘 片 '
-    '面 '
-    '种方法 种可能 种情况 种不同的方法 个数 个人 个点 对数 人次 分球 位数'.split()
+    '头 匹 朵 步 层 圈 倍 岁 级 届 站 家 所 座 篇 页 字 句 首 户 份 股 点 题 类 队 班 节 间 杯 袋 双 把 架 '
+    '艘 片 面 种方法 种可能 种情况 种不同的方法 个数 个人 个点 对数 人次 分球 位数'.split()
 )
 _PEOPLE = re.compile('^([名位])(?:学生|同学|人|老师|教师|工人|队员|运动员|小朋友|选手|乘客)$')
 _COUNTED = re.compile(
@@ -155,20 +153,14 @@ _COUNTED = re.compile(
 )  # what is counted, behind its counter: 个苹果, 个小时
 _NO_NOUNS = frozenset(
     'more less fewer least most than times half double twice dozen squared cubed factorial percent '
-    'percentage pct '
-    'below above and not plus minus over under mod modulo base when where for with without million billion '
-    'thousand '
-    'hundred trillion negative positive are was equals even odd prime only per remainder approximately '
-    'about such '
-    'that all each every between except unless either neither nor infinity undefined multiple multiples '
-    'divisor '
-    'divisors factors factor sin cos tan log sqrt root roots power powers hundreds thousands millions '
-    'billions '
-    'trillions dozens scores score halves third thirds quarter quarters fourth fourths fifth fifths tenth '
-    'tenths '
-    'hundredth hundredths thousandth thousandths pair pairs couple couples gross fold ones tens trio trios '
-    'wrong '
-    'incorrect right correct false true digit digits place places'.split()
+    'percentage pct below above and not plus minus over under mod modulo base when where for with without '
+    'million billion thousand hundred trillion negative positive are was equals even odd prime only per '
+    'remainder approximately about such that all each every between except unless either neither nor '
+    'infinity undefined multiple multiples divisor divisors factors factor sin cos tan log sqrt root roots '
+    'power powers hundreds thousands millions billions trillions dozens scores score halves third thirds '
+    'quarter quarters fourth fourths fifth fifths tenth tenths hundredth hundredths thousandth thousandths '
+    'pair pairs couple couples gross fold ones tens trio trios wrong incorrect right correct false true '
+    'digit digits place places'.split()
 )
 _PLURAL = re.compile(
     '(?!.*(?:illion|th|lakh|crore|zero|ten|[iou]ve|six|one|two|four|seven|eight|nine)s$'
@@ -176,8 +168,7 @@ _PLURAL = re.compile(
 )
 _NOUNS = frozenset(
     'people men women children person child way fish sheep mice feet teeth geese students dollar point team '
-    'ways '
-    'apple ball book coin text integer solution triangle'.split()
+    'ways apple ball book coin text integer solution triangle'.split()
 )
 
 
@@ -250,24 +241,17 @@ _CHINESE_DIGITS = {digit: value for value, digit in enumerate('零一二三四�
 _CHINESE_DIGITS |= {'〇': 0, '两': 2, '壹': 1, '贰': 2, '叁': 3}
 _CHINESE_SIZES = {'十': 10, '百': 100, '千': 1000, '万': 10**4, '亿': 10**8}
 MULTIPLIERS = {
-    **_CHINESE_SIZES, '十万': 10**5, '百万': 10**6, '千万': 10**7, '十亿': 10**9, '百亿': 10**10,
-    '万亿': 10**12,
+    '百': 100, '千': 1000, '万': 10**4, '亿': 10**8, '十万': 10**5, '百万': 10**6, '千万': 10**7,
+    '十亿': 10**9, '百亿': 10**10, '万亿': 10**12,
     'hundred': 100, 'thousand': 1000, 'million': 10**6, 'billion': 10**9, 'trillion': 10**12, 'dozen': 12,
 }  # fmt: skip
 """What a number is multiplied by if the word follows it."""
-del MULTIPLIERS['十']
-_CARDINALS = {
-    word: value
-    for value, word in enumerate(
-        'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen '
-        'sixteen '
-        'seventeen eighteen nineteen'.split()
-    )
-}
-_CARDINALS |= {
-    word: 10 * value
-    for value, word in enumerate('twenty thirty forty fifty sixty seventy eighty ninety'.split(), 2)
-}
+_TO_NINETEEN = (
+    'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen '
+    'seventeen eighteen nineteen'
+).split()
+_TENS = 'twenty thirty forty fifty sixty seventy eighty ninety'.split()
+_CARDINALS = dict(zip([*_TO_NINETEEN, *_TENS], [*range(20), *range(20, 100, 10)], strict=True))
 _PARTS = {'half': 2, 'third': 3, 'quarter': 4, 'fourth': 4, 'fifth': 5, 'sixth': 6, 'eighth': 8, 'tenth': 10}
 _PARTS |= {f'{part}s': size for part, size in _PARTS.items() if part != 'half'}
 
@@ -350,20 +334,17 @@ yes: yes|true|correct|是|是的|对|对的|正确|成立|真|真命题|可以|�
 no: no|false|incorrect|wrong|否|不是|错|错误|不正确|不对|不成立|假|假命题|不可以|不能|不会|it is not|不|\
 \\times|✗|✘
 nothing: none|no solution|no solutions|no real solution|no real solutions|does not exist|doesn't exist|dne|\
-无解|无实数解|\
-无实根|无实数根|没有解|没有实数解|不存在|there is no solution|there are no solutions|no real roots|方程无解|\
-没有|无
+无解|无实数解|无实根|无实数根|没有解|没有实数解|不存在|there is no solution|there are no solutions|\
+no real roots|方程无解|没有|无
 necessary and sufficient: necessary and sufficient|sufficient and necessary|充要|充分必要|充分且必要|\
 both sufficient and necessary|both necessary and sufficient|既充分又必要|既充分也必要
 sufficient only: sufficient but not necessary|sufficient but unnecessary|sufficient not necessary|\
-充分不必要|充分非必要|\
-充分而不必要|充分但不必要|充分而非必要|充分但非必要|sufficient and not necessary
+充分不必要|充分非必要|充分而不必要|充分但不必要|充分而非必要|充分但非必要|sufficient and not necessary
 necessary only: necessary but not sufficient|necessary but insufficient|necessary not sufficient|必要不充分|\
-必要非充分|\
-必要而不充分|必要但不充分|必要而非充分|必要但非充分|necessary and not sufficient
+必要非充分|必要而不充分|必要但不充分|必要而非充分|必要但非充分|necessary and not sufficient
 neither sufficient nor necessary: neither sufficient nor necessary|neither necessary nor sufficient|\
-既不充分也不必要|\
-既不充分又不必要|既非充分也非必要|既非充分又非必要|不充分不必要|既不必要也不充分|非充分非必要|不充分也不必要
+既不充分也不必要|既不充分又不必要|既非充分也非必要|既非充分又非必要|不充分不必要|既不必要也不充分|\
+非充分非必要|不充分也不必要
 increasing: increasing|monotonically increasing|strictly increasing|单调递增|单调增|递增|增函数|单调增函数|\
 单调递增函数|an increasing function|increases
 decreasing: decreasing|monotonically decreasing|strictly decreasing|单调递减|单调减|递减|减函数|单调减函数|\
