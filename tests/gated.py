@@ -16,9 +16,8 @@ class GatedModel(ScriptedModel):
         super().__init__(**settings)
         self._gate, self._opened = Path(gate), True
 
-    def generate(self, inputs: list[str], max_out_len: int, **settings: Any) -> list[str]:
+    def sample(self, *given: Any, **settings: Any) -> None:
         while self._gate.exists() and not self._opened:
             time.sleep(0.05)
         self._opened = False
-        answers: list[str] = super().generate(inputs, max_out_len, **settings)
-        return answers
+        super().sample(*given, **settings)
