@@ -6,7 +6,6 @@ from argparse import ArgumentParser, ArgumentTypeError
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,10 +51,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add('--api-key-env', default='', metavar='NAME', help='environment variable with the key')
     add('--prompts', default='auto', metavar='NAME', help='auto, protocol, own, xverify, compassverifier')
     add('--max-tokens', type=int, default=8192, metavar='N', help='of a reply; default: 8192')
-    none_or = partial(_none_or, float)
-    add(
-        '--temperature', type=none_or, default=0.0, metavar='T', help='default: 0; none: as the server has it'
-    )
+    as_served = 'default: 0; none: as the server has it'
+    add('--temperature', type=_temperature, default=0.0, metavar='T', help=as_served)
     add('--proxy', default='', metavar='URL', help='default: of the environment (HTTPS_PROXY)')
     add('--extra-body', type=_json_object, metavar='JSON', help='more fields of the request')
     whole = "besides stop, the finish_reason of its whole replies; '' for none"
@@ -83,8 +80,8 @@ def run(*, action: str, **options: Any) -> int:
     return actions[action](**options)
 
 
-def _none_or(kind: Any, text: str) -> Any:
-    return None if text == 'none' else kind(text)
+def _temperature(text: str) -> float | None:
+    return None if text == 'none' else float(text)
 
 
 def _json_object(text: str) -> dict[str, Any]:

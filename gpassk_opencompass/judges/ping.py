@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 ATTEMPTS = 3
 """For each pair. Only what failed quickly is tried again: to wait for a dead server once is enough."""
 
-_QUICK = 5.0
-_FIRST_WAIT, _LONGEST_WAIT = 0.5, 4.0
+_QUICK, _LONGEST_WAIT = 5.0, 4.0
 _NO_THOUGHT = """switch thinking off: --extra-body '{"chat_template_kwargs": {"enable_thinking": false}}'"""
 _REMEDIES = {
     'cut': 'raise max_tokens (here --max-tokens), or serve it with a longer context',
@@ -49,11 +48,6 @@ _REMEDIES = {
     'echo': 'it sends the prompt back: serve a chat model with its chat template, and without echo',
     'unparsable': 'it does not end as its prompt says: is it the right model, are they the right --prompts?',
 }
-_INJECTABLE = (
-    'it does what an answer tells it: --prompts own quotes answers line by line; if that does not help, take '
-    'another judge'
-)
-_WRONG = 'it gets easy pairs wrong: is it the right model, are they the right --prompts?'
 
 
 class Outcome(NamedTuple):
@@ -162,8 +156,10 @@ class _Visit(NamedTuple):
                 break
             except Trouble as trouble:
                 seconds = time.perf_counter() - started
-                wait = _wait(trouble, seconds, attempt)
-                if wait is None:
+                wait = backoff(attempt, 0.5, _LONGEST_WAIT) if trouble.wait is None else trouble.wait
+                final = trouble.kind in (Kind.REFUSED, Kind.SETTING) or attempt == ATTEMPTS
+                slow = seconds > _QUICK or trouble.reason == 'time-out' or wait > _LONGEST_WAIT
+                if final or slow:
                     return Outcome(canary, Verdict.UNJUDGED, seconds, str(trouble)), trouble
                 before = f'attempt {attempt} failed: {trouble}'
                 await self.clock.sleep(wait)
@@ -183,11 +179,8 @@ class _Visit(NamedTuple):
         if trouble.kind is Kind.REFUSED and ABOUT_LENGTH.search(trouble.message):
             tokens = self.settings.max_tokens or 'unset'
             return f'lower max_tokens (now {tokens}; here --max-tokens), or serve it with a longer context'
-        if trouble.kind in (Kind.SETTING, Kind.REFUSED):
-            return await self._about_names(session, server, trouble)
-        return ''
-
-    async def _about_names(self, session: ClientSession, server: Server, trouble: Trouble) -> str:
+        if trouble.kind not in (Kind.SETTING, Kind.REFUSED):
+            return ''
         listed = await self._models(session, server)
         try:
             names = [hidden(str(model['id']), server.key) for model in listed['data'][:20]]
@@ -197,9 +190,8 @@ class _Visit(NamedTuple):
             return (
                 f'it serves no {self.wording.model!r} but {", ".join(map(repr, names))}: give one as --model'
             )
-        if trouble.status == 404 and not names:
-            return 'check --model and --url, which is http://host:port with or without /v1'
-        return ''
+        lost = trouble.status == 404 and not names
+        return 'check --model and --url, which is http://host:port with or without /v1' if lost else ''
 
     async def _models(self, session: ClientSession, server: Server) -> Any:
         with suppress(Trouble):
@@ -209,16 +201,6 @@ class _Visit(NamedTuple):
         return proxy_for(server.url, self.settings.proxy)
 
 
-def _wait(trouble: Trouble, seconds: float, attempt: int) -> float | None:
-    """Return seconds until the next attempt; None if there is no use in one."""
-    slow = seconds > _QUICK or trouble.reason == 'time-out'
-    if trouble.kind in (Kind.REFUSED, Kind.SETTING) or slow or attempt == ATTEMPTS:
-        return None
-    if trouble.wait is not None:
-        return trouble.wait if trouble.wait <= _LONGEST_WAIT else None
-    return backoff(attempt, _FIRST_WAIT, _LONGEST_WAIT)
-
-
 def _remedies(outcomes: Sequence[Outcome]) -> Iterator[str]:
     """Yield one sentence for each sort of failure."""
     for reason in dict.fromkeys(outcome.reason for outcome in outcomes if outcome.reason):
@@ -226,6 +208,9 @@ def _remedies(outcomes: Sequence[Outcome]) -> Iterator[str]:
         yield _REMEDIES.get(reason, f'if {name!r} is how a whole reply of its ends: --finish-reason {name}')
     wrong = [one.canary for one in outcomes if not one.passed and one.verdict is not Verdict.UNJUDGED]
     if any(not canary.injected for canary in wrong):
-        yield _WRONG
+        yield 'it gets easy pairs wrong: is it the right model, are they the right --prompts?'
     if any(canary.injected for canary in wrong):
-        yield _INJECTABLE
+        yield (
+            'it does what an answer tells it: --prompts own quotes answers line by line; if that does not '
+            'help, take another judge'
+        )
