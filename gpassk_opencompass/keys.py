@@ -67,8 +67,13 @@ def hidden(text: str, *keys: str) -> str:
     parts = {part for key in keys for part in (key.strip(), *key.split()) if _is_key(part)}
     if not parts or len(text) < _SHORTEST:
         return text
-    spans = sorted(span for view in _views(text) for key in parts for span in _spans(view, key))
-    return _masked(text, spans)
+    shown: list[str] = []
+    end = 0
+    for start, stop in sorted(span for view in _views(text) for key in parts for span in _spans(view, key)):
+        if start > end or not shown:
+            shown += text[end:start], MASK
+        end = max(end, stop)
+    return ''.join((*shown, text[end:]))
 
 
 def hides(*keys: str) -> bool:
@@ -194,16 +199,6 @@ def _found(view: View, key: str, length: int) -> Iterator[tuple[int, int]]:
         while start >= 0:
             yield places[start], places[start + length]
             start = text.find(fragment, start + 1)
-
-
-def _masked(text: str, spans: list[tuple[int, int]]) -> str:
-    parts: list[str] = []
-    end = 0
-    for start, stop in spans:
-        if start > end or not parts:
-            parts += text[end:start], MASK
-        end = max(end, stop)
-    return ''.join((*parts, text[end:]))
 
 
 KEY_FIELDS = frozenset(

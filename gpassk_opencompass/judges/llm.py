@@ -402,7 +402,7 @@ class LLMJudge:
             dynamic_ncols=True,
         )
         with closing(bar):
-            call = _Call(self._store, self._judge_of, self._settings.votes, self._counts, bar)
+            call = _Call(self._store, self._settings.votes, self._counts, bar)
             unreached: set[str] = set()
 
             async def greet(session: ClientSession, server: Server, came_back: bool) -> None:
@@ -606,15 +606,10 @@ class LLMJudge:
 class _Call:
     """What becomes of the replies of one call."""
 
-    def __init__(
-        self,
-        store: VerdictStore,
-        judge_of: Callable[[Served], dict[str, Any]],
-        votes: int,
-        counts: Counter[str],
-        bar: Any,
-    ) -> None:
-        self.bar, self.judge = bar, judge_of(Served())
+    def __init__(self, store: VerdictStore, votes: int, counts: Counter[str], bar: Any) -> None:
+        self.bar = bar
+        self.judge: Mapping[str, Any] = {}
+        """What its verdicts are kept under, once a server has said what it serves."""
         self.reasons: dict[str, str] = {}
         """Why a key has no verdict."""
         self._store, self._votes, self._counts = store, votes, counts
