@@ -57,10 +57,13 @@ class Sample:
         return digest_of([self.uid, self.replica, self.question, self.reference, self.settings])[:32]
 
 
+_CHECKED = ('seed', 'task', 'source', 'uid', 'replica', 'question', 'settings')
+
+
 def _check(row: Mapping[str, Any]) -> str:
     marks = mapping(row.get('sample'))
     held = [row.get(name) for name in ('generation', 'gold', 'origin_prompt', 'prediction')]
-    return digest_of([*held, marks.get('seed'), marks.get('task'), marks.get('source')])[:16]
+    return digest_of([*held, *map(marks.get, _CHECKED)])[:16]
 
 
 def is_whole(row: Mapping[str, Any]) -> bool:

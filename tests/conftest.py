@@ -14,15 +14,18 @@ from typing import TYPE_CHECKING
 
 import loguru  # noqa: F401  # logs to the stderr of its import, which shall not be that of one test
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from browser import Page
     from forks import Forks
 
 
-# How long an example takes depends on the machine, and what else it does.
-settings.register_profile('any machine', deadline=None)
+# How long an example takes depends on the machine and its other work; the examples are the same each time.
+SLOW = [HealthCheck.too_slow]
+settings.register_profile(
+    'any machine', deadline=None, derandomize=True, database=None, suppress_health_check=SLOW
+)
 settings.load_profile('any machine')
 
 

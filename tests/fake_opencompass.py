@@ -226,7 +226,7 @@ def drawn(row: int) -> dict[str, Any]:
 
 def _draw(file: Path, total: int, go: Path) -> None:
     write(file, ''.join(f'{json.dumps(drawn(row))}\n' for row in range(total // 2)))
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not go.exists() and time.monotonic() < deadline:
         time.sleep(0.01)
     with file.open('a') as more:
@@ -236,7 +236,7 @@ def _draw(file: Path, total: int, go: Path) -> None:
 
 def _meet(folder: Path, name: str) -> None:
     write(folder / 'met' / name, '')
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while len(list((folder / 'met').iterdir())) < 2:
         if time.monotonic() > deadline:
             sys.exit(3)

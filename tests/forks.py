@@ -29,7 +29,7 @@ PRELOADED = (
     'gpassk_opencompass.cli.report', 'gpassk_opencompass.report.figures',
     'gpassk_opencompass.report.page', 'gpassk_opencompass.sweep', 'matplotlib.pyplot', 'scripted', 'yapf',
 )  # fmt: skip
-PATIENCE = 120.0
+PATIENCE = 300.0
 COUNTED = 'changes of files: '
 
 

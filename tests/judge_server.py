@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import heapq
 import json
+import socket
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -121,6 +123,8 @@ class JudgeServer:
         return f'http://127.0.0.1:{self.port}'
 
     def __enter__(self) -> JudgeServer:
+        self._place = socket.socket()
+        self.port = _hold_port(self._place)
         self._thread.start()
         self.start()
         return self
@@ -132,6 +136,7 @@ class JudgeServer:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+        self._place.close()
 
     def start(self) -> None:
         """Come (back) to life, on the same port."""
@@ -142,7 +147,7 @@ class JudgeServer:
         self._call(self._stop())
 
     def _call(self, work: Coroutine[Any, Any, None]) -> None:
-        asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=30)
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=120)
 
     async def _start(self) -> None:
         app = web.Application(client_max_size=2**30)
@@ -153,8 +158,7 @@ class JudgeServer:
             app.router.add_get(place, self._show)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.01)
         await self._runner.setup()
-        await web.TCPSite(self._runner, '127.0.0.1', self.port).start()
-        self.port = self._runner.addresses[0][1]
+        await web.TCPSite(self._runner, '127.0.0.1', self.port, reuse_address=True).start()
 
     async def _stop(self) -> None:
         if self._runner is not None:
@@ -181,6 +185,21 @@ class JudgeServer:
         self.asked.append(asked)
         act = self._behave(asked)
         return await (Say(act) if isinstance(act, str) else act).respond(request)
+
+
+def _hold_port(place: socket.socket) -> int:
+    """Bind a free port; nobody else gets it, and connections are refused while none listens there."""
+    place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    place.bind(('127.0.0.1', 0))
+    port: int = place.getsockname()[1]
+    return port
+
+
+@contextmanager
+def dead_url() -> Iterator[str]:
+    """An address where nobody listens, as long as the context lasts."""
+    with socket.socket() as place:
+        yield f'http://127.0.0.1:{_hold_port(place)}'
 
 
 class SkippingClock(Clock):

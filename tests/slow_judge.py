@@ -1,4 +1,4 @@
-"""A rule judge that says when it starts and takes its time, so that a test can kill it at work."""
+"""A rule judge that says when it starts and waits, so that a test can kill it at work."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from gpassk_opencompass import Judgement, Pair, RuleJudge
 
 
 class SlowJudge(RuleJudge):
-    """Leaves a file `judging` in the working directory, waits, and judges by rule."""
+    """Leaves a file `judging` in the working directory, waits while there is a `gate`, and judges by rule."""
 
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
         Path('judging').touch()
-        time.sleep(3)
+        while Path('gate').exists():
+            time.sleep(0.05)
         judgements: list[Judgement] = super().judge(pairs)
         return judgements

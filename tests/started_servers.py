@@ -92,7 +92,7 @@ def group_of(pid: int) -> list[int]:
     return found
 
 
-def until(condition: Callable[[], Any], seconds: float = PATIENCE) -> Any:
+def until(condition: Callable[[], Any], seconds: float = 3 * PATIENCE) -> Any:
     """What a condition gives as soon as that is true; AssertionError if it never is."""
     deadline = time.monotonic() + seconds
     while not (found := condition()):

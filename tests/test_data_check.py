@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from hosts import write_bench
-from loopback import free_port
+from judge_server import dead_url
 from sweeping import BASE, NOT_INSTALLED
 
 from gpassk_opencompass.cli import main
@@ -214,11 +214,12 @@ def test_without_a_network_it_is_said_that_nothing_was_checked(
     hub: FakeHub, reason: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In one line for all data sets, and the configs are written."""
-    if 'OFFLINE' in reason:
-        monkeypatch.setenv('HF_HUB_OFFLINE', '1')
-    else:
-        monkeypatch.setenv('HF_ENDPOINT', f'http://127.0.0.1:{free_port()}')
-    assert expand("benchmarks = ['livemathbench', 'math500-l5', 'olymmath-en-hard']\n") == 0
+    with dead_url() as nobody:
+        if 'OFFLINE' in reason:
+            monkeypatch.setenv('HF_HUB_OFFLINE', '1')
+        else:
+            monkeypatch.setenv('HF_ENDPOINT', nobody)
+        assert expand("benchmarks = ['livemathbench', 'math500-l5', 'olymmath-en-hard']\n") == 0
     said = capsys.readouterr()
     assert said.out == '3 configs in configs: 3 written, 0 unchanged\n'
     (line,) = said.err.splitlines()

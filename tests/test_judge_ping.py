@@ -194,9 +194,9 @@ def test_a_dead_server_is_told_after_few_attempts(capsys: pytest.CaptureFixture[
 def test_a_slow_server_is_given_up_after_one_time_out(capsys: pytest.CaptureFixture[str]) -> None:
     """With the advice to allow more."""
     with JudgeServer(lambda asked: Hang()) as server:
-        assert gpassk(server, options=('--timeout', '0.1')) == 1
+        assert gpassk(server, options=('--timeout', '1.5')) == 1
     assert (
-        'time-out\n  → is it still loading, or busy? --timeout allows more than 0.1 s'
+        'time-out\n  → is it still loading, or busy? --timeout allows more than 1.5 s'
         in capsys.readouterr().out
     )
     assert len(server.asked) == 1

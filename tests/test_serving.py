@@ -69,7 +69,7 @@ def ask(address: str, seed: int) -> str:
     """What a server replies to one chat."""
     body = {'model': 'm', 'seed': seed, 'messages': [{'role': 'user', 'content': 'Hi'}]}
     request = urllib.request.Request(f'{address}/v1/chat/completions', json.dumps(body).encode())
-    with DIRECT.open(request, timeout=20) as reply:
+    with DIRECT.open(request, timeout=60) as reply:
         text: str = json.load(reply)['choices'][0]['message']['content']
     return text
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from scripted import ScriptedModel, question_number
 from sweep_run import answer
 
@@ -11,7 +9,5 @@ from sweep_run import answer
 class SteadyModel(ScriptedModel):
     """Answers as `sweep_run.answer` says."""
 
-    def generate(self, inputs: list[str], max_out_len: int, **settings: Any) -> list[str]:
-        super().generate(inputs, max_out_len, **settings)
-        asked = zip(inputs, self.seeds.samples, strict=True)
-        return [answer(question_number(prompt), sample.replica) for prompt, sample in asked]
+    def _answer(self, prompt: str, replica: int) -> str:
+        return answer(question_number(prompt), replica)

@@ -145,7 +145,10 @@ def test_a_run_with_a_changed_response_stops_until_it_is_drawn_again(run: SweepR
     result.unlink()
     predictions.write_text(predictions.read_text().replace('boxed{101}', 'boxed{100}'))
     assert run.start('run').wait() == 1
-    assert 'bench.json is not as it was written' in (run.root / 'out/run/.gpassk/opencompass.log').read_text()
+    assert (
+        'bench.json, row 8 is not as it was written'
+        in (run.root / 'out/run/.gpassk/opencompass.log').read_text()
+    )
     predictions.unlink()
     run.complete('run')
     [again] = results_of(run.root / 'out/run')

@@ -37,7 +37,9 @@ def stage(work_dir: Path) -> str:
         return 'with a result'
     if list(work_dir.glob('*/predictions/*/bench.json')):
         return 'while judging'
-    return 'while sampling' if list(work_dir.glob('*/predictions/*/tmp*')) else 'before the first sample'
+    return (
+        'while sampling' if list(work_dir.glob('*/predictions/*/*.rows.jsonl')) else 'before the first sample'
+    )
 
 
 def test_a_death_at_any_change_of_a_file_loses_nothing(

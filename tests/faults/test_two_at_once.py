@@ -43,7 +43,7 @@ def test_two_sweeps_in_one_work_directory(
 def test_two_commands_of_opencompass_in_one_time_directory(
     run: SweepRun, times: int, chance: random.Random, tried: Counter[str]
 ) -> None:
-    """Which no lock keeps apart: the later one takes over, the first one stops, the numbers are right."""
+    """Of one shard only one is at work, the other one stops and says so; the numbers are right."""
     for number in range(times):
         name = f'run{number}'
         config = run.write(name, delay=0.05)
@@ -58,7 +58,7 @@ def test_two_commands_of_opencompass_in_one_time_directory(
             time.sleep(chance.uniform(0, 0.2))
         stopped = [copy for copy in copies if copy.wait() != 0]
         tried[f'{2 - len(stopped)} of 2 to the end'] += 1
-        assert all('was taken over by another task' in copy.said for copy in stopped)
+        assert all('another task is at work on it' in copy.said for copy in stopped)
         run.complete(name)
         run.check(name, deaths=3, workers=2)
     assert tried['1 of 2 to the end']

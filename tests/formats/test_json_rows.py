@@ -94,7 +94,7 @@ def test_how_a_long_object_begins_is_read_without_the_rest(tmp_path: Path) -> No
     assert found['rows'][0] == long[0]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(told=OBJECTS, chunk=st.integers(1, 40), indent=st.sampled_from([None, 4]), ascii_only=st.booleans())
 def test_entries_are_those_of_the_whole(
     told: dict[str, Any], chunk: int, indent: int | None, ascii_only: bool, tmp_path: Path

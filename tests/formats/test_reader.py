@@ -158,7 +158,11 @@ def test_a_table_may_come_through_a_pipe(tmp_path: Path) -> None:
     code += '[run] = read_samples(sys.argv[1:]); print(run.samples.counts().c.tolist())'
     command = f'{sys.executable} -c "$CODE" <(cat {table})'
     done = subprocess.run(
-        ['bash', '-c', command], check=True, timeout=60, capture_output=True, env={**os.environ, 'CODE': code}
+        ['bash', '-c', command],
+        check=True,
+        timeout=300,
+        capture_output=True,
+        env={**os.environ, 'CODE': code},
     )
     assert done.stdout == b'[1, 1, 1]\n'
 

@@ -91,7 +91,7 @@ def interrupt(forks: Forks, root: Path) -> Done:
     copy = forks.start('gpassk', 'run', 'configs/stopped.py', '-w', 'out', folder=root)
     wait_until(lambda: journal(root / 'out' / 'stopped'), copy, PATIENCE)
     os.kill(copy.pid, signal.SIGINT)
-    return Done(copy.wait(60), copy.said)
+    return Done(copy.wait(PATIENCE), copy.said)
 
 
 def command_lines() -> Iterator[bytes]:
