@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache, reduce
 from itertools import product
@@ -114,9 +115,8 @@ def compare_answers(
     >>> compare_answers('75', 'm + n = 75', question='Find $m + n$.').equal
     True
     """
-    equality = _Equality(rules)
-    if question:
-        equality = _Equality(rules, bool(_PERCENTAGE.search(question)), bool(_ROUNDING.search(question)))
+    asks_percent = bool(_PERCENTAGE.search(question)) if question else None
+    equality = _Equality(rules, asks_percent, bool(_ROUNDING.search(question)))
     if SMALL_LETTERS.search(question):
         reference, answer = (
             SMALL_LETTER.sub(lambda one: one[1] + one[2].upper(), text) for text in (reference, answer)
@@ -242,28 +242,24 @@ _MOST_ITEMS = 50  # of a list that is searched for what it says twice in two spe
 _TURNED = {'<': '>', '>': '<', r'\le': r'\ge', r'\ge': r'\le', r'\ne': r'\ne', '=': '='}
 
 
+@dataclass(frozen=True)
 class _Equality:
-    """Compares values with the lenient rules that are allowed.
+    """Compares values with the lenient rules that are allowed."""
 
-    Args:
-        rules: that are allowed.
-        asks_percent: whether the question asks for a percentage; None: there is no question.
-        asks_rounded: whether it says to round.
-    """
-
-    def __init__(
-        self, rules: frozenset[str], asks_percent: bool | None = None, asks_rounded: bool = False
-    ) -> None:
-        self._rules, self._asks_percent, self._asks_rounded = rules, asks_percent, asks_rounded
+    rules: frozenset[str]
+    asks_percent: bool | None = None
+    """Whether the question asks for a percentage; None: there is no question."""
+    asks_rounded: bool = False
+    """Whether it says to round."""
 
     @cached_property
     def _inside(self) -> _Equality:
         """Return how to compare what stands in brackets: {1, 2} is not {{1}, 2}."""
-        return _Equality(self._rules - {'list-as-set'}, self._asks_percent, self._asks_rounded)
+        return replace(self, rules=self.rules - {'list-as-set'})
 
     def _by(self, rule: str, comparison: Comparison = YES) -> Comparison:
         """Return the comparison with a rule that it needed, if that is allowed."""
-        allowed = comparison.equal and rule in self._rules
+        allowed = comparison.equal and rule in self.rules
         return Comparison(True, comparison.rules | {rule}) if allowed else NO
 
     def texts(self, reference: str, answer: str) -> Answered:
@@ -271,7 +267,7 @@ class _Equality:
         expected, given = _read(reference), _read(answer)
         compared = _best_of(self.values(ours, theirs) for ours in expected for theirs in given)
         first = expected[0].value if isinstance(expected[0], Chain) else expected[0]
-        if not compared.equal and 'stated' in self._rules and _WORDS.search(answer):
+        if not compared.equal and 'stated' in self.rules and _WORDS.search(answer):
             counts = isinstance(first, Formula) and isinstance(first.expression, Number)
             stated = [one for text in stated_in(answer, counts) for one in _read(text) if not _is_text(one)]
             best = _best_of(self.values(ours, one) for ours in expected for one in stated)
@@ -398,7 +394,7 @@ class _Equality:
         if is_long:
             return self._by('long-decimal')
         # A decimal of few digits may be a mistake, and so may one of a value that could be said in full.
-        least = 2 if self._asks_rounded or (theirs or 0) >= _LONG else 3
+        least = 2 if self.asks_rounded or (theirs or 0) >= _LONG else 3
         shown = len(str(abs(int(decimal.value / unit))))
         ends = theirs is None and rational(exact) is not None and 10**2000 % value.denominator == 0
         return self._by('rounded') if by_reference and decimal.digits and shown >= least and not ends else NO
@@ -409,7 +405,7 @@ class _Equality:
             return whole
         same = self.expressions(_without_percent(reference), _without_percent(answer))
         # The sign may be missing only where the question, or without one the reference, is of percentages.
-        asked = self._asks_percent or (self._asks_percent is None and reference.percent)
+        asked = self.asks_percent or (self.asks_percent is None and reference.percent)
         return self._by('percent-sign', whole) if not same.equal and asked else same
 
     # Several values

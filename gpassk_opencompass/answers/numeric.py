@@ -51,7 +51,7 @@ class Call:
 Expression = Number | Symbol | Call
 
 ONE, MINUS_ONE, HALF = Number(Fraction(1)), Number(Fraction(-1)), Number(Fraction(1, 2))
-PI, IMAGINARY, INFINITY = Symbol('pi'), Symbol('i'), Symbol('oo')
+PI, INFINITY = Symbol('pi'), Symbol('oo')
 _CONSTANTS = frozenset({'pi', 'e', 'i', 'oo'})
 
 
@@ -153,7 +153,7 @@ def equal(one: Expression, other: Expression) -> bool:
     if exact[0] is not None and exact[1] is not None:
         return exact[0] == exact[1]
     names = tuple(sorted({*symbols(one), *symbols(other)}))
-    complexes = _holds(one, IMAGINARY) or _holds(other, IMAGINARY)
+    complexes = _is_complex(one) or _is_complex(other)
     agreed = 0
     for place in range(len(_RANGES) if names else 1):
         left, right = _at(one, names, place, complexes), _at(other, names, place, complexes)
@@ -185,7 +185,7 @@ def ratio(one: Expression, other: Expression) -> float | None:
 
 def value_of(expression: Expression) -> Any:
     """Return the value of an expression without variables, an `mpf` of 60 digits; None if it is not real."""
-    if not is_constant(expression) or _holds(expression, IMAGINARY):
+    if not is_constant(expression) or _is_complex(expression):
         return None
     return _at(expression, (), 0, False)
 
@@ -244,8 +244,8 @@ def _close(left: Any, right: Any) -> bool:
     return bool(abs(left - right) <= mpmath.mpf(10) ** -45 * max(abs(left), abs(right)))
 
 
-def _holds(expression: Expression, symbol: Symbol) -> bool:
-    return expression == symbol or any(_holds(argument, symbol) for argument in expression.arguments)
+def _is_complex(expression: Expression) -> bool:
+    return expression == Symbol('i') or any(map(_is_complex, expression.arguments))
 
 
 @lru_cache(maxsize=8192)  # a reference is compared with many answers
@@ -321,16 +321,10 @@ def _power(mp: Any, base: Any, exponent: Any, written: Expression, complexes: bo
     return sign * mp.power(-base, exponent)
 
 
+_OF_MPMATH = {name: name for name in 'sin cos tan cot sec csc sinh cosh tanh floor'.split()}
+_OF_MPMATH |= {'arcsin': 'asin', 'arccos': 'acos', 'arctan': 'atan', 'ln': 'log', 'ceiling': 'ceil'}
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    **{
-        name: lambda mp, x, name=name: getattr(mp, name)(x)
-        for name in ('sin', 'cos', 'tan', 'cot', 'sec', 'csc', 'sinh', 'cosh', 'tanh', 'floor')
-    },
-    'arcsin': lambda mp, x: mp.asin(x),
-    'arccos': lambda mp, x: mp.acos(x),
-    'arctan': lambda mp, x: mp.atan(x),
-    'ln': lambda mp, x: mp.log(x),
-    'ceiling': lambda mp, x: mp.ceil(x),
+    **{name: lambda mp, x, as_=as_: getattr(mp, as_)(x) for name, as_ in _OF_MPMATH.items()},
     'abs': lambda mp, x: abs(x),
     'factorial': lambda mp, x: mp.factorial(x) if x >= 0 else mp.nan,
     'double factorial': lambda mp, x: mp.fac2(int(x)) if mp.isint(x) else mp.nan,
