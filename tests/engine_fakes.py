@@ -89,6 +89,7 @@ def _lmdeploy(patch: pytest.MonkeyPatch, record: Record) -> Iterator[dict[str, A
 
     patch.setattr(lmdeploy, 'pipeline', pipeline)
     patch.setattr('torch.cuda.is_available', lambda: True)
+    patch.setattr('torch.cuda.device_count', lambda: 1)
     yield {'llm_infos': [{'path': MODEL, 'name': 'm', 'batch_size': 4}], 'max_seq_len': 512}
 
 

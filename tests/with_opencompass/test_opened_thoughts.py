@@ -63,6 +63,7 @@ def _lmdeploy(patch: pytest.MonkeyPatch, path: str) -> Callable[[], Any]:
         ]
 
     patch.setattr('torch.cuda.is_available', lambda: True)
+    patch.setattr('torch.cuda.device_count', lambda: 1)
     patch.setattr(import_module('lmdeploy'), 'pipeline', lambda *_, **__: pipe)
     return lambda: plugin.SeededTurboMind(path, gen_config={'do_sample': True}, engine_config={})
 
