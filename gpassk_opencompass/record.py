@@ -52,6 +52,9 @@ SCHEMA = 3
 SYMBOLS = {'correct': '1', 'incorrect': '0', 'unjudged': '?'}
 """What stands for a verdict in `details.verdicts`, a character a sample."""
 
+DEEPEST = 100
+"""Levels of lists and objects that a result may have."""
+
 TOLERANCE = 1e-6
 """Points by which a stored score may differ from its counts: other machines add in another order."""
 
@@ -432,6 +435,7 @@ def result_of(path: Path, content: Any) -> Result:
     if block.get('schema') != SCHEMA:
         raise InputError(f'{path} has schema {block.get("schema")!r:.60}; this version reads {SCHEMA}')
     try:
+        _check_depth(block)
         result = Result.model_validate(block)
         _check_counts(result)
         _check_scores(result, content)
@@ -444,6 +448,18 @@ def result_of(path: Path, content: Any) -> Result:
         raise InputError(f'{path} is damaged: {error}') from None
     result._path = path
     return result
+
+
+def _check_depth(block: Any) -> None:
+    """Raise a ValueError where lists and objects are nested so deep that they could not be written again."""
+    inner = [block]
+    for _ in range(DEEPEST):
+        nested = [
+            one.values() if isinstance(one, dict) else one for one in inner if isinstance(one, (dict, list))
+        ]
+        inner = [one for several in nested for one in several]
+    if inner:
+        raise ValueError(f'it is nested more than {DEEPEST} deep')
 
 
 def _check_counts(result: Result) -> None:

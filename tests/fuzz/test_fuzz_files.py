@@ -84,7 +84,7 @@ def test_a_damaged_result_is_refused_or_reported(folder: Path, content: bytes) -
     path.write_bytes(content)
     gpassk('report', path, '-o', folder / 'report', '--only', 'tables')
     gpassk('score', path, '-o', folder / 'rescored.json')
-    gpassk('plan', '--half-width', '5', '--k', '2', '--pilot', path)
+    gpassk('plan', path, '--half-width', '5', '--metric', 'mG-Pass@2')
 
 
 ENTRY = entry_of(ABBR.format(1), dataset_abbr='MATH500-L5-k2-r2')
