@@ -454,7 +454,7 @@ def _check_depth(block: Any) -> None:
     """Raise a ValueError where lists and objects are nested so deep that they could not be written again."""
     inner = [block]
     for _ in range(DEEPEST):
-        nested = [
+        nested: list[Any] = [
             one.values() if isinstance(one, dict) else one for one in inner if isinstance(one, (dict, list))
         ]
         inner = [one for several in nested for one in several]
