@@ -82,6 +82,8 @@ class Server(NamedTuple):
     url: str
     key: str = ''
     headers: Mapping[str, str] = {}
+    verbatim: bool = False
+    """What it writes stays to the letter, unless it quotes a long key: the responses that are judged."""
 
 
 @dataclass(eq=False)
@@ -229,8 +231,7 @@ async def exchange(session: ClientSession, server: Server, body: bytes, proxy: s
     if not hides(server.key):
         return reply
     words = {name: word for name, word in reply._asdict().items() if isinstance(word, str)}
-    # What a model wrote stays to the letter, unless it quotes a key that is none of its words.
-    written = ('text', 'thought', 'refusal')
+    written = ('text', 'thought', 'refusal') if server.verbatim else ()
     shown: dict[str, Any] = {
         name: (without_long if name in written else hidden)(word, server.key) for name, word in words.items()
     }

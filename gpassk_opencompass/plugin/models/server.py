@@ -117,7 +117,7 @@ class AskedModel(Seeded):
             texts: HTTP status → the text that stands for the reply of a request that fails with it.
         """
         self._asked_name, self._client, self._think_tag, self._texts = name, settings, think_tag, texts or {}
-        self._servers = [Server(url, key, headers or {}) for url in urls for key in keys]
+        self._servers = [Server(url, key, headers or {}, verbatim=True) for url in urls for key in keys]
         self._proven = False
         self._folder: Path | None = None
         self._about: dict[str, dict[str, str]] = {}
@@ -469,7 +469,9 @@ class SeededServed(SeededOpenAISDK):
             self._running = self._stack.enter_context(started)
             # With --debug the process goes on, to other models and to the evaluation.
             weakref.finalize(self, self._stack.close)
-            self._servers = [Server(url, self.keys[0]) for url in endpoints(self._running.addresses)]
+            self._servers = [
+                Server(url, self.keys[0], verbatim=True) for url in endpoints(self._running.addresses)
+            ]
         self.check()
         super().sample(prompts, seeds, max_out_len, done, **options)
 
