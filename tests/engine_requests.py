@@ -150,7 +150,8 @@ def tables() -> str:
                 infer(engine, Path(folder, 'killed'), killed=True),
                 infer(engine, Path(folder, 'shards'), shards=2),
             )
-        same = ['the same' if _pairs(other.sent) == _pairs(whole) else 'OTHERS' for other in others]
+        # What a kill found in flight is asked for again, from its own seed.
+        same = ['the same' if set(_pairs(other.sent)) == set(_pairs(whole)) else 'OTHERS' for other in others]
         different = f'{len({sent.seed for sent in whole})} of {len(whole)} differ'
         rows.append(f'| `{engine}` | {_shown(whole)} | {different} | {" | ".join(same)} |')
         seeds['servers' if engine in SERVERS else 'in process'] = whole

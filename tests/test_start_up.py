@@ -73,14 +73,14 @@ def configs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_scoring_counts_imports_neither_statistics_nor_the_rule(counts: Path) -> None:
     """Special functions are all that its intervals need, but for rerun errors of fewer than 2k samples."""
     loaded = imported('score', counts, '--k', '4', '8')
-    assert not (HEAVY | OPTIMISERS | {RULE, 'gpassk_opencompass.serving'}) & loaded
+    assert not (HEAVY | OPTIMISERS | {RULE}) & loaded
     assert 'scipy.special' in loaded
 
 
 def test_a_prior_is_fitted_without_scipy_stats(counts: Path) -> None:
     """With k = n = 16, rerun errors take the chances of all questions together: an optimiser, and no more."""
     loaded = imported('score', counts, '--k', '16')
-    assert not (HEAVY | {RULE, 'gpassk_opencompass.serving'}) & loaded
+    assert not (HEAVY | {RULE}) & loaded
 
 
 @pytest.mark.parametrize('command', ['score', 'plan', 'report', 'expand', 'check', 'compare'])
@@ -106,4 +106,4 @@ def test_a_gate_reads_two_results_and_judges_nothing(results: list[Path]) -> Non
 def test_a_look_at_runs_needs_no_scipy(configs: Path) -> None:
     """Their states are in files, and a manifest is checked; no statistics are made."""
     loaded = imported('check', configs.with_name('runs'), '--configs', configs, code=1)
-    assert not (HEAVY | JUDGES | {'scipy', 'gpassk_opencompass.record'}) & loaded
+    assert not (HEAVY | JUDGES | {'scipy'}) & loaded

@@ -7,11 +7,14 @@ import time
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import InputError
-from ..runs.state import Finding, State, discovered_runs, examine, planned_runs, summary
 from ..text import Table, one_line, say, show, terminal, warn, width
 from .options import Several, add_json, examples, path
+
+if TYPE_CHECKING:
+    from ..runs.state import Finding
 
 EVERY = 5.0
 """Seconds between two looks of --follow."""
@@ -42,6 +45,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(*, outputs: Path, configs: Sequence[Path] | None, follow: bool) -> int:
     """Print the state of each run; 0 only if all are complete."""
+    from ..runs.state import State, summary
+
     findings, note = _examined(outputs, configs)
     if follow:
         _follow(outputs, configs, findings)
@@ -60,6 +65,8 @@ def run(*, outputs: Path, configs: Sequence[Path] | None, follow: bool) -> int:
 
 def _examined(outputs: Path, configs: Sequence[Path] | None) -> tuple[list[Finding], str]:
     """Return the state of each run, and what the reader should know beside."""
+    from ..runs.state import discovered_runs, examine, planned_runs
+
     if configs is None:
         runs, foreign = discovered_runs(outputs)
         note = f'not a work directory: {", ".join(foreign)}' if foreign else ''
@@ -77,6 +84,8 @@ def _follow(outputs: Path, configs: Sequence[Path] | None, findings: list[Findin
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text
+
+    from ..runs.state import State, summary
 
     console = Console()
     try:
