@@ -34,6 +34,8 @@ def import_plugin(module: str = '') -> ModuleType:
     pytest.importorskip('datasets', reason='OpenCompass is not installed in this environment')
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')
+        for name in ('datasets', 'models', 'tasks'):  # the plugin imports them when it is used
+            import_module(f'opencompass.{name}')
         return import_module(f'gpassk_opencompass.plugin{module}')
 
 
