@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from math import ceil, inf, nan
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +23,7 @@ from .errors import InputError
 
 Floats = NDArray[np.float64]
 Metric = Callable[[int], Floats]
-Problems = Sequence[Hashable] | None
+Problems = Sequence[Hashable] | NDArray[np.integer[Any]] | None
 
 REACH = 1.959964
 """± so many rerun errors are the 95 % interval of a score for the same questions asked again."""
@@ -116,8 +116,11 @@ def problem_sums(values: Floats, problems: Problems = None) -> tuple[Floats, Flo
         return values, np.ones(values.shape[-1])
     if len(problems) != values.shape[-1]:
         raise InputError(f'{len(problems)} problems for {values.shape[-1]} questions: give one a question')
-    numbers: dict[Hashable, int] = {}
-    number = np.array([numbers.setdefault(problem, len(numbers)) for problem in problems])
+    if isinstance(problems, np.ndarray) and problems.dtype.kind in 'iu':
+        number = np.unique(problems, return_inverse=True)[1]
+    else:
+        numbers: dict[Hashable, int] = {}
+        number = np.array([numbers.setdefault(problem, len(numbers)) for problem in problems])
     sizes = np.bincount(number)
     order, starts = np.argsort(number, kind='stable'), np.cumsum(sizes) - sizes
     return np.add.reduceat(values[..., order], starts, axis=-1), sizes.astype(np.float64)

@@ -110,7 +110,7 @@ class _Part(NamedTuple):
 
     def _line(self, name: str, found: Floats, rows: NDArray[np.bool_], top: float = 1.0) -> Line:
         """Return a line with the interval over source problems."""
-        interval = mean_interval(found, self.problem[rows].tolist(), top)
+        interval = mean_interval(found, self.problem[rows], top)
         return Line(self.group, int(rows.sum()), name, float(interval.estimate), interval)
 
 
