@@ -14,10 +14,10 @@ from urllib.parse import urlencode
 import pytest
 from browser import Page
 from firefox import firefox
-from gpassk_opencompass.report.figures.style import PALETTE
 from made_pages import made_results, write_made_page
 
 import gpassk_opencompass.report.page
+from gpassk_opencompass.report.figures import PALETTE
 from gpassk_opencompass.report.frame import Board
 
 pytestmark = pytest.mark.e2e
