@@ -89,14 +89,6 @@ def results_above(out: Path) -> Path:
     return next((above for above in out.parents[1:] if above.name == 'results'), out.parents[1])
 
 
-def prediction_files(predictions: Path) -> list[Path]:
-    """Return the files that OpenCompass takes for the predictions of a data set: one, or its shards."""
-    if predictions.exists():
-        return [predictions]
-    shards = [path for path in _own_files(predictions, '.json') if path != predictions]
-    return shards[: next((at for at, path in enumerate(shards) if _number(path) != at), len(shards))]
-
-
 def _own_files(predictions: Path, suffix: str) -> list[Path]:
     """Return the files of a data set, whole or in shards, in their order."""
     own = re.compile(re.escape(predictions.stem) + r'(_\d+)?' + re.escape(suffix))
@@ -455,11 +447,12 @@ class Predictions:
         Args:
             out: `…/results/<model>/<dataset>`, beside which `file` is seen.
         """
+        seen = {path: os.path.relpath(path, out.parent) for path in {path for path, _ in self.places}}
         return {
             **{name: list(column) for name, column in generation_columns(self.generations).items()},
             'seed': [seed if type(seed) is int and 0 <= seed < 2**63 else None for seed in self.seeds],
             'fingerprint': self.marks,
-            'file': [os.path.relpath(path, out.parent) for path, _ in self.places],
+            'file': [seen[path] for path, _ in self.places],
             'row': [row for _, row in self.places],
         }
 

@@ -16,7 +16,7 @@ import math
 import os
 import platform
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property, lru_cache
@@ -322,11 +322,19 @@ def values(n: Integers, c: Integers, metric: Metric) -> Floats:
     return found
 
 
-def means(counts: Counts, ks: Sequence[int], thresholds: Sequence[float]) -> dict[str, float]:
+def means(
+    counts: Counts,
+    ks: Sequence[int],
+    thresholds: Sequence[float],
+    table_of: Callable[..., Mapping[str, Floats]] = metric_table,
+) -> dict[str, float]:
     """Return the mean of each metric over the questions with at least k samples, from 0 to 1.
 
     With one sample a question there is the accuracy alone. mG-Pass@1 is left out: its published sum is empty,
     and its 0 would read like a result.
+
+    Args:
+        table_of: `metric_table`, or one that keeps its tables, for parts of one run.
     """
     sizes = np.unique(counts.n).tolist()
     mean = (
@@ -337,7 +345,7 @@ def means(counts: Counts, ks: Sequence[int], thresholds: Sequence[float]) -> dic
     for size in reversed(sizes if sizes != [1] else []):  # the largest has all metrics, in their order
         if own := [k for k in ks if k <= size]:
             weights = np.bincount(counts.c[counts.n == size], minlength=size + 1)
-            for name, column in metric_table(size, own, thresholds).items():
+            for name, column in table_of(size, tuple(own), tuple(thresholds)).items():
                 terms.setdefault(name, []).extend((weights * column).tolist())
                 questions[name] += int(weights.sum())
     terms.pop(Metric.mg_pass_at(1).name, None)
@@ -348,10 +356,11 @@ def scores(counts: Counts, ks: Sequence[int], thresholds: Sequence[float]) -> di
     """Return `means` in percent, of all questions and under `{group}/{key}` of each group."""
     names = np.array(counts.group)
     parts = {f'{group}/': counts.select(names == group) for group in dict.fromkeys(counts.group)}
+    table_of = lru_cache(None)(metric_table)  # groups have the same n
     return {
         f'{group}{key}': 100.0 * mean
         for group, part in {'': counts, **parts}.items()
-        for key, mean in means(part, ks, thresholds).items()
+        for key, mean in means(part, ks, thresholds, table_of).items()
     }
 
 
