@@ -109,10 +109,6 @@ class Generation(NamedTuple):
         return {name: value for name, value in self._asdict().items() if value is not None}
 
 
-NOT_TOLD = Generation()
-"""Of a sample of which an engine said nothing."""
-
-
 def state_of(text: str, said: str, thought: str | None, finish_reason: str | None) -> str | None:
     """Return the state that a response shows where its engine named none."""
     if finish_reason == CUT_OFF:

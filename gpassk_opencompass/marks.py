@@ -90,14 +90,9 @@ def settings_of(model: Mapping[str, Any], dataset: Mapping[str, Any]) -> dict[st
 def evaluation_settings(dataset: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a data set's entry says of how its samples are judged and counted."""
     ks = dataset.get('k', 1)
-    given = mapping_of(mapping_of(dataset.get('eval_cfg')).get('evaluator'))
+    given = mapping(mapping(dataset.get('eval_cfg')).get('evaluator'))
     ks = sorted(set(ks)) if isinstance(ks, (list, tuple)) else [ks]
     return {'n': dataset.get('n', 1), 'k': ks, 'evaluator': plain(given)}
-
-
-def mapping_of(value: Any) -> Mapping[str, Any]:
-    """Return a mapping of a config, an empty one in the place of anything else."""
-    return value if isinstance(value, Mapping) else {}
 
 
 def plain(value: Any) -> Any:
@@ -180,7 +175,7 @@ def model_identity(settings: Mapping[str, Any], model: Any, entry: Mapping[str, 
     """
     behind = bool(getattr(model, 'is_api', False))
     found = {**(files_of(settings) if getattr(model, 'loads', not behind) else {})}
-    taken = taken_from_environment(mapping_of(entry.get('serve')))
+    taken = taken_from_environment(mapping(entry.get('serve')))
     found |= {f'{FROM_ENVIRONMENT}{name}': digest for name, digest in taken.items()}
     versions = {}
     if not behind:
@@ -349,7 +344,7 @@ def changed(result: Result, model: Mapping[str, Any], dataset: Mapping[str, Any]
         model, dataset: their entries in the config.
     """
     told = result.provenance
-    evaluator = mapping_of(mapping_of(dataset.get('eval_cfg')).get('evaluator'))
+    evaluator = mapping(mapping(dataset.get('eval_cfg')).get('evaluator'))
     now = settings_of(model, dataset)
     if 'settings' not in kept(evaluator.get('keep') or ()):
         for part in ('model', 'inference'):

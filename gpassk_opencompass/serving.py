@@ -31,7 +31,7 @@ from .files import mapping
 from .keys import hidden, read_key
 from .log_errors import error_in, last_said
 from .processes import Child, described, marked
-from .text import utc_folder
+from .text import utc_folder, words
 
 SERVERS = 'GPASSK_SERVERS'
 """Environment variable with the servers that `gpassk run` has started: JSON, `Served.key` → addresses."""
@@ -597,11 +597,7 @@ def _from_environment(text: str) -> str:
 
 # What a server's command line says of the machine and of the traffic. All else may change what is drawn: the
 # weights, their type and quantization, the cache's type, the context, the chat template, a speculative model.
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_WITH_VALUE = _KEYS | _words("""
+_WITH_VALUE = _KEYS | words("""
     --host --port --server-name --server-port --served-model-name --model-name --alias -a
     --log-level --uvicorn-log-level --log-file --download-dir
     --tensor-parallel-size -tp --tp --tp-size --pipeline-parallel-size -pp --pp-size
@@ -612,7 +608,7 @@ _WITH_VALUE = _KEYS | _words("""
     -np --parallel -t --threads -tb --threads-batch
     -ngl --gpu-layers --n-gpu-layers -ts --tensor-split -sm --split-mode
 """)
-_ALONE = _words("""
+_ALONE = words("""
     --disable-log-requests --disable-log-stats --disable-uvicorn-access-log --enable-log-requests
     --enable-metrics --no-ui --no-webui
 """)

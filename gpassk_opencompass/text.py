@@ -483,6 +483,11 @@ def seconds_of_folder(name: str, utc: bool = False) -> float | None:
         return None
 
 
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text, for long tables of them."""
+    return frozenset(text.split())
+
+
 def duration(seconds: float) -> str:
     """Return a time in words.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentParser
 from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import InputError
 from ..text import say, show
-from .options import add_json, add_several, examples, path
+from .options import add_json, add_several, examples, path, points
 
 PUBLISHED = 'published'
 """In the place of the old run: the leaderboard of the authors of G-Pass@k, which comes with this package."""
@@ -28,7 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     what = 'NEW OLD [MORE]: records, work directories, logs of other programs; reruns among MORE are found'
     add('paths', nargs='+', type=path, metavar='PATH', help=what)
     margin = 'be a gate: POINTS that do not matter, chosen beforehand, e.g. 2'
-    add('--margin', type=_points, metavar='POINTS', help=margin)
+    add('--margin', type=points, metavar='POINTS', help=margin)
     about = 'these questions again, or new ones (default: same with --margin, else new)'
     add('--questions', choices=('same', 'new'), help=about)
     add_several(parser, '--metric', 'by what (default: mG-Pass@k with the largest k of both)')
@@ -40,7 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         parser, '--against', 'the old ones, where OLD has several; or the published model', metavar='NAME'
     )
     sd = 'how much the score moves from run to run, where it is known (standard deviation)'
-    add('--run-sd', type=_points, metavar='POINTS', help=sd)
+    add('--run-sd', type=points, metavar='POINTS', help=sd)
     add('--judge', choices=('rule',), help='judge all answers anew, where programs judged differently')
     add('--level', type=float, default=0.95, help='of confidence (default: 0.95)')
     add('--with-limited', action='store_true', help='also trials on some of the questions')
@@ -96,18 +96,6 @@ def run(
     if markdown:
         say(f'\nwrote {markdown}')
     return answer.exit_code
-
-
-def _points(text: str) -> float:
-    """Read a number of points, which may have the sign of percent behind it.
-
-    >>> _points('2'), _points('0.5 %')
-    (2.0, 0.5)
-    """
-    try:
-        return float(text.removesuffix('%'))
-    except ValueError:
-        raise ArgumentTypeError(f'{text!r}: expected points, such as 2') from None
 
 
 def _beside_published(paths: Sequence[Path], level: float, against: Sequence[str], with_limited: bool) -> int:

@@ -24,7 +24,6 @@ from ..marks import (
     evaluation_settings,
     files_of,
     kept,
-    mapping_of,
     read_notes,
     servers_told,
     settings_of,
@@ -189,8 +188,8 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
                 f'{out.name}: its shards are not those of this command: run it again with -r'
             )
         for source in found.sources:
-            was = mapping_of(source.get('files'))
-            today = files_of(mapping_of(found.settings.get('model')))
+            was = mapping(source.get('files'))
+            today = files_of(mapping(found.settings.get('model')))
             local = {name: then for name, then in was.items() if name in today and 'commit' not in then}
             if 'settings' in self._keep:
                 continue

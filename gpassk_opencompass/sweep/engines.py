@@ -19,7 +19,7 @@ from pydantic import BeforeValidator, Field
 
 from ..errors import InputError, TemplateError
 from ..serving import PRESETS, Preset, Serve, read_serve
-from .folder import words
+from ..text import words
 from .names import ModelName, Settings, last_part
 
 DEFAULT_ENGINE = 'turbomind'

@@ -22,7 +22,7 @@ from annotated_types import Ge, Le
 
 from ..errors import InputError, TemplateError
 from ..files import digest, replace_file
-from ..text import progress
+from ..text import progress, words
 
 MANIFEST = 'manifest.jsonl'
 LARGEST = 10**40
@@ -298,11 +298,6 @@ def _content(path: Path) -> bytes | None:
 
 
 # A config as text
-
-
-def words(text: str) -> frozenset[str]:
-    """Return the words of a text."""
-    return frozenset(text.split())
 
 
 _PartText = Callable[[str, Any], str]
