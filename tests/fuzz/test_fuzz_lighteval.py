@@ -39,7 +39,7 @@ def read(folder: Path, content: bytes) -> None:
         json.dumps(result.as_json())
     for part in ('tables', 'page'):
         gpassk('report', folder / 'lighteval', '-o', folder / 'report', '--only', part)
-    gpassk('plan', '--half-width', '5', '--k', '4', '--pilot', path)
+    gpassk('plan', path, '--half-width', '5', '--metric', 'mG-Pass@4')
 
 
 @cache
