@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test unit coverage test-lighteval test-harnesses test-engines test-browsers test-faults lint bench \
-	graders docs page release-check clean
+	docs page release-check clean
 .DELETE_ON_ERROR:
 
 VENV := .venv
@@ -137,24 +137,8 @@ lint: $(STAMP) ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(STAMP) ## all speed benchmarks, about 10 minutes, into docs/benchmarks.md (SIZE=quick: about 4)
+bench: $(STAMP) ## all speed benchmarks, about half an hour, into docs/benchmarks.md (SIZE=quick: about 4)
 	$(BIN)/python -m benchmarks --size $(or $(SIZE),full) --page docs/benchmarks.md
-
-# What `python -m benchmarks.answers` compares with, besides OpenCompass and Lighteval. No two go into one environment;
-# only what grades is installed, no torch. With `make -k` one that cannot be had does not keep the others away.
-GRADERS := lm-eval evalscope nemo-skills verl qwen2.5-math
-QWEN_MATH := .venv-graders/qwen2.5-math/Qwen2.5-Math
-graders: $(GRADERS:%=.venv-graders/%/.installed) $(QWEN_MATH) ## the graders of other programs, about 1.6 GB
-
-.venv-graders/%/.installed: benchmarks/graders/%.txt
-	@test -n "$(PYTHON)" || { echo 'No Python 3.10-3.12 found: install one, or say make PYTHON=/path/to/python' >&2; exit 1; }
-	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r $<
-	touch $@
-
-$(QWEN_MATH):
-	git clone --quiet https://github.com/QwenLM/Qwen2.5-Math $@
-	git -C $@ checkout --quiet a45202bd16f1ec06f433442dc1152d0074773465
 
 page: ## the script of the report's page, from its sources; needs npm
 	cd $(PAGE) && npm ci --no-audit --no-fund --silent && npm run --silent check && npm test --silent && npm run --silent build

@@ -137,7 +137,6 @@ setup(
             'math-verify>=0.5.2',  # what OpenCompass's own evaluators need, which tests compare with
             'mkdocs-material',
             'mypy',
-            'orjson',  # benchmarks/score_counts.py alone
             'ruff',
             'selenium',
             'types-tabulate',

@@ -1,11 +1,5 @@
-"""Speed beside OpenCompass's own path, other graders and bare libraries: `python -m benchmarks NAME`.
+"""What each step costs, beside OpenCompass's own path and bare libraries: `python -m benchmarks NAME`.
 
-`answers` compares verdicts instead of seconds, `guard` fails where a stage became slower.
+`guard` fails where a stage became slower, `schedule` compares the pool of GPUs with the bound. That intervals
+hold what they say is shown in `research/`.
 """
-
-from __future__ import annotations
-
-from pathlib import Path
-
-ROOT = Path(__file__).resolve().parents[1]
-"""Where `python -m benchmarks.…` is started."""

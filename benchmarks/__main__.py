@@ -1,54 +1,49 @@
-"""All speed benchmarks, one after the other, and the page of what they found.
+"""The speed benchmarks, one after the other, and the page of their tables.
 
-    python -m benchmarks                                # about 10 minutes on two idle cores
-    python -m benchmarks --quick                        # about 4
-    python -m benchmarks rule_judge metric_stage        # these only; the page keeps the others' last results
+    python -m benchmarks                                # all, about half an hour on two idle cores
+    python -m benchmarks --quick                        # about 4 minutes: fewer and smaller cases
+    python -m benchmarks rule_judge metric              # these only; the page keeps the others' last tables
     python -m benchmarks --page docs/benchmarks.md      # write the page's measured part too
 
 Each is a process of its own with a limit of time. One that fails does not keep the others from running; the
-page says so, and the exit status is 1. What each found stays in outputs/benchmarks.
+page says so, and the exit status is 1. The tables stay in outputs/benchmarks.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-import signal
+import platform
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
-from . import ROOT
 from .measuring import progress
-from .page import measured_part, put_into
-from .sections import Size, add_size
+from .tables import Section, markdown, options_of, table
 
-SUITE = (
-    'expansion',
-    'metric_stage',
-    'rule_judge',
-    'judge_throughput',
-    'eval_stage',
-    'report_of_many_runs',
-    'score_counts',
-    'source_files',
-)
-LIMIT: dict[Size, float] = {'tiny': 120, 'quick': 400, 'full': 1200}
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / 'outputs' / 'benchmarks'
+SUITE = ('expansion', 'metric', 'rule_judge', 'llm_judge', 'models', 'stage', 'report', 'score')
+LIMIT = {'tiny': 120, 'quick': 400, 'full': 1200}
 """Seconds that one benchmark may take, also on a busy machine."""
+
+BEGIN, END = '<!-- measured: begin -->', '<!-- measured: end -->'
+PACKAGES = ('opencompass', 'mmengine-lite', 'math-verify', 'numpy', 'scipy', 'aiohttp')
 
 
 def main() -> int:
-    """Run what was asked for; 1 if something failed."""
-    options = _parse()
-    options.results.mkdir(parents=True, exist_ok=True)
-    failed = [name for name in options.names or SUITE if not run(name, options.size, options.results)]
-    text = measured_part([options.results / f'{name}.json' for name in SUITE])
+    """Run the benchmarks that are named, or all; 1 if one failed."""
+    options = options_of(__doc__, names=SUITE)
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    failed = [name for name in options.names or SUITE if not run(name, options.size)]
+    text = measured_part()
     if options.page:
-        put_into(options.page, text)
-        progress(f'wrote {options.page}')
+        before, _, rest = options.page.read_text(encoding='utf-8').partition(BEGIN)
+        after = rest.partition(END)[2]
+        options.page.write_text(f'{before}{BEGIN}\n{text}\n{END}{after}', encoding='utf-8')
     else:
         print(text)
     if failed:
@@ -56,60 +51,55 @@ def main() -> int:
     return 1 if failed else 0
 
 
-def _parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog='python -m benchmarks',
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument('names', nargs='*', metavar='NAME', help=', '.join(SUITE))
-    add_size(parser)
-    parser.add_argument('--page', type=Path, metavar='FILE', help='put the results between its two marks')
-    parser.add_argument('--results', type=Path, default=ROOT / 'outputs' / 'benchmarks', metavar='FOLDER')
-    options = parser.parse_args()
-    if unknown := sorted({*options.names} - {*SUITE}):
-        parser.error(f'no benchmark {", ".join(unknown)}; there are {", ".join(SUITE)}')
-    return options
-
-
-def run(name: str, size: Size, results: Path) -> bool:
-    """One benchmark; its section, or why there is none, goes into `<name>.json`."""
+def run(name: str, size: str) -> bool:
+    """Run one benchmark; its section, or why there is none, goes into `outputs/benchmarks/NAME.json`."""
     progress(f'--- {name}')
-    started, load = time.perf_counter(), os.getloadavg()[0]
-    section = results / f'{name}.section.json'
-    section.unlink(missing_ok=True)
-    status = _status([sys.executable, '-m', f'benchmarks.{name}', '--size', size, '--json', section], size)
-    seconds = time.perf_counter() - started
-    found = {
-        'name': name,
-        'size': size,
-        'error': status,
-        'seconds': seconds,
-        'load': load,
-        'at': time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime()),
-        'section': None if status else json.loads(section.read_text(encoding='utf-8')),
-    }
-    section.unlink(missing_ok=True)
-    (results / f'{name}.json').write_text(json.dumps(found, ensure_ascii=False), encoding='utf-8')
-    progress(f'--- {name}: {status or "done"} after {seconds:.0f} s')
-    return not status
-
-
-def _status(command: list[str | Path], size: Size) -> str:
-    """Why the command failed, or nothing."""
+    started = time.perf_counter()
     # One thread a process: what is compared is the work, not how many cores a library takes.
     environment = {**os.environ, 'OMP_NUM_THREADS': '1', 'TOKENIZERS_PARALLELISM': 'false'}
-    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=sys.stderr, start_new_session=True)
+    command = [sys.executable, '-m', f'benchmarks.{name}', '--size', size, '--json']
+    result: dict[str, Any] = {'at': time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime())}
     try:
-        status = process.wait(LIMIT[size])
-    except subprocess.TimeoutExpired:
-        return f'stopped: not done within {LIMIT[size]} s'
-    finally:
-        # Also what a failed benchmark left running.
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    return f'exit status {status}' if status else ''
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+            timeout=LIMIT[size],
+        )
+        result['section'] = json.loads(done.stdout)
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+        result['error'] = f'{type(error).__name__}: {error}'
+    # The command in the words of the page: the full form needs no option.
+    result['command'] = f'python -m benchmarks.{name}' + ('' if size == 'full' else f' --size {size}')
+    (RESULTS / f'{name}.json').write_text(json.dumps(result, ensure_ascii=False), encoding='utf-8')
+    progress(f'--- {name}: {result.get("error", "done")} after {time.perf_counter() - started:.0f} s')
+    return 'section' in result
+
+
+def measured_part() -> str:
+    """Markdown of all tables that there are: the machine, an overview, a section each."""
+    files = [RESULTS / f'{name}.json' for name in SUITE]
+    results = [json.loads(file.read_text(encoding='utf-8')) for file in files if file.is_file()]
+    sections = [(result, Section(**result['section'])) for result in results if 'section' in result]
+    overview = table([line for _, section in sections for line in section.overview])
+    parts = [f'{markdown(section)}\n\n`{result["command"]}`, {result["at"]}.' for result, section in sections]
+    parts += [f'Not measured: {one["command"]}: {one["error"]}' for one in results if 'error' in one]
+    return '\n\n'.join([machine(), overview, *parts])
+
+
+def machine() -> str:
+    """Name processor, memory, system and versions."""
+    info = Path('/proc/cpuinfo').read_text(encoding='utf-8').splitlines()
+    processor = next((line.partition(':')[2].strip() for line in info if line.startswith('model name')), '?')
+    memory = os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 1e9
+    packages = ', '.join(f'{name} {version(name)}' for name in PACKAGES)
+    return (
+        f'{processor}, {os.cpu_count()} cores, {memory:.0f} GB; {platform.system()} {platform.release()}; '
+        f'Python {platform.python_version()}; {packages}.'
+    )
 
 
 if __name__ == '__main__':

@@ -16,16 +16,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from .eval_stage import prepared
 from .made import QUESTIONS
-from .measuring import COMPILED, Cost, command_cost, cost, progress
-from .report_of_many_runs import LIVE, PARSE, make_results
-from .score_counts import FLOOR, write_counts
-from .sections import times
+from .measuring import Cost, cost, gpassk, progress, python
+from .report import LIVE, PARSE, make_results
+from .score import PARSE_LINES, write_counts
+from .stage import made_run
+from .tables import times
 
 REPEATS = 3
-GPASSK = (sys.executable, '-m', 'gpassk_opencompass.cli')
-
 Work = tuple[Callable[[], Cost], Callable[[], Cost]]
 """Ours and the floor of it."""
 
@@ -42,38 +40,35 @@ class Guarded(NamedTuple):
 
 def evaluation(against: str, folder: Path) -> Work:
     """Evaluate 238 × 16 responses of 4,000 characters."""
-    run = prepared(folder, QUESTIONS, 16, 4_000)
-    return partial(run.cost, 'ours'), run.floor if against == 'floor' else partial(run.cost, against)
+    run = made_run(folder, QUESTIONS, 16, 4_000)
+    return partial(run.evaluate, 'ours'), run.floor if against == 'floor' else partial(run.evaluate, against)
 
 
 def report_tables(folder: Path) -> Work:
     """Write the tables of 100 runs of 40 questions × 16 samples."""
     outputs = folder / 'outputs'
     cost(partial(make_results, outputs, 100, {LIVE: 40}, 16))
-    report = [*GPASSK, 'report', outputs, '-o', folder / 'report', '--only', 'tables']
-    return partial(command_cost, report), partial(command_cost, [sys.executable, '-c', PARSE, outputs])
+    return partial(gpassk, 'report', outputs, '-o', folder / 'report', '--only', 'tables'), partial(
+        python, PARSE, outputs
+    )
 
 
 def counts(folder: Path, questions: int) -> Work:
     """Score lines of counts."""
-    path = folder / 'counts.jsonl'
-    write_counts(path, questions, False)
-    lines = [*GPASSK, 'score', path], [sys.executable, '-c', FLOOR, path]
-    ours, floor = (partial(command_cost, line, environment=COMPILED) for line in lines)
-    return ours, floor
+    write_counts(path := folder / 'counts.jsonl', questions)
+    return partial(gpassk, 'score', path), partial(python, PARSE_LINES, path)
 
 
 def start_up(folder: Path) -> Work:
     """Score 100 lines of counts: nearly all of it is the start."""
-    floor = [sys.executable, '-c', 'import numpy, scipy.special']
-    return counts(folder, 100)[0], partial(command_cost, floor, environment=COMPILED)
+    return counts(folder, 100)[0], partial(python, 'import numpy, scipy.special')
 
 
 GUARDED = (
     Guarded('evaluation of 238 × 16', 'its floor', partial(evaluation, 'floor'), 30.0),
     Guarded('evaluation of 238 × 16', "OpenCompass's", partial(evaluation, 'OpenCompass'), 1.0),
-    Guarded('tables of 100 runs', 'parsing their files', report_tables, 190.0),
-    Guarded('scoring 100,000 counts', 'parsing with orjson', partial(counts, questions=100_000), 30.0),
+    Guarded('tables of 100 runs', 'parsing their files', report_tables, 90.0),
+    Guarded('scoring 100,000 counts', 'parsing them', partial(counts, questions=100_000), 15.0),
     Guarded('start of gpassk score', 'numpy and scipy.special', start_up, 3.2),
 )
 
@@ -89,8 +84,8 @@ def main() -> int:
         measured = min(pair[0] for pair in pairs) / min(pair[1] for pair in pairs)
         verdict = 'too slow' if measured > stage.allowed else 'ok'
         slower |= measured > stage.allowed
-        told = f'{times(measured)} of {stage.against}, allowed {times(stage.allowed)}'
-        print(f'{verdict}: {stage.name}: {told}', flush=True)
+        ratio = f'{times(measured)} of {stage.against}, allowed {times(stage.allowed)}'
+        print(f'{verdict}: {stage.name}: {ratio}', flush=True)
     return 1 if slower else 0
 
 

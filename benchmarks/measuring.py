@@ -12,14 +12,9 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any, NamedTuple
-
-RUSAGE_UNIT = 1 << 20 if sys.platform == 'darwin' else 1 << 10
-"""ru_maxrss to MiB: macOS counts bytes, Linux KiB."""
-
 
 COMPILED = {'PYTHONDONTWRITEBYTECODE': ''}
 """As packages are installed: what is imported a second time is not compiled again."""
@@ -34,8 +29,6 @@ class Cost(NamedTuple):
     """Of the processor, for the process and the children that it waited for."""
     mebibytes: float
     """The most that the process, or one of its children, had at once, its libraries included."""
-    added: float = 0.0
-    """What that is above the process before the work began."""
     value: Any = None
     """What the work returned."""
 
@@ -56,72 +49,50 @@ def cost(work: Callable[[], Any], *, repeats: int = 1, warm: int = 0) -> Cost:
         RuntimeError: the work failed, with its traceback.
     """
     receiver, sender = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.get_context('fork').Process(target=_tell, args=(work, repeats, warm, sender))
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore', DeprecationWarning)  # of a fork beside idle threads of libraries
+    process = multiprocessing.get_context('fork').Process(target=_measure, args=(work, repeats, warm, sender))
+    with unwarned():  # of a fork beside idle threads of libraries
         process.start()
     sender.close()
     try:
-        found: Cost | str = receiver.recv()
+        measured: Cost | str = receiver.recv()
     except EOFError:
-        found = 'it ended without a word'
+        measured = 'it ended without a word'
     process.join()
-    if not isinstance(found, Cost):
-        raise RuntimeError(f'the work failed (exit status {process.exitcode}):\n{found}')
-    return found
+    if not isinstance(measured, Cost):
+        raise RuntimeError(f'the work failed (exit status {process.exitcode}):\n{measured}')
+    return measured
 
 
-def _tell(work: Callable[[], Any], repeats: int, warm: int, sender: Connection) -> None:
+def _measure(work: Callable[[], Any], repeats: int, warm: int, sender: Connection) -> None:
     warnings.simplefilter('ignore')
-    with open(os.devnull, 'w') as nowhere:
-        for stream in (1, 2):
-            os.dup2(nowhere.fileno(), stream)
-        try:
-            with redirect_stdout(nowhere), redirect_stderr(nowhere):
-                found: Cost | str = _measured(work, repeats, warm)
-        except BaseException:
-            found = traceback.format_exc()
-    sender.send(found)
-
-
-def _measured(work: Callable[[], Any], repeats: int, warm: int) -> Cost:
-    before = _peak(resource.RUSAGE_SELF)
-    for _ in range(warm):
-        work()
-    calls = [_timed(work) for _ in range(repeats)]
-    own, children = _peak(resource.RUSAGE_SELF), _peak(resource.RUSAGE_CHILDREN)
-    return Cost(
-        statistics.median(call.seconds for call in calls),
-        statistics.median(call.cpu for call in calls),
-        max(own, children),
-        max(own - before, 0.0),
-        calls[-1].value,
-    )
-
-
-def _timed(work: Callable[[], Any]) -> Cost:
-    start, cpu = time.perf_counter(), _processor_seconds()
-    value = work()
-    return Cost(time.perf_counter() - start, _processor_seconds() - cpu, 0.0, value=value)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    try:
+        for _ in range(warm):
+            work()
+        calls = []
+        for _ in range(repeats):
+            start, cpu = time.perf_counter(), _processor_seconds()
+            value = work()
+            calls.append((time.perf_counter() - start, _processor_seconds() - cpu))
+        seconds, processor = (statistics.median(column) for column in zip(*calls, strict=True))
+        peak = max(
+            resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+        )
+        sender.send(Cost(seconds, processor, peak / 1024, value))
+    except BaseException:
+        sender.send(traceback.format_exc())
 
 
 def _processor_seconds() -> float:
-    return time.process_time() + _children_seconds()
-
-
-def _children_seconds() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
-
-
-def _peak(who: int) -> float:
-    return resource.getrusage(who).ru_maxrss / RUSAGE_UNIT
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def command_cost(
-    command: Sequence[str | os.PathLike[str]],
-    *,
-    folder: Path | None = None,
+    *command: str | os.PathLike[str],
+    folder: str | os.PathLike[str] | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Cost:
     """Of a command and all that it waits for; `value` is what it printed.
@@ -146,7 +117,22 @@ def command_cost(
     process.stdout.close()
     if process.returncode:
         raise RuntimeError(f'{command[0]} … ended with {process.returncode}:\n{printed[-2000:]}')
-    return Cost(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / RUSAGE_UNIT, value=printed)
+    return Cost(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, printed)
+
+
+def gpassk(*line: str | os.PathLike[str]) -> Cost:
+    """Of a `gpassk` command, start and imports included."""
+    return command_cost(sys.executable, '-m', 'gpassk_opencompass.cli', *line, environment=COMPILED)
+
+
+def python(program: str, *line: str | os.PathLike[str]) -> Cost:
+    """Of a program of a few lines."""
+    return command_cost(sys.executable, '-c', program, *line, environment=COMPILED)
+
+
+def median(costs: Sequence[Cost]) -> Cost:
+    """The one in the middle by processor time."""
+    return sorted(costs, key=lambda one: one.cpu)[len(costs) // 2]
 
 
 @contextmanager
@@ -158,5 +144,5 @@ def unwarned() -> Iterator[None]:
 
 
 def progress(text: str) -> None:
-    """A line on stderr: what is being measured now."""
+    """Print a line on stderr: what is being measured now."""
     print(f'{time.strftime("%H:%M:%S")} {text}', file=sys.stderr, flush=True)

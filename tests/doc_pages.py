@@ -13,11 +13,6 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / 'docs'
 
 _BLOCK = re.compile(r'^( *)```(\w*)\n(.*?)^\1```$', re.DOTALL | re.MULTILINE)
-_LINK = re.compile(r'!?\[[^\]]*\]\(([^)\s]+)\)')
-_CODE = re.compile(r'`([^`\n]+)`')
-_HEADING = re.compile(r'^#{1,6} (.+)$', re.MULTILINE)
-_CAPTURED = re.compile(r'^\w+=\$\((.*)\)$')
-_ASSIGNED = re.compile(r'[A-Za-z_]+=.*')
 
 
 @dataclass(frozen=True)
@@ -36,8 +31,19 @@ class Block:
     def commands(self) -> list[list[str]]:
         """The words of each command, without variables, loops and comments around it."""
         lines = self.text.replace('\\\n', ' ').splitlines()
-        words = [shlex.split(_CAPTURED.sub(r'\1', line), comments=True) for line in lines]
-        return [command for line in words for command in _commands(line)]
+        captured = (re.sub(r'^\w+=\$\((.*)\)$', r'\1', line) for line in lines)
+        return [command for line in captured for command in _commands(shlex.split(line, comments=True))]
+
+
+def _commands(words: list[str]) -> Iterator[list[str]]:
+    """`A=b until x; do y; done` → x; pipes and redirections end a command."""
+    if words and words[0] == 'srun':
+        words = words[words.index('gpassk') :]
+    while words and (re.fullmatch(r'[A-Za-z_]+=.*', words[0]) or words[0] in ('until', 'while', 'export')):
+        words = words[1:]
+    ends = [place for place, word in enumerate(words) if word in ('|', '&&', '<', '>') or word[-1:] == ';']
+    if words:
+        yield words[: ends[0]] if ends else words
 
 
 @dataclass(frozen=True)
@@ -58,33 +64,28 @@ class Page:
         """Without the code blocks."""
         return _BLOCK.sub('', self.text)
 
-    def blocks(self, language: str | None = None) -> list[Block]:
-        """The code blocks, those of one language or all."""
-        found = [
+    def blocks(self, language: str) -> list[Block]:
+        """The code blocks of one language."""
+        return [
             Block(
-                str(self), self.text[: match.start()].count('\n') + 1, match[2], _dedented(match[3], match[1])
+                str(self),
+                self.text[: match.start()].count('\n') + 1,
+                language,
+                re.sub(rf'^{match[1]}', '', match[3], flags=re.MULTILINE),
             )
             for match in _BLOCK.finditer(self.text)
+            if match[2] == language
         ]
-        return [block for block in found if language in (None, block.language)]
 
     @cached_property
     def links(self) -> list[str]:
         """Targets of links and pictures."""
-        return _LINK.findall(_CODE.sub('', self.prose))
+        return re.findall(r'!?\[[^\]]*\]\(([^)\s]+)\)', re.sub(r'`[^`\n]+`', '', self.prose))
 
     @cached_property
     def names(self) -> list[str]:
         """What stands between backticks."""
         return [' '.join(name.split()) for name in re.findall(r'`([^`]+)`', self.prose)]
-
-    @cached_property
-    def headings(self) -> list[str]:
-        return _HEADING.findall(self.prose)
-
-    def section(self, title: str) -> str:
-        """From a heading of the second level to the next."""
-        return self.text.partition(f'\n## {title}\n')[2].partition('\n## ')[0]
 
     def rows(self, first: str) -> list[list[str]]:
         """The cells of the table whose first heading is `first`, without its head."""
@@ -95,8 +96,7 @@ class Page:
 
 def pages() -> list[Page]:
     """Of the site, and those of the repository's top level."""
-    top = (ROOT / name for name in ('README.md', 'CONTRIBUTING.md', 'CHANGELOG.md'))
-    return [Page(path) for path in (*sorted(DOCS.glob('*.md')), *top)]
+    return [Page(path) for path in (*sorted(DOCS.glob('*.md')), ROOT / 'README.md', ROOT / 'CONTRIBUTING.md')]
 
 
 def page(name: str) -> Page:
@@ -107,20 +107,3 @@ def page(name: str) -> Page:
 def site_pages(site: Path) -> list[Path]:
     """Of the site that `make docs` builds."""
     return [path for path in sorted(site.glob('*.html')) if path.name != '404.html']
-
-
-def _dedented(text: str, indent: str) -> str:
-    return re.sub(rf'^{indent}', '', text, flags=re.MULTILINE)
-
-
-def _commands(words: list[str]) -> Iterator[list[str]]:
-    """`A=b until x; do y; done` → x; pipes and redirections end a command."""
-    if words and words[0] == 'srun':
-        words = words[words.index('gpassk') :]
-    while words and (_ASSIGNED.fullmatch(words[0]) or words[0] in ('until', 'while', 'export')):
-        words = words[1:]
-    if words:
-        ends = [
-            place for place, word in enumerate(words) if word in ('|', '&&', '<', '>') or word[-1:] == ';'
-        ]
-        yield words[: ends[0]] if ends else words

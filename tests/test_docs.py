@@ -1,4 +1,7 @@
-"""What the documentation names is there: links, files, commands; and its examples run."""
+"""What the documentation names is there: links, files, commands; and its examples run.
+
+That links within the site lead somewhere, anchors too, is checked by mkdocs, which is strict.
+"""
 
 from __future__ import annotations
 
@@ -7,64 +10,73 @@ import doctest
 import io
 import json
 import re
-from collections.abc import Iterator
 from contextlib import redirect_stderr
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
-from doc_commands import OTHERS, PROGRAMS, make_targets, options_of
-from doc_pages import DOCS, ROOT, Block, Page, pages
-from markdown.extensions.toc import slugify  # type: ignore[import-untyped]
+from doc_pages import DOCS, ROOT, Block, Page, pages, site_pages
 
 import gpassk_opencompass
-from gpassk_opencompass.cli import COMMANDS
+from gpassk_opencompass.cli import COMMANDS, parser_for, read_options
+from gpassk_opencompass.cli.expand import dump_configs_parser
 from gpassk_opencompass.sweep.engines import ENGINES
 from gpassk_opencompass.sweep.template import DEFAULT_ENGINE, SETTINGS
 
 pytestmark = pytest.mark.slow
 
-FOLDERS = re.compile(
-    r'(benchmarks|config_templates|constraints|docs|examples|gpassk_opencompass|tests|\.ci)/'
-)
+FOLDERS = r'(benchmarks|config_templates|constraints|docs|examples|gpassk_opencompass|tests|\.ci)/'
 PIECES = {'judge', 'evaluator', 'datasets'}
 """What a block of Python may assign beside the lines of a template: a part of a config."""
 
-PAGES = [page for page in pages() if page.path.name != 'CHANGELOG.md']
-"""Whose names are those of today."""
+OTHERS = {
+    'pip', 'pip-audit', 'lmdeploy', 'transformers', 'vllm', 'lighteval', 'lm_eval', 'inspect', 'apt',
+    'scancel', 'kubectl', 'ssh', 'ulimit', 'curl', 'cp', 'touch', 'source',
+}  # fmt: skip
+"""Programs of others; command lines of lmdeploy are parsed in test_docs_content.py."""
+
+PAGES = pages()
 
 
-def anchors(page: Page) -> set[str]:
-    """As the site makes them."""
-    found: set[str] = set()
-    text = page.text.replace('--8<-- "CONTRIBUTING.md"', (ROOT / 'CONTRIBUTING.md').read_text('utf-8'))
-    for heading in re.findall(r'^#{1,6} (.+)$', re.sub(r'```.*?```', '', text, flags=re.DOTALL), re.M):
-        anchor, number = slugify(heading.replace('`', ''), '-'), 0
-        while (name := f'{anchor}_{number}' if number else anchor) in found:
-            number += 1
-        found.add(name)
-    return found
+def blocks(language: str) -> list[Block]:
+    """The code blocks of all pages."""
+    return [block for page in PAGES for block in page.blocks(language)]
 
 
-def test_links_lead_somewhere() -> None:
-    """To a file beside the page, and to a heading in it."""
+def make_targets() -> set[str]:
+    """Of the Makefile."""
+    text = (ROOT / 'Makefile').read_text('utf-8')
+    [harnesses] = re.findall(r'^HARNESSES := (.+)$', text, re.M)
+    return {*re.findall(r'^([a-z-]+):', text, re.M), *(f'test-harness-{name}' for name in harnesses.split())}
+
+
+def options_of(parser: Any) -> set[str]:
+    """Of a subcommand of gpassk, and of those below it."""
+    own = {option for action in parser._actions for option in action.option_strings}
+    below = (action.choices.values() for action in parser._actions if isinstance(action.choices, dict))
+    return own.union(*(options_of(further) for parsers in below for further in parsers))
+
+
+def test_links_of_the_top_level_lead_somewhere() -> None:
+    """README and CONTRIBUTING stand outside of the site: to a file, and to a heading in it."""
     for page in PAGES:
         for link in page.links:
-            if re.match(r'(https|mailto):', link):
-                continue
             path, _, anchor = link.partition('#')
-            target = (page.path.parent / path).resolve() if path else page.path
-            assert target.exists(), f'{page} links to {link}: there is no such file'
-            if anchor:
-                assert anchor in anchors(Page(target)), f'{page} links to {link}: there is no such heading'
+            if page.path.parent == ROOT and not re.match(r'(https|mailto):', link):
+                target = page.path.parent / path if path else page.path
+                assert target.exists(), f'{page} links to {link}: there is no such file'
+                headings = re.findall(r'^#+ (.+)$', target.read_text('utf-8'), re.M) if anchor else []
+                slugs = [re.sub(r'[^\w -]', '', heading).lower().replace(' ', '-') for heading in headings]
+                assert not anchor or anchor in slugs, f'{page} links to {link}: there is no such heading'
 
 
 def test_every_page_is_in_the_nav() -> None:
     """A page that nobody can find does not help; a line of `nav` without a page stops `make docs`."""
     nav = (ROOT / 'mkdocs.yml').read_text('utf-8').partition('\nnav:\n')[2]
     assert sorted(re.findall(r': ([\w-]+\.md)$', nav, re.M)) == sorted(
-        path.name for path in DOCS.rglob('*.md')
+        path.name for path in DOCS.glob('*.md')
     )
 
 
@@ -75,9 +87,40 @@ def test_files_that_are_named_exist() -> None:
         for name in (*page.names, *words):
             path, _, place = name.partition('::')
             of_inspect = '/g_pass_' in path or '/mg_pass_' in path  # names in inspect_ai
-            if FOLDERS.match(name) and not of_inspect and not re.search(r'[<>…*{} ]', path):
+            if re.match(FOLDERS, name) and not of_inspect and not re.search(r'[<>…*{} ]', path):
                 assert (ROOT / path).exists(), f'{page} names {name}: there is no such file'
                 assert not place or place in (ROOT / path).read_text('utf-8'), f'{page} names {name}'
+
+
+def understand(program: str, arguments: list[str]) -> None:
+    """Parse a command as its program does.
+
+    Raises:
+        AssertionError, SystemExit: it is not understood.
+    """
+    if program == 'gpassk':
+        words = [
+            re.sub(r'\$\w+', '1', word) for word in arguments[1:]
+        ]  # a variable of the shell is some value
+        assert read_options(arguments[0], words)
+    elif program == 'make':
+        assert {word for word in arguments if '=' not in word} <= make_targets()
+    elif program == 'opencompass':  # its parser cannot be had without importing all of it
+        found = find_spec('opencompass')
+        path = Path(found.origin).parent / 'cli/main.py' if found and found.origin else None
+        source = path.read_text('utf-8') if path else ''
+        options = [word for word in arguments if re.match(r'--?[a-z]', word)]
+        assert not source or all(f"'{option}'" in source for option in options)
+    elif program == 'python' and arguments[0] == '-m':
+        assert find_spec(arguments[1]), 'no such module'
+    elif program == 'python' and arguments[0] == '-c':
+        compile(arguments[1], 'command', 'exec')
+    elif program == 'python' and arguments[0] == 'dump_configs.py':
+        dump_configs_parser().parse_args(arguments[1:])
+    elif program == 'python':
+        assert (ROOT / arguments[0]).exists(), 'no such file'
+    else:
+        assert program in OTHERS, 'nobody knows this program'
 
 
 def test_commands_are_understood() -> None:
@@ -85,35 +128,26 @@ def test_commands_are_understood() -> None:
     called = set()
     for block in blocks('sh'):
         for program, *arguments in block.commands:
-            check = PROGRAMS.get(program)
-            assert check or program in OTHERS, f'{block}: who is {program}?'
             called.add(program)
-            if check:
-                with redirect_stderr(io.StringIO()) as said:
-                    try:
-                        check(arguments)
-                    except (SystemExit, AssertionError) as error:
-                        pytest.fail(f'{block}: {program} {" ".join(arguments)}: {said.getvalue() or error}')
+            with redirect_stderr(io.StringIO()) as said:
+                try:
+                    understand(program, arguments)
+                except (SystemExit, AssertionError) as error:
+                    pytest.fail(f'{block}: {program} {" ".join(arguments)}: {said.getvalue() or error}')
     assert called >= {'gpassk', 'opencompass', 'python', 'make'}
 
 
-def test_commands_in_the_text_are_there() -> None:
-    """`gpassk NAME --option` and `make NAME` between backticks."""
+def test_commands_and_names_in_the_text_are_there() -> None:
+    """`gpassk NAME --option`, `make NAME` and `gpassk_opencompass.room.name` between backticks."""
     for page in PAGES:
         for name in page.names:
             program, *rest = name.split()
             if program == 'gpassk' and rest and rest[0] != '…' and not rest[0].startswith('-'):
                 assert rest[0] in COMMANDS, f'{page}: {name}'
                 options = {word.partition('=')[0] for word in rest if word.startswith('--') and word != '--'}
-                assert options <= options_of(rest[0]), f'{page}: {name}'
+                assert options <= options_of(parser_for(rest[0])), f'{page}: {name}'
             if program == 'make' and rest:
                 assert rest[0] in make_targets(), f'{page}: {name}'
-
-
-def test_python_names_in_the_text_are_there() -> None:
-    """`gpassk_opencompass.room.name` between backticks."""
-    for page in PAGES:
-        for name in page.names:
             if re.fullmatch(r'gpassk_opencompass(\.\w+)+', name) and '.plugin' not in name:
                 module, _, attribute = name.rpartition('.')
                 top = module == 'gpassk_opencompass' and attribute in gpassk_opencompass.__all__
@@ -128,9 +162,20 @@ def test_python_is_python() -> None:
         tree = ast.parse(block.text)
         imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
         for node in imports:
-            assert_importable(str(node.module), [alias.name for alias in node.names])
+            module = str(node.module)
+            spec = find_spec(module) if module.startswith('gpassk_opencompass') else None
+            if '.configs.' in module or module == 'gpassk_opencompass.inspect_ai':  # they import their host
+                assert spec
+            elif spec:
+                assert all(hasattr(import_module(module), alias.name) for alias in node.names), block
         if not imports:
-            assert_lines_of_a_template(block, dict(assignments(tree)))
+            nodes = [node for node in tree.body if isinstance(node, ast.Assign)]
+            lines = {
+                name.id: node.value for node in nodes for name in node.targets if isinstance(name, ast.Name)
+            }
+            engine = ast.literal_eval(lines['engine']) if 'engine' in lines else DEFAULT_ENGINE
+            unknown = set(lines) - SETTINGS - set(ENGINES[engine].options) - PIECES
+            assert not unknown, f'{block} is no template: {unknown}'
 
 
 @pytest.mark.parametrize('page', [each for each in PAGES if '>>> ' in each.text], ids=str)
@@ -152,33 +197,19 @@ def test_json_is_json() -> None:
             assert [json.loads(line) for line in block.text.splitlines()], block
 
 
-def blocks(language: str) -> list[Block]:
-    """The code blocks of all pages."""
-    return [block for page in PAGES for block in page.blocks(language)]
-
-
-def assert_importable(module: str, names: list[str]) -> None:
-    """A config of OpenCompass is not imported but found: it runs in OpenCompass; so inspect_ai's metric."""
-    if '.configs.' in module:
-        assert find_spec(module)
-    elif module == 'gpassk_opencompass.inspect_ai':
-        spec = find_spec(module)
-        assert spec
-        assert spec.origin
-        text = Path(spec.origin).read_text('utf-8')
-        assert all(re.search(rf'^def {name}\(', text, re.M) for name in names), module
-    elif module.startswith('gpassk_opencompass'):
-        assert all(hasattr(import_module(module), name) for name in names), module
-
-
-def assert_lines_of_a_template(block: Block, lines: dict[str, ast.expr]) -> None:
-    """Or parts of a config."""
-    engine = ast.literal_eval(lines['engine']) if 'engine' in lines else DEFAULT_ENGINE
-    unknown = set(lines) - SETTINGS - set(ENGINES[engine].options) - PIECES
-    assert not unknown, f'{block} is no template: {unknown}'
-
-
-def assignments(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
-    for node in tree.body:
-        if isinstance(node, ast.Assign):
-            yield from ((target.id, node.value) for target in node.targets if isinstance(target, ast.Name))
+@pytest.mark.e2e
+@pytest.mark.xdist_group('site')
+def test_the_site_fetches_nothing_from_elsewhere(site: Path) -> None:
+    """No font, script, style or picture of another server, so that it can be read from disk."""
+    for path in site_pages(site):
+        html = path.read_text(encoding='utf-8')
+        fetched = re.findall(r'<(?:script|img|iframe|source)\b[^>]*?\ssrc="?([^"\s>]+)', html)
+        fetched += re.findall(r'<link\b[^>]*rel="?(?:stylesheet|icon|preload)"?[^>]*?href="?([^"\s>]+)', html)
+        fetched += re.findall(r'<link\b[^>]*?href="?([^"\s>]+)"?[^>]*rel="?(?:stylesheet|icon|preload)', html)
+        assert len(fetched) > 2
+        for address in fetched:
+            assert (path.parent / address.partition('#')[0]).is_file(), f'{path.name} fetches {address}'
+    for style in site.rglob('*.css'):
+        assert not re.search(r'(@import|url\()\s*["\']?(https?:)?//', style.read_text(encoding='utf-8')), (
+            style
+        )

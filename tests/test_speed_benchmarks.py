@@ -1,22 +1,31 @@
-"""The speed benchmarks: the shortest still runs, and what guards CI tells what became slower."""
+"""The speed benchmarks: the shortest form of each still runs, and what guards CI tells what became slower."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from benchmarks import guard, score_counts
+from benchmarks import guard, schedule
 from benchmarks.measuring import Cost
 
 
 @pytest.mark.slow
-def test_a_benchmark_still_runs() -> None:
+@pytest.mark.parametrize('name', ['expansion', 'metric', 'models', 'report', 'score', 'stage'])
+def test_a_benchmark_still_runs(name: str) -> None:
     """At its smallest size it gives a table without gaps, and compares what agrees."""
-    section = score_counts.measure('tiny')
+    pytest.importorskip('opencompass', reason='opencompass is not installed in this environment')
+    section = import_module(f'benchmarks.{name}').measure('tiny')
     assert section.rows
-    assert all(len(row) == len(section.heads) and all(row) for row in section.rows)
-    assert section.headlines
+    assert all(cell for row in section.rows for cell in row.values())
+    assert section.overview
+
+
+def test_the_pool_comes_near_the_bound() -> None:
+    """100 models on 8 GPUs: no order is better than the bound, and the pool's is not 5 % worse."""
+    entries = schedule.fleet(0)
+    assert 1 <= schedule.makespan(entries, 8) / schedule.bound(entries, 8) < 1.05
 
 
 def test_the_guard_names_the_stage_what_was_measured_and_what_is_allowed(
