@@ -54,7 +54,7 @@ def g_pass_at_k(
             if enough:
                 values = [float(value_table(metric, n[uid])[c[uid]]) for uid in enough]
                 problems = [problem[uid] for uid in enough]
-                found = mean_interval(values, problems, float(metric.scores().max()))
+                found = mean_interval(values, problems, metric.top)
                 means[name] = float(found.estimate)
                 beside[f'{name}_stderr'] = standard_error(values, problems)
                 if level is not None:

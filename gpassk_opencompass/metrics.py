@@ -46,29 +46,33 @@ Counts = NDArray[Any] | Sequence[Any]
 # What metrics accept as n, c, k and τ
 
 
-def _integer(name: str, value: object) -> int:
+def as_whole(name: str, value: object, lowest: int, highest: int, meaning: str = '') -> int:
+    """Return a whole number from lowest to highest; a TypeError of what is no number."""
     if isinstance(value, (float, np.floating)) and not float(value).is_integer():
         raise InputError(f'{name} must be a whole number, got {value}')
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise TypeError(f'{name} must be an integer, got {value!r} ({type(value).__name__})')
+    if not lowest <= value <= highest:
+        raise InputError(f'{name} must be from {lowest} to {meaning}{highest}, got {value}')
     return int(value)
 
 
-def as_whole(name: str, value: object, lowest: int, highest: int, meaning: str = '') -> int:
-    """Return a whole number from lowest to highest."""
-    number = _integer(name, value)
-    if not lowest <= number <= highest:
-        raise InputError(f'{name} must be from {lowest} to {meaning}{highest}, got {number}')
-    return number
+def as_threshold(threshold: object) -> float:
+    """Return τ, from 0 to 1, as its decimal text says: numpy.float32(0.28) is 0.28, not 0.28000000119."""
+    if isinstance(threshold, bool) or not isinstance(threshold, Real):
+        raise TypeError(f'a threshold must be a number, got {threshold!r} ({type(threshold).__name__})')
+    value = float(str(threshold)) if isinstance(threshold, np.floating) else float(threshold)
+    if not 0 <= value <= 1:
+        raise InputError(f'a threshold must be from 0 to 1, got {threshold}')
+    return value
 
 
-def as_sizes(n: object, k: object) -> tuple[int, int]:
-    """Return n and k, 1 ≤ k ≤ n."""
+def _sizes(n: object, k: object) -> tuple[int, int]:
     size = as_whole('n', n, 1, LARGEST_N)
     return size, as_whole('k', k, 1, size, meaning='n = ')
 
 
-def as_counts(c: object, n: int) -> NDArray[Any]:
+def _counts(c: object, n: int) -> NDArray[Any]:
     """Return an integer array with 0 ≤ c ≤ n; of no dimension for a single count."""
     if np.isscalar(c):
         return np.asarray(as_whole('c', c, 0, n, meaning='n = '))
@@ -77,7 +81,7 @@ def as_counts(c: object, n: int) -> NDArray[Any]:
         return array.astype(np.intp)  # numpy takes an empty list for floats
     if array.dtype.kind == 'f':
         fractional = array[~np.isfinite(array) | (array != np.floor(array))]
-        _integer('c', (fractional if fractional.size else array).flat[0].item())
+        as_whole('c', (fractional if fractional.size else array).flat[0].item(), 0, n)
     if array.dtype.kind not in 'iu':
         raise TypeError(f'c must hold integers, got {type(c).__name__} of {array.dtype}')
     for extreme in (array.min(), array.max()):
@@ -85,20 +89,11 @@ def as_counts(c: object, n: int) -> NDArray[Any]:
     return array
 
 
-def as_threshold(threshold: object) -> float:
-    """Return τ, from 0 to 1, as its decimal text says."""
-    if isinstance(threshold, bool) or not isinstance(threshold, Real):
-        raise TypeError(f'a threshold must be a number, got {threshold!r} ({type(threshold).__name__})')
-    # By way of its decimal text, numpy.float32(0.28) is 0.28 and not 0.2800000011920929.
-    value = float(str(threshold)) if isinstance(threshold, np.floating) else float(threshold)
-    if not 0 <= value <= 1:
-        raise InputError(f'a threshold must be from 0 to 1, got {threshold}')
-    return value
-
-
-def as_list(values: object) -> list[Any]:
-    """Return one value or several as a list."""
+def _listed(values: object) -> list[Any]:
     return list(values) if isinstance(values, Iterable) else [values]
+
+
+# The metrics of counts
 
 
 def pass_at_k(n: Integer, c: Integer | Counts, k: Integer) -> Any:
@@ -109,8 +104,7 @@ def pass_at_k(n: Integer, c: Integer | Counts, k: Integer) -> Any:
     >>> pass_at_k(n=4, c=2, k=1)
     0.5
     """
-    n, k = as_sizes(n, k)
-    return _look_up(_tail(n, k, 1), c)
+    return _look_up(_tail(*_sizes(n, k), 1), c)
 
 
 def g_pass_at_k(n: Integer, c: Integer | Counts, k: Integer, threshold: Threshold) -> Any:
@@ -138,7 +132,7 @@ def g_pass_at_k(n: Integer, c: Integer | Counts, k: Integer, threshold: Threshol
     array([[0.   , 0.5  ],
            [0.833, 1.   ]])
     """
-    n, k = as_sizes(n, k)
+    n, k = _sizes(n, k)
     return _look_up(_tail(n, k, required_correct(k, threshold)), c)
 
 
@@ -155,7 +149,7 @@ def mg_pass_at_k(n: Integer, c: Integer | Counts, k: Integer, *, integral: str =
     >>> mg_pass_at_k(n=8, c=8, k=5), mg_pass_at_k(n=8, c=8, k=5, integral='exact')
     (0.8, 1.0)
     """
-    n, k = as_sizes(n, k)
+    n, k = _sizes(n, k)
     if integral not in ('published', 'exact'):
         raise InputError(f"integral must be 'published' or 'exact', got {integral!r}")
     return _look_up(_mean_tail(n, k, integral == 'exact' and k % 2 == 1), c)
@@ -178,7 +172,7 @@ def majority(answers: Sequence[str], correct: Sequence[bool], k: int) -> float:
     >>> majority(['1', '1', '2'], [True, True, False], 2)
     0.6666666666666666
     """
-    n, k = as_sizes(len(answers), k)
+    n, k = _sizes(len(answers), k)
     given = Counter(filter(None, answers))
     hits = Counter(answer for answer, hit in zip(answers, correct, strict=True) if hit)
     won = Fraction(0)
@@ -214,6 +208,9 @@ def required_correct(k: Integer, threshold: Threshold) -> int:
     return max(1, math.ceil(round(as_whole('k', k, 1, LARGEST_N) * as_threshold(threshold), 9)))
 
 
+# Metrics by their names
+
+
 class Kind(Enum):
     """The kinds of metrics, in the order in which tables show them."""
 
@@ -223,13 +220,7 @@ class Kind(Enum):
     MG_PASS = 'mG-Pass@k'
 
 
-_PLACES = {kind: place for place, kind in enumerate(Kind)}
-
-_KINDS = {kind.value.partition('@')[0]: kind for kind in Kind}
-
-_KEY = re.compile(
-    r'(?P<kind>m?G-Pass|pass)@(?P<k>[1-9][0-9]{0,6})(?:_(?P<tau>[0-9]*\.?[0-9]+(?:e-[0-9]+)?))?'
-)
+_KEY = re.compile(r'(m?G-Pass|pass)@([1-9][0-9]{0,6})(?:_([0-9]*\.?[0-9]+(?:e-[0-9]+)?))?')
 
 
 @total_ordering
@@ -272,24 +263,22 @@ class Metric:
             raise InputError(f'{what} with threshold {self.threshold}: G-Pass@k_τ has one, no other kind')
         if self.kind is Kind.ACCURACY and self.k != 1:
             raise InputError(f'accuracy with k = {self.k}: expected 1, it is that of single answers')
-        if self.threshold is not None:
-            object.__setattr__(self, 'threshold', _as_in_key(self.k, self.threshold))
+        if self.threshold is not None:  # without binary noise; and -0.0 is 0.0
+            rounded = round(as_threshold(self.threshold), 9) + 0.0
+            multiple = round(self.k * rounded) / self.k
+            object.__setattr__(self, 'threshold', multiple if round(multiple, 9) == rounded else rounded)
 
     @classmethod
     def parse(cls, text: str) -> Metric:
-        """Read a key.
-
-        Raises:
-            InputError: the text is none.
-        """
+        """Read a key; an InputError says what is none."""
         if text == Kind.ACCURACY.value:
             return ACCURACY
         found = _KEY.fullmatch(text)
-        if found is None or (found['kind'] == 'G-Pass') != (found['tau'] is not None):
+        if found is None or (found[1] == 'G-Pass') != (found[3] is not None):
             raise InputError(f'{text!r} is no metric: expected accuracy, pass@4, G-Pass@16_0.5 or mG-Pass@16')
+        kind = next(kind for kind in Kind if kind.value.startswith(f'{found[1]}@'))
         try:
-            threshold = None if found['tau'] is None else float(found['tau'])
-            return cls(_KINDS[found['kind']], int(found['k']), threshold)
+            return cls(kind, int(found[2]), None if found[3] is None else float(found[3]))
         except InputError as error:
             raise InputError(f'{text!r} is no metric: {error}') from error
 
@@ -310,17 +299,15 @@ class Metric:
 
     def __str__(self) -> str:
         kind: str = self.kind.value
-        if self.kind is Kind.ACCURACY:
-            return kind
         threshold = '' if self.threshold is None else f'_{round(self.threshold, 9)}'
-        return f'{kind.partition("@")[0]}@{self.k}{threshold}'
+        return kind if self.kind is Kind.ACCURACY else f'{kind.partition("@")[0]}@{self.k}{threshold}'
 
     def __lt__(self, other: object) -> bool:
         return self._place < other._place if isinstance(other, Metric) else NotImplemented
 
     @property
     def _place(self) -> tuple[bool, int, int, float]:
-        return self.kind is not Kind.ACCURACY, self.k, _PLACES[self.kind], self.threshold or 0.0
+        return self.kind is not Kind.ACCURACY, self.k, list(Kind).index(self.kind), self.threshold or 0.0
 
     @property
     def name(self) -> str:
@@ -335,29 +322,16 @@ class Metric:
         return (1,) if self.threshold is None else (required_correct(self.k, self.threshold),)
 
     @property
-    def rise(self) -> float:
-        """By how much the score of a draw rises at each of `steps`."""
-        return 2 / self.k if self.kind is Kind.MG_PASS else 1.0
+    def top(self) -> float:
+        """The value of a question with all answers right: 1, but for mG-Pass@k of an odd k.
 
-    def scores(self) -> Floats:
-        """Return the score of a draw with a = 0 … k correct answers, of shape (k + 1,).
-
-        >>> Metric.mg_pass_at(4).scores()
-        array([0. , 0. , 0. , 0.5, 1. ])
+        >>> Metric.mg_pass_at(4).top, Metric.mg_pass_at(5).top
+        (1.0, 0.8)
         """
-        rises = np.zeros(self.k + 1)
-        rises[list(self.steps)] = self.rise
-        return np.cumsum(rises)
+        return 2 * len(self.steps) / self.k if self.kind is Kind.MG_PASS else 1.0
 
 
 ACCURACY = Metric(Kind.ACCURACY)
-
-
-def _as_in_key(k: int, threshold: float) -> float:
-    """Return τ without binary noise: rounded as in a key, or the multiple of 1/k that has the same key."""
-    rounded = round(as_threshold(threshold), 9) + 0.0  # -0.0 is 0.0
-    multiple = round(k * rounded) / k
-    return multiple if round(multiple, 9) == rounded else rounded
 
 
 def metrics_of(
@@ -366,7 +340,7 @@ def metrics_of(
     *,
     pass_at: bool = False,
 ) -> list[Metric]:
-    """Return the metrics of some k and τ in their order: for each k, G-Pass@k at each τ, then mG-Pass@k.
+    """Return for each k the metrics in their order: G-Pass@k at each τ, then mG-Pass@k.
 
     Args:
         k_list, thresholds: one or several each, in the order of the metrics.
@@ -376,21 +350,14 @@ def metrics_of(
         InputError: a k or a threshold is out of range or given twice, or no k is given.
         TypeError: one of them is no number.
     """
-    ks = [as_whole('k', k, 1, LARGEST_N) for k in as_list(k_list)]
+    ks, taus = [as_whole('k', k, 1, LARGEST_N) for k in _listed(k_list)], _listed(thresholds)
     if not ks:
         raise InputError('k is empty: give at least one k')
-    taus = as_list(thresholds)
-    metrics = [
-        metric
-        for k in ks
-        for metric in (
-            *([Metric.pass_at(k)] if pass_at else []),
-            *(Metric.g_pass_at(k, tau) for tau in taus),
-            Metric.mg_pass_at(k),
-        )
-    ]
-    repeated = [metric for metric, times in Counter(metrics).items() if times > 1]
-    if repeated:
+    metrics = []
+    for k in ks:
+        metrics += [Metric.pass_at(k)] if pass_at else []
+        metrics += [*(Metric.g_pass_at(k, tau) for tau in taus), Metric.mg_pass_at(k)]
+    if repeated := [metric for metric, times in Counter(metrics).items() if times > 1]:
         raise InputError(f'give each k and each threshold once: {repeated[0]} would be computed twice')
     return metrics
 
@@ -414,7 +381,7 @@ def value_table(metric: Metric, n: int) -> Floats:
     >>> value_table(Metric.parse('G-Pass@2_1.0'), 4).round(3)
     array([0.   , 0.   , 0.167, 0.5  , 1.   ])
     """
-    n, k = as_sizes(n, metric.k)
+    n, k = _sizes(n, metric.k)
     return _mean_tail(n, k, False) if metric.kind is Kind.MG_PASS else _tail(n, k, *metric.steps)
 
 
@@ -431,24 +398,20 @@ def metric_table(
     >>> metric_table(4, [2], [1.0])['G-Pass@2_1.0'].round(3)
     array([0.   , 0.   , 0.167, 0.5  , 1.   ])
     """
-    return {
-        metric.name: value_table(metric, as_sizes(n, metric.k)[0])
-        for metric in metrics_of(k_list, thresholds, pass_at=True)
-    }
+    return {one.name: value_table(one, n) for one in metrics_of(k_list, thresholds, pass_at=True)}  # type: ignore[arg-type]
 
 
 def metric_means(table: Mapping[str, Floats], c: Counts) -> dict[str, float]:
-    """Return the mean of each metric over the questions with counts `c`, at the cost of one pass over `c`.
+    """Return the mean of each metric of a `metric_table` over the questions with counts `c`.
 
     Args:
-        table: arrays over c = 0 … n, as `metric_table` makes them.
         c: as in `g_pass_at_k`, but not empty: a mean over no question is undefined and an InputError.
 
     >>> metric_means(metric_table(4, [2], [1.0]), [4, 3, 0])
     {'pass@2': 0.6666666666666666, 'G-Pass@2_1.0': 0.5, 'mG-Pass@2': 0.5}
     """
     n = min(len(column) for column in table.values()) - 1
-    counts = as_counts(c, n)
+    counts = _counts(c, n)
     if counts.size == 0:
         raise InputError('c is empty: a mean needs at least one question')
     questions = np.bincount(counts.ravel().astype(np.intp, copy=False), minlength=n + 1)
@@ -457,7 +420,7 @@ def metric_means(table: Mapping[str, Floats], c: Counts) -> dict[str, float]:
 
 
 def _look_up(table: Floats, c: Integer | Counts) -> Any:
-    counts = as_counts(c, len(table) - 1)
+    counts = _counts(c, len(table) - 1)
     return float(table[counts]) if counts.ndim == 0 else table[counts]
 
 
@@ -468,12 +431,7 @@ def _look_up(table: Floats, c: Integer | Counts) -> Any:
 
 def _tail(n: int, k: int, m: int) -> Floats:
     """Return P[at least m of k drawn are correct] for c = 0 … n correct of n; read-only."""
-    return _exact_tail(n, k, m) if n <= LARGEST_EXACT_N else _float_tail(n, k, m)
-
-
-@lru_cache(maxsize=512)  # 8 KiB each at most
-def _exact_tail(n: int, k: int, m: int) -> Floats:
-    return _divided(_tail_numerators(n, k, m), math.comb(n, k))
+    return _exact_tail(n, k, m) if n <= LARGEST_EXACT_N else _frozen(_float_tail(n, k, m))
 
 
 def _mean_tail(n: int, k: int, with_half: bool) -> Floats:
@@ -484,18 +442,21 @@ def _mean_tail(n: int, k: int, with_half: bool) -> Floats:
         return _exact_mean_tail(n, k, with_half)
     half = (k + 1) // 2
     values = np.concatenate(([0.0], np.cumsum(_float_tail(n - 1, k - 1, half)))) * (2 / n)
-    if with_half:
-        values += _float_tail(n, k, half) / k
-    return _frozen(np.minimum(values, 1.0))
+    return _frozen(np.minimum(values + (_float_tail(n, k, half) / k if with_half else 0), 1.0))
+
+
+@lru_cache(maxsize=512)  # 8 KiB each at most
+def _exact_tail(n: int, k: int, m: int) -> Floats:
+    ways = math.comb(n, k)  # Python rounds a quotient of integers correctly, whatever their size
+    return _frozen(np.array([numerator / ways for numerator in _tail_numerators(n, k, m)]))
 
 
 @lru_cache(maxsize=512)
 def _exact_mean_tail(n: int, k: int, with_half: bool) -> Floats:
-    half = (k + 1) // 2
+    half, ways = (k + 1) // 2, k * math.comb(n, k)
     numerators = [0, *(2 * total for total in accumulate(_tail_numerators(n - 1, k - 1, half)))]
-    if with_half:
-        numerators = [a + b for a, b in zip(numerators, _tail_numerators(n, k, half), strict=True)]
-    return _divided(numerators, k * math.comb(n, k))
+    more = _tail_numerators(n, k, half) if with_half else [0] * (n + 1)
+    return _frozen(np.array([(a + b) / ways for a, b in zip(numerators, more, strict=True)]))
 
 
 def _tail_numerators(n: int, k: int, m: int) -> list[int]:
@@ -512,7 +473,7 @@ def _tail_numerators(n: int, k: int, m: int) -> list[int]:
 def _float_tail(n: int, k: int, m: int) -> Floats:
     table = np.zeros(n + 1)
     if m > k:
-        return _frozen(table)
+        return table
     last = n - k + m
     r = np.arange(m, last, dtype=np.float64)
     ratio = r / (r - m + 1) * ((last - r) / (n - r))
@@ -523,12 +484,7 @@ def _float_tail(n: int, k: int, m: int) -> Floats:
     sums = np.cumsum(np.concatenate((rise, [1.0], fall)))
     table[m : last + 1] = sums / sums[-1]
     table[last + 1 :] = 1.0
-    return _frozen(table)
-
-
-def _divided(numerators: list[int], denominator: int) -> Floats:
-    # Python rounds a quotient of integers correctly, whatever their size.
-    return _frozen(np.array([numerator / denominator for numerator in numerators]))
+    return table
 
 
 def _frozen(table: Floats) -> Floats:
@@ -541,7 +497,8 @@ class GPassAtK:
 
     Args:
         k: one k or several, each at least 1.
-        n: predictions to use, at least k; None uses all that are given.
+        n: predictions to use, at least k; None uses all that are given. Of more, the first n are used:
+            independent samples have no order, so these are as good as any.
         thresholds: τ, each from 0 to 1.
         sample_scoring_function: when a prediction is correct. 'full' (also None): it equals the gold;
             'prefix': it starts with the gold; 'suffix': it ends with it; white space around either does not
@@ -561,87 +518,74 @@ class GPassAtK:
         thresholds: Threshold | Iterable[Threshold] = DEFAULT_THRESHOLDS,
         sample_scoring_function: Callable[[Any, Any], object] | str | None = None,
     ) -> None:
-        self.k, self.thresholds = as_list(k), as_list(thresholds)
+        self.k, self.thresholds = _listed(k), _listed(thresholds)
         self.n = None if n is None else as_whole('n', n, 1, LARGEST_N)
         self.all_metrics = metric_names(self.k, self.thresholds)
         """The keys of a result, in its order."""
         if self.n is not None:  # an n below k is refused here, not at the first question
             metric_table(self.n, self.k, self.thresholds)
-        named: dict[str, Callable[[str, str], object]]
-        named = {'full': str.__eq__, 'prefix': str.startswith, 'suffix': str.endswith}
-        choice = 'full' if sample_scoring_function is None else sample_scoring_function
-        if not callable(choice) and (not isinstance(choice, str) or choice not in named):
+        named: dict[object, Callable[[str, str], object]]
+        named = {None: str.__eq__, 'full': str.__eq__, 'prefix': str.startswith, 'suffix': str.endswith}
+        self._score = sample_scoring_function
+        if callable(sample_scoring_function):
+            return
+        if not isinstance(sample_scoring_function, str | None) or sample_scoring_function not in named:
             raise InputError(
-                f"sample_scoring_function must be 'full', 'prefix', 'suffix' or a function, got {choice!r}"
+                "sample_scoring_function must be 'full', 'prefix', 'suffix' or a function, "
+                f'got {sample_scoring_function!r}'
             )
-        self._score = choice if callable(choice) else _of_texts(named[choice])
+        matches = named[sample_scoring_function]
+
+        def compare(prediction: object, gold: object) -> object:
+            for name, value in (('prediction', prediction), ('gold', gold)):
+                if not isinstance(value, str):
+                    kind = type(value).__name__
+                    raise TypeError(f'each {name} must be a string, got {value!r} ({kind})')
+            if not (text := str(gold).strip()):
+                raise InputError('gold is blank: every prediction would start and end with it')
+            return matches(str(prediction).strip(), text)
+
+        self._score = compare
 
     def compute(self, predictions: Sequence[Any], gold: str | Sequence[Any]) -> dict[str, float]:
-        """Return the metrics of one question, as fractions.
-
-        Args:
-            predictions: the answers, at least n of them. Of more, the first n are used: independent samples
-                have no order, so these are as good as any, and n stays what the caller asked for.
-            gold: the reference answer, or a list of exactly one.
+        """Return the metrics of one question, as fractions; `gold` is one reference answer, or a list of one.
 
         Raises:
             InputError: too few predictions, not one gold, or a score that is not 0 or 1.
             TypeError: `predictions` is no list, or 'full', 'prefix' or 'suffix' meets something but text.
         """
-        used = self._first('predictions', predictions)
+        used = self._first('predictions', 'answers', predictions)
         metric_table(len(used), self.k, self.thresholds)  # an n below k is refused before anything is scored
         if isinstance(gold, Sequence) and not isinstance(gold, (str, bytes)):
             if len(gold) != 1:
                 raise InputError(f'G-Pass@k is defined for exactly one gold answer, got {len(gold)}')
             gold = gold[0]
-        return self._metrics([self._score(one, gold) for one in used], 'sample_scoring_function must return')
+        assert callable(self._score)
+        scores = [self._score(one, gold) for one in used]
+        return self._metrics(scores, 'sample_scoring_function must return a boolean')
 
     def g_pass_at_k(self, all_scores: Sequence[Any]) -> dict[str, float]:
-        """Return the metrics of one question from the scores of its answers, as fractions.
+        """Return the metrics of one question from the scores of its answers, True, False, 0 or 1.
 
-        Args:
-            all_scores: True or 1 for a correct answer, False or 0 for another, at least n of them; of more
-                the first n are used.
-
-        Raises:
-            InputError: too few scores, or one that is not 0 or 1.
-            TypeError: `all_scores` is no list.
+        Raises InputError where there are too few or one is something else, TypeError where it is no list.
 
         >>> GPassAtK(k=2, thresholds=[0.5, 1.0]).g_pass_at_k([1, 1, 0, 1])
         {'G-Pass@2_0.5': 1.0, 'G-Pass@2_1.0': 0.5, 'mG-Pass@2': 0.5}
         """
-        if isinstance(all_scores, np.ndarray):
-            all_scores = all_scores.tolist()
-        return self._metrics(self._first('all_scores', all_scores), 'all_scores must hold')
+        scores = all_scores.tolist() if isinstance(all_scores, np.ndarray) else all_scores
+        return self._metrics(self._first('all_scores', 'scores', scores), 'all_scores must hold booleans')
 
-    def _first(self, name: str, answers: Sequence[Any]) -> Sequence[Any]:
+    def _first(self, name: str, what: str, answers: Sequence[Any]) -> Sequence[Any]:
         if isinstance(answers, (str, bytes)) or not isinstance(answers, Sequence):
-            what = 'answers' if name == 'predictions' else 'scores'
             raise TypeError(f'{name} must be a list of {what}, got {type(answers).__name__}')
         n = len(answers) if self.n is None else self.n
         if len(answers) < n or not answers:
             raise InputError(f'{name} must hold at least {max(n, 1)} answers, got {len(answers)}')
         return answers[:n]
 
-    def _metrics(self, scores: Sequence[Any], place: str) -> dict[str, float]:
+    def _metrics(self, scores: Sequence[Any], expected: str) -> dict[str, float]:
         for score in scores:
             if not isinstance(score, (bool, int, float, np.bool_, np.number)) or score not in (0, 1):
-                raise InputError(
-                    f'{place} {"booleans" if "hold" in place else "a boolean"}, 0 or 1, got {score!r}'
-                )
+                raise InputError(f'{expected}, 0 or 1, got {score!r}')
         table = metric_table(len(scores), self.k, self.thresholds)
         return {name: float(table[name][sum(map(int, scores))]) for name in self.all_metrics}
-
-
-def _of_texts(matches: Callable[[str, str], object]) -> Callable[[object, object], object]:
-    """Compare texts without the white space around them."""
-
-    def score(prediction: object, gold: object) -> object:
-        for name, value in (('prediction', prediction), ('gold', gold)):
-            if not isinstance(value, str):
-                raise TypeError(f'each {name} must be a string, got {value!r} ({type(value).__name__})')
-        if not (text := str(gold).strip()):
-            raise InputError('gold is blank: every prediction would start and end with it')
-        return matches(str(prediction).strip(), text)
-
-    return score

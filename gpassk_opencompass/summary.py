@@ -1,20 +1,19 @@
-"""What `gpassk score` tells of a run: each metric with its interval, its rerun error and its bounds."""
+"""What `gpassk score` tells of one run: its metrics with intervals, and what to know before quoting them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .errors import InputError
-from .metrics import ACCURACY, Metric, value_table
-from .record import Floats, Result, values
-from .samples import Counts, Integers, Run
+from .metrics import ACCURACY, Kind, Metric, metrics_of, value_table
+from .record import Result, values
+from .samples import Counts, Run
 from .scoring import without_answers
 from .statistics import REACH, Interval, mean_interval, rerun_error
 from .text import Table
@@ -30,38 +29,40 @@ class Measures:
     ks: Sequence[int]
     thresholds: Sequence[float]
 
-    def metrics(self, k: int) -> dict[str, Metric]:
-        """Return G-Pass@k at each threshold and mG-Pass@k, which says nothing for k = 1, by their names."""
-        found = [Metric.g_pass_at(k, threshold) for threshold in self.thresholds]
-        return {metric.name: metric for metric in (*found, *([Metric.mg_pass_at(k)] if k > 1 else []))}
+    def metrics(self, n: int) -> list[Metric]:
+        """Return the metrics of n samples a question; of one sample there is accuracy alone.
 
-    def all_metrics(self, n: int) -> dict[str, Metric]:
-        """Return the metrics of n samples a question by their names; of one sample there is accuracy alone.
-
-        >>> list(Measures((2,), (1.0,)).all_metrics(4))
+        >>> [str(metric) for metric in Measures((2,), (1.0,)).metrics(4)]
         ['accuracy', 'pass@2', 'G-Pass@2_1.0', 'mG-Pass@2']
         """
-        names = {'accuracy': ACCURACY}
-        for k in self.ks if n > 1 else ():
-            names |= {f'pass@{k}': Metric.pass_at(k), **self.metrics(k)}
-        return names
+        found = metrics_of(self.ks, self.thresholds, pass_at=True) if n > 1 and self.ks else []
+        return [ACCURACY, *(metric for metric in found if metric.steps)]  # mG-Pass@1 says nothing
 
     def check(self, most: int) -> None:
         """Raise InputError where no question has enough samples for a k."""
-        if self.ks and max(self.ks) > most:
+        if max(self.ks, default=0) > most:
             raise InputError(f'k = {max(self.ks)} is more than the {most} samples of a question')
 
 
 class Line(NamedTuple):
-    """One metric of one group; all on the scale 0–1."""
+    """One metric of one group, on the scale 0–1."""
 
     group: str
     questions: int  # those that have enough samples for it
-    metric: str
+    metric: Metric
     score: float
-    interval: Interval | None = None  # for new questions of the same kind; None for what has none
-    rerun: float | None = None  # standard error of the score for new samples of the same questions
-    bounds: tuple[float, float] | None = None  # with all unjudged wrong, and right; None where there are none
+    interval: Interval  # for new questions of the same kind
+    rerun: float  # standard error of the score for new samples of the same questions
+    bounds: tuple[float, float] | None  # with all unjudged wrong, and right; None where there are none
+
+    def row(self) -> dict[str, Any]:
+        """Return it in percent: the score, its interval, half of that of 95 % of reruns, its bounds."""
+        low, high = self.interval.at()
+        wrong, right = self.bounds or (None, None)
+        shares: dict[str, Any] = {'score': self.score, 'low': low, 'high': high, 'rerun': REACH * self.rerun}
+        shares |= {'wrong': wrong, 'right': right}
+        numbers = {name: None if share is None else 100 * float(share) for name, share in shares.items()}
+        return {'group': self.group, 'questions': self.questions, 'metric': str(self.metric), **numbers}
 
 
 def summarise(counts: Counts, measures: Measures) -> list[Line]:
@@ -75,43 +76,24 @@ def summarise(counts: Counts, measures: Measures) -> list[Line]:
     if not len(counts):
         raise InputError('no question has a verdict; there is nothing to score')
     measures.check(int(counts.n.max()))
-    numbers = {name: place for place, name in enumerate(dict.fromkeys(counts.problem))}
-    problem, groups = np.array([numbers[name] for name in counts.problem]), np.array(counts.group)
-    names = list(dict.fromkeys(counts.group))
-    parts = [(name, np.flatnonzero(groups == name)) for name in (names if len(names) > 1 else ())]
-    lines: list[Line] = []
-    for name, rows in [*parts, (TOTAL, np.arange(len(counts)))]:
-        part = _Part(name, *(column[rows] for column in (counts.n, counts.c, counts.unjudged, problem)))
-        lines += part.of_counts(measures)
-    return lines
-
-
-class _Part(NamedTuple):
-    """The questions of a group, a column each."""
-
-    group: str
-    n: Integers
-    c: Integers
-    unjudged: Integers
-    problem: Integers
-
-    def of_counts(self, measures: Measures) -> Iterator[Line]:
-        for name, metric in measures.all_metrics(int(self.n.max())).items():
-            rows = self.n >= metric.k
+    problem = np.unique(counts.problem, return_inverse=True)[1]
+    groups, names = np.array(counts.group), list(dict.fromkeys(counts.group))
+    parts = [(name, groups == name) for name in names if len(names) > 1]
+    lines = []
+    for group, members in [*parts, (TOTAL, np.ones(len(counts), dtype=bool))]:
+        for metric in measures.metrics(int(counts.n[members].max())):
+            rows = members & (counts.n >= metric.k)
             if not rows.any():
                 continue
-            n, c = self.n[rows], self.c[rows]
-            found, top = values(n, c, metric), float(metric.scores().max())
-            score, doubt = math.fsum(found) / n.size, self.unjudged[rows]
+            n, c, doubt = counts.n[rows], counts.c[rows], counts.unjudged[rows]
+            found = values(n, c, metric)
+            score, table = math.fsum(found) / n.size, partial(value_table, metric)
             bounds = (score, float(values(n, c + doubt, metric).mean())) if doubt.any() else None
-            rerun = float(rerun_error(c, n, partial(value_table, metric)))
-            line = self._line(name, found, rows, top)
-            yield line._replace(score=score, rerun=rerun, bounds=bounds)
-
-    def _line(self, name: str, found: Floats, rows: NDArray[np.bool_], top: float = 1.0) -> Line:
-        """Return a line with the interval over source problems."""
-        interval = mean_interval(found, self.problem[rows], top)
-        return Line(self.group, int(rows.sum()), name, float(interval.estimate), interval)
+            interval = mean_interval(found, problem[rows], metric.top)
+            lines.append(
+                Line(group, n.size, metric, score, interval, float(rerun_error(c, n, table)), bounds)
+            )
+    return lines
 
 
 def headline(run: Run, result: Result, anew: bool) -> str:
@@ -140,56 +122,48 @@ def remarks(result: Result, *, anew: bool) -> Iterator[str]:
         yield from without_answers(result)
 
 
-def tables(lines: Sequence[Line], measures: Measures) -> Iterator[Table]:
+def tables(lines: Sequence[Line]) -> Iterator[Table]:
     """Yield the metrics of all questions, then those of the largest k of each group."""
     total = {line.metric: line for line in lines if line.group == TOTAL}
     bounded = any(line.bounds for line in total.values())
     heads = ['metric', 'score', '95 % interval', 'rerun', *(['unjudged wrong … right'] if bounded else [])]
-    first = Table('all questions', heads, data=[])
-    for line in total.values():
-        row = _percent(line)
-        interval = None if row['low'] is None else f'[{row["low"]:.1f}, {row["high"]:.1f}]'
-        rerun = None if row['rerun'] is None else f'± {row["rerun"]:.1f}'
+    first = Table('all questions', heads, data=[line.row() for line in total.values()])
+    for row in first.data or ():
+        cells = [
+            row['metric'],
+            row['score'],
+            f'[{row["low"]:.1f}, {row["high"]:.1f}]',
+            f'± {row["rerun"]:.1f}',
+        ]
         bounds = None if row['wrong'] is None else f'{row["wrong"]:.2f} … {row["right"]:.2f}'
-        first.rows.append([line.metric, row['score'], interval, rerun, *([bounds] if bounded else [])])
-        first.data = [*(first.data or []), row]
+        first.rows.append([*cells, bounds] if bounded else cells)
     yield first
-    groups = {line.group: line.questions for line in lines if line.metric == 'accuracy'}
+    groups = {line.group: line.questions for line in lines if line.metric == ACCURACY}
     if len(groups) > 1:
-        largest = measures.metrics(max(measures.ks)) if measures.ks else {}
-        shown = [name for name in ('accuracy', *largest) if name in total]
-        rows = {(line.group, line.metric): _percent(line) for line in lines}
-        second = Table('groups', ['group', 'questions', *shown], data=list(rows.values()))
+        largest = max(metric.k for metric in total)
+        shown = [one for one in total if one == ACCURACY or (one.k == largest and one.kind is not Kind.PASS)]
+        rows = {(line.group, line.metric): line.row() for line in lines}
+        second = Table('groups', ['group', 'questions', *map(str, shown)], data=list(rows.values()))
         for group, questions in groups.items():
-            found = [rows.get((group, name)) for name in shown]
-            second.rows.append([group, questions, *(row and _cell(row) for row in found)])
+            cells = [rows.get((group, metric)) for metric in shown]
+            second.rows.append(
+                [group, questions]
+                + [
+                    row and f'{row["score"]:.2f} [{row["low"]:.1f}, {row["high"]:.1f}] ± {row["rerun"]:.1f}'
+                    for row in cells
+                ]
+            )
         yield second
 
 
 def explanation(lines: Sequence[Line]) -> str:
     """Return what the intervals are of."""
-    of_all = next((line.interval for line in lines if line.group == TOTAL), None)
-    few = f' ({of_all.remark})' if of_all and of_all.remark else ''
-    return f'interval: for new questions of the same kind{few}; rerun: for new samples of the same questions'
+    few = next((line.interval.remark for line in lines if line.group == TOTAL), '')
+    kind = f'new questions of the same kind{f" ({few})" if few else ""}'
+    return f'interval: for {kind}; rerun: for new samples of the same questions'
 
 
 def scores_table(lines: Sequence[Line]) -> Table:
     """Return a row a line for a file: percent, all digits."""
-    rows = [_percent(line) for line in lines]
-    heads = ['group', 'questions', 'metric', 'score', 'low', 'high', 'rerun', 'wrong', 'right']
-    return Table('scores', heads, [[row[head] for head in heads] for row in rows])
-
-
-def _percent(line: Line) -> dict[str, Any]:
-    """Return a line with percent: the score, its interval, half of that of 95 % of reruns, its bounds."""
-    low, high = (None, None) if line.interval is None else line.interval.at()
-    wrong, right = line.bounds or (None, None)
-    rerun = None if line.rerun is None else REACH * line.rerun
-    shares = {'score': line.score, 'low': low, 'high': high, 'rerun': rerun, 'wrong': wrong, 'right': right}
-    numbers = {name: None if share is None else 100 * float(share) for name, share in shares.items()}
-    return {'group': line.group, 'questions': line.questions, 'metric': line.metric, **numbers}
-
-
-def _cell(row: Mapping[str, Any]) -> str:
-    interval = '' if row['low'] is None else f' [{row["low"]:.1f}, {row["high"]:.1f}]'
-    return f'{row["score"]:.2f}{interval}' + ('' if row['rerun'] is None else f' ± {row["rerun"]:.1f}')
+    rows = [line.row() for line in lines]
+    return Table('scores', list(rows[0]), [list(row.values()) for row in rows])

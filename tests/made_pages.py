@@ -146,7 +146,7 @@ def uid_of(place: int) -> str:
 def write_made_page(folder: Path, results: Iterable[Result], **more: Any) -> tuple[list[Board], Path]:
     """Write a page, with responses beside it where `responses` says so."""
     tables, _ = boards(list(results))
-    write_page(tables, rows_of(tables), folder, **more)
+    write_page(tables, frame(tables), folder, **more)
     return tables, folder / 'index.html'
 
 

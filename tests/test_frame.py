@@ -150,7 +150,9 @@ def test_every_result_stands_in_exactly_one_place(counts: list[list[int]], judge
     for board in found:
         means = [float(entry.result.values(Metric.parse('mG-Pass@2')).mean()) for entry in board.entries]
         assert means == sorted(means, reverse=True)
-        assert all(best <= place + 1 <= worst for place, (best, worst) in enumerate(board.ranks.tolist()))
+        assert all(
+            best <= place + 1 <= worst for place, (best, worst) in enumerate(board.pairs.ranks.tolist())
+        )
 
 
 # Names
@@ -379,6 +381,6 @@ def test_questions_in_another_order_are_the_same_questions() -> None:
     both = [result_of(name, 'B-k4-r1', own, 4, [4]) for name, own in (('a', counts), ('b', backwards))]
     both[1].data = both[0].data
     board = board_of(both)
-    assert board.ranks.tolist() == [[1, 2], [1, 2]]
+    assert board.pairs.ranks.tolist() == [[1, 2], [1, 2]]
     data = frame([board]).set_index(['run', 'group', 'metric'])
     assert data.loc['a'].value.to_dict() == pytest.approx(data.loc['b'].value.to_dict())

@@ -24,14 +24,11 @@ from result_files import ABBR, HALVES, THIRDS, block, write_result, write_three
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.collect import collect
-from gpassk_opencompass.record import read
-from gpassk_opencompass.report.frame import COLUMNS, boards, frame
+from gpassk_opencompass.report.frame import COLUMNS, boards, frame, scores_of
 from gpassk_opencompass.report.tables import (
-    breakdown_table,
     leaderboard,
     overview,
     results_table,
-    rows_of,
     sections,
     summary_table,
     write_tables,
@@ -102,7 +99,7 @@ def test_a_leaderboard_has_the_columns_of_the_paper(tmp_path: Path) -> None:
     """Scores with two decimals, intervals with one, best first, health beside the score."""
     write_three(tmp_path)
     [board], _ = boards(collect([tmp_path]).results)
-    table = leaderboard(board, rows_of(frame([board])))
+    table = leaderboard(board, scores_of(frame([board])))
     assert table.columns == [
         *(
             'model',
@@ -128,7 +125,7 @@ def test_health_stands_once_beside_the_score() -> None:
     more = {'hedged': 6, 'truncated': 3, 'unanswered': 0, 'truncated_by': 'engine'}
     told.health = told.health.model_copy(update=more)
     board = board_of([told, silent])
-    table = leaderboard(board, rows_of(frame([board])))
+    table = leaderboard(board, scores_of(frame([board])))
     assert {row[0]: row[-1] for row in table.rows} == {'told': 'check: 25.0 % cut off', 'silent': 'ok'}
     assert table.notes[1:] == [
         'told: 6 of 12 responses state more answers than are asked for and count as incorrect'
@@ -145,7 +142,7 @@ def test_an_overview_has_an_average_or_says_why_not(tmp_path: Path) -> None:
     """A run that lacks a benchmark has none."""
     two_benchmarks(tmp_path)
     found, _ = boards(collect([tmp_path]).results)
-    table = overview(found, rows_of(frame(found)))
+    table = overview(found, scores_of(frame(found)))
     assert table.columns == ['model', 'AIME2024: mG-Pass@2', 'MATH500-L5: mG-Pass@2', 'average']
     rows = {row[0]: row[1:] for row in table.texts()}
     assert rows['m1'][2].startswith('47.22 [')
@@ -154,7 +151,7 @@ def test_an_overview_has_an_average_or_says_why_not(tmp_path: Path) -> None:
         boards([result], k)[0][0]
         for result, k in zip([e.result for e in found[0].entries] * 2, (2, 4), strict=True)
     ]
-    assert overview(alike, rows_of(frame(alike))).notes == [
+    assert overview(alike, scores_of(frame(alike))).notes == [
         'no average: the benchmarks have different k (2, 4); give one k'
     ]
 
@@ -199,46 +196,6 @@ def test_nothing_found_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert report(tmp_path, '-o', tmp_path / 'report') == 2
     assert 'gpassk check' in capsys.readouterr().err
     assert not (tmp_path / 'report').exists()
-
-
-@pytest.mark.parametrize(
-    ('given', 'code', 'said'),
-    [
-        ('truncated>5%', 3, '50.0 % cut off, above 5 %'),
-        ('truncated > 60 %', 0, ''),
-        ('copies>1%', 3, 'how many samples are copies is not known'),
-        ('truncated>500%', 2, 'expected NAME>SHARE%'),
-        ('lost>5%', 2, 'expected NAME>SHARE%'),
-    ],
-)
-def test_a_share_of_samples_can_fail_a_report(
-    tmp_path: Path, given: str, code: int, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """What is not known does not pass."""
-    path = write_result(tmp_path, ABBR.format(1), THIRDS)
-    told = json.loads(path.read_text())
-    told['gpassk']['health'] |= {'truncated': 48, 'truncated_by': 'engine'}
-    path.write_text(json.dumps(told))
-    try:
-        found = report(tmp_path, '-o', tmp_path / 'r', '--fail-on', given)
-    except SystemExit as end:
-        found = int(end.code or 0)
-    assert found == code
-    assert said in capsys.readouterr().err
-
-
-def test_records_of_other_programs_are_written_into_the_report(tmp_path: Path) -> None:
-    """So that the page can show their samples."""
-    rows = [
-        {'uid': f'q{i}', 'question': 'q', 'reference': '1', 'response': f'\\boxed{{{i % 2}}}'}
-        for i in range(4)
-    ]
-    lines = [json.dumps({**row, 'replica': replica}) for row in rows for replica in range(2)]
-    (tmp_path / 'mine.jsonl').write_text('\n'.join(lines))
-    assert report(tmp_path / 'mine.jsonl', '-o', tmp_path / 'r', '--k', 2) == 0
-    [path] = (tmp_path / 'r/records').glob('*.gpassk.json')
-    assert read(path).samples() is not None
-    assert '| mine' in (tmp_path / 'r/leaderboard.md').read_text()
 
 
 def test_without_the_extra_the_tables_are_written_all_the_same(tmp_path: Path) -> None:
@@ -382,7 +339,7 @@ def test_the_table_of_a_run_has_the_largest_k_or_every_metric() -> None:
     assert {'pass@4', 'G-Pass@4_0.25', 'mG-Pass@4'} <= set(
         results_table([sampled], every_metric=True).columns
     )
-    [row] = breakdown_table([sampled]).rows
+    [row] = results_table([sampled], by_group=True).rows
     assert row[:4] == ['m_t1.0_l50', sampled.run.dataset, 'made_en', pytest.approx(50)]
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from exported_runs import TRUTH, response, scored_responses
 from judge_server import JudgeServer
-from made_pages import content_of, rows_of
+from made_pages import content_of
 from shard_files import read_shards
 from stored_results import with_columns
 from stored_run import Run, write_run
@@ -26,7 +26,7 @@ from gpassk_opencompass.cli import main
 from gpassk_opencompass.files import write_file
 from gpassk_opencompass.record import read, write
 from gpassk_opencompass.report import page
-from gpassk_opencompass.report.frame import boards
+from gpassk_opencompass.report.frame import boards, frame
 from gpassk_opencompass.text import whole_characters
 
 HOSTILE = [
@@ -46,7 +46,7 @@ def write_report(folder: Path, *results: Path, responses: bool = True) -> list[s
     """What the report of these results, or of all below outputs, says."""
     found = results or sorted((folder / 'outputs').rglob('results/*/*.json'))
     tables, _ = boards([read(path) for path in found])
-    return page.write_page(tables, rows_of(tables), folder / 'report', responses=responses)
+    return page.write_page(tables, frame(tables), folder / 'report', responses=responses)
 
 
 def shards_of(folder: Path) -> list[dict[str, Any]]:

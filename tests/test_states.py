@@ -169,7 +169,7 @@ def check_states(path: Path) -> None:
 
 
 def test_they_come_through_every_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`score`, `score` of what it wrote, `report`, and the gate of a report."""
+    """`score`, `score` of what it wrote, and `report`."""
     root, first, again = work_dir(tmp_path), tmp_path / 'a.gpassk.json', tmp_path / 'b.gpassk.json'
     assert main(['score', str(root), '--from', 'opencompass', *old.EXACT, '-o', str(first)]) == 0
     assert 'no usual response 6.2 %' in capsys.readouterr().out
@@ -183,10 +183,7 @@ def test_they_come_through_every_command(tmp_path: Path, capsys: pytest.CaptureF
         assert words in printed
     check_states(again)
     report = tmp_path / 'report'
-    line = ['report', str(first), '-o', str(report), '--only', 'tables', '--fail-on']
-    assert main([*line, 'unusual>6%']) == 3
-    assert '6.2 % no usual response, above 6 %' in capsys.readouterr().err
-    assert main([*line, 'unusual>6.3%']) == 0
+    assert main(['report', str(first), '-o', str(report), '--only', 'tables']) == 0
     scores = list(csv.DictReader((report / 'scores.csv').read_text().splitlines()))
     assert {one['unusual'] for one in scores} == {'2'}
     assert '1 of 32 samples are refusals of the model' in (report / 'leaderboard.md').read_text()

@@ -34,11 +34,11 @@ def counts(
 
 
 def found(counts: Counts, measures: Measures) -> dict[tuple[str, str], Line]:
-    return {(line.group, line.metric): line for line in summarise(counts, measures)}
+    return {(line.group, str(line.metric)): line for line in summarise(counts, measures)}
 
 
 def total(lines: Sequence[Line]) -> dict[str, float]:
-    return {line.metric: line.score for line in lines if line.group == TOTAL}
+    return {str(line.metric): line.score for line in lines if line.group == TOTAL}
 
 
 def judged(*questions: tuple[str, Sequence[str]]) -> Result:
@@ -92,7 +92,7 @@ def test_one_sample_a_question_has_accuracy_alone() -> None:
 
 def test_a_threshold_that_is_no_decimal_means_what_it_says() -> None:
     """2/3 of 3 is 2, though the name of the metric rounds τ up."""
-    [metric] = [one for name, one in Measures((3,), (2 / 3,)).all_metrics(6).items() if '_0.66' in name]
+    [metric] = [one for one in Measures((3,), (2 / 3,)).metrics(6) if '_0.66' in one.name]
     assert metric.steps == (required_correct(3, 2 / 3),) == (2,)
 
 
@@ -150,7 +150,7 @@ def test_what_a_group_has_too_few_samples_for_is_not_known_of_it() -> None:
     """Its cell is empty; the row of all questions has the others."""
     measures = Measures((2, 8), (1.0,))
     lines = summarise(counts([4, 8], [2, 4], (), (), ['A', 'B']), measures)
-    _, groups = tables(lines, measures)
+    _, groups = tables(lines)
     place = groups.columns.index('G-Pass@8_1.0')
     assert [row[place] is None for row in groups.rows] == [True, False, False]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -14,10 +15,7 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from ..metrics import Metric, value_table
 from ..text import Table, say, show
-from .options import add_json, add_several, examples, path, positive
-
-UNKNOWN = [0, 16] * 5_000
-"""The counts of a pilot that is not there: no answers vary more between questions, so nothing takes more."""
+from .options import add_json, add_several, examples, path, points, positive
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -28,24 +26,15 @@ def add_arguments(parser: ArgumentParser) -> None:
         'gpassk plan --half-width 2              # whatever the model',
     )
     add = parser.add_argument
-    add(
-        'pilot',
-        type=path,
-        nargs='?',
-        metavar='PILOT',
-        help='a record, or a folder with one, of some questions',
-    )
-    add('--half-width', type=float, metavar='POINTS', help='of the 95 %% interval of a score: 2 is ±2 points')
-    add(
-        '--margin',
-        type=float,
-        metavar='POINTS',
-        help='with which two equal runs shall pass four times in five',
-    )
+    pilot = 'a record, or a folder with one, of some questions'
+    add('pilot', type=path, nargs='?', metavar='PILOT', help=pilot)
+    width = 'of the 95 %% interval of a score: 2 is ±2 points'
+    add('--half-width', type=points, metavar='POINTS', help=width)
+    margin = 'with which two equal runs shall pass four times in five'
+    add('--margin', type=points, metavar='POINTS', help=margin)
     add('--metric', type=Metric.parse, help='by its name (default: mG-Pass@16, or of the k of the pilot)')
-    add_several(
-        parser, '--n', 'samples a question to look at (default: 1, 2, 3, 4, 6, 12 times k)', type=positive
-    )
+    sizes = 'samples a question to look at (default: 1, 2, 3, 4, 6, 12 times k)'
+    add_several(parser, '--n', sizes, type=positive)
     add_json(parser)
 
 
@@ -60,8 +49,13 @@ def run(
     """Print what it takes; the exit code is 0."""
     from ..statistics import mean_interval, plan
 
-    goals = [('half_width', half_width), ('margin', margin)]
-    _check(goals)
+    goals = {'half_width': half_width, 'margin': margin}
+    if not (given := {goal: wanted for goal, wanted in goals.items() if wanted is not None}):
+        raise InputError('expected --half-width or --margin: what shall the samples be enough for?')
+    for goal, wanted in given.items():
+        if not 0.01 <= wanted < 100:
+            name = goal.replace('_', '-')
+            raise InputError(f'--{name} {wanted:g}: expected points from 0.01 to less than 100')
     counts, size, problems, ks = _pilot(pilot)
     metric = metric or Metric.mg_pass_at(max(ks))
     ns = sorted({*n} or {times * metric.k for times in (1, 2, 3, 4, 6, 12)})
@@ -69,29 +63,26 @@ def run(
         raise InputError(
             f'{metric}: expected k from 2 (1 for others) to the {min(size, ns[0])} of a question'
         )
-    if margin is not None:
-        _say_least(margin, len(set(problems)) if pilot else None)
+    _say_least(margin, len(set(problems)) if pilot else None)
     table_of = partial(value_table, metric)
     if pilot:
-        found = mean_interval(table_of(size)[counts], problems, float(metric.scores().max()))
+        found = mean_interval(table_of(size)[counts], problems, metric.top)
         score, low, high = (100 * float(share) for share in (found.estimate, *found.at()))
-        say(
-            f'pilot: {len(counts)} questions of {found.problems} problems, {size} samples each: {metric} '
-            f'{score:.2f} [{low:.2f}, {high:.2f}]'
-        )
+        about = f'{len(counts)} questions of {found.problems} problems, {size} samples each'
+        say(f'pilot: {about}: {metric} {score:.2f} [{low:.2f}, {high:.2f}]')
     elif half_width is not None:
         say('no pilot: the most that any model takes, one that is always right or always wrong')
-    for goal, wanted in goals:
-        if wanted is None or (goal == 'margin' and not pilot):
-            continue
+    if not pilot:
+        given.pop('margin', None)  # of which all is said
+    for goal, wanted in given.items():
         plans = plan(counts, size, table_of, ns, problems=problems, **{goal: wanted / 100})
         title = f'{metric}, {"a margin of " if goal == "margin" else "±"}{wanted:g} points'
-        table = Table(title, ['samples a question', 'questions', 'samples in all', 'more samples remove'])
-        table.rows += [[one.n, one.questions, one.samples, f'{100 * one.removable:.1f} %'] for one in plans]
-        table.data = [{'goal': goal, 'points': wanted, **one._asdict()} for one in plans]
+        shown = Table(title, ['samples a question', 'questions', 'samples in all', 'more samples remove'])
+        shown.rows += [[one.n, one.questions, one.samples, f'{100 * one.removable:.1f} %'] for one in plans]
+        shown.data = [{'goal': goal, 'points': wanted, **one._asdict()} for one in plans]
         say('', f'{title}:')
-        show(table)
-    if pilot or half_width is not None:
+        show(shown)
+    if given:
         say(
             '',
             'More samples remove only their share of the variance of a score. The rest is which questions '
@@ -100,42 +91,32 @@ def run(
     return 0
 
 
-def _check(goals: Sequence[tuple[str, float | None]]) -> None:
-    if all(wanted is None for _, wanted in goals):
-        raise InputError('expected --half-width or --margin: what shall the samples be enough for?')
-    for goal, wanted in goals:
-        if wanted is not None and not 0.01 <= wanted < 100:
-            name = goal.replace('_', '-')
-            raise InputError(f'--{name} {wanted:g}: expected points from 0.01 to less than 100')
-
-
-def _say_least(margin: float, problems: int | None) -> None:
+def _say_least(margin: float | None, problems: int | None) -> None:
     """Say from how many problems on a margin can be passed at all, as no samples help below."""
+    if margin is None:
+        return
     from ..statistics import least_margin
 
-    low, high = 1, 2
-    while 100 * least_margin(high) > margin:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if 100 * least_margin(middle) <= margin else (middle, high)
-    say(f'Two equal runs pass a margin of {margin:g} points only with {high} problems or more.')
+    needed = 1 + bisect_left(range(1, 50_000), -margin, key=lambda many: -100 * least_margin(many))
+    say(f'Two equal runs pass a margin of {margin:g} points only with {needed} problems or more.')
     if problems:
         least = 100 * least_margin(problems)
         say(f'With the {problems} problems of the pilot they pass from {least:.2f} points on (about 278/J).')
 
 
 def _pilot(pilot: Path | None) -> tuple[NDArray[Any], int, list[str], list[int]]:
-    """Return the counts of a pilot, its n, the problem of each question and its k."""
+    """Return the counts of a pilot, its n, the problem of each question and its k.
+
+    Without a pilot: no answers vary more between questions than these, so nothing takes more.
+    """
     if pilot is None:
-        return np.array(UNKNOWN), 16, [str(number) for number in range(len(UNKNOWN))], [16]
+        return np.array([0, 16] * 5_000), 16, [str(number) for number in range(10_000)], [16]
     from ..collect import collect_one
 
     result = collect_one(pilot)
-    table = result.table
-    least, most = table.n.min(), table.n.max()
+    least, most = result.table.n.min(), result.n
     if least != most or most < 2:
         raise InputError(
             f'{pilot}: {least} to {most} samples a question; expected two or more, as many of each'
         )
-    return table.c, result.n, list(table.problem), result.ks
+    return result.table.c, result.n, list(result.table.problem), result.ks

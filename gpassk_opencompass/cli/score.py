@@ -239,7 +239,7 @@ def _show(run: Run, result: Result, measures: Any, anew: bool) -> None:
     say(f'{place}{headline(run, result, anew)}\n')
     measures = replace(measures, ks=result.ks)
     lines = summarise(result.table, measures)
-    for table in tables(lines, measures):
+    for table in tables(lines):
         show(table, f'{result.run.model}/{result.run.dataset}: {table.title}')
         say('')
     say(explanation(lines), *remarks(result, anew=anew))

@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..marks import changed
 from ..record import Result, read
 from ..report.frame import provenance_warnings
-from ..report.tables import breakdown_table, results_table, summary_table
+from ..report.tables import results_table, summary_table
 from ..text import Table, csv_text, markdown, utc_folder
 
 
@@ -48,7 +48,7 @@ class GPassKSummarizer(DefaultSummarizer):  # type: ignore[misc]
             self._logger.error(f'no result at {path}: {why}')
         if not results:
             return
-        tables = (summary_table(results), markdown(breakdown_table(results)))
+        tables = (summary_table(results), markdown(results_table(results, by_group=True)))
         text = ''.join(f'{table}\n\n' for table in tables) + _footnotes(results, missing)
         print(text)
         folder = Path(self.work_dir, 'summary')
@@ -56,7 +56,7 @@ class GPassKSummarizer(DefaultSummarizer):  # type: ignore[misc]
         for name, content in (
             ('md', text),
             ('csv', _csv(results_table(results, every_metric=True))),
-            ('breakdown.csv', _csv(breakdown_table(results, every_metric=True))),
+            ('breakdown.csv', _csv(results_table(results, every_metric=True, by_group=True))),
         ):
             (folder / f'gpassk_{time}.{name}').write_text(content, encoding='utf-8')
         self._logger.info(f'wrote {folder}/gpassk_{time}.md, .csv and .breakdown.csv')

@@ -9,13 +9,16 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..collect import LeftOut, collect, run_of
 from ..errors import InputError
 from ..health import NOTEWORTHY
 from ..metrics import Metric, value_table
@@ -35,11 +38,16 @@ from ..text import Table, markdown, markdown_line
 from ..version import __version__
 from .frame import (
     Board,
+    check_level,
+    config_of,
+    full_runs,
     judge_line,
     limits_line,
     provenance_warnings,
+    rows_of,
+    run_names,
+    scores_of,
 )
-from .sides import benchmarks_of, matched, sides
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -60,16 +68,15 @@ class Row(NamedTuple):
     old_name: str
     benchmark: str
     metric: Metric
-    new: list[Result]
-    old: list[Result]
+    runs: tuple[int, int]
     scores: tuple[float, float]
     """Of the new and the old runs, means over reruns, from 0 to 1."""
     difference: Interval
     won: int
     lost: int
     """Source problems on which the new run is better, and worse."""
-    moved: list[tuple[str, float, float]]
-    """Questions that lost most: name, old and new value."""
+    moved: str
+    """The questions that lost most, for a reader."""
     open: str
     """Why nothing is said of these very questions; '' where something is."""
     rests_on: str
@@ -96,77 +103,57 @@ class Answer(NamedTuple):
     @property
     def line(self) -> str:
         """Return the answer in a line."""
-        outcome = 'not decided' if self.outcome == 'undecided' else self.outcome
-        if self.margin is None and self.outcome == 'undecided':
-            outcome = 'not told apart'
-        against = ', '.join(dict.fromkeys(row.old_name for row in self.rows))
-        if len(self.rows) == 1:
-            row = self.rows[0]
-            where = f'{row.metric} on {row.benchmark}'
-            return f'{outcome}: {self.new} against {against}, {where}: {_points(row, self.level)}'
-        worse = [row.benchmark for row, one in zip(self.rows, self.outcomes, strict=True) if one == 'worse']
-        where = f'; worse on {", ".join(dict.fromkeys(worse))}' if worse else ''
-        return f'{outcome}: {self.new} against {against}, {len(self.rows)} rows{where}'
+        undecided = 'not told apart' if self.margin is None else 'not decided'
+        outcome = undecided if self.outcome == 'undecided' else self.outcome
+        start = f'{outcome}: {self.new} against {", ".join(dict.fromkeys(row.old_name for row in self.rows))}'
+        if len(self.rows) > 1:
+            each = zip(self.rows, self.outcomes, strict=True)
+            worse = dict.fromkeys(row.benchmark for row, one in each if one == 'worse')
+            return f'{start}, {len(self.rows)} rows{"; worse on " if worse else ""}{", ".join(worse)}'
+        [row] = self.rows
+        low, high = (100 * float(end) for end in row.difference.at(self.level))
+        points = f'{100 * float(row.difference.estimate):+.2f} points [{low:+.1f}, {high:+.1f}]'
+        return f'{start}, {row.metric} on {row.benchmark}: {points}'
 
     @property
     def basis(self) -> str:
         """Return what the answer is about."""
-        kind = f'Questions: {self.questions} ({QUESTIONS[self.questions]}).'
         several = f' All {len(self.rows)} rows must pass.' if len(self.rows) > 1 else ''
         margin = '' if self.margin is None else f' Margin: {100 * self.margin:g} points, chosen beforehand.'
         return (
-            f'{kind} Intervals at {100 * self.level:g} %, of these runs, chosen beforehand.{margin}{several}'
+            f'Questions: {self.questions} ({QUESTIONS[self.questions]}). Intervals at '
+            f'{100 * self.level:g} %, of these runs, chosen beforehand.{margin}{several}'
         )
 
     def table(self) -> Table:
         """Return a row a benchmark, metric and old run; the title is the answer."""
         many = len({row.old_name for row in self.rows}) > 1
-        heads = [
-            *(['against'] * many),
-            'benchmark',
-            'metric',
-            'new',
-            'old',
-            'new − old',
-            'won',
-            'lost',
-            'outcome',
-        ]
+        heads = ['benchmark', 'metric', 'new', 'old', 'new − old', 'won', 'lost', 'outcome']
         data: list[Mapping[str, Any]] = []
-        table = Table(self.line, heads, data=data)
+        table = Table(self.line, ['against', *heads] if many else heads, data=data)
         for row, outcome in zip(self.rows, self.outcomes, strict=True):
             low, high = (100 * float(end) for end in row.difference.at(self.level))
             new, old = (100 * score for score in row.scores)
-            said = 'not decided' if outcome == 'undecided' else outcome
-            cells = [
-                row.benchmark,
-                str(row.metric),
-                new,
-                old,
-                f'{100 * float(row.difference.estimate):+.2f} [{low:+.1f}, {high:+.1f}]',
-            ]
-            table.rows.append([*([row.old_name] * many), *cells, row.won, row.lost, said])
+            difference, metric = 100 * float(row.difference.estimate), str(row.metric)
+            points = f'{difference:+.2f} [{low:+.1f}, {high:+.1f}]'
+            shown = 'not decided' if outcome == 'undecided' else outcome
+            cells = [row.benchmark, metric, new, old, points, row.won, row.lost, shown]
+            table.rows.append([row.old_name, *cells] if many else cells)
             data.append(
                 {
                     'answer': self.outcome, 'new': self.new, 'old': row.old_name, 'benchmark': row.benchmark,
-                    'metric': str(row.metric), 'outcome': outcome, 'score new': new, 'score old': old,
-                    'difference': 100 * float(row.difference.estimate), 'low': low, 'high': high,
-                    'level': self.level, 'margin': None if self.margin is None else 100 * self.margin,
+                    'metric': metric, 'outcome': outcome, 'score new': new, 'score old': old,
+                    'difference': difference, 'low': low, 'high': high, 'level': self.level,
+                    'margin': None if self.margin is None else 100 * self.margin,
                     'questions': self.questions, 'problems': row.difference.problems,
                     'problems in effect': row.difference.effective, 'won': row.won, 'lost': row.lost,
-                    'runs new': len(row.new), 'runs old': len(row.old), 'rests on': row.rests_on,
+                    'runs new': row.runs[0], 'runs old': row.runs[1], 'rests on': row.rests_on,
                     'open': row.open,
                 }
             )  # fmt: skip
-        for row in self.rows:
-            where = f'{row.benchmark}, {row.metric}' if len(self.rows) > 1 else 'It rests on'
-            table.notes.append(f'{where}: {row.rests_on}')
-            table.notes += [row.open] if row.open else []
-            if row.moved:
-                told = ', '.join(
-                    f'{uid:.40} {100 * was:.0f} → {100 * now:.0f}' for uid, was, now in row.moved
-                )
-                table.notes.append(f'Lost most on {row.benchmark}: {told}')
+            where = f'{row.benchmark}, {metric}' if len(self.rows) > 1 else 'It rests on'
+            moved = f'Lost most on {row.benchmark}: {row.moved}' if row.moved else ''
+            table.notes += filter(None, [f'{where}: {row.rests_on}', row.open, moved])
         table.notes += self.remarks
         return table
 
@@ -208,61 +195,285 @@ def compare(
         InputError: a side has no run or several, a benchmark is missing on one, or what is there cannot be
             compared; it says why, with the first question that differs.
     """
-    if not 0.5 < level < 1:
-        raise InputError(f'level = {level}: expected a confidence above 0.5 and below 1, such as 0.95')
-    new, olds, remarks = sides(paths, run, against, with_limited, judge, benchmarks)
+    check_level(level)
+    new, olds, remarks = _sides(paths, run, against, with_limited, judge, benchmarks)
     rows = []
     for old in olds:
-        for benchmark, ours, theirs in benchmarks_of(new, old, benchmarks):
+        for benchmark, ours, theirs in _benchmarks_of(new, old, benchmarks):
             others = [side.results.get(benchmark, []) for side in olds if side is not old]
-            for metric in metrics or [_largest_metric([*ours, *theirs])]:
-                _check_metric(metric, [*ours, *theirs])
-                rows.append(_row(old.name, benchmark, metric, ours, theirs, others, questions, run_sd))
+            least = min(one.n for one in (*ours, *theirs))
+            shared = set.intersection(*({k for k in one.ks if 1 < k <= least} for one in (*ours, *theirs)))
+            for metric in metrics or [Metric.mg_pass_at(max(shared, default=least))]:
+                rows.append(_row(old.name, benchmark, metric, [ours, theirs, *others], questions, run_sd))
             remarks += _remarks(benchmark, ours, theirs)
     intervals = [row.difference for row in rows]
     if margin is not None:
         outcome, outcomes = decide_rows(intervals, margin, level)
     else:
-        outcomes = [_plain_outcome(one, level) for one in intervals]
+        ends = [one.at(level) for one in intervals]
+        outcomes = ['better' if low > 0 else 'worse' if high < 0 else 'undecided' for low, high in ends]
         outcome = outcomes[0] if len(set(outcomes)) == 1 else 'worse' if 'worse' in outcomes else 'undecided'
     if any(row.open for row in rows):
         outcomes = ['undecided' if row.open else one for row, one in zip(rows, outcomes, strict=True)]
-        decided = [one for one in outcomes if one != 'undecided']
-        outcome = 'worse' if 'worse' in decided and outcome == 'worse' else 'undecided'
+        outcome = 'worse' if 'worse' in outcomes and outcome == 'worse' else 'undecided'
     if margin is not None and questions == 'new':
         problems = min(one.problems for one in intervals)
-        if margin < (least := least_margin(problems, level)):
-            said = f'two equal runs pass for no margin below {100 * least:.2f} points'
+        if margin < (least_passed := least_margin(problems, level)):
             remarks.insert(
-                0, f'With {problems} source problems {said}: take more questions, or --questions same.'
+                0,
+                f'With {problems} source problems two equal runs pass for no margin below '
+                f'{100 * least_passed:.2f} points: take more questions, or --questions same.',
             )
     remarks += [f'{one.benchmark}: {one.difference.remark}.' for one in rows if one.difference.remark]
     return Answer(outcome, new.name, rows, outcomes, margin, level, questions, list(dict.fromkeys(remarks)))
 
 
-def _plain_outcome(found: Interval, level: float) -> str:
-    low, high = found.at(level)
-    return 'better' if low > 0 else 'worse' if high < 0 else 'undecided'
+# Which runs are compared
 
 
-def _largest_metric(results: Sequence[Result]) -> Metric:
-    least = min(one.n for one in results)
-    shared = set.intersection(*({k for k in one.ks if 1 < k <= least} for one in results))
-    return Metric.mg_pass_at(max(shared, default=least))
+@dataclass
+class Side:
+    """A model with its settings, and its results on each benchmark: one, or reruns with other seeds."""
+
+    place: int
+    """Which of the given paths it came from."""
+    results: dict[str, list[Result]] = field(default_factory=dict)
+    name: str = ''
+
+    @property
+    def first(self) -> Result:
+        """Return one of its results."""
+        return next(iter(self.results.values()))[0]
 
 
-def _check_metric(metric: Metric, results: Sequence[Result]) -> None:
-    if not metric.steps:
-        raise InputError(f'{metric} is 0 for every model; take k of at least 2')
-    for one in results:
-        if one.counts.n is not None and metric.k > min(one.counts.n):
+def _sides(
+    paths: Sequence[Path],
+    run: str | None,
+    against: Sequence[str],
+    with_limited: bool,
+    judge: str | None,
+    benchmarks: Sequence[str],
+) -> tuple[Side, list[Side], list[str]]:
+    """Return the new run, the old ones, and lines on what was left out of their folders."""
+    found: dict[tuple[int, Any], Side] = {}
+    remarks: list[str] = []
+    damaged: list[LeftOut] = []
+    for place, path in enumerate(paths):
+        collected = collect([path])
+        full, limited = full_runs(collected.results, with_limited)
+        sampled = [result for result in full if result.n > 1]
+        if not sampled:
+            reasons = [*collected.passed_over, *limited]
+            reasons += ['one answer a question does not tell how far a rerun moves'] if full else []
+            count = len(collected.results)
+            raise InputError('; '.join([f'{path} has no sampled result: {count} found', *reasons]))
+        remarks += [f'left out: {line}' for line in limited]
+        damaged += [one for one in collected.left_out if one.newer is None]
+        for one in sampled:
+            result, (config, seed) = _rejudged(one) if judge else one, config_of(one)
+            key = config, seed is None
+            twins = [known for known in found if known[1] == key and place > 1 and known[0] < place]
+            if len(twins) > 1:
+                raise InputError(
+                    f'{path} may be a rerun of the new or of the old run; put it beside one of them'
+                )
+            side = found.setdefault(twins[0] if twins else (place, key), Side(place))
+            side.results.setdefault(result.benchmark, []).append(result)
+    sides, alone = list(found.values()), len(paths) == 1
+    names = run_names([side.first for side in sides])
+    models = [name.partition(' (')[0] for name in names]
+    for side, name, model in zip(sides, names, models, strict=True):
+        same = models.count(model) > 1 and not alone
+        side.name = f'{re.sub(r" [(][0-9]+[)]$", "", name)} ({paths[side.place].name})' if same else name
+    [new] = _chosen([side for side in sides if alone or side.place == 0], run and [run], 'new', '--run NAME')
+    rest = [side for side in sides if side is not new and (alone or side.place > 0)]
+    if not rest:
+        raise InputError(
+            f'{paths[-1]} holds no other run than {new.name}; give the old one as the second path'
+        )
+    olds = _chosen(rest, against, 'old', '--against NAME', several=True)
+    if not against and not alone:
+        _chosen([side for side in olds if side.place == 1] or olds[:1], None, 'old', '--against NAME')
+    given = {path.resolve() for path in paths}
+    files = [
+        one.path
+        for side in (new, *olds)
+        for name, results in side.results.items()
+        for one in results
+        if not benchmarks or any(part.casefold() in name.casefold() for part in benchmarks)
+    ]
+    folders, file_names = {path.parent.name for path in files}, {path.name for path in files}
+    for broken in damaged:  # an older result must not stand for it, nor may a benchmark go unseen
+        beside = broken.path.parent.name in folders and (not benchmarks or broken.path.name in file_names)
+        if broken.path.resolve() in given or (beside and not broken.foreign):
             raise InputError(
-                f'{one.path}: some questions have fewer than {metric.k} samples, which {metric} takes'
+                f'{broken.why}; it may be a result of one of the runs: mend it or take it away, or name the '
+                'files that count, or --benchmark'
             )
-        if metric.k > one.n:
+    return new, olds, remarks
+
+
+def _chosen(
+    sides: Sequence[Side], parts: Sequence[str] | None, what: str, option: str, several: bool = False
+) -> list[Side]:
+    """Return the sides whose names have one of these parts; all where none is given.
+
+    Raises:
+        InputError: a part is in no name, or in several; or there are several where one is wanted.
+    """
+
+    def names(some: Sequence[Side]) -> str:
+        more = f' and {len(some) - 8} more' if len(some) > 8 else ''
+        return ', '.join(side.name for side in some[:8]) + more
+
+    chosen = []
+    for part in parts or ():
+        exact = [side for side in sides if part in (side.name, side.first.run.model)]
+        folded = part.casefold()
+        near = exact or [side for side in sides if folded in f'{side.name} {side.first.run.model}'.casefold()]
+        if not near:
+            raise InputError(f'{part!r} is no {what} run here; there is {names(sides)}')
+        if len(near) > 1:
             raise InputError(
-                f'{metric} takes {metric.k} samples a question; {one.run.model} has {one.n}: {one.path}'
+                f'{part!r} is in the names of {len(near)} {what} runs: {names(near)}; {option} takes '
+                'a whole one'
             )
+        chosen += near
+    chosen = chosen if parts else list(sides)
+    if len(chosen) > 1 and not several:
+        raise InputError(
+            f'the {what} run is one of {len(chosen)}: {names(chosen)}; choose it beforehand with {option}'
+        )
+    return chosen
+
+
+def _rejudged(result: Result) -> Result:
+    """Return a result whose answers are judged anew by the rule judge."""
+    from ..judges.build import build_judge
+    from ..scoring import score_run
+
+    run = run_of(result)
+    if run.samples is None or not {'response', 'answer'} & set(run.samples.names):
+        raise InputError(f'{result.path} has no responses to judge anew; leave --judge out')
+    with closing(build_judge({'type': 'rule'})) as rule:
+        anew = score_run(run, rule, result.run, k=[k for k in result.ks if k <= result.n])
+    anew._path, anew._manifest = result._path, result._manifest
+    return anew
+
+
+def _benchmarks_of(
+    new: Side, old: Side, wanted: Sequence[str]
+) -> Iterator[tuple[str, list[Result], list[Result]]]:
+    """Yield each benchmark with the runs of both; a run that lacks one must not pass without it."""
+    ours, theirs = new.results, old.results
+    if len(ours) == len(theirs) == 1 and not wanted:  # logs of two programs call one benchmark differently
+        ours = {next(iter(theirs)): next(iter(ours.values()))}
+    both = dict.fromkeys([*theirs, *ours])
+    for part in wanted:
+        if not any(part.casefold() in name.casefold() for name in both):
+            raise InputError(f'{part!r} is no benchmark here; there is {", ".join(both)}')
+    names = [name for name in both if any(part.casefold() in name.casefold() for part in wanted)]
+    for side, results in ((new, ours), (old, theirs)):
+        if missing := [name for name in names or theirs if name not in results]:
+            raise InputError(
+                f'{side.name} has no complete result on {", ".join(missing)}; it has {", ".join(results)}; '
+                '--benchmark NAME decides on some alone'
+            )
+    for name in names or theirs:
+        for side, runs in ((new, ours[name]), (old, theirs[name])):
+            seeds = [config_of(one)[1] for one in runs]
+            if len(runs) > 1 and (None in seeds or len(set(seeds)) < len(seeds)):
+                each = zip(runs, seeds, strict=True)
+                files = ', '.join(f'{one.path.name} (seed {seed})' for one, seed in each)
+                raise InputError(
+                    f'{side.name} has {len(runs)} results on {name}: {files}; reruns need different seeds '
+                    'that their records tell; give the path of one of them'
+                )
+        yield name, ours[name], theirs[name]
+
+
+# The same questions
+
+
+def matched(first: Result, other: Result) -> list[int]:
+    """Return where in `other` the questions of `first` stand.
+
+    Questions are matched by their names, where those differ by their texts. References count as the same
+    where the rule judge takes one for the other: 12 and 12.0.
+
+    Raises:
+        InputError: the judges differ, or there is a question that only one has, or another one in both.
+    """
+    if first is other:
+        return list(range(len(first.counts.uid)))
+    if (first.path.resolve(), first.run) == (other.path.resolve(), other.run) and first.path.name:
+        raise InputError(f'{first.path} is the new and the old run: a run is not compared with itself')
+    whole = f'{first.path} and {other.path} cannot be compared'
+    if first.judge_digest != other.judge_digest:
+        raise InputError(
+            f'{whole}: another judge, or one with other settings ({judge_line(first)} and '
+            f'{judge_line(other)}); --judge rule judges both anew, where they have responses'
+        )
+    uids, others = first.counts.uid, other.counts.uid
+    if first.data.sha256 == other.data.sha256 and set(uids) == set(others):
+        return rows_of(other, uids)
+    ours, theirs = _texts(first), _texts(other)
+    partner = {uid: uid for uid in others}
+    known = bool(ours and theirs)
+    if known and any(ours[uid][0] != theirs.get(uid, (None, ''))[0] for uid in uids):
+        by_text = {question: uid for uid, (question, _) in theirs.items() if question}
+        partner |= {uid: by_text[ours[uid][0]] for uid in uids if ours[uid][0] in by_text}
+    alone = [uid for uid in uids if partner.get(uid) not in set(others)]
+    extra = set(others) - {partner[uid] for uid in uids if uid in partner}
+    for name, texts, missing in (
+        (first.run.model, ours, alone),
+        (other.run.model, theirs, [uid for uid in others if uid in extra]),
+    ):
+        if missing:
+            question = texts.get(missing[0], ('', ''))[0]
+            raise InputError(
+                f'{whole}: of {len(uids)} and {len(others)} questions {len(missing)} are in {name} alone, '
+                f'first {missing[0]!r:.60}{f" ({question!r:.80})" if question else ""}'
+            )
+    if not known:
+        raise InputError(
+            f'{whole}: their questions have the same names, but data.sha256 differs, and without both sample '
+            'files nobody can say where: keep the .samples.parquet beside the .json'
+        )
+    if different := _first_difference([(uid, ours[uid], theirs[partner[uid]]) for uid in uids]):
+        raise InputError(f'{whole}: {different}')
+    return rows_of(other, [partner[uid] for uid in uids])
+
+
+def _texts(result: Result) -> dict[str, tuple[str, str]]:
+    """Return question, on one line, and reference by the name of the question; {} where nobody knows."""
+    samples = result.samples(['question', 'reference'])
+    if samples is None or 'reference' not in samples:
+        return {}
+    questions, references, rows = samples.each('question'), samples['reference'], samples.by_question()
+    firsts = {uid: rows[uid][0] for uid in result.counts.uid}
+    return {
+        uid: (' '.join((questions[at] or '').split()), references[at] or '') for uid, at in firsts.items()
+    }
+
+
+def _first_difference(pairs: Sequence[tuple[str, tuple[str, str], tuple[str, str]]]) -> str:
+    """Say where two questions, or two references of one question, are not the same; '' where all are."""
+    from ..judges.build import build_judge
+    from ..judges.protocol import Pair, Verdict
+
+    for uid, (question, _), (other, _) in pairs:
+        if question and other and question != other:
+            return f'question {uid!r:.60} asks {question!r:.80} in one and {other!r:.80} in the other'
+    unlike = [(uid, one[0], one[1], other[1]) for uid, one, other in pairs if one[1] != other[1]]
+    if not unlike:
+        return ''
+    with closing(build_judge({'type': 'rule'})) as rule:
+        judged = rule.judge([Pair(question=q, reference=a, answer=b) for _, q, a, b in unlike])
+    for (uid, _, one, other), judgement in zip(unlike, judged, strict=True):
+        if judgement.verdict is not Verdict.CORRECT:
+            return f'question {uid!r:.60} has the reference {one!r:.60} in one and {other!r:.60} in the other'
+    return ''
 
 
 # The numbers
@@ -272,156 +483,116 @@ def _row(
     old_name: str,
     benchmark: str,
     metric: Metric,
-    new: list[Result],
-    old: list[Result],
-    others: Sequence[list[Result]],
+    sides: Sequence[list[Result]],
     questions: str,
     run_sd: float | None,
 ) -> Row:
-    """Compare one metric on one benchmark."""
-    first = new[0]
-    ours, theirs = (
-        np.stack([one.values(metric)[rows if one is not first else slice(None)] for one, rows in each])
-        for each in (
-            [(one, [] if one is first else matched(first, one)) for one in new],
-            [(one, matched(first, one)) for one in old],
-        )
-    )
-    problems = first.counts.problem
-    between: tuple[float, float] | None = None
-    known = [between_runs(one, problems) for one in (ours, theirs) if len(one) > 1]
-    for results in others:
-        if len(results) > 1:
-            values = np.stack([one.values(metric)[matched(first, one)] for one in results])
-            known.append(between_runs(values, problems))
-    if run_sd is not None:
-        between = (run_sd**2, math.inf)
-    elif known:
-        variance, freedom = pooled(known)
-        between = (float(variance), float(freedom))
-    table = partial(value_table, metric)
-    errors = [
-        [
-            float(rerun_error(one.table.c, one.n, table)) if one.counts.n is None else math.nan
-            for one in results
-        ]
-        for results in (new, old)
+    """Compare one metric on one benchmark; `sides`: the new runs, the old ones, those of further sides."""
+    new, old, first = sides[0], sides[1], sides[0][0]
+    if not metric.steps:
+        raise InputError(f'{metric} is 0 for every model; take k of at least 2')
+    for one in (*new, *old):
+        if one.counts.n is not None and metric.k > min(one.counts.n):
+            raise InputError(
+                f'{one.path}: some questions have fewer than {metric.k} samples, which {metric} takes'
+            )
+        if metric.k > one.n:
+            raise InputError(
+                f'{metric} takes {metric.k} samples a question; {one.run.model} has {one.n}: {one.path}'
+            )
+    values = [
+        np.stack([one.values(metric)[matched(first, one)] for one in runs])
+        for place, runs in enumerate(sides)
+        if place < 2 or len(runs) > 1
     ]
-    rerun_variance = sum(float(np.mean(np.square(each))) / len(each) for each in errors)
-    found = compare_runs(ours, theirs, problems, questions, rerun_variance, between)
-    gains, _ = problem_sums(ours.mean(0) - theirs.mean(0), problems)
-    moved = sorted(
-        zip(first.counts.uid, theirs.mean(0).tolist(), ours.mean(0).tolist(), strict=True),
-        key=lambda one: one[2] - one[1],
-    )
-    lost = [one for one in moved[:3] if one[2] < one[1] - 1e-9]
-    why = '' if questions == 'new' or between else not_the_model_alone(first, old[0])
-    return Row(
-        old_name, benchmark, metric, new, old, (float(ours.mean()), float(theirs.mean())), found,
-        int((gains > 1e-9).sum()), int((gains < -1e-9).sum()), lost, why and f'{benchmark}: {why}',
-        _rests_on(
-            first, old[0], len(new), len(old), questions, between, run_sd, math.sqrt(rerun_variance), why
-        ),
-    )  # fmt: skip
-
-
-def _rests_on(
-    new: Result,
-    old: Result,
-    new_runs: int,
-    old_runs: int,
-    questions: str,
-    between: tuple[float, float] | None,
-    run_sd: float | None,
-    rerun: float,
-    why: str,
-) -> str:
-    """Return what a difference rests on."""
-    problems = len(set(new.counts.problem))
-    of = f' of {problems} problems' if problems < len(new.table) else ''
-    sizes = f'{new.n}' if new.n == old.n else f'{new.n} (new) and {old.n} (old)'
-    runs = f'{new_runs} run{"s"[: new_runs != 1]} against {old_runs}'
-    told = f'{len(new.table)} questions{of}, {sizes} samples each, judge {judge_line(new)}; {runs}'
-    told += f'; sampling alone moves the difference by {100 * rerun:.2f} (standard error)'
+    ours, theirs, problems = values[0], values[1], first.counts.problem
+    between, moves, why = None, 'what moves a score from run to run is not in it', ''
+    reruns = [between_runs(one, problems) for one in values if len(one) > 1]
     if run_sd is not None:
-        told += f'; runs move by {100 * run_sd:g} points, as --run-sd says'
-    elif between:
-        told += f'; runs move by {100 * between[0] ** 0.5:.2f} points ({between[1]:g} degrees of freedom)'
-    elif questions == 'same' and not why:
-        told += '; engine, versions, hardware and settings are the same in both, so only the model differs'
-    else:
-        told += '; what moves a score from run to run is not in it'
-    return f'{told}.'
+        between = run_sd**2, math.inf
+        moves = f'runs move by {100 * run_sd:g} points, as --run-sd says'
+    elif reruns:
+        variance, freedom = pooled(reruns)
+        between = float(variance), float(freedom)
+        moves = f'runs move by {100 * between[0] ** 0.5:.2f} points ({freedom:g} degrees of freedom)'
+    elif questions == 'same':
+        why = not_the_model_alone(first, old[0])
+        same = 'engine, versions, hardware and settings are the same in both, so only the model differs'
+        moves = moves if why else same
+    table, sampling = partial(value_table, metric), 0.0
+    for runs in (new, old):
+        errors = [math.nan if one.counts.n else float(rerun_error(one.table.c, one.n, table)) for one in runs]
+        sampling += float(np.mean(np.square(errors))) / len(runs)
+    now, was = ours.mean(0), theirs.mean(0)
+    gains, _ = problem_sums(now - was, problems)
+    worst = [row for row in np.argsort(now - was, kind='stable')[:3] if now[row] < was[row] - 1e-9]
+    count = len(set(problems))
+    samples = f'{first.n}' if first.n == old[0].n else f'{first.n} (new) and {old[0].n} (old)'
+    return Row(
+        old_name, benchmark, metric, (len(new), len(old)), (float(ours.mean()), float(theirs.mean())),
+        compare_runs(ours, theirs, problems, questions, sampling, between),
+        int((gains > 1e-9).sum()), int((gains < -1e-9).sum()),
+        ', '.join(
+            f'{first.counts.uid[row]:.40} {100 * was[row]:.0f} → {100 * now[row]:.0f}' for row in worst
+        ),
+        why and f'{benchmark}: {why}',
+        f'{len(problems)} questions{f" of {count} problems" if count < len(problems) else ""}, {samples} '
+        f'samples each, judge {judge_line(first)}; {len(new)} run{"s"[: len(new) != 1]} against {len(old)}; '
+        f'sampling alone moves the difference by {100 * math.sqrt(sampling):.2f} (standard error); {moves}.',
+    )  # fmt: skip
 
 
 def not_the_model_alone(new: Result, old: Result) -> str:
     """Return what else than the model differs, or is not told, of one run a side; '' if nothing."""
-    facts = {
-        'engine and versions': (new.engine, old.engine),
-        'hardware': tuple(str(one.provenance.get('hardware') or '') for one in (new, old)),
-        'settings': tuple(
-            str(sorted((k, v) for k, v in one.sampling.items() if k != 'random_seed')) for one in (new, old)
-        ),
-        'samples a question': (str(new.n), str(old.n)),
-    }
-    for name, (one, two) in facts.items():
-        if not one or not two or one == '[]':
-            what = f'{name}: not told by both records'
-        elif one != two:
-            what = f'{name}: {one} and {two}'
-        else:
-            continue
-        return (
-            f'one run a side, and more than the model may differ ({what}); rerun both with other seeds '
-            '(three are the least that pay), give --run-sd, or ask of --questions new'
-        )
+
+    def facts(one: Result) -> dict[str, str]:
+        settings = [f'{name} {value}' for name, value in one.sampling.items() if name != 'random_seed']
+        hardware = one.provenance.get('hardware') or ''
+        parts = {'engine and versions': one.engine, 'hardware': str(hardware)}
+        return {**parts, 'settings': ', '.join(sorted(settings)), 'samples a question': str(one.n)}
+
+    theirs = facts(old)
+    for name, ours in facts(new).items():
+        if not ours or ours != theirs[name]:
+            both = f'{ours} and {theirs[name]}' if ours and theirs[name] else 'not told by both records'
+            return (
+                f'one run a side, and more than the model may differ ({name}: {both}); rerun both with other '
+                'seeds (three are the least that pay), give --run-sd, or ask of --questions new'
+            )
     return ''
 
 
 def _remarks(benchmark: str, new: Sequence[Result], old: Sequence[Result]) -> list[str]:
     """Return what may have made a difference beside the model."""
     ours, theirs = new[0], old[0]
-    told = []
+    lines = []
     if ours.n != theirs.n:
-        told.append(
-            f'{ours.n} samples a question in the new run, {theirs.n} in the old: scores of any n ≥ k compare'
-        )
+        sizes = f'{ours.n} samples a question in the new run, {theirs.n} in the old'
+        lines.append(f'{sizes}: scores of any n ≥ k compare')
     names = [name for name in {**theirs.sampling, **ours.sampling} if name != 'random_seed']
-    pairs: dict[str, tuple[Any, Any]] = {
-        name: (ours.sampling.get(name), theirs.sampling.get(name)) for name in names
-    }
-    pairs['engine'] = (ours.engine or None, theirs.engine or None)
-    differing = [
+    pairs = [(name, ours.sampling.get(name), theirs.sampling.get(name)) for name in names]
+    pairs += [('engine', ours.engine, theirs.engine)] if ours.engine and theirs.engine else []  # type: ignore[list-item]
+    if differing := [
         f'{name} {"not told" if a is None else a} in the new run, {"not told" if b is None else b} in the old'
-        for name, (a, b) in pairs.items()
-        if a != b and (name != 'engine' or (a and b))
-    ]
-    told += [f'sampled differently: {"; ".join(differing)}'] if differing else []
-    cut = [one.health.share('truncated') for one in (ours, theirs)]
-    if cut[0] is not None and cut[1] is not None and abs(cut[0] - cut[1]) > NOTEWORTHY:
-        told.append(
-            f'{100 * cut[0]:.1f} % of the responses cut off in the new run, {100 * cut[1]:.1f} % in the old'
+        for name, a, b in pairs
+        if a != b
+    ]:
+        lines.append(f'sampled differently: {"; ".join(differing)}')
+    cut, before = (one.health.share('truncated') for one in (ours, theirs))
+    if cut is not None and before is not None and abs(cut - before) > NOTEWORTHY:
+        lines.append(
+            f'{100 * cut:.1f} % of the responses cut off in the new run, {100 * before:.1f} % in the old'
         )
-    for side, results in (('new', new), ('old', old)):
-        for one in results:
-            told += [
-                f'{side}: {line}' for line in (*one.health.remarks(), *provenance_warnings(one), *one.remarks)
-            ]
-            if one.health.unjudged:
-                share = 100 * one.health.unjudged / one.health.samples
-                told.append(
-                    f'{side}: {one.health.unjudged} samples ({share:.2g} %) are unjudged and count as '
-                    'incorrect'
-                )
-            told += [f'{side}: a trial on {limit}' for limit in [limits_line(one)] if limit]
+    for side, one in [('new', one) for one in new] + [('old', one) for one in old]:
+        own, lost = [*one.health.remarks(), *provenance_warnings(one), *one.remarks], one.health.unjudged
+        if lost:
+            share = 100 * lost / one.health.samples
+            own.append(f'{lost} samples ({share:.2g} %) are unjudged and count as incorrect')
+        own += [f'a trial on {limit}' for limit in [limits_line(one)] if limit]
+        lines += [f'{side}: {line}' for line in own]
     if ours.n == theirs.n and (ours.table.c == theirs.table.c[matched(ours, theirs)]).all():
-        told.append('every question has the same count in both: is it one run, or two with the same seeds?')
-    return [f'{benchmark}: {line}' for line in told]
-
-
-def _points(row: Row, level: float) -> str:
-    found, (low, high) = 100 * float(row.difference.estimate), row.difference.at(level)
-    return f'{found:+.2f} points [{100 * float(low):+.1f}, {100 * float(high):+.1f}]'
+        lines.append('every question has the same count in both: is it one run, or two with the same seeds?')
+    return [f'{benchmark}: {line}' for line in lines]
 
 
 # Beside published scores
@@ -443,51 +614,38 @@ def beside_published(boards: Sequence[Board], data: DataFrame, against: Sequence
     Raises:
         InputError: nothing of ours is published.
     """
-    theirs = published_scores()
-    models = {_letters(name): name for name in theirs.model.unique()}
-    if unknown := [name for name in against if _letters(name) not in models]:
+
+    def letters(name: str) -> str:
+        return re.sub(r'[\W_]', '', name).casefold()
+
+    theirs, ours = published_scores(), scores_of(data)
+    models = {letters(name): name for name in theirs.model.unique()}
+    if unknown := [name for name in against if letters(name) not in models]:
         close = difflib.get_close_matches(unknown[0], models.values(), 3, 0.0)
         raise InputError(f'{unknown[0]!r} is not published; close: {", ".join(close)}')
-    heads = [
-        'model',
-        'published as',
-        'benchmark',
-        'metric',
-        'ours',
-        'published',
-        'difference',
-        'published is',
-    ]
+    names = ['model', 'published as', 'benchmark', 'metric']
     numbers: list[Mapping[str, Any]] = []
-    table = Table('Beside published scores', heads, data=numbers)
+    table = Table(
+        'Beside published scores', [*names, 'ours', 'published', 'difference', 'published is'], data=numbers
+    )
     alone = []
     for board in boards:
         asked = theirs[(theirs.here == board.benchmark) & (theirs.questions == board.questions)]
         for entry in board.entries:
-            name = models.get(_letters(entry.result.model)) or (
-                models[_letters(against[0])] if against else None
-            )
-            known = asked[asked.model == name].set_index('metric')
-            own = data[(data.benchmark == board.title) & (data.run == entry.name) & (data.group == '')]
-            pairs = [
-                (row, float(known.at[row.metric, 'value']))
-                for row in own.itertuples()
-                if row.metric in known.index
-            ]
-            for row, value in pairs:
-                inside = 'inside' if row.low <= value <= row.high else 'outside'
-                ours = f'{row.value:.2f} [{row.low:.1f}, {row.high:.1f}]'
-                cells = [entry.name, name, known.benchmark.iloc[0], row.metric, ours, value]
-                table.rows.append([*cells, f'{row.value - value:+.2f}', inside])
-                told = {'ours': row.value, 'low': row.low, 'high': row.high, 'published': value}
-                numbers.append(dict(zip(heads[:4], cells[:4], strict=True)) | told | {'published is': inside})
-            if not pairs:
-                what = (
-                    'its questions are not published'
-                    if asked.empty
-                    else f'no published model {entry.result.model!r}'
-                )
-                close = difflib.get_close_matches(entry.result.model, models.values(), 1, 0.5)
+            model = entry.result.model
+            name = models.get(letters(model)) or (models[letters(against[0])] if against else None)
+            before = len(table.rows)
+            for row in asked[asked.model == name].itertuples():
+                if score := ours.get((board.title, entry.name, '', row.metric)):
+                    inside = 'inside' if score.low <= row.value <= score.high else 'outside'
+                    cells = [entry.name, name, row.benchmark, row.metric]
+                    gap = f'{score.value - row.value:+.2f}'
+                    table.rows.append([*cells, str(score), float(row.value), gap, inside])
+                    told = {'ours': score.value, 'low': score.low, 'high': score.high, 'published': row.value}
+                    numbers.append(dict(zip(names, cells, strict=True)) | told | {'published is': inside})
+            if len(table.rows) == before:
+                what = 'its questions are not published' if asked.empty else f'no published model {model!r}'
+                close = difflib.get_close_matches(model, models.values(), 1, 0.5)
                 hint = f'; --against {close[0]}?' if close and not asked.empty else ''
                 alone.append(f'{board.title}: {entry.name}: {what}{hint}')
     if not table.rows:
@@ -498,7 +656,3 @@ def beside_published(boards: Sequence[Board], data: DataFrame, against: Sequence
         *alone,
     ]
     return table
-
-
-def _letters(name: str) -> str:
-    return re.sub(r'[\W_]', '', name).casefold()

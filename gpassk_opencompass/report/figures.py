@@ -22,22 +22,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import MissingExtraError
 from ..files import write_file
 from ..metrics import Metric, value_table
 from ..statistics import REACH, mean_interval, rerun_error
 from ..text import progress
-from .frame import GREEDY, SETTINGS, Board, Entry, rows_of
-from .tables import file_name
+from .frame import GREEDY, SETTINGS, Board, Entry, Floats, scores_of
+from .tables import Scores, file_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from pandas import DataFrame
-
-Floats = NDArray[np.float64]
 
 MOST_PANELS = 6
 """Panels of a figure, and lines of a panel: as many as there are colours."""
@@ -81,30 +78,16 @@ LOOKS: tuple[dict[str, Any], ...] = tuple(
 )
 """Colour, line and marker: each alone tells lines apart."""
 
-INK, FAINT = '#222222', '#767676'
+FAINT = '#767676'
 
 _STYLE = {
-    'font.size': 8.0,
-    'axes.titlesize': 8.0,
-    'axes.titlelocation': 'left',
-    'axes.edgecolor': FAINT,
-    'axes.linewidth': 0.6,
-    'axes.grid': True,
-    'axes.axisbelow': True,
-    'axes.spines.top': False,
-    'axes.spines.right': False,
-    'grid.color': '#e4e4e4',
-    'grid.linewidth': 0.5,
-    'lines.linewidth': 1.3,
-    'lines.markersize': 3.5,
-    'legend.frameon': False,
-    'legend.handlelength': 3.0,
-    'xtick.labelsize': 7.0,
-    'ytick.labelsize': 7.0,
-    'text.color': INK,
-    'text.parse_math': False,  # names of models are no formulas
-    'svg.fonttype': 'path',
-    'svg.hashsalt': 'gpassk_opencompass',
+    **{'font.size': 8.0, 'xtick.labelsize': 7.0, 'ytick.labelsize': 7.0, 'axes.titlesize': 8.0},
+    **{'axes.titlelocation': 'left', 'axes.edgecolor': FAINT, 'axes.linewidth': 0.6, 'axes.axisbelow': True},
+    **{'axes.spines.top': False, 'axes.spines.right': False},
+    **{'axes.grid': True, 'grid.color': '#e4e4e4', 'grid.linewidth': 0.5},
+    **{'lines.linewidth': 1.3, 'lines.markersize': 3.5, 'legend.frameon': False, 'legend.handlelength': 3.0},
+    **{'text.color': '#222222', 'text.parse_math': False},  # names of models are no formulas
+    **{'svg.fonttype': 'path', 'svg.hashsalt': 'gpassk_opencompass'},
 }
 
 _WITH_CHINESE = (
@@ -131,6 +114,7 @@ class Written(NamedTuple):
     title: str
     caption: str
     path: Path
+    svg: str
 
 
 def write_figures(boards: Sequence[Board], data: DataFrame, folder: Path, dpi: int = 150) -> list[Written]:
@@ -146,12 +130,13 @@ def write_figures(boards: Sequence[Board], data: DataFrame, folder: Path, dpi: i
             for name, title, caption, figure in drawings(board, data):
                 stem = folder / 'figures' / file_name(f'{board.title}-{name}', taken)
                 stem.parent.mkdir(parents=True, exist_ok=True)
-                about = {'Title': title, 'Description': caption}
+                about, content = {'Title': title, 'Description': caption}, b''
                 for form, dates in (('png', {'Software': None}), ('svg', {'Date': None, 'Creator': None})):
                     drawn = io.BytesIO()
                     figure.savefig(drawn, format=form, dpi=dpi, metadata={**about, **dates})
-                    write_file(stem.with_name(f'{stem.name}.{form}'), drawn.getvalue())
-                written.append(Written(board.title, title, caption, stem))
+                    content = drawn.getvalue()
+                    write_file(stem.with_name(f'{stem.name}.{form}'), content)
+                written.append(Written(board.title, title, caption, stem, content.decode()))
     return written
 
 
@@ -160,26 +145,25 @@ def drawings(board: Board, data: DataFrame) -> Iterator[Drawing]:
     yield thresholds(board)
     if any(entry.result.n > board.k for entry in board.entries):
         yield samples(board)
+    scores = scores_of(data[(data.benchmark == board.title) & (data.group == '')])
     for setting in VARIED:
         if found := series(board, setting):
-            yield sensitivity(board, data, setting, found)
+            yield sensitivity(board, scores, setting, found)
     yield questions(board)
 
 
 def thresholds(board: Board) -> Drawing:
     """Draw G-Pass@k_τ over τ: a panel a run, a line a k, a band for the k of the tables."""
     entries = best_of_each(board.entries, MOST_PANELS)
-    title = 'G-Pass@k over the threshold τ'
     ks = sorted({k for e in entries for k in (*e.result.ks, board.k) if k > 1})[-len(LOOKS) :]
-    figure, panels = _sheet(len(entries), title, board)
+    figure, panels = _sheet(len(entries), 'G-Pass@k over the threshold τ', board)
     for axes, entry in zip(panels, entries, strict=True):
         for k, look in zip(ks, LOOKS, strict=False):
             if k > entry.result.n:
                 continue
             steps = sorted({round(i) for i in np.linspace(1, k, min(k, MOST_STEPS))})
             values = np.stack([entry.result.values(Metric.g_pass_at(k, step / k)) for step in steps])
-            found = mean_interval(values, entry.result.counts.problem)
-            taus = [step / k for step in steps]
+            found, taus = mean_interval(values, entry.result.counts.problem), [step / k for step in steps]
             axes.plot(taus, 100 * found.estimate, **look, markevery=max(1, k // 8), label=f'k = {k}')
             if k == board.k:
                 low, high = found.at(board.level)
@@ -187,39 +171,38 @@ def thresholds(board: Board) -> Drawing:
         axes.set_title(drawable(entry.name, 40))
         axes.set_xlim(0, 1.02)
     _percent(panels)
-    notes = [
+    note = (
         f'Points: τ = 1/k, which is pass@k, to 1, all k of k right. Band: {_interval(board)}, k = {board.k}.'
-    ]
-    _finish(figure, panels, 'τ', 'G-Pass@k_τ, percent', [*notes, *_chosen(entries, board.entries)])
+    )
+    _finish(figure, panels, 'τ', 'G-Pass@k_τ, percent', [note, *_chosen(entries, board.entries)])
     caption = f'Lines that fall as τ grows to 1, a panel for each of {len(entries)} runs, a line for each k.'
-    return Drawing('thresholds', title, caption, figure)
+    return Drawing('thresholds', 'G-Pass@k over the threshold τ', caption, figure)
 
 
 def samples(board: Board) -> Drawing:
     """Draw the half-widths of both intervals of mG-Pass@k with m samples a question, a line a run."""
     metric = board.ranked_by
-    entries = best_of_each([entry for entry in board.entries if entry.result.n > board.k], MOST_PANELS)
+    able = [entry for entry in board.entries if entry.result.n > board.k]
+    entries = best_of_each(able, MOST_PANELS)
     title = f'How far {metric} can be off, over the samples a question'
     figure, panels = _sheet(2, title, board, share_y=False)
-    largest = 4 * max(entry.result.n for entry in entries)
     own = {entry.result.n for entry in entries}
-    sizes = sorted(own | {round(size) for size in np.geomspace(board.k, largest, 24)})
+    sizes = sorted(own | {round(size) for size in np.geomspace(board.k, 4 * max(own), 24)})
     for entry, look in zip(entries, LOOKS, strict=False):
-        new, same = half_widths(entry, metric, sizes, board.level)
-        for axes, half in zip(panels, (new, same), strict=True):
+        halves, place = half_widths(entry, metric, sizes, board.level), sizes.index(entry.result.n)
+        for axes, half in zip(panels, halves, strict=True):
             axes.plot(sizes, half, **look, markevery=4, label=drawable(entry.name, 40))
-            at = entry.result.n, half[sizes.index(entry.result.n)]
-            axes.plot(*at, marker='o', markersize=8, markerfacecolor='none', color=look['color'])
-    for axes, heading in zip(
-        panels, ('new questions of the same kind', 'the same questions again'), strict=True
-    ):
-        axes.set_title(f'for {heading}')
+            ring = {'marker': 'o', 'markersize': 8, 'markerfacecolor': 'none', 'color': look['color']}
+            axes.plot(sizes[place], half[place], **ring)
+    ticks = [size for size in (board.k * 2**i for i in range(20)) if size <= 4 * max(own)]
+    headings = 'for new questions of the same kind', 'for the same questions again'
+    for axes, heading in zip(panels, headings, strict=True):
+        axes.set_title(heading)
         axes.set_xscale('log', base=2)
-        ticks = [size for size in (board.k * 2**i for i in range(20)) if size <= largest]
         axes.set_xticks(ticks, list(map(str, ticks)))
         axes.set_ylim(bottom=0)
-    notes = ['Ring: the samples that the run has; beyond it the lines say what more samples would bring.']
-    _finish(figure, panels, 'samples a question', '± points', [*notes, *_chosen(entries, board.entries)])
+    note = 'Ring: the samples that the run has; beyond it the lines say what more samples would bring.'
+    _finish(figure, panels, 'samples a question', '± points', [note, *_chosen(entries, able)])
     caption = f'Lines that fall as samples are added: how many points {metric} can be off.'
     return Drawing('samples', title, caption, figure)
 
@@ -234,19 +217,16 @@ def half_widths(entry: Entry, metric: Metric, sizes: Sequence[int], level: float
 
     result = entry.result
     n, c = result.n, result.table.c
-    found = mean_interval(
-        result.values(metric), result.counts.problem, float(value_table(metric, metric.k).max())
-    )
+    found = mean_interval(result.values(metric), result.counts.problem, metric.top)
     again = float(rerun_error(c, n, partial(value_table, metric)))
-    of_counts = np.bincount(c, minlength=n + 1)
+    of_counts, chances = np.bincount(c, minlength=n + 1), ((np.arange(n + 1) + 0.5) / (n + 1))[:, None]
 
     def variance(m: int) -> float:
         table = value_table(metric, m)
-        ways = stats.binom.pmf(np.arange(m + 1), m, ((np.arange(n + 1) + 0.5) / (n + 1))[:, None])
+        ways = stats.binom.pmf(np.arange(m + 1), m, chances)
         return float(of_counts @ np.maximum(ways @ table**2 - (ways @ table) ** 2, 0)) / len(c) ** 2
 
-    own = variance(n)
-    parts = np.array([variance(m) for m in sizes])
+    own, parts = variance(n), np.array([variance(m) for m in sizes])
     reach = float(stats.t.ppf(0.5 + level / 2, found.freedom))
     new = reach * np.sqrt(np.maximum(float(found.error) ** 2 + parts - own, 0))
     return 100 * new, 100 * REACH * again * np.sqrt(parts / own if own else parts)
@@ -261,36 +241,30 @@ def series(board: Board, setting: str) -> list[list[Entry]]:
         if value is not None:
             groups[entry.result.model, str(sorted(sampling.items()))].setdefault(float(value), entry)
     wide = [[runs[value] for value in sorted(runs)] for runs in groups.values() if len(runs) > 1]
-    nth: Counter[str] = Counter()
-    order = []
-    for runs in wide:
-        nth[runs[0].result.model] += 1
-        order.append(nth[runs[0].result.model])
-    return [runs for _, runs in sorted(zip(order, wide, strict=True), key=lambda pair: pair[0])][:MOST_PANELS]
+    firsts = best_of_each([runs[0] for runs in wide], MOST_PANELS)
+    return [runs for runs in wide if runs[0] in firsts]
 
 
-def sensitivity(board: Board, data: DataFrame, setting: str, found: Sequence[Sequence[Entry]]) -> Drawing:
+def sensitivity(board: Board, scores: Scores, setting: str, found: Sequence[Sequence[Entry]]) -> Drawing:
     """Draw the metrics of the tables over a setting, its values evenly spread: a panel a series of runs."""
     title = f'Sensitivity to {setting}'
     figure, panels = _sheet(len(found), title, board)
-    rows = data[(data.benchmark == board.title) & (data.group == '')].set_index(['run', 'metric'])
     names = list(map(str, board.metrics))[-len(LOOKS) :]
     for axes, runs in zip(panels, found, strict=True):
         for number, (name, look) in enumerate(zip(names, LOOKS, strict=False)):
             x = np.arange(len(runs)) + 0.07 * (number - (len(names) - 1) / 2)  # so that no bar hides another
-            own = rows.loc[[(run.name, name) for run in runs]]
-            axes.plot(x, own.value, **look, label=name)
-            axes.vlines(x, own.low, own.high, color=look['color'], linewidth=1.0)
-        if greedy := next((run.name for run in runs if (run.name, GREEDY) in rows.index), None):
-            value = rows.at[(greedy, GREEDY), 'value']
-            axes.axhline(value, color=FAINT, linestyle=':', label='greedy run, accuracy')
+            own = [scores[board.title, run.name, '', name] for run in runs]
+            axes.plot(x, [one.value for one in own], **look, label=name)
+            lows, highs = [one.low for one in own], [one.high for one in own]
+            axes.vlines(x, lows, highs, color=look['color'], linewidth=1.0)
+        greedy = (scores.get((board.title, run.name, '', GREEDY)) for run in runs)
+        if level := next(filter(None, greedy), None):
+            axes.axhline(level.value, color=FAINT, linestyle=':', label='greedy run, accuracy')
+        sampling = runs[0].result.sampling
         axes.set_xticks(range(len(runs)), [f'{run.result.sampling[setting]:g}' for run in runs])
         axes.set_xlim(-0.5, len(runs) - 0.5)
-        others = [
-            f'{SETTINGS[name]}={value:g}'
-            for name, value in runs[0].result.sampling.items()
-            if name != setting and f'{SETTINGS[name]}={value:g}' in runs[0].name
-        ]
+        fixed = [f'{SETTINGS[name]}={value:g}' for name, value in sampling.items() if name != setting]
+        others = [text for text in fixed if text in runs[0].name]
         axes.set_title(drawable(' '.join([runs[0].result.model, *others]), 40))
     _percent(panels)
     _finish(figure, panels, setting, 'percent', [f'Bars: {_interval(board)}.'])
@@ -300,31 +274,35 @@ def sensitivity(board: Board, data: DataFrame, setting: str, found: Sequence[Seq
 
 def questions(board: Board) -> Drawing:
     """Draw the map of c/n, questions from the hardest to the easiest by the mean of all runs."""
-    shares = np.stack([e.result.table.c[rows_of(e.result, board.uids)] / e.result.n for e in board.entries])
+    shares = np.stack([c / n for n, c, _ in board.counts(entry.result for entry in board.entries)])
     order = np.argsort(shares.mean(0), kind='stable')
-    shares, names = shares[:, order], [board.uids[place] for place in order]
     entries = best_of_each(board.entries, MOST_ROWS)
-    shares = shares[[board.entries.index(entry) for entry in entries]]
+    shares = shares[[board.entries.index(entry) for entry in entries]][:, order]
     notes = ['Stable: all dark or all light. Unstable: in between. Questions: hardest first.']
-    if len(names) > MOST_COLUMNS:
-        parts = np.array_split(np.arange(len(names)), MOST_COLUMNS)
+    if len(order) > MOST_COLUMNS:
+        parts = np.array_split(np.arange(len(order)), MOST_COLUMNS)
         shares = np.stack([shares[:, part].mean(1) for part in parts], axis=1)
-        notes.append(f'Each column is the mean of {len(names) / MOST_COLUMNS:.1f} questions.')
-    title = 'Share of right answers, question by question'
-    height = 1.7 + 0.155 * max(len(entries), 6) + (0.9 if len(names) <= NAMED_COLUMNS else 0)
+        notes.append(f'Each column is the mean of {len(order) / MOST_COLUMNS:.1f} questions.')
+    title, named = 'Share of right answers, question by question', len(order) <= NAMED_COLUMNS
+    height = 1.7 + 0.155 * max(len(entries), 6) + (0.9 if named else 0)
     figure, [axes] = _sheet(1, title, board, size=(9.1, height))
-    image = axes.imshow(
-        shares, aspect='auto', interpolation='nearest', cmap='cividis', vmin=0, vmax=1, rasterized=True
-    )
+    look: dict[str, Any] = {
+        'interpolation': 'nearest',
+        'cmap': 'cividis',
+        'vmin': 0,
+        'vmax': 1,
+        'rasterized': True,
+    }
+    image = axes.imshow(shares, aspect='auto', **look)
     axes.grid(visible=False)
     axes.tick_params(length=0)
     axes.set_yticks(range(len(entries)), [drawable(entry.name, 40) for entry in entries])
-    shown = [drawable(name, 18) for name in names] if len(names) <= NAMED_COLUMNS else []
+    shown = [drawable(board.uids[place], 18) for place in order] if named else []
     axes.set_xticks(range(len(shown)), shown, rotation=90, size=6)
     bar = figure.colorbar(image, ax=axes, orientation='vertical', ticks=[0, 0.5, 1], shrink=0.8, pad=0.01)
     bar.ax.set_yticklabels(['0 %', '50 %', '100 % right'])
     _finish(figure, [], '', '', [*notes, *_chosen(entries, board.entries)])
-    caption = f'A map of {len(entries)} runs by {len(names)} questions: the share of right answers, c/n.'
+    caption = f'A map of {len(entries)} runs by {len(order)} questions: the share of right answers, c/n.'
     return Drawing('questions', title, caption, figure)
 
 
@@ -373,15 +351,13 @@ def _finish(figure: Figure, panels: Sequence[Axes], x: str, y: str, notes: Seque
     """Write the labels of the axes, one legend for all panels, and the notes at the foot."""
     wide = float(figure.get_size_inches()[0])
     text = '\n'.join(textwrap.wrap(' '.join(notes), int(wide * 17), break_on_hyphens=False))
+    handles: Mapping[str, Any] = {}
     for axes in panels:
         axes.set_xlabel(x)
         place = axes.get_subplotspec()
         axes.set_ylabel(y if place and place.is_first_col() else '')
-    handles: Mapping[str, Any] = {
-        label: handle
-        for axes in panels
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
-    }
+        own, labels = axes.get_legend_handles_labels()
+        handles = {**handles, **dict(zip(labels, own, strict=True))}
     if handles:
         per_row = max(1, int(wide // (0.7 + 0.07 * max(map(columns_of, handles)))))
         figure.legend(
@@ -399,9 +375,8 @@ def _interval(board: Board) -> str:
 
 
 def _chosen(shown: Sequence[Entry], able: Sequence[Entry]) -> list[str]:
-    if len(shown) == len(able):
-        return []
-    return [f'Shown: {len(shown)} of {len(able)} runs, the best of each model first; the tables have all.']
+    line = f'Shown: {len(shown)} of {len(able)} runs, the best of each model first; the tables have all.'
+    return [line] if len(shown) < len(able) else []
 
 
 @contextmanager
@@ -452,10 +427,9 @@ def drawable(text: str, width: int) -> str:
     >>> drawable('a\\nb', 20), drawable('model-with-a-long-name_t0-3_p0-8', 20)
     ('a\\\\nb', 'model-wit…_t0-3_p0-8')
     """
-    drawn = (
+    whole = ''.join(
         c if c.isprintable() and ord(c) in _glyphs() else c.encode('unicode_escape').decode() for c in text
     )
-    whole = ''.join(drawn)
     if columns_of(whole) <= width:
         return whole
     head, tail = whole, whole

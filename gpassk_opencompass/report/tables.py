@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..files import save
-from ..metrics import ACCURACY, SHOWN_THRESHOLDS, Kind, Metric, metrics_of, value_table
+from ..metrics import ACCURACY, SHOWN_THRESHOLDS, Kind, Metric, metrics_of
 from ..record import Result
 from ..statistics import mean_interval
-from ..text import Table, csv_text, latex, markdown, markdown_line
-from .frame import AVERAGE, COLUMNS, GREEDY, Board, run_names, why_no_average
+from ..text import Table, csv_cell, csv_lines, latex, markdown, markdown_line
+from .frame import (
+    AVERAGE,
+    COLUMNS,
+    GREEDY,
+    WHOLE,
+    Board,
+    Score,
+    health_line,
+    run_names,
+    scores_of,
+    why_no_average,
+)
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-SCORES_FILE = 'scores.csv'
 
 HOW_TO_READ = (
     '[low, high] is the {level:g} % interval for new questions of the same kind, clustered by problem. '
@@ -27,6 +36,9 @@ HOW_TO_READ = (
     'all others at once; at 95 % at least 90 of 100 simulated tables had no false rank. Unjudged samples '
     'count as incorrect.'
 )
+
+Scores = Mapping[tuple[str, str, str, str], Score]
+"""(benchmark, run, group, metric) → the score, as `scores_of` gives them."""
 
 
 class Section(NamedTuple):
@@ -39,112 +51,81 @@ class Section(NamedTuple):
     """Whether it is a leaderboard or the overview, which are printed; the others are in files alone."""
 
 
-Rows = Mapping[tuple[str, str, str, str], Any]
-"""(benchmark, run, group, metric) → the row of the frame."""
-
-
-def rows_of(data: DataFrame) -> Rows:
-    """Return the rows of a frame by what they are of: tables look up many."""
-    return {(row.benchmark, row.run, row.group, row.metric): row for row in data.itertuples()}
-
-
 def sections(boards: Sequence[Board], data: DataFrame) -> list[Section]:
     """Return all tables of a report, in their order."""
-    rows, found = rows_of(data), []
+    scores, found = scores_of(data), []
     for board in boards:
-        found.append(Section(board.title, lead(board), leaderboard(board, rows), main=True))
-        found += [Section(table.title, '', table, main=False) for table in by_group(board, rows)]
+        problems = '' if board.questions == board.problems else f' of {board.problems} source problems'
+        why = [f'This table stands {board.reason}.'] if board.reason else []
+        lead = [f'{board.questions} questions{problems}, judge: {board.judge}.', *why, *board.notes]
+        found.append(Section(board.title, ' '.join(lead), leaderboard(board, scores), main=True))
+        found += [Section(table.title, '', table, main=False) for table in by_group(board, scores)]
     if len(boards) > 1:
-        found.append(Section('All benchmarks', '', overview(boards, rows), main=True))
+        found.append(Section('All benchmarks', '', overview(boards, scores), main=True))
     return found
 
 
-def lead(board: Board) -> str:
-    """Return what all rows of a board share."""
-    problems = '' if board.questions == board.problems else f' of {board.problems} source problems'
-    why = [f'This table stands {board.reason}.'] if board.reason else []
-    return ' '.join([f'{board.questions} questions{problems}, judge: {board.judge}.', *why, *board.notes])
-
-
-def leaderboard(board: Board, rows: Rows) -> Table:
+def leaderboard(board: Board, scores: Scores) -> Table:
     """Return a row a run, best first: Greedy, G-Pass@k at each threshold, mG-Pass@k, rank, n and health."""
-    metrics = [GREEDY, 'accuracy', f'pass@{board.k}', *map(str, board.metrics)]
     shown = [GREEDY, *map(str, board.metrics)]
     data: list[Mapping[str, Any]] = []
-    table = Table(board.title, ['model', *shown, 'rank', 'n', 'health'], data=data)
-    notes = []
-    for entry in board.entries:
-        own = {name: row for name in metrics if (row := rows.get((board.title, entry.name, '', name)))}
-        ranked = own[str(board.ranked_by)]
-        best, worst = int(ranked.rank_low), int(ranked.rank_high)
+    notes = [HOW_TO_READ.format(level=100 * board.level, k=board.k)]
+    table = Table(board.title, ['model', *shown, 'rank', 'n', 'health'], notes=notes, data=data)
+    for entry, (best, worst) in zip(board.entries, board.pairs.ranks.tolist(), strict=True):
+        health, n = health_line(entry.result), entry.result.n
+        own = {
+            name: score
+            for name in [GREEDY, 'accuracy', f'pass@{board.k}', *shown[1:]]
+            if (score := scores.get((board.title, entry.name, '', name)))
+        }
         rank = f'{best}–{worst}' if best < worst else f'{best}'
-        scores = [_score(own.get(name)) for name in shown]
-        table.rows.append([entry.name, *scores, rank, entry.result.n, ranked.health or 'ok'])
-        told = {'model': entry.name}
-        for name, row in own.items():
-            told |= {name: row.value, f'{name} low': row.low, f'{name} high': row.high}
-        rest = {'rank low': best, 'rank high': worst, 'n': entry.result.n, 'health': ranked.health}
-        data.append({**told, 'rerun': ranked.rerun, **rest, 'unjudged': int(ranked.unjudged)})
+        cells = [str(own[name]) if name in own else None for name in shown]
+        table.rows.append([entry.name, *cells, rank, n, health or 'ok'])
+        row: dict[str, Any] = {'model': entry.name}
+        for name, score in own.items():
+            row |= {name: score.value, f'{name} low': score.low, f'{name} high': score.high}
+        row |= {'rerun': own[str(board.ranked_by)].rerun, 'rank low': best, 'rank high': worst, 'n': n}
+        data.append({**row, 'health': health, 'unjudged': entry.result.health.unjudged})
         notes += [f'{entry.name}: {note}' for note in (entry.greedy_note, *entry.remarks) if note]
-    table.notes = [HOW_TO_READ.format(level=100 * board.level, k=board.k), *notes]
     return table
 
 
-def by_group(board: Board, rows: Rows) -> Iterator[Table]:
+def by_group(board: Board, scores: Scores) -> Iterator[Table]:
     """Yield a table a metric: runs × contest and language, and each contest and language as a whole."""
     groups = list(board.groups)
     for metric in [GREEDY, *map(str, board.metrics)]:
         table = Table(f'{board.title}: {metric} by contest and language', ['model', *groups])
         for entry in board.entries:
-            cells = [_score(rows.get((board.title, entry.name, group, metric))) for group in groups]
+            cells = [scores.get((board.title, entry.name, group, metric)) for group in groups]
             if any(cells):
-                table.rows.append([entry.name, *cells])
+                table.rows.append([entry.name, *(cell and str(cell) for cell in cells)])
         if table.rows:
             yield table
 
 
-def overview(boards: Sequence[Board], rows: Rows) -> Table:
+def overview(boards: Sequence[Board], scores: Scores) -> Table:
     """Return mG-Pass@k of each run on each benchmark, and the mean where one may be taken."""
     why_not = why_no_average(boards)
-    columns = [(board.title, str(board.ranked_by)) for board in boards]
-    heads = [f'{title}: {metric}' for title, metric in columns]
-    if not why_not:
-        columns.append((AVERAGE, str(boards[0].ranked_by)))
-        heads.append(AVERAGE)
-    table = Table('All benchmarks', ['model', *heads])
+    columns = {f'{board.title}: {board.ranked_by}': (board.title, str(board.ranked_by)) for board in boards}
+    columns |= {} if why_not else {AVERAGE: (AVERAGE, str(boards[0].ranked_by))}
+    table = Table('All benchmarks', ['model', *columns])
     for run in dict.fromkeys(entry.name for board in boards for entry in board.entries):
-        cells = [_score(rows.get((title, run, '', metric))) for title, metric in columns]
-        table.rows.append([run, *cells])
+        cells = [scores.get((title, run, '', metric)) for title, metric in columns.values()]
+        table.rows.append([run, *(cell and str(cell) for cell in cells)])
     table.notes = [f'no average: {why_not}'] if why_not else ['No average where a benchmark is missing.']
     return table
 
 
-def _score(row: Any) -> str | None:
-    """Return '77.78 [59.7, 89.2]' of a row of the frame; None where there is none."""
-    return f'{row.value:.2f} [{row.low:.1f}, {row.high:.1f}]' if row else None
-
-
 def scores_csv(data: DataFrame) -> str:
     """Return the frame as CSV: all digits, empty cells for nothing, and nothing that a spreadsheet obeys."""
-    counts = (
-        'rank_low',
-        'rank_high',
-        'unjudged',
-        'truncated',
-        'unanswered',
-        'unusual',
-        'copies',
-        'output_tokens',
-    )
-    whole = [name in counts for name in COLUMNS]
-    rows = (
-        [
-            cell if isinstance(cell, str) else None if math.isnan(cell) else int(cell) if as_int else cell
-            for cell, as_int in zip(row, whole, strict=True)
-        ]
-        for row in data.itertuples(index=False, name=None)
-    )
-    return csv_text([list(COLUMNS), *rows])
+    columns = []
+    for name in COLUMNS:
+        cells = data[name].tolist()
+        texts = {cell: csv_cell(cell) for cell in set(cells) if isinstance(cell, str)}
+        if not texts:
+            cells = [None if isnan(cell) else int(cell) if name in WHOLE else cell for cell in cells]
+        columns.append([texts.get(cell, cell) for cell in cells] if texts else cells)
+    return csv_lines([COLUMNS, *zip(*columns, strict=True)])
 
 
 def write_tables(
@@ -153,13 +134,13 @@ def write_tables(
     tables: Sequence[Section],
     folder: Path,
     left_out: Sequence[str] = (),
-) -> list[Path]:
+) -> None:
     """Write `leaderboard.md` with all tables, `tables/*.tex` one each, and `scores.csv`, the whole frame."""
-    parts, files = ['# G-Pass@k\n'], {SCORES_FILE: scores_csv(data)}
+    parts, files = ['# G-Pass@k\n'], {'scores.csv': scores_csv(data)}
     names, name = set[str](), ''
-    for heading, about, table, main in tables:
-        text = '\n\n'.join(filter(None, [markdown_line(about), markdown(table)]))
-        parts.append(f'{"##" if main else "###"} {markdown_line(heading)}\n\n' + text + '\n')
+    for heading, lead, table, main in tables:
+        text = '\n\n'.join(filter(None, [markdown_line(lead), markdown(table)]))
+        parts.append(f'{"##" if main else "###"} {markdown_line(heading)}\n\n{text}\n')
         name = file_name(heading, names) if main else name
         tex = f'tables/{name}.tex' if main else f'tables/{name}.groups.tex'
         files[tex] = '\n'.join(filter(None, [files.get(tex), latex(table)]))
@@ -176,7 +157,6 @@ def write_tables(
     files['leaderboard.md'] = '\n'.join(parts)
     for name, text in files.items():
         save(folder / name, text)
-    return [folder / name for name in sorted(files)]
 
 
 def file_name(title: str, taken: set[str]) -> str:
@@ -198,59 +178,53 @@ def file_name(title: str, taken: set[str]) -> str:
 # The tables of one run of OpenCompass
 
 
-def results_table(results: Sequence[Result], *, every_metric: bool = False) -> Table:
-    """Return a row a run, in the order given: the columns of the published tables, or every metric."""
+def results_table(results: Sequence[Result], *, every_metric: bool = False, by_group: bool = False) -> Table:
+    """Return a row a run, or a run and group: the columns of the published tables, or every metric."""
     metrics = _metric_columns(results, every_metric)
-    table = Table('Results', ['model', 'dataset', 'n', *map(str, metrics), 'unjudged'])
+    heads = [*(['group'] if by_group else ['n']), *map(str, metrics), *([] if by_group else ['unjudged'])]
+    title = 'Results by contest and language' if by_group else 'Results'
+    table = Table(title, ['model', 'dataset', *heads])
     for result in results:
-        scores, health = result.scores(), result.health
-        shown = (scores.get(metric.name) for metric in metrics)
-        table.rows.append([result.run.model, result.run.dataset, result.n, *shown, health.unjudged])
-    return table
-
-
-def breakdown_table(results: Sequence[Result], *, every_metric: bool = False) -> Table:
-    """Return a row a run and contest × language."""
-    metrics = _metric_columns(results, every_metric)
-    table = Table('Results by contest and language', ['model', 'dataset', 'group', *map(str, metrics)])
-    for result in results:
-        scores = result.scores()
-        for group in dict.fromkeys(result.counts.group):
-            shown = (scores.get(f'{group}/{metric}') for metric in metrics)
-            table.rows.append([result.run.model, result.run.dataset, group, *shown])
+        scores, names = result.scores(), [result.run.model, result.run.dataset]
+        if by_group:
+            for group in dict.fromkeys(result.counts.group):
+                table.rows.append([*names, group, *(scores.get(f'{group}/{metric}') for metric in metrics)])
+        else:
+            cells = [scores.get(metric.name) for metric in metrics]
+            table.rows.append([*names, result.n, *cells, result.health.unjudged])
     return table
 
 
 def summary_table(results: Sequence[Result], level: float = 0.95) -> str:
     """Return a Markdown table a data set, a row a run: the published metrics, below each its interval.
 
-    What all rows share stands in the heading, the settings in which models differ below their names.
+    What all rows share stands in the heading, the settings in which models differ below their names: a line
+    fits a terminal of 120 columns.
     """
     names = dict(zip(map(id, results), run_names(results), strict=True))
     texts, remarks = [], []
-    for dataset, members in groupby(
+    for dataset, runs in groupby(
         sorted(results, key=lambda one: one.run.dataset), lambda one: one.run.dataset
     ):
-        own = list(members)
-        metrics = _metric_columns(own, every_metric=False)
-        sizes = ', '.join(map(str, sorted({one.n for one in own})))
-        unjudged = sum(one.health.unjudged for one in own)
+        members = list(runs)
+        metrics = _metric_columns(members, every_metric=False)
         table = Table(dataset, ['model', *map(str, metrics)])
-        for result in own:
-            scores, mark, intervals = result.scores(), result.health.mark, []
+        for result in members:
+            scores, intervals, name = result.scores(), [], names[id(result)]
             for metric in metrics:
-                if metric.name not in scores:
+                if metric.name in scores:
+                    values = result.values(metric)
+                    low, high = mean_interval(values, result.counts.problem, metric.top).at(level)
+                    intervals.append(f'{100 * low:.1f}–{100 * high:.1f}')
+                else:
                     intervals.append('')
-                    continue
-                top = float(value_table(metric, metric.k).max())
-                low, high = mean_interval(result.values(metric), result.counts.problem, top).at(level)
-                intervals.append(f'{100 * low:.1f}–{100 * high:.1f}')
-            name = names[id(result)]  # its settings stand below it: a line fits a terminal of 120 columns
             model = result.model if name.startswith(result.model) else name
-            below = ', '.join(filter(None, [name.removeprefix(model).strip(), mark]))
+            below = ', '.join(filter(None, [name.removeprefix(model).strip(), result.health.mark]))
             table.rows.append([model, *(scores.get(one.name) for one in metrics)])
             table.rows.append([below, *intervals])
-            remarks += [f'{names[id(result)]}: {line}' for line in result.health.copies_warnings()]
+            remarks += [f'{name}: {line}' for line in result.health.copies_warnings()]
+        sizes = ', '.join(map(str, sorted({one.n for one in members})))
+        unjudged = sum(one.health.unjudged for one in members)
         heading = markdown_line(f'{dataset}: n = {sizes}, {unjudged} samples unjudged')
         texts.append(f'{heading}\n\n{markdown(table)}')
     kind = 'interval for new questions of the same kind, clustered by problem.'

@@ -103,7 +103,7 @@ def test_a_sentence_a_benchmark_says_no_more_than_the_ranks(view: View) -> None:
     """Who is named, or counted behind the first, may have rank 1, and nobody else."""
     view.page.show(view.path)
     for board, item in zip(view.boards, view.page.all('.lead li'), strict=True):
-        best = [ranks[0] for ranks in board.ranks.tolist()]
+        best = [ranks[0] for ranks in board.pairs.ranks.tolist()]
         first = [entry.name for entry, rank in zip(board.entries, best, strict=True) if rank == 1]
         if len(first) == len(board.entries):
             assert item.text == f'No run can be told from the others on {board.title}.'

@@ -105,10 +105,10 @@ def test_no_text_becomes_markup_or_script(folder: Path, texts: dict[str, str]) -
     """The page has the elements of a page of plain texts; its data is JSON with the texts as they were."""
     plain, path = (folder / name / 'index.html' for name in ('plain', 'drawn'))
     first = board_with(folder, {})
-    write_page(first, frame(first).itertuples(), plain.parent)
+    write_page(first, frame(first), plain.parent)
     if not (found := board_with(folder, texts)):
         return
-    write_page(found, frame(found).itertuples(), path.parent)
+    write_page(found, frame(found), path.parent)
     written = path.read_bytes()
     expected, shown = Elements(plain.read_text(encoding='utf-8')), Elements(written.decode())
     assert shown.seen == expected.seen
@@ -199,7 +199,8 @@ def test_all_tables_can_be_written_and_read_back(folder: Path, texts: dict[str, 
     found = board_with(folder, texts)
     out = folder / 'tables_of_one'
     data = frame(found)
-    for path in write_tables(found, data, sections(found, data), out):
+    write_tables(found, data, sections(found, data), out)
+    for path in out.rglob('*.*'):
         assert path.resolve().is_relative_to(out)
         path.read_text(encoding='utf-8')
         assert path.name.isprintable()

@@ -17,13 +17,12 @@ import math
 import os
 import re
 import zlib
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...answers.thoughts import thought_in
 from ...errors import InputError
@@ -35,7 +34,11 @@ from ...record import Result, digest_of
 from ...samples import Samples
 from ...text import progress
 from ...version import __version__
-from ..frame import AVERAGE, Board, Entry, rows_of, why_no_average
+from ..frame import AVERAGE, Board, Entry, Score, health_line, limits_line, rows_of, scores_of, why_no_average
+from ..tables import Scores
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 RESPONSES = 'responses'
 """The folder beside the page."""
@@ -55,7 +58,7 @@ Figures = Mapping[str, Sequence[tuple[str, str]]]
 
 def write_page(
     boards: Sequence[Board],
-    scores: Iterable[Any],
+    data: DataFrame,
     folder: Path,
     responses: bool = False,
     figures: Figures | None = None,
@@ -67,7 +70,7 @@ def write_page(
 
     Args:
         boards: each is chosen by name on the page.
-        scores: the rows of the frame of these boards.
+        data: the frame of these boards.
         folder: made if it is missing; responses that no page there loads any more are removed.
         responses: also write what the models said.
         figures: title of a board → caption and SVG of each figure, shown below its table.
@@ -90,7 +93,7 @@ def write_page(
             places[id(entry)] = _write_responses(board, entry, replies, folder / RESPONSES)
         except InputError as error:
             lost[id(entry)] = str(error)
-    content = _content(boards, scores, places, lost, figures or {})
+    content = _content(boards, scores_of(data), places, lost, figures or {})
     names = 'page.js', 'page.css', 'page.html'
     script, style, frame = ((files(__name__) / 'files' / name).read_text(encoding='utf-8') for name in names)
     # A page on disk has no origin that 'self' would be: it is file: there, which reaches the disk alone.
@@ -139,39 +142,33 @@ def _pack(content: Any) -> str:
 
 def _content(
     boards: Sequence[Board],
-    scores: Iterable[Any],
+    scores: Scores,
     places: Mapping[int, str],
     lost: Mapping[int, str],
     figures: Figures,
 ) -> dict[str, Any]:
     """Return `Content` of source/content.ts."""
-    rows: dict[tuple[str, str], dict[tuple[str, str], Any]] = defaultdict(dict)
-    for row in scores:
-        rows[row.benchmark, row.run][row.group, row.metric] = row
     runs: dict[tuple[str, str], dict[str, Any]] = {}
     shown: list[dict[str, Any]] = []
     for board in boards:
-        first = board.entries[0].result
-        counts, numbers = first.counts, [rows[board.title, entry.name] for entry in board.entries]
-        metrics = list(dict.fromkeys(metric for of_entry in numbers for _, metric in of_entry))
-        parts = list(dict.fromkeys(group for of_entry in numbers for group, _ in of_entry))
+        first, ranked_by = board.entries[0].result, str(board.ranked_by)
+        counts = first.counts
         groups, problems = list(dict.fromkeys(counts.group)), list(dict.fromkeys(counts.problem))
+        own = [(group, metric) for title, _, group, metric in scores if title == board.title]
+        parts, metrics = (list(dict.fromkeys(column)) for column in zip(*own, strict=True))
         entries: list[dict[str, Any]] = []
-        for entry, of_entry in zip(board.entries, numbers, strict=True):
-            run, best = entry.result.run, of_entry['', str(board.ranked_by)]
-            mean = rows[AVERAGE, entry.name].get(('', str(board.ranked_by)))
-            names = {
-                'name': entry.name,
-                'model': entry.result.model,
-                'host': run.host,
-                'average': _score(mean),
-            }
-            runs.setdefault((run.host, entry.name), {**names, 'settings': dict(entry.result.sampling)})
+        for entry, ranks in zip(board.entries, board.pairs.ranks.tolist(), strict=True):
+            result, name = entry.result, (board.title, entry.name)
+            key = result.run.host, entry.name
+            about = {'name': entry.name, 'model': result.model, 'host': result.run.host}
+            mean = _score(scores.get((AVERAGE, entry.name, '', ranked_by)))
+            runs.setdefault(key, {**about, 'average': mean, 'settings': dict(result.sampling)})
+            badges = [*health_line(result).split(', '), limits_line(result)]
             told = {
-                'run': list(runs).index((run.host, entry.name)),
-                'ranks': [int(best.rank_low), int(best.rank_high)],
-                'scores': [[_score(of_entry.get((part, name))) for name in metrics] for part in parts],
-                'badges': [text for text in (*entry.health.split(', '), best.limited) if text],
+                'run': list(runs).index(key),
+                'ranks': ranks,
+                'scores': [[_score(scores.get((*name, part, one))) for one in metrics] for part in parts],
+                'badges': [text for text in badges if text],
                 'shards': places.get(id(entry)),
                 'lost': lost.get(id(entry), 'the report was made without them'),
             }
@@ -206,12 +203,10 @@ def _content(
     return {'noAverage': why, 'runs': list(runs.values()), 'boards': shown}
 
 
-def _score(row: Any) -> list[float | None] | None:
+def _score(score: Score | None) -> list[float | None] | None:
     """Return value, low, high, rerun error and upper bound, as they are shown; None: no such score."""
-    if row is None:
-        return None
-    told = [(row.value, 2), (row.low, 1), (row.high, 1), (row.rerun, 2), (row.bound_high, 2)]
-    return [None if math.isnan(one) else round(one, digits) for one, digits in told]
+    digits = zip(score or (), (2, 1, 1, 2, 2), strict=True)
+    return [None if math.isnan(one) else round(one, many) for one, many in digits] if score else None
 
 
 def _entry(entry: Entry, uids: Sequence[str], beside: bool) -> dict[str, Any]:
@@ -281,7 +276,8 @@ def _write_responses(board: Board, entry: Entry, replies: Replies, folder: Path)
             names = result.run.host, result.run.model, result.run.dataset, result.run.path
             file = result.sample_file and result.sample_file.sha256
             near = [os.path.relpath(store, result.path.parent) for store in stores]
-            made_of.append([*names, result.data.sha256, result.judge_digest, file, near])
+            counts = result.counts.c, result.counts.unjudged
+            made_of.append([*names, result.data.sha256, result.judge_digest, file, near, counts])
         elif result is entry.result:
             raise InputError(f'{result.path} has no responses: no file of its samples beside it has them')
     place = digest_of(made_of)[:12]
