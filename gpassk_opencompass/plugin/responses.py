@@ -15,16 +15,11 @@ OPEN, CLOSE = '<think>', '</think>'
 def response_of(
     completion: Any, seconds: float | None = None, think_tag: str = CLOSE
 ) -> tuple[str, Generation]:
-    """Return the text of a chat completion, and what its server tells of it.
+    """Return the text of a chat completion (JSON or `Reply`), and what its server tells of it.
 
     Reasoning that a server sends apart comes before the content, closed by `think_tag`; where there is no
     content it stays open (`<think>…`), so that nobody takes what stands in it for the answer. Whatever is no
     usual response has a state of `health.STATES`; of those in `NOT_DRAWN` the text is ''.
-
-    Args:
-        completion: the object that the JSON of a reply is, or what `completion` made of it.
-        seconds: from the request to the reply.
-        think_tag: what stands between reasoning and content.
 
     >>> message = {'reasoning': '6 · 7', 'content': '42'}
     >>> response_of({'choices': [{'message': message, 'finish_reason': 'stop'}]})[0]
@@ -73,14 +68,9 @@ def with_states(texts: Sequence[str], told: Sequence[Generation]) -> list[Genera
 def mended(text: str, told: Generation, prompt: str) -> str:
     """Return the text of an engine in this process as it is kept.
 
-    One that was not drawn has none, whatever the engine put there. A thought that the prompt began and the
-    limit cut gets its mark: some chat templates end with `<think>`, and a response that never got to
-    `</think>` looks like an answer. One that ended by itself is left as it is: its model did not think.
-
-    Args:
-        text: of the engine.
-        told: what the engine said of it.
-        prompt: as the model read it, with its chat template.
+    One that was not drawn has none, whatever the engine put there. A thought that the prompt (with its chat
+    template) began and the limit cut gets its mark: some templates end with `<think>`, and a response that
+    never got to `</think>` looks like an answer. One that ended by itself is left: its model did not think.
 
     >>> mended('6 · 7 is', Generation('length'), '<|Assistant|><think>')
     '<think>6 · 7 is'

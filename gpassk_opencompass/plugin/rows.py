@@ -23,6 +23,11 @@ QUESTION_COLUMNS = ('question', 'problem', 'prompt')
 
 BOOKKEEPING = ('subdivision', 'idx', 'replica', LIMITS)
 
+SHOWN = 3
+"""How many rows an error names."""
+
+_LONGEST = 80
+
 
 def samples_asked(
     rows: Any,
@@ -43,7 +48,6 @@ def samples_asked(
         before: number of the question of each row before this shard.
     """
     names, told = rows.column_names, json.dumps(settings, default=str)
-    asked = [one for one in names if one in inputs or f'{{{one}}}' in told]
     uids, numbers = uids_of(rows), column_of(rows, 'idx') if 'idx' in names else range(len(rows))
     if 'uid' not in names and stem is not None:  # OpenCompass calls the parts of a shard by its name
         uids = [f'{name}{uid.removeprefix(stem)}' for uid in uids]
@@ -52,14 +56,14 @@ def samples_asked(
     else:
         replicas = _occurrences([*before, *numbers])[len(before) :]
     references = column_of(rows, output) if output is not None and output in names else [None] * len(rows)
-    contents = zip(*(column_of(rows, one) for one in asked), strict=True) if asked else [()] * len(rows)
-    mark, known = digest_of(settings)[:16], {}
+    asked = [column_of(rows, one) for one in names if one in inputs or f'{{{one}}}' in told]
+    contents = zip(*asked, strict=True) if asked else [()] * len(rows)
+    mark, known = digest_of(settings)[:16], dict[str, str]()
     samples = []
     for uid, replica, number, reference, content in zip(
         uids, replicas, numbers, references, contents, strict=True
     ):
-        key = repr(content)  # of a question once, not of each of its samples
-        if key not in known:
+        if (key := repr(content)) not in known:  # of a question once, not of each of its samples
             known[key] = digest_of(as_json(list(content)))[:16]
         samples.append(Sample(uid, replica, number, known[key], as_json(reference), mark))
     return samples
@@ -90,8 +94,7 @@ def samples_of(
         raise InputError(f'need columns question and answer (or references), got {rows.column_names}')
     content = [name for name in rows.column_names if name not in BOOKKEEPING]
     shown = column_of(rows, names[0]) if names else rows.select_columns(content).to_list()
-    questions = list(map(_as_text, shown))
-    uids = uids_of(rows)
+    questions, uids = list(map(_as_text, shown)), uids_of(rows)
     # A foreign column of one of these names may hold anything.
     own = ('replica', 'split', 'language', 'problem') if 'uid' in rows.column_names else ()
     columns = {name: column_of(rows, name) for name in own if name in rows.column_names}
@@ -114,10 +117,9 @@ def samples_of(
 
 def column_of(rows: Any, name: str) -> Sequence[Any]:
     """Return a column; replicas whose texts lie in memory once share them here too."""
-    if rows._indices is not None or rows.format['type'] is not None:
-        return list(rows[name])
     column = rows.data.column(name)
-    if not (pyarrow.types.is_string(column.type) or pyarrow.types.is_integer(column.type)):
+    kinds = pyarrow.types.is_string(column.type) or pyarrow.types.is_integer(column.type)
+    if rows._indices is not None or rows.format['type'] is not None or not kinds:
         return list(rows[name])
     values: list[Any] = []
     known: dict[tuple[int, ...], list[Any]] = {}
@@ -159,15 +161,9 @@ def _occurrences(values: Sequence[Any]) -> list[int]:
 
 # Rows without marks
 
-SHOWN = 3
-"""How many rows an error names."""
-
-_PROBED = 50
-_LONGEST = 80
-
 
 def check_by_place(
-    found: Predictions, rows: Any, references: Sequence[Any] | None, template: Any, keep: Collection[str]
+    found: Predictions, rows: Any, references: Sequence[Any], template: Any, keep: Collection[str]
 ) -> None:
     """Compare rows without marks with the rows of the data set at their places.
 
@@ -176,7 +172,6 @@ def check_by_place(
     be compared, and what was accepted, goes to the warnings.
 
     Args:
-        references: of each row; None where a postprocessor changes them.
         template: of the prompts, as far as it is known: it tells which columns they hold.
         keep: of `KEEP`: what may differ.
 
@@ -188,28 +183,26 @@ def check_by_place(
         ('questions', _other_questions(told, rows, template, found.warnings)),
         ('references', _other_references(told, references)),
     ):
-        if not (first := list(islice(wrong, SHOWN))):
-            continue
-        places = [(found.places[number], text) for number, text in first]
+        places = [(found.places[number], text) for number, text in islice(wrong, SHOWN)]
         lines = '; '.join(f'{path.name}, row {row - 1}: {text}' for (path, row), text in places)
-        if what not in keep:
+        if lines and what not in keep:
             raise IncompleteError(
                 f'the predictions are of other {what} than the data set has now. {lines}. Put the data back '
                 'as they were sampled, or move the file away and run the same command with -r to sample its '
                 'rows anew; to score these responses by the data as they are now, on purpose: '
                 f"keep=['{what}'] of GPassKEvaluator, or --keep {what} of gpassk run"
             )
-        found.warnings.append(f'scored although {what} changed since sampling, as keep says: {lines}')
+        if lines:
+            found.warnings.append(f'scored although {what} changed since sampling, as keep says: {lines}')
 
 
 def _other_questions(
     told: Sequence[Mapping[str, Any]], rows: Any, template: Any, warnings: list[str]
 ) -> Iterator[tuple[int, str]]:
     """Find the rows whose prompt does not hold what their template names, or else one of the questions."""
-    names = [name for name in ('prompt', 'question', 'problem') if name in rows.column_names]
-    columns = {name: column_of(rows, name) for name in names}
+    columns = {name: column_of(rows, name) for name in QUESTION_COLUMNS if name in rows.column_names}
     texts = {name: one for name, one in columns.items() if all(isinstance(text, str) for text in one)}
-    prompts = _all_solid([_text_in(row.get('origin_prompt')) for row in told])
+    prompts = _solid([_text_in(row.get('origin_prompt')) for row in told])
     if not any(prompts):
         warnings.append('the predictions hold no prompts: they were not compared with the questions')
         return
@@ -218,36 +211,32 @@ def _other_questions(
         return
     named = json.dumps(template, default=str)
     sent = [one for name, one in texts.items() if f'{{{name}}}' in named]
-    compared = [(text, *_not_held(prompts, _all_solid(text))) for text in sent or texts.values()]
-    if not sent:
-        compared = [next((one for one in compared if not one[2]), compared[-1])]
-    if all(rewritten and not missing for _, missing, rewritten in compared):
+    compared, rewritten = [], True
+    for column in sent or texts.values():
+        solid = _solid(column)
+        missing = [number for number, text in enumerate(solid) if text not in prompts[number]]
+        if len(missing) < len(solid):
+            rewritten = False
+        else:  # a template may write questions in its own way: then rows count whose prompt holds another's
+            others = set(filter(None, solid))
+            missing = [number for number in missing[:50] if any(one in prompts[number] for one in others)]
+        compared.append((column, missing))
+    if not sent:  # one of them is enough
+        compared = [next((one for one in compared if not one[1]), compared[-1])]
+    if rewritten and not any(missing for _, missing in compared):
         warnings.append('no prompt holds its question as the data set spells it: they were not compared')
-    for text, missing, _ in compared:
+    for column, missing in compared:
         for number in missing:
-            whole = text[number]  # of which the beginning may be instructions, the same in all rows
+            whole = column[number]  # of which the beginning may be instructions, the same in all rows
             shown = repr(whole) if len(whole) <= _LONGEST else f'… {whole[-_LONGEST:]!r}'
             yield number, f'its prompt does not hold {shown}'
 
 
-def _not_held(prompts: Sequence[str], texts: Sequence[str]) -> tuple[list[int], bool]:
-    """Return the rows whose prompt does not hold their text, and whether that is so for all of them.
-
-    Then a template may write questions in its own way, and rows only count whose prompt holds another.
-    """
-    held = [text in prompt for prompt, text in zip(prompts, texts, strict=False)]
-    missing = [number for number, is_there in enumerate(held) if not is_there]
-    if any(held):
-        return missing, False
-    others = set(filter(None, texts))
-    return [number for number in missing[:_PROBED] if any(other in prompts[number] for other in others)], True
-
-
 def _other_references(
-    told: Sequence[Mapping[str, Any]], references: Sequence[Any] | None
+    told: Sequence[Mapping[str, Any]], references: Sequence[Any]
 ) -> Iterator[tuple[int, str]]:
     known = any(row.get('gold') is not None for row in told)
-    for number, (row, reference) in enumerate(zip(told, references or (), strict=False)):
+    for number, (row, reference) in enumerate(zip(told, references, strict=False)):
         gold = row.get('gold')
         if gold is None:  # OpenCompass leaves out what is empty or 0
             if known and reference:
@@ -265,7 +254,7 @@ def _text_in(prompt: Any) -> str:
     return '\n'.join(map(_text_in, prompt)) if isinstance(prompt, (list, tuple)) else ''
 
 
-def _all_solid(texts: Sequence[str]) -> list[str]:
+def _solid(texts: Sequence[str]) -> list[str]:
     """Return texts without their blanks; equal ones, as replicas are, as one."""
     solid = {text: ''.join(text.split()) for text in dict.fromkeys(texts)}
     return [solid[text] for text in texts]

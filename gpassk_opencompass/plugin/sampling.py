@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
@@ -21,16 +22,14 @@ from tqdm import tqdm
 
 from ..errors import IncompleteError, InputError
 from ..health import Generation
-from ..marks import as_json, current_task, kept, model_identity, note, read_notes, settings_of
+from ..marks import as_json, hardware, kept, model_identity, note, read_notes, settings_of
 from ..predictions import Rows, Sample, held, other_runs, without_shard
 from ..record import digest_of
 from .rows import samples_asked
-
-MOST_FAILED = 0.1
-"""Share of the samples of a shard that may be no usual response."""
+from .seeds import current_task
 
 LEAST = 8
-"""As many may be in any shard, however small."""
+"""As many samples may be no usual response in any shard, however small."""
 
 _OF_SHARD = re.compile(r'\[(\d+): ?\d+\]$')
 """How the `test_range` of a shard ends, as OpenCompass's partitioners write it."""
@@ -66,16 +65,12 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
     def __init__(
         self,
         *arguments: Any,
-        most_failed: float = MOST_FAILED,
+        most_failed: float = 0.1,
         keep: Collection[str] = (),
         top_up: bool = False,
         **more: Any,
     ) -> None:
-        if (
-            isinstance(most_failed, bool)
-            or not isinstance(most_failed, (int, float))
-            or not 0 <= most_failed <= 1
-        ):
+        if type(most_failed) not in (int, float) or not 0 <= most_failed <= 1:
             raise InputError(
                 f'most_failed = {most_failed!r}: expected a share from 0 to 1 of the samples of a shard'
             )
@@ -103,8 +98,7 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
             return whole
         task = current_task()
         model = {'path': str(getattr(self.model, 'path', ''))} if task is None else task.model_cfg
-        dataset = {} if task is None else task.dataset_cfg
-        settings = settings_of(model, dataset)
+        settings = settings_of(model, {} if task is None else task.dataset_cfg)
         identity = as_json(model_identity(settings['model'], self.model, model))
         samples, name = self._samples(
             retriever, ice_template, prompt_template, predictions.stem, settings, task
@@ -121,8 +115,12 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
                 note(folder, source=identity)
             missing = rows.find(other_runs(folder), self._top_up)
             get_logger().info(f'{predictions.stem}: {len(missing)} of {len(samples)} samples are to be drawn')
-            if hasattr(self.model, 'keep_notes'):
-                self.model.keep_notes(folder)
+            if hasattr(self.model, 'folder'):
+                self.model.folder = folder
+            elsewhere = getattr(self.model, 'is_api', False) and not getattr(self.model, 'loads', False)
+            known = os.environ.get('GPASSK_HARDWARE', '') if elsewhere else hardware()
+            if missing and known and known not in notes.hardware:
+                note(folder, hardware=known)
             self._draw(missing, rows, source)
             rows.publish()
         return []
@@ -139,27 +137,38 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
             ice_template=ice_template,
             prompt_template=prompt_template,
         )
-        parsed = self.model.parse_template(prompts, mode='gen')
-        reader = retriever.dataset_reader
-        config = {} if task is None else task.dataset_cfg
-        shard = _OF_SHARD.search(str((config.get('reader_cfg') or {}).get('test_range') or ''))
-        name, before = (without_shard(stem), _rows_before(task, int(shard[1]))) if shard else (stem, ())
+        reader, name, before = retriever.dataset_reader, stem, ()
+        config = {} if task is None else task.dataset_cfg.get('reader_cfg') or {}
+        if shard := _OF_SHARD.search(str(config.get('test_range') or '')):
+            whole = getattr(getattr(task, 'dataset', None), 'dataset', None)
+            whole = whole.get(config.get('test_split', 'test')) if isinstance(whole, dict) else whole
+            if (
+                whole is not None and 'idx' in whole.column_names
+            ):  # of the questions of all rows before the shard
+                before = whole['idx'][: int(shard[1])]
+            name = without_shard(stem)
         samples = samples_asked(
             reader.dataset['test'], reader.input_columns, reader.output_column, settings, name, stem, before
         )
         known: dict[str, Any] = {}  # n samples of a question have one prompt
         found = []
-        for sample, prompt in zip(samples, parsed, strict=True):
+        for sample, prompt in zip(samples, self.model.parse_template(prompts, mode='gen'), strict=True):
             text = json.dumps(prompt, default=str)
-            told = known[text] if text in known else known.setdefault(text, json.loads(text))
+            if text not in known:
+                known[text] = json.loads(text)
             seed = self.model.seed_of(sample.uid, sample.replica) if hasattr(self.model, 'seed_of') else None
-            found.append(replace(sample, prompt=told, seed=seed))
+            found.append(replace(sample, prompt=known[text], seed=seed))
         return found, name
 
     def _draw(self, missing: Sequence[Sample], rows: Rows, source: str) -> None:
         """Draw samples, and write the row of each; those that are no usual response come last."""
         unusual: list[dict[str, Any]] = []
         states, most = Counter(rows.states), max(int(self._most_failed * rows.size), LEAST)
+
+        def told() -> str:
+            named = ', '.join(f'{count} {state}' for state, count in states.most_common())
+            shown = f'{states.total()} no usual response ({named})'
+            return f'{rows.predictions.stem}: {shown} of {rows.size} samples'
 
         def done(number: int, text: Any, generation: Generation, said: str = '') -> None:
             row = rows.row(missing[number], source, text, generation)
@@ -174,23 +183,18 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
             if states.total() > most:
                 words = f' The last one: {" ".join(said.split())[:300]!r}.' if said else ''
                 raise IncompleteError(
-                    f'{rows.predictions.stem}: {_told(states)} of {rows.size} samples; most_failed = '
-                    f'{self._most_failed:g} allows no more than {most}.{words} They were not kept: mend '
-                    'server, model or settings, and run the same command with -r, which asks for them again; '
-                    'if the model is like that, raise most_failed (a line of the template, or an argument of '
-                    'the inferencer)'
+                    f'{told()}; most_failed = {self._most_failed:g} allows no more than {most}.{words} They '
+                    'were not kept: mend server, model or settings, and run the same command with -r, which '
+                    'asks for them again; if the model is like that, raise most_failed (a line of the '
+                    'template, or an argument of the inferencer)'
                 )
 
-        options: dict[str, Any] = {
-            'stopping_criteria': self.stopping_criteria,
-            'min_out_len': self.min_out_len,
-        }
-        draw = getattr(self.model, 'sample', None) or self._draw_without_seeds
-        size = self.batch_size or 1
+        options = {'stopping_criteria': self.stopping_criteria, 'min_out_len': self.min_out_len}
+        draw, size = getattr(self.model, 'sample', None) or self._draw_without_seeds, self.batch_size or 1
         if getattr(self.model, 'one_by_one', False):
-            size, options = len(missing), {**options, 'at_once': self.batch_size}
+            size, options = max(len(missing), 1), {**options, 'at_once': self.batch_size}
         with torch.no_grad(), tqdm(total=len(missing), disable=not missing) as progress:
-            for first in range(0, len(missing), size or 1):
+            for first in range(0, len(missing), size):
                 batch = missing[first : first + size]
                 prompts = [
                     PromptList(one.prompt) if isinstance(one.prompt, list) else one.prompt for one in batch
@@ -199,35 +203,20 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
                     prompts,
                     [one.seed for one in batch],
                     self.max_out_len,
-                    lambda number, *told, first=first: done(first + number, *told),
+                    lambda number, *said, first=first: done(first + number, *said),
                     **options,
                 )
         for row in unusual:
             rows.add(row)
         if states:
-            get_logger().warning(f'{rows.predictions.stem}: {_told(states)} of {rows.size} samples')
+            get_logger().warning(told())
 
     def _draw_without_seeds(
         self, prompts: list[Any], seeds: Sequence[Any], max_out_len: int, done: Any, **options: Any
     ) -> None:
         """Have a model that knows nothing of samples answer a batch."""
-        import inspect
-
         known = inspect.signature(self.model.generate).parameters
         given = {name: value for name, value in options.items() if name in known}
         texts = self.model.generate(prompts, max_out_len=max_out_len, **given)
         for number, text in enumerate(texts):
             done(number, text, Generation())
-
-
-def _told(states: Counter[str]) -> str:
-    named = ', '.join(f'{count} {state}' for state, count in states.most_common())
-    return f'{states.total()} no usual response ({named})'
-
-
-def _rows_before(task: Any, start: int) -> Sequence[Any]:
-    """Return the numbers of the questions of all rows before a shard."""
-    dataset = getattr(getattr(task, 'dataset', None), 'dataset', None)
-    if isinstance(dataset, dict):
-        dataset = dataset.get((task.dataset_cfg.get('reader_cfg') or {}).get('test_split', 'test'))
-    return dataset['idx'][:start] if dataset is not None and 'idx' in dataset.column_names else ()

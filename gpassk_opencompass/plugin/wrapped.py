@@ -74,9 +74,20 @@ class WrappedEvaluator:
         verdicts, answers = ['unjudged'] * len(replica), [''] * len(replica)
         for number in sorted(set(replica)):
             rows = [row for row, its in enumerate(replica) if its == number]
-            details = self._details(number, rows, folder, score_kwargs)
-            for row, detail in zip(rows, details, strict=True):
-                verdicts[row], answers[row] = self._verdict(detail), _answer_of(detail)
+            for row, detail in zip(rows, self._details(number, rows, folder, score_kwargs), strict=True):
+                label = _label_of(detail)
+                if label not in (None, 0, 1):
+                    raise InputError(
+                        f'evaluator {self._name}: a detail says {label!r}; G-Pass@k needs True or False'
+                    )
+                if label is not None:
+                    verdicts[row] = 'correct' if label else 'incorrect'
+                # What the evaluator took for the answer, to be shown.
+                inner = detail.get('rule_evaluation', detail)
+                shown = [
+                    inner.get(name) for name in ('parsed', 'pred', 'prediction') if isinstance(inner, Mapping)
+                ]
+                answers[row] = next((text for text in shown if isinstance(text, str)), '')
         return {'verdict': verdicts, 'answer': answers, 'judged_by': [self._name] * len(replica)}
 
     def identity(self) -> dict[str, Any]:
@@ -97,12 +108,18 @@ class WrappedEvaluator:
 
     def _details(
         self, number: int, rows: Sequence[int], folder: Path | None, score_kwargs: Mapping[str, Any]
-    ) -> list[Mapping[str, Any]]:
+    ) -> Sequence[Mapping[str, Any]]:
+        """Have a replica scored; return a detail a row."""
         evaluator = self._build()
         evaluator._dataset_replica_idx = number
         arguments = {name: _take(value, rows) for name, value in score_kwargs.items()}
         if folder is not None:
-            told = {name: _content(value) for name, value in arguments.items() if isinstance(value, Iterable)}
+            # Of a data set its columns, since reading row by row takes minutes.
+            told = {
+                name: value.to_dict() if isinstance(value, Dataset) else list(value)
+                for name, value in arguments.items()
+                if isinstance(value, Iterable)
+            }
             evaluator._out_dir = str(folder / f'replica_{number}-{_hash([self._digest, told])}')
         if 'predictions' in arguments:
             arguments['predictions'] = evaluator.pred_postprocess(arguments['predictions'])
@@ -116,32 +133,21 @@ class WrappedEvaluator:
         for name, value in result.items():
             if isinstance(value, (int, float)) and not isinstance(value, bool):
                 self._results[name].append(float(value))
-        return self._paired(result.get('details'), len(rows))
-
-    def _paired(self, details: Any, count: int) -> list[Mapping[str, Any]]:
-        """Return a detail a row; in a dict they are numbered '0', '1', …"""
+        details = result.get('details')
         if details is None:
             raise InputError(
                 f'evaluator {self._name} gives no details, so nobody knows which samples are correct; take '
                 'one that does, e.g. AccwithDetailsEvaluator in the place of AccEvaluator'
             )
-        if isinstance(details, Mapping):
-            numbers = [str(number) for number in range(count)]
-            details = [details[number] for number in numbers] if set(details) == set(numbers) else None
-        if not isinstance(details, Sequence) or len(details) != count:
+        if isinstance(details, Mapping):  # numbered '0', '1', …
+            numbers = list(map(str, range(len(rows))))
+            details = [details[one] for one in numbers] if set(details) == set(numbers) else None
+        if not isinstance(details, Sequence) or len(details) != len(rows):
             raise InputError(
-                f'evaluator {self._name}: expected details with an entry for each of the {count} rows of a '
-                'replica, got others, so no verdict can be paired with its sample'
+                f'evaluator {self._name}: expected details with an entry for each of the {len(rows)} rows of '
+                'a replica, got others, so no verdict can be paired with its sample'
             )
-        return list(details)
-
-    def _verdict(self, detail: Any) -> str:
-        label = _label_of(detail)
-        if label is None:
-            return 'unjudged'
-        if label not in (0, 1):
-            raise InputError(f'evaluator {self._name}: a detail says {label!r}; G-Pass@k needs True or False')
-        return 'correct' if label else 'incorrect'
+        return details
 
 
 def _label_of(detail: Any) -> Any:
@@ -159,22 +165,10 @@ def _label_of(detail: Any) -> Any:
     )
 
 
-def _answer_of(detail: Mapping[str, Any]) -> str:
-    """Return what the evaluator took for the answer, to be shown."""
-    inner = detail.get('rule_evaluation', detail)
-    named = (inner.get(name) for name in ('parsed', 'pred', 'prediction') if isinstance(inner, Mapping))
-    return next((text for text in named if isinstance(text, str)), '')
-
-
 def _take(value: Any, rows: Sequence[int]) -> Any:
     if isinstance(value, Dataset):
         return value.select(rows)
     return [value[row] for row in rows] if isinstance(value, Sequence) else value
-
-
-def _content(value: Iterable[Any]) -> Any:
-    """Return all of a value; of a data set its columns, since reading row by row takes minutes."""
-    return value.to_dict() if isinstance(value, Dataset) else list(value)
 
 
 def _told(value: Any) -> Any:

@@ -315,7 +315,7 @@ def known(*versions: str, root: str = '/models/a', owner: str = 'vllm') -> Itera
 
 def noted(folder: Path, *servers: JudgeServer) -> tuple[list[dict[str, str]], list[str]]:
     model = asker(*(server.url for server in servers))
-    model.keep_notes(folder)
+    model.folder = folder
     ask(model, 3)
     told: tuple[list[dict[str, str]], list[str]] = marks.servers_told(marks.read_notes(folder))
     return told

@@ -109,12 +109,7 @@ class SeededHuggingFace(Seeded, HuggingFacewithChatTemplate):  # type: ignore[mi
 
 
 class _Watched:
-    """Stands where the wrapper has its model, for one batch, and keeps what went in and what came out.
-
-    Args:
-        model, tokenizer: do the work.
-        room: how many tokens each row may have.
-    """
+    """Stands where the wrapper has its model, for one batch, and keeps what went in and what came out."""
 
     def __init__(self, model: Any, tokenizer: Any, room: int) -> None:
         self._model, self._tokenizer, self._room = model, tokenizer, room

@@ -9,13 +9,12 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path, PurePosixPath
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from opencompass.models import OpenAISDK
-from opencompass.models.base import BaseModel
+from opencompass.models.base import LMTemplateParser
 from opencompass.models.openai_api import OAI_REASONING_MODEL_LIST, OPENAISDK_API_BASE
-from opencompass.models.turbomind_api import TurboMindAPIModel, valid_str
+from opencompass.models.turbomind_api import valid_str
 from opencompass.registry import MODELS
 from opencompass.utils import get_logger
 
@@ -26,18 +25,9 @@ from ...files import mapping
 from ...health import Generation
 from ...keys import HiddenKey, hidden, read_key
 from ...marks import note, read_notes
-from ...servers import (
-    ClientSettings,
-    Clock,
-    Request,
-    Server,
-    ask_all,
-    endpoints,
-    get_json,
-    proxy_for,
-)
+from ...servers import ClientSettings, Clock, Request, Server, ask_all, endpoints, get_json, proxy_for
 from ..responses import CLOSE, response_of
-from ..seeds import LENGTH, OF_REQUEST, SERVER_BITS, Done, Seeded, key_from, refuse
+from ..seeds import LENGTH, OF_REQUEST, SERVER_BITS, Done, Seeded, refuse
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
@@ -51,7 +41,10 @@ ATTEMPTS = 12
 TIMEOUT = 3600.0
 """Seconds that a reply may take."""
 
-_ADVICE = {
+_KEY = 'Is the key right, and for this address? key_env names the environment variable that holds it'
+_NAME = 'Is the name (path) one that the server lists at /v1/models, and the address right?'
+_BY_STATUS = {401: _KEY, 403: _KEY, 404: _NAME}
+_BY_WORDS = {
     r'\bseed\b': (
         'It takes no seed: write random_seeds = None into the template (random_seed=None in a config)'
     ),
@@ -65,10 +58,6 @@ _ADVICE = {
     ),
     r'quota|billing': 'See to the account that the key belongs to',
 }
-_KEY = 'Is the key right, and for this address? key_env names the environment variable that holds it'
-_NAME = 'Is the name (path) one that the server lists at /v1/models, and the address right?'
-_BY_STATUS = {401: _KEY, 403: _KEY, 404: _NAME}
-
 _VERSIONS = {
     'vllm': ('/version', 'version'),
     'llamacpp': ('/props', 'build_info'),
@@ -85,7 +74,7 @@ def advise(trouble: Trouble) -> str:
     """
     if trouble.status in _BY_STATUS:
         return _BY_STATUS[trouble.status]
-    found = (text for words, text in _ADVICE.items() if re.search(words, trouble.message, re.IGNORECASE))
+    found = (text for words, text in _BY_WORDS.items() if re.search(words, trouble.message, re.IGNORECASE))
     return next(found, 'Check path (the name of the model), the address, the key and extra_body')
 
 
@@ -99,6 +88,8 @@ class AskedModel(Seeded):
     bits = SERVER_BITS
     one_by_one = True
     clock: Clock | None = None
+    folder: Path | None = None
+    """Of predictions, beside which it is noted what servers say that they are."""
 
     def ask_at(
         self,
@@ -116,21 +107,16 @@ class AskedModel(Seeded):
             name: of the model at the servers.
             texts: HTTP status → the text that stands for the reply of a request that fails with it.
         """
-        self._asked_name, self._client, self._think_tag, self._texts = name, settings, think_tag, texts or {}
+        self._name, self._client, self._think_tag, self._texts = name, settings, think_tag, texts or {}
         self._servers = [Server(url, key, headers or {}, verbatim=True) for url in urls for key in keys]
         self._proven = False
-        self._folder: Path | None = None
         self._about: dict[str, dict[str, str]] = {}
-        self._told: dict[str, dict[str, str]] = {}
+        self._noted: dict[str, dict[str, str]] = {}
 
     @property
     def addresses(self) -> list[str]:
         """Return where its servers are."""
         return sorted({server.url for server in self._servers})
-
-    def keep_notes(self, folder: Path) -> None:
-        """Note which servers answer, beside the predictions, from now on."""
-        self._folder = folder
 
     def check(self) -> None:
         """Raise an error if a server that was started here is gone for good."""
@@ -198,57 +184,46 @@ class AskedModel(Seeded):
             kept='The samples so far',
         )
 
-    # What servers say that they are
-
     async def _greet(self, session: ClientSession, server: Server, came_back: bool) -> None:
+        """Ask a server what it is; refuse one that has other weights than those of the samples so far."""
         if server.url in self._about and not came_back:
             return
         proxy = proxy_for(server.url, self._client.proxy)
-        models = await get_json(session, server, 'models', proxy)
-        cards = models.get('data') if isinstance(models, dict) else None
-        named = [one for one in cards or () if isinstance(one, dict) and one.get('id') == self._asked_name]
-        card = named[0] if named else {}
-        engine = str(card.get('owned_by') or '')
-        version = ''
+        cards = mapping(await get_json(session, server, 'models', proxy)).get('data')
+        card: Mapping[str, Any] = next(
+            (one for one in cards or () if mapping(one).get('id') == self._name), {}
+        )
+        engine, version = str(card.get('owned_by') or ''), ''
         if engine in _VERSIONS:
             place, field = _VERSIONS[engine]
-            told = await get_json(session, server, place, proxy)
-            version = str(told.get(field) or '') if isinstance(told, dict) else ''
-        about = {'engine': engine, 'version': version, 'root': _root_of(card)}
+            version = str(mapping(await get_json(session, server, place, proxy)).get(field) or '')
+        # What tells weights apart: their path (vLLM), or the sizes that llama.cpp tells.
+        root, meta = card.get('root'), mapping(card.get('meta'))
+        sizes = [
+            f'{name} {meta[name]}' for name in ('n_params', 'size', 'n_vocab') if type(meta.get(name)) is int
+        ]
+        about = {'engine': engine, 'version': version}
+        about['root'] = root if isinstance(root, str) and root else ', '.join(sizes)
         about = {name: hidden(text, server.key) for name, text in about.items() if text}
-        known = read_notes(self._folder).servers if self._folder else []
-        for root in [one['root'] for one in known if one.get('root')]:
-            if about.get('root') and _last(about['root']) != _last(root):
+        for known in read_notes(self.folder).servers if self.folder and 'root' in about else ():
+            now, then = (PurePosixPath(one.get('root', '')).name for one in (about, known))
+            if then and now != then:
                 raise IncompleteError(
-                    f'{server.url} serves {_last(about["root"])!r}, and this run has samples from '
-                    f'{_last(root)!r}: serve that again, or start anew in another work directory'
+                    f'{server.url} serves {now!r}, and this run has samples from {then!r}: serve that again, '
+                    'or start anew in another work directory'
                 )
         self._about[server.url] = about
-        self._told.pop(server.url, None)
+        self._noted.pop(server.url, None)
 
     def _note(self, url: str, reply: Reply) -> None:
         """Note the first reply of a server, and one that says otherwise."""
         # Those of hosted APIs (OpenAI, Azure, DeepSeek) change from request to request under one model.
         steady = '' if reply.fingerprint.startswith('fp_') else reply.fingerprint
         told = {'model': reply.model, 'fingerprint': steady}
-        if self._folder is not None and self._told.get(url) != told:
-            self._told[url] = told
+        if self.folder is not None and self._noted.get(url) != told:
+            self._noted[url] = told
             said = {'url': url, **self._about.get(url, {}), **told}
-            note(self._folder, server={name: text for name, text in said.items() if text})
-
-
-def _root_of(card: Mapping[str, Any]) -> str:
-    """Return what tells weights apart: `root` (vLLM: the path), or the sizes that llama.cpp tells."""
-    meta: Mapping[str, Any] = mapping(card.get('meta'))
-    sizes = [
-        f'{name} {meta[name]}' for name in ('n_params', 'size', 'n_vocab') if type(meta.get(name)) is int
-    ]
-    root = card.get('root')
-    return root if isinstance(root, str) and root else ', '.join(sizes)
-
-
-def _last(root: str) -> str:
-    return PurePosixPath(root).name or root
+            note(self.folder, server={name: text for name, text in said.items() if text})
 
 
 def _state_of(trouble: Trouble) -> str:
@@ -283,6 +258,9 @@ class SeededOpenAISDK(AskedModel, OpenAISDK):  # type: ignore[misc]
             cannot be used, or an empty `key_env`.
     """
 
+    _counts = True
+    """Whether tokens of prompts are counted here, by a tokenizer."""
+
     def __init__(
         self,
         path: str,
@@ -298,8 +276,9 @@ class SeededOpenAISDK(AskedModel, OpenAISDK):  # type: ignore[misc]
     ) -> None:
         extra = kwargs.get('openai_extra_kwargs') or {}
         for where in ('openai_extra_kwargs', 'extra_body'):
-            ruled = {**OF_REQUEST, 'stream': 'replies are read whole; remove it'}
-            refuse(where, kwargs.get(where) or {}, ruled)
+            refuse(
+                where, kwargs.get(where) or {}, OF_REQUEST | {'stream': 'replies are read whole; remove it'}
+            )
         if arguments := sorted({'extra_headers', 'extra_query', 'extra_body', 'timeout'} & set(extra)):
             raise InputError(
                 f'openai_extra_kwargs has {arguments}, which are no fields of a request; write fields into '
@@ -313,19 +292,23 @@ class SeededOpenAISDK(AskedModel, OpenAISDK):  # type: ignore[misc]
                 'openai_extra_kwargs, which is always sent'
             )
         urls = endpoints(openai_api_base, 'key_env')
-        keys: dict[str, Any] = {}
         if key_env:
-            keys = {'key': key_from(key_env)}
+            if not (key := read_key(key_env)):
+                raise InputError(
+                    f'key_env={key_env!r}: this environment variable is empty; export {key_env}=…'
+                )
+            kwargs['key'] = key
         elif kwargs.get('key', 'ENV') == 'ENV' and (found := read_key('OPENAI_API_KEY')):
-            keys = {'key': [part.strip() for part in found.split(',') if part.strip()]}
-        super().__init__(path, openai_api_base=urls[0], **{**kwargs, **keys})
+            kwargs['key'] = [part.strip() for part in found.split(',') if part.strip()]
+        super().__init__(path, openai_api_base=urls[0], **kwargs)
         self.random_seed = random_seed
         self.logger.addFilter(HiddenKey(*self.keys))
         proxy, verify = _proxy(self.proxy_url, self.http_client_cfg)
         variables = {'OpenAI-Organization': 'OPENAI_ORG_ID', 'OpenAI-Project': 'OPENAI_PROJECT_ID'}
         headers = {name: value for name, variable in variables.items() if (value := os.environ.get(variable))}
-        if self.orgs and len(self.orgs) > 1:
+        if len(self.orgs or ()) > 1:
             raise InputError(f'org has {len(self.orgs)} organizations: give one')
+        headers |= {'OpenAI-Organization': self.orgs[0]} if self.orgs else {}
         settings = ClientSettings(
             concurrency=-(-self.max_workers // len(self.keys)),
             rate=query_per_second,
@@ -336,7 +319,6 @@ class SeededOpenAISDK(AskedModel, OpenAISDK):  # type: ignore[misc]
             proxy=proxy,
             verify=verify,
         )
-        headers |= {'OpenAI-Organization': self.orgs[0]} if self.orgs else {}
         self.ask_at(path, urls, self.keys, settings, headers, self.think_tag, self.status_code_mappings)
 
     def _generate(self, input: Any, max_out_len: int, temperature: float) -> str:
@@ -347,6 +329,15 @@ class SeededOpenAISDK(AskedModel, OpenAISDK):  # type: ignore[misc]
 
     def _create_fresh_client(self) -> None:
         """Make no client of the base class."""
+
+    def _init_tokenizer(self) -> None:
+        """Load one only if it was named; the base class downloads that of GPT-4."""
+        if self._counts:
+            super()._init_tokenizer()
+
+    def get_token_len(self, prompt: str) -> int:
+        """Return the tokens of a text, 0 where the server counts them."""
+        return int(super().get_token_len(prompt)) if self._counts else 0
 
     def body(self, prompt: Any, max_out_len: int, seed: int | None) -> dict[str, Any] | None:
         """Return a request with the fields that one of the base class has."""
@@ -373,19 +364,15 @@ class SeededOpenAISDK(AskedModel, OpenAISDK):  # type: ignore[misc]
 
 
 def _proxy(proxy: str | None, client: Mapping[str, Any]) -> tuple[str, bool | str]:
-    """Return the proxy that OpenAI's client would go through, and what it would trust.
-
-    Raises:
-        InputError: it would do what is not done here.
-    """
+    """Return the proxy that OpenAI's client would go through, and what it would trust."""
     if unknown := sorted(set(client) - {'proxy', 'proxies', 'verify', 'trust_env'}):
         raise InputError(f'http_client_cfg has {unknown}; only proxy, proxies, verify and trust_env are used')
     several = client.get('proxies') or {}
     given = {proxy or client.get('proxy'), *(several.values() if isinstance(several, Mapping) else [several])}
-    proxies = [address for address in given if address]
-    if len(proxies) > 1 or not all(str(one).startswith(('http://', 'https://')) for one in proxies):
+    proxies = [str(address) for address in given if address]
+    if len(proxies) > 1 or not all(one.startswith(('http://', 'https://')) for one in proxies):
         raise InputError('give one proxy, http://host:port, as openai_proxy_url or in http_client_cfg')
-    return str(proxies[0]) if proxies else '', client.get('verify', True)
+    return next(iter(proxies), ''), client.get('verify', True)
 
 
 @MODELS.register_module()
@@ -430,17 +417,17 @@ class SeededServed(SeededOpenAISDK):
     ) -> None:
         if taken := sorted({'openai_api_base', 'openai_proxy_url', 'http_client_cfg'} & set(kwargs)):
             raise InputError(f'{taken[0]}: the server is started here, and asked without a proxy; remove it')
-        self._serve = serving.read_serve(serve)
         self._counts = tokenizer_path is not None
         self._running: serving.Running | None = None
         self._stack = ExitStack()
         name = served_name or PurePosixPath(path).name or path
+        timeout = serving.read_serve(serve).timeout
         super().__init__(
             name,
             openai_api_base='http://127.0.0.1:9/v1',  # until it has an address; port 9 discards what it gets
             key_env=key_env,
             key='EMPTY',
-            patience=max(PATIENCE, self._serve.timeout) if patience is None else patience,
+            patience=max(PATIENCE, timeout) if patience is None else patience,
             tokenizer_path=tokenizer_path,
             **kwargs,
         )
@@ -462,52 +449,45 @@ class SeededServed(SeededOpenAISDK):
         """
         if self._running is None:
             # `<work_dir>/<time>/logs/server`, for another caller than OpenCompass ./logs/server.
-            folders = [] if self._folder is None else self._folder.parents
-            above = [one for one in folders if one.name == 'predictions']
-            logs = (above[-1].parent if above else Path.cwd()) / 'logs' / 'server'
+            above = [
+                one.parent
+                for one in (self.folder.parents if self.folder else ())
+                if one.name == 'predictions'
+            ]
+            logs = (above[-1] if above else Path.cwd()) / 'logs' / 'server'
             started = serving.server(self._served, logs, get_logger().info)
             self._running = self._stack.enter_context(started)
             # With --debug the process goes on, to other models and to the evaluation.
             weakref.finalize(self, self._stack.close)
-            self._servers = [
-                Server(url, self.keys[0], verbatim=True) for url in endpoints(self._running.addresses)
-            ]
+            urls = endpoints(self._running.addresses)
+            self._servers = [Server(url, self.keys[0], verbatim=True) for url in urls]
         self.check()
         super().sample(prompts, seeds, max_out_len, done, **options)
 
-    def _init_tokenizer(self) -> None:
-        """Load one only if it was named; the base class downloads that of GPT-4."""
-        if self._counts:
-            super()._init_tokenizer()
-
-    def get_token_len(self, prompt: str) -> int:
-        """Return the tokens of a text, 0 where the server counts them."""
-        return int(super().get_token_len(prompt)) if self._counts else 0
-
 
 @MODELS.register_module()
-class SeededTurboMindAPI(AskedModel, TurboMindAPIModel):  # type: ignore[misc]
-    """`TurboMindAPIModel` with a seed a sample, in the field `seed` of each request; retries keep theirs.
+class SeededTurboMindAPI(SeededOpenAISDK):
+    """A server of lmdeploy, named as OpenCompass's `TurboMindAPIModel` is, asked as `SeededOpenAISDK`.
 
-    The base class needs `APIClient`, which lmdeploy 0.18 no longer has, and completes the bare prompt
+    OpenCompass's class needs `APIClient`, which lmdeploy 0.18 no longer has, and completes the bare prompt
     without the model's chat template. This one needs no lmdeploy here and asks `/v1/chat/completions`,
-    without the session ids by which two processes would interrupt each other; see `AskedModel`.
+    without the session ids by which two processes would interrupt each other.
 
     Args:
         path: the name of the model at the server.
         api_addr: where the server is, or the servers are, such as 'http://node1:23333'.
-        max_seq_len, meta_template, end_str: as for the base class.
         temperature, top_p, top_k: None leaves one to the server, whose default is the model's own.
         gen_config: further fields of a request, such as `repetition_penalty` or `chat_template_kwargs`.
-        random_seed: the seed of the run; those of the samples are derived from it. None: no seed is sent.
-        key_env: the environment variable with the server's key, if it wants one.
+        end_str: what a response ends before.
+        max_seq_len: not used: the server says which prompts are too long.
         max_workers: requests under way at once, a server; None: 256.
-        query_per_second, retry, timeout, patience: as for `SeededOpenAISDK`.
+        kwargs: as for `SeededOpenAISDK`.
 
     Raises:
-        InputError: gen_config has what would be dropped or overruled, `key_env` is empty, or an address
-            cannot be used.
+        InputError: gen_config has what would be dropped or overruled; or see `SeededOpenAISDK`.
     """
+
+    _counts = False
 
     def __init__(
         self,
@@ -517,41 +497,29 @@ class SeededTurboMindAPI(AskedModel, TurboMindAPIModel):  # type: ignore[misc]
         top_p: float | None = None,
         top_k: int | None = None,
         gen_config: Mapping[str, Any] | None = None,
-        random_seed: int | None = None,
-        key_env: str | None = None,
-        retry: int = ATTEMPTS,
-        timeout: float = TIMEOUT,
         *,
-        max_seq_len: int = 2048,
-        meta_template: Mapping[str, Any] | None = None,
         end_str: str | None = None,
+        max_seq_len: int | None = None,
         max_workers: int | None = None,
-        query_per_second: float | None = None,
-        patience: float = PATIENCE,
+        meta_template: Mapping[str, Any] | None = None,
+        **kwargs: Any,
     ) -> None:
         ruled = dict.fromkeys(('max_tokens', 'max_new_tokens', 'max_completion_tokens'), LENGTH)
         greedy = 'a server of lmdeploy always samples; top_k = 1 is greedy'
         refuse('gen_config', gen_config or {}, {**OF_REQUEST, **ruled, 'do_sample': greedy})
-        key, urls = key_from(key_env) if key_env else '', endpoints(api_addr, 'key_env')
-        # Not of the base class, which makes a client that lmdeploy does not have.
-        BaseModel.__init__(self, path, max_seq_len=max_seq_len, meta_template=meta_template)
-        self.logger = get_logger()
-        self.model_name, self.end_str, self.random_seed = path, end_str, random_seed
-        self.temperature, self.top_p, self.top_k = temperature, top_p, top_k
-        self.gen_config = dict(gen_config or {})
-        # What the base class uses where it counts tokens.
-        self.chatbot = SimpleNamespace(headers={'Authorization': f'Bearer {key}'} if key else {})
-        self.api_addr = urls[0].removesuffix('/v1/chat/completions')
-        self.encode_addr, self.ppl_addr = f'{self.api_addr}/v1/encode', f'{self.api_addr}/get_ppl'
-        settings = ClientSettings(
-            concurrency=max_workers or 256,
-            rate=query_per_second,
-            timeout=timeout,
-            attempts=retry,
-            total_time=float('inf'),
-            patience=patience,
+        sampling = {'temperature': temperature, 'top_p': top_p, 'top_k': top_k}
+        fields = {name: value for name, value in sampling.items() if value is not None}
+        super().__init__(
+            path,
+            openai_api_base=api_addr,
+            openai_extra_kwargs={**fields, **(gen_config or {})},
+            key='EMPTY',
+            max_seq_len=1 << 40,
+            max_workers=max_workers or 256,
+            **kwargs,
         )
-        self.ask_at(path, urls, [key], settings)
+        self.template_parser = LMTemplateParser(meta_template)
+        self._end = end_str
 
     def sample(
         self, prompts: Sequence[Any], seeds: Sequence[Any], max_out_len: int, done: Done, **options: Any
@@ -560,18 +528,11 @@ class SeededTurboMindAPI(AskedModel, TurboMindAPIModel):  # type: ignore[misc]
 
         def taken(number: int, text: str, generation: Generation, said: str) -> None:
             text = valid_str(text)
-            done(number, text.split(self.end_str)[0] if self.end_str else text, generation, said)
+            done(number, text.split(self._end)[0] if self._end else text, generation, said)
 
         super().sample(prompts, seeds, max_out_len, taken, **options)
 
-    def body(self, prompt: Any, max_out_len: int, seed: int | None) -> dict[str, Any]:
+    def body(self, prompt: Any, max_out_len: int, seed: int | None) -> dict[str, Any] | None:
         """Return the request for a sample."""
-        sampling = {'temperature': self.temperature, 'top_p': self.top_p, 'top_k': self.top_k, 'seed': seed}
-        return {
-            'model': self.path,
-            'messages': [{'role': 'user', 'content': prompt}],
-            'max_tokens': max_out_len,
-            'max_completion_tokens': max_out_len,
-            **{name: value for name, value in sampling.items() if value is not None},
-            **self.gen_config,
-        }
+        body = super().body(prompt, max_out_len, seed)
+        return None if body is None else {**body, 'max_completion_tokens': max_out_len}

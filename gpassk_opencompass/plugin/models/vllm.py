@@ -84,7 +84,7 @@ class SeededVLLM(Seeded, VLLMwithChatTemplate):  # type: ignore[misc]
         VLLMwithChatTemplate.generate(
             self, list(prompts), max_out_len, stopping_criteria=list(options.get('stopping_criteria') or ())
         )
-        texts, told = self.model.texts, self.model.told
+        texts, told = zip(*self.model.told, strict=True)
         for number, (text, generation) in enumerate(zip(texts, with_states(texts, told), strict=True)):
             said = f'its prompt does not fit the context of {self.model.context} tokens'
             done(number, text, generation, said if generation.state == 'too long' else '')
@@ -96,10 +96,10 @@ class _Seeded:
     def __init__(self, engine: Any) -> None:
         self._engine = engine
         self.seeds: Sequence[int] = ()
-        self.texts: list[str] = []
-        self.told: list[Generation] = []
-        config = getattr(getattr(engine, 'llm_engine', None), 'model_config', None)
-        length = getattr(config, 'max_model_len', None)
+        self.told: list[tuple[str, Generation]] = []
+        length = getattr(
+            getattr(getattr(engine, 'llm_engine', None), 'model_config', None), 'max_model_len', None
+        )
         self.context = length if isinstance(length, int) else None
         """How many tokens prompt and response may have together, where this vLLM tells."""
 
@@ -108,22 +108,21 @@ class _Seeded:
 
     def generate(self, prompts: Sequence[Any], params: Any, **options: Any) -> list[Any]:
         fitting, own = [], []
-        for prompt, seed in zip(prompts, self.seeds, strict=True):
+        for number, (prompt, seed) in enumerate(zip(prompts, self.seeds, strict=True)):
             ids = prompt.get('prompt_token_ids') if isinstance(prompt, Mapping) else None
             if self.context is None or ids is None or len(ids) < self.context:  # a text is vLLM's to count
                 one = params.clone()
                 one.seed = seed
-                fitting.append(prompt)
+                fitting.append(number)
                 own.append(one)
-        drawn = iter(self._engine.generate(fitting, own, **options) if fitting else [])
-        fits = list(map(id, fitting))
-        outputs = [next(drawn) if id(prompt) in fits else _not_drawn(prompt) for prompt in prompts]
-        self.told = list(map(_generation, outputs))
-        read = [prompt['prompt'] if isinstance(prompt, Mapping) else prompt for prompt in prompts]
-        self.texts = [
-            mended(output.outputs[0].text, one, text)
-            for output, one, text in zip(outputs, self.told, read, strict=True)
-        ]
+        drawn = self._engine.generate([prompts[one] for one in fitting], own, **options) if fitting else []
+        found = dict(zip(fitting, drawn, strict=True))
+        outputs = [found.get(number) or _too_long(prompt) for number, prompt in enumerate(prompts)]
+        self.told = []
+        for prompt, output in zip(prompts, outputs, strict=True):
+            generation, text = _generation(output), output.outputs[0].text
+            read = prompt['prompt'] if isinstance(prompt, Mapping) else prompt
+            self.told.append((mended(text, generation, read), generation))
         return outputs
 
 
@@ -139,12 +138,10 @@ class _NoRay(ModuleType):
         return False
 
 
-def _not_drawn(prompt: Any) -> Any:
+def _too_long(prompt: Any) -> Any:
     """Return what stands for the `RequestOutput` of a prompt that is too long."""
     outputs = [SimpleNamespace(text='', state='too long')]
-    return SimpleNamespace(
-        prompt=prompt.get('prompt'), prompt_token_ids=prompt['prompt_token_ids'], outputs=outputs
-    )
+    return SimpleNamespace(prompt_token_ids=prompt['prompt_token_ids'], outputs=outputs)
 
 
 def _generation(output: Any) -> Generation:
@@ -153,11 +150,6 @@ def _generation(output: Any) -> Generation:
     reason = getattr(completion, 'finish_reason', None)
     counts = getattr(output, 'prompt_token_ids', None), getattr(completion, 'token_ids', None)
     prompt, response = (None if ids is None else len(ids) for ids in counts)
-    return Generation.from_json(
-        {
-            'finish_reason': reason,
-            'prompt_tokens': prompt,
-            'output_tokens': response,
-            'state': 'aborted' if reason in ('abort', 'error') else getattr(completion, 'state', None),
-        }
-    )
+    state = 'aborted' if reason in ('abort', 'error') else getattr(completion, 'state', None)
+    told = {'finish_reason': reason, 'prompt_tokens': prompt, 'output_tokens': response, 'state': state}
+    return Generation.from_json(told)
