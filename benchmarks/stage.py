@@ -113,9 +113,10 @@ def measure(size: Size) -> Section:
 
 def made_run(root: Path, questions: int, n: int, length: int) -> MadeRun:
     """Make a run in a new folder, and evaluate it once; `length` is the characters of a response."""
-    with unwarned():
-        import_module('opencompass.tasks')  # before the clock runs
-        import_module('gpassk_opencompass.plugin')
+    with unwarned():  # before the clock runs: either side's classes, with what they import when first used
+        import_module('opencompass.tasks')
+        for name in ('plugin.dataset', 'plugin.eval_task', 'judges.rule'):
+            import_module(f'gpassk_opencompass.{name}')
     # In a process of its own: what it leaves in memory would count as that of the stages.
     count, truth = cost(partial(_write_runs, root, questions, n, length)).value
     run = MadeRun(root, count, truth)

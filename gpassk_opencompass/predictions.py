@@ -35,7 +35,7 @@ JOURNAL = '.rows.jsonl'
 
 _SHARD = re.compile(r'_\d+$')
 _LINE = re.compile(rb'(?:"(\d+)": )?(\{.*\}),?\r?\n', re.DOTALL)
-_SMALL = 1 << 26
+_SMALL = 1 << 24
 """Bytes of a file of predictions that is read at once."""
 
 T = TypeVar('T')

@@ -1,7 +1,5 @@
 """What each engine sends for one sample, recorded behind OpenCompass's own inference task.
 
-    python tests/engine_requests.py     # prints the tables of docs/engines.md
-
 The path is the real one: template → config → `OpenICLInferTask` → model class. Recorded is what arrives where
 a GPU or a provider would be: lmdeploy's pipeline, vLLM's `LLM.generate`, an HTTP server; transformers runs.
 """
@@ -10,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import json
-import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from engine_fakes import ENGINES, SERVERS
+from engine_fakes import ENGINES
 from hosts import import_plugin, write_bench
 from sweeping import configs_of as expand
 
@@ -134,49 +131,3 @@ def _rows(work: Path) -> list[dict[str, Any]]:
         shard = json.loads(file.read_text(encoding='utf-8'))
         rows += [shard[str(i)] for i in range(len(shard))]
     return rows
-
-
-def tables() -> str:
-    """For each engine what one request got and whether the seeds stay; and the seeds themselves."""
-    rows = [
-        '| engine | one request | seeds | killed, resumed | 2 shards |',
-        '| --- | --- | --- | --- | --- |',
-    ]
-    seeds: dict[str, list[Sent]] = {}
-    for engine in ENGINES:
-        with tempfile.TemporaryDirectory() as folder:
-            whole = infer(engine, Path(folder, 'whole')).sent
-            others = (
-                infer(engine, Path(folder, 'killed'), killed=True),
-                infer(engine, Path(folder, 'shards'), shards=2),
-            )
-        # What a kill found in flight is asked for again, from its own seed.
-        same = ['the same' if set(_pairs(other.sent)) == set(_pairs(whole)) else 'OTHERS' for other in others]
-        different = f'{len({sent.seed for sent in whole})} of {len(whole)} differ'
-        rows.append(f'| `{engine}` | {_shown(whole)} | {different} | {" | ".join(same)} |')
-        seeds['servers' if engine in SERVERS else 'in process'] = whole
-    return '\n'.join([*rows, '', *_seed_rows(seeds)])
-
-
-def _shown(sent: list[Sent]) -> str:
-    first = min(sent, key=lambda one: (one.question, one.seed or 0))
-    return (
-        '`' + ', '.join(f'{key}={value!r}' for key, value in first.settings.items()) + f', seed={first.seed}`'
-    )
-
-
-def _seed_rows(seeds: dict[str, list[Sent]]) -> list[str]:
-    rows = ['| question | engines | seeds of the four samples, in numerical order |', '| --- | --- | --- |']
-    for question, (text, _) in enumerate(QUESTIONS):
-        for where, sent in seeds.items():
-            own = sorted(one.seed or 0 for one in sent if one.question == question)
-            rows.append(f'| {text} | {where} | {", ".join(map(str, own))} |')
-    return rows
-
-
-def _pairs(sent: list[Sent]) -> list[tuple[int, int]]:
-    return sorted((one.question, one.seed or 0) for one in sent)
-
-
-if __name__ == '__main__':
-    print(tables())

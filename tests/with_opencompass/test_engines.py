@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from engine_fakes import ENGINES, LMDEPLOY, SERVERS
-from engine_requests import QUESTIONS, REPLICAS, SAMPLING, Outcome, config_of, infer, recorded, tables
+from engine_requests import QUESTIONS, REPLICAS, SAMPLING, Outcome, config_of, infer, recorded
 from hosts import drawn, import_plugin
 
 from gpassk_opencompass.demo import MODEL
@@ -19,7 +19,6 @@ plugin = import_plugin()
 seeds = import_plugin('.seeds')
 
 pytestmark = [pytest.mark.filterwarnings('ignore')]
-DOCS = Path(__file__).resolve().parents[2] / 'docs' / 'engines.md'
 
 
 def need(engine: str) -> None:
@@ -151,12 +150,3 @@ def test_one_seed_for_all_requests_gives_one_response() -> None:
     )
     assert len(own) > 1
     assert len(fixed) == 1
-
-
-@pytest.mark.e2e
-def test_the_tables_of_the_documentation_are_what_is_recorded() -> None:
-    """`python tests/engine_requests.py` prints them."""
-    need('pytorch')
-    text = DOCS.read_text(encoding='utf-8')
-    for line in filter(None, tables().splitlines()):
-        assert line in text
