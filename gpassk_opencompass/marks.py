@@ -154,7 +154,8 @@ def changed(result: Result, model: Mapping[str, Any], dataset: Mapping[str, Any]
         for part in ('model', 'inference'):
             if told.get(part) and (found := difference(told[part], now[part])):
                 return f'its samples were drawn with {part}{found}'
-    judged = mapping(told.get('evaluation')) or {**asked, 'n': result.n, 'k': result.ks}
+    counted = {name: value for name, value in (('n', result.n), ('k', result.ks)) if name in dataset}
+    judged = mapping(told.get('evaluation')) or {**asked, **counted}
     if found := difference(judged, asked):
         return f'it was judged with {found.lstrip(".")}'
     root = Path(str(dataset.get('path') or '\0')).expanduser()

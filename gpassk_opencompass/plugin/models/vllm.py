@@ -141,7 +141,7 @@ class _NoRay(ModuleType):
 def _too_long(prompt: Any) -> Any:
     """Return what stands for the `RequestOutput` of a prompt that is too long."""
     outputs = [SimpleNamespace(text='', state='too long')]
-    return SimpleNamespace(prompt_token_ids=prompt['prompt_token_ids'], outputs=outputs)
+    return SimpleNamespace(**prompt, outputs=outputs)
 
 
 def _generation(output: Any) -> Generation:
