@@ -92,8 +92,10 @@ def test_a_manifest_can_say_that_a_run_is_greedy(tmp_path: Path) -> None:
     """Where its name does not."""
     write_result(tmp_path, ABBR.format(1), THIRDS)
     write_result(tmp_path, 'short', [1] * 24, n=1)
-    told = ('m1', 'org/m1', 'short', 'd', {'temperature': 0.0}, 'b', (1,), 1, 24, 's', 'h')
-    (tmp_path / 'manifest.jsonl').write_text(manifest_text([ManifestEntry('x.py', 't.py', *told)]))
+    told = {'file': 'x.py', 'template': 't.py', 'model': 'm1', 'path': 'org/m1', 'model_abbr': 'short'}
+    more = {'dataset_abbr': 'd', 'settings': {'temperature': 0.0}, 'benchmark': 'b', 'k': (1,), 'n': 1}
+    entry = ManifestEntry(**told, **more, questions=24, sha256='h')
+    (tmp_path / 'manifest.jsonl').write_text(manifest_text([entry]))
     [board], left_out = boards_of(tmp_path)
     assert board.entries[0].greedy is not None
     assert left_out == []

@@ -132,7 +132,7 @@ def test_other_data_sets_and_their_models_stay_as_they_are(
             'bench: k = 64, n = 48; expected whole numbers above 0, each k at most n',
         ),
         ([MODEL], [{**DATASET, 'n': 'many'}], "n = 'many'; expected whole numbers above 0"),
-        ([MODEL, MODEL], [DATASET], 'two pairs of models and datasets would both be written to'),
+        ([MODEL, MODEL], [DATASET], 'two combinations would both be written to'),
         ([MODEL], [with_field(DATASET, 'eval_cfg.evaluator.use_extract_model', True)], 'no model extracts'),
     ],
 )

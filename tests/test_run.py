@@ -229,11 +229,14 @@ def test_what_the_manifest_says(sweep: Path, capsys: pytest.CaptureFixture[str])
         return result.manifest.facts
 
     config = write_configs(sweep, 'ok', 'old') / 'ok.py'
-    old = Entry('old.py', 't.py', 'm', 'm', 'm', 'd', {}, 'd', (2,), 4, None, 's', 'x', stale=True)
-    told = ('m', 'org/m', 'm-ok', 'd-ok', {'max_out_len': 9}, 'd', (2, 4), 4, None)
-    sums = (planned_runs([config]).runs[0].signature or '', digest(config.read_bytes()))
+    told: dict[str, Any] = {
+        'file': 'ok.py', 'template': 't.py', 'model': 'm', 'path': 'org/m', 'model_abbr': 'm-ok',
+        'dataset_abbr': 'd-ok', 'settings': {'max_out_len': 9}, 'benchmark': 'd', 'k': (2, 4), 'n': 4,
+        'signature': planned_runs([config]).runs[0].signature or '', 'sha256': digest(config.read_bytes()),
+    }  # fmt: skip
+    old = Entry(**{**told, 'file': 'old.py', 'path': 'm', 'signature': 's', 'stale': True})
     for known in (ModelFacts(o1_like=True), ModelFacts(o1_like=True, parameters='7B')):
-        entry = Entry('ok.py', 't.py', *told, *sums, facts=known)
+        entry = Entry(**told, facts=known)
         config.with_name('manifest.jsonl').write_text(manifest_text([entry, old]))
         assert run() == 0
         assert facts() == known

@@ -178,7 +178,7 @@ values = st.recursive(
 def source_of(config: dict[str, Any], template: str = 'x.py') -> str:
     """The text of a config with these parts."""
     whole = {'models': [{'abbr': 'm'}], 'datasets': [{'abbr': 'd'}], **config}
-    run = Run('r.py', whole, 'm', 'm', 'd', {}, (), None)
+    run = Run(file='r.py', config=whole, model='m', path='m', benchmark='d', settings={}, k=(), n=None)
     with TemporaryDirectory() as folder:
         Path(folder, template).touch()
         return changes(Path(folder), [run], Path(folder, template)).texts['r.py']

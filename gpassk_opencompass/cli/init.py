@@ -10,9 +10,76 @@ from tempfile import TemporaryDirectory
 
 from ..errors import InputError
 from ..files import save
-from ..sweep.engines import DEFAULT_ENGINE, ENGINES, shipped_templates, starter_template
+from ..sweep.engines import DEFAULT_ENGINE, ENGINES, NO_TEMPERATURE, shipped_templates
 from ..text import say
 from .options import add_several, examples, path
+
+_FIRST = '''\
+"""A sweep, one setting a line: `gpassk expand` makes a config of each combination, `gpassk run` runs them.
+
+A list is an axis of the sweep, a single value is an axis of one. A sampling setting whose line is removed is
+not passed: the engine's own default holds. `gpassk init --template nono1` writes a longer example.
+"""
+
+{about}
+engine = {engine!r}
+{server}llm_infos = [
+{models}
+]
+
+{sampling}max_out_lens = [8192]
+
+{seeds}
+
+# G-Pass@k for these k, from n = replications * max(k) samples a question.
+k_lists = [[4, 8, 16]]
+replications = [3]
+
+# Which questions: 'math500-l5', 'aime2024', 'aime2025', 'olymmath-en-hard', …; 'livemathbench' is gated: ask
+# for access on its hub page, then export HF_TOKEN. They are read from the hub, or from the folder that
+# dataset_path = {{'math500-l5': '/data/math500'}} names.
+benchmarks = ['math500-l5']
+
+# Of 'livemathbench': which version, which of its contests, in which languages.
+version = '202412'
+dataset_splits = ['CNMO', 'CCEE', 'AMC', 'WLPMC']
+dataset_languages = ['cn', 'en']
+
+# An LLM judge behind OpenAI-compatible URLs; with none, answers are judged by rule.
+eval_urls = []
+eval_model_name = ''
+'''
+_TEMPERATURES = """\
+# Temperature 0.0 is the greedy run: one answer a question. The paper's tables are for temperature 1.0.
+temperatures = [0.0, 1.0]
+"""
+_AXES = 'top_ps = [0.8]\ntop_ks = [50]\nrepetition_penalties = [1.0]\n'
+_SEEDS = """\
+# Each of the n samples of a question gets a seed of its own, derived from this one.
+random_seeds = [42]"""
+_NO_SEEDS = """\
+# No seeds: not every provider takes the field. With [42] each sample is sent a seed of its own.
+random_seeds = None"""
+
+
+def starter_template(engine: str, models: Sequence[str] = ()) -> str:
+    """Return the text of a short template for an engine and these models, else for the engine's example.
+
+    >>> lines = starter_template('vllm', ['org/m']).splitlines()
+    >>> [line for line in lines if 'org/m' in line or line.startswith('engine')]
+    ["engine = 'vllm'", "    dict(path='org/m', tp=1, batch_size=64),"]
+    """
+    chosen, named = ENGINES[engine], list(models)
+    named = named or [chosen.example]
+    fixed = chosen.api and any(part in model for part in NO_TEMPERATURE for model in named)
+    return _FIRST.format(
+        about='\n'.join(f'# {line}' for line in chosen.about.splitlines()),
+        engine=engine,
+        server="server = 'vllm'\n" if 'server' in chosen.options else '',
+        models='\n'.join(f'    dict(path={model!r}, {chosen.entry}),' for model in named),
+        sampling=f'{"" if fixed else _TEMPERATURES}{"" if chosen.api else _AXES}',
+        seeds=_NO_SEEDS if chosen.api else _SEEDS,
+    )
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -11,8 +11,8 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from types import FunctionType
@@ -36,7 +36,7 @@ _Count = Annotated[int, Ge(-LARGEST), Le(LARGEST)]
 class ModelFacts:
     """What a leaderboard says of a model beside its scores; None is not known.
 
-    They change no score, and are no part of a signature. A later version may tell more; that is passed over.
+    They change no score. A later version may tell more; that is passed over.
     """
 
     __pydantic_config__: ClassVar[Any] = {'strict': True, 'extra': 'ignore'}
@@ -48,43 +48,54 @@ class ModelFacts:
     link: str | None = None
 
     def known(self) -> dict[str, Any]:
-        """Return what is known.
-
-        >>> ModelFacts(o1_like=False, parameters='7B').known()
-        {'o1_like': False, 'parameters': '7B'}
-        """
+        """Return what is known."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-@dataclass(frozen=True)
-class Entry:
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """What a config is, in short.
+
+    `n` is None if a template with data sets of its own does not say, `questions` where their number is not
+    known; `limit` stands in trials alone.
+    """
+
+    file: str
+    model: str
+    path: str
+    settings: Mapping[str, _Count | float]
+    benchmark: str
+    k: tuple[_Count, ...]
+    n: _Count | None
+    questions: _Count | None = None
+    facts: ModelFacts = field(default=ModelFacts())
+    limit: _Count | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run(Summary):
+    """One config of a sweep."""
+
+    config: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry(Summary):
     """One config of a folder.
 
     The result of the config is `<work_dir>/<time>/results/<model_abbr>/<dataset_abbr>.json`. `template` is
-    its path as seen from the folder, `settings` what is passed to the model, `n` None if a template with data
-    sets of its own does not say, `questions` None where their number is not known, `sha256` of the file as it
-    was written. `stale` says that the template no longer gives the config, whose file is still there; `limit`
-    stands in trials alone.
+    its path as seen from the folder, `sha256` of the file as it was written. `stale` says that the template
+    no longer gives the config, whose file is still there.
     """
 
     __pydantic_config__: ClassVar[Any] = {'strict': True, 'extra': 'forbid', 'allow_inf_nan': False}
 
-    file: str
     template: str
-    model: str
-    path: str
     model_abbr: str
     dataset_abbr: str
-    settings: dict[str, _Count | float]
-    benchmark: str
-    k: tuple[_Count, ...]
-    n: _Count | None
-    questions: _Count | None
-    signature: str
     sha256: str
+    signature: str = ''
     stale: bool = False
-    facts: ModelFacts = field(default=ModelFacts())
-    limit: _Count | None = None
     template_sha256: str = ''  # it may be moved
 
 
@@ -126,18 +137,13 @@ def read_manifest(folder: Path) -> tuple[Entry, ...]:
 
 def manifest_text(entries: Iterable[Entry]) -> str:
     """Return the text of a manifest, as `read_manifest` reads it; `limit` stands in that of a trial alone."""
-    return ''.join(
-        json.dumps(
-            {
-                name: value
-                for name, value in {**vars(entry), 'facts': entry.facts.known()}.items()
-                if name != 'limit' or value is not None
-            },
-            ensure_ascii=False,
-        )
-        + '\n'
-        for entry in entries
-    )
+    lines = []
+    for entry in entries:
+        line = {**vars(entry), 'facts': entry.facts.known()}
+        if entry.limit is None:
+            del line['limit']
+        lines.append(f'{json.dumps(line, ensure_ascii=False)}\n')
+    return ''.join(lines)
 
 
 def models_below(folders: Iterable[Path], more: Iterable[Path] = ()) -> dict[str, Entry]:
@@ -156,23 +162,6 @@ def models_below(folders: Iterable[Path], more: Iterable[Path] = ()) -> dict[str
 
 
 # Expansion into a folder
-
-
-@dataclass(frozen=True)
-class Run:
-    """One config of a sweep, and what it says in short; see `Entry`."""
-
-    file: str
-    config: Mapping[str, Any]
-    model: str
-    path: str
-    benchmark: str
-    settings: Mapping[str, Any]
-    k: tuple[int, ...]
-    n: int | None
-    questions: int | None = None
-    facts: ModelFacts = field(default=ModelFacts())
-    limit: int | None = None
 
 
 @dataclass(frozen=True)
@@ -236,46 +225,37 @@ def changes(folder: Path, runs: Sequence[Run], template: Path, trial: bool = Fal
     """
     place = os.path.relpath(template.resolve(), folder.resolve())
     known = digest(template.read_bytes())
-    source_of, canonical_of = _once(_source), _once(_canonical)
     head = f'# Written from the template {template.name!r}: change that, not this file.\n'
-    texts = {
-        run.file: '\n'.join([head, *(source_of(name, part) for name, part in run.config.items())])
-        for run in runs
-    }
-    current = [
-        Entry(
-            file=run.file,
-            template=place,
-            template_sha256=known,
-            model=run.model,
-            path=run.path,
-            model_abbr=run.config['models'][0]['abbr'],
-            dataset_abbr=run.config['datasets'][0]['abbr'],
-            settings=dict(run.settings),
-            benchmark=run.benchmark,
-            k=run.k,
-            n=run.n,
-            questions=run.questions,
-            signature=signature(run.config, canonical_of),
-            sha256=digest(texts[run.file].encode()),
-            facts=run.facts,
-            limit=run.limit,
+    sources: dict[tuple[str, int], str] = {}  # of parts that many configs share as one object
+
+    def source(name: str, part: Any) -> str:
+        if (name, id(part)) not in sources:
+            sources[name, id(part)] = f'{name} = {_rendered(plain(part, name), len(name) + 3, 0)}\n'
+        return sources[name, id(part)]
+
+    texts, current = {}, []
+    for run in runs:
+        texts[run.file] = '\n'.join([head, *(source(name, part) for name, part in run.config.items())])
+        current.append(
+            Entry(
+                **{each.name: getattr(run, each.name) for each in fields(Summary)},
+                template=place,
+                template_sha256=known,
+                model_abbr=run.config['models'][0]['abbr'],
+                dataset_abbr=run.config['datasets'][0]['abbr'],
+                signature=signature(run.config),
+                sha256=digest(texts[run.file].encode()),
+            )
         )
-        for run in runs
-    ]
     earlier = read_manifest(folder)
-    before = {entry.file: entry for entry in earlier}
+    before = {entry.file: entry.sha256 for entry in earlier}
     contents = {name: _content(folder / name) for name in texts}
     written = [name for name, text in texts.items() if contents[name] != text.encode()]
-    replaced = [
-        name
-        for name in written
-        if (content := contents[name]) is not None
-        and (name not in before or before[name].sha256 != digest(content))
-    ]
-    others: list[Entry] = []
+    here = {name: digest(content) for name in written if (content := contents[name]) is not None}
+    replaced = [name for name, known_as in here.items() if before.get(name) != known_as]
     stale: list[str] = []
     edited: list[str] = []
+    others: list[Entry] = []
     for entry in earlier:
         if entry.file in texts:
             continue
@@ -298,25 +278,6 @@ def _content(path: Path) -> bytes | None:
 
 
 # A config as text
-
-
-_PartText = Callable[[str, Any], str]
-
-
-def _once(text_of: _PartText) -> _PartText:
-    """Return `text_of`, made once for a part that many configs share as one object."""
-    known: dict[tuple[str, int], tuple[Any, str]] = {}  # a part too: its identity must not become another's
-
-    def text(name: str, part: Any) -> str:
-        if (name, id(part)) not in known:
-            known[name, id(part)] = part, text_of(name, part)
-        return known[name, id(part)][1]
-
-    return text
-
-
-def _source(name: str, part: Any) -> str:
-    return f'{name} = {_rendered(plain(part, name), len(name) + 3, 0)}\n'
 
 
 def _rendered(value: Any, column: int, indent: int) -> str:
@@ -389,7 +350,7 @@ _KNOWN = ('gpassk_opencompass.', 'opencompass.')
 _JUDGES = frozenset({'rule', 'llm', 'cascade'})
 
 
-def signature(config: Mapping[str, Any], canonical_of: _PartText | None = None) -> str:
+def signature(config: Mapping[str, Any]) -> str:
     """Return a hash of the models and data sets of a config: settings, questions, prompts, k, n and judge.
 
     Left out are names, addresses, keys, batch sizes, GPUs, runners and the summarizer: with others the
@@ -406,8 +367,7 @@ def signature(config: Mapping[str, Any], canonical_of: _PartText | None = None) 
     >>> signature(run) == signature({**run, 'datasets': [{'n': 64}]})
     False
     """
-    canonical_of = canonical_of or _canonical
-    text = ''.join(canonical_of(name, config.get(name)) for name in _NOT_CHOOSING)
+    text = ''.join(_canonical(name, config.get(name)) for name in _NOT_CHOOSING)
     return digest(text.encode())[:16]
 
 
@@ -451,19 +411,9 @@ NO_LITERAL = (SyntaxError, ValueError, TypeError, RecursionError, MemoryError)
 """What `ast.parse` and `literal` raise for what is no Python, nested too deep, or no literal."""
 
 
-def literal(node: ast.expr | ast.Expression) -> Any:
-    """Return the value of a literal, in which `dict(a=1)` and `dict({'a': 1})` may stand for `{'a': 1}`.
-
-    Raises:
-        NO_LITERAL: as for `ast.literal_eval`.
-
-    >>> literal(ast.parse("[dict(type='rule'), 1]", mode='eval'))
-    [{'type': 'rule'}, 1]
-    """
-    return ast.literal_eval(_Dicts().visit(node))
-
-
 class _Dicts(ast.NodeTransformer):
+    """Makes `{'a': 1}` of `dict(a=1)` and of `dict({'a': 1})`."""
+
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         if not isinstance(node.func, ast.Name) or node.func.id != 'dict':
@@ -474,3 +424,12 @@ class _Dicts(ast.NodeTransformer):
             return node
         keys: list[ast.expr | None] = [ast.Constant(keyword.arg) for keyword in node.keywords]
         return ast.Dict(keys, [keyword.value for keyword in node.keywords])
+
+
+def literal(node: ast.expr | ast.Expression) -> Any:
+    """Return the value of a literal, in which `dict(…)` of literals may stand; else raise one of NO_LITERAL.
+
+    >>> literal(ast.parse("[dict(type='rule'), 1]", mode='eval'))
+    [{'type': 'rule'}, 1]
+    """
+    return ast.literal_eval(_Dicts().visit(node))

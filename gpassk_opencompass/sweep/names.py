@@ -4,16 +4,14 @@
     @[BENCHMARK]-k[K_LIST]-r[REPLICATION].py
 
 Left of the `@` is the model abbreviation of OpenCompass, right of it the data set abbreviation. A part is
-there only for what was passed. The abbreviation has the model as it is called and numbers as they are
-written, `Qwen2.5-7B_t0.3_l8192`; in a file name every `.` of it is a `-`, `Qwen2-5-7B_t0-3_l8192@….py`.
-Both are read. Lists are joined by `_`. A benchmark is `AIME2024` or another label, or
-`LiveMathBench-v202412`, where the standard splits and languages are not written; others are:
-`LiveMathBench-v202412-AMC_CCEE-en-k4-r3` (OpenCompass remembers the size of a data set by its abbreviation
-alone, so other rows need another name). A trial on 10 questions is `LiveMathBench-v202412-limit10-k4-r1`.
+there only for what was passed. In abbreviations numbers are written with a point, `Qwen2.5-7B_t0.3_l8192`; in
+a file name every `.` is a `-`, `Qwen2-5-7B_t0-3_l8192@….py`. Both are read. Lists are joined by `_`. A
+benchmark is `AIME2024` or another label, or `LiveMathBench-v202412`, where the standard splits and languages
+are not written; others are: `LiveMathBench-v202412-AMC_CCEE-en-k4-r3` (OpenCompass remembers the size of a
+data set by its abbreviation alone). A trial on 10 questions is `LiveMathBench-v202412-limit10-k4-r1`.
 
-A model name of more than 96 bytes and a benchmark of more than 64 are written as their beginning, `~` and
-8 hexadecimal digits that stand for the whole as file names have it. What they are cut to depends on nothing
-else, so a model has one name in all its runs, and file, abbreviations and folders agree.
+A model name of more than 96 bytes and a benchmark of more than 64 are written as their beginning, `~` and 8
+hexadecimal digits that stand for the whole, so a model has one name in all its runs.
 """
 
 from __future__ import annotations
@@ -23,7 +21,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any, TypeVar
 
 from ..benchmarks import LIVE_MATH_BENCH, STANDARD_LANGUAGES, STANDARD_SPLITS
@@ -31,19 +28,14 @@ from ..errors import InputError
 
 MAX_MODEL, MAX_LABEL = 96, 64
 """Bytes of a model's and of a benchmark's name above which they are cut. Names on the hub have at most 96."""
-
 MAX_FILE_NAME = 255
 """Bytes that usual file systems allow for one name."""
 AROUND_DATASET = len('_99999.json.20260101_000000.aside')
 """Bytes that the names of a run's own files have at most beside the data set abbreviation."""
 
-_CUT = r'~[0-9a-f]{8}'
-"""What stands for the rest of a name that was cut; no other name has a `~`."""
-
 _Name = TypeVar('_Name')
-
 _FLOAT, _INT = r'[0-9]+(?:[.-][0-9]+)?', r'[0-9]{1,40}'
-_TAGS: dict[str, tuple[str, str]] = {
+_TAGS = {
     'temperature': ('t', _FLOAT),
     'top_p': ('p', _FLOAT),
     'top_k': ('k', _INT),
@@ -55,14 +47,11 @@ _TAGS: dict[str, tuple[str, str]] = {
 _MODEL = re.compile(
     '(?P<model>.+?)' + ''.join(f'(?:_{tag}(?P<{field}>{value}))?' for field, (tag, value) in _TAGS.items())
 )
-
-_WORDS = r'[A-Za-z0-9]+(?:_[A-Za-z0-9]+)*'
-_NO_MARK = r'(?!limit[0-9]+(?:-|$))'
+_CUT = r'~[0-9a-f]{8}'
+"""What stands for the rest of a name that was cut; no other name has a `~`."""
+_WORDS = r'(?!limit[0-9]+(?:-|$))[A-Za-z0-9]+(?:_[A-Za-z0-9]+)*'
 """Splits and languages are not called as the mark of a trial is, which may stand in their place."""
-_ROWS = (
-    rf'{LIVE_MATH_BENCH}-v(?P<version>\w+)'
-    rf'(?:-{_NO_MARK}(?P<splits>{_WORDS})-{_NO_MARK}(?P<languages>{_WORDS}))?'
-)
+_ROWS = rf'{LIVE_MATH_BENCH}-v(?P<version>\w+)(?:-(?P<splits>{_WORDS})-(?P<languages>{_WORDS}))?'
 _LABEL = re.compile(
     rf'(?!{LIVE_MATH_BENCH})(?!.*-(?:nocot|limit[0-9]+)$)(?!.*-k[0-9_]+-[rn][0-9]+$)'
     r'[A-Za-z0-9][A-Za-z0-9_+-]{0,63}'
@@ -73,17 +62,11 @@ _DATASET = re.compile(
     r'-k(?P<ks>[0-9]{1,18}(?:_[0-9]{1,18})*)-(?P<unit>[rn])(?P<count>[0-9]{1,18})',
     re.ASCII,
 )
-_SIZES = re.compile(r'-k[0-9]+(?:_[0-9]+)*-[rn][0-9]+$')
-_LIMIT = re.compile(r'-limit([1-9][0-9]*)$')
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What reaches the model beside the prompt; None: not passed, so not in the name.
-
-    >>> Settings(8192, temperature=0.0).greedy
-    True
-    """
+    """What reaches the model beside the prompt; None: not passed, so not in the name."""
 
     max_out_len: int
     temperature: float | None = None
@@ -108,12 +91,11 @@ class Settings:
         '_t0.3_k50_l8192'
         """
         parts = []
-        for field, (tag, pattern) in _TAGS.items():
-            value = getattr(self, field)
-            if value is not None:
-                whole = pattern is _INT or value == 0
-                text = str(int(value)) if whole else format(Decimal(repr(float(value))), 'f')
-                parts.append(f'_{tag}{text}' if whole or '.' in text else f'_{tag}{text}.0')
+        for field, value in self.passed(*_TAGS).items():
+            tag, pattern = _TAGS[field]
+            whole = pattern is _INT or value == 0
+            text = str(int(value)) if whole else format(Decimal(repr(float(value))), 'f')
+            parts.append(f'_{tag}{text}' if whole or '.' in text else f'_{tag}{text}.0')
         return ''.join(parts)
 
 
@@ -123,8 +105,6 @@ class ModelName:
 
     >>> str(ModelName('deepseek-math-7b-rl', Settings(8192, 0.3, top_k=50, random_seed=42)))
     'deepseek-math-7b-rl_t0.3_k50_rs42_l8192'
-    >>> ModelName.parse(str(ModelName(96 * 'a' + 'b', Settings(8192)))).model[80:]
-    'aaaaaaa~4d70064f'
     """
 
     model: str
@@ -132,8 +112,7 @@ class ModelName:
 
     def __post_init__(self) -> None:
         allowed = clean(self.model) == self.model or _is_cut(self.model, MAX_MODEL)
-        match = _MODEL.fullmatch(str(self))
-        if not allowed or match is None or match['model'] != _cut(self.model, MAX_MODEL):
+        if not allowed or model_and_settings(str(self))[0] != _cut(self.model, MAX_MODEL):
             raise InputError(
                 f'model name {self.model!r} cannot be told from the settings behind it in {str(self)!r}; '
                 "give the model another one: name='…'"
@@ -145,8 +124,6 @@ class ModelName:
     @classmethod
     def parse(cls, text: str) -> ModelName:
         """Read what `str` wrote, or what stands in a file name; else InputError.
-
-        The latter does not tell a `.` in the name of the model from a `-`.
 
         >>> ModelName.parse('Qwen2.5-7B_t0.3_l9').model, ModelName.parse('Qwen2-5-7B_t0-3_l9').model
         ('Qwen2.5-7B', 'Qwen2-5-7B')
@@ -167,9 +144,10 @@ def model_and_settings(abbr: str) -> tuple[str, dict[str, int | float]]:
     match = _MODEL.fullmatch(abbr)
     if match is None or match['max_out_len'] is None:
         return abbr, {}
-    told = ((field, pattern is _INT) for field, (_, pattern) in _TAGS.items() if match[field] is not None)
+    told = {field: text for field in _TAGS if (text := match[field]) is not None}
     return match['model'], {
-        field: int(match[field]) if whole else float(match[field].replace('-', '.')) for field, whole in told
+        field: int(text) if _TAGS[field][1] is _INT else float(text.replace('-', '.'))
+        for field, text in told.items()
     }
 
 
@@ -200,12 +178,23 @@ class LiveMathBenchName:
     @classmethod
     def parse(cls, text: str) -> LiveMathBenchName:
         """Read what `str` wrote; InputError for anything else, and for a label that was cut."""
-        rows = _rows(text)
-        if rows is None:
+        if (rows := _rows(text)) is None:
             raise InputError(
                 f'{text!r} is not LiveMathBench-v[VERSION] or LiveMathBench-v…-[SPLITS]-[LANGUAGES]'
             )
         return _as_written(text, cls(*rows))
+
+
+def _rows(label: str) -> tuple[str, tuple[str, ...], tuple[str, ...]] | None:
+    """Return version, splits and languages of a LiveMathBench label."""
+    if (match := re.fullmatch(_ROWS, label, re.ASCII)) is None:
+        return None
+    splits = tuple(match['splits'].split('_')) if match['splits'] else STANDARD_SPLITS
+    return (
+        match['version'],
+        splits,
+        (tuple(match['languages'].split('_')) if match['languages'] else STANDARD_LANGUAGES),
+    )
 
 
 @dataclass(frozen=True)
@@ -229,8 +218,10 @@ class DatasetName:
             raise InputError(f'limit = {self.limit}: expected at least 1 question')
         if not self.ks or not 1 <= min(self.ks) <= max(self.ks) <= self.n:
             raise InputError(f'k = {list(self.ks)} of n = {self.n} samples: every k must be in 1 … n')
-        fields = {**vars(self), 'label': _cut(self.label, MAX_LABEL)}
-        if _dataset_fields(str(self)) != fields or not _is_label(self.label):
+        if not _is_label(self.label) or self._fields(str(self)) != {
+            **vars(self),
+            'label': _cut(self.label, MAX_LABEL),
+        }:
             raise InputError(
                 f'{self.label!r} cannot be the name of a benchmark: expected LiveMathBench-v[VERSION], or at '
                 'most 64 letters, digits, "_", "+" and "-" that do not end like the rest of a name (-nocot, '
@@ -238,16 +229,37 @@ class DatasetName:
             )
 
     def __str__(self) -> str:
+        replication, rest = divmod(self.n, max(self.ks))
+        sizes = f'-k{"_".join(map(str, self.ks))}-{f"n{self.n}" if rest else f"r{replication}"}'
         direct = '' if self.cot else '-nocot'
-        return f'{_cut(self.label, MAX_LABEL)}{direct}{limit_mark(self.limit)}-{sizes(self.ks, self.n)}'
+        return f'{_cut(self.label, MAX_LABEL)}{direct}{limit_mark(self.limit)}{sizes}'
 
     @classmethod
     def parse(cls, text: str) -> DatasetName:
         """Read what `str` wrote; InputError for anything else."""
-        fields = _dataset_fields(text)
-        if fields is None:
+        if (fields := cls._fields(text)) is None:
             raise InputError(f'{text!r} is not [BENCHMARK]-k[K_LIST]-r[REPLICATION]')
         return _as_written(text, cls(**fields))
+
+    @staticmethod
+    def _fields(text: str) -> dict[str, Any] | None:
+        match = _DATASET.fullmatch(text)
+        if match is None or not _is_label(match['label']):
+            return None
+        ks, count = tuple(map(int, match['ks'].split('_'))), int(match['count'])
+        return {
+            'label': match['label'],
+            'ks': ks,
+            'n': count * max(ks) if match['unit'] == 'r' else count,
+            'cot': match['direct'] is None,
+            'limit': match['limit'] and int(match['limit']),
+        }
+
+
+def _is_label(label: str) -> bool:
+    if (rows := _rows(label)) is not None:
+        return str(LiveMathBenchName(*rows)) == label
+    return _LABEL.fullmatch(label) is not None or _is_cut(label, MAX_LABEL)
 
 
 @dataclass(frozen=True)
@@ -258,8 +270,6 @@ class RunName:
     >>> run = RunName.parse(name)
     >>> run.model.settings.temperature, run.dataset.n, str(run) == name
     (0.3, 48, True)
-    >>> print(run.model)
-    deepseek-math-7b-rl_t0.3_p0.8_k50_rp1.0_rs42_l8192
     """
 
     model: ModelName
@@ -270,20 +280,35 @@ class RunName:
 
     @classmethod
     def parse(cls, text: str) -> RunName:
-        """Read a file name (with or without `.py`); InputError for anything else.
-
-        It has no `.` of the model's name any more: `Qwen2-5-7B`.
-        """
+        """Read a file name (with or without `.py`), in which a `.` of the model is a `-`; else InputError."""
         left, at, right = text.removesuffix('.py').partition('@')
         if not at:
             raise InputError(f'{text!r} is not [MODEL ABBREVIATION]@[DATASET ABBREVIATION].py: it has no @')
         return _as_written(f'{left}@{right}.py', cls(ModelName.parse(left), DatasetName.parse(right)))
 
 
-def sizes(ks: tuple[int, ...] | list[int], n: int) -> str:
-    """Return k and n as they end a name: 'k4_8-r3', or 'k8-n12' where n is no multiple."""
-    replication, rest = divmod(n, max(ks))
-    return f'k{"_".join(map(str, ks))}-{f"n{n}" if rest else f"r{replication}"}'
+def _as_written(text: str, name: _Name) -> _Name:
+    """Return the name that was read, if `str` writes it so: one run has one name."""
+    if str(name) != text:
+        raise InputError(f'{text!r} is not how this name is written: {str(name)!r} is')
+    return name
+
+
+def _cut(name: str, limit: int) -> str:
+    """Return the name, or if it has more bytes than the limit, its beginning, `~` and a hash of all of it."""
+    data = name.encode()
+    if len(data) <= limit:
+        return name
+    whole = hashlib.sha256(in_file_name(name).encode()).hexdigest()[:8]
+    return f'{data[: limit - 9].decode(errors="ignore")}~{whole}'
+
+
+def _is_cut(name: str, limit: int) -> bool:
+    """Return whether `_cut` may have written it; a character that was split misses up to three bytes."""
+    return bool(re.fullmatch(rf'[\w.+-]+{_CUT}', name)) and limit - 3 <= len(name.encode()) <= limit
+
+
+# Parts of any name, whoever wrote it
 
 
 def limit_mark(limit: int | None) -> str:
@@ -293,12 +318,12 @@ def limit_mark(limit: int | None) -> str:
 
 def without_sizes(abbr: str) -> str:
     """Return any data set abbreviation without k and n: 'mine-limit10' of 'mine-limit10-k4-r1'."""
-    return _SIZES.sub('', abbr)
+    return re.sub(r'-k[0-9]+(?:_[0-9]+)*-[rn][0-9]+$', '', abbr)
 
 
 def limit_in(abbr: str) -> int | None:
     """Return of how many questions any data set abbreviation says that it is a trial, or None."""
-    found = _LIMIT.search(without_sizes(abbr))
+    found = re.search(r'-limit([1-9][0-9]*)$', without_sizes(abbr))
     return int(found[1]) if found else None
 
 
@@ -362,71 +387,15 @@ def sampling_in(told: Mapping[str, Any]) -> dict[str, int | float]:
         told = {**told, **nested} if isinstance(nested := told.get(part), Mapping) else told
     found: dict[str, int | float] = {}
     for name in Settings.__dataclass_fields__:
-        values = (told.get(called) for called in (name, *_CALLED.get(name, ())))
-        value = next(filter(_is_number, values), None)
-        whole = name in ('top_k', 'random_seed', 'max_out_len')
-        if value is not None and (not whole or float(value).is_integer()):
-            found[name] = int(value) if whole else float(value)
+        for value in (told.get(called) for called in (name, *_CALLED.get(name, ()))):
+            if type(value) not in (int, float) or not abs(value) < 1e15:  # type: ignore[arg-type]
+                continue
+            whole = _TAGS[name][1] is _INT
+            if not whole or float(value).is_integer():  # type: ignore[arg-type]
+                found[name] = int(value) if whole else float(value)  # type: ignore[arg-type]
+            break
     if told.get('do_sample') is False or found.get('top_k') == 1 or found.get('temperature') == 0:
         # The likeliest token is taken, whatever it is chosen from.
         found = {name: value for name, value in found.items() if name not in ('top_p', 'top_k')}
         found['temperature'] = 0.0
     return found
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e15
-
-
-def _as_written(text: str, name: _Name) -> _Name:
-    """Return the name that was read, if `str` writes it so: one run has one name."""
-    if str(name) != text:
-        raise InputError(f'{text!r} is not how this name is written: {str(name)!r} is')
-    return name
-
-
-def _rows(label: str) -> tuple[str, tuple[str, ...], tuple[str, ...]] | None:
-    """Return version, splits and languages of a LiveMathBench label."""
-    match = re.fullmatch(_ROWS, label, re.ASCII)
-    if match is None:
-        return None
-    splits = tuple(match['splits'].split('_')) if match['splits'] else STANDARD_SPLITS
-    languages = tuple(match['languages'].split('_')) if match['languages'] else STANDARD_LANGUAGES
-    return match['version'], splits, languages
-
-
-@lru_cache
-def _is_label(label: str) -> bool:
-    rows = _rows(label)
-    if rows is not None:
-        return str(LiveMathBenchName(*rows)) == label
-    return _LABEL.fullmatch(label) is not None or _is_cut(label, MAX_LABEL)
-
-
-def _dataset_fields(text: str) -> dict[str, Any] | None:
-    match = _DATASET.fullmatch(text)
-    if match is None or not _is_label(match['label']):
-        return None
-    ks, count = tuple(map(int, match['ks'].split('_'))), int(match['count'])
-    return {
-        'label': match['label'],
-        'ks': ks,
-        'n': count * max(ks) if match['unit'] == 'r' else count,
-        'cot': match['direct'] is None,
-        'limit': None if match['limit'] is None else int(match['limit']),
-    }
-
-
-def _cut(name: str, limit: int) -> str:
-    """Return the name, or if it has more bytes than the limit, its beginning, `~` and a hash of all of it."""
-    data = name.encode()
-    if len(data) <= limit:
-        return name
-    whole = hashlib.sha256(in_file_name(name).encode()).hexdigest()[:8]
-    return f'{data[: limit - 9].decode(errors="ignore")}~{whole}'
-
-
-def _is_cut(name: str, limit: int) -> bool:
-    """Return whether `_cut` may have written it; a character that was split misses up to three bytes."""
-    whole = re.fullmatch(rf'[\w.+-]+{_CUT}', name)
-    return whole is not None and limit - 3 <= len(name.encode()) <= limit

@@ -50,8 +50,7 @@ def older_runs(
     if late := sorted(set(overrides) - {*PARTS, 'limit'}):
         raise TemplateError(
             f'--override {late[0]}: this template has models and datasets of its own, so only '
-            f'{", ".join(PARTS)} and limit can be given; change the template, or write one with llm_infos '
-            '(gpassk init)'
+            f'{", ".join(PARTS)} and limit can be given; change the template, or write one (gpassk init)'
         )
     models, datasets = (_entries(variables, name) for name in ('models', 'datasets'))
     parts = {name: variables[name] for name in PARTS if name in variables}
@@ -61,30 +60,33 @@ def older_runs(
         ours = [_limited(dataset, limit) for dataset in ours]
     replaces = not keep_built_in and any(_class_of(dataset).startswith(OWN) for dataset in ours)
     seeded = [_our_model(model, said) if replaces else model for model in models]
-    found = []
+    runs = []
     for (model, seeded_model), dataset in product(zip(models, seeded, strict=True), ours):
         if replaces and _class_of(dataset).startswith(OWN):
             data = {**dataset, 'k': [1], 'n': 1} if _is_greedy(model) else dataset  # not n equal answers
-            found.append(_run(seeded_model, data, {'summarizer': DEFAULT_SUMMARIZER, **parts}))
+            runs.append(_run(seeded_model, data, {'summarizer': DEFAULT_SUMMARIZER, **parts}))
         else:  # the questions of others do not know which sample a row is, as a seeded model must
-            found.append(_run(model, dataset, parts))
-    notes = _wrong(found)
+            runs.append(_run(model, dataset, parts))
+    notes = _wrong(runs)
     if said:
         lines = [f'  {count} × {change}' for change, count in said.items()]
         notes.append('\n'.join(['replaced in the configs (--keep-built-in leaves all as it is):', *lines]))
-    return found, notes
+    return runs, notes
 
 
-def _limited(dataset: dict[str, Any], limit: Any) -> dict[str, Any]:
-    if not _class_of(dataset).startswith(OWN):
-        raise TemplateError(
-            f'{dataset["abbr"]}: limit is for data sets of this package, and this one is a '
-            f'{_class_of(dataset)}; ask for fewer questions in its own way, or leave it out'
-        )
-    if type(limit) is not int or limit < 1:
-        raise TemplateError(f'limit is {limit!r}; expected a whole number of questions, 1 or more')
-    whole = without_sizes(dataset['abbr'])
-    return {**dataset, 'abbr': f'{whole}{limit_mark(limit)}{dataset["abbr"][len(whole) :]}', 'limit': limit}
+def _entries(variables: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    entries = variables.get(name)
+    if not isinstance(entries, (list, tuple)) or not entries:
+        raise TemplateError(f'{name} is {entries!r}; expected a list of dicts, as in a config of OpenCompass')
+    for i, entry in enumerate(entries):
+        if not isinstance(entry, dict) or not isinstance(entry.get('abbr'), str) or not entry['abbr']:
+            raise TemplateError(f"{name}[{i}] is {entry!r:.80}; expected a dict with abbr='…'")
+        sizes = {key: entry[key] for key in ('n', 'replication') if entry.get(key) is not None}
+        whole = all(type(count) is int and count > 0 for count in (*_ks_of(entry), *sizes.values()))
+        if not whole or (sizes and max(_ks_of(entry), default=0) > _n_of(entry)):
+            told = ', '.join(f'{key} = {value!r}' for key, value in {'k': entry.get('k'), **sizes}.items())
+            raise TemplateError(f'{entry["abbr"]}: {told}; expected whole numbers above 0, each k at most n')
+    return list(entries)
 
 
 def _ks_of(dataset: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -98,19 +100,15 @@ def _n_of(dataset: Mapping[str, Any]) -> Any:
     return dataset.get('n') if replication is None else replication * max(_ks_of(dataset), default=1)
 
 
-def _entries(variables: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    entries = variables.get(name)
-    if not isinstance(entries, (list, tuple)) or not entries:
-        raise TemplateError(f'{name} is {entries!r}; expected a list of dicts, as in a config of OpenCompass')
-    for i, entry in enumerate(entries):
-        if not isinstance(entry, dict) or not isinstance(entry.get('abbr'), str) or not entry['abbr']:
-            raise TemplateError(f"{name}[{i}] is {entry!r:.80}; expected a dict with abbr='…'")
-        given = [entry[key] for key in ('n', 'replication') if entry.get(key) is not None]
-        whole = all(type(count) is int and count > 0 for count in (*_ks_of(entry), *given))
-        if not whole or (given and max(_ks_of(entry), default=0) > _n_of(entry)):
-            sizes = ', '.join(f'{key} = {entry[key]!r}' for key in ('k', 'n', 'replication') if key in entry)
-            raise TemplateError(f'{entry["abbr"]}: {sizes}; expected whole numbers above 0, each k at most n')
-    return list(entries)
+def _limited(dataset: dict[str, Any], limit: Any) -> dict[str, Any]:
+    if not _class_of(dataset).startswith(OWN):
+        raise TemplateError(
+            f'{dataset["abbr"]}: limit is for data sets of this package, not for a {_class_of(dataset)}'
+        )
+    if type(limit) is not int or limit < 1:
+        raise TemplateError(f'limit is {limit!r}; expected a whole number of questions, 1 or more')
+    whole = without_sizes(dataset['abbr'])
+    return {**dataset, 'abbr': f'{whole}{limit_mark(limit)}{dataset["abbr"][len(whole) :]}', 'limit': limit}
 
 
 def _run(model: dict[str, Any], dataset: dict[str, Any], parts: Mapping[str, Any]) -> Run:
@@ -161,12 +159,8 @@ def _our_model(model: Mapping[str, Any], said: Counter[str]) -> dict[str, Any]:
     if seeds:
         said[f'a seed a sample, derived from random_seed = {seeds[0]}, in place of this one for all'] += 1
         config['random_seed'] = seeds[0]
-    if kind == 'OpenAISDK':
-        _correct_openai(config, said)
-    return config
-
-
-def _correct_openai(config: dict[str, Any], said: Counter[str]) -> None:
+    if kind != 'OpenAISDK':
+        return config
     config.setdefault('tokenizer_path', TOKENIZER)  # only counts tokens; else it is looked up on the hub
     if config.pop('max_completion_tokens', None) is not None:
         said['no max_completion_tokens, which OpenAISDK does not take any more; max_out_len counts'] += 1
@@ -177,6 +171,7 @@ def _correct_openai(config: dict[str, Any], said: Counter[str]) -> None:
         placeholder = key.startswith(('YOU_', 'YOUR_'))
         config['key_env'] = f'{".".join(host.split(".")[-2:-1]).upper()}_API_KEY' if placeholder else key
         said[f'the key in ${config["key_env"]}, in place of {config.pop("key")!r} as the key itself'] += 1
+    return config
 
 
 def _our_dataset(dataset: Mapping[str, Any], said: Counter[str]) -> dict[str, Any]:
@@ -186,18 +181,18 @@ def _our_dataset(dataset: Mapping[str, Any], said: Counter[str]) -> dict[str, An
     refuse_extraction(evaluator.get('use_extract_model'))
     judge = {name: evaluator.get(name) for name in ('model_name', 'url')}
     judge = judge if all(judge.values()) else {}
-    config = {name: value for name, value in dataset.items() if name != 'replication'}
-    if config.get('path') in (None, '', f'{LIVE_MATH_BENCH_HUB}202412'):
-        config['path'] = LIVE_MATH_BENCH_HUB
+    path = dataset.get('path')
+    path = LIVE_MATH_BENCH_HUB if path in (None, '', f'{LIVE_MATH_BENCH_HUB}202412') else path
     inference = dict(dataset.get('infer_cfg') or {})
     inferencer = {**inference.get('inferencer', {}), 'type': f'{OWN}SeededGenInferencer'}
     inferencer.pop('temperature', None)  # of OpenCompass's own configs; it reaches no model
-    said[f'{DATASET}, SeededGenInferencer of this package, with questions of {config["path"]}'] += 1
+    said[f'{DATASET}, SeededGenInferencer of this package, with questions of {path}'] += 1
     judged = f'judged by {judge["model_name"]}' if judge else 'judged by rule, for want of a judge with URLs'
     said[f'GPassKEvaluator in place of {EVALUATOR}: each sample is {judged}'] += 1
     return {
-        **config,
+        **{name: value for name, value in dataset.items() if name != 'replication'},
         'type': f'{OWN}{DATASET}',
+        'path': path,
         'k': [*_ks_of(dataset)] or [1],
         'n': _n_of(dataset) or 1,
         'infer_cfg': {**inference, 'inferencer': inferencer},
@@ -207,16 +202,16 @@ def _our_dataset(dataset: Mapping[str, Any], said: Counter[str]) -> dict[str, An
 
 def _wrong(runs: list[Run]) -> list[str]:
     """Return what of the configs, as they are written, makes their numbers wrong."""
-    found = []
+    lines = []
     if kept := sum(_is_built_in(run.config['datasets'][0]) for run in runs):
-        found.append(
+        lines.append(
             f"{kept} of {len(runs)} configs keep OpenCompass's {EVALUATOR}: its LLM judge is asked about the "
             'first sample of a question, and all n get that verdict, so that every G-Pass@k is wrong'
         )
     drawn = [(run.model, _settings(run.config['models'][0]).values()) for run in runs if run.n != 1]
     if copies := {model for model, each in drawn if any(set(one) & set(_SEEDS) for one in each)}:
-        found.append(
+        lines.append(
             f'{len(copies)} models ({min(copies)}, …) give all samples of a question one fixed seed: they '
             'may be copies of each other, and G-Pass@k of copies says nothing'
         )
-    return found
+    return lines

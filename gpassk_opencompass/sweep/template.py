@@ -11,11 +11,10 @@ import os
 import re
 import runpy
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from functools import cache
 from itertools import product
 from pathlib import Path
 from types import ModuleType
@@ -28,6 +27,7 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
+    ValidationInfo,
     create_model,
     model_validator,
 )
@@ -41,9 +41,9 @@ from ..benchmarks import (
 )
 from ..errors import InputError, MissingExtraError, TemplateError
 from ..judges.build import judge_config, served_judge, with_server
-from ..keys import is_literal_key
+from ..keys import is_literal_key, without_user
 from ..serving import read_judge_server
-from .engines import DEFAULT_ENGINE, ENGINES, Count, Engine, Llm, Positive, Whole, with_home
+from .engines import DEFAULT_ENGINE, ENGINES, Count, Engine, Llm, Positive, Whole, addresses, with_home
 from .folder import LARGEST, NO_LITERAL, ModelFacts, Run, literal, plain
 from .names import (
     DatasetName,
@@ -56,23 +56,26 @@ from .names import (
     in_file_name,
     last_part,
 )
-from .older import DEFAULT_SUMMARIZER, PARTS, older_runs
+from .older import DEFAULT_SUMMARIZER, OWN, PARTS, older_runs
 
 ANY_VERSION = LIVE_MATH_BENCH.lower()
 """The benchmark whose rows a template's version, dataset_splits and dataset_languages say."""
 
-OWN = f'{__name__.partition(".")[0]}.'
-
+_NAMES = [ANY_VERSION, *BENCHMARKS]
 _T = TypeVar('_T')
+_Kind = TypeVar('_Kind', bound=BaseModel)
 
 
 # What a template may say
 
 
+def _one_or_more(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple, range)) else [value]
+
+
 def _listed(value: Any) -> list[Any]:
     """Return the values of an axis; a single one is an axis of one, and numbers of numpy are Python's."""
-    items = list(value) if isinstance(value, (list, tuple, range)) else [value]
-    return [item.item() if hasattr(item, 'item') else item for item in items]
+    return [item.item() if hasattr(item, 'item') else item for item in _one_or_more(value)]
 
 
 def _nested(value: Any) -> list[Any]:
@@ -91,13 +94,22 @@ def _text_of_path(value: Any) -> Any:
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
+def _matching(pattern: str, expected: str) -> AfterValidator:
+    def check(value: str) -> str:
+        if not re.match(pattern, value):
+            raise ValueError(f'expected {expected}')
+        return value
+
+    return AfterValidator(check)
+
+
 def _benchmark(value: Any) -> Any:
     if isinstance(value, dict):
         return OwnBenchmark.model_validate(value)
     if not isinstance(value, str):
         raise ValueError("expected a name, or dict(name='Mine', path='mine.jsonl') of your own")
-    if value.lower() not in {ANY_VERSION, *BENCHMARKS}:
-        raise ValueError(_unknown('benchmark', value, [ANY_VERSION, *BENCHMARKS]))
+    if value.lower() not in _NAMES:
+        raise ValueError(_unknown('benchmark', value, _NAMES))
     return value.lower()
 
 
@@ -107,28 +119,14 @@ def _by_benchmark(value: Any) -> dict[str, str]:
     given = {ANY_VERSION: value} if isinstance(value, str) else value
     if not isinstance(given, dict):
         raise ValueError(f"expected text such as '{LIVE_MATH_BENCH_HUB}', or a dict of it by benchmark")
-    names = [ANY_VERSION, *BENCHMARKS]
-    known = {name.rsplit('-', cuts)[0] for name in names for cuts in range(name.count('-') + 1)}
-    found = {}
-    for key, item in given.items():
-        if not isinstance(key, str) or key.lower() not in known:
+    known = {name.rsplit('-', cuts)[0] for name in _NAMES for cuts in range(name.count('-') + 1)}
+    found = {str(key).lower(): _text_of_path(item) for key, item in given.items()}
+    for key, item in found.items():
+        if key not in known:
             raise ValueError(_unknown('benchmark', key, known))
-        found[key.lower()] = _text_of_path(item)
-        if not isinstance(found[key.lower()], str) or not item:
+        if not isinstance(item, str) or not item:
             raise ValueError(f'{key!r} has {item!r}; expected text that is not empty')
     return found
-
-
-def _urls(value: Any) -> list[str]:
-    urls = [] if value is None or value in ('', [], ()) else _listed(value)
-    for url in urls:
-        if not isinstance(url, str) or not url.startswith(('http://', 'https://')):
-            raise ValueError(f'it has {url!r}; expected http://… or https://…')
-    return _distinct(urls)
-
-
-def _one_or_more(value: Any) -> Any:
-    return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
 Axis = Annotated[list[_T], BeforeValidator(_listed), Field(min_length=1), AfterValidator(_distinct)]
@@ -142,7 +140,15 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Temperature = Annotated[float, Field(ge=0), AfterValidator(lambda value: value + 0.0)]  # no negative zero
 TopP = Annotated[float, Field(gt=0, le=1)]
 ByBenchmark = Annotated[dict[str, str], BeforeValidator(_by_benchmark)]
-ModelPath = Annotated[str, BeforeValidator(_text_of_path), Field(pattern=r'[^./ ]')]
+Urls = Annotated[
+    list[str], BeforeValidator(lambda value: _one_or_more(value or [])), AfterValidator(addresses),
+    AfterValidator(_distinct),
+]  # fmt: skip
+ModelPath = Annotated[
+    str,
+    BeforeValidator(_text_of_path),
+    _matching('.*[^./ ]', "text, e.g. 'Qwen/Qwen2.5-7B-Instruct'"),
+]
 
 
 class _Strict(BaseModel):
@@ -152,23 +158,21 @@ class _Strict(BaseModel):
 class OwnBenchmark(_Strict):
     """A benchmark of the template's own: a JSON Lines file or hub data set, and two of its fields."""
 
-    name: Annotated[str, Field(pattern=r'^[A-Za-z0-9][A-Za-z0-9_+-]{0,63}$')]
+    name: Annotated[str, _matching(r'[A-Za-z0-9][A-Za-z0-9_+-]{0,63}$', 'up to 64 letters, digits, _ + -')]
     path: Annotated[Word, BeforeValidator(_text_of_path)]
     question: Word = 'question'
     answer: Word = 'answer'
     revision: Word | None = None
 
-
-class Facts(_Strict):
-    """What a leaderboard says of a model, in a template of all its models."""
-
-    open_source: bool | None = None
-    mathematical: bool | None = None
-    o1_like: bool | None = None
+    @model_validator(mode='after')
+    def _has_a_name_of_its_own(self) -> OwnBenchmark:
+        if self.name.lower() in BENCHMARKS or self.name.lower().startswith(ANY_VERSION):
+            raise ValueError(f'one of your own is called {self.name!r}: give it another name')
+        return self
 
 
 class Lines(_Strict):
-    """Lines of a template that a model of `llm_infos` may have for itself."""
+    """Lines of a template that a model of `llm_infos` may have for itself, beside options of its engine."""
 
     temperatures: Axis[Temperature] | None = None
     top_ps: Axis[TopP] | None = None
@@ -182,33 +186,76 @@ class Lines(_Strict):
     n: Axis[Count] | None = None
     benchmarks: Axis[Annotated[Any, BeforeValidator(_benchmark)]] = [ANY_VERSION]
     version: Axis[Word] = ['202412']
+    open_source: bool | None = None
+    mathematical: bool | None = None
+    o1_like: bool | None = None
 
 
-class Model(Facts, Lines):
-    """An entry of `llm_infos`; the options of its engine are added."""
+class Model(Lines):
+    """A model of `llm_infos`, with the template's lines where it has none of its own."""
 
     path: ModelPath
     name: ModelPath | None = None
     tp: Whole | None = None
     batch_size: Count = 64
-    parameters: Annotated[str, Field(pattern=r'^[0-9]+(\.[0-9]+)?[MBT]$')] | None = None
-    link: Annotated[str, Field(pattern=r'^https?://[^\s/]\S*$')] | None = None
+    parameters: Annotated[str, _matching(r'\d+(\.\d+)?[MBT]$', "'7B', '1.5B' or '500M'")] | None = None
+    link: Annotated[str, _matching(r'https?://[^\s/]\S*$', "an address, 'https://…'")] | None = None
 
     @property
     def label(self) -> str:
         """What it is called in names."""
         return clean(self.name or last_part(self.path))
 
-    @model_validator(mode='before')
-    @classmethod
-    def _read(cls, value: Any) -> Any:
-        if isinstance(value, (str, os.PathLike)):
-            return {'path': value}
-        if isinstance(value, (list, tuple)) and len(value) == 3:
-            return dict(zip(('path', 'tp', 'batch_size'), value, strict=True))
-        if not isinstance(value, dict):
-            raise ValueError('expected dict(path=…, tp=…, batch_size=…) or (path, tp, batch_size)')
-        return value
+    @model_validator(mode='after')
+    def _can_be(self, info: ValidationInfo) -> Model:
+        engine: Any = info.context
+        given, temperatures = self.model_fields_set, self.temperatures or []
+        wrong = []
+        if {'n', 'replications'} <= given:
+            wrong.append('both n and replications are given; n = replication × max(k): give one of them')
+        if 'random_seeds' in given and self.random_seeds is None and not engine.unseeded:
+            wrong.append('random_seeds is None, but this engine draws each sample from a seed; give numbers')
+        if self.max_out_lens is None:
+            wrong.append('max_out_lens is missing: how many tokens may a response have? e.g. [8192]')
+        if not engine.api and not temperatures:
+            wrong.append('temperatures is missing: e.g. [0.3, 1.0]; a greedy run is added')
+        if not self.greedy and 0 in temperatures:
+            wrong.append('temperatures has 0.0, the greedy run, and greedy = False turns it off: remove one')
+        if 'greedy' in given and self.greedy and engine.api and not temperatures:
+            wrong.append('greedy = True needs temperatures: without them the model is told none')
+        if wrong:
+            raise ValueError('\n'.join(wrong))
+        return self
+
+    def settings(self, seed: int | None) -> Iterator[Settings]:
+        """Yield all combinations of the sampling axes, the greedy run first."""
+        axes = {field: values for line, field in _AXES.items() if (values := getattr(self, line)) is not None}
+        if 'random_seeds' not in self.model_fields_set and seed is not None:
+            axes['random_seed'] = [seed]
+        if self.greedy and self.temperatures:
+            yield Settings(max(axes['max_out_len']), temperature=0.0)
+            axes['temperature'] = [value for value in self.temperatures if value]
+        for values in product(*axes.values()):
+            yield Settings(**dict(zip(axes, values, strict=True)))
+
+    def sizes(self, trial: bool, notes: list[str]) -> list[tuple[tuple[int, ...], int]]:
+        """Return (k list, n) of each sampled run: n = replication × max(k), or these n.
+
+        A k above n is left out of a trial, and where the template has no `k_lists`.
+        """
+        if not self.n:
+            return [(tuple(ks), each * max(ks)) for ks in self.k_lists for each in self.replications]
+        found = []
+        for ks, n in product(self.k_lists, self.n):
+            if above := [k for k in ks if k > n]:
+                if not trial and 'k_lists' in self.model_fields_set:
+                    raise TemplateError(
+                        f'k_lists has k = {max(ks)}, but n = {n}: at most n of n samples can be drawn'
+                    )
+                instead = '' if len(above) < len(ks) else f', k = {n} in its place'
+                notes.append(f'k = {", ".join(map(str, above))} left out, above n = {n}{instead}')
+            found.append((tuple(k for k in ks if k <= n) or (n,), n))
+        return list(dict.fromkeys(found))
 
 
 class Rule(_Strict):
@@ -235,24 +282,23 @@ class Rule(_Strict):
             raise ValueError("expected conditions like dict(model='Qwen*', temperature=1.0)")
         return self
 
-    def holds(self, words: Mapping[str, Collection[str]], values: Mapping[str, Any]) -> bool:
+    def holds(self, values: Mapping[str, Any]) -> bool:
         """Return whether all conditions hold of a combination; none on a setting that is not passed does."""
         for name in self.model_fields_set:
-            wanted = getattr(self, name)
-            if name in words:
-                pairs = product(words[name], wanted)
-                if not any(fnmatchcase(text.lower(), pattern.lower()) for text, pattern in pairs):
+            value, wanted = values.get(name), getattr(self, name)
+            if not isinstance(value, set):
+                if value not in wanted:
                     return False
-            elif values.get(name) not in wanted:
+            elif not any(fnmatchcase(text.lower(), one.lower()) for text, one in product(value, wanted)):
                 return False
         return True
 
 
-class Template(Facts, Lines):
-    """The settings of a template; the options of its engine are added."""
+class Template(_Strict):
+    """The settings of a template that all its models share."""
 
     engine: str = DEFAULT_ENGINE
-    llm_infos: Annotated[list[Model], BeforeValidator(_one_or_more), Field(min_length=1)]
+    llm_infos: Annotated[list[Any], BeforeValidator(_one_or_more), Field(min_length=1)]
     exclude: Annotated[list[Rule], BeforeValidator(_one_or_more)] = []
     limit: Count | None = None
     dataset_path: ByBenchmark = {}
@@ -260,7 +306,7 @@ class Template(Facts, Lines):
     dataset_splits: Axis[Word] | None = None
     dataset_languages: Axis[Word] | None = None
     cot: bool = True
-    eval_urls: Annotated[list[str], BeforeValidator(_urls)] = []
+    eval_urls: Urls = []
     eval_model_name: str = ''
     thresholds: Axis[Share] | None = None
     judge: dict[str, Any] | None = None
@@ -272,20 +318,10 @@ class Template(Facts, Lines):
     eval: dict[Any, Any] | None = None
     not_keys: list[str] = []
 
-    @model_validator(mode='after')
-    def _has_a_name_a_model(self) -> Template:
-        first: dict[str, int] = {}
-        for i, model in enumerate(self.llm_infos):
-            name = in_file_name(model.label)
-            if (other := first.setdefault(name, i)) != i:
-                raise ValueError(
-                    f'llm_infos[{other}] and llm_infos[{i}] are both called {name!r} in file names, so their '
-                    "runs would overwrite each other; give one of them another: name='…'"
-                )
-        return self
 
-
-SETTINGS = frozenset(Template.model_fields) | {option for each in ENGINES.values() for option in each.options}
+SETTINGS = frozenset(Template.model_fields) | frozenset(Lines.model_fields).union(
+    *(engine.options for engine in ENGINES.values())
+)
 """What a template may assign, with the options of all engines."""
 
 _AXES = {
@@ -298,17 +334,10 @@ _AXES = {
 }
 """Template line: the field of `Settings` that it varies."""
 
+_FACTS = ModelFacts.__dataclass_fields__
+
 _MEANT = {'k': 'k_lists', 'ks': 'k_lists', 'parameters': 'parameters of an entry of llm_infos'}
 """Names that are no helper, and are not close to the setting that is meant."""
-
-
-@cache
-def _with_options(engine: str) -> tuple[type[Template], type[Model]]:
-    """Return `Template`, and `Model` in it, with the options of an engine."""
-    options: dict[str, Any] = {name: (kind | None, None) for name, kind in ENGINES[engine].options.items()}
-    entry = create_model('Model', __base__=Model, **options)
-    llms: Any = Annotated[list[entry], BeforeValidator(_one_or_more), Field(min_length=1)]  # type: ignore
-    return create_model('Template', __base__=Template, llm_infos=(llms, ...), **options), entry
 
 
 # Mistakes
@@ -322,43 +351,45 @@ def _unknown(what: str, name: object, allowed: Iterable[str]) -> str:
     return f'unknown {what} {name!r}{question} Allowed: {", ".join(names)}'
 
 
-_WORDS = {
-    'Input should be a valid dictionary or instance of Rule': 'expected dict(…)',
-    'Input should be a valid dictionary': 'expected dict(…)',
-    'Input should be a valid boolean': 'expected True or False',
-    'Input should be a valid integer': 'expected a whole number',
-    'Input should be a valid string': 'expected text',
-    'Input should be a valid ': 'expected a ',
-    'Input should be a ': 'expected a ',
-    'Input should be ': 'expected a number ',
-}
-"""How pydantic says it: how it is said here."""
+def _valid(
+    kind: type[_Kind],
+    values: Mapping[str, Any],
+    mistakes: list[str],
+    *,
+    known: Collection[str] = (),
+    place: str = '',
+    title: str = '',
+    engine: Engine | None = None,
+) -> _Kind | None:
+    """Return the values as a model, or None and add a line for each mistake: where, what came, what may be.
 
-_FORMS = {
-    'parameters': "'7B', '1.5B' or '500M'",
-    'link': "an address, 'https://…'",
-    'path': "text, e.g. 'Qwen/Qwen2.5-7B-Instruct'",
-}
-
-
-def _mistakes_in(error: ValidationError, of: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for each mistake: where it is, what was received and what is allowed."""
-    for found in error.errors(include_url=False):
-        where = ''.join(f'[{part}]' if isinstance(part, int) else f'.{part}' for part in found['loc'])[1:]
-        place, _, name = where.rpartition('.')
+    Args:
+        known: fields whose mistakes have been told.
+        place, title: where the values stand, and whose lines they are.
+    """
+    try:
+        return kind.model_validate(values, context=engine)
+    except ValidationError as error:
+        errors = [found for found in error.errors(include_url=False) if not {*found['loc'][:1]} & {*known}]
+    for found in errors:
+        parts = (f'[{part}]' if isinstance(part, int) else f'.{part}' for part in found['loc'])
+        where = f'{place}{"".join(parts)}'.removeprefix('.')
+        above, _, name = where.rpartition('.')
+        said = found['msg'].removeprefix('Value error, ').replace('Input should', 'it should')
         if found['type'] == 'missing':
-            yield f'{where} is missing' + (': a list of dict(path=…, tp=…)' if where == 'llm_infos' else '')
+            mistakes.append(f'{where} is missing')
         elif found['type'] == 'extra_forbidden':
-            yield _unknown(f'key of {place}', name, Rule.model_fields if place.startswith('exclude') else of)
+            fields = Rule.model_fields if above.startswith('exclude') else kind.model_fields
+            mistakes.append(_unknown(f'key of {above}', name, fields))
+        elif not found['loc']:
+            mistakes += [f'{title}{line}' for line in said.splitlines()]
+        elif name in ('key', 'key_env'):  # what stands there may be the key itself
+            mistakes.append(f'{where}: {said}')
         else:
-            said = found['msg'].removeprefix('Value error, ')
-            for theirs, ours in _WORDS.items():
-                said = said.replace(theirs, ours)
             if found['type'] == 'too_short':
                 said = 'it is empty; give it at least one value, or remove the line'
-            if found['type'] == 'string_pattern_mismatch':
-                said = f'expected {_FORMS.get(name, _FORMS["path"])}'
-            yield f'{where} is {found["input"]!r:.200}: {said}' if where else said
+            mistakes.append(f'{where} is {without_user(repr(found["input"]))[:200]}: {said}')
+    return None
 
 
 def _raise(mistakes: Iterable[str]) -> None:
@@ -369,48 +400,42 @@ def _raise(mistakes: Iterable[str]) -> None:
         raise TemplateError(head + '\n  '.join(lines))
 
 
-_JUDGE = re.compile(r'^eval_(?:urls|model_name)|(?:^|\.)judge(?:\.|$)')
-
-
 def _raise_unfit(settings: Mapping[str, Any], allowed: Any) -> None:
     """Raise one TemplateError for all values of a template that must not be written."""
     if not isinstance(allowed, (list, tuple)):  # before anything else: it says what may be written
         raise TemplateError('not_keys must be a list of the values that are no keys')
-    texts = set(allowed)
     try:
-        _raise(line for name, value in settings.items() for line in _unfit(value, texts, name))
+        _raise(line for name, value in settings.items() for line in _unfit(value, set(allowed), name))
     except RecursionError:
         raise TemplateError('a value holds itself, or is nested too deep') from None
 
 
 def _unfit(value: Any, allowed: Collection[str], where: str) -> Iterator[str]:
-    """Yield what of a value must not be written: keys, numbers without end, halves of characters."""
+    """Yield what of a value must not be written: keys, numbers without end, halves of characters.
+
+    A literal key would land in every config, log and work directory; no message repeats it.
+    """
     if isinstance(value, dict):
         for key, item in value.items():
-            if isinstance(key, str):
-                yield from _unfit_text(key, allowed, f'the name of an entry of {where}')
+            yield from _unfit(key, allowed, f'the name of an entry of {where}')
             yield from _unfit(item, allowed, f'{where}.{key}')
     elif isinstance(value, (list, tuple, set)):
         for i, item in enumerate(value):
             yield from _unfit(item, allowed, f'{where}[{i}]')
-    elif isinstance(value, (str, os.PathLike)):
-        yield from _unfit_text(str(os.fspath(value)), allowed, where)
     elif isinstance(value, int) and abs(value) > LARGEST:
         yield f'{where} is a whole number of more than 40 digits; no setting is as large'
-
-
-def _unfit_text(text: str, allowed: Collection[str], where: str) -> Iterator[str]:
-    """A literal key would land in every config, log and work directory; no message repeats it."""
-    if any('\ud800' <= character <= '\udfff' for character in text):  # from a file name that is no UTF-8
-        yield f'{where} has a half of a character, which no file can hold: give it in UTF-8'
-    if text not in allowed and is_literal_key(re.sub(r'\[\d+\]$', '', where).rpartition('.')[2], text):
-        advice = "write key_env='MY_API_KEY', or key='ENV' (the default, for OPENAI_API_KEY)"
-        if _JUDGE.search(where):
-            advice = "give the judge api_key_env='JUDGE_KEY', the name of an environment variable"
-        yield (
-            f'{where} looks like a literal API key; keys come from the environment: {advice}, and export the '
-            'key in it before running opencompass. If it is none, repeat the value in a list not_keys = […]'
-        )
+    elif isinstance(value, (str, os.PathLike)):
+        text = str(os.fspath(value))
+        if any('\ud800' <= character <= '\udfff' for character in text):  # from a file name that is no UTF-8
+            yield f'{where} has a half of a character, which no file can hold: give it in UTF-8'
+        if text not in allowed and is_literal_key(re.sub(r'\[\d+\]$', '', where).rpartition('.')[2], text):
+            advice = "write key_env='MY_API_KEY', or key='ENV' (the default, for OPENAI_API_KEY)"
+            if re.search(r'^eval_(?:urls|model_name)|(?:^|\.)judge(?:\.|$)', where):
+                advice = "give the judge api_key_env='JUDGE_KEY', the name of an environment variable"
+            yield (
+                f'{where} looks like a literal API key; keys come from the environment: {advice}, and export '
+                'the key in it before running opencompass. If it is none, repeat it in not_keys = […]'
+            )
 
 
 # Reading
@@ -432,17 +457,15 @@ def read_template(path: Path) -> dict[str, Any]:
         raise TemplateError(f'cannot read the template: {error.strerror}') from error
     except NO_LITERAL as error:
         raise TemplateError(f'the template is not valid Python: {error}') from error
+    run: Callable[[str], Any] = runpy.run_path
+    if any(isinstance(node, ast.Name) and node.id == 'read_base' for node in ast.walk(tree)):
+        try:
+            from mmengine.config import Config
+        except ModuleNotFoundError as error:
+            raise MissingExtraError('mmengine', 'opencompass') from error
+        run = lambda name: Config.fromfile(name).to_dict()  # noqa: E731
     try:
-        if any(isinstance(node, ast.Name) and node.id == 'read_base' for node in ast.walk(tree)):
-            try:
-                from mmengine.config import Config
-            except ModuleNotFoundError as error:
-                raise MissingExtraError('mmengine', 'opencompass') from error
-            names: dict[str, Any] = Config.fromfile(path).to_dict()
-        else:
-            names = runpy.run_path(str(path))
-    except MissingExtraError:
-        raise
+        names = run(str(path))
     except (Exception, SystemExit) as error:
         raise TemplateError(f'running the template failed: {type(error).__name__}: {error}') from error
     return {
@@ -455,10 +478,9 @@ def read_template(path: Path) -> dict[str, Any]:
 
 
 def read_overrides(texts: Iterable[str]) -> dict[str, Any]:
-    """Return setting → value of each `NAME=VALUE`.
+    """Return setting → value of each `NAME=VALUE`, whose value is what a template has behind the `=`.
 
-    A value is what a template would have behind the `=`: a Python literal, or `dict(…)` of such. Words
-    that are none are text: `engine=vllm`.
+    That is a literal, or `dict(…)` of such. Words that are none are text: `engine=vllm`.
 
     Raises:
         TemplateError: no `NAME=VALUE`, an unknown name, a name given twice, or a value that starts like
@@ -480,52 +502,112 @@ def read_overrides(texts: Iterable[str]) -> dict[str, Any]:
             lines[name] = literal(ast.parse(value, mode='eval'))
         except NO_LITERAL as error:
             if value[0] in '[({\'"' or value.startswith('dict('):
-                raise TemplateError(
-                    f'--override {name}={value}: the value cannot be read as Python: {error}'
-                ) from error
+                said = f'--override {name}={value}: the value cannot be read as Python: {error}'
+                raise TemplateError(said) from error
             lines[name] = value
         if name in ('dataset_path', 'eval_model_name', 'version') and isinstance(lines[name], (int, float)):
             lines[name] = value  # that needs no quotes
     return lines
 
 
-def _read(variables: Mapping[str, Any]) -> tuple[Template, list[str]]:
-    """Return the settings of a template and what is to be said of its other names."""
+class _Sweep(NamedTuple):
+    """What a template says: its settings, its models with a title for messages, and what is to be noted."""
+
+    template: Template
+    models: list[tuple[str, Model]]
+    evaluator: dict[str, Any]
+    notes: list[str]
+
+
+def _read(variables: Mapping[str, Any], n: int | None) -> _Sweep:
+    """Return what the variables of a template say; TemplateError for all that they must not."""
+    mistakes: list[str] = []
+    notes: list[str] = []
+    settings = _settings_in(variables, mistakes, notes)
+    engine = ENGINES[settings.get('engine', DEFAULT_ENGINE)]
+    template = _valid(
+        Template, {name: settings.pop(name) for name in Template.model_fields if name in settings}, mistakes
+    )
+    models = _models(template.llm_infos if template else [], settings, engine, n, mistakes)
+    evaluator: dict[str, Any] = {}
+    try:
+        evaluator = _evaluator(template, notes) if template else {}
+    except InputError as error:
+        mistakes.append(str(error))
+    _raise(mistakes)
+    assert template
+    return _Sweep(template, models, evaluator, notes)
+
+
+def _settings_in(variables: Mapping[str, Any], mistakes: list[str], notes: list[str]) -> dict[str, Any]:
+    """Return those of a template's variables that are settings of its engine and can be written."""
     settings = {name: value for name, value in variables.items() if name in SETTINGS}
     _raise_unfit(settings, settings.pop('not_keys', ()))
-    mistakes, helpers = [], []
+    helpers = []
     for name in sorted(variables.keys() - SETTINGS):
-        near = _MEANT.get(name, ''.join(get_close_matches(name, sorted(SETTINGS), n=1, cutoff=0.8)))
-        if near:
-            mistakes.append(
-                f'unknown setting {name!r}: did you mean {near!r}? Else give the helper another name'
-            )
+        if near := _MEANT.get(name) or ''.join(get_close_matches(name, sorted(SETTINGS), 1, 0.8)):
+            mistakes.append(f'unknown setting {name!r}: did you mean {near!r}? Else give it another name')
         else:
             helpers.append(name)
+    if helpers:
+        notes.append(f'not taken for settings: {", ".join(helpers)}')
     engine = settings.get('engine', DEFAULT_ENGINE)
     if not isinstance(engine, str) or engine not in ENGINES:
         _raise([*mistakes, _unknown('engine', engine, ENGINES)])
-    for name in sorted(settings.keys() - Template.model_fields.keys() - ENGINES[engine].options.keys()):
+    options = ENGINES[engine].options
+    for name in sorted(settings.keys() - {*Template.model_fields, *Lines.model_fields, *options}):
         takers = [repr(other) for other in ENGINES if name in ENGINES[other].options]
         mistakes.append(f'{name} is for engine {" or ".join(takers)}; engine {engine!r} would ignore it')
         del settings[name]
-    for name in sorted({*PARTS, 'judge', *ENGINES[engine].options} & settings.keys()):
+    for name in sorted({*PARTS, 'judge', *options} & settings.keys()):
         try:
             plain(settings[name], name)
         except TemplateError as error:
             mistakes.append(str(error))
-    kind, entry = _with_options(engine)
-    try:
-        template = kind.model_validate(settings)
-    except ValidationError as error:
-        _raise([*mistakes, *_mistakes_in(error, entry.model_fields)])
-        raise
-    try:
-        _evaluator(template, [])
-    except InputError as error:
-        mistakes.append(str(error))
-    _raise(mistakes)
-    return template, [f'not taken for settings: {", ".join(helpers)}'] if helpers else []
+            del settings[name]
+    return settings
+
+
+def _models(
+    entries: Sequence[Any], shared: Mapping[str, Any], engine: Engine, n: int | None, mistakes: list[str]
+) -> list[tuple[str, Model]]:
+    """Return the models, each with the template's lines where it has none of its own."""
+    options: dict[str, Any] = {name: (kind | None, None) for name, kind in engine.options.items()}
+    _valid(create_model('Lines', __base__=Lines, **options), shared, mistakes)
+    kind = create_model('Model', __base__=Model, **options)
+    models: dict[str, tuple[str, Model]] = {}
+    for i, entry in enumerate(entries):
+        where, own = f'llm_infos[{i}]', entry
+        if isinstance(entry, (str, os.PathLike)):
+            own = {'path': entry}
+        elif isinstance(entry, (list, tuple)) and len(entry) == 3:
+            own = dict(zip(('path', 'tp', 'batch_size'), entry, strict=True))
+        if not isinstance(own, dict):
+            mistakes.append(f'{where} is {entry!r:.80}: expected dict(path=…, tp=…, batch_size=…)')
+            continue
+        lines = ', '.join(name for name in Lines.model_fields if name in own)
+        title = f'{own.get("path")}, with its own {lines}: ' if lines else ''
+        known, values = shared.keys() - own.keys(), _joined(shared, own, n)
+        model = _valid(kind, values, mistakes, known=known, place=where, title=title, engine=engine)
+        if model and (name := in_file_name(model.label)) in models:
+            mistakes.append(
+                f'llm_infos[{[*models].index(name)}] and {where} are both called {name!r} in file names, so '
+                "their runs would overwrite each other; give one of them another: name='…'"
+            )
+        elif model:
+            models[name] = title, model
+    return list(models.values())
+
+
+def _joined(shared: Mapping[str, Any], own: Mapping[str, Any], n: int | None) -> dict[str, Any]:
+    """Return a model's own lines, and the template's where it has none; dicts of options are joined."""
+    sizes = {'n', 'replications'}  # they are one
+    left_out = sizes if n is not None or sizes & own.keys() else set()
+    values = {key: value for key, value in shared.items() if key not in left_out}
+    for key, value in own.items():
+        both = isinstance(value, dict) and isinstance(values.get(key), dict)
+        values[key] = {**values[key], **value} if both else value
+    return values if n is None else {key: values[key] for key in values.keys() - sizes} | {'n': [n]}
 
 
 def _evaluator(template: Template, notes: list[str]) -> dict[str, Any]:
@@ -534,8 +616,8 @@ def _evaluator(template: Template, notes: list[str]) -> dict[str, Any]:
     Raises:
         InputError: two judges at once, half a judge, or arguments that one does not take.
     """
-    name, urls = template.eval_model_name, template.eval_urls
-    if name and not urls and template.judge is None and template.judge_serve is None:
+    name, urls, own = template.eval_model_name, template.eval_urls, template.judge
+    if name and not urls and own is None and template.judge_serve is None:
         notes.append(f'eval_model_name is {name!r} and eval_urls is empty: answers are judged by rule')
         name = ''
     arguments: dict[str, Any] = {'model_name': name, 'url': urls}
@@ -543,13 +625,13 @@ def _evaluator(template: Template, notes: list[str]) -> dict[str, Any]:
         if (value := getattr(template, line)) is not None:
             arguments[line] = value
     if template.judge_serve is None:
-        judge_config(name, urls, template.judge)
+        judge_config(name, urls, own)
         return arguments
     if name or urls:
         raise TemplateError('both judge_serve and eval_model_name or eval_urls are given: give one of them')
     server = read_judge_server(template.judge_serve)
     server = replace(server, path=with_home(server.path))
-    judge = template.judge or {'type': 'llm'}
+    judge = own or {'type': 'llm'}
     served_judge(judge, server.name, 'http://127.0.0.1', server.settings())
     return {**arguments, 'judge': with_server(judge, server.name, ''), 'judge_serve': server.config()}
 
@@ -602,7 +684,7 @@ def expand(
     if n is not None:
         raise TemplateError('--n: this template has datasets of its own, each with its n; change it there')
     runs, notes = older_runs(variables, lines, keep_built_in=keep_built_in)
-    return Expansion(_distinct_files(runs, 'pairs of models and datasets'), notes, limit is not None)
+    return Expansion(_distinct_files(runs), notes, limit is not None)
 
 
 def expand_variables(variables: Mapping[str, Any], n: int | None = None) -> Expansion:
@@ -617,79 +699,72 @@ def expand_variables(variables: Mapping[str, Any], n: int | None = None) -> Expa
     Raises:
         TemplateError: a variable or value that is not allowed, or two combinations with one name.
     """
-    template, notes = _read(variables)
-    evaluator = _evaluator(template, notes)
+    sweep = _read(variables, n)
     used: set[int] = set()
     mistakes: list[str] = []
     runs: list[Run] = []
-    for model in template.llm_infos:
+    for title, model in sweep.models:
+        wrong: list[str] = []
         try:
-            runs += _runs_of(model, template, evaluator, n, used, notes)
+            runs += _runs_of(model, sweep, n is not None, used, wrong)
         except InputError as error:
-            own = [name for name in Lines.model_fields if name in model.model_fields_set]
-            path = f'{model.path}, with its own {", ".join(own)}: ' if own else ''
-            mistakes.append(f'{path}{error}')
+            wrong.append(str(error))
+        mistakes += [f'{title}{line}' for line in wrong]
     _raise(mistakes)
     if not runs:
         raise TemplateError('exclude leaves out every combination of the template')
-    for i in sorted(set(range(len(template.exclude))) - used):
-        notes.append(f'exclude[{i}] fits no combination of the template, so it leaves nothing out')
-    trial = n is not None or template.limit is not None
-    return Expansion(_distinct_files(runs, 'combinations'), list(dict.fromkeys(notes)), trial)
+    for i in sorted(set(range(len(sweep.template.exclude))) - used):
+        sweep.notes.append(f'exclude[{i}] fits no combination of the template, so it leaves nothing out')
+    trial = n is not None or sweep.template.limit is not None
+    return Expansion(_distinct_files(runs), list(dict.fromkeys(sweep.notes)), trial)
 
 
-def _distinct_files(runs: list[Run], what: str) -> list[Run]:
-    counted = Counter(run.file for run in runs)
-    if twice := [file for file, count in counted.items() if count > 1]:
-        raise TemplateError(f'two {what} would both be written to {twice[0]}')
+def _distinct_files(runs: list[Run]) -> list[Run]:
+    if twice := [file for file, count in Counter(run.file for run in runs).items() if count > 1]:
+        raise TemplateError(f'two combinations would both be written to {twice[0]}')
     return runs
 
 
-def _runs_of(
-    model: Model,
-    template: Template,
-    evaluator: Mapping[str, Any],
-    n: int | None,
-    used: set[int],
-    notes: list[str],
-) -> Iterator[Run]:
-    """Yield the runs of one model; a part that several share is one object, so it is rendered once."""
+def _runs_of(model: Model, sweep: _Sweep, trial: bool, used: set[int], wrong: list[str]) -> Iterator[Run]:
+    """Yield the runs of one model; a part that several share is one object, so it is rendered once.
+
+    Args:
+        used, wrong: get the numbers of the rules of `exclude` that fit, and what the engine would not do.
+    """
+    template, notes = sweep.template, sweep.notes
     engine = ENGINES[template.engine]
-    lines = _lines_of(model, template)
-    llm = _llm(model, template, engine)
-    facts = ModelFacts(
-        **{
-            name: getattr(source, name)
-            for source in (template, model)
-            for name in ModelFacts.__dataclass_fields__.keys() & source.model_fields_set
-        }
-    )
-    sizes = _sizes(lines, n, notes)
+    options = {name: value for name in engine.options if (value := getattr(model, name)) is not None}
+    tp = int(engine.loads) if model.tp is None else model.tp
+    llm = Llm(model.path, model.label, tp, model.batch_size, options)
+    facts = {name: getattr(model, name) for name in _FACTS if name in model.model_fields_set}
+    sizes = model.sizes(trial, notes)
     combinations = [
-        (each, *size) for each in _settings(lines, engine) for size in ([((1,), 1)] if each.greedy else sizes)
+        (each, *size)
+        for each in model.settings(None if engine.api else 42)
+        for size in ([((1,), 1)] if each.greedy else sizes)
     ]
     parts = {name: value for name in PARTS if (value := getattr(template, name)) is not None}
     names = {llm.name, in_file_name(llm.name), llm.path, last_part(llm.path)}
     inferencer = {} if template.most_failed is None else {'most_failed': template.most_failed}
     models: dict[Settings, list[dict[str, Any]]] = {}
-    for key, label, questions, rows in _benchmarks(lines, template):
+    for key, label, questions, rows in _benchmarks(model, template):
         limit = template.limit
         if limit is not None and questions is not None and limit >= questions:
             notes.append(f'{label}: limit = {limit} is not below its {questions} questions: all are asked')
             limit = None
         datasets: dict[tuple[DatasetName, int], list[dict[str, Any]]] = {}
-        for each, ks, size in combinations:
+        for each, ks, n in combinations:
             passed = each.passed()
-            words, values = {'model': names, 'benchmark': {key, label}}, {**passed, 'k': list(ks), 'n': size}
-            if rules := [i for i, rule in enumerate(template.exclude) if rule.holds(words, values)]:
+            values = {**passed, 'k': list(ks), 'n': n, 'model': names, 'benchmark': {key, label}}
+            if rules := [i for i, rule in enumerate(template.exclude) if rule.holds(values)]:
                 used.update(rules)
                 continue
-            name = RunName(ModelName(llm.name, each), DatasetName(label, ks, size, template.cot, limit))
+            name = RunName(ModelName(llm.name, each), DatasetName(label, ks, n, template.cot, limit))
             if each not in models:  # not before: an engine may refuse what is left out
                 models[each] = [engine.config(name.model, llm)]
             shared = name.dataset, each.max_out_len
             if shared not in datasets:
-                datasets[shared] = [dataset_config(*shared, rows, evaluator, inferencer)]
+                datasets[shared] = [dataset_config(*shared, rows, sweep.evaluator, inferencer)]
             yield Run(
                 file=check_file_name(str(name)),
                 config={'models': models[each], 'datasets': datasets[shared], **parts},
@@ -698,156 +773,82 @@ def _runs_of(
                 benchmark=label,
                 settings=passed,
                 k=ks,
-                n=size,
+                n=n,
                 questions=questions if None in (limit, questions) else limit,
-                facts=facts,
+                facts=ModelFacts(**facts),
                 limit=limit,
             )
+    wrong += llm.mistakes
 
 
-def _lines_of(model: Model, template: Template) -> Lines:
-    """Return the axes of a model: its own lines, else the template's."""
-    given: dict[str, Any] = {}
-    for source in (template, model):
-        own = {name: getattr(source, name) for name in Lines.model_fields.keys() & source.model_fields_set}
-        if {'n', 'replications'} & own.keys():  # they are one
-            given = {name: given[name] for name in given.keys() - {'n', 'replications'}}
-        given |= own
-    return Lines.model_construct(_fields_set=set(given), **given)
+Benchmark = tuple[str, str, int | None, dict[str, Any]]
+"""Its key, its label, its number of questions, and the fields of the data set that say which they are."""
 
 
-def _llm(model: Model, template: Template, engine: Engine) -> Llm:
-    options: dict[str, Any] = {}
-    for name, source in product(engine.options, (template, model)):
-        if (value := getattr(source, name)) is not None:
-            both = isinstance(value, dict) and name in options
-            options[name] = {**options[name], **value} if both else value
-    tp = engine.tp if model.tp is None else model.tp
-    return Llm(model.path, model.label, tp, model.batch_size, options)
-
-
-def _settings(lines: Lines, engine: Engine) -> Iterator[Settings]:
-    """Yield all combinations of the sampling axes, the greedy run first."""
-    given, temperatures = lines.model_fields_set, lines.temperatures or []
-    if 'random_seeds' in given and lines.random_seeds is None and not engine.may_be_unseeded:
-        raise TemplateError(
-            'random_seeds is None, but this engine draws every sample from a seed; give whole numbers'
-        )
-    if lines.max_out_lens is None:
-        raise TemplateError('max_out_lens is missing: how many tokens may a response have? e.g. [8192]')
-    if engine.needs_temperature and not temperatures:
-        raise TemplateError('temperatures is missing: e.g. [0.3, 1.0]; a greedy run is added')
-    if not lines.greedy and 0 in temperatures:
-        raise TemplateError(
-            'temperatures has 0.0, which is the greedy run, and greedy = False turns it off: remove one'
-        )
-    if 'greedy' in given and lines.greedy and not temperatures:
-        raise TemplateError(
-            'greedy = True needs temperatures: without them the model is told none; remove the line'
-        )
-    axes = {field: getattr(lines, line) for line, field in _AXES.items() if getattr(lines, line) is not None}
-    if 'random_seeds' not in given and engine.seed is not None:
-        axes['random_seed'] = [engine.seed]
-    if lines.greedy and temperatures:
-        yield Settings(max(lines.max_out_lens), temperature=0.0)
-        axes['temperature'] = [value for value in temperatures if value]
-    for values in product(*axes.values()):
-        yield Settings(**dict(zip(axes, values, strict=True)))
-
-
-def _sizes(lines: Lines, n: int | None, notes: list[str]) -> list[tuple[tuple[int, ...], int]]:
-    """Return (k list, n) of each sampled run: n = replication × max(k), or these n."""
-    given = lines.model_fields_set
-    if n is None and {'n', 'replications'} <= given:
-        raise TemplateError('both n and replications are given; n = replication × max(k): give one of them')
-    ns = [n] if n is not None else lines.n
-    if not ns:
-        return [(tuple(ks), each * max(ks)) for ks in lines.k_lists for each in lines.replications]
-    found = []
-    for ks, size in product(lines.k_lists, ns):
-        left = tuple(k for k in ks if k <= size) or (size,)
-        if above := [k for k in ks if k > size]:
-            if n is None and 'k_lists' in given:
-                raise TemplateError(
-                    f'k_lists has k = {max(ks)}, but n = {size}: at most n of n samples can be drawn'
-                )
-            instead = '' if len(above) < len(ks) else f', k = {size} in its place'
-            notes.append(f'k = {", ".join(map(str, above))} left out, above n = {size}{instead}')
-        found.append((left, size))
-    return list(dict.fromkeys(found))
-
-
-def _benchmarks(lines: Lines, template: Template) -> Iterator[tuple[str, str, int | None, dict[str, Any]]]:
-    """Yield (key, label, number of questions, fields of the data set that say which) of each benchmark."""
-    keys = [key for key in lines.benchmarks if isinstance(key, str)]
-    path = template.dataset_path.get(ANY_VERSION, LIVE_MATH_BENCH_HUB)
-    alone = len(template.dataset_path) == 1 and path != LIVE_MATH_BENCH_HUB
-    if alone and not any(key.startswith(ANY_VERSION) for key in keys):
+def _benchmarks(model: Model, template: Template) -> list[Benchmark]:
+    path, keys = template.dataset_path.get(ANY_VERSION, LIVE_MATH_BENCH_HUB), model.benchmarks
+    named = [key for key in keys if isinstance(key, str)]
+    if (
+        not any(key.startswith(ANY_VERSION) for key in named)
+        and len(template.dataset_path) == 1
+        and path != LIVE_MATH_BENCH_HUB
+    ):
         raise TemplateError(
             f'dataset_path is {path!r}, which is for LiveMathBench, and benchmarks does not have it; for '
-            f"another write dataset_path = {{'{keys[0] if keys else 'math500-l5'}': {path!r}}}"
+            f"another write dataset_path = {{'{(*named, 'math500-l5')[0]}': {path!r}}}"
         )
-    seen: dict[str, str] = {}
-    for key in lines.benchmarks:
-        for label, questions, rows in _questions_of(key, lines, template):
-            if label in seen:
-                raise TemplateError(
-                    f'benchmarks has {seen[label]!r} and {key!r}, which are both {label}; remove one'
-                )
-            seen[label] = str(key)
-            yield (key if isinstance(key, str) else key.name.lower()), label, questions, rows
+    found = [each for key in keys for each in _questions_of(key, model.version, template)]
+    labels = [label for _, label, _, _ in found]
+    if twice := [label for label in labels if labels.count(label) > 1]:
+        raise TemplateError(f'benchmarks has two that are both {twice[0]}; remove one')
+    return found
 
 
 def _questions_of(
-    key: str | OwnBenchmark, lines: Lines, template: Template
-) -> Iterator[tuple[str, int | None, dict[str, Any]]]:
+    key: str | OwnBenchmark, versions: Sequence[str], template: Template
+) -> Iterator[Benchmark]:
     if isinstance(key, OwnBenchmark):
-        if key.name.lower() in BENCHMARKS or key.name.lower().startswith(ANY_VERSION):
-            raise TemplateError(f'benchmarks has one of your own called {key.name!r}: give it another name')
         at = {} if key.revision is None else {'revision': key.revision}
-        fields = {'question': key.question, 'answer': key.answer}
-        rows = {'type': f'{OWN}BenchmarkDataset', 'benchmark': key.name, 'path': key.path, **at}
-        yield key.name, None, {**rows, 'fields': fields}
+        fields = {'fields': {'question': key.question, 'answer': key.answer}}
+        rows = {'type': f'{OWN}BenchmarkDataset', 'benchmark': key.name, 'path': key.path, **at, **fields}
+        yield key.name.lower(), key.name, None, rows
         return
-    path, revision = (_of(given, key) for given in (template.dataset_path, template.dataset_revision))
+    path, revision = (
+        # What is given for the longest beginning of the name.
+        max(
+            ((len(part), text) for part, text in given.items() if f'{key}-'.startswith(f'{part}-')),
+            default=(0, None),
+        )[1]
+        for given in (template.dataset_path, template.dataset_revision)
+    )
     at = {} if revision is None else {'revision': revision}
-    found = None if key == ANY_VERSION else BENCHMARKS[key]
-    if found is not None and not isinstance(found, LiveMathBenchRows):
-        rows = {'type': f'{OWN}BenchmarkDataset', 'benchmark': key, 'path': path or found.source, **at}
-        yield found.label, found.questions, rows
+    known = None if key == ANY_VERSION else BENCHMARKS[key]
+    if known is not None and not isinstance(known, LiveMathBenchRows):
+        rows = {'type': f'{OWN}BenchmarkDataset', 'benchmark': key, 'path': path or known.source, **at}
+        yield key, known.label, known.questions, rows
         return
     standard = {rows.version: rows for name, rows in BENCHMARKS.items()
                 if isinstance(rows, LiveMathBenchRows) and not name.endswith('-hard')}  # fmt: skip
-    for version in [found.version] if found else lines.version:
-        which = found or standard.get(version, LiveMathBenchRows(version, (), ()))
+    for version in [known.version] if known else versions:
+        which = known or standard.get(version, LiveMathBenchRows(version, (), ()))
         splits, languages = which.splits, which.languages
-        if found is None:
+        if known is None:
             splits = tuple(template.dataset_splits or splits)
             languages = tuple(template.dataset_languages or languages)
         for line, words in (('dataset_splits', splits), ('dataset_languages', languages)):
             if not words:
-                raise TemplateError(
-                    f'{line} is missing: version {version!r} has no standard ones, only '
-                    f'{", ".join(sorted(standard))} have'
-                )
-        yield (
-            str(LiveMathBenchName(version, splits, languages)),
-            live_math_bench_questions(version, splits, languages),
-            {
-                'type': f'{OWN}LiveMathBenchDataset',
-                'path': path or LIVE_MATH_BENCH_HUB,
-                **at,
-                'version': version,
-                'dataset_splits': list(splits),
-                'dataset_languages': list(languages),
-            },
-        )
-
-
-def _of(given: Mapping[str, str], key: str) -> str | None:
-    """Return what is given for the longest beginning of a benchmark's name."""
-    hits = [part for part in given if f'{key}-'.startswith(f'{part}-')]
-    return given[max(hits, key=len)] if hits else None
+                has = ', '.join(sorted(standard))
+                raise TemplateError(f'{line} is missing: {version!r} has no standard ones, only {has} have')
+        rows = {
+            'type': f'{OWN}LiveMathBenchDataset',
+            'path': path or LIVE_MATH_BENCH_HUB,
+            **at,
+            'version': version,
+            'dataset_splits': list(splits),
+            'dataset_languages': list(languages),
+        }
+        label = str(LiveMathBenchName(version, splits, languages))
+        yield key, label, live_math_bench_questions(version, splits, languages), rows
 
 
 def dataset_config(
@@ -893,6 +894,6 @@ def dataset(key: str) -> dict[str, Any]:
     >>> dataset('aime2024')['abbr']
     'AIME2024-k4_8_16-r3'
     """
-    [(label, _, rows)] = _questions_of(key, Lines(), Template.model_construct())
+    [(_, label, _, rows)] = _questions_of(key, ['202412'], Template(llm_infos=['']))
     judge = {'model_name': '', 'url': []}
     return dataset_config(DatasetName(label, (4, 8, 16), 48), None, rows, judge, {})
