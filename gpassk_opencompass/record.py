@@ -16,7 +16,7 @@ import math
 import os
 import platform
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property, lru_cache
@@ -322,19 +322,19 @@ def values(n: Integers, c: Integers, metric: Metric) -> Floats:
     return found
 
 
+_tables = lru_cache(maxsize=64)(metric_table)
+"""Parts of one run, and runs of one sweep, have the same n, k and τ."""
+
+
 def means(
     counts: Counts,
     ks: Sequence[int],
     thresholds: Sequence[float],
-    table_of: Callable[..., Mapping[str, Floats]] = metric_table,
 ) -> dict[str, float]:
     """Return the mean of each metric over the questions with at least k samples, from 0 to 1.
 
     With one sample a question there is the accuracy alone. mG-Pass@1 is left out: its published sum is empty,
     and its 0 would read like a result.
-
-    Args:
-        table_of: `metric_table`, or one that keeps its tables, for parts of one run.
     """
     sizes = np.unique(counts.n).tolist()
     mean = (
@@ -345,7 +345,7 @@ def means(
     for size in reversed(sizes if sizes != [1] else []):  # the largest has all metrics, in their order
         if own := [k for k in ks if k <= size]:
             weights = np.bincount(counts.c[counts.n == size], minlength=size + 1)
-            for name, column in table_of(size, tuple(own), tuple(thresholds)).items():
+            for name, column in _tables(size, tuple(own), tuple(thresholds)).items():
                 terms.setdefault(name, []).extend((weights * column).tolist())
                 questions[name] += int(weights.sum())
     terms.pop(Metric.mg_pass_at(1).name, None)
@@ -356,18 +356,18 @@ def scores(counts: Counts, ks: Sequence[int], thresholds: Sequence[float]) -> di
     """Return `means` in percent, of all questions and under `{group}/{key}` of each group."""
     names = np.array(counts.group)
     parts = {f'{group}/': counts.select(names == group) for group in dict.fromkeys(counts.group)}
-    table_of = lru_cache(None)(metric_table)  # groups have the same n
     return {
         f'{group}{key}': 100.0 * mean
         for group, part in {'': counts, **parts}.items()
-        for key, mean in means(part, ks, thresholds, table_of).items()
+        for key, mean in means(part, ks, thresholds).items()
     }
 
 
 def bounds(counts: Counts, ks: Sequence[int], thresholds: Sequence[float]) -> dict[str, list[float]]:
     """Return each score of all questions with all samples in doubt wrong, and with all of them right."""
     doubt = counts.unjudged if counts.undecided is None else counts.unjudged + counts.undecided
-    low, high = (means(replace(counts, c=c), ks, thresholds) for c in (counts.c, counts.c + doubt))
+    low = means(counts, ks, thresholds)
+    high = means(replace(counts, c=counts.c + doubt), ks, thresholds) if doubt.any() else low
     return {key: [100.0 * low[key], 100.0 * high[key]] for key in low}
 
 

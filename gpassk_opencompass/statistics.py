@@ -168,7 +168,8 @@ def rerun_error(counts: ArrayLike, n: int | ArrayLike, metric: Metric) -> Floats
     Args:
         counts: right answers, shape (..., Q).
         n: answers a question; one number, or one a question (Q,): then each n has a mixture of its own.
-        metric: n → table of the values of c = 0 … n.
+        metric: n → table of the values of c = 0 … n; or a table of several metrics, a row each, and there is
+            an error of each, shape (metrics, ...).
 
     >>> round(float(rerun_error([1, 2, 3, 4], 4, lambda n: np.arange(n + 1) / n)), 3)
     0.112
@@ -183,20 +184,20 @@ def _rerun_variance(counts: NDArray[np.intp], n: int, metric: Metric) -> Floats:
     """Return max(A, B) of `rerun_error`."""
     table = np.asarray(metric(n), dtype=np.float64)
     seen, place = np.unique(counts, return_inverse=True)
-    alone = _value_variance(table, (seen + 0.5) / (n + 1))[place.reshape(counts.shape)].sum(-1)
+    alone = _value_variance(table, (seen + 0.5) / (n + 1))[..., place.reshape(counts.shape)].sum(-1)
     often = np.stack([(counts == c).sum(-1) for c in seen], axis=-1)  # (..., different counts)
     ways = _binomial(n, _CHANCES)[:, seen]
     weights = np.full((*counts.shape[:-1], _CHANCES.size), 1 / _CHANCES.size)
     for _ in range(100):
         weights = weights * ((often / np.maximum(weights @ ways, 1e-300)) @ ways.T) / counts.shape[-1]
-    mixed = counts.shape[-1] * (weights @ _value_variance(table, _CHANCES))
+    mixed = counts.shape[-1] * np.tensordot(_value_variance(table, _CHANCES), weights, axes=(-1, -1))
     return np.asarray(np.maximum(alone, mixed))
 
 
 def _value_variance(table: Floats, chances: Floats) -> Floats:
-    """Return Var(table[X]), X ~ Binomial(n, p), for each chance p."""
-    ways = _binomial(table.size - 1, chances)
-    return np.asarray(np.maximum(ways @ table**2 - (ways @ table) ** 2, 0.0))
+    """Return Var(table[X]), X ~ Binomial(n, p), for each chance p; shape (..., chances)."""
+    ways = _binomial(table.shape[-1] - 1, chances).T
+    return np.asarray(np.maximum(table**2 @ ways - (table @ ways) ** 2, 0.0))
 
 
 def _binomial(n: int, chances: Floats) -> Floats:
@@ -355,8 +356,12 @@ def all_pairs(
         shifts, weights = signs[some] @ centred.T / total, signs[some] @ (centred * sizes).T
         for i in range(models - 1):
             shift = shifts[:, i, None] - shifts[:, i:]
-            left = squares(apart[i, i:], weights[:, i, None] - weights[:, i:], shift, shift)
-            largest[some] = np.maximum(largest[some], (shift**2 / left).max(1))
+            left = weights[:, i:] - weights[:, i, None]  # `squares` about the shift itself, in place
+            left *= 2 * shift
+            shift *= shift
+            left += apart[i, i:] + 4 * size**2
+            left += (squared + 4 * size**2) * shift
+            largest[some] = np.maximum(largest[some], (shift / left).max(1))
     largest = np.sort(np.sqrt(largest * (count - 1) / count)) * total
     usual = float(stdtrit(total**2 / (squared + 4 * size**2) - 1, 0.5 + level / 2))
     critical = max(float(largest[ceil(round((drawn + 1) * level, 9)) - 1]), usual)

@@ -21,6 +21,8 @@ from io import BufferedWriter, FileIO, StringIO, TextIOWrapper
 from math import isfinite
 from typing import Any, TypeVar
 
+from rich.cells import cell_len
+
 from .version import __version__
 
 Item = TypeVar('Item')
@@ -241,6 +243,11 @@ def terminal(table: Table, width: int = 0) -> str:
 
     Long texts are wrapped and no number is cut; where all is too wide, a row is a block of lines.
     """
+    heads = [one_line(name) for name in table.columns]
+    rows = [[one_line(cell).replace('|', r'\|') for cell in row] for row in table.texts()]
+    lines = _aligned([heads, *rows], table.sides())
+    if not width or cell_len(lines[0]) <= width:  # nothing has to be wrapped, which takes its time
+        return '\n'.join(lines)
     from rich import box
     from rich.console import Console
     from rich.measure import Measurement
@@ -248,24 +255,32 @@ def terminal(table: Table, width: int = 0) -> str:
     from rich.text import Text
 
     grid = Grid(box=box.MARKDOWN, pad_edge=True, show_edge=True)
-    for name, side in zip(table.columns, table.sides(), strict=True):
+    for name, side in zip(heads, table.sides(), strict=True):
         fixed = side == 'right'
-        grid.add_column(
-            Text(one_line(name)), justify='right' if fixed else 'left', no_wrap=fixed, overflow='fold'
-        )
-    rows = [[one_line(cell).replace('|', r'\|') for cell in row] for row in table.texts()]
+        grid.add_column(Text(name), justify='right' if fixed else 'left', no_wrap=fixed, overflow='fold')
     for row in rows:
         grid.add_row(*map(Text, row))
-    wide = Console(file=StringIO(), width=width or 100_000, color_system=None, force_terminal=False)
-    least = Measurement.get(wide, wide.options.update(width=100_000), grid).minimum
-    if width and least > width:
-        heads = [one_line(name) for name in table.columns]
+    console = Console(file=StringIO(), width=width, color_system=None, force_terminal=False)
+    if Measurement.get(console, console.options.update(width=100_000), grid).minimum > width:
         return '\n\n'.join(
             '\n'.join(f'{head}: {cell}' for head, cell in zip(heads, row, strict=True)) for row in rows
         )
-    wide.print(grid)
-    lines = wide.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    console.print(grid)
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
     return '\n'.join(line.rstrip() for line in lines if line.strip())
+
+
+def _aligned(rows: Sequence[Sequence[str]], sides: Sequence[str]) -> list[str]:
+    """Return the lines of a table in Markdown, the first row as its heads."""
+    wide = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        gaps = [' ' * (size - cell_len(cell)) for size, cell in zip(wide, row, strict=True)]
+        cells = zip(row, gaps, sides, strict=True)
+        parts = [gap + cell if side == 'right' else cell + gap for cell, gap, side in cells]
+        lines.append(f'| {" | ".join(parts)} |')
+    lines.insert(1, f'|{"|".join("-" * (size + 2) for size in wide)}|')
+    return lines
 
 
 @contextmanager
@@ -287,26 +302,24 @@ def tables_as_json(command: str) -> Iterator[None]:
 
 def markdown(table: Table) -> str:
     """Return a table and its notes; what would end a cell, or be HTML, a link or emphasis, is escaped."""
+    cells = [[str(markdown_cell(cell)) for cell in row] for row in [table.columns, *table.texts()]]
     notes = [f'{markdown_line(note)}  ' for note in table.notes]
-    return '\n'.join([_grid(table, markdown_cell, 'github'), *([''] if notes else []), *notes])
+    return '\n'.join([*_aligned(cells, table.sides()), *([''] if notes else []), *notes])
 
 
 def latex(table: Table) -> str:
     """Return a tabular for the package booktabs, the title as a comment above it, the notes below."""
-    text = _as_typed(_grid(table, one_line, 'latex_booktabs'))
+    from tabulate import tabulate  # it looks through what is installed: only who writes LaTeX pays that
+
+    heads, *rows = ([one_line(cell) for cell in row] for row in [table.columns, *table.texts()])
+    sides = table.sides() if rows else None
+    text = _as_typed(tabulate(rows, heads, 'latex_booktabs', colalign=sides, disable_numparse=True))
     # A row that begins with [ or * would be read as an argument of the line break or rule before it.
     text = re.sub(r'(\\\\|\\midrule)\n(\s*)([\[*])', r'\1\n\2{}\3', text).replace(
         r'\begin', r'\noindent\begin', 1
     )
     notes = [rf'\\{{\footnotesize {latex_text(note)}}}' for note in table.notes]
     return '\n'.join([f'% {one_line(table.title)}', text, *notes, ''])
-
-
-def _grid(table: Table, cell: Any, form: str) -> str:
-    from tabulate import tabulate  # it looks through what is installed: only what shows a table pays that
-
-    heads, *rows = ([cell(text) for text in row] for row in [list(table.columns), *table.texts()])
-    return str(tabulate(rows, heads, form, colalign=table.sides() if rows else None, disable_numparse=True))
 
 
 # Texts in CSV, Markdown and LaTeX: shown as they are, and obeyed nowhere --------------------------------

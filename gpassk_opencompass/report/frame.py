@@ -499,20 +499,22 @@ def _scores(
     found = np.full((len(results), len(groups), len(metrics), len(SCORE) + len(SIZES)), np.nan)
     for number, metric in enumerate(metrics):
         values = np.stack([value_table(metric, n)[c] for n, c in zip(sizes, counts, strict=True)])
-        best = [value_table(metric, n)[c + d].mean() for n, c, d in zip(sizes, counts, doubt, strict=True)]
         for place, rows in enumerate(groups.values()):
             interval = mean_interval(values[:, rows], problem[rows], metric.top)
             low, high = interval.at(board.level)
             found[:, place, number, :3] = 100 * np.stack([interval.estimate, low, high], axis=-1)
             found[:, place, number, len(SCORE) :] = len(rows), interval.problems, interval.effective
-        error = np.empty(len(results))
-        for n in set(sizes):
-            alike = [place for place, size in enumerate(sizes) if size == n]
-            error[alike] = rerun_error(
-                np.stack([counts[one] for one in alike]), n, partial(value_table, metric)
-            )
-        found[:, 0, number, 3:6] = 100 * np.stack([error, found[:, 0, number, 0] / 100, best], axis=-1)
+        best = [value_table(metric, n)[c + d].mean() for n, c, d in zip(sizes, counts, doubt, strict=True)]
+        found[:, 0, number, 4:6] = np.stack([found[:, 0, number, 0], 100 * np.array(best)], axis=-1)
+    for size in set(sizes):
+        alike = [place for place, n in enumerate(sizes) if n == size]
+        tables = partial(_value_tables, metrics)
+        found[alike, 0, :, 3] = 100 * rerun_error(np.stack([counts[one] for one in alike]), size, tables).T
     return found
+
+
+def _value_tables(metrics: Sequence[Metric], n: int) -> Floats:
+    return np.stack([value_table(metric, n) for metric in metrics])
 
 
 def _about(board: Board, entry: Entry, of_greedy: bool) -> dict[str, Any]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from ..files import save
 from ..metrics import ACCURACY, SHOWN_THRESHOLDS, Kind, Metric, metrics_of
@@ -120,11 +121,14 @@ def scores_csv(data: DataFrame) -> str:
     """Return the frame as CSV: all digits, empty cells for nothing, and nothing that a spreadsheet obeys."""
     columns = []
     for name in COLUMNS:
-        cells = data[name].tolist()
-        texts = {cell: csv_cell(cell) for cell in set(cells) if isinstance(cell, str)}
-        if not texts:
-            cells = [None if isnan(cell) else int(cell) if name in WHOLE else cell for cell in cells]
-        columns.append([texts.get(cell, cell) for cell in cells] if texts else cells)
+        column = data[name].to_numpy()
+        if column.dtype == object:
+            texts = {cell: csv_cell(cell) for cell in set(column)}
+            columns.append(list(map(texts.__getitem__, column)))
+            continue
+        unknown = np.isnan(column)
+        cells = np.where(unknown, 0, column).astype(int) if name in WHOLE else column
+        columns.append(np.where(unknown, None, cells.astype(object)).tolist())
     return csv_lines([COLUMNS, *zip(*columns, strict=True)])
 
 
