@@ -17,7 +17,7 @@ import pytest
 from engine_fakes import LMDEPLOY, SERVERS, VLLM
 from engine_requests import infer
 from hosts import drawn, import_plugin
-from judge_server import Act, Asked, Fail, Hang, JudgeServer, Reset, Say, SkippingClock, completion, dead_url
+from judge_server import Act, Asked, Fail, Hang, JudgeServer, Reset, Say, SkippingClock, dead_url
 
 from gpassk_opencompass import IncompleteError, InputError
 from gpassk_opencompass.demo import MODEL
@@ -110,15 +110,6 @@ def test_one_bad_sample_has_a_state_and_ends_nothing(
     ]
 
 
-def test_a_single_bad_sample_ends_nothing() -> None:
-    """The server is asked whether it takes anything with these settings; it does."""
-
-    def behave(asked: Asked) -> Act:
-        return Fail(400, {'error': {'message': TOO_LONG}}) if 'prompt' in asked.prompt else 'hello'
-
-    assert states(asked_of(behave, count=1)) == ['too long']
-
-
 def test_many_failures_of_many_kinds_lose_no_sample() -> None:
     """Half of all requests fail in some way before the server answers; every text is with its own prompt."""
     lock, seen = threading.Lock(), Counter[str]()
@@ -134,30 +125,6 @@ def test_many_failures_of_many_kinds_lose_no_sample() -> None:
     answers = asked_of(behave, count=60)
     assert states(answers) == [None] * 60
     assert [text for text, _ in answers] == [f'to prompt {number}' for number in range(60)]
-
-
-POISON: dict[str, tuple[Act, str]] = {
-    'HTTP 500': (Fail(500), 'failed'),
-    'a dropped connection': (Reset(), 'failed'),
-    'HTTP 403': (Fail(403), 'refused'),
-    'HTTP 451': (Fail(451), 'refused'),
-    'HTTP 429 for itself': (Fail(429, {'error': 'Request too large: Limit 30, Requested 40'}), 'too long'),
-}
-
-
-@pytest.mark.parametrize(
-    ('act', 'state', 'number'),
-    [(act, state, number) for (act, state), number in zip(POISON.values(), cycle([0, 5]))],
-    ids=POISON,
-)
-def test_one_request_that_fails_always_never_ends_a_run(act: Act, state: str, number: int) -> None:
-    """After all its attempts; the others have their replies."""
-
-    def behave(asked: Asked) -> Act:
-        return act if asked.prompt == f'prompt {number}' else echo(asked)
-
-    found = states(asked_of(behave, concurrency=1, attempts=12))
-    assert found == [state if place == number else None for place in range(6)]
 
 
 @pytest.mark.parametrize('status', [403, 500, 503])
@@ -220,16 +187,6 @@ def test_of_several_keys_one_that_is_turned_away_is_given_up() -> None:
         ask(asker(server.url, keys=('key-a', 'key-b')), 30)
 
 
-@pytest.mark.parametrize('key', ['sk-no-key-required', '1234', 'test', 'token-abc123'])
-def test_a_key_that_is_a_word_changes_no_answer(key: str) -> None:
-    """Such keys are given to servers that want none; all that a model says stays what it says."""
-    said = f'The {key} of 1234 is a test with {key[:9]}.'
-    choice = {'message': {'content': said, 'reasoning': said}, 'finish_reason': 'stop'}
-    with JudgeServer(lambda asked: Say(said, more={'choices': [choice]})) as server:
-        [(text, _)] = ask(asker(server.url, keys=(key,)), 1)
-    assert text == f'{said}</think>{said}'
-
-
 # patience
 
 
@@ -261,20 +218,6 @@ def test_a_server_that_is_killed_and_restarted_costs_time_alone() -> None:
     assert [text for text, _ in answers] == [f'to prompt {number}' for number in range(200)]
 
 
-def test_all_servers_are_asked() -> None:
-    """OpenAISDK picks one of a list by chance and keeps to it."""
-    both = threading.Barrier(2, timeout=60)
-
-    def behave(asked: Asked) -> Act:
-        both.wait()  # until the other server has been asked, too
-        return 'x'
-
-    with JudgeServer(behave) as one, JudgeServer(behave) as two:
-        answers = ask(asker(one.url, two.url, concurrency=1), 2)
-    assert [text for text, _ in answers] == ['x', 'x']
-    assert (len(one.asked), len(two.asked)) == (1, 1)
-
-
 def test_without_any_server_a_run_ends_when_the_patience_does() -> None:
     """In one line that names them and says which samples are kept."""
     clock = SkippingClock()
@@ -285,18 +228,6 @@ def test_without_any_server_a_run_ends_when_the_patience_does() -> None:
         ask(asker(url, clock=clock), 10)
     assert '\n' not in str(caught.value)
     assert 540 <= clock.now() <= 660
-
-
-def test_a_rate_is_kept() -> None:
-    """`query_per_second`, by the clock."""
-    clock, asked_at = SkippingClock(), []
-
-    def behave(asked: Asked) -> Act:
-        asked_at.append(clock.now())
-        return 'x'
-
-    asked_of(behave, count=20, clock=clock, rate=2.0)
-    assert 9.0 <= asked_at[-1] <= 11.0
 
 
 # what a server says of itself
@@ -404,34 +335,6 @@ def test_a_retry_keeps_its_seed_and_the_attempt_that_was_taken_counts(engine: st
 
 
 @pytest.mark.parametrize('engine', SERVERS)
-def test_a_reply_that_was_cut_before_it_said_anything_is_a_cut_sample(engine: str) -> None:
-    """It is not asked for again, which OpenAISDK does: the same seed meets the same cut."""
-    usage = {'prompt_tokens': 3, 'completion_tokens': 16}
-    with model_at(engine, lambda asked: Say(None, 'length', more={'usage': usage})) as (model, server):
-        [(_, told, _)] = drawn(model, PROMPTS[:1])
-    assert told[:3] == ('length', 3, 16)
-    assert len(server.asked) == 1
-
-
-@pytest.mark.parametrize(
-    ('usage', 'expected'),
-    [
-        (None, (None, None)),
-        ({'prompt_tokens': 5}, (5, None)),
-        ({'prompt_tokens': -5, 'completion_tokens': '7'}, (None, None)),
-        ({'prompt_tokens': 2.5, 'completion_tokens': 1e400}, (None, None)),
-        ({'prompt_tokens': True, 'completion_tokens': [7]}, (None, None)),
-    ],
-    ids=['none', 'half', 'no counts', 'no numbers', 'other kinds'],
-)
-def test_a_server_may_leave_its_counts_out(usage: Any, expected: Any) -> None:
-    """Or send nonsense: the response counts all the same, and the number is not known."""
-    [(_, one)] = asked_of(lambda asked: Say('x', more={'usage': usage}), 1)
-    assert (one.prompt_tokens, one.output_tokens) == expected
-    assert one.finish_reason == 'stop'
-
-
-@pytest.mark.parametrize('engine', SERVERS)
 def test_without_a_random_seed_no_seed_is_sent(engine: str) -> None:
     """For servers that refuse the field."""
     with model_at(engine, lambda asked: 'x', random_seed=None) as (model, server):
@@ -489,15 +392,6 @@ def test_a_prompt_beyond_the_context_is_not_sent() -> None:
         found = drawn(model, ['short', 'long ' * 400], max_out_len=8)
     assert [(text, told.state) for text, told, _ in found] == [('to short', None), ('', 'too long')]
     assert 'max_seq_len' in found[1][2]
-
-
-def test_thoughts_that_a_server_splits_off_come_back() -> None:
-    """With a reasoning parser at the server, the response is thoughts and answer, as OpenAISDK has it."""
-    reply = completion('4')
-    reply['choices'][0]['message']['reasoning_content'] = 'two and two'
-    act = Fail(200, reply, {'Content-Type': 'application/json'})
-    with model_at('lmdeploy_server', lambda asked: act) as (model, _):
-        assert drawn(model, PROMPTS[:1])[0][0] == 'two and two</think>4'
 
 
 def test_stop_words_of_a_data_set_are_sent() -> None:

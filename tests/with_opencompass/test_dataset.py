@@ -101,27 +101,11 @@ def test_prompts_are_those_of_the_installed_protocol(tmp_path: Path) -> None:
     assert rows[2]['prompt'] == prompts.PROMPT_EN.format(question='What is 1+1?')
 
 
-def test_prompts_without_cot_are_those_of_the_installed_protocol(tmp_path: Path) -> None:
-    """cot=False asks for no reasoning, exactly as OpenCompass's own class does."""
-    root = write_bench(tmp_path, PARALLEL)
-    own = plugin.dataset.ProtocolDataset.load(
-        path=str(root), dataset_splits=['AMC'], dataset_languages=['cn', 'en'], cot=False
-    )
-    assert build(root, cot=False)['prompt'] == own['prompt'] != build(root)['prompt']
-
-
 def test_a_question_with_braces_stays_as_it_is(tmp_path: Path) -> None:
     """Neither {question} nor LaTeX braces in a question are taken for a slot."""
     question = r'Find $\frac{1}{2}$ of {question} and {answer}'
     rows = build(write_bench(tmp_path, {'AMC_en': [(question, '1')]}), dataset_languages=['en'])
     assert question in rows[0]['prompt']
-
-
-def test_blank_lines_a_final_newline_and_a_byte_order_mark_do_no_harm(tmp_path: Path) -> None:
-    """The two questions are read, nothing more."""
-    file = write_bench(tmp_path, PARALLEL) / '202412' / 'AMC_en.jsonl'
-    file.write_text('\ufeff' + file.read_text().replace('\n', '\n\n') + '\n', encoding='utf-8')
-    assert len(build(tmp_path, dataset_languages=['en'])) == 2
 
 
 def test_a_copy_of_the_hub_data_set_is_read_like_the_hub(tmp_path: Path) -> None:
@@ -162,18 +146,6 @@ def test_a_bad_line_is_named_with_its_number(tmp_path: Path, line: str, message:
     file.write_text(file.read_text() + '\n' + line)
     with pytest.raises(InputError, match=rf'AMC_en\.jsonl, {message}'):
         build(tmp_path, dataset_languages=['en'])
-
-
-def test_a_missing_file_is_named_with_those_that_are_there(tmp_path: Path) -> None:
-    """So that a typo in a split is seen at once."""
-    with pytest.raises(InputError, match=r'CNMO_en\.jsonl does not exist; its folder holds AMC_cn'):
-        build(write_bench(tmp_path, PARALLEL), dataset_splits=['CNMO'], dataset_languages=['en'])
-
-
-def test_a_path_that_is_neither_folder_nor_hub_name_is_an_error() -> None:
-    """The message says what a path may be."""
-    with pytest.raises(InputError, match=r'expected a folder that holds 202412/AMC_cn\.jsonl, or a hub name'):
-        build('/nowhere/at/all')
 
 
 @pytest.mark.parametrize(('n', 'k'), [(2, 3), (2, [1, 4]), (0, 1), (2, []), (2, 0)])

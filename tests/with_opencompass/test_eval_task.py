@@ -158,14 +158,6 @@ def test_who_wants_the_texts_has_them(
         assert json.loads(ours[0])['accuracy'] == 100.0
 
 
-@pytest.mark.parametrize('model_abbr', ['org/m', 'results/m', 'a.b'])
-def test_predictions_are_found_whatever_the_model_is_called(tmp_path: Path, model_abbr: str) -> None:
-    """Also by a name that looks like a folder of results."""
-    write(prepare(tmp_path, model_abbr=model_abbr) / f'{DATA}.json', rows_of(RESPONSES))
-    theirs = evaluate(tmp_path, OpenICLEvalTask, model_abbr)
-    assert evaluate(tmp_path, plugin.GPassKEvalTask, model_abbr) == theirs
-
-
 def test_a_response_lies_in_memory_once(tmp_path: Path) -> None:
     """Of 48 MB of responses; OpenCompass has the text of the file beside them."""
     size = 4_000_000

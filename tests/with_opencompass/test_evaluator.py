@@ -92,22 +92,6 @@ def test_an_llm_at_a_url_judges_and_its_verdicts_are_kept(tmp_path: Path) -> Non
     assert 'judge:llm-judge' in records[0]['gpassk']['signature']
 
 
-@pytest.mark.parametrize('model', ['org/model', 'results', 'org/results'])
-def test_the_files_of_a_model_are_where_opencompass_puts_them_whatever_its_name(
-    tmp_path: Path, model: str
-) -> None:
-    """Of a name with a slash in a folder in a folder: its verdicts lie beside those of others."""
-    rows = build_rows(tmp_path)
-    time_dir = tmp_path / 'results' / '20260101_000000'
-    responses = [f'It is \\boxed{{seven or {row}}}' for row in range(8)]
-    scored = {'predictions': responses, 'references': rows['answer'], 'test_set': rows}
-    with JudgeServer(lambda asked: r'\boxed{no}') as server:
-        evaluator = plugin.GPassKEvaluator(model_name='judge', url=[server.url])
-        evaluator._out_dir = str(time_dir / 'results' / model / 'bench')
-        evaluator.evaluate(2, 2, rows, **scored)
-        assert list((time_dir / 'verdicts').iterdir())
-
-
 @pytest.mark.parametrize('wrapped', [False, True])
 def test_a_row_a_sample_lies_beside_the_result(tmp_path: Path, wrapped: bool) -> None:
     """Where OpenCompass writes results, under the data set's whole name, with a dot too; else nowhere."""
@@ -162,23 +146,6 @@ def test_samples_of_earlier_results_go_but_for_those_of_the_result_that_is_there
     assert {path.name for path in folder.iterdir()} == {'bench.json', kept, third}
     assert len(read(folder / 'bench.json').samples()['response']) == 8
     assert second != third
-
-
-def test_a_cascade_asks_only_for_what_the_rule_rejects(tmp_path: Path) -> None:
-    """Four right answers are accepted by rule, four others go to the LLM, into the work directory's store."""
-    rows = build_rows(tmp_path)
-    predictions = [*right_answers(rows)[:4], *(f'It is \\boxed{{{90 + row}}}' for row in range(4))]
-    with JudgeServer(lambda asked: r'\boxed{no}') as server:
-        second = {'type': 'llm', 'model': 'judge', 'urls': [server.url]}
-        judge = {'type': 'cascade', 'first': {'type': 'rule'}, 'second': second}
-        evaluator = plugin.GPassKEvaluator(judge=judge)
-        evaluator._out_dir = str(tmp_path / 'work' / 'results' / 'model' / 'bench')
-        scored = {'predictions': predictions, 'references': rows['answer'], 'test_set': rows}
-        result = evaluator.evaluate(2, 2, rows, **scored)
-        assert len(server.asked) == 4
-    assert result['gpassk']['counts']['c'] == [1, 1, 1, 1]
-    assert result['gpassk']['judge']['statistics']['saved'] == 4
-    assert list((tmp_path / 'work' / 'verdicts').iterdir())
 
 
 @pytest.mark.parametrize(

@@ -55,16 +55,6 @@ def test_each_row_has_what_was_said_of_its_seed(engine: str, how: str, tmp_path:
         assert set(row) == OWN_FIELDS | {'sample', 'generation'}
 
 
-@pytest.mark.parametrize('how', ['killed', 'shards'])
-def test_transformers_tells_the_same_after_a_kill_and_in_shards(how: str, tmp_path: Path) -> None:
-    """Whatever else is in the batch."""
-    whole, other = infer('huggingface', tmp_path / 'a'), infer('huggingface', tmp_path / 'b', **HOW[how])
-    assert [row['generation'] for row in other.rows] == [row['generation'] for row in whole.rows]
-    assert {tuple(row['generation']) for row in whole.rows} == {
-        ('finish_reason', 'prompt_tokens', 'output_tokens')
-    }
-
-
 # transformers
 
 LONG = 'What is 7 + 5? Take your time, and tell us what you think of it, please.'
@@ -126,14 +116,6 @@ def test_transformers_counts_a_sample_of_a_batch_as_if_it_were_alone(
     asked = [tokenizer.apply_chat_template(one, add_generation_prompt=True) for one in prompts]
     assert [one.prompt_tokens for one in together] == list(map(len, asked))
     assert all(one.seconds is None for one in together)
-
-
-def test_transformers_says_length_only_of_what_was_cut_off(tokenizer: Any) -> None:
-    """At three tokens all of them; at 40 some end by themselves, and then their last token says so."""
-    model = transformers_model()
-    assert {one.finish_reason for one in told_of(model, QUESTIONS_OF_ALL_LENGTHS, 3)} == {'length'}
-    reasons = [one.finish_reason for one in told_of(model, QUESTIONS_OF_ALL_LENGTHS, 40)]
-    assert 'stop' in reasons
 
 
 def test_a_response_that_ends_with_its_last_token_was_not_cut_off(alone: list[int]) -> None:

@@ -290,20 +290,6 @@ def test_local_files_are_known_by_their_content(tmp_path: Path) -> None:
     assert files()['path']['config.json'] != first['path']['config.json']
 
 
-def test_a_model_of_the_hub_is_known_by_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one that this machine's cache has for the revision."""
-    commit = '0123456789abcdef0123456789abcdef01234567'
-    repo = tmp_path / 'models--org--m'
-    (repo / 'snapshots' / commit).mkdir(parents=True)
-    (repo / 'snapshots' / commit / 'config.json').write_text('{}')
-    (repo / 'refs').mkdir()
-    (repo / 'refs' / 'v2').write_text(commit)
-    monkeypatch.setattr('huggingface_hub.constants.HF_HUB_CACHE', str(tmp_path))
-    settings = {'path': 'org/m', 'model_kwargs': {'revision': 'v2'}}
-    assert weights.files_of(settings) == {'path': {'commit': commit}}
-    assert weights.files_of({'path': 'gpt 4o: mini'}) == {}
-
-
 def test_lmdeploy_has_its_revision_and_adapters_in_its_engine_config(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -91,9 +91,3 @@ def test_counts_and_times_go_with_it() -> None:
         'seconds': 1.5,
         'reasoning_tokens': 150,
     }
-
-
-@pytest.mark.parametrize('word', ['length', 'max_tokens', 'MAX_TOKENS', 'model_length'])
-def test_every_word_for_cut_is_told_as_length(word: str) -> None:
-    """Of OpenAI's protocol, of Anthropic's, Gemini's and Mistral's."""
-    assert responses.response_of(completion(word, content='x'))[1].finish_reason == 'length'

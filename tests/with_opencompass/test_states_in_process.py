@@ -50,11 +50,6 @@ def test_a_prompt_that_does_not_fit_costs_no_other_sample_of_its_batch() -> None
     assert found[0][0]
 
 
-def test_where_no_prompt_fits_nothing_is_drawn() -> None:
-    """And no batch dies of it."""
-    assert [told.state for _, told, _ in drawn(model(), [LONG, LONG], SEEDS[:2])] == ['too long'] * 2
-
-
 def test_the_limit_is_the_last_token() -> None:
     """A prompt of as many tokens as the context has leaves no room for one of the response."""
     one = model()

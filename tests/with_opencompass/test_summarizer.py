@@ -152,13 +152,3 @@ def test_each_score_has_its_interval_below() -> None:
     values = np.array([1.0] * 8 + [0.5] * 8 + [0] * 8 + [1, 1, 0, 0])
     half = stats.t.ppf(0.975, 27) * values.std(ddof=1) / np.sqrt(28)
     assert (low, high) == (round(100 * (0.5 - half), 1), round(100 * (0.5 + half), 1))
-
-
-def test_a_line_fits_a_terminal() -> None:
-    """120 columns, with a name as long as those of the templates; settings stand below the model."""
-    name = 'deepseek-math-7b-rl_t0.3_p0.8_k50_rp1.0_rs42_l8192'
-    text = summary_table([sampled(name), sampled('one-that-is-no-name-of-ours')])
-    assert max(map(len, text.splitlines())) <= 120
-    assert '| deepseek-math-7b-rl ' in text
-    text = summary_table([sampled(name), sampled(name.replace('t0.3', 't0.7'))])
-    assert '| t=0.7 ' in text

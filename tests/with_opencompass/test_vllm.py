@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -110,9 +109,3 @@ def test_what_is_no_usual_response_has_a_state(
     [(said, told, _)] = drawn(build({'temperature': 1.0}), ['1+1?'])
     assert (told.state, told.finish_reason) == (state, reason)
     assert said == ('' if state == 'aborted' else text)
-
-
-def test_the_wrapper_needs_no_ray(sent: Sent) -> None:
-    """And nothing that stands in for it is left for vLLM to find."""
-    build({'temperature': 1.0})
-    assert type(sys.modules.get('ray')).__name__ != '_NoRay'

@@ -84,17 +84,6 @@ def test_g_pass_comes_from_the_details_of_another_evaluator() -> None:
     assert result['gpassk']['judge']['statistics'] == {'accuracy': pytest.approx(50.0)}
 
 
-@pytest.mark.parametrize('label', ['correct', 'is_correct', 'cascade_correct'])
-def test_each_of_the_labels_is_read(label: str) -> None:
-    """The three names under which OpenCompass's evaluators keep a verdict, in a list or in a dict."""
-    as_list = labelled(lambda texts: {'details': [{label: text == 'A'} for text in texts]}, list('ABBA'))
-    as_dict = labelled(
-        lambda texts: {'details': {str(i): {label: int(text == 'A')} for i, text in enumerate(texts)}},
-        list('ABBA'),
-    )
-    assert as_list['gpassk']['counts']['c'] == as_dict['gpassk']['counts']['c'] == [1, 1]
-
-
 def test_a_cascade_that_needed_no_llm_is_read_too() -> None:
     """CascadeEvaluator leaves its label out where the rules accepted every row of a replica."""
     evaluators = import_module('opencompass.evaluator')
