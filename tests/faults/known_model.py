@@ -142,3 +142,11 @@ class OddEvaluator(BaseEvaluator):  # type: ignore[misc]
 
     def score(self, predictions: list[str], references: list[str]) -> dict[str, Any]:
         return {'details': [{'correct': number_in(text) % 2 == 1} for text in predictions]}
+
+
+class Holds(BaseEvaluator):  # type: ignore[misc]
+    """An evaluator of somebody else, with a score alone: whether a prediction holds its reference."""
+
+    def score(self, predictions: list[str], references: list[str]) -> dict[str, Any]:
+        right = [number_in(text) == int(one) for text, one in zip(predictions, references, strict=True)]
+        return {'score': 100 * sum(right) / len(right)}

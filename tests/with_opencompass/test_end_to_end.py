@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import re
 from importlib import import_module
 from pathlib import Path
@@ -147,3 +149,56 @@ def test_kill_in_the_evaluation_and_resume(forks: Forks, tmp_path: Path) -> None
     forks.opencompass(config, killed, '-m', 'eval', '-r')
     [resumed] = results_of(killed)
     assert numbers(resumed) == numbers(whole)
+
+
+def test_a_mixed_leaderboard_in_shards_stands_in_one_table(forks: Forks, tmp_path: Path) -> None:
+    """Two of our models, three of our benchmarks and two data sets of OpenCompass; one model is right."""
+    sums = [(f'What is {i}+{i + 1}?', f'{2 * i + 1}') for i in range(10, 25)]
+    root = write_bench(tmp_path / 'data', {'AMC_en': sums[:6]})
+    lines = [json.dumps({'question': question, 'answer': answer}) for question, answer in sums]
+    for name, count in (('aime2025', 15), ('own', 8), ('quiz', 9)):
+        (root / f'{name}.jsonl').write_text('\n'.join(lines[:count]))
+    fields = {'question': 'question', 'answer': 'answer'}
+    live = dataset_config(root, abbr='live', k=[2], n=4)
+    ours = {'type': 'gpassk_opencompass.BenchmarkDataset', 'k': [4], 'n': 4}
+    aime = dataset_config(root / 'aime2025.jsonl', **ours, abbr='aime', benchmark='aime2025-i')
+    own = dataset_config(root / 'own.jsonl', **ours, abbr='own', benchmark='own', fields=fields)
+    reader = {'input_columns': ['question'], 'output_column': 'answer'}
+    contains = {'evaluator': {'type': 'known_model.Holds'}}
+    theirs = {'type': 'opencompass.datasets.CustomDataset', 'reader_cfg': reader, 'eval_cfg': contains}
+    quizzes = [dataset_config(root / 'quiz.jsonl', **theirs, abbr=f'quiz{number}') for number in range(2)]
+    for dataset in (aime, own, *quizzes):
+        del dataset['dataset_splits'], dataset['dataset_languages']
+    for dataset in quizzes:
+        dataset['infer_cfg']['inferencer']['type'] = 'opencompass.openicl.icl_inferencer.GenInferencer'
+        dataset['infer_cfg']['prompt_template']['template']['round'][0]['prompt'] = '{question}'
+
+    def behave(asked: Asked) -> str:
+        first, second = map(int, re.findall(r'(\d+)\+(\d+)\?', asked.prompt)[-1])
+        assert 'seed' in asked.body
+        return rf'\boxed{{{first + second + (asked.body["model"] == "other" and first % 2)}}}'
+
+    with JudgeServer(behave) as server:
+        fixed = {
+            'type': 'gpassk_opencompass.SeededOpenAISDK',
+            'openai_api_base': f'{server.url}/v1',
+            'key': 'EMPTY',
+        }
+        fixed |= {'tokenizer_path': MODEL, 'random_seed': 42, 'batch_size': 8, 'max_out_len': 24}
+        models = [
+            {**fixed, 'abbr': name, 'path': name, 'run_cfg': {'num_gpus': 0}} for name in ('right', 'other')
+        ]
+        config = tmp_path / 'run.py'
+        parts = {'models': models, 'datasets': [live, aime, own, *quizzes]}
+        parts |= {'summarizer': {'type': 'gpassk_opencompass.GPassKSummarizer'}}
+        config.write_text(''.join(f'{name} = {value!r}\n' for name, value in parts.items()))
+        said = forks.opencompass(config, tmp_path / 'out', '--max-num-workers', '2')
+    [summary] = (tmp_path / 'out').glob('*/summary/summary_*.csv')
+    rows = list(csv.DictReader(summary.read_text().splitlines()))
+    table = {row['dataset']: row for row in rows if row['metric'] in ('accuracy', 'score')}
+    share = {'live': 3 / 6, 'aime': 8 / 15, 'own': 4 / 8, 'quiz0': 5 / 9, 'quiz1': 5 / 9}
+    assert {name: float(row['right']) for name, row in table.items()} == dict.fromkeys(share, 100.0), said
+    for name, row in table.items():
+        assert float(row['other']) == pytest.approx(100 * share[name], abs=0.01)
+    for name in ('live', 'aime', 'own'):
+        assert re.search(rf'\b{name}\b', next((tmp_path / 'out').glob('*/summary/gpassk_*.md')).read_text())
