@@ -35,7 +35,9 @@ def table(name: str, n: int) -> np.ndarray:
 def curve(name: str) -> tuple[np.ndarray, np.ndarray]:
     """The expected value of a question at each chance, which is that of k answers for every n."""
     metric, chances = Metric.parse(name), np.linspace(0, 1, 4001)
-    return chances, stats.binom.pmf(np.arange(metric.k + 1), metric.k, chances[:, None]) @ metric.scores()
+    return chances, stats.binom.pmf(np.arange(metric.k + 1), metric.k, chances[:, None]) @ value_table(
+        metric, metric.k
+    )
 
 
 def truth(name: str, chances: np.ndarray) -> np.ndarray:
@@ -221,7 +223,7 @@ def better(kind: str, models: int) -> np.ndarray:
     return level[:, None] > level
 
 
-def ranks(tables: int = 300, told_apart: Callable[[np.ndarray], np.ndarray] | None = None) -> Iterator[Row]:
+def ranks(tables: int = 1000, told_apart: Callable[[np.ndarray], np.ndarray] | None = None) -> Iterator[Row]:
     told_apart = told_apart or (lambda values: ours.all_pairs(values, draws=999).better)
     cells = [
         *product(['wholly or evenly'], (12, 25), (60, 119, 200, 300)),

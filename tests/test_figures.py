@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from itertools import combinations, pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -12,7 +11,6 @@ import numpy as np
 import pytest
 from made_results import board_of, made_result, made_sweep
 
-from gpassk_opencompass import MissingExtraError
 from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.report.frame import Board, frame
 
@@ -256,15 +254,6 @@ def test_files_are_what_they_say_and_the_same_every_time(tmp_path: Path) -> None
             assert ElementTree.fromstring(content).tag == '{http://www.w3.org/2000/svg}svg'
         else:
             assert content.startswith(b'\x89PNG\r\n')
-
-
-def test_without_matplotlib_no_folder_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error says what to install."""
-    monkeypatch.setitem(sys.modules, 'matplotlib', None)
-    board = small_board()
-    with pytest.raises(MissingExtraError, match=r'matplotlib is not installed.*gpassk_opencompass\[report\]'):
-        write_figures([board], frame([board]), tmp_path / 'report')
-    assert not (tmp_path / 'report').exists()
 
 
 def test_names_of_any_kind_are_drawn_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from made_results import board_of, made_result, made_sweep, result_of
-from result_files import ABBR, GREEDY, HALVES, THIRDS, block, entry_of, write_result, write_three
+from result_files import ABBR, GREEDY, HALVES, THIRDS, block, write_result, write_three
 from scipy import stats
 
 from gpassk_opencompass import record
 from gpassk_opencompass.collect import collect
-from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.record import Result
 from gpassk_opencompass.report.frame import AVERAGE, Board, boards, frame, run_names, why_no_average
-from gpassk_opencompass.sweep.folder import Entry as ManifestEntry
-from gpassk_opencompass.sweep.folder import manifest_text
 
 COUNTS = (0, 1, 3, 4, 6, 8, 8, 2, 5, 7)
 LONG = 'organisation-of-models-with-a-name-of-ninety-characters-for-mathematics-instruct-checkpoint'
@@ -88,19 +84,6 @@ def test_one_answer_at_an_unknown_temperature_is_not_called_greedy(tmp_path: Pat
     assert 'a temperature that is not known' in line
 
 
-def test_a_manifest_can_say_that_a_run_is_greedy(tmp_path: Path) -> None:
-    """Where its name does not."""
-    write_result(tmp_path, ABBR.format(1), THIRDS)
-    write_result(tmp_path, 'short', [1] * 24, n=1)
-    told = {'file': 'x.py', 'template': 't.py', 'model': 'm1', 'path': 'org/m1', 'model_abbr': 'short'}
-    more = {'dataset_abbr': 'd', 'settings': {'temperature': 0.0}, 'benchmark': 'b', 'k': (1,), 'n': 1}
-    entry = ManifestEntry(**told, **more, questions=24, sha256='h')
-    (tmp_path / 'manifest.jsonl').write_text(manifest_text([entry]))
-    [board], left_out = boards_of(tmp_path)
-    assert board.entries[0].greedy is not None
-    assert left_out == []
-
-
 def test_the_greedy_run_has_the_length_of_the_samples_or_a_note(tmp_path: Path) -> None:
     """The same max_out_len if there is one, else the largest, as a sweep makes it."""
     for name in ('m1_t1.0_l100', 'm1_t1.0_l50', 'm2_t1.0_l50'):
@@ -128,33 +111,6 @@ def test_a_run_on_other_questions_under_the_same_hash_is_left_out(tmp_path: Path
     assert [entry.name for entry in board.entries] == ['m0', 'm1']
     assert line.startswith(str(tmp_path / '2.json'))
     assert 'its questions (counts.uid) are not those' in line
-
-
-@pytest.mark.slow
-@settings(max_examples=40)
-@given(
-    st.lists(st.lists(st.integers(0, 4), min_size=24, max_size=24), min_size=1, max_size=5),
-    st.lists(st.sampled_from(['rule', 'llm']), min_size=5, max_size=5),
-)
-def test_every_result_stands_in_exactly_one_place(counts: list[list[int]], judges: list[str]) -> None:
-    """In one board or left out; boards are sorted, and ranks hold the places."""
-    names = {'dataset': 'MATH500-L5-k2-r2'}
-    results = [
-        record.result_of(
-            Path(f'{i}.json'), {'gpassk': block(c, 4, judge=judge, run={**names, 'model': f'm{i}_l1'})}
-        )
-        for i, (c, judge) in enumerate(zip(counts, judges, strict=False))
-    ]
-    found, left_out = boards(results)
-    placed = [entry.result.path for board in found for entry in board.entries]
-    assert len(placed) + len(left_out) == len(results)
-    assert sorted(set(placed)) == sorted(placed)
-    for board in found:
-        means = [float(entry.result.values(Metric.parse('mG-Pass@2')).mean()) for entry in board.entries]
-        assert means == sorted(means, reverse=True)
-        assert all(
-            best <= place + 1 <= worst for place, (best, worst) in enumerate(board.pairs.ranks.tolist())
-        )
 
 
 # Names
@@ -190,14 +146,6 @@ def test_settings_are_read_behind_any_name(model: str) -> None:
         run_names([recorded(model, {'generation_kwargs': {'temperature': t}}) for t in (0.3, 0.7)])
         == expected
     )
-
-
-def test_the_manifest_tells_model_and_settings() -> None:
-    """Of runs whose names were cut, or are nobody's."""
-    runs = named('x1', 'x2')
-    for run, temperature in zip(runs, (0.3, 0.7), strict=True):
-        run._manifest = entry_of(run.run.model, model=LONG, settings={'temperature': temperature})
-    assert run_names(runs) == [f'{LONG} t=0.3', f'{LONG} t=0.7']
 
 
 def test_models_of_one_name_have_their_owners_or_the_part_of_the_path_that_is_their_own() -> None:
@@ -279,13 +227,6 @@ def test_contests_and_languages_are_pooled_too() -> None:
     assert own.at['AMC', 'questions'] == 6
 
 
-def test_the_interval_of_an_odd_k_stays_in_its_range() -> None:
-    """mG-Pass@5 of a model that is always right is 80."""
-    data = frame([board_of([made_result('m_t1.0_l50', [5] * 40, 5, [5])])])
-    row = data[data.metric == 'mG-Pass@5'].iloc[0]
-    assert (row.value, row.high) == pytest.approx((80, 80))
-
-
 def test_samples_in_doubt_are_bounds(tmp_path: Path) -> None:
     """All wrong and all right."""
     write_result(tmp_path, 'm1_t1.0_l1', [2] * 24, unjudged=[1] * 24)
@@ -353,22 +294,6 @@ def test_what_must_not_be_averaged_is_not(tmp_path: Path, second: dict[str, Any]
     """And the reason is told."""
     found = two_benchmarks(tmp_path, **second)
     assert reason in why_no_average(found)
-    assert AVERAGE not in set(frame(found).benchmark)
-
-
-def test_models_of_two_owners_are_not_averaged(tmp_path: Path) -> None:
-    """Although they never meet on a benchmark."""
-    for dataset, owner in (('MATH500-L5', 'one/m'), ('AIME2024', 'other/m')):
-        problems = [f'{dataset} {number}' for number in range(24)]
-        path = write_result(
-            tmp_path, ABBR.format(1), THIRDS, dataset=dataset, problems=problems, data=dataset
-        )
-        told = json.loads(path.read_text())
-        told['gpassk']['run'] |= {'host': 'lighteval', 'path': owner}
-        path.with_suffix('.gpassk.json').write_text(json.dumps(told))
-        path.unlink()
-    found, _ = boards_of(tmp_path)
-    assert [entry.name for board in found for entry in board.entries] == ['other/m1', 'one/m1']
     assert AVERAGE not in set(frame(found).benchmark)
 
 

@@ -12,7 +12,6 @@ from result_files import THIRDS, block, write_result
 from gpassk_opencompass.collect import collect
 from gpassk_opencompass.record import Result, result_of
 from gpassk_opencompass.report.frame import Board, boards
-from gpassk_opencompass.sweep.names import sampling_in
 
 RIGHT_HALF = [1, 0] * 12
 """Of one answer to each question."""
@@ -123,18 +122,3 @@ def test_settings_are_those_of_the_manifest_the_record_and_the_name_in_this_orde
     """Each fills in what the one before does not tell."""
     result = made('m_t0.5_p0.8_l64', 4, {'temperature': 0.7, 'top_k': 50, 'random_seed': True})
     assert result.sampling == {'max_out_len': 64, 'temperature': 0.7, 'top_p': 0.8, 'top_k': 50}
-
-
-@pytest.mark.parametrize(
-    'told',
-    [
-        {},
-        {'temperature': '0'},
-        {'temperature': None, 'top_k': 2.5, 'random_seed': True},
-        {'generation_kwargs': 'none', 'extra_body': None, 'do_sample': True},
-        {'temperature': float('nan'), 'max_out_len': float('inf')},
-    ],
-)
-def test_what_is_no_number_tells_nothing(told: dict[str, Any]) -> None:
-    """Anybody may have written a record."""
-    assert sampling_in(told) == {}

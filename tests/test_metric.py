@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from contextlib import suppress
-from fractions import Fraction
-from math import ceil
 
 import numpy as np
 import pytest
@@ -55,13 +52,6 @@ def test_a_multiple_of_a_k_th_needs_exactly_so_many(k: int, data: st.DataObject)
     """i/k of k is i, also where the nine decimals of the key lie above it."""
     i = data.draw(st.integers(1, k))
     assert Metric.g_pass_at(k, i / k).steps == Metric.parse(f'G-Pass@{k}_{round(i / k, 9)}').steps == (i,)
-
-
-@given(KS, st.integers(0, 1000))
-def test_a_threshold_of_three_decimals_needs_what_exact_arithmetic_says(k: int, thousandths: int) -> None:
-    """max(1, ⌈k·τ⌉) in fractions."""
-    needed = max(1, ceil(k * Fraction(thousandths, 1000)))
-    assert Metric.g_pass_at(k, thousandths / 1000).steps == (needed,)
 
 
 @pytest.mark.parametrize(
@@ -117,13 +107,6 @@ def test_what_is_no_key_is_refused_in_one_line(text: str) -> None:
     assert len(str(caught.value).splitlines()) == 1
 
 
-@given(st.text())
-def test_any_text_is_a_key_or_refused(text: str) -> None:
-    """Nothing else is raised."""
-    with suppress(InputError):
-        assert Metric.parse(text).name
-
-
 @pytest.mark.parametrize(
     ('arguments', 'words'),
     [
@@ -137,12 +120,6 @@ def test_a_metric_that_does_not_exist_is_refused(arguments: tuple[object, ...], 
     """Before anything is computed of it."""
     with pytest.raises(InputError, match=words):
         Metric(*arguments)  # type: ignore[arg-type]
-
-
-def test_a_metric_stays_what_it_is() -> None:
-    """It is a key of mappings."""
-    with pytest.raises(AttributeError):
-        ACCURACY.k = 2  # type: ignore[misc]
 
 
 @pytest.mark.parametrize('k', [1, 2, 5, 16])

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.collect import collect, collect_one
+from gpassk_opencompass.collect import collect_one
 from gpassk_opencompass.record import Names, Result, write
-from gpassk_opencompass.report.frame import Board, boards
 
 parquet = pytest.importorskip('pyarrow.parquet', reason='pyarrow is not installed')
 pyarrow = pytest.importorskip('pyarrow')
@@ -36,18 +35,6 @@ def saved(tmp_path: Path) -> Path:
     return Path(shutil.copytree(RECORDED, tmp_path / 'lighteval'))
 
 
-def again(folder: Path, time: str, name: str = 'someone/demo') -> None:
-    """The same run once more, at another time and under another name of the model."""
-    details, summary = one_file(RECORDED, 'details_*.parquet'), one_file(RECORDED, 'results_*.json')
-    for source in (details, summary):
-        told = str(source.relative_to(RECORDED)).replace(details.parent.name, time)
-        target = folder / told.replace('someone/demo', name)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(source, target)
-    renamed = folder / 'results' / name / f'results_{time}.json'
-    renamed.write_text(renamed.read_text(encoding='utf-8').replace('someone/demo', name), encoding='utf-8')
-
-
 def beside(
     folder: Path,
     change: Callable[[Result], object] = bool,
@@ -62,14 +49,6 @@ def beside(
     path = folder / 'work' / '20260101_000000' / 'results' / model / f'{data}-k4_8-r1.json'
     write(path, result)
     return path
-
-
-def board_of(*folders: Path) -> Board:
-    found = collect(folders)
-    assert found.passed_over == []
-    [board], left_out = boards(found.results)
-    assert left_out == []
-    return board
 
 
 def backwards(result: Result) -> None:
@@ -104,70 +83,6 @@ def test_two_hosts_stand_in_one_table(tmp_path: Path, saved: Path) -> None:
     assert told == {('demo lighteval', 'lighteval'), ('demo opencompass', 'opencompass')}
 
 
-def test_judges_that_differ_stay_apart(tmp_path: Path, saved: Path) -> None:
-    """As within one host."""
-    beside(tmp_path / 'oc', lambda result: result.judge.update(rules=99))
-    found, _ = boards(collect([tmp_path / 'oc', saved]).results)
-    assert [(len(board.entries), board.part) for board in found] == [(1, 'part 1'), (1, 'part 2')]
-
-
-def test_one_host_has_neither_mark_nor_warning(saved: Path) -> None:
-    """A report of one host reads as ever."""
-    board = board_of(saved)
-    assert [one.name for one in board.entries] == ['demo']
-    assert board.notes == []
-
-
-def greedy(result: Result) -> None:
-    result.n, result.ks, result.health.samples = 1, [1], 48
-    result.counts.c = [min(1, c) for c in result.counts.c]
-
-
-def test_the_greedy_run_of_another_host_does_not_stand_beside(tmp_path: Path, saved: Path) -> None:
-    """It was asked with another prompt."""
-    beside(tmp_path / 'oc', greedy, 'demo_t0_l40')
-    found, left_out = boards(collect([tmp_path / 'oc', saved]).results)
-    assert [one.greedy for board in found for one in board.entries] == [None]
-    assert ['a greedy run without samples of its model' in line for line in left_out] == [True]
-
-
-def test_the_newest_of_two_runs_counts(tmp_path: Path) -> None:
-    """By the time in its name."""
-    for time in ('2026-01-02T00-00-00.5', '2026-01-01T00-00-00.5'):
-        again(tmp_path, time)
-    found = collect([tmp_path])
-    assert ['2026-01-02' in str(result.path) for result in found.results] == [True]
-    assert len(found.older) == 1
-
-
-def test_models_of_one_name_from_two_owners_are_two_runs(tmp_path: Path) -> None:
-    """Neither replaces the other."""
-    again(tmp_path, '2026-01-01T00-00-00.5')
-    again(tmp_path, '2026-01-02T00-00-00.5', 'else/demo')
-    owners = {'else/demo', 'someone/demo'}
-    assert {result.model_path for result in collect([tmp_path]).results} == owners
-    assert {entry.name for entry in board_of(tmp_path).entries} == {'else/demo', 'someone/demo'}
-
-
-def test_one_model_with_two_lists_of_k_is_two_runs(tmp_path: Path, saved: Path) -> None:
-    """Told apart."""
-    again(tmp_path, '2026-01-01T00-00-00.5')
-    first = one_file(tmp_path / 'details', 'details_*.parquet')
-    rows = parquet.ParquetFile(first).read().to_pylist()
-    for row in rows:
-        entry = row['metric']['G-Pass@k']
-        entry['gpassk'] = json.dumps({**json.loads(entry['gpassk']), 'k': [4]})
-    parquet.write_table(pyarrow.Table.from_pylist(rows), first)
-    assert {entry.name for entry in board_of(tmp_path).entries} == {'demo k=4', 'demo k=4_8'}
-
-
-def test_results_without_details_are_named(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With the option that keeps them."""
-    one_file(saved, 'details_*.parquet').unlink()
-    assert main(['report', str(saved), '-o', str(saved / 'r')]) == 2
-    assert '--save-details' in capsys.readouterr().err
-
-
 def test_keys_in_a_results_file_stay_there(tmp_path: Path, saved: Path) -> None:
     """Lighteval writes a model's arguments down, api_key too."""
     path = one_file(saved, 'results_*.json')
@@ -178,13 +93,6 @@ def test_keys_in_a_results_file_stay_there(tmp_path: Path, saved: Path) -> None:
     written = [path.read_bytes() for path in (tmp_path / 'r').rglob('*') if path.is_file()]
     assert written
     assert not any(b'sk-secret' in text for text in written)
-
-
-def test_plan_takes_details_as_a_pilot(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """As any other result."""
-    pilot = one_file(saved, 'details_*.parquet')
-    assert main(['plan', str(pilot), '--half-width', '5', '--metric', 'mG-Pass@8']) == 0
-    assert '48 questions of 24 problems, 8 samples each' in capsys.readouterr().out
 
 
 def test_compare_pairs_the_runs_of_two_hosts(

@@ -14,14 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.metrics import Metric, required_correct, value_table
-from gpassk_opencompass.record import Result
-from gpassk_opencompass.samples import Counts, Samples
-from gpassk_opencompass.scoring import score, score_counts
+from gpassk_opencompass.metrics import Metric, value_table
+from gpassk_opencompass.samples import Counts
+from gpassk_opencompass.scoring import score_counts
 from gpassk_opencompass.statistics import mean_interval, rerun_error
 from gpassk_opencompass.summary import TOTAL, Line, Measures, explanation, scores_table, summarise, tables
-
-WORDS = {'1': 'correct', '0': 'incorrect', '?': 'unjudged'}
 
 
 def counts(
@@ -39,18 +36,6 @@ def found(counts: Counts, measures: Measures) -> dict[tuple[str, str], Line]:
 
 def total(lines: Sequence[Line]) -> dict[str, float]:
     return {str(line.metric): line.score for line in lines if line.group == TOTAL}
-
-
-def judged(*questions: tuple[str, Sequence[str]]) -> Result:
-    """The result of questions with verdicts and answers."""
-    rows = [
-        (f'q{place}', replica, WORDS[symbol], answer)
-        for place, (symbols, answers) in enumerate(questions)
-        for replica, (symbol, answer) in enumerate(zip(symbols, answers, strict=True))
-    ]
-    names = ('uid', 'replica', 'verdict', 'answer')
-    columns = {name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
-    return score(Samples(columns), {'name': 'labels'}, unjudged_tolerance=1)
 
 
 def g_pass(verdicts: Sequence[bool], k: int, threshold: Fraction) -> Fraction:
@@ -88,12 +73,6 @@ def test_a_question_counts_up_to_its_own_number_of_samples(
 
 def test_one_sample_a_question_has_accuracy_alone() -> None:
     assert list(found(counts([1, 1], [1, 0]), Measures((1,), (0.5, 1.0)))) == [(TOTAL, 'accuracy')]
-
-
-def test_a_threshold_that_is_no_decimal_means_what_it_says() -> None:
-    """2/3 of 3 is 2, though the name of the metric rounds τ up."""
-    [metric] = [one for one in Measures((3,), (2 / 3,)).metrics(6) if '_0.66' in one.name]
-    assert metric.steps == (required_correct(3, 2 / 3),) == (2,)
 
 
 @pytest.mark.parametrize('name', ['accuracy', 'G-Pass@2_1.0', 'G-Pass@8_1.0', 'mG-Pass@8'])

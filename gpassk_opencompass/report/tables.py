@@ -127,8 +127,9 @@ def scores_csv(data: DataFrame) -> str:
             columns.append(list(map(texts.__getitem__, column)))
             continue
         unknown = np.isnan(column)
-        cells = np.where(unknown, 0, column).astype(int) if name in WHOLE else column
-        columns.append(np.where(unknown, None, cells.astype(object)).tolist())
+        cells = (np.where(unknown, 0, column).astype(int) if name in WHOLE else column).astype(object)
+        cells[unknown] = None
+        columns.append(cells.tolist())
     return csv_lines([COLUMNS, *zip(*columns, strict=True)])
 
 
