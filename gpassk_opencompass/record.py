@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property, lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -382,11 +383,13 @@ _encoded = json.JSONEncoder(sort_keys=True, default=str).encode
 
 def data_of(uid: Sequence[str], question: Sequence[str], reference: Sequence[str]) -> Data:
     """Sum up what was asked: two runs with one hash have the same uids, questions and references."""
-    digest, nothing = hashlib.sha256(), bytes(8)
-    for texts in zip(uid, question, reference, strict=True):
-        contents = [text and text.encode('utf-8', 'surrogatepass') for text in texts]
-        sized = [len(one).to_bytes(8, 'big') + one if one else nothing for one in contents]
-        digest.update(b''.join(sized))
+
+    def sized(text: str) -> bytes:
+        content = (text or '').encode('utf-8', 'surrogatepass')
+        return len(content).to_bytes(8, 'big') + content
+
+    columns = (map(sized, one) if any(one) else [bytes(8)] * len(one) for one in (uid, question, reference))
+    digest = hashlib.sha256(b''.join(chain.from_iterable(zip(*columns, strict=True))))
     return Data(questions=len(uid), sha256=digest.hexdigest())
 
 

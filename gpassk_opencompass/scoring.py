@@ -13,8 +13,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from loguru import logger
-
 from .benchmarks import language_of
 from .errors import IncompleteError, InputError
 from .health import CUT_OFF, NOT_DRAWN, Health, cut_off_rows, health_of, state_of
@@ -150,7 +148,7 @@ def score(
     if not isinstance(judge, Mapping) and (statistics := dict(judge.statistics())):
         result.judge = {**identity, 'statistics': statistics}
     for text in [*result.health.copies_warnings(), *result.health.undecided_notes()] if warn else ():
-        logger.warning(text)
+        log(text, 'WARNING')
     return result.with_samples(samples)
 
 
@@ -192,8 +190,10 @@ def score_run(
     identity = {name: value for name, value in run.judge.items() if name != 'statistics'}
     settings: dict[str, Any] = {'k': ks, 'thresholds': thresholds, 'names': names}
 
-    def distinct(keys: Sequence[Any]) -> list[Any]:
-        return [f'{names.dataset}/{one}' if one and one.isdecimal() and not old else one for one in keys]
+    def distinct(keys: Sequence[Any]) -> Sequence[Any]:
+        if old or not any(one and one.isdecimal() for one in keys):
+            return keys
+        return [f'{names.dataset}/{one}' if one and one.isdecimal() else one for one in keys]
 
     if samples is not None:
         samples = samples.replace(
@@ -202,7 +202,9 @@ def score_run(
         settings |= {'unjudged_tolerance': 1.0, 'answers': answers, 'warn': False}
         result = score(samples, judge or identity or {'name': 'labels'}, **settings)
     elif counts is not None:
-        counts = replace(counts, uid=distinct(counts.uid), problem=distinct(counts.problem))
+        uid = distinct(counts.uid)
+        problem = uid if counts.problem is counts.uid else distinct(counts.problem)
+        counts = replace(counts, uid=uid, problem=problem)
         result = score_counts(counts, identity or {'name': 'counts'}, **settings)
     else:
         raise InputError(f'{names.model} on {names.dataset} has neither samples nor counts')
@@ -337,7 +339,7 @@ def judge_samples(
             keys[one] = key = (one.question, one.reference, one.language, spelling)
             pair = Pair(one.question, one.reference, text, one.language, one.tail)
             pairs[key] = min(pairs.get(key, pair), pair, key=lambda pair: (len(pair.answer), pair.answer))
-    logger.info(f'{len(samples)} responses, {len(pairs)} different answers to judge')
+    log(f'{len(samples)} responses, {len(pairs)} different answers to judge')
     judged = dict(zip(pairs, judge.judge(list(pairs.values())), strict=True))
     known |= {one: judged[key] for one, key in keys.items()}
     judgements = [
@@ -426,6 +428,13 @@ def _given(samples: Samples, rule: AnswerRule | None) -> tuple[Samples, list[Fin
         answers.append(shown)
         states.append(state or state_of(text or '', parted[text].said, thought, reason))
     return samples.replace(answer=answers, state=_unless_empty(states)), said
+
+
+def log(text: str, level: str = 'INFO') -> None:
+    """Log a line for the caller."""
+    from loguru import logger  # it brings asyncio; who scores counts logs nothing
+
+    logger.opt(depth=1).log(level, text)
 
 
 # What is refused

@@ -185,7 +185,9 @@ def _rerun_variance(counts: NDArray[np.intp], n: int, metric: Metric) -> Floats:
     table = np.asarray(metric(n), dtype=np.float64)
     seen, place = np.unique(counts, return_inverse=True)
     alone = _value_variance(table, (seen + 0.5) / (n + 1))[..., place.reshape(counts.shape)].sum(-1)
-    often = np.stack([(counts == c).sum(-1) for c in seen], axis=-1)  # (..., different counts)
+    rows = place.reshape(-1, counts.shape[-1])
+    often = np.stack([np.bincount(row, minlength=seen.size) for row in rows])  # (..., different counts)
+    often = often.reshape(*counts.shape[:-1], seen.size)
     ways = _binomial(n, _CHANCES)[:, seen]
     weights = np.full((*counts.shape[:-1], _CHANCES.size), 1 / _CHANCES.size)
     for _ in range(100):

@@ -76,7 +76,8 @@ def summarise(counts: Counts, measures: Measures) -> list[Line]:
     if not len(counts):
         raise InputError('no question has a verdict; there is nothing to score')
     measures.check(int(counts.n.max()))
-    problem = np.unique(counts.problem, return_inverse=True)[1]
+    places = {name: place for place, name in enumerate(dict.fromkeys(counts.problem))}
+    problem = np.array([places[name] for name in counts.problem]) if len(places) < len(counts) else None
     groups, names = np.array(counts.group), list(dict.fromkeys(counts.group))
     parts = [(name, groups == name) for name in names if len(names) > 1]
     lines = []
@@ -87,9 +88,9 @@ def summarise(counts: Counts, measures: Measures) -> list[Line]:
                 continue
             n, c, doubt = counts.n[rows], counts.c[rows], counts.unjudged[rows]
             found = values(n, c, metric)
-            score, table = math.fsum(found) / n.size, partial(value_table, metric)
+            score, table = math.fsum(found.tolist()) / n.size, partial(value_table, metric)
             bounds = (score, float(values(n, c + doubt, metric).mean())) if doubt.any() else None
-            interval = mean_interval(found, problem[rows], metric.top)
+            interval = mean_interval(found, None if problem is None else problem[rows], metric.top)
             lines.append(
                 Line(group, n.size, metric, score, interval, float(rerun_error(c, n, table)), bounds)
             )

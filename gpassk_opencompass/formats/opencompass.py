@@ -28,7 +28,6 @@ from ..benchmarks import (
 from ..errors import InputError, MissingExtraError
 from ..files import PROVENANCE, listed, mapping
 from ..json_rows import Row, first_object, json_entries
-from ..runs.state import dicts_of, read_config
 from .format import Format, at, begins_with, named
 
 _TIME = re.compile(r'(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d)')
@@ -99,6 +98,8 @@ def _class_of(config: object) -> str:
 
 def _runs_in(time: Path) -> list[_Run]:
     """Return a run a model and data set that has a file in the folders of a time directory."""
+    from ..runs.state import dicts_of, read_config  # with all that starts runs: few files need them
+
     datasets: dict[str, Mapping[str, Any]] = {}
     models: dict[str, Mapping[str, Any]] = {}
     for path in sorted(time.glob('configs/*.py')):  # of several starts the last one counts

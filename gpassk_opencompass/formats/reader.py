@@ -9,8 +9,6 @@ from decimal import Decimal
 from itertools import chain, islice
 from math import exp, inf, log
 from pathlib import Path
-from shutil import copyfileobj
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -34,17 +32,7 @@ from . import (
     verifiers,
     verl,
 )
-from .format import (
-    NO_OPTIONS,
-    OF_QUESTION,
-    OF_SAMPLE,
-    Field,
-    Format,
-    Options,
-    at,
-    first_row,
-    number_in,
-)
+from .format import NO_OPTIONS, OF_QUESTION, OF_SAMPLE, Format, Options, at, first_row, number_in
 from .table import TABLE
 
 FORMATS: dict[str, Format] = {
@@ -64,19 +52,26 @@ FORMATS: dict[str, Format] = {
 }
 """Name of a format → where its files keep what; a file that no other recognises may be a table."""
 
-_NUMBERS = frozenset(
-    ('n', 'c', 'unjudged', *(one.name for one in COLUMNS if one.kind in ('int64', 'double')))
-)
+_NUMBERS = {'n', 'c', 'unjudged', *(one.name for one in COLUMNS if one.kind in ('int64', 'double'))}
 _LARGEST = 2**53
-_FOREIGN = KeyError, IndexError, TypeError, AttributeError
+_FOREIGN = KeyError, IndexError, TypeError, AttributeError, ValueError
 """What a function of a row raises where the row is not what it expects."""
 
 _WORDS: dict[Any, str] = {
-    **dict.fromkeys(('correct', 'c', 'true', 'yes', 'pass', '1', '1.0'), 'correct'),
-    **dict.fromkeys(('incorrect', 'i', 'n', 'false', 'no', 'fail', '0', '0.0'), 'incorrect'),
+    **dict.fromkeys(('correct', 'c', 'true', 'yes', 'pass'), 'correct'),
+    **dict.fromkeys(('incorrect', 'i', 'n', 'false', 'no', 'fail'), 'incorrect'),
     **dict.fromkeys(('unjudged', '?', *MISSING), 'unjudged'),
 }
 """Verdicts in words, in small letters; 'n' is inspect's "no answer"."""
+
+_NOTES = {
+    'partial': '{count} verdicts are partial credit, below {least:g}, and count as incorrect: --correct-from '
+    'says from where on a number is correct',
+    'above': '{count} verdicts are numbers above 1 and count as correct: are they rewards? --correct-from '
+    'says from where on a number is correct',
+    'below': '{count} verdicts are numbers below 0 and count as incorrect: are they rewards?',
+    'none': '{count} samples have no verdict (empty, null or NaN) and are unjudged',
+}
 
 
 def read_samples(
@@ -102,25 +97,24 @@ def read_samples(
     known = dict.fromkeys((*OF_QUESTION, *OF_SAMPLE, *own))
     if unknown := sorted(options.fields.keys() - known):
         raise InputError(f'{unknown[0]!r} is no field; expected one of {", ".join(known)}')
+    given = list(map(Path, paths))
     runs: list[Run] = []
     bad: list[str] = []
     failed: list[str] = []
     numbers = False
-    with TemporaryDirectory() as folder:
-        given = [_from_pipe(Path(path), Path(folder, str(place))) for place, path in enumerate(paths)]
-        for name, files in _found(given, format, tell):
-            reading = _Reading(name, files, options)
-            try:
-                runs += reading.runs()
-            except InputError as error:
-                if not set(given).isdisjoint(files):
-                    raise
-                foreign = isinstance(error, ForeignFileError)
-                failed.append(f'passed over: {files[0]}' if foreign else f'left out: {error}')
-            bad += [] if options.drop_bad else reading.bad
-            numbers |= reading.numbers
+    for name, files in _files(given, format, tell):
+        reading = _Reading(name, files, options)
+        try:
+            runs += reading.runs()
+        except InputError as error:
+            if not set(given).isdisjoint(files):
+                raise
+            foreign = isinstance(error, ForeignFileError)
+            failed.append(f'passed over: {files[0]}' if foreign else f'left out: {error}')
+        bad += [] if options.drop_bad else reading.bad
+        numbers |= reading.numbers
     if bad:
-        raise InputError(f'{_listed(bad)}\nmend the rows, or leave them out: --drop-bad')
+        raise InputError(f'{_lines(bad)}\nmend the rows, or leave them out: --drop-bad')
     if not runs:
         failed = [one.removeprefix('left out: ') for one in failed]
         raise InputError('\n'.join(failed) or f'{", ".join(map(str, given))}: there is no run')
@@ -138,53 +132,36 @@ def _only(runs: list[Run], parts: Sequence[str]) -> list[Run]:
     names = [run.name or run.files[0].name for run in runs]
     for part in parts:
         if not any(part in name for name in names):
-            raise InputError(
-                f'no run has --only {part!r} in its name; there are {", ".join(sorted(set(names)))}'
-            )
+            there = ', '.join(sorted(set(names)))
+            raise InputError(f'no run has --only {part!r} in its name; there are {there}')
     named = zip(runs, names, strict=True)
     return [run for run, name in named if not parts or any(part in name for part in parts)]
 
 
-def _listed(lines: Sequence[str]) -> str:
+def _lines(lines: Sequence[str]) -> str:
     return '\n'.join([*lines[:50], *([f'… and {len(lines) - 50} more'] if len(lines) > 50 else [])])
-
-
-def _shown(files: Sequence[Path]) -> str:
-    return str(files[0]) + (f' and {len(files) - 1} more files' if len(files) > 1 else '')
 
 
 # ---- files -----------------------------------------------------------------------------------------------
 
 
-def _from_pipe(path: Path, folder: Path) -> Path:
-    """Return a path that can be read several times."""
-    if not path.exists():
-        raise InputError(f'{path} is neither a file nor a folder')
-    if path.is_file() or path.is_dir():
-        return path
-    copy = folder / path.name
-    folder.mkdir()
-    with path.open('rb') as pipe, copy.open('wb') as file:
-        copyfileobj(pipe, file)
-    return copy
-
-
-def _found(
+def _files(
     given: Sequence[Path], wanted: str | None, tell: Callable[[str], None]
 ) -> Iterator[tuple[str, list[Path]]]:
     """Yield the format and the files of each run."""
     found: dict[tuple[str, Any], list[Path]] = defaultdict(list)
     seen: set[Path] = set()
     for path in given:
+        if not (path.is_file() or path.is_dir()):
+            raise InputError(f'{path} is neither a file nor a folder')
         passed_over: list[Path] = []
         some = path.resolve() in seen
         for place in _places(path, seen):
             name = _format_of(place, wanted, place == path)
+            some |= name is not None
             if name is None:
                 passed_over += [] if place.is_dir() else [place]
-                continue
-            some = True
-            if place.is_dir():
+            elif place.is_dir():
                 seen.update(file.resolve() for file in place.rglob('*'))
                 yield from ((name, files) for files in FORMATS[name].files(place))  # type: ignore[misc]
             else:
@@ -209,19 +186,18 @@ def _places(path: Path, seen: set[Path]) -> Iterator[Path]:
     yield path
     endings = '.json', '.jsonl', '.eval', '.parquet', '.csv', '.tsv'
     for entry in sorted(path.iterdir()) if path.is_dir() else ():
-        hidden = entry.name.startswith('.') or entry.name.endswith(SAMPLES)
         named = entry.is_file() and entry.name.lower().removesuffix('.gz').endswith(endings)
-        if not hidden and (named or entry.is_dir()):
+        if entry.name[0] != '.' and not entry.name.endswith(SAMPLES) and (named or entry.is_dir()):
             yield from _places(entry, seen)
 
 
 def _format_of(path: Path, wanted: str | None, given: bool) -> str | None:
     """Return the format of a file or folder; None where no format recognises it."""
-    folder = path.is_dir()
-    if wanted and given and not folder:
+    given &= not path.is_dir()
+    if wanted and given:
         return wanted
     try:
-        first = None if folder else first_row(path)
+        first = None if path.is_dir() else first_row(path)
     except InputError:
         if given:
             raise
@@ -233,29 +209,10 @@ def _format_of(path: Path, wanted: str | None, given: bool) -> str | None:
         raise InputError(
             f'{path} looks like files of {" and of ".join(claims)}; say which: --from {claims[0]}'
         )
-    if given and not folder:
-        claims.append('table')  # which says what it expects
-    return claims[0] if claims else None
+    return [*claims, *(['table'] if given else []), None][0]  # which says what it expects
 
 
 # ---- rows ------------------------------------------------------------------------------------------------
-
-_NOTES = {
-    'partial': '{count} verdicts are partial credit, below {least:g}, and count as incorrect: --correct-from '
-    'says from where on a number is correct',
-    'above': '{count} verdicts are numbers above 1 and count as correct: are they rewards? --correct-from '
-    'says from where on a number is correct',
-    'below': '{count} verdicts are numbers below 0 and count as incorrect: are they rewards?',
-    'none': '{count} samples have no verdict (empty, null or NaN) and are unjudged',
-}
-
-
-def _texts(values: list[Any]) -> list[str | None]:
-    """Return values as texts, see `_text`; columns mostly hold nothing, or texts alone."""
-    kinds = set(map(type, values))
-    if kinds == {str}:
-        return [one if len(one) > 8 or one.strip().lower() not in MISSING else None for one in values]
-    return values if kinds == {type(None)} else list(map(_text, values))
 
 
 def _text(value: Any) -> str | None:
@@ -272,9 +229,10 @@ def _text(value: Any) -> str | None:
 def _number(name: str, value: Any) -> float | None:
     """Return a number; None where there is nothing, or no sensible number of tokens or seconds."""
     number = number_in(value)
+    real = type(number) in (int, float)
     if name == 'seconds':
-        return float(number) if type(number) in (int, float) and 0 <= number < _LARGEST else None
-    whole: int | None = number if isinstance(number, int) and not isinstance(number, bool) else None
+        return float(number) if real and 0 <= number < _LARGEST else None
+    whole = number if real and isinstance(number, int) else None
     if name.endswith('_tokens'):
         return whole if whole is not None and 0 <= whole < _LARGEST else None
     if number == whole and abs(whole or 0) < 2**63:
@@ -291,20 +249,20 @@ class _Reading:
         self.files, self.options = files, options
         self.bad: list[str] = []
         self.numbers = False  # whether a verdict was a number
-        self._name = name
-        self._format = FORMATS[name]
+        self._name, self._format = name, FORMATS[name]
         told = {} if name == 'table' else options.fields  # a table finds all of them itself
         self._given = {key: one for key, one in told.items() if key not in self._format.options}
         self._touched: set[str] = set()
-        self._fields: dict[str, Field] = {}
         self._first: Row | None = None
-        self._skipped: Counter[str] = Counter()
+        self._said: Counter[str] = Counter()
         self._columns: dict[str, list[Any]] = defaultdict(list)
-        self._pools: dict[str, dict[Any, Any]] = defaultdict(dict)
+        self._pools: dict[str, dict[Any, Any]] = defaultdict(dict)  # equal texts are one object
         self._least = 1.0 if options.correct_from is None else options.correct_from
-        self._known: dict[Any, str] = (
-            {True: 'correct', False: 'incorrect'} if options.correct_from is None else {}
-        )
+        self._known = {True: 'correct', False: 'incorrect'} if options.correct_from is None else {}
+
+    @property
+    def _where(self) -> str:
+        return f'{self.files[0]}' + (f' and {len(self.files) - 1} more files' if len(self.files) > 1 else '')
 
     def runs(self) -> list[Run]:
         """Read all files and return the runs in them; none where rows are wrong and nobody leaves them out.
@@ -315,38 +273,51 @@ class _Reading:
         self.files = self._format.chosen(self.files)
         whole = self._format.read
         for path in self.files[:1] if whole else self.files:
-            for some in self._batches(path, whole(self.files) if whole else self._format.rows(path)):
-                self._add(some)
+            rows, first = whole(self.files) if whole else self._format.rows(path), 1
+            while batch := self._batch(path, rows, first):
+                self._add(batch)
+                first += len(batch)
         if self.bad and not (self.options.drop_bad and self._columns):
             if self.options.drop_bad:
-                raise InputError(f'no row is left:\n{_listed(self.bad)}')
+                raise InputError(f'no row is left:\n{_lines(self.bad)}')
             return []
         if not self._columns:
-            why = f': {"; ".join(_filled(self._skipped))}' if self._skipped else ''
-            raise InputError(f'{_shown(self.files)} is empty; expected samples, counts or responses{why}')
+            why = f': {"; ".join(self._remarks())}' if self._said else ''
+            raise InputError(f'{self._where} is empty; expected samples, counts or responses{why}')
         for name, where in self._given.items():
             if name not in self._touched:
                 there = ', '.join(one for one in self._first or () if one[:1] not in '_-')
-                raise InputError(
-                    f'--field {name}={where} finds nothing in {_shown(self.files)}; a row has {there}'
-                )
-        return [self._run(called, columns) for called, columns in self._split()]
+                raise InputError(f'--field {name}={where} finds nothing in {self._where}; a row has {there}')
+        return [self._run(*part) for part in self._parts()]
 
-    def _batches(self, path: Path, found: Iterator[Row]) -> Iterator[list[Row]]:
-        rows = enumerate(found, 1)
-        while True:
-            try:
-                batch = list(islice(rows, 256))
-            except InputError:
-                raise
-            except (*_FOREIGN, ValueError) as error:
-                raise InputError(f'{path} is not as {self._name} writes it: {error!r:.200}') from error
-            if not batch:
-                return
-            for number, row in batch:
-                row.setdefault('_row', number)
-                row.setdefault('_file', path)
-            yield [row for _, row in batch]
+    def _batch(self, path: Path, rows: Iterator[Row], first: int) -> list[Row]:
+        try:
+            batch = list(islice(rows, 256))
+        except InputError:
+            raise
+        except _FOREIGN as error:
+            raise InputError(f'{path} is not as {self._name} writes it: {error!r:.200}') from error
+        for number, row in enumerate(batch, first):
+            row.setdefault('_row', number)
+            row.setdefault('_file', path)
+        return batch
+
+    def _parts(self) -> Iterator[tuple[dict[str, str], dict[str, list[Any]]]]:
+        """Yield what the rows call a run, and its columns."""
+        names = {key: self._columns.pop(key, None) for key in ('model', 'dataset', 'run')}
+        told = {key: column for key, column in names.items() if column}
+        parts: dict[tuple[str | None, ...], list[int]] = defaultdict(list)
+        for row, called in enumerate(zip(*told.values(), strict=True)):
+            parts[called].append(row)
+        if not told:
+            yield {}, self._columns
+        for called, rows in parts.items():
+            about = {name: value for name, value in zip(told, called, strict=True) if value}
+            about = {'model': about.pop('run'), **about} if 'run' in about else about
+            yield about, {name: [column[row] for row in rows] for name, column in self._columns.items()}
+
+    def _remarks(self) -> list[str]:
+        return [sentence.replace('{count}', str(count)) for sentence, count in self._said.items()]
 
     def _add(self, batch: list[Row]) -> None:
         """Add rows to the columns: all at once, or one by one where one of them is wrong."""
@@ -355,7 +326,7 @@ class _Reading:
                 self._columns[name] += values
         except InputError:
             raise
-        except (*_FOREIGN, ValueError) as error:
+        except _FOREIGN as error:
             if len(batch) > 1:
                 for row in batch:
                     self._add([row])
@@ -365,11 +336,17 @@ class _Reading:
             self.bad.append(f'{batch[0]["_file"]}:{batch[0]["_row"]}: {why}')
 
     def _converted(self, batch: list[Row]) -> dict[str, list[Any]]:
-        for row in batch:
-            if '_bad' in row:
-                raise ValueError(row['_bad'])
-        if self._first is None:
-            self._begin(batch[0])
+        if wrong := next((row['_bad'] for row in batch if '_bad' in row), None):
+            raise ValueError(wrong)
+        if self._first is None:  # which shows where rows keep what
+            self._first = batch[0]
+            if self._format.specialise:
+                try:
+                    self._format = self._format.specialise(self._first, self.options)
+                except InputError as error:
+                    raise InputError(f'{self._where}: {error}') from error
+            self._fields = {**self._format.fields, **{name: f'--{name}' for name in self._given}}
+            self._about = self._format.about(self.files, self._first)
         rows = batch
         if self._given or self._format.expand is not Format.expand:
             expand = self._format.expand
@@ -378,32 +355,23 @@ class _Reading:
                 parts = (self._with_given(*both) for both in zip(batch, parts, strict=True))
             rows = list(chain.from_iterable(parts))
         skipped = [row['_skipped'] for row in rows if '_skipped' in row]
-        if skipped:
-            rows = [row for row in rows if '_skipped' not in row]
+        rows = [row for row in rows if '_skipped' not in row] if skipped else rows
         columns: dict[str, list[Any]] = {}
         for name, how in self._fields.items():
             if callable(how):
                 values = [how(row) for row in rows]
             else:
                 values = [at(row, how) for row in rows] if '.' in how else [row.get(how) for row in rows]
-            columns |= self._cleaned(name, values)
-        files = self._pools['file']
-        columns['file'] = [files.setdefault(one, one) for one in (str(row['_file']) for row in rows)]
+            if name == 'correct':
+                columns['verdict'], columns['_note'] = self._verdicts(values)
+            else:
+                columns[name] = self._cleaned(name, values)
+        files = {id(row['_file']): str(row['_file']) for row in rows[:1] + rows[-1:]}
+        columns['file'] = [files.get(id(row['_file'])) or str(row['_file']) for row in rows]
         columns['row'] = [row['_row'] for row in rows]
         columns['_said'] = [row.get('_said') for row in rows]
-        self._skipped.update(skipped)
+        self._said.update(skipped)
         return columns if rows else {}
-
-    def _begin(self, first: Row) -> None:
-        """Learn from the first row where rows keep what."""
-        if self._format.specialise:
-            try:
-                self._format = self._format.specialise(first, self.options)
-            except InputError as error:
-                raise InputError(f'{_shown(self.files)}: {error}') from error
-        self._fields = {**self._format.fields, **{name: f'--{name}' for name in self._given}}
-        self._about = self._format.about(self.files, first)
-        self._first = first
 
     def _with_given(self, row: Row, of_samples: Iterable[Row]) -> list[Row]:
         """Return the rows of the samples of a row, with what the options give under '--NAME'."""
@@ -424,21 +392,18 @@ class _Reading:
             samples = [{**one, f'--{name}': value} for one, value in zip(samples, values, strict=True)]
         return samples
 
-    def _cleaned(self, name: str, values: list[Any]) -> dict[str, list[Any]]:
-        """Return a column by the rules for all formats; verdicts also with what is to be said of each."""
-        if name == 'correct':
-            try:
-                return {'verdict': [self._known[one] for one in values], '_note': [None] * len(values)}
-            except (KeyError, TypeError):
-                both = [self._verdict(value) for value in values]
-            return {'verdict': [verdict for verdict, _ in both], '_note': [note for _, note in both]}
+    def _cleaned(self, name: str, values: list[Any]) -> list[Any]:
+        """Return a column by the rules for all formats."""
+        kinds = set(map(type, values))
         if name in _NUMBERS:
-            plain = name != 'seconds' and set(map(type, values)) == {int}
-            plain = plain and 0 <= min(values) <= max(values) < _LARGEST
-            return {name: values if plain else [_number(name, value) for value in values]}
-        if name == 'reference':
+            plain = kinds == {int} and name != 'seconds' and 0 <= min(values) <= max(values) < _LARGEST
+            return values if plain else [_number(name, value) for value in values]
+        if name == 'reference' and list in kinds:
             values = [one[0] if isinstance(one, list) and len(one) == 1 else one for one in values]
-        texts = _texts(values)
+        if kinds == {str}:
+            texts = [one if len(one) > 8 or one.strip().lower() not in MISSING else None for one in values]
+        else:
+            texts = values if kinds == {type(None)} else list(map(_text, values))
         if name == 'uid' and None in texts:
             key = self.options.fields.get('uid')
             option = f'--field uid={key}' if key else 'its key'
@@ -450,15 +415,21 @@ class _Reading:
         elif name == 'answer':  # '' is none, None is not known
             texts = ['' if value == '' else one for one, value in zip(texts, values, strict=True)]
         if name not in ('response', 'thought', 'answer', 'fingerprint'):  # which are seldom equal
-            pool = self._pools[name]
-            texts = list(map(pool.setdefault, texts, texts))
-        return {name: texts}
+            texts = list(map(self._pools[name].setdefault, texts, texts))
+        return texts
+
+    def _verdicts(self, values: list[Any]) -> tuple[list[str], list[str | None]]:
+        """Return verdicts, and the key of what is to be said of each."""
+        try:
+            return [self._known[one] for one in values], [None] * len(values)
+        except (KeyError, TypeError):
+            both = list(map(self._verdict, values))
+        return [verdict for verdict, _ in both], [note for _, note in both]
 
     def _verdict(self, value: Any) -> tuple[str, str | None]:
-        """Return a verdict, and the key of what is to be said of it."""
         if isinstance(value, bool):
             return ('correct' if value else 'incorrect'), None
-        if isinstance(value, str) and (word := value.strip().lower()) in _WORDS and word[:1] not in '01':
+        if isinstance(value, str) and (word := value.strip().lower()) in _WORDS:
             return _WORDS[word], 'none' if word in MISSING else None
         number = number_in(value)
         if number is None:
@@ -471,34 +442,24 @@ class _Reading:
         self.numbers = True
         correct = number >= self._least
         note = 'below' if number < 0 else 'partial' if number and not correct else None
-        if number > max(1, self._least):
-            note = 'above'
-        return ('correct' if correct else 'incorrect'), note
+        return ('correct' if correct else 'incorrect'), 'above' if number > max(1, self._least) else note
 
-    def _split(self) -> Iterator[tuple[dict[str, str], dict[str, list[Any]]]]:
-        """Yield what the rows call a run, and its columns."""
-        names = {key: self._columns.pop(key, None) for key in ('model', 'dataset', 'run')}
-        told = {key: column for key, column in names.items() if column}
-        rows: dict[tuple[str | None, ...], list[int]] = defaultdict(list)
-        for row, key in enumerate(zip(*told.values(), strict=True)):
-            rows[key].append(row)
-        if not told:
-            yield {}, self._columns
-        for key, chosen in rows.items():
-            called = {name: value or '' for name, value in zip(told, key, strict=True)}
-            of_run = {name: [column[row] for row in chosen] for name, column in self._columns.items()}
-            yield {'model': called.pop('run', '')} | called, of_run
-
-    def _run(self, called: Mapping[str, str], columns: dict[str, list[Any]]) -> Run:
-        about = {**self._about, **{name: value for name, value in called.items() if value}}
+    def _run(self, called: Mapping[str, Any], columns: dict[str, list[Any]]) -> Run:
+        about = {**self._about, **called}
         remarks = list(about.pop('remarks', ()))
         if self.bad:
             remarks.append(f'{len(self.bad)} bad rows are left out, the first: {self.bad[0]}')
         if field := self.options.fields.get('correct'):
             about['judge'] = {'name': f'field {field}'}
         said = Counter(one for some in columns.pop('_said') if some for one in some)
-        remarks += _filled(said + self._skipped)
-        _put_groups(columns)
+        remarks += [
+            sentence.replace('{count}', str(count)) for sentence, count in (said + self._said).items()
+        ]
+        splits, languages = columns.pop('split', None), columns.get('language')
+        if 'group' not in columns and (splits or languages):
+            nothing = [None] * len(columns['uid'])
+            both = zip(splits or nothing, languages or nothing, strict=True)
+            columns['group'] = ['_'.join(filter(None, one)) or 'all' for one in both]
         about['files'], wanted = tuple(self.files), self.options.kind
         if 'c' in columns:
             self._refuse_copy(columns)
@@ -512,7 +473,7 @@ class _Reading:
             run = Run(samples, **about)
         if wanted not in (None, *held):
             raise InputError(
-                f'{_shown(self.files)} holds {" and ".join(held) or "nothing"}, and no {wanted}; leave out '
+                f'{self._where} holds {" and ".join(held) or "nothing"}, and no {wanted}; leave out '
                 + ('--judge' if wanted == 'responses' else '--judge none')
             )
         return replace(run, remarks=tuple(remarks))
@@ -523,10 +484,11 @@ class _Reading:
         columns['replica'] = _replicas(columns['uid'], columns.get('replica'))
         notes = columns.pop('_note', [])
         _settle(columns, notes)
-        said = Counter(notes)
         if 'verdict' in columns and self.options.kind != 'responses':
-            told = {key: said[key] for key in _NOTES if said[key]}
-            remarks += [_NOTES[key].format(count=count, least=self._least) for key, count in told.items()]
+            odd = Counter(notes)
+            remarks += [
+                one.format(count=odd[key], least=self._least) for key, one in _NOTES.items() if odd[key]
+            ]
         known = {name for name, column in columns.items() if any(one is not None for one in column)}
         samples = Samples({name: columns[name] for name in columns if name in known or name == 'verdict'})
         try:
@@ -536,12 +498,13 @@ class _Reading:
         by_row = self._fields.get('uid') == '_row'
         if not numbered or by_row:
             self._refuse_copy({name: samples[name] for name in samples.names})
-        sizes, places = Counter(samples['uid']), zip(samples['uid'], samples['replica'], strict=True)
+        questions = samples.by_question()
+        sizes = {uid: len(rows) for uid, rows in questions.items()}
+        places = zip(samples['uid'], samples['replica'], strict=True)
         if not all(0 <= place < sizes[uid] for uid, place in places):
             dense = [0] * len(samples)
-            for rows in samples.by_question().values():
-                for place, row in enumerate(rows):
-                    dense[row] = place
+            for place, row in (both for rows in questions.values() for both in enumerate(rows)):
+                dense[row] = place
             samples = samples.replace(replica=dense)
         if max(sizes.values()) == 1 < len(sizes) and self._name == 'table' and not by_row:
             remarks.append(
@@ -553,21 +516,18 @@ class _Reading:
     def _hint(self, samples: Samples) -> str:
         """Return what to do where samples are there twice and another column tells them apart."""
         first: dict[Any, int] = {}
-        keys = zip(samples['uid'], samples['replica'], strict=True)
-        twice = [(first[key], row) for row, key in enumerate(keys) if first.setdefault(key, row) != row][:100]
-        if not twice or len(self.files) > 1 or self._format.read or 'model' in self._fields:
+        keys = enumerate(zip(samples['uid'], samples['replica'], strict=True))
+        row = next((row for row, key in keys if first.setdefault(key, row) != row), 0)
+        if not row or len(self.files) > 1 or self._format.read or 'model' in self._fields:
             return ''
-        pairs = [(samples['row'][one], samples['row'][other]) for one, other in twice]
-        wanted = {number for pair in pairs for number in pair}
-        numbered = enumerate(self._format.rows(self.files[0]), 1)
-        rows = {at: row for n, row in numbered if (at := row.get('_row', n)) in wanted}
-        taken = {'_row', *map(str, self._fields.values())}
-        for name in (name for name in rows[pairs[0][0]] if name not in taken):
-            told = [(rows[one].get(name), rows[other].get(name)) for one, other in pairs]
-            values = {value for pair in told for value in pair if isinstance(value, str)}
-            if all(a != b for a, b in told) and 1 < len(values) <= max(2, len(told) // 2):
-                return f'\n{name!r} differs between them: where it names models, --field model={name}'
-        return ''
+        before = first[samples['uid'][row], samples['replica'][row]]
+        places = samples['row'][before], samples['row'][row]
+        rows = enumerate(self._format.rows(self.files[0]), 1)
+        one, other = [told for number, told in rows if told.get('_row', number) in places][:2] or ({}, {})
+        known = {'_row', *map(str, self._fields.values())}
+        names = (name for name in one if name not in known and isinstance(one[name], str))
+        name = next((name for name in names if one[name] != other.get(name)), '')
+        return f'\n{name!r} differs between them: where it names models, --field model={name}' if name else ''
 
     def _refuse_copy(self, columns: Mapping[str, Sequence[Any]]) -> None:
         """Refuse files whose second half is their first half once more, and is so by no accident."""
@@ -582,32 +542,15 @@ class _Reading:
         by_chance = exp(sum(count * log(count / sizes[key]) for (key, *_), count in once.items()))
         if 'response' in columns or by_chance < 1e-6:
             raise InputError(
-                f'{_shown(self.files)} holds everything twice: its second half is its first half again. Take '
+                f'{self._where} holds everything twice: its second half is its first half again. Take '
                 'one out; other samples that are equal need numbers in a column replica'
             )
-
-
-def _filled(said: Counter[str]) -> list[str]:
-    return [sentence.replace('{count}', str(count)) for sentence, count in said.items()]
-
-
-def _put_groups(columns: dict[str, list[Any]]) -> None:
-    """Make groups of splits and languages, where there are none."""
-    splits, languages = columns.pop('split', None), columns.get('language')
-    if 'group' in columns or not (splits or languages):
-        return
-    size = len(columns['uid'])
-    both = list(zip(splits or [None] * size, languages or [None] * size, strict=True))
-    names = {key: '_'.join(filter(None, key)) or 'all' for key in set(both)}
-    columns['group'] = [names[key] for key in both]
 
 
 def _replicas(uids: Sequence[str], told: Sequence[int | None] | None) -> list[int]:
     """Return which of its question's samples each is: as told, else in the order of the file."""
     told = told or [None] * len(uids)
     unnumbered = {uid for uid, place in zip(uids, told, strict=True) if place is None}
-    if not unnumbered:
-        return list(told)  # type: ignore[arg-type]
     seen: Counter[str] = Counter()
     places = []
     for uid, place in zip(uids, told, strict=True):
@@ -633,21 +576,24 @@ def _settle(columns: dict[str, list[Any]], notes: list[str | None]) -> None:
 
 def _counts(columns: dict[str, list[Any]]) -> Counts:
     """Return the counts of questions, a row a question."""
-    uids = columns['uid']
-    first: dict[str, int] = {}
-    twice = [
-        f'{columns["file"][row]}:{columns["row"][row]}: {uid!r:.60} is there twice, first in row '
-        f'{columns["row"][first[uid]]}: are these two runs?'
-        for row, uid in enumerate(uids)
-        if first.setdefault(uid, row) != row
-    ]
-    if twice:
-        raise InputError(_listed(twice))
-    unjudged = [one or 0 for one in columns.get('unjudged', [0] * len(uids))]
+    uids, size = columns['uid'], len(columns['uid'])
+    if len(set(uids)) < size:
+        first: dict[str, int] = {}
+        raise InputError(
+            _lines(
+                [
+                    f'{columns["file"][row]}:{columns["row"][row]}: {uid!r:.60} is there twice, first in row '
+                    f'{columns["row"][first[uid]]}: are these two runs?'
+                    for row, uid in enumerate(uids)
+                    if first.setdefault(uid, row) != row
+                ]
+            )
+        )
     problems = columns.get('problem') or uids
+    unjudged = [one or 0 for one in columns['unjudged']] if 'unjudged' in columns else [0] * size
     return Counts(
         uids,
-        [problem or uid for problem, uid in zip(problems, uids, strict=True)],
-        columns.get('group') or ['all'] * len(uids),
+        problems if problems is uids else [one or uid for one, uid in zip(problems, uids, strict=True)],
+        columns.get('group') or ['all'] * size,
         *(np.array(column, dtype=np.int64) for column in (columns['n'], columns['c'], unjudged)),
     )

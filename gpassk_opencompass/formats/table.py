@@ -196,11 +196,11 @@ def _of_samples(names: dict[str, str], columns: Mapping[str, str], given: Mappin
 def _of_counts(names: dict[str, str], columns: Mapping[str, str]) -> Format:
     _need(names, ('n', 'c'), columns)
 
-    plain = [names.get(key, '') for key in _COUNTS]
+    n_name, c_name, doubt = (names.get(key, '') for key in _COUNTS)
 
     def check(row: Row) -> Iterable[Row]:
-        n, c, unjudged = map(row.get, plain)  # whole numbers, mostly
-        if type(n) is int and type(c) is int and unjudged is None and 0 <= c <= n <= LARGEST_N and n:
+        n, c = row.get(n_name), row.get(c_name)  # whole numbers, mostly
+        if type(n) is int and type(c) is int and doubt not in row and 0 <= c <= n <= LARGEST_N and n:
             return (row,)
         n, c, unjudged = (number_in(at(row, names[key])) if key in names else 0 for key in _COUNTS)
         unjudged = 0 if unjudged is None else unjudged
@@ -327,7 +327,9 @@ def _format(
     known = {*columns.values(), '_row', '_file'}
 
     def checked(row: Row) -> Iterable[Row]:
-        for name in () if row.keys() <= known else row.keys() - known:
+        if row.keys() <= known:
+            return expand(row)
+        for name in row.keys() - known:
             base = _NUMBERED.fullmatch(name)
             if name in _NAMES or (base and base[1] in _NAMES):
                 raise ValueError(

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -149,38 +146,11 @@ def test_a_run_may_lie_in_several_files_or_in_a_folder(
     assert verdicts(read_samples([tmp_path])[0]) == {'a': '011', 'b': '111'}
 
 
-def test_a_table_may_come_through_a_pipe(tmp_path: Path) -> None:
-    """Nothing of it is lost where formats look at how it begins."""
-    table = write(
-        tmp_path / 't.jsonl', [{'uid': f'q{place // 2}', 'correct': place % 2} for place in range(6)]
-    )
-    code = 'import sys; from gpassk_opencompass.formats import read_samples; '
-    code += '[run] = read_samples(sys.argv[1:]); print(run.samples.counts().c.tolist())'
-    command = f'{sys.executable} -c "$CODE" <(cat {table})'
-    done = subprocess.run(
-        ['bash', '-c', command],
-        check=True,
-        timeout=300,
-        capture_output=True,
-        env={**os.environ, 'CODE': code},
-    )
-    assert done.stdout == b'[1, 1, 1]\n'
-
-
-def test_pipes_of_one_name_are_two(tmp_path: Path) -> None:
-    """Each is read once, whatever its folder is called."""
-    pipes = [tmp_path / name / 'pipe' for name in 'ab']
-    for pipe in pipes:
-        pipe.parent.mkdir()
-        os.mkfifo(pipe)
-    text = ['{"uid": "a", "correct": [1, 1]}', '{"uid": "a", "correct": [0, 0]}']
-    writers = [Thread(target=Path.write_text, args=each) for each in zip(pipes, text, strict=True)]
-    for writer in writers:
-        writer.start()
-    runs = read_samples(pipes)
-    for writer in writers:
-        writer.join()
-    assert [verdicts(run) for run in runs] == [{'a': '11'}, {'a': '00'}]
+def test_a_pipe_is_refused(tmp_path: Path) -> None:
+    """It cannot be read twice, to see what it is and then what it holds."""
+    os.mkfifo(tmp_path / 'pipe')
+    with pytest.raises(InputError, match='pipe is neither a file nor a folder'):
+        read_samples([tmp_path / 'pipe'])
 
 
 # ---- values ----------------------------------------------------------------------------------------------
