@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .errors import ForeignFileError, GPassKError, IncompleteError, InputError
 from .files import SAMPLES
@@ -79,6 +80,8 @@ def collect(
         format: of all files, one of `formats.FORMATS`; None: as they themselves tell.
         k: for which logs are scored; None: those that they were made for, or the usual ones.
 
+    Results of a work directory whose config was changed since, which OpenCompass keeps, are left out.
+
     Raises:
         InputError: a path is not there, or a manifest is damaged.
     """
@@ -94,7 +97,12 @@ def collect(
             scored.append(_scored(run, k))
         except (InputError, IncompleteError) as error:
             left_out.append(LeftOut(run.files[0], f'{run.files[0]}: {run.name}: {error}', foreign=True))
-    found = [*(one for one in ours if isinstance(one, Result)), *scored]
+    found = []
+    for result in (*(one for one in ours if isinstance(one, Result)), *scored):
+        if why := _changed(result):
+            left_out.append(LeftOut(result.path, f'{result.path}: {why}; run it anew, or move it away'))
+        else:
+            found.append(result)
     models = models_below(paths, configs)
     for result in found:
         result._manifest = models.get(result.run.model)
@@ -102,6 +110,34 @@ def collect(
     results.sort(key=lambda one: (one.benchmark, one.model, one.run.model, one.run.dataset, str(one.path)))
     new = {id(one) for one in scored}
     return Collected(results, [one for one in results if id(one) in new], left_out + replaced, told)
+
+
+def _changed(result: Result) -> str:
+    """Say in what a result in a work directory is not of the config of the last start there."""
+    from .marks import changed
+
+    time = next((above.parent for above in result.path.parents if above.name == 'results'), None)
+    if time is None or result.run.host != 'opencompass':
+        return ''
+    models, datasets = _entries(time)
+    model = models.get(result.path.parent.relative_to(time / 'results').as_posix())
+    dataset = datasets.get(result.path.stem)
+    return changed(result, model, dataset) if model and dataset else ''
+
+
+@lru_cache(maxsize=1)  # the results of a work directory follow each other
+def _entries(time: Path) -> tuple[dict[str, Mapping[str, Any]], dict[str, Mapping[str, Any]]]:
+    """Return the models and data sets of the configs of a time directory; of several the last one counts."""
+    from .runs.state import dicts_of, read_config
+
+    models: dict[str, Mapping[str, Any]] = {}
+    datasets: dict[str, Mapping[str, Any]] = {}
+    for path in sorted(time.glob('configs/*.py')):
+        with suppress(InputError):  # cut off by a kill
+            config = read_config(path) or {}
+            models |= {str(one.get('abbr')): one for one in dicts_of(config, 'models')}
+            datasets |= {str(one.get('abbr')): one for one in dicts_of(config, 'datasets')}
+    return models, datasets
 
 
 def collect_one(path: Path) -> Result:

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import pathlib
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -45,6 +46,30 @@ def test_the_newest_result_of_a_run_counts(tmp_path: Path) -> None:
     [line] = found.older
     assert str(old) in line
     assert str(new) in line
+
+
+@pytest.mark.parametrize(('seed', 'k'), [(42, [4]), (43, [4]), (42, [2])])
+def test_a_result_of_an_earlier_config_is_left_out_and_named(tmp_path: Path, seed: int, k: list[int]) -> None:
+    """OpenCompass keeps it when a changed config is started there again: its copies of the configs tell."""
+    path = write_result(tmp_path, MODEL, THIRDS, time='20260101_000000')
+    told = json.loads(path.read_text())
+    n, ks = told['gpassk']['n'], told['gpassk']['k']
+    model = {'type': 'M', 'abbr': MODEL, 'random_seed': 42}
+    told['gpassk']['provenance'] = {'model': {**model, 'abbr': None}, 'inference': {}}
+    told['gpassk']['provenance']['model'].pop('abbr')
+    path.write_text(json.dumps(told))
+    dataset = {'abbr': path.stem, 'n': n, 'k': ks}
+    now = {**model, 'random_seed': seed}, {**dataset, 'k': ks if k == [4] else [max(ks) - 1]}
+    for name, entries in (('1', (model, dataset)), ('2', now)):
+        write(
+            path.parents[2] / 'configs' / f'{name}.py',
+            f'models = [{entries[0]}]\ndatasets = [{entries[1]}]\n',
+        )
+    found = collect([tmp_path])
+    assert len(found.results) == (now == (model, dataset))
+    assert bool(found.passed_over) == (now != (model, dataset))
+    for line in found.passed_over:
+        assert re.search(r'random_seed = 42, and now has 43|judged with k = ', line)
 
 
 def test_folders_that_cannot_be_read_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,7 +116,7 @@ record: health metrics samples sweep
 scoring: answers benchmarks health judges metrics record samples
 formats: benchmarks completion formats health json_rows judges metrics record runs samples
     sweep
-collect: formats json_rows judges record samples scoring sweep
+collect: formats json_rows judges marks record runs samples scoring sweep
 summary: metrics record samples scoring statistics
 export: record samples
 report: answers collect health judges keys metrics record report samples
