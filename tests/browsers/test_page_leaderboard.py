@@ -171,7 +171,7 @@ def test_tables_are_sorted_by_any_column_and_the_address_says_so(view: View) -> 
     models = [row['model'] for row in view.rows('overview')]
     assert models == sorted(models, key=lambda name: ('数' in name, name.lower()))
     page.show(view.path, board=STANDARD)
-    for column in ('temperature', 'Greedy', 'G-Pass@16_1.0', 'tokens', 'n', 'marks'):
+    for column in ('temperature', 'Greedy', 'G-Pass@16_1.0', 'tokens', 'n'):
         view.sort('board', column)
         assert page.find('#board [aria-sort]').get_attribute('data-column') == column
     assert view.sort('board', 'rank') == 'ascending'

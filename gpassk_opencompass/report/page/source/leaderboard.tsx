@@ -291,7 +291,8 @@ function boardColumns(board: Board, runs: readonly Run[]): Column<Entry>[] {
     { key: 'rank', head: 'Rank', title: 'Best and worst rank, of all runs at once', numeric: true, rising: true,
       by: ({ ranks: [best, worst] }) => best + worst / 1e6, cell: rankText },
     { key: 'model', head: 'Model', heads: true, by: (entry) => runOf(entry).model,
-      cell: (entry) => <Link change={{ ...FRESH, board: board.title, run: entry.name }} title={entry.name}>{runOf(entry).model}</Link> },
+      cell: (entry) => <><Link change={{ ...FRESH, board: board.title, run: entry.name }} title={entry.name}>{runOf(entry).model}</Link>
+        {entry.badges.length > 0 && <span class="under"><Badges badges={entry.badges} /></span>}</> },
     ...settingColumns(runs, runOf),
     ...board.columns.map((place): Column<Entry> => ({
       key: board.metrics[place], head: parted(board.metrics[place]), numeric: true, by: ({ scores }) => scores[0][place]?.[0] ?? null,
@@ -303,8 +304,6 @@ function boardColumns(board: Board, runs: readonly Run[]): Column<Entry>[] {
     { key: 'n', head: 'n', title: 'Samples a question', cell: ({ n }) => n, by: ({ n }) => n, numeric: true },
     some(({ tokens }) => tokens) && { key: 'tokens', head: 'Tokens', title: 'Output tokens of all samples', numeric: true,
       by: ({ tokens }) => tokens, cell: ({ tokens }) => tokensText(tokens) },
-    some(({ badges }) => badges.length) && { key: 'marks', head: 'Marks', title: 'What a reader has to see beside the score',
-      by: ({ badges }) => badges.length, cell: ({ badges }) => <Badges badges={badges} /> },
   ];
   return columns.filter((column) => column !== false);
 }
