@@ -11,6 +11,7 @@ A metric is a function n → table of the value with c = 0 … n of n answers ri
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from math import ceil, inf, nan
 from typing import Any, NamedTuple
@@ -209,43 +210,21 @@ def _binomial(n: int, chances: Floats) -> Floats:
     return np.asarray(np.exp(logs + xlogy(x, chances[:, None]) + xlog1py(n - x, -chances[:, None])))
 
 
-class BetweenRuns(NamedTuple):
-    """How much the mean of one model moves over R reruns; arrays of the leading shape."""
+def between_runs(models: Iterable[ArrayLike], problems: Problems = None) -> tuple[Floats, int]:
+    """Estimate from reruns how far a mean moves from run to run: return S² and its degrees of freedom.
 
-    variance: Floats  # S² of the R means: all that makes a rerun differ, samples included
-    sampling: Floats  # the part of it that samples, and what a run does to single questions, explain
-    beyond: Floats  # max(S² − sampling, 0): engine, batch, config; to be shown, no interval is made of it
-    freedom: int  # R − 1; with one run nothing is known, and all variances are 0
-    runs: int
+    S² = Σ(ȳ_r − ȳ)²/ν over the runs r of each model about the model's own mean, ν = Σ(R − 1): all that makes
+    a rerun differ, samples included. With one run a model nothing is known: 0 and 0.
 
-
-def between_runs(values: ArrayLike, problems: Problems = None) -> BetweenRuns:
-    """Estimate from (..., R, Q) values, R reruns of one model, how far its mean moves from run to run.
-
-    Two-way random effects, y_rq = question_q + run_r + rest_rq: S² = Σ_r(ȳ_r − ȳ)²/(R − 1) estimates
-    var(run) + var(rest)/Q. The mean square of the interaction, clustered by problem, estimates the second
-    term: J/(J − 1)·Σ_rj z_rj²/((R − 1)·N²), z_rj = Σ_{q in j}(y_rq − ȳ_q) − m_j·(ȳ_r − ȳ).
-    Source: Searle, Casella and McCulloch 1992, Variance Components, chapter 4.
+    Args:
+        models: of each the values of its R reruns, shape (..., R, Q).
     """
-    sums, sizes = problem_sums(np.asarray(values, dtype=np.float64), problems)
-    runs, total = sums.shape[-2], sizes.sum()
-    means = sums.sum(-1) / total
-    if runs == 1:
-        nothing = np.zeros(means.shape[:-1])
-        return BetweenRuns(nothing, nothing, nothing, 0, 1)
-    shift = means - means.mean(-1, keepdims=True)
-    variance = (shift**2).sum(-1) / (runs - 1)
-    rest = sums - sums.mean(-2, keepdims=True) - shift[..., None] * sizes
-    sampling = (rest**2).sum((-1, -2)) / ((runs - 1) * total**2)
-    sampling = sampling * (sizes.size / (sizes.size - 1)) if sizes.size > 1 else variance
-    return BetweenRuns(variance, sampling, np.maximum(variance - sampling, 0.0), runs - 1, runs)
-
-
-def pooled(models: Iterable[BetweenRuns]) -> tuple[Floats, int]:
-    """Return S² over several models, weighed by their reruns, and its degrees of freedom ν = Σ(R − 1)."""
-    known = list(models)
-    freedom = sum(one.freedom for one in known)
-    squares = sum((one.freedom * one.variance for one in known), np.zeros(()))
+    squares, freedom = np.zeros(()), 0
+    for values in models:
+        sums, sizes = problem_sums(np.asarray(values, dtype=np.float64), problems)
+        means = sums.sum(-1) / sizes.sum()
+        squares = squares + ((means - means.mean(-1, keepdims=True)) ** 2).sum(-1)
+        freedom += means.shape[-1] - 1
     return np.asarray(squares / max(freedom, 1))[()], freedom
 
 
@@ -277,7 +256,7 @@ def compare_runs(
     if questions not in ('same', 'new'):
         raise InputError(f"questions = {questions!r}: expected 'same' or 'new'")
     found = difference(a.mean(-2), b.mean(-2), problems)
-    spread, freedom = between or pooled([between_runs(a, problems), between_runs(b, problems)])
+    spread, freedom = between or between_runs([a, b], problems)
     part = np.asarray(spread) * (1 / a.shape[-2] + 1 / b.shape[-2])
     if questions == 'new':
         return _with_runs(found, part, freedom)
@@ -345,12 +324,9 @@ def all_pairs(
     means = sums.sum(1) / sizes.sum()
     centred = sums - means[:, None] * sizes
     gram, weighed = centred @ centred.T, centred @ sizes
-    apart = np.diag(gram)[:, None] + np.diag(gram) - 2 * gram  # Σ(difference about its mean)²
-
-    def squares(apart: Floats, weighed: Floats, centre: Floats, off: Floats) -> Floats:
-        """Return SS of pairs about a centre that is `off` the mean of their differences."""
-        return np.asarray(apart - 2 * off * weighed + off**2 * squared + 4 * size**2 * (1 + centre**2))
-
+    # Of each pair, SS about a centre that is `off` the mean of their differences: that about their mean …
+    apart = np.diag(gram)[:, None] + np.diag(gram) - 2 * gram + 4 * size**2
+    # … − 2·off·Σ(difference about its mean)·m + off²·Σm² + 4M²·centre².
     drawn = max(draws, ceil(20 / (1 - level)))
     signs = np.random.default_rng(seed).integers(2, size=(drawn, sizes.size)) * 2.0 - 1
     largest = np.zeros(drawn)
@@ -358,11 +334,10 @@ def all_pairs(
         shifts, weights = signs[some] @ centred.T / total, signs[some] @ (centred * sizes).T
         for i in range(models - 1):
             shift = shifts[:, i, None] - shifts[:, i:]
-            left = weights[:, i:] - weights[:, i, None]  # `squares` about the shift itself, in place
+            left = weights[:, i:] - weights[:, i, None]
             left *= 2 * shift
-            shift *= shift
-            left += apart[i, i:] + 4 * size**2
-            left += (squared + 4 * size**2) * shift
+            shift *= shift  # in place: half of the time of a large table goes into memory
+            left += apart[i, i:] + (squared + 4 * size**2) * shift
             largest[some] = np.maximum(largest[some], (shift / left).max(1))
     largest = np.sort(np.sqrt(largest * (count - 1) / count)) * total
     usual = float(stdtrit(total**2 / (squared + 4 * size**2) - 1, 0.5 + level / 2))
@@ -370,7 +345,8 @@ def all_pairs(
 
     gaps = means[:, None] - means
     centre = gaps * sizes.sum() / total
-    left = squares(apart, weighed[:, None] - weighed, centre, centre - gaps)
+    off = centre - gaps
+    left = apart - 2 * off * (weighed[:, None] - weighed) + off**2 * squared + 4 * size**2 * centre**2
     cubes = centred**2 @ centred.T
     third = np.diag(cubes)[:, None] - np.diag(cubes) - 3 * (cubes - cubes.T)  # Σ(difference about its mean)³
     thin = np.minimum(third / left**1.5, -1e-9)
@@ -486,10 +462,7 @@ def plan(
     if c.size < 2:
         raise InputError(f'{c.size} question in the pilot: expected two at least')
     sums, sizes = problem_sums(table[c], problems)
-    each, top = (
-        float(sizes.mean()),
-        max(float(table.max()), 1e-9),
-    )  # in units of `each` problems are of size 1
+    each, top = float(sizes.mean()), max(float(table.max()), 1e-9)  # in units of `each` sizes are 1
     found = mean_interval(table[c], problems, top)
     rare = float(found.error) ** 2 * (sizes.size + 4)
     ordinary = (((sums - found.estimate * sizes) / each) ** 2).sum()
@@ -514,12 +487,7 @@ def plan(
     for size in ns:
         inside = within(size)
         variance = 2 * inside if margin is not None else doubt * (between + inside)
-        low, high = 1, 2
-        while reached(high, variance) > wanted:
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if reached(middle, variance) <= wanted else (middle, high)
-        questions = ceil(round(high * each, 9))
+        many = 2 + bisect_left(range(2, 10**9), -wanted, key=lambda count: -reached(count, variance))
+        questions = ceil(round(many * each, 9))
         plans.append(Plan(size, questions, questions * size, inside / max(between + inside, 1e-12)))
     return plans

@@ -161,14 +161,13 @@ def runs(pairs: int = 2000) -> Iterator[Row]:
             )
             sampled = (rerun_of(a) ** 2).mean(-1) / one + (rerun_of(b) ** 2).mean(-1) / two
             table_of_eight = x[:, None] + max(old, new) * rng.standard_normal((pairs, 6, one, 1))
-            others = ours.between_runs(values[rng.binomial(16, SIGMOID(table_of_eight))])
+            others = values[rng.binomial(16, SIGMOID(table_of_eight))]
             for questions, known in product(('same', 'new'), ('the two', 'table of eight')):
                 if known != 'the two' and (one != two or old != new or one == 1):
                     continue
                 between = None
                 if known != 'the two':
-                    both = [ours.between_runs(values[part]).variance for part in (a, b)]
-                    between = (others.variance.sum(-1) + sum(both)) / 8, 8.0 * (one - 1)
+                    between = ours.between_runs([*np.moveaxis(others, 1, 0), values[a], values[b]])
                 found = ours.compare_runs(values[a], values[b], None, questions, sampled, between)
                 said, (low, high) = ours.decide(found, 0.02), found.at()
                 yield {'sd old': old, 'sd new': new, 'runs': f'{one}:{two}', 'questions': questions, 'S2 of': known,
@@ -281,7 +280,7 @@ def tables(count: int = 1000) -> Iterator[Row]:
         values = metric[
             rng.binomial(16, SIGMOID(x + rng.choice([0, 0.3]) * rng.normal(size=(models, reruns, 1))))
         ]
-        spread, freedom = ours.pooled([ours.between_runs(one, number) for one in values])
+        spread, freedom = ours.between_runs(values, number)
         found = ours.all_pairs(
             values.mean(1), number, draws=399, runs=(float(spread), freedom, np.full(models, reruns))
         )

@@ -23,7 +23,6 @@ from gpassk_opencompass.statistics import (
     difference,
     mean_interval,
     plan,
-    pooled,
     rerun_error,
     standard_error,
 )
@@ -228,17 +227,12 @@ def test_questions_with_other_numbers_of_samples_add_up() -> None:
     )
 
 
-def test_runs_are_the_rows_of_an_analysis_of_variance() -> None:
-    """Mean squares of runs and of the interaction in a two-way layout, by their definitions."""
-    y = np.random.default_rng(10).random((4, 25)) + np.arange(4)[:, None] / 10
-    row, column = y.mean(1, keepdims=True), y.mean(0)
-    runs = 25 * ((row - y.mean()) ** 2).sum() / 3
-    rest = ((y - row - column + y.mean()) ** 2).sum() / (3 * 24)
-    found = between_runs(y)
-    assert (found.variance, found.sampling) == pytest.approx((runs / 25, rest / 25))
-    assert found.beyond == pytest.approx((runs - rest) / 25)
-    assert (found.freedom, found.runs) == (3, 4)
-    assert between_runs(y[:1])[:4] == (0, 0, 0, 0)
+def test_the_variance_between_runs_is_pooled_over_the_models() -> None:
+    """By the means of each model's runs; of one run nothing is known."""
+    first, second = np.random.default_rng(10).random((4, 25)), np.random.default_rng(11).random((2, 25))
+    pooled = (3 * first.mean(1).var(ddof=1) + second.mean(1).var(ddof=1)) / 4
+    assert between_runs([first, second, first[:1]]) == (pytest.approx(pooled), 4)
+    assert between_runs([first[:1]]) == (0, 0)
 
 
 def test_on_the_same_questions_the_run_is_the_unit() -> None:
@@ -261,7 +255,7 @@ def test_on_new_questions_the_runs_are_added_to_the_questions() -> None:
     """Two variances with the degrees of freedom of Satterthwaite; one run a side knows of questions alone."""
     first, second = np.random.default_rng(12).random((2, 3, 40))
     questions = difference(first.mean(0), second.mean(0))
-    spread, freedom = pooled([between_runs(first), between_runs(second)])
+    spread, freedom = between_runs([first, second])
     a, b = float(questions.error) ** 2, float(spread) * 2 / 3
     found = compare_runs(first, second)
     assert found.error == pytest.approx(math.sqrt(a + b))
@@ -346,7 +340,7 @@ def test_a_table_with_reruns_and_a_comparison_of_two_models_agree(reruns: list[i
             1 / (1 + np.exp(-base[model] - 0.3 * rng.normal(size=(count, 1))))
             for model, count in enumerate(reruns)
         ]
-        spread, freedom = pooled([between_runs(one) for one in runs])
+        spread, freedom = between_runs(runs)
         found = all_pairs([one.mean(0) for one in runs], runs=(float(spread), freedom, reruns))
         for i, j in itertools.permutations(range(4), 2):
             low, high = compare_runs(runs[i], runs[j], between=(spread, freedom)).at()

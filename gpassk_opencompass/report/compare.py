@@ -30,7 +30,6 @@ from ..statistics import (
     compare_runs,
     decide_rows,
     least_margin,
-    pooled,
     problem_sums,
     rerun_error,
 )
@@ -507,12 +506,11 @@ def _row(
     ]
     ours, theirs, problems = values[0], values[1], first.counts.problem
     between, moves, why = None, 'what moves a score from run to run is not in it', ''
-    reruns = [between_runs(one, problems) for one in values if len(one) > 1]
+    variance, freedom = between_runs(values, problems)
     if run_sd is not None:
         between = run_sd**2, math.inf
         moves = f'runs move by {100 * run_sd:g} points, as --run-sd says'
-    elif reruns:
-        variance, freedom = pooled(reruns)
+    elif freedom:
         between = float(variance), float(freedom)
         moves = f'runs move by {100 * between[0] ** 0.5:.2f} points ({freedom:g} degrees of freedom)'
     elif questions == 'same':

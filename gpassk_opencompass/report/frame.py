@@ -23,7 +23,7 @@ from ..health import LIMITS, WORDS
 from ..metrics import ACCURACY, SHOWN_THRESHOLDS, Metric, metrics_of, value_table
 from ..record import Result
 from ..samples import parted_group
-from ..statistics import AllPairs, Interval, all_pairs, between_runs, mean_interval, pooled, rerun_error
+from ..statistics import AllPairs, Interval, all_pairs, between_runs, mean_interval, rerun_error
 
 if TYPE_CHECKING:
     import pandas
@@ -213,10 +213,7 @@ class Board:
             config, seed = config_of(entry.result)
             reruns[config].setdefault(seed, place)
         several = [list(seeds.values()) for seeds in reruns.values() if len(seeds.keys() - {None}) > 1]
-        if not several:
-            return 0.0, 0.0
-        found = (between_runs(self.ranked_values[places], self.problem) for places in several)
-        variance, freedom = pooled(found)
+        variance, freedom = between_runs([self.ranked_values[one] for one in several], self.problem)
         return float(variance), float(freedom)
 
     @cached_property
