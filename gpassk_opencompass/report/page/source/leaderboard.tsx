@@ -265,7 +265,7 @@ export function BoardView({ board }: { board: Board }) {
       <h2 id="board-title">{board.title}</h2>
       <p class="note" id="about">
         {board.uids.length} questions from {new Set(board.problem).size} source problems; judged by: {board.judge}. Ranks are
-        by {board.metrics[ranking(board)]}, right for all runs at once at {board.level}. {board.notes.join(' ')}
+        by {board.metrics[ranking(board)]}, all runs compared at once at {board.level}. {board.notes.join(' ')}
       </p>
       <Filters runs={runs} />
       <Key k={String(board.k)} level={board.level} />
