@@ -32,7 +32,6 @@ CASES: Mapping[str, tuple[tuple[int, Mapping[str, int]], ...]] = {
     'quick': ((25, {LIVE: QUESTIONS}),),
     'full': (
         (50, {LIVE: QUESTIONS}),
-        (200, {LIVE: QUESTIONS}),
         (200, {LIVE: QUESTIONS, 'AIME2024': 30, 'MATH500-L5': 134}),
     ),
 }
