@@ -23,8 +23,7 @@ from .answers import answer_of, final_answer, hedges, normal_form, part
 from .benchmarks import language_of
 from .errors import InputError
 from .json_rows import json_rows
-from .judges.protocol import HEDGED, TAIL_LENGTH, Judge, Pair, Verdict
-from .judges.settings import problems
+from .judges.protocol import HEDGED, TAIL_LENGTH, Judge, Pair, Verdict, problems
 from .metrics import Metric, value_table
 from .record import Result, digest_of, values
 from .statistics import difference
@@ -33,14 +32,11 @@ from .text import json_text
 FEWEST = 10
 """Effective pairs below which an agreement has no interval: it would say next to nothing."""
 
-# Shares and their intervals
+Hits = NDArray[np.bool_]
 
 
 class Share(NamedTuple):
-    """A share from 0 to 1 (κ: from −1) with its 95 % interval.
-
-    `value` is None where it is undefined (a share of nothing), the bounds where an interval is refused.
-    """
+    """A share from 0 to 1 (κ: from −1) with its 95 % interval; None where there is none."""
 
     value: float | None
     low: float | None = None
@@ -57,15 +53,10 @@ class Agreement(NamedTuple):
     false_positives: int
     """The verdict is correct, the label incorrect."""
     false_negatives: int
-    """The verdict is incorrect, the label correct."""
     both_incorrect: int
     effective: float
     """Independent pairs that would tell as much about the agreement."""
     agreement: Share
-    precision: Share
-    """Of the pairs that the judge accepts, those that the labels accept."""
-    recall: Share
-    """Of the pairs that the labels accept, those that the judge accepts."""
     false_positive_rate: Share
     """Of the pairs that the labels reject, those that the judge accepts."""
     false_negative_rate: Share
@@ -92,40 +83,40 @@ def measure(
         exact: Clopper and Pearson's intervals in the place of Wilson's: for small shares, and never refused.
 
     >>> found = measure([True, True, False, None], [True, False, False, True])
-    >>> found.agreement.value, found.recall.value, found.unjudged
-    (0.6666666666666666, 1.0, 1)
+    >>> found.agreement.value, found.false_negative_rate.value, found.unjudged
+    (0.6666666666666666, 0.0, 1)
     """
     every = range(len(verdicts))
     questions, answers = (every if column is None else column for column in (questions, answers))
     judged = [place for place, verdict in enumerate(verdicts) if verdict is not None]
     said, true = (np.array([column[place] for place in judged], bool) for column in (verdicts, labels))
-    asked = _numbered(questions[place] for place in judged)
+    clusters = _numbered(questions[place] for place in judged)
     copies = _numbered((questions[place], answers[place]) for place in judged)
-    cells = np.array([np.sum(one) for one in (said & true, said & ~true, ~said & true, ~said & ~true)])
-    both, false_positives, false_negatives, neither = cells.tolist()
-    trials = effective_pairs(said == true, asked, copies)
+    right = said == true
+    both, false, missed, neither = (
+        int(np.sum(one)) for one in (said & true, said & ~true, ~said & true, ~said & ~true)
+    )
+    effective = effective_pairs(right, clusters, copies)
 
-    def share(hits: NDArray[np.bool_], of: NDArray[np.bool_]) -> Share:
+    def share(hits: Hits, of: Hits) -> Share:
         if not of.any():
             return Share(None)
-        found = float(np.mean(hits[of]))
-        return _interval(found, effective_pairs(hits[of], asked[of], copies[of]), exact)
+        trials = effective_pairs(hits[of], clusters[of], copies[of])
+        return _interval(float(np.mean(hits[of])), trials, exact)
 
     return Agreement(
         len(verdicts),
         len(set(questions)),
         len(verdicts) - len(judged),
         both,
-        false_positives,
-        false_negatives,
+        false,
+        missed,
         neither,
-        trials,
-        share(said == true, np.ones_like(said)),
-        share(true, said),
-        share(said, true),
+        effective,
+        share(right, np.ones_like(right)),
         share(said, ~true),
         share(~said, true),
-        _kappa(cells, trials),
+        _kappa(np.array([both, false, missed, neither]), effective),
     )
 
 
@@ -134,7 +125,7 @@ def _numbered(contents: Iterable[Hashable]) -> NDArray[np.int64]:
     return np.array([numbers.setdefault(one, len(numbers)) for one in contents], np.int64)
 
 
-def effective_pairs(hits: NDArray[np.bool_], clusters: NDArray[np.int64], copies: NDArray[np.int64]) -> float:
+def effective_pairs(hits: Hits, clusters: NDArray[np.int64], copies: NDArray[np.int64]) -> float:
     """Return how many independent trials would say as much: the number of trials over the design effect.
 
     The design effect is what the spread between clusters makes of the variance, at least that of copies,
@@ -147,18 +138,15 @@ def effective_pairs(hits: NDArray[np.bool_], clusters: NDArray[np.int64], copies
         hits: an entry a trial.
         clusters, copies: the number of each trial's cluster, and of its content.
     """
-    trials = len(hits)
-    sizes = np.unique(clusters, return_counts=True)[1]
-    groups = len(sizes)
-    if groups < 2:
+    trials, sizes = len(hits), np.unique(clusters, return_counts=True)[1]
+    if (groups := len(sizes)) < 2:
         return float(min(1, trials))
     share = float(np.mean(hits))
     alike = trials**2 / float(np.sum(np.unique(copies, return_counts=True)[1] ** 2.0))
+    spread = trials**2 / float(np.sum(sizes**2.0))
     if 0 < share < 1:
         between = float(np.sum(np.bincount(clusters, hits - share) ** 2)) * groups / (groups - 1)
         spread = share * (1 - share) * trials**3 / (trials - 1) / between if between else np.inf
-    else:
-        spread = trials**2 / float(np.sum(sizes**2.0))
     shrink = (stdtrit(trials - 1, 0.975) / stdtrit(groups - 1, 0.975)) ** 2
     return float(min(alike, spread, trials) * shrink)
 
@@ -214,6 +202,10 @@ def _label(value: object) -> object:
     return words.get(value.strip().lower(), value) if isinstance(value, str) else value
 
 
+def _named(*names: str, default: Any = '') -> Any:
+    return Field(default, validation_alias=AliasChoices(*names))
+
+
 Text = Annotated[str, BeforeValidator(lambda value: '' if value is None else value)]
 Label = Annotated[bool, BeforeValidator(_label)]
 
@@ -223,17 +215,23 @@ class _Line(BaseModel):
 
     model_config = ConfigDict(coerce_numbers_to_str=True)
 
-    reference: Text = Field(
-        validation_alias=AliasChoices('reference', 'gold', 'ground_truth', 'reference_answer', 'gold_answer')
+    reference: Text = _named(
+        'reference', 'gold', 'ground_truth', 'reference_answer', 'gold_answer', default=...
     )
-    answer: Text = Field(
-        validation_alias=AliasChoices('answer', 'pred', 'prediction', 'candidate', 'model_answer')
-    )
-    label: Label = Field(validation_alias=AliasChoices('label', 'correct', 'is_correct'))
-    question: Text = Field('', validation_alias=AliasChoices('question', 'problem', 'prompt'))
-    language: Text = Field('', validation_alias=AliasChoices('language', 'lang'))
-    source: Text = Field('', validation_alias=AliasChoices('source', 'dataset'))
+    answer: Text = _named('answer', 'pred', 'prediction', 'candidate', 'model_answer', default=...)
+    label: Label = _named('label', 'correct', 'is_correct', default=...)
+    question: Text = _named('question', 'problem', 'prompt')
+    language: Text = _named('language', 'lang')
+    source: Text = _named('source', 'dataset')
     id: Text = ''
+
+    @classmethod
+    def read(cls, place: str, row: Mapping[str, Any]) -> _Line:
+        """Return a row, whose place in its file stands before what is wrong with it."""
+        try:
+            return cls.model_validate(row)
+        except ValidationError as error:
+            raise InputError(f'{place}: {problems(error, cls)}; it has {", ".join(row)}') from None
 
 
 class LabelledPair(NamedTuple):
@@ -267,23 +265,12 @@ def read_labelled(path: Path, *, responses: bool = False) -> list[LabelledPair]:
         audit = Audit(collect_one(path))
         return [
             LabelledPair(one.pair, verdict, audit.result.run.dataset, one.row + 1, one.name)
-            for answers in audit.answers
-            for one in answers
+            for one in audit.of(range(len(audit.answers)))
             for verdict in (True,) * one.accepted + (False,) * one.rejected
         ]
     found = []
     for number, row in json_rows(path):
-        for name, field in _Line.model_fields.items():
-            alias = field.validation_alias
-            given = [one for one in alias.choices if one in row] if isinstance(alias, AliasChoices) else []
-            if len(given) > 1:
-                raise InputError(
-                    f'{path}:{number} has {" and ".join(map(str, given))}, names of the {name}: keep one'
-                )
-        try:
-            line = _Line.model_validate(row)
-        except ValidationError as error:
-            raise InputError(f'{path}:{number}: {problems(error, _Line)}; it has {", ".join(row)}') from None
+        line = _Line.read(f'{path}:{number}', row)
         answer, tail, hedged = line.answer, '', False
         if responses:
             response = part(answer)
@@ -297,60 +284,42 @@ def read_labelled(path: Path, *, responses: bool = False) -> list[LabelledPair]:
     return found
 
 
-class Comparison(NamedTuple):
-    """A judge beside labels."""
-
-    groups: dict[tuple[str, str], Agreement]
-    """(source, language) in order of appearance, where there are several ('all', 'all') last."""
-    differing: list[dict[str, Any]]
-    """JSON-able; unjudged pairs too, with verdict 'unjudged' and a reason."""
-
-
-def compare_with_labels(labelled: Sequence[LabelledPair], judge: Judge) -> Comparison:
+def compare_with_labels(
+    labelled: Sequence[LabelledPair], judge: Judge
+) -> tuple[dict[tuple[str, str], Agreement], list[dict[str, Any]]]:
     """Have labelled pairs judged and compare the verdicts with the labels.
 
     Pairs of one question (without one: of one reference) are related, and answers of one normal form copies.
 
+    Returns:
+        What is measured by (source, language), where there are several ('all', 'all') last; and the pairs
+        that differ or are unjudged, JSON-able.
+
     >>> from gpassk_opencompass.judges.protocol import FunctionJudge
     >>> pairs = [LabelledPair(Pair('?', '1', answer), answer == '1', 'mine', 1, '') for answer in '12']
-    >>> compare_with_labels(pairs, FunctionJudge(lambda pair: True)).groups['mine', 'en'].false_positives
+    >>> compare_with_labels(pairs, FunctionJudge(lambda pair: True))[0]['mine', 'en'].false_positives
     1
     """
     said = iter(judge.judge([one.pair for one in labelled if not one.hedged]))
-    judgements = [HEDGED if one.hedged else next(said) for one in labelled]
     meaning = {Verdict.CORRECT: True, Verdict.INCORRECT: False, Verdict.UNJUDGED: None}
-    verdicts = [meaning[one.verdict] for one in judgements]
-    contents: list[tuple[Hashable, str]] = []
-    places: dict[tuple[str, str], list[int]] = {}
-    for place, one in enumerate(labelled):
-        pair, given = one.pair, one.pair.answer.strip() or one.pair.tail.strip()
-        given = final_answer(given).text or given
-        asked = (pair.language, pair.question, '' if pair.question.strip() else pair.reference)
-        contents.append((asked, f'{pair.reference}\0{normal_form(given) or given}'))
-        places.setdefault((one.source, pair.language), []).append(place)
-    if len(places) > 1:
-        places['all', 'all'] = list(range(len(labelled)))
-    groups = {
-        group: measure(
-            [verdicts[place] for place in rows],
-            [labelled[place].label for place in rows],
-            [contents[place][0] for place in rows],
-            [contents[place][1] for place in rows],
-        )
-        for group, rows in places.items()
-    }
+    groups: dict[tuple[str, str], list[tuple[Any, ...]]] = {}
     differing = []
-    for one, judgement, verdict in zip(labelled, judgements, verdicts, strict=True):
+    for one in labelled:
+        judgement, pair = HEDGED if one.hedged else next(said), one.pair
+        given = pair.answer.strip() or pair.tail.strip()
+        given = final_answer(given).text or given
+        question = pair.language, pair.question, '' if pair.question.strip() else pair.reference
+        verdict = meaning[judgement.verdict]
+        row = verdict, one.label, question, (pair.reference, normal_form(given) or given)
+        groups.setdefault((one.source, pair.language), []).append(row)
         if verdict is not one.label:
-            about = {'line': one.line, 'id': one.name, 'source': one.source, **one.pair._asdict()}
-            label = 'correct' if one.label else 'incorrect'
-            told = {
-                'verdict': judgement.verdict.value,
-                'origin': judgement.origin,
-                'reason': judgement.reason,
-            }
-            differing.append({**about, 'label': label, **told})
-    return Comparison(groups, differing)
+            about = {'line': one.line, 'id': one.name, 'source': one.source, **pair._asdict()}
+            said_of_it = judgement.verdict.value, judgement.origin, judgement.reason
+            about['label'] = 'correct' if one.label else 'incorrect'
+            differing.append({**about, **dict(zip(('verdict', 'origin', 'reason'), said_of_it, strict=True))})
+    if len(groups) > 1:
+        groups['all', 'all'] = [row for rows in groups.values() for row in rows]
+    return {group: measure(*zip(*rows, strict=True)) for group, rows in groups.items()}, differing
 
 
 # The audit of a run
@@ -422,6 +391,10 @@ class Audit:
                 self.answers[-1].append(Answer(row, pair, *counts, sha256(told).hexdigest()[:12]))
         self.digest = digest_of([one.name for answers in self.answers for one in answers])[:12]
 
+    def of(self, rows: Iterable[int]) -> list[Answer]:
+        """Return the different answers to these questions."""
+        return [one for row in rows for one in self.answers[row]]
+
     def draw(self, questions: int, seed: int = 0) -> list[int]:
         """Return the rows of drawn questions in the order in which they are to be labelled.
 
@@ -440,14 +413,13 @@ class Audit:
         order = []
         for stratum, rows in strata.items():
             rows.sort(key=lambda row: chance(counts.uid[row]))
-            start = chance(stratum)
-            order += [((place + start) / len(rows), row) for place, row in enumerate(rows)]
+            order += [((place + chance(stratum)) / len(rows), row) for place, row in enumerate(rows)]
         return [row for _, row in sorted(order)[:questions]]
 
     def text(self, drawn: Iterable[int], labels: Mapping[str, bool | None]) -> str:
         """Return the file of labels, a line an answer; not what was judged: who knows it agrees too often."""
         lines = []
-        for one in (one for row in drawn for one in self.answers[row]):
+        for one in self.of(drawn):
             pair = one.pair
             about = {'question': pair.question, 'reference': pair.reference, 'answer': pair.answer}
             line = {'id': one.name, **about, 'label': labels.get(one.name), 'language': pair.language}
@@ -460,7 +432,7 @@ class Audit:
         Raises:
             InputError: it is none, or of a run with other answers; names the line.
         """
-        known = {one.name: one for answers in self.answers for one in answers}
+        known = {one.name: one for one in self.of(range(len(self.answers)))}
         drawn: dict[int, None] = {}
         labels: dict[str, bool] = {}
         for number, line in json_rows(path):
@@ -473,47 +445,34 @@ class Audit:
             drawn[one.row] = None
             if line.get('label') in (None, ''):
                 continue
-            try:
-                label = _Line.model_validate({'reference': '', 'answer': '', **line}).label
-            except ValidationError as error:
-                raise InputError(f'{place}: {problems(error, _Line)}') from None
+            label = _Line.read(place, line).label
             if labels.setdefault(one.name, label) is not label:
                 raise InputError(f'{place}: {one.name} stands there twice, with both labels; keep one line')
         if not drawn:
             raise InputError(f'{path} is empty; remove it to draw questions anew')
         return list(drawn), labels
 
-    def unlabelled(self, drawn: Iterable[int], labels: Mapping[str, bool]) -> list[Answer]:
-        """Return the answers to drawn questions that have no label."""
-        return [one for row in drawn for one in self.answers[row] if one.name not in labels]
-
-    def labelled(self, drawn: Iterable[int], labels: Mapping[str, bool]) -> list[int]:
-        """Return the drawn questions of which every answer has a label: they count."""
-        return [row for row in drawn if all(one.name in labels for one in self.answers[row])]
-
     def agreement(self, rows: Iterable[int], labels: Mapping[str, bool]) -> Agreement:
         """Return how the verdicts on different answers to these questions agree with their labels."""
         pairs = [
             (verdict, labels[one.name], one.row, one.name)
-            for row in rows
-            for one in self.answers[row]
+            for one in self.of(rows)
             for verdict, count in ((True, one.accepted), (False, one.rejected))
             if count
         ]
-        verdicts, truths, questions, answers = zip(*pairs, strict=True) if pairs else ((),) * 4
-        return measure(verdicts, truths, questions, answers, exact=True)
+        return measure(*(zip(*pairs, strict=True) if pairs else ((),) * 4), exact=True)
 
     def corrected(self, rows: Sequence[int], labels: Mapping[str, bool], metric: Metric) -> Correction:
         """Return a score corrected by the labels of drawn questions, for the answers of this run.
 
         To the score of all questions the mean of (by labels − by verdicts) over the drawn ones is added, with
         the interval of `statistics.difference`, which shrinks with the share of questions that are not drawn.
+        It allows for whole questions that are judged wrongly and of which none was drawn: no narrower one
+        holds where one question in ten is.
         """
         counts, chosen = self.result.table, list(rows)
-        true = self.settled[chosen] + [
-            sum(one.samples for one in self.answers[row] if labels[one.name]) for row in chosen
-        ]
-        by_label = values(counts.n[chosen], true, metric)
+        agreed = [sum(one.samples for one in self.answers[row] if labels[one.name]) for row in chosen]
+        by_label = values(counts.n[chosen], self.settled[chosen] + agreed, metric)
         by_verdict = values(counts.n[chosen], counts.c[chosen], metric)
         found = difference(by_label, by_verdict, [counts.problem[row] for row in chosen])
         score = float(np.mean(self.result.values(metric)))
@@ -522,9 +481,6 @@ class Audit:
         top = float(value_table(metric, int(counts.n.max())).max())
         ends = (min(max(score + one, 0.0), top) for one in (change, low, high))
         return Correction(metric, 100 * score, *(100 * one for one in ends))
-
-
-# What errors of a judge do
 
 
 def reported(metric: Metric, n: int, c: int, *, false_negative: float, false_positive: float = 0.0) -> float:
@@ -542,10 +498,10 @@ def reported(metric: Metric, n: int, c: int, *, false_negative: float, false_pos
     >>> round(reported(Metric.parse('G-Pass@16_1.0'), 48, 48, false_negative=0.01), 4)
     0.8515
     """
-    table, rates = value_table(metric, n), (false_negative, false_positive)
+    rates = (false_negative, false_positive)
     if not (0 <= c <= n and all(0 <= rate <= 1 for rate in rates)):
         raise InputError(f'c = {c} and shares {rates}: expected c from 0 to n = {n}, and shares from 0 to 1')
     chances = np.ones(1)
     for accepted in [1 - false_negative] * c + [false_positive] * (n - c):
         chances = np.convolve(chances, [1 - accepted, accepted])
-    return float(chances @ table)
+    return float(chances @ value_table(metric, n))

@@ -11,14 +11,13 @@ import asyncio
 import json
 import random
 import re
-import threading
 import time
 import zlib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from math import inf
 from os import environ
@@ -97,6 +96,7 @@ class Request:
     url: str = ''
     """Where it was sent last."""
     seconds: float = 0.0
+    """From there to its reply."""
     since: float | None = None
     attempts: int = 0
     failures: int = 0
@@ -167,8 +167,7 @@ def proxy_for(url: str, proxy: str = '') -> str | None:
     host = parts.hostname or ''
     if proxy or re.fullmatch(r'localhost|127\..*|::1', host) or proxy_bypass(host):
         return proxy or None
-    found = getproxies()
-    return found.get(parts.scheme) or found.get('all')
+    return getproxies().get(parts.scheme) or getproxies().get('all')
 
 
 def retry_after(headers: Any, now: float | None = None) -> float | None:
@@ -177,10 +176,9 @@ def retry_after(headers: Any, now: float | None = None) -> float | None:
     >>> retry_after({'Retry-After': '120'}), retry_after({'Retry-After': 'soon'})
     (120.0, None)
     """
-    if _NUMBER.fullmatch(header := headers.get('retry-after-ms', '')):
-        return float(header) / 1000
-    if _NUMBER.fullmatch(header := headers.get('Retry-After', '')):
-        return float(header)
+    for name, unit in (('retry-after-ms', 1000), ('Retry-After', 1)):
+        if _NUMBER.fullmatch(header := headers.get(name, '')):
+            return float(header) / unit
     try:
         moment = parsedate_to_datetime(header).timestamp()
     except (TypeError, ValueError, OverflowError):
@@ -230,12 +228,12 @@ async def exchange(session: ClientSession, server: Server, body: bytes, proxy: s
         raise
     if not hides(server.key):
         return reply
-    words = {name: word for name, word in reply._asdict().items() if isinstance(word, str)}
     written = ('text', 'thought', 'refusal') if server.verbatim else ()
-    shown: dict[str, Any] = {
+    words = {name: word for name, word in reply._asdict().items() if isinstance(word, str)}
+    shown = {
         name: (without_long if name in written else hidden)(word, server.key) for name, word in words.items()
     }
-    return reply._replace(**shown)
+    return reply._replace(**shown)  # type: ignore[arg-type]
 
 
 async def get_json(session: ClientSession, server: Server, path: str, proxy: str | None = None) -> Any:
@@ -251,11 +249,9 @@ async def get_json(session: ClientSession, server: Server, path: str, proxy: str
         if kind_of(status) is Kind.DOWN:
             raise Trouble(Kind.DOWN, f'HTTP {status}')
         return json.loads(content) if status == 200 else None
-    except Trouble as trouble:
-        if trouble.kind is Kind.DOWN:
+    except (Trouble, asyncio.TimeoutError, ValueError, RecursionError) as error:
+        if isinstance(error, Trouble) and error.kind is Kind.DOWN:
             raise
-    except (asyncio.TimeoutError, ValueError, RecursionError):
-        pass
     return None
 
 
@@ -270,12 +266,10 @@ async def _sent(
     """Return status, headers and body; of an error the beginning of its body."""
     import aiohttp
 
-    key = {'Authorization': f'Bearer {server.key}'} if server.key else {}
-    headers = {**key, **server.headers}
+    headers = {**({'Authorization': f'Bearer {server.key}'} if server.key else {}), **server.headers}
+    sent: dict[str, Any] = {'data': body, 'headers': headers, 'proxy': proxy, 'allow_redirects': False}
     try:
-        async with session.request(
-            method, url, data=body, headers=headers, proxy=proxy, allow_redirects=False
-        ) as response:
+        async with session.request(method, url, **sent) as response:
             limit = LARGEST_REPLY if response.status == 200 else LARGEST_ERROR
             content = bytearray()
             async for part in response.content.iter_any():
@@ -315,17 +309,31 @@ def _unpacked(content: bytearray, packing: str, limit: int) -> bytearray:
 # All requests
 
 
+@dataclass(eq=False)
 class _Line:
     """A server and how it is doing. Its window, how many workers may ask, follows what it takes."""
 
-    def __init__(self, server: Server, settings: ClientSettings, greets: bool) -> None:
-        self.server, self.proxy = server, proxy_for(server.url, settings.proxy)
-        self.window = self.most = settings.concurrency
-        self.in_flight = self.failures = self.pauses = 0
-        self.resume_at = self.paced_until = self.replied_at = -inf
-        self.known, self.greets = not greets, greets
-        self.came_back = self.aside = self.unreachable = self.gone = False
-        self.lock, self.wider = asyncio.Lock(), asyncio.Event()
+    server: Server
+    proxy: str | None
+    most: int
+    greets: bool
+    window: int = 0
+    in_flight: int = 0
+    failures: int = 0
+    pauses: int = 0
+    resume_at: float = -inf
+    paced_until: float = -inf
+    replied_at: float = -inf
+    known: bool = False
+    came_back: bool = False
+    aside: bool = False
+    unreachable: bool = False
+    gone: bool = False
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    wider: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.window, self.known = self.most, not self.greets
 
     @property
     def silent(self) -> bool:
@@ -388,7 +396,10 @@ class _Run:
         self.greet, self.probe, self.check, self.final = greet, probe, check, frozenset(final)
         self.clock, self.proven, self.advice, self.kept = clock or Clock(), proven, advice, kept
         self.counts = Counter() if counts is None else counts
-        self.lines = [_Line(server, settings, greets=greet is not None) for server in servers]
+        self.lines = [
+            _Line(server, proxy_for(server.url, settings.proxy), settings.concurrency, greet is not None)
+            for server in servers
+        ]
         # Under way or waiting for another attempt: not everything is thrown at servers that always fail.
         self.most_open = 4 * settings.concurrency * len(self.lines)
         self.open = self.refused = 0
@@ -403,8 +414,7 @@ class _Run:
         async with open_session(self.settings) as self.session:
             places = range(self.settings.concurrency)
             workers = [asyncio.create_task(self.work(line, place)) for place in places for line in self.lines]
-            finished = asyncio.create_task(self.finished.wait())
-            tasks: list[asyncio.Task[Any]] = [finished, *workers]
+            tasks: list[asyncio.Task[Any]] = [asyncio.create_task(self.finished.wait()), *workers]
             try:
                 await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
                 for task in workers:
@@ -442,9 +452,21 @@ class _Run:
                 reply = await exchange(self.session, line.server, request.body, line.proxy)
             except Trouble as trouble:
                 await self.failed(line, request, trouble)
+                continue
+            request.seconds = time.perf_counter() - start
+            self.counts['replies'] += 1
+            line.in_flight -= 1
+            self.answered(line)
+            try:
+                settled = self.heard(request, reply)
+            except Trouble as trouble:
+                self.again(request, trouble)
+                continue
+            if settled:
+                self.settle()
             else:
-                request.seconds = time.perf_counter() - start
-                self.replied(line, request, reply)
+                request.asked += 1
+                self.queue.put_nowait(request)
 
     async def turn(self, line: _Line, place: int) -> None:
         """Wait until this worker may ask its server."""
@@ -497,21 +519,6 @@ class _Run:
         if self.drawn and not self.open:
             self.finished.set()
 
-    def replied(self, line: _Line, request: Request, reply: Reply) -> None:
-        self.counts['replies'] += 1
-        line.in_flight -= 1
-        self.answered(line)
-        try:
-            settled = self.heard(request, reply)
-        except Trouble as trouble:
-            self.again(request, trouble)
-            return
-        if settled:
-            self.settle()
-        else:
-            request.asked += 1
-            self.queue.put_nowait(request)
-
     async def failed(self, line: _Line, request: Request, trouble: Trouble) -> None:
         if trouble.status in self.final:
             line.in_flight -= 1
@@ -556,31 +563,31 @@ class _Run:
         self.settle()
 
     def no_reply(self, line: _Line, trouble: Trouble, fatal: bool = False) -> None:
-        """Take a failure of a server; raise what ends the run."""
+        """Take a failure of a server; raise what ends the run, from the trouble."""
         self.check()
         now = self.clock.now()
         line.in_flight -= 1
         line.failed(trouble, now)
-        if trouble.kind is Kind.SETTING and any(
-            other is not line and other.server.url == line.server.url for other in self.lines
-        ):
+        others = [other for other in self.lines if other is not line]
+        if trouble.kind is Kind.SETTING and any(other.server.url == line.server.url for other in others):
             line.gone = True
-            self.lines = [other for other in self.lines if other is not line]
+            self.lines = others
             logger.warning(f'one of the keys is used no more, {line.server.url} refuses it: {trouble}')
         elif trouble.kind in (Kind.SETTING, Kind.REFUSED):
             self.refusal = InputError(f'{line.server.url} refuses: {trouble}. {self.advice(trouble)}')
+            self.refusal.__cause__ = trouble
             self.refused += trouble.kind is Kind.REFUSED
             if fatal or trouble.kind is Kind.SETTING or (self.refused >= REFUSALS and not self.proven):
                 raise self.refusal
         silent = now - self.last_reply
         if silent >= self.settings.patience and all(other.silent for other in self.lines):
-            raise self.hopeless(f'no reply for {silent:.0f} s, last: {trouble}')
+            raise self.hopeless(f'no reply for {silent:.0f} s, last: {trouble}') from trouble
         if any(other.in_flight for other in self.lines) or not all(other.failures for other in self.lines):
             return
         wait = min(other.resume_at for other in self.lines) - now
         silent = silent if all(other.failures >= DEAD_AFTER for other in self.lines) else 0.0
         if silent + wait > self.settings.patience:
-            raise self.hopeless(f'the next try would be due in {wait:.0f} s, last: {trouble}')
+            raise self.hopeless(f'the next try would be due in {wait:.0f} s, last: {trouble}') from trouble
 
     def hopeless(self, what: str) -> IncompleteError:
         urls = ', '.join(dict.fromkeys(line.server.url for line in self.lines))
@@ -612,7 +619,7 @@ async def answer_all(
 
     Raises:
         InputError: a server takes no requests like these (key, model name, address, settings).
-        IncompleteError: no server answered for `patience` seconds.
+        IncompleteError: no server answered for `patience` seconds. Both are caused by the last `Trouble`.
     """
     await _Run(servers, requests, heard, settings, **more).go()
 
@@ -634,25 +641,17 @@ def in_own_loop(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     So it can be called where a loop runs already (a notebook). Ctrl-C cancels it and awaits its end.
     """
     started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = Future()
-    outcome: Future[T] = Future()
 
     async def supervised() -> T:
         started.set_result((asyncio.get_running_loop(), asyncio.current_task()))
         return await work()
 
-    def target() -> None:
+    with ThreadPoolExecutor(1, 'servers') as pool:
+        outcome = pool.submit(lambda: asyncio.run(supervised()))
         try:
-            outcome.set_result(asyncio.run(supervised()))
-        except BaseException as error:
-            outcome.set_exception(error)
-
-    thread = threading.Thread(target=target, name='servers', daemon=True)
-    thread.start()
-    try:
-        return outcome.result()
-    finally:
-        if not outcome.done():
-            loop, task = started.result()
-            with suppress(RuntimeError):  # the loop is closed: the work ended in this moment
-                loop.call_soon_threadsafe(task.cancel)  # type: ignore[union-attr]
-        thread.join()
+            return outcome.result()
+        finally:
+            if not outcome.done():
+                loop, task = started.result()
+                with suppress(RuntimeError):  # the loop is closed: the work ended in this moment
+                    loop.call_soon_threadsafe(task.cancel)  # type: ignore[union-attr]

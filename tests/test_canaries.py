@@ -140,22 +140,6 @@ def test_every_server_is_asked_before_it_judges() -> None:
         assert two.asked
 
 
-def test_a_judge_that_goes_bad_on_the_way_is_stopped() -> None:
-    """Another model behind the same address, under the same name: a canary on the way finds it."""
-
-    def behave(asked: Asked) -> Act:
-        return good(asked) if asked.number < 100 else YES
-
-    with JudgeServer(behave, fit=False) as server:
-        with pytest.raises(UnfitJudge, match='says correct'):
-            judge_at(server, concurrency=4).judge(pairs_of(0, 4000))
-        asked = len(server.asked)
-        places = [asked.number for asked in server.asked if canary_in(asked.prompt) is not None]
-    # On the way come a right pair (which such a judge passes) and, 256 later, a wrong one.
-    assert asked < 600
-    assert len([place for place in places if place > 10]) >= 2
-
-
 def test_a_server_that_comes_back_is_asked_again() -> None:
     """It was gone for a while: who is back may be another one."""
     clock = SkippingClock()
@@ -177,23 +161,6 @@ def test_a_server_that_comes_back_is_asked_again() -> None:
         ]
     assert [canary_in(prompt) for prompt in back[:2]] == [0, 1]
     assert all(canary_in(prompt) is not None for prompt in back)
-
-
-def test_what_has_passed_is_remembered(tmp_path: Path) -> None:
-    """Shards on one store ask all canaries once a server; each later run asks one, for what is served."""
-    with JudgeServer(good, fit=False) as server:
-        canaries = []
-        for shard in range(4):
-            judge = judge_at(server, verdicts=tmp_path)
-            judge.judge(pairs_of(10 * shard, 10))
-            judge.close()
-            canaries.append(judge.statistics()['canaries'])
-    assert canaries == [len(CANARIES), 1, 1, 1]
-    with JudgeServer(good, fit=False) as another:
-        judge = judge_at(another, verdicts=tmp_path)
-        judge.judge(pairs_of(50, 10))
-        judge.close()
-    assert judge.statistics()['canaries'] == len(CANARIES)
 
 
 class SilentList(JudgeServer):

@@ -12,7 +12,7 @@ from gpassk_opencompass.completion import Reply
 from gpassk_opencompass.judges.llm import LLMSettings, Wording
 from gpassk_opencompass.judges.parsing import parse_verdict
 from gpassk_opencompass.judges.prompts import Prompts, find_prompts
-from gpassk_opencompass.judges.settings import checked
+from gpassk_opencompass.judges.protocol import checked
 
 needs_opencompass = pytest.mark.skipif(
     find_spec('opencompass') is None, reason='OpenCompass is not installed'
@@ -43,7 +43,7 @@ def test_a_prompt_in_parts_is_the_prompt(quoted: bool, language: str) -> None:
         assert asked.prompt == prompt
         assert asked.squeezed == ''.join(prompt.split())
         messages = [{'role': 'user', 'content': prompt}]
-        body = {'model': wording.model, 'messages': messages, 'temperature': 0.0, 'stop': '"content": ""'}
+        body = {'model': 'the "judge"', 'messages': messages, 'temperature': 0.0, 'stop': '"content": ""'}
         assert json.loads(wording.body(asked)) == body
 
 

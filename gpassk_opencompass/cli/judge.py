@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,6 @@ from .options import Several, add_json, add_judge_options, chosen_judge, example
 
 if TYPE_CHECKING:
     from ..agreement import Agreement, Audit, Share
-    from ..judges.ping import Health
 
 _AGREEMENT = """\
 A line of PAIRS has a reference, an answer and a label (true, false) and, where
@@ -94,7 +93,9 @@ def _json_object(text: str) -> dict[str, Any]:
     return value
 
 
-# gpassk judge ping
+def _check_folder(file: Path | None) -> None:
+    if file and not file.parent.is_dir():
+        raise InputError(f'there is no folder {file.parent} to write {file.name} to')
 
 
 def _ping(model: str, url: Sequence[str], finish_reason: Sequence[str], **options: Any) -> int:
@@ -103,7 +104,21 @@ def _ping(model: str, url: Sequence[str], finish_reason: Sequence[str], **option
     healths = ping(model, url, finish_reasons=finish_reason, **options)
     mixed = False
     for health in healths:
-        _show_health(health)
+        right = sum(one.verdict is one.canary.verdict for one in health.outcomes)
+        say(f'{health.url}: {f"{right} of {health.asked} right" if health.reachable else "NOT REACHABLE"}')
+        table = Table(health.url, ['language', 'answer', 'expected', 'verdict', 'seconds', 'judged'])
+        for canary, verdict, seconds, *_ in health.outcomes:
+            pair, kind = canary.pair, f', {canary.name}' if canary.injected else ''
+            wrong = 'no verdict' if verdict.value == 'unjudged' else 'WRONG'
+            judged = 'right' if verdict is canary.verdict else wrong
+            answer = f'{pair.answer[:2]} for {pair.reference}{kind}'
+            table.rows.append([pair.language, answer, canary.verdict.value, verdict.value, seconds, judged])
+        show(table)
+        if told := ', '.join(f'{name} {what!r}' for name, what in health.served.told().items()):
+            say(f'  it says that it serves {told}')
+        for problem in dict.fromkeys(outcome.problem for outcome in health.outcomes if outcome.problem):
+            say(f'  {problem}')
+        say(*(f'  → {advice}' for advice in health.advice), '')
         if difference := healths[0].served.differs(health.served):
             mixed = True
             say(
@@ -115,32 +130,24 @@ def _ping(model: str, url: Sequence[str], finish_reason: Sequence[str], **option
     return 0 if fit == len(healths) and not mixed else 1
 
 
-def _show_health(health: Health) -> None:
-    right = sum(outcome.right for outcome in health.outcomes)
-    say(f'{health.url}: {f"{right} of {health.asked} right" if health.reachable else "NOT REACHABLE"}')
-    table = Table(health.url, ['language', 'answer', 'expected', 'verdict', 'seconds', 'judged'])
-    for canary, verdict, seconds, *_ in health.outcomes:
-        kind = f', {canary.name}' if canary.injected else ''
-        wrong = 'no verdict' if verdict.value == 'unjudged' else 'WRONG'
-        table.rows.append(
-            [
-                canary.pair.language,
-                f'{canary.pair.answer[:2]} for {canary.pair.reference}{kind}',
-                canary.verdict.value,
-                verdict.value,
-                seconds,
-                'right' if verdict is canary.verdict else wrong,
-            ]
-        )
-    show(table)
-    if told := ', '.join(f'{name} {what!r}' for name, what in health.served.told().items()):
-        say(f'  it says that it serves {told}')
-    for problem in dict.fromkeys(outcome.problem for outcome in health.outcomes if outcome.problem):
-        say(f'  {problem}')
-    say(*(f'  → {advice}' for advice in health.advice), '')
+# Shares of verdicts
 
 
-# gpassk judge agreement
+def _digits(found: Agreement) -> dict[str, Any]:
+    """Return all numbers of an agreement by name."""
+    ends = ('', '_low', '_high')
+    return {
+        name + end: number
+        for name, value in found._asdict().items()
+        for end, number in zip(ends, value if isinstance(value, tuple) else (value,), strict=False)
+    }
+
+
+def _shown(share: Share, factor: int = 100, decimals: int = 1) -> str | None:
+    if share.value is None:
+        return None
+    value, *ends = (None if one is None else f'{factor * one:.{decimals}f}' for one in share)
+    return f'{value} [{", ".join(map(str, ends))}]' if ends[0] else value
 
 
 def _agreement(pairs: Path, responses: bool, disagreements: Path | None, **judge_options: Any) -> int:
@@ -148,85 +155,39 @@ def _agreement(pairs: Path, responses: bool, disagreements: Path | None, **judge
     from ..judges.build import build_judge
 
     config = chosen_judge(**judge_options, default_verdicts=f'{pairs.stem}.verdicts')
-    if disagreements and not disagreements.parent.is_dir():
-        raise InputError(f'there is no folder {disagreements.parent} to write {disagreements.name} to')
+    _check_folder(disagreements)
     labelled = read_labelled(pairs, responses=responses)
     with closing(build_judge(config)) as judge:
-        compared = compare_with_labels(labelled, judge)
-    heads = ['source', 'language', 'pairs', 'questions', 'unjudged']
-    table = Table(
-        'agreement',
-        [*heads, 'agreement', 'precision', 'recall', 'false pos.', 'κ'],
-        data=[
-            {'source': source, 'language': language, **_with_all_digits(found)}
-            for (source, language), found in compared.groups.items()
-        ],
-    )
-    for (source, language), one in compared.groups.items():
-        rates = (one.agreement, one.precision, one.recall, one.false_positive_rate)
-        table.rows.append(
-            [
-                source,
-                language,
-                one.pairs,
-                one.questions,
-                one.unjudged,
-                *map(_percent, rates),
-                _plain(one.kappa),
-            ]
-        )
+        groups, differing = compare_with_labels(labelled, judge)
+    columns = ['source', 'language', 'pairs', 'questions', 'unjudged']
+    table = Table('agreement', [*columns, 'agreement', 'false pos.', 'false neg.', 'κ'], data=[])
+    for (source, language), one in groups.items():
+        shares = map(_shown, (one.agreement, one.false_positive_rate, one.false_negative_rate))
+        table.rows.append([source, language, *one[:3], *shares, _shown(one.kappa, 1, 3)])
+        table.data.append({'source': source, 'language': language, **_digits(one)})  # type: ignore[union-attr]
     if reasons := Counter(
-        one['reason'] or one['origin'] for one in compared.differing if one['verdict'] == 'unjudged'
+        one['reason'] or one['origin'] for one in differing if one['verdict'] == 'unjudged'
     ):
         table.notes.append(f'unjudged, by reason: {dict(reasons)}; the shares are of the others')
     if unanswered := sum(bool(one.pair.tail) for one in labelled):
         table.notes.append(f'{unanswered} responses hold no final answer: a rule has nothing to judge there')
     show(table)
     if disagreements:
-        write_file(disagreements, ''.join(f'{json_text(one)}\n' for one in compared.differing).encode())
+        write_file(disagreements, ''.join(f'{json_text(one)}\n' for one in differing).encode())
         say(f'wrote {disagreements}')
-    return 0 if any(one.agreement.value is not None for one in compared.groups.values()) else 1
+    return 0 if any(one.agreement.value is not None for one in groups.values()) else 1
 
 
-def _with_all_digits(found: Agreement) -> dict[str, Any]:
-    return {
-        f'{name}{end}': number
-        for name, value in found._asdict().items()
-        for end, number in (
-            zip(('', '_low', '_high'), value, strict=True) if isinstance(value, tuple) else [('', value)]
-        )
-    }
-
-
-def _percent(share: Share) -> str | None:
-    if share.value is None:
-        return None
-    low, high = share.low, share.high
-    ends = '' if low is None or high is None else f' [{100 * low:.1f}, {100 * high:.1f}]'
-    return f'{100 * share.value:.1f}{ends}'
-
-
-def _plain(share: Share) -> str | None:
-    if share.value is None:
-        return None
-    ends = '' if share.low is None else f' [{share.low:.3f}, {share.high:.3f}]'
-    return f'{share.value:.3f}{ends}'
-
-
-# gpassk judge audit
+# The audit of a run
 
 
 def _audit(
-    result: Path,
-    questions: int,
-    seed: int,
-    labels: Path | None,
-    ask: bool,
-    judge: str | None,
-    **judge_options: Any,
+    result: Path, questions: int, seed: int, labels: Path | None, ask: bool, judge: str | None, **more: Any
 ) -> int:
     from ..agreement import Audit
     from ..collect import collect_one
+    from ..judges.build import build_judge
+    from ..record import digest_of
 
     if ask and not labels:
         raise InputError('--ask keeps each reply at once: give --labels FILE, a new file or one of before')
@@ -234,49 +195,36 @@ def _audit(
         raise InputError('--ask has a person label, --judge a judge: give one of them')
     if judge in {'rule', 'cascade'}:
         raise InputError(f'--judge {judge}: a rule would accept its own errors; give llm, or a judge as JSON')
-    if labels and not labels.parent.is_dir():
-        raise InputError(f'there is no folder {labels.parent} to write {labels.name} to')
-    config = chosen_judge(judge, **judge_options, default_verdicts=f'{result.stem}.verdicts')
+    _check_folder(labels)
+    config = chosen_judge(judge, **more, default_verdicts=f'{result.stem}.verdicts')
     audit = Audit(collect_one(result))
     known = bool(labels and labels.exists())
     drawn, told = audit.read(labels) if labels and known else (audit.draw(questions, seed), {})
     if judge:
-        told = {**told, **_labels_of(config, audit, drawn, told)}
+        missing = [one for one in audit.of(drawn) if one.name not in told]
+        # Equal spellings are asked about, too.
+        with closing(
+            build_judge({**{'accept_equal': False}, **config} if config['type'] == 'llm' else config)
+        ) as asked:
+            if digest_of({**asked.identity()}) == audit.result.judge_digest:
+                raise InputError(
+                    'the judge that is asked is the one that judged the run, and would agree with itself'
+                )
+            said = asked.judge([one.pair for one in missing])
+        verdicts = zip(missing, (one.verdict.value for one in said), strict=True)
+        told |= {one.name: verdict == 'correct' for one, verdict in verdicts if verdict != 'unjudged'}
     if labels and (judge or not known):
-        _keep(labels, audit, drawn, told)
+        write_file(labels, audit.text(drawn, told).encode())
         say(f'{labels} holds the drawn answers: give each a "label" and run the same command again')
     if labels and ask:
-        told = _ask(labels, audit, drawn, told)
+        _ask(labels, audit, drawn, told)
     _show_audit(audit, drawn, told)
     return 0
 
 
-def _keep(file: Path, audit: Audit, drawn: Sequence[int], told: Mapping[str, bool]) -> None:
-    write_file(file, audit.text(drawn, told).encode())
-
-
-def _labels_of(
-    config: Mapping[str, Any], audit: Audit, drawn: Sequence[int], told: Mapping[str, bool]
-) -> dict[str, bool]:
-    """Return a judge's labels of what has none; equal spellings are asked about, too."""
-    from ..judges.build import build_judge
-    from ..record import digest_of
-
-    more = {'accept_equal': False} if config['type'] == 'llm' else {}
-    answers = audit.unlabelled(drawn, told)
-    with closing(build_judge({**more, **config})) as judge:
-        if digest_of({**judge.identity()}) == audit.result.judge_digest:
-            raise InputError(
-                'the judge that is asked is the one that judged the run, and would agree with itself'
-            )
-        said = judge.judge([one.pair for one in answers])
-    verdicts = zip(answers, (one.verdict.value for one in said), strict=True)
-    return {one.name: verdict == 'correct' for one, verdict in verdicts if verdict != 'unjudged'}
-
-
-def _ask(file: Path, audit: Audit, drawn: Sequence[int], told: Mapping[str, bool]) -> dict[str, bool]:
+def _ask(file: Path, audit: Audit, drawn: Sequence[int], labels: dict[str, bool]) -> None:
     """Ask for the labels that are missing, up to `q` or the end of the input; each reply is kept at once."""
-    labels, answers, place = dict(told), audit.unlabelled(drawn, told), 0
+    answers, place = [one for one in audit.of(drawn) if one.name not in labels], 0
     say(f'{len(answers)} answers have no label. Do answer and reference say the same? {_KEYS}')
     while place < len(answers):
         pair = answers[place].pair
@@ -285,58 +233,55 @@ def _ask(file: Path, audit: Audit, drawn: Sequence[int], told: Mapping[str, bool
         try:
             reply = input('y/n/s/b/q? ').strip().lower()
         except EOFError:
-            break
+            reply = 'q'
         if reply == 'q':
             break
         if reply in ('y', 'n'):
             labels[answers[place].name] = reply == 'y'
-            _keep(file, audit, drawn, labels)
+            write_file(file, audit.text(drawn, labels).encode())
         elif reply not in ('s', 'b'):
             say(_KEYS)
             continue
         place = max(place - 1, 0) if reply == 'b' else place + 1
     say(f'\n{file} holds {len(labels)} labels\n')
-    return labels
 
 
-def _show_audit(audit: Audit, drawn: Sequence[int], told: Mapping[str, bool]) -> None:
+def _show_audit(audit: Audit, drawn: Sequence[int], labels: dict[str, bool]) -> None:
     """Show both error rates, and each score beside the corrected one."""
     from ..metrics import ACCURACY, metrics_of
 
-    result, labels = audit.result, told
-    rows = audit.labelled(drawn, labels)
+    result, answers = audit.result, audit.of(drawn)
+    rows = [row for row in drawn if all(one.name in labels for one in audit.answers[row])]
     say(
         f'{result.model} on {result.benchmark}: {len(result.counts.uid)} questions, n = {result.n}, '
-        f'judged by {result.judge.get("name", "an unnamed judge")}'
+        f'judged by {result.judge.get("name", "an unnamed judge")}',
+        f'{len(drawn)} questions are drawn, with {len(answers)} different answers; {len(labels)} labels\n',
     )
-    answers = sum(len(audit.answers[row]) for row in drawn)
-    say(f'{len(drawn)} questions are drawn, with {answers} different answers; {len(labels)} labels\n')
-    if not rows:  # what would labels tell that contradict no verdict?
-        labels = {one.name: one.accepted > 0 for row in drawn for one in audit.answers[row]}
-        rows = list(drawn)
-    found = audit.agreement(rows, labels)
-    verdicts = Table(
-        'verdicts', ['answers', 'number', 'judged wrongly', 'in percent'], data=[_with_all_digits(found)]
-    )
-    verdicts.rows.append(
-        ['incorrect, by their labels', found.false_positives + found.both_incorrect, found.false_positives,
-         _percent(found.false_positive_rate)]
-    )  # fmt: skip
-    verdicts.rows.append(
-        ['correct, by their labels', found.false_negatives + found.both_correct, found.false_negatives,
-         _percent(found.false_negative_rate)]
-    )  # fmt: skip
     scores = Table('scores', ['score', 'reported', 'corrected'], data=[])
+    if not labels:
+        scores.notes.append('nobody was asked yet: so labels that contradict no verdict would have it')
+    elif len(rows) < len(drawn):
+        scores.notes.append(f'{len(drawn) - len(rows)} drawn questions are left out: an answer has no label')
+    if not rows:  # what would labels tell that contradict no verdict?
+        rows, labels = list(drawn), {one.name: one.accepted > 0 for one in answers}
+    found = audit.agreement(rows, labels)
+    false, missed, right = found.false_positives, found.false_negatives, found.both_correct
+    verdicts = Table('verdicts', ['answers', 'number', 'judged wrongly', 'in percent'], data=[_digits(found)])
+    verdicts.rows += [
+        [
+            'incorrect, by their labels',
+            false + found.both_incorrect,
+            false,
+            _shown(found.false_positive_rate),
+        ],
+        ['correct, by their labels', missed + right, missed, _shown(found.false_negative_rate)],
+    ]
     for metric in [ACCURACY, *metrics_of(result.ks, result.thresholds, pass_at=True)]:
         if metric.k <= result.table.n.min():
             one = audit.corrected(rows, labels, metric)
             interval = f'{one.corrected:.1f} [{one.low:.1f}, {one.high:.1f}]'
             scores.rows.append([str(metric), f'{one.reported:.1f}', interval])
             scores.data.append({**one._asdict(), 'metric': str(metric)})  # type: ignore[union-attr]
-    if not told:
-        scores.notes.append('nobody was asked yet: so labels that contradict no verdict would have it')
-    elif len(rows) < len(drawn):
-        scores.notes.append(f'{len(drawn) - len(rows)} drawn questions are left out: an answer has no label')
     show(verdicts)
     say('')
     show(scores)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from inspect import Parameter, signature
 from typing import Any
@@ -54,19 +54,16 @@ def judge_config(
         InputError: two judges at once, an address without a model, no such judge, or arguments that it does
             not take.
     """
+    shown = without_user(f'model_name = {model_name!r}, url = {url!r}')
     if judge is not None:
         _check_dict(judge)
-    shown = without_user(f'model_name = {model_name!r}, url = {url!r}')
-    if judge is not None and (url or model_name):
-        raise InputError(f'both judge = {without_user(repr(dict(judge)))} and {shown}: give one of them')
+        if url or model_name:
+            raise InputError(f'both judge = {without_user(repr(dict(judge)))} and {shown}: give one of them')
     if url and not model_name:
         raise InputError(f'{shown}: an LLM judge needs the name of its model, too')
     if model_name:
-        judge = {
-            'type': 'llm',
-            'model': model_name,
-            'urls': [url] if isinstance(url, str) and url else [*url],
-        }
+        urls = [url] if isinstance(url, str) and url else [*url]
+        judge = {'type': 'llm', 'model': model_name, 'urls': urls}
     config = _served_or_rule(judge or {'type': 'rule'})
     _read(config)
     return config
@@ -87,32 +84,25 @@ def _served_or_rule(config: Mapping[str, Any]) -> dict[str, Any]:
     return {'type': 'rule', 'in_place_of': model}
 
 
-def served_judge(
-    judge: Mapping[str, Any] | None, model: str, url: str | Sequence[str], settings: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the config of the judge at the server that is started for it, checked.
-
-    Args:
-        judge: what is said of it; None is an LLM judge.
-        model, url, settings: see `with_server`.
-    """
-    config = with_server({'type': 'llm'} if judge is None else judge, model, url, **settings)
-    check_judge(config)
-    return config
-
-
 def with_verdicts(config: Mapping[str, Any], folder: str) -> dict[str, Any]:
     """Return the config with `folder` for the verdicts of its LLM judges, where it names no other.
 
     >>> with_verdicts({'type': 'llm', 'model': 'm', 'urls': ['http://j']}, 'there')['verdicts']
     'there'
     """
+    return _with_llms(config, lambda llm: {**llm, 'verdicts': llm.get('verdicts', folder)})
+
+
+def _with_llms(
+    config: Mapping[str, Any], change: Callable[[Mapping[str, Any]], dict[str, Any]]
+) -> dict[str, Any]:
+    """Return the config with its LLM judges changed, also those of a cascade."""
     name = own_name(config.get('type'))
     if name == 'llm':
-        return {**config, 'verdicts': config.get('verdicts', folder)}
+        return change(config)
     if name != 'cascade':  # whatever stands in the config of another judge is its own affair
         return dict(config)
-    parts = {key: with_verdicts(part, folder) for key, part in config.items() if isinstance(part, Mapping)}
+    parts = {key: _with_llms(part, change) for key, part in config.items() if isinstance(part, Mapping)}
     return {**config, **parts}
 
 
@@ -132,31 +122,35 @@ def with_server(
     {'patience': 9.0, 'type': 'llm', 'model': 'm', 'urls': ['http://j']}
     """
     _check_dict(config)
-    name, parts = own_name(config.get('type')), {}
-    if name == 'llm':
-        if 'urls' in config:
-            shown = without_user(repr(config['urls']))
+    changed = 0
+
+    def change(llm: Mapping[str, Any]) -> dict[str, Any]:
+        nonlocal changed
+        changed += 1
+        if 'urls' in llm:
+            shown = without_user(repr(llm['urls']))
             raise InputError(f'judge has urls = {shown}, and judge_serve starts a server: give one')
-        if config.get('model', model) != model:
-            raise InputError(f'judge has model = {config["model"]!r}, and judge_serve starts {model!r}')
-        return {
-            **more,
-            **config,
-            'model': model,
-            **({'urls': [url] if isinstance(url, str) else [*url]} if url else {}),
-        }
-    if name == 'cascade':
-        parts = {
-            key: with_server(part, model, url, **more)
-            for key, part in config.items()
-            if isinstance(part, Mapping) and own_name(part.get('type')) in ('llm', 'cascade')
-        }
-    if not parts:
+        if llm.get('model', model) != model:
+            raise InputError(f'judge has model = {llm["model"]!r}, and judge_serve starts {model!r}')
+        urls = {'urls': [url] if isinstance(url, str) else [*url]} if url else {}
+        return {**more, **llm, 'model': model, **urls}
+
+    served = _with_llms(config, change)
+    if not changed:
         raise InputError(
             f'judge = {dict(config)!r} asks no LLM, for which judge_serve would start a server: write '
             "judge=dict(type='llm') or leave it out"
         )
-    return {**config, **parts}
+    return served
+
+
+def served_judge(
+    judge: Mapping[str, Any] | None, model: str, url: str | Sequence[str], settings: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the checked config of the judge (None: an LLM) at the server that is started for it."""
+    config = with_server({'type': 'llm'} if judge is None else judge, model, url, **settings)
+    check_judge(config)
+    return config
 
 
 def own_name(kind: Any) -> str:
@@ -193,32 +187,26 @@ def _check_dict(judge: Any) -> None:
 def _read(config: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Return the class and its arguments, checked."""
     arguments = dict(config)
-    kind = arguments.pop('type', None)
-    factory = _find(kind) if isinstance(kind, str) else kind
+    kind = factory = arguments.pop('type', None)
+    if isinstance(kind, str):
+        module, _, attribute = JUDGES.get(kind, kind).rpartition('.')
+        # A file's path, such as ../judge.txt, is no relative import.
+        is_path = module and all(part.isidentifier() for part in module.split('.'))
+        try:
+            factory = getattr(import_module(module), attribute, None) if is_path else None
+        except ImportError as error:
+            raise InputError(f'judge type {kind!r} cannot be imported: {error}') from error
     if not isinstance(factory, type) or not hasattr(factory, 'judge'):
         raise InputError(f'judge type {kind!r}: expected {", ".join(JUDGES)}, a class or its dotted path')
-    takes = signature(factory).parameters
+    takes: Mapping[str, Parameter] = signature(factory).parameters
     owner = next(one for one in factory.__mro__ if {'check_arguments', '__init__'} & {*vars(one)})
     try:
-        check: Any = getattr(factory, 'check_arguments', None)
-        if check and 'check_arguments' in vars(owner):
-            empty = Parameter.empty
-            defaults = {name: one.default for name, one in takes.items() if one.default is not empty}
-            check({**defaults, **arguments})
+        if 'check_arguments' in vars(owner):
+            defaults = {name: one.default for name, one in takes.items() if one.default is not one.empty}
+            factory.check_arguments({**defaults, **arguments})  # type: ignore[attr-defined]
         signature(factory).bind(**arguments)
     except InputError as error:
         raise InputError(f'judge {kind!r}: {error}') from error
     except (TypeError, LookupError) as error:
         raise InputError(f'judge {kind!r}: {error}; it takes {", ".join(takes)}') from error
     return factory, arguments
-
-
-def _find(name: str) -> Any:
-    """Return what a name or a dotted path stands for; None if it can be neither."""
-    module, _, attribute = JUDGES.get(name, name).rpartition('.')
-    if not module or not all(part.isidentifier() for part in module.split('.')):  # such as ../judge.txt
-        return None
-    try:
-        return getattr(import_module(module), attribute, None)
-    except ImportError as error:
-        raise InputError(f'judge type {name!r} cannot be imported: {error}') from error

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from .build import build_judge, check_judge
-from .protocol import Judge, Judgement, Pair, Verdict
-from .settings import checked
+from .protocol import Judge, Judgement, Pair, Verdict, checked
 
 
 def _is_judge(judge: Any) -> Any:
@@ -56,6 +55,7 @@ class CascadeJudge:
         self.first, self._second = (
             build_judge(one) if isinstance(one, Mapping) else one for one in (first, second)
         )
+        self._parts = {'first': self.first, 'second': self._second}
         self._pairs = self._saved = 0
 
     @staticmethod
@@ -65,8 +65,7 @@ class CascadeJudge:
 
     def identity(self) -> dict[str, Any]:
         """Return the identities of both judges."""
-        parts = {'first': self.first, 'second': self._second}
-        return {'name': 'cascade', **{place: dict(judge.identity()) for place, judge in parts.items()}}
+        return {'name': 'cascade', **{place: dict(judge.identity()) for place, judge in self._parts.items()}}
 
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
         """Return one judgement a pair, in the order of `pairs`."""
@@ -80,7 +79,7 @@ class CascadeJudge:
 
     def statistics(self) -> dict[str, int | float]:
         """Count pairs, those `saved` (not given to the second), and all of both as `first_…`, `second_…`."""
-        parts = {'first': self.first.statistics(), 'second': self._second.statistics()}
+        parts = {place: judge.statistics() for place, judge in self._parts.items()}
         counts = {f'{place}_{name}': count for place, part in parts.items() for name, count in part.items()}
         return {'pairs': self._pairs, 'saved': self._saved, **counts}
 

@@ -9,7 +9,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +19,7 @@ from tqdm import tqdm
 from ..answers import normal_form
 from ..completion import Kind, Reply, Trouble
 from ..errors import IncompleteError, InputError
-from ..keys import read_key
+from ..keys import is_literal_key, read_key
 from ..servers import (
     ClientSettings,
     Clock,
@@ -33,11 +32,10 @@ from ..servers import (
     get_json,
     proxy_for,
 )
-from .canaries import Canary, Served, UnfitJudge, canaries, served_of, told_by, told_in_list
+from .canaries import Canary, Served, UnfitJudge, canaries, told_by, told_in_list
 from .parsing import EXPLAINED, Heard, parse_verdict
-from .prompts import Asked, Prompts, check_choice, find_prompts, is_chinese
-from .protocol import Judgement, Pair, Verdict
-from .settings import checked
+from .prompts import Asked, check_choice, find_prompts, is_chinese
+from .protocol import EMPTY, SAME, Judgement, Pair, Verdict, checked
 from .verdicts import STORE_VARIABLE, VerdictStore, store_folder, verdict_key
 
 if TYPE_CHECKING:
@@ -46,20 +44,11 @@ if TYPE_CHECKING:
 _READ_BY = 2
 """The rules by which a reply becomes a verdict; one more wherever they change what a reply says."""
 
-_FIRST, _EVERY = 16, 256
-"""Requests before the first canary of a run, and between two of them."""
-
 _RESERVED = frozenset({'model', 'messages', 'stream', 'n'})
-_SECRET = re.compile(
-    r'(?:.*[_-])?(?:api[_-]?key|secret|password|authorization)|(?:(?:auth|access|bearer|hf|api)[_-]?)?token|key',
-    re.IGNORECASE,
-)
 _COUNTED = (
     'pairs empty string stored asked unboxed shortened requests replies failures canaries canaries_right '
     'repeated disagreed unjudged'
 )
-_EMPTY = Judgement(Verdict.INCORRECT, 'empty')
-_EQUAL = Judgement(Verdict.CORRECT, 'string')
 
 
 class LLMSettings(ClientSettings):
@@ -99,23 +88,18 @@ class LLMSettings(ClientSettings):
     progress: bool = True
     """Show a progress bar on stderr."""
 
-    @field_validator('model')
-    @classmethod
-    def _has_name(cls, model: str) -> str:
-        if not model.strip():
-            raise ValueError(f'model = {model!r}: an LLM judge needs the name that its servers know it by')
-        return model
-
-    @field_validator('urls', 'prompts', 'verdicts', 'api_key_env')
+    @field_validator('model', 'urls', 'prompts', 'verdicts', 'api_key_env')
     @classmethod
     def _can_be_used(cls, value: Any, info: Any) -> Any:
+        if info.field_name == 'model' and not value.strip():
+            raise ValueError(f'model = {value!r}: an LLM judge needs the name that its servers know it by')
         checks: dict[str, Callable[[Any], Any]] = {
             'urls': endpoints,
             'prompts': check_choice,
             'verdicts': lambda folder: folder is None or store_folder(folder),
             'api_key_env': check_key_variable,
         }
-        checks[info.field_name](value)
+        checks.get(info.field_name, str)(value)
         return value
 
     @field_validator('extra_body')
@@ -126,7 +110,7 @@ class LLMSettings(ClientSettings):
         extra = dict(value or {})
         if taken := sorted(_RESERVED & set(extra)):
             raise ValueError(f'extra_body holds {taken}, which the judge sets itself; leave them out')
-        if secret := next(filter(_SECRET.fullmatch, _names_in(extra)), None):
+        if secret := next((name for name, part in _fields(extra) if is_literal_key(name, str(part))), None):
             raise ValueError(
                 f'extra_body holds {secret!r} (not shown): records and verdict stores say what a judge was '
                 'sent; name the environment variable with the key as api_key_env'
@@ -157,21 +141,14 @@ class LLMSettings(ClientSettings):
             )
         return self
 
-    def sampling(self) -> dict[str, Any]:
-        """Return the fields of each request besides model and messages."""
-        extra = dict(self.extra_body or {})
-        given = {'temperature': self.temperature, 'max_tokens': self.max_tokens}
-        if 'max_completion_tokens' in extra:
-            del given['max_tokens']
-        return {**{name: value for name, value in given.items() if value is not None}, **extra}
 
-
-def _names_in(value: Any) -> Iterator[str]:
-    """Return all names of fields, at any depth."""
-    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
-    yield from map(str, value) if isinstance(value, Mapping) else ()
-    for part in parts:
-        yield from _names_in(part)
+def _fields(value: Any) -> Iterator[tuple[str, Any]]:
+    """Return all fields with their names, at any depth."""
+    parts = [*value.items()] if isinstance(value, Mapping) else []
+    for name, part in [('', part) for part in value] if isinstance(value, list | tuple) else parts:
+        inner = isinstance(part, Mapping | list | tuple)
+        yield str(name), '' if inner else part
+        yield from _fields(part)
 
 
 def check_key_variable(variable: str) -> None:
@@ -198,17 +175,20 @@ class Wording:
     """How pairs are put to a judge, and how its replies are read."""
 
     def __init__(self, settings: LLMSettings) -> None:
-        self.model, self.sampling = settings.model, settings.sampling()
-        self.prompts: Prompts = find_prompts(settings.prompts)
-        self.also_whole = frozenset(settings.finish_reasons)
+        self.prompts = find_prompts(settings.prompts)
         probe = self.prompts.fill('en', question='', reference='', candidate='')
         self.canaries = canaries(probe.style.accept)
+        extra = dict(settings.extra_body or {})
+        given = {'temperature': settings.temperature, 'max_tokens': settings.max_tokens}
+        if 'max_completion_tokens' in extra:
+            del given['max_tokens']
+        self.sampling = {**{name: value for name, value in given.items() if value is not None}, **extra}
+        self._model, self._also_whole = settings.model, frozenset(settings.finish_reasons)
 
     def ask(self, pair: Pair) -> Asked:
         """Return the prompt for a pair with an answer."""
-        return self.prompts.fill(
-            pair.language, question=pair.question, reference=pair.reference, candidate=pair.answer
-        )
+        texts = {'question': pair.question, 'reference': pair.reference, 'candidate': pair.answer}
+        return self.prompts.fill(pair.language, **texts)
 
     def body(self, asked: Asked, vote: int = 0) -> bytes:
         """Return the body of the request."""
@@ -216,11 +196,11 @@ class Wording:
         if vote and isinstance(fields.get('seed'), int):
             fields['seed'] += vote
         messages = [{'role': 'user', 'content': asked.prompt}]
-        return json.dumps({'model': self.model, 'messages': messages, **fields}).encode()
+        return json.dumps({'model': self._model, 'messages': messages, **fields}).encode()
 
     def hear(self, reply: Reply, asked: Asked) -> Heard:
         """Return the verdict of the reply, or why there is none."""
-        return parse_verdict(reply, asked, self.also_whole)
+        return parse_verdict(reply, asked, self._also_whole)
 
 
 class Candidate(NamedTuple):
@@ -249,35 +229,25 @@ def settle(
         form_of: `normal_form`, or one that remembers.
     """
     answer, tail = pair.answer.strip(), pair.tail.strip()
-    shortened = len(answer or tail) > longest
-    form = ''
+    text, shortened, form = answer or tail, len(answer or tail) > longest, ''
+    if not text:
+        return EMPTY
     if not answer:
-        if not tail:
-            return _EMPTY
         text = tail[-longest:]
     elif shortened:
         text = f'{answer[: longest // 2]} […] {answer[-(longest // 2) :]}'
     else:
-        text, form = answer, form_of(answer)
+        form = form_of(answer)
         if accept_equal and form and form == form_of(pair.reference):
-            return _EQUAL
+            return SAME
     known_by = f'form {form}' if form else f'text {text}'
-    question, reference, text, known_by = map(_encodable, (pair.question, pair.reference, text, known_by))
+    # No server takes halves of characters.
+    question, reference, text, known_by = (
+        one.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')
+        for one in (pair.question, pair.reference, text, known_by)
+    )
     language = 'cn' if is_chinese(pair.language) else 'en'
     return Candidate(Pair(question, reference, text, language), known_by, not answer, shortened)
-
-
-def _encodable(text: str) -> str:
-    """Return the text with U+FFFD for halves of characters, which no server takes."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')
-    return text
-
-
-class _AllStored(Exception):
-    """No server answers, and all that is asked is known from one that did."""
 
 
 class _Item(NamedTuple):
@@ -285,7 +255,7 @@ class _Item(NamedTuple):
 
     key: str
     asked: Asked
-    candidate: Candidate
+    pair: Pair
 
 
 class LLMJudge:
@@ -294,8 +264,7 @@ class LLMJudge:
     Each different answer is asked once, also over several calls and, with a store, over several runs. A blank
     answer is incorrect and one that equals the reference in normal form correct without a call. A reply
     without a verdict or without its own end is asked for once more; then the pair is unjudged. Each server
-    first says what it serves and judges pairs with known verdicts (`canaries`), as it does now and then
-    during the run.
+    first says what it serves and judges pairs with known verdicts (`canaries`).
 
     Args:
         model, urls, settings: see `LLMSettings`.
@@ -307,26 +276,26 @@ class LLMJudge:
     """
 
     def __init__(self, model: str, urls: str | Sequence[str], *, clock: Clock | None = None, **settings: Any):
-        self._settings = checked(LLMSettings, {'model': model, 'urls': urls, **settings})
-        self._wording = Wording(self._settings)
+        self._settings = told = checked(LLMSettings, {'model': model, 'urls': urls, **settings})
+        self._wording = wording = Wording(told)
         self._clock = clock
+        more = {
+            'finish_reasons': told.finish_reasons,
+            'server_digest': told.server_digest,
+            'votes': told.votes if told.votes > 1 else 0,
+        }
         # All that may change what the model says of a candidate.
-        told, wording = self._settings, self._wording
         self._asked_as = {
             'model': model,
             'prompts': f'{wording.prompts.name}:{wording.prompts.digest}',
             'sampling': wording.sampling,
             'replies': _READ_BY,
-            **({'finish_reasons': told.finish_reasons} if told.finish_reasons else {}),
-            **({'server_digest': told.server_digest} if told.server_digest else {}),
-            **({'votes': told.votes} if told.votes > 1 else {}),
+            **{name: value for name, value in more.items() if value},
         }
-        self._served: Served | None = None
+        self._served: Served | None = None  # what verdicts are kept under, from the first server
         self._said, self._said_by = Served(), ''  # by any server so far, and by whom
-        self._agreed: Served | None = None  # what was found to agree last
         self._met: set[str] = set()
-        self._passed: dict[str, Any] = {}  # notes, kept with the first verdict: all else needs no writing
-        self._counts: Counter[str] = Counter()
+        self._counts: Counter[str] = Counter(dict.fromkeys(_COUNTED.split(), 0))
         api_key(told.api_key_env)  # a missing key is found now, not when everything has been generated
         self._store = VerdictStore(os.environ.get(STORE_VARIABLE) or told.verdicts)
 
@@ -367,19 +336,21 @@ class LLMJudge:
         candidates = [case for case in cases.values() if isinstance(case, Candidate)]
         reasons = self._ask(candidates) if candidates else {}
         judge = self._judge_of(self._served or Served())
-
-        def said(case: Candidate) -> Judgement:
-            verdict = self._store.get(key := case.key(judge))
-            if verdict is None:
-                return Judgement(Verdict.UNJUDGED, 'llm', reasons.get(key, 'not asked'))
-            return Judgement(verdict, 'llm', reply_key=key)
-
-        judged = {pair: said(case) if isinstance(case, Candidate) else case for pair, case in cases.items()}
+        judged: dict[Pair, Judgement] = {}
+        for pair, case in cases.items():
+            if isinstance(case, Candidate):
+                key = case.key(judge)
+                if verdict := self._store.get(key):
+                    judged[pair] = Judgement(verdict, 'llm', reply_key=key)
+                else:
+                    judged[pair] = Judgement(Verdict.UNJUDGED, 'llm', reasons.get(key, 'not asked'))
+            else:
+                judged[pair] = case
         return [judged[pair] for pair in pairs]
 
     def statistics(self) -> dict[str, int]:
         """Count so far: pairs, how each different answer was settled, requests, and what went wrong."""
-        return {**dict.fromkeys(_COUNTED.split(), 0), **self._counts, 'damaged_lines': self._store.damaged}
+        return {**self._counts, 'damaged_lines': self._store.damaged}
 
     def close(self) -> None:
         """Let go of the store's file."""
@@ -401,97 +372,105 @@ class LLMJudge:
             mininterval=0.2 if sys.stderr.isatty() else 30.0,  # in a log file a line every half minute
             dynamic_ncols=True,
         )
-        with closing(bar):
-            call = _Call(self._store, self._settings.votes, self._counts, bar)
-            unreached: set[str] = set()
+        said: dict[str, list[tuple[Heard, str]]] = {}  # the votes on a key so far, each with its reply
+        reasons: dict[str, str] = {}
+        correct = 0
 
-            async def greet(session: ClientSession, server: Server, came_back: bool) -> None:
-                try:
-                    await self._greet(session, server, came_back)
-                except Trouble:
-                    unreached.add(server.url)
-                    before = (
-                        None if self._served or len(unreached) < len(servers) else self._before(candidates)
-                    )
-                    if before is None:
-                        raise
-                    raise _AllStored(before) from None
-
-            def heard(request: Request, reply: Reply | Trouble) -> bool:
-                if isinstance(reply, Reply):
-                    self._agree(request.url, told_by(reply))
-                if isinstance(request.item, Canary):
-                    return self._examine(request, reply)
-                if isinstance(reply, Trouble):
-                    call.add(request.item, Heard(None, reply.reason), '')
-                    return True
-                self._note_passed()
-                said = self._wording.hear(reply, request.item.asked)
-                if said.verdict is None and request.asked == 0:
+        def heard(request: Request, reply: Reply | Trouble) -> bool:
+            nonlocal correct
+            if isinstance(reply, Trouble):
+                vote, text = Heard(None, reply.reason), ''
+            else:
+                self._agree(request.url, told_by(reply))
+                vote, text = self._wording.hear(reply, request.item.asked), reply.text
+                if vote.verdict is None and request.asked == 0:
                     self._counts['repeated'] += 1
                     return False
-                call.add(request.item, said, reply.text)
-                return True
+            votes = said.setdefault(request.item.key, [])
+            votes.append((vote, text))
+            if len(votes) == self._settings.votes:
+                verdict = self._count_votes(request.item, said.pop(request.item.key), reasons)
+                correct += verdict is Verdict.CORRECT
+                bar.set_postfix_str(f'correct {correct}, unjudged {len(reasons)}', False)
+                bar.update()
+            return True
 
-            try:
-                ask_all(
-                    servers,
-                    self._requests(candidates, call),
-                    heard,
-                    self._settings,
-                    greet=greet,
-                    clock=self._clock,
-                    counts=self._counts,
-                )
-            except _AllStored as stored:
-                [self._served] = stored.args
-                told = self._served.told() if self._served else {}
-                logger.warning(
-                    f'no server of {self._settings.model} answers; all that is asked was judged before, by '
-                    f'{told}, and is taken from the store'
-                )
-                list(self._requests(candidates, call))  # none; they are counted
-            finally:
-                self._store.flush()
-        return call.reasons
+        requests = self._requests(candidates, bar)
+        more = {'greet': self._greet, 'clock': self._clock, 'counts': self._counts}
+        try:
+            ask_all(servers, requests, heard, self._settings, **more)
+        except IncompleteError:
+            if self._served or not (stored := self._stored(candidates)):
+                raise
+            self._served = stored
+            logger.warning(
+                f'no server of {self._settings.model} answers; all that is asked was judged before, by '
+                f'{stored.told()}, and is taken from the store'
+            )
+            list(requests)  # none; they are counted
+        finally:
+            bar.close()
+            self._store.flush()
+        return reasons
 
-    def _requests(self, candidates: Sequence[Candidate], call: _Call) -> Iterator[Request]:
-        """Yield the requests for what is missing, and canaries among them.
+    def _requests(self, candidates: Sequence[Candidate], bar: Any) -> Iterator[Request]:
+        """Yield the requests for what is missing.
 
         It is drawn from once a server has said what it serves, which is a part of the keys.
         """
-        call.judge = self._judge_of(self._served or Served())
-        asks: dict[str, Candidate] = {}
-        for candidate in candidates:
-            asks.setdefault(candidate.key(call.judge), candidate)
-        missing = {key: ask for key, ask in asks.items() if self._store.get(key) is None}
-        hits = len(asks) - len(missing)
-        self._counts['stored'] += hits
-        self._counts['asked'] += len(missing)
+        judge = self._judge_of(self._served or Served())
+        asks = {candidate.key(judge): candidate for candidate in reversed(candidates)}
+        missing = {key: asks[key] for key in reversed(asks) if self._store.get(key) is None}
+        counts = {'stored': len(asks) - len(missing), 'asked': len(missing)}
+        self._counts.update(counts)
         self._counts['unboxed'] += sum(ask.unboxed for ask in asks.values())
         self._counts['shortened'] += sum(ask.shortened for ask in asks.values())
         if missing:
-            logger.info(f'{len(missing)} answers to ask {self._settings.model} for, {hits} are known')
-        call.bar.set_description(f'judging ({hits} hits)', refresh=False)
-        call.bar.reset(len(missing))
-        number = 0
+            model, stored = self._settings.model, counts['stored']
+            logger.info(f'{len(missing)} answers to ask {model} for, {stored} are known')
+        bar.set_description(f'judging ({counts["stored"]} hits)', refresh=False)
+        bar.reset(len(missing))
         for key, ask in missing.items():
             asked = self._wording.ask(ask.pair)
             for vote in range(self._settings.votes):
-                if self._settings.canaries and number % _EVERY == _FIRST:
-                    every = self._wording.canaries
-                    yield self._request(every[number // _EVERY % len(every)])
-                number += 1
-                yield Request(_Item(key, asked, ask), self._wording.body(asked, vote))
+                yield Request(_Item(key, asked, ask.pair), self._wording.body(asked, vote))
 
-    def _request(self, canary: Canary, asked: int = 0) -> Request:
-        return Request(canary, self._wording.body(self._wording.ask(canary.pair)), asked)
+    def _count_votes(
+        self, item: _Item, votes: Sequence[tuple[Heard, str]], reasons: dict[str, str]
+    ) -> Verdict | None:
+        """Keep the verdict of more than half of the votes, or the reason why there is none."""
+        numbers = Counter(vote.verdict for vote, _ in votes)
+        self._counts['disagreed'] += len(set(numbers) - {None}) > 1
+        verdict = next((one for one, number in numbers.items() if one and 2 * number > len(votes)), None)
+        if verdict is None:
+            reason = next((vote.reason for vote, _ in votes if vote.reason), 'no majority')
+            if reason in EXPLAINED and reason not in reasons.values():
+                logger.warning(
+                    f'a reply {EXPLAINED[reason]}, twice, so its answer stays unjudged; it ends '
+                    f'{votes[-1][1][-200:]!r}'
+                )
+            reasons[item.key] = reason
+            self._counts['unjudged'] += 1
+            return None
+        said = [vote.verdict.value if vote.verdict else vote.reason for vote, _ in votes]
+        pair, text = item.pair, next(text for vote, text in votes if vote.verdict is verdict)
+        about = {
+            'question': pair.question,
+            'reference': pair.reference,
+            'answer': pair.answer,
+            'language': pair.language,
+            'reply': text[-400:],
+            **({'votes': said} if len(votes) > 1 else {}),
+            'judge': self._judge_of(self._served or Served()),
+            'time': time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime()),
+        }
+        self._store.put(item.key, verdict, about)
+        return verdict
 
     async def _greet(self, session: ClientSession, server: Server, came_back: bool) -> None:
         """Get to know a server that is to judge, once, or anew if it comes back: it may be another one.
 
-        It says what it serves, and judges the canaries. One that has passed under a name is asked a single
-        one as long as the store remembers.
+        It says what it serves, and judges the canaries.
 
         Raises:
             Trouble: it does not answer.
@@ -500,48 +479,32 @@ class LLMJudge:
         if server.url in self._met and not came_back:
             return
         proxy = proxy_for(server.url, self._settings.proxy)
-        first, *easy = [canary for canary in self._wording.canaries if not canary.injected]
-        request = self._request(first)
-        request.url = server.url
+        first, *others = [self._asking(canary) for canary in self._wording.canaries]
         self._counts['requests'] += 1
         try:
-            reply = await exchange(session, server, request.body, proxy)
+            reply = await exchange(session, server, first.body, proxy)
         except Trouble:
             self._counts['failures'] += 1
             raise
         listed = await get_json(session, server, 'models', proxy)
         self._counts['replies'] += 1
         self._agree(server.url, told_by(reply).filled(told_in_list(listed, self._settings.model, server.key)))
-        served = self._said if self._served is None else self._served
-        self._served = served
-        passed = verdict_key(
-            {**self._asked_as, 'served': served.told()},
-            *(text for canary in self._wording.canaries for text in canary.pair),
-            server.url,
-            str(self._settings.canaries),
-        )
+        self._served = self._served or self._said
+        first.url = server.url
         if self._settings.canaries:
-            rounds = [[] if self._examine(request, reply) else [self._request(first, asked=1)]]
-            if came_back or passed not in self._store.notes:
-                rounds[0] += map(self._request, easy)
-                rounds.append([self._request(one) for one in self._wording.canaries if one.injected])
-            for requests in filter(None, rounds):  # the easy ones first: a failure there says more
-                await self._ask_canaries(server, requests)
+            again = [] if self._examine(first, reply) else [self._asking(first.item, asked=1)]
+            easy = [one for one in others if not one.item.injected]
+            more: dict[str, Any] = {'clock': self._clock, 'counts': self._counts, 'proven': True}
+            # The easy ones first: a failure there says more.
+            for requests in ([*again, *easy], others[len(easy) :]):
+                try:
+                    await answer_all([server], requests, self._examine, self._settings, **more)
+                except IncompleteError as error:
+                    raise Trouble(Kind.DOWN, 'no connection', str(error)) from None
         self._met.add(server.url)
-        told = 'passed' if self._settings.canaries else 'not asked'
-        self._passed[passed] = {'judge': self._asked_as, 'served': served.told(), 'canaries': told}
 
-    async def _ask_canaries(self, server: Server, requests: Sequence[Request]) -> None:
-        def heard(request: Request, reply: Reply | Trouble) -> bool:
-            if isinstance(reply, Reply):
-                self._agree(request.url, told_by(reply))
-            return self._examine(request, reply)
-
-        more: dict[str, Any] = {'clock': self._clock, 'counts': self._counts, 'proven': True}
-        try:
-            await answer_all([server], requests, heard, self._settings, **more)
-        except IncompleteError as error:
-            raise Trouble(Kind.DOWN, 'no connection', str(error)) from None
+    def _asking(self, canary: Canary, asked: int = 0) -> Request:
+        return Request(canary, self._wording.body(self._wording.ask(canary.pair)), asked)
 
     def _examine(self, request: Request, reply: Reply | Trouble) -> bool:
         """Return whether that settles a canary; False asks once more.
@@ -553,6 +516,7 @@ class LLMJudge:
         if isinstance(reply, Trouble):
             heard, text = Heard(None, reply.reason), ''
         else:
+            self._agree(request.url, told_by(reply))
             heard, text = self._wording.hear(reply, self._wording.ask(canary.pair)), reply.text
         passed = canary.passed(heard.verdict)
         if not passed and not canary.injected and request.asked == 0 and isinstance(reply, Reply):
@@ -573,14 +537,8 @@ class LLMJudge:
             'and the result says so'
         )
 
-    def _note_passed(self) -> None:
-        while self._passed:
-            self._store.note(*self._passed.popitem())
-
     def _agree(self, url: str, says: Served) -> None:
         """Raise UnfitJudge if a server serves another model than the first one said."""
-        if says == self._agreed:
-            return
         if difference := self._said.differs(says):
             before = f'{self._said_by} said' if url != self._said_by else 'it said before'
             raise UnfitJudge(
@@ -589,70 +547,19 @@ class LLMJudge:
                 'server; the verdicts so far are kept'
             )
         self._said_by = self._said_by or url
-        self._said, self._agreed = self._said.filled(says), says
+        self._said = self._said.filled(says)
 
-    def _before(self, candidates: Sequence[Candidate]) -> Served | None:
-        """Return what was served in the earlier run that judged all of these, if there is exactly one."""
-        notes = [note for note in self._store.notes.values() if isinstance(note, Mapping)]
-        told = [served_of(note.get('served')) for note in notes if note.get('judge') == self._asked_as]
-        whole = []
-        for served in dict.fromkeys(told):
-            judge = self._judge_of(served)
-            if all(self._store.get(candidate.key(judge)) is not None for candidate in candidates):
-                whole.append(served)
+    def _stored(self, candidates: Sequence[Candidate]) -> Served | None:
+        """Return what was served when all of these were judged before, if there is exactly one such."""
+        judges = [line.about.get('judge') for line in self._store.lines()]
+        served = {
+            Served(**judge.get('served', {}))
+            for judge in judges
+            if isinstance(judge, dict) and self._judge_of(Served()) == {**judge, 'served': {}}
+        }
+        whole = [
+            one
+            for one in served
+            if all(self._store.get(candidate.key(self._judge_of(one))) for candidate in candidates)
+        ]
         return whole[0] if len(whole) == 1 else None
-
-
-class _Call:
-    """What becomes of the replies of one call."""
-
-    def __init__(self, store: VerdictStore, votes: int, counts: Counter[str], bar: Any) -> None:
-        self.bar = bar
-        self.judge: Mapping[str, Any] = {}
-        """What its verdicts are kept under, once a server has said what it serves."""
-        self.reasons: dict[str, str] = {}
-        """Why a key has no verdict."""
-        self._store, self._votes, self._counts = store, votes, counts
-        self._heard: dict[str, list[tuple[Heard, str]]] = {}
-        self._correct = 0
-        self._shown: set[str] = set()
-
-    def add(self, item: _Item, said: Heard, reply: str) -> None:
-        """Take one of the votes on a key; the last one settles it."""
-        heard = self._heard.setdefault(item.key, [])
-        heard.append((said, reply))
-        if len(heard) < self._votes:
-            return
-        del self._heard[item.key]
-        votes = Counter(one.verdict for one, _ in heard)
-        self._counts['disagreed'] += len(set(votes) - {None}) > 1
-        verdict = next((one for one, count in votes.items() if one and 2 * count > self._votes), None)
-        if verdict is None:
-            reason = next((one.reason for one, _ in heard if one.reason), 'no majority')
-            self.reasons[item.key] = reason
-            self._counts['unjudged'] += 1
-            if reason in EXPLAINED and reason not in self._shown:
-                self._shown.add(reason)
-                logger.warning(
-                    f'a reply {EXPLAINED[reason]}, twice, so its answer stays unjudged; it ends '
-                    f'{reply[-200:]!r}'
-                )
-        else:
-            pair = item.candidate.pair
-            said_by_vote = [one.verdict.value if one.verdict else one.reason for one, _ in heard]
-            about = {
-                'question': pair.question,
-                'reference': pair.reference,
-                'answer': pair.answer,
-                'language': pair.language,
-                'reply': next(text for one, text in heard if one.verdict is verdict)[-400:],
-                **({'votes': said_by_vote} if self._votes > 1 else {}),
-                'judge': self.judge,
-                'time': time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime()),
-            }
-            self._store.put(item.key, verdict, about)
-        self._correct += verdict is Verdict.CORRECT
-        if not self.bar.disable:
-            told = f'correct {self._correct}, unjudged {len(self.reasons)}'
-            self.bar.set_postfix_str(told, refresh=False)
-            self.bar.update()

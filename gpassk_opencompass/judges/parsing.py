@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from functools import cached_property
 from typing import NamedTuple
 
 from ..answers.thoughts import part
@@ -52,7 +51,10 @@ class Heard(NamedTuple):
 def parse_verdict(reply: Reply, asked: Asked, also_whole: Collection[str] = ()) -> Heard:
     """Return the verdict of a reply to what was asked, or the reason why it has none.
 
-    What the reply copies of its prompt is nobody's verdict.
+    What the reply copies of its prompt is nobody's verdict: neither the whole prompt or a stretch of its
+    instructions, nor a verdict with the characters beside it that stand beside such a verdict in the prompt.
+    Where question, reference or answer hold such words, a shorter quotation could carry them: there the
+    verdict must be the last word of the reply.
 
     Args:
         also_whole: finish reasons besides `WHOLE` of whole replies, in small letters; '' for a missing one.
@@ -63,59 +65,34 @@ def parse_verdict(reply: Reply, asked: Asked, also_whole: Collection[str] = ()) 
         return Heard(None, {'': 'no finish reason', **ENDS}.get(finish, shown))
     if not reply.text.strip() and reply.thought:
         return Heard(None, 'thought only')
-    parted = part(reply.text, asked.slots)
+    parted, pattern = part(reply.text, asked.slots), asked.style.pattern
     if parted.open or parted.doubtful:
         return Heard(None, 'unfinished thought')
-    copies = _Copies(asked)
-    if copies.echoed_by(parted.said):
+    said, prompt = squeezed(parted.said), asked.squeezed
+    if len(pattern.sub('', said)) >= _MORE_THAN_A_VERDICT and (
+        any(mark in said for mark in asked.marks) or prompt in said or said in prompt
+    ):
         return Heard(None, 'echo')
-    found = copies.last_own(parted.said)
-    return Heard(asked.style.meaning(found)) if found else Heard(None, 'unparsable')
+    verdicts = list(pattern.finditer(parted.said))[-_MOST_VERDICTS:]
+    if pattern.search(asked.slots):
+        verdicts = [one for one in verdicts[-1:] if _LAST_WORD.match(parted.said, one.end())]
+    own = next((one for one in reversed(verdicts) if not _is_copied(parted.said, one, prompt)), None)
+    return Heard(asked.style.meaning(own)) if own else Heard(None, 'unparsable')
 
 
-class _Copies:
-    """Tells what a reply says itself from what it repeats of the prompt."""
-
-    def __init__(self, asked: Asked) -> None:
-        self._asked, self._verdict = asked, asked.style.pattern
-
-    @cached_property
-    def _prompt(self) -> str:
-        return self._asked.squeezed
-
-    def echoed_by(self, reply: str) -> bool:
-        """Whether `reply` holds the whole prompt or a stretch of its instructions, or is a part of it."""
-        plain = squeezed(reply)
-        if len(self._verdict.sub('', plain)) < _MORE_THAN_A_VERDICT:
-            return False
-        return (
-            any(mark in plain for mark in self._asked.marks) or self._prompt in plain or plain in self._prompt
-        )
-
-    def last_own(self, reply: str) -> re.Match[str] | None:
-        """Return the last verdict of the reply that is its own.
-
-        It is none inside a verbatim copy of the prompt: with `_CONTEXT` characters beside it that stand
-        beside such a verdict in the prompt. Where question, reference or answer hold such words, a shorter
-        quotation could carry them: there the verdict must be the last word of the reply.
-        """
-        found = list(self._verdict.finditer(reply))[-_MOST_VERDICTS:]
-        if self._verdict.search(self._asked.slots):
-            found = [one for one in found[-1:] if _LAST_WORD.match(reply, one.end())]
-        return next((one for one in reversed(found) if not self._is_copied(reply, one)), None)
-
-    def _is_copied(self, reply: str, found: re.Match[str]) -> bool:
-        # More than the context, for its blanks; not all of the reply, for each of its verdicts.
-        reach = 4 * _CONTEXT
-        before = squeezed(reply[max(0, found.start() - reach) : found.start()])[-_CONTEXT:]
-        after = squeezed(reply[found.end() : found.end() + reach])[:_CONTEXT]
-        if len(before) + len(after) < _CONTEXT:
-            return False
-        said, half = squeezed(found[0]), _CONTEXT // 2
-        # One half of the context at least is on one side.
-        if before[-half:] + said not in self._prompt and said + after[:half] not in self._prompt:
-            return False
-        return any(
-            before[len(before) - share :] + said + after[: _CONTEXT - share] in self._prompt
-            for share in range(max(0, _CONTEXT - len(after)), len(before) + 1)
-        )
+def _is_copied(reply: str, found: re.Match[str], prompt: str) -> bool:
+    """Return whether `_CONTEXT` characters beside a verdict stand beside such a verdict in the prompt."""
+    # More than the context, for its blanks; not all of the reply, for each of its verdicts.
+    reach = 4 * _CONTEXT
+    before = squeezed(reply[max(0, found.start() - reach) : found.start()])[-_CONTEXT:]
+    after = squeezed(reply[found.end() : found.end() + reach])[:_CONTEXT]
+    if len(before) + len(after) < _CONTEXT:
+        return False
+    said, half = squeezed(found[0]), _CONTEXT // 2
+    # One half of the context at least is on one side.
+    if before[-half:] + said not in prompt and said + after[:half] not in prompt:
+        return False
+    return any(
+        before[len(before) - share :] + said + after[: _CONTEXT - share] in prompt
+        for share in range(max(0, _CONTEXT - len(after)), len(before) + 1)
+    )

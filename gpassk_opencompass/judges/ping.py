@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..completion import ABOUT_LENGTH, Kind, Reply, Trouble
+from ..errors import IncompleteError, InputError
 from ..keys import hidden
 from ..servers import (
     Clock,
+    Request,
     Server,
-    backoff,
+    answer_all,
     endpoints,
-    exchange,
     get_json,
     in_own_loop,
     open_session,
@@ -25,16 +24,14 @@ from ..servers import (
 from .canaries import Canary, Served, told_by, told_in_list
 from .llm import LLMSettings, Wording, api_key
 from .parsing import EXPLAINED
-from .protocol import Verdict
-from .settings import checked
+from .protocol import Verdict, checked
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
 
-ATTEMPTS = 3
-"""For each pair. Only what failed quickly is tried again: to wait for a dead server once is enough."""
+_TRIES = {'attempts': 2, 'patience': 4.0, 'concurrency': 1}
+"""To wait for a dead server once is enough; one canary after another, the easy ones first."""
 
-_QUICK, _LONGEST_WAIT = 5.0, 4.0
 _NO_THOUGHT = """switch thinking off: --extra-body '{"chat_template_kwargs": {"enable_thinking": false}}'"""
 _REMEDIES = {
     'cut': 'raise max_tokens (here --max-tokens), or serve it with a longer context',
@@ -57,16 +54,11 @@ class Outcome(NamedTuple):
     verdict: Verdict
     """Unjudged where there was none."""
     seconds: float
-    """From request to reply or failure, of the last attempt."""
+    """From request to reply, of the last attempt."""
     problem: str = ''
-    """Why there is no verdict, or what went wrong before there was one."""
+    """Why there is no verdict."""
     reason: str = ''
     """Why a reply has no verdict, in a word or two."""
-
-    @property
-    def right(self) -> bool:
-        """Whether the verdict is the right one."""
-        return self.verdict is self.canary.verdict
 
     @property
     def passed(self) -> bool:
@@ -108,97 +100,84 @@ def ping(
         One `Health` a server, in the order of `urls`.
     """
     settings = checked(LLMSettings, {'model': model, 'urls': urls, 'timeout': timeout, **more})
-    visit = _Visit(settings, Wording(settings), clock or Clock())
-    key = api_key(settings.api_key_env)
+    wording, key, time = Wording(settings), api_key(settings.api_key_env), clock or Clock()
     servers = [Server(url, key) for url in endpoints(settings.urls)]
 
     async def visit_all() -> list[Health]:
         async with open_session(settings) as session:
-            return list(await asyncio.gather(*(visit.examine(session, server) for server in servers)))
+            visits = [_examine(session, server, settings, wording, time) for server in servers]
+            return list(await asyncio.gather(*visits))
 
     return in_own_loop(visit_all)
 
 
-class _Visit(NamedTuple):
-    """What all servers are asked with."""
+async def _examine(
+    session: ClientSession, server: Server, settings: LLMSettings, wording: Wording, clock: Clock
+) -> Health:
+    outcomes: list[Outcome] = []
+    served = Served()
+    failure: Trouble | None = None
 
-    settings: LLMSettings
-    wording: Wording
-    clock: Clock
-
-    async def examine(self, session: ClientSession, server: Server) -> Health:
-        outcomes: list[Outcome] = []
-        served, total = Served(), len(self.wording.canaries)
-        for canary in self.wording.canaries:
-            outcome, reply = await self._ask(session, server, canary)
-            outcomes.append(outcome)
-            if isinstance(reply, Reply):
-                served = served.filled(told_by(reply))
-                continue
+    def heard(request: Request, reply: Reply | Trouble) -> bool:
+        nonlocal served
+        canary: Canary = request.item
+        if isinstance(reply, Trouble):
+            outcomes.append(Outcome(canary, Verdict.UNJUDGED, request.seconds, str(reply)))
             filtered = canary.injected and reply.kind is Kind.REFUSED  # as some gateways do
             if reply.kind is not Kind.BROKEN and not filtered:
-                reachable = len(outcomes) > 1 or reply.kind is not Kind.DOWN
-                advice = tuple(filter(None, [await self._advice(session, server, reply)]))
-                return Health(server.url, reachable, tuple(outcomes), advice, served, total)
-        listed = await self._models(session, server)
-        served = served.filled(told_in_list(listed, self.wording.model, server.key))
-        return Health(server.url, True, tuple(outcomes), tuple(_remedies(outcomes)), served, total)
-
-    async def _ask(
-        self, session: ClientSession, server: Server, canary: Canary
-    ) -> tuple[Outcome, Reply | Trouble]:
-        asked = self.wording.ask(canary.pair)
-        before = ''
-        for attempt in count(1):
-            started = time.perf_counter()
-            try:
-                reply = await exchange(session, server, self.wording.body(asked), self._proxy(server))
-                break
-            except Trouble as trouble:
-                seconds = time.perf_counter() - started
-                wait = backoff(attempt, 0.5, _LONGEST_WAIT) if trouble.wait is None else trouble.wait
-                final = trouble.kind in (Kind.REFUSED, Kind.SETTING) or attempt == ATTEMPTS
-                slow = seconds > _QUICK or trouble.reason == 'time-out' or wait > _LONGEST_WAIT
-                if final or slow:
-                    return Outcome(canary, Verdict.UNJUDGED, seconds, str(trouble)), trouble
-                before = f'attempt {attempt} failed: {trouble}'
-                await self.clock.sleep(wait)
-        seconds = time.perf_counter() - started
-        heard = self.wording.hear(reply, asked)
-        if heard.verdict is not None:
-            return Outcome(canary, heard.verdict, seconds, before), reply
+                raise InputError(str(reply)) from reply
+            return True
+        served = served.filled(told_by(reply))
+        said = wording.hear(reply, wording.ask(canary.pair))
         end = f'; it ends: {reply.text[-200:]}' if reply.text.strip() else ''
-        why = EXPLAINED.get(heard.reason, f'did not come to its own end ({heard.reason})')
-        return Outcome(canary, Verdict.UNJUDGED, seconds, f'the reply {why}{end}', heard.reason), reply
+        why = EXPLAINED.get(said.reason, f'did not come to its own end ({said.reason})')
+        problem = '' if said.verdict else f'the reply {why}{end}'
+        verdict = said.verdict or Verdict.UNJUDGED
+        outcomes.append(Outcome(canary, verdict, request.seconds, problem, said.reason))
+        return True
 
-    async def _advice(self, session: ClientSession, server: Server, trouble: Trouble) -> str:
-        if trouble.reason == 'time-out':
-            return f'is it still loading, or busy? --timeout allows more than {self.settings.timeout:g} s'
-        if trouble.status in (401, 403):
-            return 'name the environment variable that holds the key: --api-key-env, in a config api_key_env'
-        if trouble.kind is Kind.REFUSED and ABOUT_LENGTH.search(trouble.message):
-            tokens = self.settings.max_tokens or 'unset'
-            return f'lower max_tokens (now {tokens}; here --max-tokens), or serve it with a longer context'
-        if trouble.kind not in (Kind.SETTING, Kind.REFUSED):
-            return ''
-        listed = await self._models(session, server)
-        try:
-            names = [hidden(str(model['id']), server.key) for model in listed['data'][:20]]
-        except (LookupError, TypeError):
-            names = []
-        if names and self.wording.model not in names:
-            return (
-                f'it serves no {self.wording.model!r} but {", ".join(map(repr, names))}: give one as --model'
-            )
-        lost = trouble.status == 404 and not names
-        return 'check --model and --url, which is http://host:port with or without /v1' if lost else ''
-
-    async def _models(self, session: ClientSession, server: Server) -> Any:
+    requests = [Request(canary, wording.body(wording.ask(canary.pair))) for canary in wording.canaries]
+    tries = settings.model_copy(update={**_TRIES, 'total_time': min(settings.timeout, 10.0)})
+    try:
+        await answer_all([server], requests, heard, tries, clock=clock)
+    except (InputError, IncompleteError) as error:
+        if not isinstance(error.__cause__, Trouble):
+            raise
+        failure = error.__cause__
+        if len(outcomes) < len(requests) and not (outcomes and outcomes[-1].problem == str(failure)):
+            canary = wording.canaries[len(outcomes)]
+            outcomes.append(Outcome(canary, Verdict.UNJUDGED, 0.0, str(failure)))
+    listed = None
+    if failure is None or failure.kind in (Kind.SETTING, Kind.REFUSED):
         with suppress(Trouble):
-            return await get_json(session, server, 'models', self._proxy(server))
+            listed = await get_json(session, server, 'models', proxy_for(server.url, settings.proxy))
+    if failure is None:
+        advice = tuple(_remedies(outcomes))
+        served = served.filled(told_in_list(listed, settings.model, server.key))
+    else:
+        advice = tuple(filter(None, [_advice(failure, settings, listed, server.key)]))
+    reachable = failure is None or len(outcomes) > 1 or failure.kind is not Kind.DOWN
+    return Health(server.url, reachable, tuple(outcomes), advice, served, len(requests))
 
-    def _proxy(self, server: Server) -> str | None:
-        return proxy_for(server.url, self.settings.proxy)
+
+def _advice(trouble: Trouble, settings: LLMSettings, listed: Any, key: str) -> str:
+    """Return what to do about a failure that all requests share."""
+    if trouble.reason == 'time-out':
+        return f'is it still loading, or busy? --timeout allows more than {settings.timeout:g} s'
+    if trouble.status in (401, 403):
+        return 'name the environment variable that holds the key: --api-key-env, in a config api_key_env'
+    if trouble.kind is Kind.REFUSED and ABOUT_LENGTH.search(trouble.message):
+        tokens = settings.max_tokens or 'unset'
+        return f'lower max_tokens (now {tokens}; here --max-tokens), or serve it with a longer context'
+    if trouble.kind not in (Kind.SETTING, Kind.REFUSED):
+        return ''
+    names = []
+    with suppress(LookupError, TypeError):
+        names = [hidden(str(model['id']), key) for model in listed['data'][:20]]
+    if names and settings.model not in names:
+        return f'it serves no {settings.model!r} but {", ".join(map(repr, names))}: give one as --model'
+    lost = trouble.status == 404 and not names
+    return 'check --model and --url, which is http://host:port with or without /v1' if lost else ''
 
 
 def _remedies(outcomes: Sequence[Outcome]) -> Iterator[str]:

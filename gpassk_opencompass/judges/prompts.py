@@ -7,7 +7,6 @@ import ast
 import hashlib
 import json
 import re
-import runpy
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
@@ -18,8 +17,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from ..errors import InputError, MissingExtraError
-from .protocol import Verdict
-from .settings import checked
+from .protocol import Verdict, checked
 
 SLOTS = frozenset({'question', 'gold_answer', 'answer'})
 NAMES = ('auto', 'protocol', 'own', 'xverify', 'compassverifier')
@@ -149,8 +147,6 @@ Correct answer: {gold_answer}
 Judgement:
 """
 
-_PROTOCOL_FILE = 'datasets/livemathbench/prompts.py'
-_GRADER_FILE = 'configs/datasets/aime2025/aime2025_llmjudge_academic.py'
 _LINE_END = re.compile(r'\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]')
 _LONGEST_MARK, _SHORTEST_MARK = 80, 40
 
@@ -227,11 +223,14 @@ class Prompts(BaseModel):
         'cn' and 'zh…' are asked in Chinese, everything else in English.
         """
         parts, names, marks = _template(self.chinese if is_chinese(language) else self.english)
-        said = {'question': question, 'gold_answer': reference, 'answer': candidate}
-        texts = [_quotation(said[name]) if self.quoted else said[name] for name in names]
-        woven = [*parts, *texts]
-        woven[::2], woven[1::2] = parts, texts
-        return Asked(''.join(woven), f'{question}\n{reference}\n{candidate}', marks, STYLES[self.style])
+        said = {'question': question, 'gold_answer': reference, 'answer': candidate, '': ''}
+        if self.quoted:
+            said = {
+                name: '\n'.join(f'| {line}' for line in _LINE_END.split(text)) for name, text in said.items()
+            }
+            said[''] = ''
+        prompt = ''.join(part + said[name] for part, name in zip(parts, names, strict=True))
+        return Asked(prompt, f'{question}\n{reference}\n{candidate}', marks, STYLES[self.style])
 
 
 def is_chinese(language: str) -> bool:
@@ -255,11 +254,7 @@ def _template(text: str) -> tuple[list[str], list[str], Sequence[str]]:
             parts.append('')
     head, foot = squeezed(parts[0]), squeezed(parts[-1])
     marks = (head[:_LONGEST_MARK], head[-_LONGEST_MARK:], foot[-_LONGEST_MARK:])
-    return parts, names, tuple(dict.fromkeys(mark for mark in marks if len(mark) >= _SHORTEST_MARK))
-
-
-def _quotation(text: str) -> str:
-    return '\n'.join(f'| {line}' for line in _LINE_END.split(text))
+    return parts, [*names, ''], tuple(dict.fromkeys(mark for mark in marks if len(mark) >= _SHORTEST_MARK))
 
 
 def find_prompts(choice: str | Mapping[str, Any] | Prompts = 'auto') -> Prompts:
@@ -269,9 +264,8 @@ def find_prompts(choice: str | Mapping[str, Any] | Prompts = 'auto') -> Prompts:
         choice: 'protocol' for the prompts of LiveMathBench (and of LiveMath-Judge) as the installed
             OpenCompass has them, 'own' for those of this package, 'auto' for the protocol's where OpenCompass
             is installed and the own ones elsewhere; 'xverify' for xVerify's layout; 'compassverifier' for
-            CompassVerifier's,
-            from the installed OpenCompass; or prompts of yours: `dict(name=…, english=…, chinese=…)`, beside
-            which `style` says what a verdict looks like.
+            CompassVerifier's, from the installed OpenCompass; or prompts of yours: `dict(name=…, english=…,
+            chinese=…)`, beside which `style` says what a verdict looks like.
 
     Raises:
         InputError: no such choice, or prompts that cannot be filled.
@@ -280,17 +274,17 @@ def find_prompts(choice: str | Mapping[str, Any] | Prompts = 'auto') -> Prompts:
     check_choice(choice)
     if not isinstance(choice, str):
         return choice if isinstance(choice, Prompts) else Prompts(**choice)
-    if choice == 'own' or (choice == 'auto' and _of_opencompass(_PROTOCOL_FILE) is None):
+    if choice == 'own' or (choice == 'auto' and find_spec('opencompass') is None):
         return Prompts(name='own', english=_ENGLISH, chinese=_CHINESE, quoted=True)
     if choice == 'xverify':
         return Prompts(name=choice, english=_XVERIFY, chinese=_XVERIFY, style=choice)
     if choice == 'compassverifier':
-        text = _grader()
+        text = _texts_of('configs/datasets/aime2025/aime2025_llmjudge_academic.py')['GRADER_TEMPLATE'].strip()
+        slots = {'answer': '{gold_answer}', 'prediction': '{answer}'}
+        text = re.sub(r'\{(answer|prediction)\}', lambda found: slots[found[1]], text)
         return Prompts(name=choice, english=text, chinese=text, style=choice)
-    constants = protocol_constants()
-    return Prompts(
-        name='protocol', english=constants['JUDGE_PROMPT_EN'], chinese=constants['JUDGE_PROMPT_CN']
-    )
+    texts = protocol_constants()
+    return Prompts(name='protocol', english=texts['JUDGE_PROMPT_EN'], chinese=texts['JUDGE_PROMPT_CN'])
 
 
 def check_choice(choice: object) -> None:
@@ -304,32 +298,22 @@ def check_choice(choice: object) -> None:
         raise InputError(f'prompts = {choice!r}: expected {", ".join(NAMES)} or dict(name, english, chinese)')
 
 
-def protocol_constants() -> Mapping[str, Any]:
+def protocol_constants() -> Mapping[str, str]:
     """Return all prompts of LiveMathBench in the installed OpenCompass, by the names that they have there."""
-    # The file holds constants only; importing it as a module would load all of OpenCompass, which takes
-    # seconds.
-    return runpy.run_path(str(_file_of_opencompass(_PROTOCOL_FILE)))
+    return _texts_of('datasets/livemathbench/prompts.py')
 
 
-def _grader() -> str:
-    """Return the prompt of CompassVerifier as the installed OpenCompass has it."""
-    file = _file_of_opencompass(_GRADER_FILE)
-    slots = {'question': '{question}', 'answer': '{gold_answer}', 'prediction': '{answer}'}
-    for node in ast.walk(ast.parse(file.read_text(encoding='utf-8'))):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and '{prediction}' in node.value:
-            return re.sub(
-                r'\{(question|answer|prediction)\}', lambda found: slots[found[1]], node.value.strip()
-            )
-    raise InputError(f'{file} holds no prompt with a prediction; choose other prompts')
-
-
-def _file_of_opencompass(name: str) -> Path:
-    if (file := _of_opencompass(name)) is None:
-        raise MissingExtraError('opencompass', 'opencompass')
-    return file
-
-
-def _of_opencompass(name: str) -> Path | None:
+def _texts_of(name: str) -> dict[str, str]:
+    """Return the texts that a file of the installed OpenCompass assigns; to import it would take seconds."""
     spec = find_spec('opencompass')
     files = [Path(root, name) for root in (spec and spec.submodule_search_locations) or ()]
-    return next((file for file in files if file.is_file()), None)
+    file = next((file for file in files if file.is_file()), None)
+    if file is None:
+        raise MissingExtraError('opencompass', 'opencompass')
+    texts: dict[str, str] = {}
+    for node in ast.parse(file.read_text(encoding='utf-8')).body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            for part in ast.walk(node.value):
+                if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                    texts.setdefault(node.targets[0].id, part.value)
+    return texts

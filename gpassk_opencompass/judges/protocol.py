@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from enum import Enum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from ..errors import InputError
 
 TAIL_LENGTH = 2000
 """Characters of a response without a final answer that a judge gets to see."""
+
+Model = TypeVar('Model', bound=BaseModel)
 
 
 class Verdict(str, Enum):
@@ -52,15 +59,13 @@ class Judgement(NamedTuple):
         return self.verdict is Verdict.INCORRECT and bool(self.reason)
 
 
+EMPTY, SAME = Judgement(Verdict.INCORRECT, 'empty'), Judgement(Verdict.CORRECT, 'string')
 HEDGED = Judgement(Verdict.INCORRECT, 'hedged')
 """Of an answer that states more values than its reference asks for; given without asking a judge."""
 
 
 class Judge(Protocol):
-    """Anything that judges pairs.
-
-    A class may also check its arguments before it is built, see `build.build_judge`.
-    """
+    """Anything that judges pairs; its class may check arguments before it is built, see `build_judge`."""
 
     def identity(self) -> Mapping[str, object]:
         """Return, JSON-able, everything that may change a verdict (name, versions, prompts, settings)."""
@@ -75,9 +80,6 @@ class Judge(Protocol):
         """Release processes and connections. May be called twice."""
 
 
-Grader = Callable[[Pair], bool | Verdict | None]
-
-
 class FunctionJudge:
     """Judges with `grader(pair)`: True or False, a `Verdict`, or None for unjudged.
 
@@ -90,10 +92,8 @@ class FunctionJudge:
     ['incorrect']
     """
 
-    def __init__(self, grader: Grader, name: str = 'function') -> None:
-        self._grader = grader
-        self._name = name
-        self._pairs = 0
+    def __init__(self, grader: Callable[[Pair], bool | Verdict | None], name: str = 'function') -> None:
+        self._grader, self._name, self._pairs = grader, name, 0
 
     def identity(self) -> dict[str, Any]:
         """Return the name."""
@@ -112,3 +112,27 @@ class FunctionJudge:
 
     def close(self) -> None:
         """Do nothing: there is nothing to release."""
+
+
+def checked(model: type[Model], given: Mapping[str, Any]) -> Model:
+    """Return settings as a pydantic model; raise InputError with all that is wrong at once."""
+    try:
+        return model(**given)
+    except ValidationError as error:
+        raise InputError(problems(error, model)) from None
+
+
+def problems(error: ValidationError, model: type[BaseModel]) -> str:
+    """Return what is wrong with settings, each by its name; no value that may hold a key is shown."""
+    found = []
+    for one in error.errors():
+        name, said = '.'.join(map(str, one['loc'])), one['msg'].removeprefix('Value error, ')
+        if one['type'] == 'extra_forbidden':
+            near = get_close_matches(name, model.model_fields, 1)
+            hint = f'did you mean {near[0]!r}?' if near else f'it takes {", ".join(model.model_fields)}'
+            found.append(f'{name}: no such setting, {hint}')
+        elif one['type'] in ('value_error', 'missing') or name in ('api_key_env', 'extra_body', 'urls'):
+            found.append(said if said.startswith(name) or not name else f'{name}: {said}')
+        else:
+            found.append(f'{name} = {one["input"]!r}: {said}')
+    return '; '.join(found)

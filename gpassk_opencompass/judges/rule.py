@@ -6,27 +6,17 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from types import TracebackType
 from typing import Annotated, Any
 
 from loguru import logger
 from pydantic import AfterValidator, BaseModel, ConfigDict, PositiveInt
 
-from ..answers import (
-    RULES,
-    compare_answers,
-    final_answer,
-    is_read,
-    normal_form,
-)
-from .protocol import Judgement, Pair, Verdict
-from .settings import checked
+from ..answers import RULES, compare_answers, final_answer, is_read, normal_form
+from .protocol import EMPTY, SAME, Judgement, Pair, Verdict, checked
 
 _VERSION = 7
 """Of the rules; to be raised with every change that may change a verdict."""
 
-_EMPTY = Judgement(Verdict.INCORRECT, 'empty')
-_SAME_SPELLING = Judgement(Verdict.CORRECT, 'string')
 _ABSURD = Judgement(Verdict.INCORRECT, 'capped')
 _NO_REFERENCE = Judgement(Verdict.UNJUDGED, 'empty', 'empty reference')
 _ABSURD_REFERENCE = Judgement(Verdict.UNJUDGED, 'capped', 'reference too long or too deep')
@@ -69,8 +59,7 @@ class RuleJudge:
         without: ids of lenient rules to do without, of those in `answers.RULES`.
         in_place_of: the LLM in whose place it judges, for the record.
 
-    >>> with RuleJudge() as judge:
-    ...     judge.judge([Pair('?', r'\\frac{1}{2}', '0.5')])
+    >>> RuleJudge().judge([Pair('?', r'\\frac{1}{2}', '0.5')])
     [Judgement(verdict=<Verdict.CORRECT: 'correct'>, origin='number', reason='', reply_key='')]
     """
 
@@ -83,13 +72,13 @@ class RuleJudge:
         in_place_of: str = '',
     ) -> None:
         limits = {'max_length': max_length, 'max_nesting': max_nesting, 'without': without}
-        told = checked(_Settings, {**limits, 'in_place_of': in_place_of})
+        checked(_Settings, {**limits, 'in_place_of': in_place_of})
         place = {'in_place_of': in_place_of} if in_place_of else {}
         self._identity = {'name': 'rule', 'rules': _VERSION, **limits, 'without': sorted(without), **place}
         self._rules = frozenset(RULES) - {*without}
-        self._max_length, self._max_nesting = told.max_length, told.max_nesting
+        self._max_length, self._max_nesting = max_length, max_nesting
         self._counts: Counter[str] = Counter()
-        self._told: set[str] = set()  # references that were said not to be read
+        self._told: set[str] = set()  # references that were looked at, whether they are read
 
     @staticmethod
     def check_arguments(arguments: Mapping[str, Any]) -> None:
@@ -129,20 +118,17 @@ class RuleJudge:
     def __enter__(self) -> RuleJudge:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _judgement(self, question: str, reference: str, answer: str) -> Judgement:
-        expected, stated = _final(reference)
-        given, said = _final(answer)
+        (expected, stated), (given, said) = _final(reference), _final(answer)
         if not expected:
             return _NO_REFERENCE
         if not given:
-            return _EMPTY
+            return EMPTY
         if expected == given:
-            return _SAME_SPELLING
+            return SAME
         if _INTEGER.fullmatch(expected) and _INTEGER.fullmatch(given):
             return Judgement(_VERDICTS[int(expected) == int(given)], 'integer')
         for text, judgement in ((stated, _ABSURD_REFERENCE), (said, _ABSURD)):
@@ -155,10 +141,7 @@ class RuleJudge:
 
 @lru_cache(maxsize=8192)  # a question has one reference and few different answers
 def _final(text: str) -> tuple[str, str]:
-    """Return the normal form of the final answer, and that answer.
-
-    A text that states none is an answer itself.
-    """
+    """Return the normal form of the final answer, and that answer; a text that states none is one itself."""
     if _INTEGER.fullmatch(text):
         return text, text
     stated = final_answer(text).text or text

@@ -3,8 +3,7 @@
 A store is a folder of JSON lines that a person can read. Each process that writes adds a file of its own,
 `<time>-<host>-<process>-<random>.jsonl`, and nobody else ever writes to it: so no lock is needed, on a
 network disk neither, and work folders and teams can share a store by its path. A line is one verdict under
-the checksum of all that it depends on, or a note of what a judge found out about its servers, and ends in its
-own checksum.
+the checksum of all that it depends on, and ends in its own checksum.
 
 Each line is handed to the operating system in one write before the next is begun, so a `kill -9` loses at
 most the line in the making, which readers recognise and skip. A crash of the machine loses at most the last
@@ -26,7 +25,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import IncompleteError, InputError
+from ..errors import GPassKError, IncompleteError, InputError
+from .prompts import find_prompts
 from .protocol import Verdict
 
 STORE_VARIABLE = 'GPASSK_VERDICTS'
@@ -38,9 +38,11 @@ FOLDER = 'verdicts'
 SYNC_INTERVAL = 5.0
 """Seconds between two fsyncs. One a line would cost more than the line on a network disk."""
 
+_ABOVE = 6
+"""Folders above a result in which a store is looked for: a model with slashes lies deeper than others."""
+
 _LINE = re.compile(
-    rb'(?P<content>\{"key": "(?P<key>[0-9a-f]{32})", '
-    rb'(?:"verdict": "(?P<verdict>correct|incorrect)"|"note": ).*)'
+    rb'(?P<content>\{"key": "(?P<key>[0-9a-f]{32})", "verdict": "(?P<verdict>correct|incorrect)".*)'
     rb', "sum": "(?P<sum>[0-9a-f]{8})"\}',
     re.DOTALL,
 )
@@ -107,8 +109,6 @@ class VerdictStore:
 
     def __init__(self, folder: str | os.PathLike[str] | None) -> None:
         self.folder = None if folder is None else store_folder(folder)
-        self.notes: dict[str, Any] = {}
-        """What was noted, by key; of several notes under one key the first."""
         self._verdicts: dict[bytes, Verdict] = {}
         self._read_to: dict[Path, int] = {}
         self._bad_lines = 0
@@ -138,20 +138,11 @@ class VerdictStore:
         if verdict is Verdict.UNJUDGED:
             raise InputError(f'unjudged is no verdict to keep (key {key})')
         self._verdicts.setdefault(bytes.fromhex(key), verdict)
-        self._write({'key': key, 'verdict': verdict.value, **about})
-
-    def note(self, key: str, note: Mapping[str, Any]) -> None:
-        """Keep in `notes` what is no verdict; of several under one key the first."""
-        if key not in self.notes:
-            self.notes[key] = note
-            self._write({'key': key, 'note': note})
-
-    def _write(self, fields: Mapping[str, Any]) -> None:
         if self.folder is None:
             return
         if self._writer is None or self._writer.process != os.getpid():  # a fork writes no file of its parent
             self._writer = _Writer(self.folder)
-        text = json.dumps(fields, ensure_ascii=False)[:-1]
+        text = json.dumps({'key': key, 'verdict': verdict.value, **about}, ensure_ascii=False)[:-1]
         content = text.encode('utf-8', 'backslashreplace')  # a half of a character: as JSON escapes it
         self._writer.write(content + f', "sum": "{zlib.crc32(content):08x}"}}\n'.encode())
 
@@ -163,13 +154,9 @@ class VerdictStore:
             end = self._read_to.get(file, 0)
             for start, raw, found in _lines(file, end):
                 end = start + len(raw) + 1
-                if found and found['verdict']:
-                    self._verdicts.setdefault(
-                        bytes.fromhex(found['key'].decode()), Verdict(found['verdict'].decode())
-                    )
-                elif found:
-                    with suppress(ValueError, RecursionError, LookupError):  # not written by this class
-                        self.notes.setdefault(found['key'].decode(), json.loads(raw)['note'])
+                if found:
+                    key, verdict = bytes.fromhex(found['key'].decode()), Verdict(found['verdict'].decode())
+                    self._verdicts.setdefault(key, verdict)
                 else:
                     self._bad_lines += bool(raw.strip())
             self._read_to[file] = end
@@ -255,17 +242,6 @@ def store_files(folder: Path) -> list[Path]:
     return sorted(file for file in folder.glob('*.jsonl') if file.is_file())  # a pipe would never end
 
 
-def line_places(file: Path) -> Iterator[tuple[str, int]]:
-    """Yield the key of each verdict in a store's file, and where its line begins, for `line_at`."""
-    return ((found['key'].decode(), start) for start, _, found in _lines(file) if found and found['verdict'])
-
-
-def line_at(file: Path, start: int) -> Line | None:
-    """Return the verdict whose line begins there; None where it is damaged."""
-    _, raw, found = next(_lines(file, start), (0, b'', None))
-    return _parsed(raw, found)
-
-
 def _lines(file: Path, start: int = 0) -> Iterator[tuple[int, bytes, re.Match[bytes] | None]]:
     """Yield whole lines with their places; a match where the checksum holds, None where a line is damaged."""
     try:
@@ -283,12 +259,85 @@ def _lines(file: Path, start: int = 0) -> Iterator[tuple[int, bytes, re.Match[by
 
 
 def _parsed(raw: bytes, found: re.Match[bytes] | None) -> Line | None:
-    if not (found and found['verdict']):
-        return None
     try:
-        about = json.loads(raw)
+        about = json.loads(raw) if found else None
     except (ValueError, RecursionError):  # a right checksum over wrong content: not written by this class
+        return None
+    if not found or about is None:
         return None
     # Key and verdict are those of the head, as for `get`: the line may name them twice.
     more = {name: value for name, value in about.items() if name not in ('key', 'verdict', 'sum')}
     return Line(found['key'].decode(), Verdict(found['verdict'].decode()), more)
+
+
+# What judges were asked and replied, for who shows it
+
+
+class Exchange(NamedTuple):
+    """What an LLM judge was asked of a sample, and what it replied; None where it is not known here."""
+
+    name: str
+    """Of its model."""
+    prompt: str | None
+    reply: str | None
+
+
+class Replies:
+    """Finds what a judge was asked and replied by the `reply_key` of a sample; a store is read once."""
+
+    def __init__(self) -> None:
+        self._places: dict[Path, dict[str, tuple[Path, int]]] = {}
+
+    def find(self, stores: tuple[Path, ...], key: str) -> Exchange | None:
+        """Return what stands under a key; None where no store has it."""
+        for store in stores:
+            if store not in self._places:
+                places = self._places[store] = {}
+                for file in _readable(store):
+                    for start, _, found in _lines(file):
+                        if found:
+                            places.setdefault(found['key'].decode(), (file, start))
+            if place := self._places[store].get(key):
+                _, raw, found = next(_lines(*place), (0, b'', None))
+                line = _parsed(raw, found)
+                if line is not None and line.key == key:
+                    return _exchange(line.about)
+        return None
+
+
+def stores_near(path: Path, common: bool = False) -> tuple[Path, ...]:
+    """Return the verdict stores that the run of a result may have had: beside it, above, in the environment.
+
+    Args:
+        path: of the result.
+        common: also the one that all judges of this user share.
+    """
+    named = [os.environ.get(STORE_VARIABLE), cache_folder(FOLDER) if common else None]
+    candidates = [
+        *(folder / FOLDER for folder in path.parents[: _ABOVE + 1]),
+        *sorted(path.parent.glob(f'*.{FOLDER}')),  # as `gpassk score` names them
+        *(Path(one).expanduser() for one in named if one),
+    ]
+    return tuple(dict.fromkeys(one for one in candidates if _readable(one)))
+
+
+def _readable(store: Path) -> list[Path]:
+    try:
+        return store_files(store)
+    except (InputError, OSError):  # a file of that name, or a folder of somebody else
+        return []
+
+
+def _exchange(about: Mapping[str, Any]) -> Exchange:
+    judge = about.get('judge')
+    judge = judge if isinstance(judge, dict) else {}
+    texts = [about.get(name) for name in ('language', 'question', 'reference', 'answer')]
+    said, prompt = str(judge.get('prompts')), None
+    with suppress(GPassKError):  # another prompt's name, or OpenCompass, whose they are, is not installed
+        prompts = find_prompts(said.partition(':')[0])
+        if said == f'{prompts.name}:{prompts.digest}' and all(isinstance(text, str) for text in texts):
+            language, question, reference, answer = map(str, texts)
+            filled = prompts.fill(language, question=question, reference=reference, candidate=answer)
+            prompt = filled.prompt
+    reply = about.get('reply')
+    return Exchange(str(judge.get('model', 'llm')), prompt, reply if isinstance(reply, str) else None)

@@ -28,7 +28,7 @@ from ...answers.thoughts import thought_in
 from ...errors import InputError
 from ...files import write_file
 from ...health import CUT_OFF
-from ...judges.replies import Replies, stores_near
+from ...judges.verdicts import Replies, stores_near
 from ...keys import without_long
 from ...record import Result, digest_of
 from ...samples import Samples
