@@ -207,14 +207,15 @@ def test_one_run_a_side_decides_only_where_nothing_but_the_model_differs(
     assert any('hardware: NVIDIA H100 and NVIDIA A100' in one for one in rows(capsys, 2, *line)[1])
 
 
-def test_runs_are_chosen_by_name(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where a folder has several; by parts that no other name has."""
-    expected, _ = rows(capsys, 0, 'worse', 'old')
-    assert rows(capsys, 0, '.', '--run', 'worse', '--against', NAME.format('old'))[0] == expected
-    assert len({row['old'] for row in rows(capsys, 0, '.', '--run', 'worse', '--benchmark', 'live')[0]}) == 5
-    assert 'the new run is one of 6' in refused(capsys, '.', 'old')
-    assert 'choose it beforehand with --against NAME' in refused(capsys, 'worse', '.')
-    assert "'nobody' is no old run here" in refused(capsys, 'worse', 'old', '--against', 'nobody')
+def test_a_path_of_several_runs_is_refused_with_their_names(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The folder of one is a path, too."""
+    said = refused(capsys, '.', 'old')
+    assert '. holds 6 runs, ' in said
+    assert 'give the folder of one, <work_dir>/<time>/results/<model>' in said
+    [folder] = {path.parent for path in Path('worse').rglob('*.json')}
+    assert rows(capsys, 0, folder, 'old')[0] == rows(capsys, 0, 'worse', 'old')[0]
 
 
 def test_all_rows_must_pass_and_metrics_can_be_asked_for(
@@ -304,7 +305,7 @@ def test_what_cannot_be_compared_is_no_answer(here: Path, capsys: pytest.Capture
     [
         (['nowhere', 'old'], 'nowhere is neither a file nor a folder'),
         (['empty', 'old'], 'empty has no sampled result: 0 found'),
-        (['old'], 'holds no other run than old'),
+        (['old'], 'give the old run as the second path'),
         (['worse', 'old', '--level', '95'], 'level = 95.0: expected a confidence above 0.5'),
         (['worse', 'old', '--metric', 'Greedy'], "'Greedy' is no metric"),
         (['worse', 'old', '--metric', 'mG-Pass@1'], 'is 0 for every model'),

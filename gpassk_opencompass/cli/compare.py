@@ -35,10 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_several(
         parser, '--benchmark', 'only these, by parts of names (default: those of OLD)', metavar='NAME'
     )
-    add('--run', metavar='NAME', help='the new run, by a part of its name, where NEW has several')
-    add_several(
-        parser, '--against', 'the old ones, where OLD has several; or the published model', metavar='NAME'
-    )
+    add('--against', metavar='NAME', help='the published model, where a run is called otherwise')
     sd = 'how much the score moves from run to run, where it is known (standard deviation)'
     add('--run-sd', type=points, metavar='POINTS', help=sd)
     add('--judge', choices=('rule',), help='judge all answers anew, where programs judged differently')
@@ -55,8 +52,7 @@ def run(
     questions: str | None,
     metric: Sequence[str],
     benchmark: Sequence[str],
-    run: str | None,
-    against: Sequence[str],
+    against: str | None,
     run_sd: float | None,
     judge: str | None,
     level: float,
@@ -82,8 +78,6 @@ def run(
         questions=questions or ('new' if margin is None else 'same'),
         metrics=[Metric.parse(name) for name in metric],
         benchmarks=benchmark,
-        run=run,
-        against=against,
         run_sd=None if run_sd is None else run_sd / 100,
         level=level,
         judge=judge,
@@ -98,7 +92,7 @@ def run(
     return answer.exit_code
 
 
-def _beside_published(paths: Sequence[Path], level: float, against: Sequence[str], with_limited: bool) -> int:
+def _beside_published(paths: Sequence[Path], level: float, against: str | None, with_limited: bool) -> int:
     """Print our scores and the published ones in one table."""
     from ..collect import collect
     from ..report.compare import beside_published

@@ -170,8 +170,6 @@ def compare(
     questions: str = 'same',
     metrics: Sequence[Metric] = (),
     benchmarks: Sequence[str] = (),
-    run: str | None = None,
-    against: Sequence[str] = (),
     run_sd: float | None = None,
     level: float = 0.95,
     judge: str | None = None,
@@ -181,12 +179,11 @@ def compare(
 
     Args:
         paths: records, work directories or logs of other programs: the new run, the old one, and more: reruns
-            of the two are found by their settings, all else are further old runs. One path may hold all.
+            of the two are found by their settings, all else are old runs. The first two hold one each.
         margin: what does not matter, from 0 to 1; None: only what the interval says.
         questions: one of `QUESTIONS`.
         metrics: none: mG-Pass@k with the largest k of both.
         benchmarks: only these, by parts of their names; none: those of the old run.
-        run, against: parts of the names of the new run and of old ones, where paths hold several.
         run_sd: the standard deviation of the score from run to run, where it is known; from 0 to 1.
         judge: 'rule' judges all of them anew by the rule judge.
 
@@ -195,7 +192,7 @@ def compare(
             compared; it says why, with the first question that differs.
     """
     check_level(level)
-    new, olds, remarks = _sides(paths, run, against, with_limited, judge, benchmarks)
+    new, olds, remarks = _sides(paths, with_limited, judge, benchmarks)
     rows = []
     for old in olds:
         for benchmark, ours, theirs in _benchmarks_of(new, old, benchmarks):
@@ -246,14 +243,11 @@ class Side:
 
 
 def _sides(
-    paths: Sequence[Path],
-    run: str | None,
-    against: Sequence[str],
-    with_limited: bool,
-    judge: str | None,
-    benchmarks: Sequence[str],
+    paths: Sequence[Path], with_limited: bool, judge: str | None, benchmarks: Sequence[str]
 ) -> tuple[Side, list[Side], list[str]]:
     """Return the new run, the old ones, and lines on what was left out of their folders."""
+    if len(paths) < 2:
+        raise InputError(f'{paths[0]}: give the old run as the second path')
     found: dict[tuple[int, Any], Side] = {}
     remarks: list[str] = []
     damaged: list[LeftOut] = []
@@ -278,25 +272,32 @@ def _sides(
                 )
             side = found.setdefault(twins[0] if twins else (place, key), Side(place))
             side.results.setdefault(result.benchmark, []).append(result)
-    sides, alone = list(found.values()), len(paths) == 1
+    sides = list(found.values())
     names = run_names([side.first for side in sides])
     models = [name.partition(' (')[0] for name in names]
     for side, name, model in zip(sides, names, models, strict=True):
-        same = models.count(model) > 1 and not alone
-        side.name = f'{re.sub(r" [(][0-9]+[)]$", "", name)} ({paths[side.place].name})' if same else name
-    [new] = _chosen([side for side in sides if alone or side.place == 0], run and [run], 'new', '--run NAME')
-    rest = [side for side in sides if side is not new and (alone or side.place > 0)]
-    if not rest:
-        raise InputError(
-            f'{paths[-1]} holds no other run than {new.name}; give the old one as the second path'
-        )
-    olds = _chosen(rest, against, 'old', '--against NAME', several=True)
-    if not against and not alone:
-        _chosen([side for side in olds if side.place == 1] or olds[:1], None, 'old', '--against NAME')
+        plain = re.sub(r' \(\d+\)$', '', name)
+        side.name = f'{plain} ({paths[side.place].name})' if models.count(model) > 1 else name
+    for place, path in enumerate(paths[:2]):
+        several = [side.name for side in sides if side.place == place]
+        if len(several) > 1:
+            raise InputError(
+                f'{path} holds {len(several)} runs, {", ".join(several[:8])}{", …" * (len(several) > 8)}: '
+                'give the folder of one, <work_dir>/<time>/results/<model>'
+            )
+    new, *olds = sides
+    _refuse_damaged(damaged, paths, sides, benchmarks)
+    return new, olds, remarks
+
+
+def _refuse_damaged(
+    damaged: Sequence[LeftOut], paths: Sequence[Path], sides: Sequence[Side], benchmarks: Sequence[str]
+) -> None:
+    """Refuse to decide without a file that may be a result of one of the runs."""
     given = {path.resolve() for path in paths}
     files = [
         one.path
-        for side in (new, *olds)
+        for side in sides
         for name, results in side.results.items()
         for one in results
         if not benchmarks or any(part.casefold() in name.casefold() for part in benchmarks)
@@ -309,41 +310,6 @@ def _sides(
                 f'{broken.why}; it may be a result of one of the runs: mend it or take it away, or name the '
                 'files that count, or --benchmark'
             )
-    return new, olds, remarks
-
-
-def _chosen(
-    sides: Sequence[Side], parts: Sequence[str] | None, what: str, option: str, several: bool = False
-) -> list[Side]:
-    """Return the sides whose names have one of these parts; all where none is given.
-
-    Raises:
-        InputError: a part is in no name, or in several; or there are several where one is wanted.
-    """
-
-    def names(some: Sequence[Side]) -> str:
-        more = f' and {len(some) - 8} more' if len(some) > 8 else ''
-        return ', '.join(side.name for side in some[:8]) + more
-
-    chosen = []
-    for part in parts or ():
-        exact = [side for side in sides if part in (side.name, side.first.run.model)]
-        folded = part.casefold()
-        near = exact or [side for side in sides if folded in f'{side.name} {side.first.run.model}'.casefold()]
-        if not near:
-            raise InputError(f'{part!r} is no {what} run here; there is {names(sides)}')
-        if len(near) > 1:
-            raise InputError(
-                f'{part!r} is in the names of {len(near)} {what} runs: {names(near)}; {option} takes '
-                'a whole one'
-            )
-        chosen += near
-    chosen = chosen if parts else list(sides)
-    if len(chosen) > 1 and not several:
-        raise InputError(
-            f'the {what} run is one of {len(chosen)}: {names(chosen)}; choose it beforehand with {option}'
-        )
-    return chosen
 
 
 def _rejudged(result: Result) -> Result:
@@ -603,7 +569,7 @@ def published_scores() -> DataFrame:
     return pandas.read_csv(PUBLISHED, comment='#')
 
 
-def beside_published(boards: Sequence[Board], data: DataFrame, against: Sequence[str] = ()) -> Table:
+def beside_published(boards: Sequence[Board], data: DataFrame, against: str | None = None) -> Table:
     """Return our scores and the published ones of the same model and questions, in one table.
 
     Args:
@@ -618,9 +584,9 @@ def beside_published(boards: Sequence[Board], data: DataFrame, against: Sequence
 
     theirs, ours = published_scores(), scores_of(data)
     models = {letters(name): name for name in theirs.model.unique()}
-    if unknown := [name for name in against if letters(name) not in models]:
-        close = difflib.get_close_matches(unknown[0], models.values(), 3, 0.0)
-        raise InputError(f'{unknown[0]!r} is not published; close: {", ".join(close)}')
+    if against and letters(against) not in models:
+        close = difflib.get_close_matches(against, models.values(), 3, 0.0)
+        raise InputError(f'{against!r} is not published; close: {", ".join(close)}')
     names = ['model', 'published as', 'benchmark', 'metric']
     numbers: list[Mapping[str, Any]] = []
     table = Table(
@@ -631,7 +597,7 @@ def beside_published(boards: Sequence[Board], data: DataFrame, against: Sequence
         asked = theirs[(theirs.here == board.benchmark) & (theirs.questions == board.questions)]
         for entry in board.entries:
             model = entry.result.model
-            name = models.get(letters(model)) or (models[letters(against[0])] if against else None)
+            name = models.get(letters(model)) or (models[letters(against)] if against else None)
             before = len(table.rows)
             for row in asked[asked.model == name].itertuples():
                 if score := ours.get((board.title, entry.name, '', row.metric)):
