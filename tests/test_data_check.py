@@ -172,18 +172,6 @@ def test_a_token_without_access_is_told_and_not_shown(
     assert 'hf_other' not in line
 
 
-@pytest.mark.parametrize('token', ['hf_secret二'])
-def test_a_token_that_cannot_be_sent_is_not_shown(
-    hub: FakeHub, token: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What Python says of it has the token in it."""
-    monkeypatch.setenv('HF_TOKEN', token)
-    assert expand('') == 0
-    said = capsys.readouterr()
-    assert 'the hub cannot be reached' in said.err
-    assert 'hf_secret' not in said.out + said.err
-
-
 def test_what_the_hub_does_not_have_is_a_line(hub: FakeHub, capsys: pytest.CaptureFixture[str]) -> None:
     """A data set, a subset of it, a revision; a folder that is missing may look like a name."""
     (line,) = refusal(capsys, "dataset_path = 'data/nothing'\n")

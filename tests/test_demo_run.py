@@ -62,17 +62,3 @@ def test_every_run_is_run_once_and_then_stands_in_the_table(
         assert said.index('3 runs: 3 complete') < said.index('| model')
         assert len((out / 'table.csv').read_text().splitlines()) == 4
     assert sorted(called(tmp_path)) == sorted(NAMES)
-
-
-@needs_opencompass
-@pytest.mark.slow
-def test_without_a_result_there_is_no_table(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The exit code is that of `gpassk run`, which shows why."""
-    install(tmp_path, monkeypatch, **{NAMES[1]: 'broken'})
-    assert main(['demo', '-w', str(tmp_path / 'out')]) == 1
-    said = capsys.readouterr()
-    assert 'RuntimeError: broken' in said.err
-    assert '| model' not in said.out
-    assert not (tmp_path / 'out' / 'table.csv').exists()

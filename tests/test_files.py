@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from gpassk_opencompass.files import mapping, parse_json, read_json, replace_file, save
+from gpassk_opencompass.files import parse_json, read_json, replace_file, save
 
 DEEP = '[' * 100_000
 
@@ -53,12 +52,3 @@ def test_json_that_cannot_be_read_is_a_value_error(tmp_path: Path, text: str) ->
     for read in (lambda: parse_json(text), lambda: read_json(path)):
         with pytest.raises(ValueError, match=r'.'):
             read()
-
-
-@pytest.mark.parametrize('value', [{'a': [1, None]}, [], 'text', 0.1, None])
-def test_whole_json_is_read_as_it_was_written(tmp_path: Path, value: object) -> None:
-    """And of anything but an object nothing is taken for one."""
-    path = tmp_path / 'a.json'
-    path.write_text(json.dumps(value))
-    assert read_json(path) == parse_json(path.read_bytes()) == value
-    assert mapping(value) == (value if isinstance(value, dict) else {})

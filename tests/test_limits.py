@@ -19,7 +19,6 @@ from gpassk_opencompass.collect import collect
 from gpassk_opencompass.record import read
 from gpassk_opencompass.report.frame import boards
 from gpassk_opencompass.sweep.folder import read_manifest
-from gpassk_opencompass.sweep.names import DatasetName
 
 HEAD = BASE.replace('greedy = False', 'greedy = True')
 
@@ -58,22 +57,6 @@ def test_ten_of_live_math_bench_are_of_all_contests_and_languages() -> None:
     taken = [rows[place] for place in limited([row[:2] for row in rows], 10)]
     assert Counter(split for split, _, _ in taken) == {'CNMO': 4, 'CCEE': 2, 'AMC': 2, 'WLPMC': 2}
     assert set(Counter((split, number) for split, _, number in taken).values()) == {2}
-
-
-@given(
-    st.sampled_from(
-        ['AIME2024', 'MATH500-L5', 'LiveMathBench-v202412', 'LiveMathBench-v202505-all-en', 'Mine']
-    ),
-    st.lists(st.integers(1, 64), min_size=1, max_size=3, unique=True).map(sorted),
-    st.integers(0, 40),
-    st.booleans(),
-    st.none() | st.integers(1, 10**6),
-)
-def test_names_with_marks_are_read_as_they_are_written(
-    label: str, ks: list[int], more: int, cot: bool, limit: int | None
-) -> None:
-    name = DatasetName(label, tuple(ks), max(ks) + more, cot, limit)
-    assert DatasetName.parse(str(name)) == name
 
 
 @pytest.mark.parametrize('given_in', ['command', 'override', 'template'])

@@ -149,16 +149,6 @@ def test_every_file_of_a_run_has_a_name_of_at_most_255_bytes(
     assert max(len(file.encode()) for file in files) <= 255
 
 
-def test_a_model_has_one_name_in_all_its_runs() -> None:
-    """What a long name is cut to depends neither on settings nor on the benchmark."""
-    model = 'checkpoint-' * 20
-    short, long = ModelName(model, Settings(1)), ModelName(model, Settings(8192, 0.3, 0.8, 50, 1.0, 42))
-    assert ModelName.parse(str(short)).model == ModelName.parse(str(long)).model
-    other = ModelName(model[:-1] + '+', Settings(1))
-    assert str(other)[:80] == str(short)[:80]
-    assert str(other) != str(short)
-
-
 @pytest.mark.parametrize(
     'text', ['a~12345678_l10', 'a' * 90 + '~1234567g_l10', 'a' * 96 + 'b_l10', 'a~b_l10']
 )

@@ -88,15 +88,6 @@ def test_a_replaced_data_set_has_the_questions_of_the_old_one(tmp_path: Path, er
     assert config['summarizer'] == {'type': 'gpassk_opencompass.GPassKSummarizer'}
 
 
-def test_replication_means_n(tmp_path: Path) -> None:
-    """n = replication × max(k), as in the templates of 2024."""
-    dataset = {**DATASET, 'replication': 2}
-    del dataset['n']
-    _, new = pair(tmp_path, MODEL, dataset)
-    assert (new['k'], new['n']) == ([4, 8, 16], 32)
-    assert 'replication' not in new
-
-
 def test_a_greedy_model_is_asked_once(tmp_path: Path) -> None:
     """n greedy answers are one answer n times; settings that reach no greedy run are left out."""
     model, dataset = pair(tmp_path, turbomind_model(*GENERAL[0], length=8192, temperature=0.0))

@@ -6,7 +6,6 @@ import builtins
 import json
 import os
 import runpy
-import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sweeping import BASE, NAME, dump, load, load_with_mmengine
+from sweeping import BASE, dump, load_with_mmengine
 
 from gpassk_opencompass.errors import TemplateError
 from gpassk_opencompass.sweep.folder import Run, changes, read_manifest, signature
@@ -71,19 +70,6 @@ def test_a_second_run_changes_no_file(tmp_path: Path, capsys: pytest.CaptureFixt
     assert capsys.readouterr().out == f'2 configs in {folder}: 0 written, 2 unchanged\n'
 
 
-def test_only_what_differs_is_written(tmp_path: Path) -> None:
-    """A broken file is replaced, its neighbour and files of others are left alone."""
-    text, folder = BASE.replace('[0.3]', '[0.3, 0.7]'), tmp_path / 'configs'
-    dump(tmp_path, text)
-    broken = folder / NAME.replace('t0-3', 't0-7')
-    broken.write_text('broken')
-    (folder / 'other.py').write_text('mine')
-    before = stamps(folder)
-    dump(tmp_path, text)
-    assert load(broken)['models']
-    assert {name for name, stamp in stamps(folder).items() if stamp != before[name]} == {broken.name}
-
-
 def cells(line: str) -> list[str]:
     """Of a row of a table."""
     return [cell.strip() for cell in line.split('|')[1:-1]]
@@ -105,64 +91,6 @@ def test_a_dry_run_says_what_a_sweep_costs_and_writes_nothing(
     ]
     assert lines[-1].startswith(f'6 configs for {tmp_path / "configs"}: 6 to write, 0 unchanged')
     assert not (tmp_path / 'configs').exists()
-
-
-@pytest.mark.slow
-def test_configs_are_the_same_in_every_process(tmp_path: Path) -> None:
-    """Python shuffles its sets from process to process; configs stay byte for byte."""
-    command = [
-        sys.executable,
-        'dump_configs.py',
-        '-tc',
-        'config_templates/close.py',
-        '--output-dir',
-        str(tmp_path),
-    ]
-    lines = [
-        subprocess.run(
-            command,
-            cwd=ROOT,
-            env={**os.environ, 'PYTHONHASHSEED': seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in '12'
-    ]
-    assert [line.endswith(', 12 unchanged\n') for line in lines] == [False, True]
-
-
-def test_the_command(tmp_path: Path) -> None:
-    """`python dump_configs.py --config_template_file …` from another folder, without the plugin."""
-    (tmp_path / 'my.py').write_text(BASE)
-    command = [
-        sys.executable,
-        '-W',
-        'error',
-        str(ROOT / 'dump_configs.py'),
-        '--config_template_file',
-        'my.py',
-        '--no-data-check',
-    ]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, '')
-    assert [path.name for path in (tmp_path / 'opencompass_configs').glob('*.py')] == [NAME]
-    (tmp_path / 'my.py').write_text('max_out_lens = 1')
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, '')
-    assert done.stderr.startswith('my.py: llm_infos is missing')
-
-
-def test_the_expander_imports_nothing_heavy() -> None:
-    """A template of flat assignments needs neither OpenCompass nor mmengine."""
-    code = (
-        'import sys, gpassk_opencompass.sweep.template; '
-        "print({'mmengine', 'opencompass', 'torch', 'numpy', 'scipy'} & set(sys.modules))"
-    )
-    done = subprocess.run(
-        [sys.executable, '-c', code], cwd=ROOT, capture_output=True, text=True, check=True, timeout=300
-    )
-    assert done.stdout == 'set()\n'
 
 
 leaves = (

@@ -7,13 +7,13 @@ the exit code: 0 done, 1 something is incomplete or worse, 2 refused or not deci
 from __future__ import annotations
 
 import errno
-import signal
 import sys
 from argparse import Action, ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
+from contextlib import nullcontext
 from difflib import get_close_matches
 from importlib import import_module
-from types import FrameType
+from traceback import print_exc
 from typing import Any, NoReturn
 
 from ..errors import GPassKError, IncompleteError
@@ -48,38 +48,23 @@ BARRED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand and return the exit code; errors are one message on stderr."""
-    words = list(sys.argv[1:] if argv is None else argv)
-    if argv is None and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _interrupt)
-    name = words[0] if words else '--help'
+    name, *words = [*(sys.argv[1:] if argv is None else argv)] or ['--help']
     # With a margin the codes 1 and 2 are answers; of all that keeps a comparison from one the code is 3.
     answers = name == 'compare' and any(word.startswith('--margin') for word in words)
     try:
-        return _main(name, words[1:], NO_ANSWER if answers else None)
+        code = _code(name, words)
+        return NO_ANSWER if code < 0 and answers else abs(code)
     except SystemExit as end:  # of the parser; 0 after --help
         raise SystemExit(end.code and NO_ANSWER if answers else end.code) from None
     except Exception:
-        if _interrupted:  # compiled code of a library made another error of Ctrl-C
-            warn(f'gpassk {name}: stopped')
-            return INTERRUPTED
         if not answers:
             raise
-        from traceback import print_exc  # the interpreter would end with 1
-
-        print_exc()
+        print_exc()  # the interpreter would end with 1
         return NO_ANSWER
 
 
-_interrupted: list[int] = []
-"""The signals of Ctrl-C that this command has got."""
-
-
-def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    _interrupted.append(number)
-    raise KeyboardInterrupt
-
-
-def _main(name: str, words: Sequence[str], no_answer: int | None) -> int:
+def _code(name: str, words: Sequence[str]) -> int:
+    """Run one subcommand and return the exit code, below 0 if it is not the command's own."""
     try:
         open_output(lasting=name in COMMANDS)
         try:
@@ -88,33 +73,27 @@ def _main(name: str, words: Sequence[str], no_answer: int | None) -> int:
             sys.stdout.flush()  # here, where a broken pipe is expected, not when the interpreter ends
     except GPassKError as error:
         warn(f'gpassk {name}: {error}')
-        return no_answer or (INCOMPLETE if isinstance(error, IncompleteError) else REFUSED)
+        return -INCOMPLETE if isinstance(error, IncompleteError) else -REFUSED
     except KeyboardInterrupt:
         warn(f'gpassk {name}: stopped')
         return INTERRUPTED
     except BrokenPipeError:  # `gpassk … | head`
         drop_output()
-        return no_answer or 0
+        return 0
     except OSError as error:
-        # An error without a path is about standard output, or about a working directory that was removed.
-        if error.errno not in (FULL | {errno.ENOENT} if error.filename is None else FULL | BARRED):
+        if error.errno not in FULL | BARRED:
             raise
         what = error.filename
-        if what is None and error.errno == errno.ENOENT:
-            what = 'the folder that you are in is gone; go to another one'
-        elif what is None:
+        if what is None:  # it is about standard output
             what = 'cannot write all of the output'
             drop_output()
         warn(f'gpassk {name}: {what}: {error.strerror}')
-        return no_answer or (INCOMPLETE if error.errno in FULL else REFUSED)
+        return -INCOMPLETE if error.errno in FULL else -REFUSED
 
 
 def _run(name: str, words: Sequence[str]) -> int:
-    if name in ('-h', '--help'):
-        say(overview())
-        return 0
-    if name == '--version':
-        say(f'gpassk {__version__}')
+    if name in ('-h', '--help', '--version'):
+        say(f'gpassk {__version__}' if name == '--version' else overview())
         return 0
     if name not in COMMANDS:
         close = get_close_matches(name, COMMANDS, 1)
@@ -122,30 +101,22 @@ def _run(name: str, words: Sequence[str]) -> int:
         Parser(prog='gpassk').error(f'there is no command {name!r}: {hint}')
     options = read_options(name, words)
     as_json = options.pop('json', False)
-    run = _module(name).run
-    if not as_json:
-        return int(run(**options))
-    with tables_as_json(name):
-        return int(run(**options))
+    with tables_as_json(name) if as_json else nullcontext():
+        return int(_module(name).run(**options))
 
 
 def overview() -> str:
     """Return the help of all commands."""
-    width = max(map(len, COMMANDS))
-    return '\n'.join(
-        [
-            'usage: gpassk COMMAND …',
-            '',
-            'G-Pass@k: how stably does a language model reason?',
-            '',
-            *(f'  {name:{width}}  {line}' for name, line in COMMANDS.items()),
-            '',
-            'gpassk COMMAND --help says more. From a template to a report:',
-            '  gpassk init --engine vllm --model Qwen/Qwen2.5-7B-Instruct',
-            '  gpassk expand template.py && gpassk run opencompass_configs -w outputs',
-            '  gpassk report outputs -o report',
-        ]
-    )
+    commands = ''.join(f'  {name:8}{line}\n' for name, line in COMMANDS.items())
+    return f"""usage: gpassk COMMAND …
+
+G-Pass@k: how stably does a language model reason?
+
+{commands}
+gpassk COMMAND --help says more. From a template to a report:
+  gpassk init --engine vllm --model Qwen/Qwen2.5-7B-Instruct
+  gpassk expand template.py && gpassk run opencompass_configs -w outputs
+  gpassk report outputs -o report"""
 
 
 class Parser(ArgumentParser):
@@ -192,7 +163,7 @@ def read_options(name: str, words: Sequence[str]) -> dict[str, Any]:
     """Return the options of a subcommand as its `run` takes them."""
     parser = parser_for(name)
     end = words.index('--') if name in PASSES_ON and '--' in words else len(words)
-    own = _files_first(parser, list(words[:end]))
+    own = _files_first(parser, words[:end])
     if parser._subparsers is None:
         arguments, unknown = parser.parse_known_intermixed_args(own)
     else:
@@ -204,7 +175,7 @@ def read_options(name: str, words: Sequence[str]) -> dict[str, Any]:
     return {**vars(arguments), **({'rest': list(words[end + 1 :])} if name in PASSES_ON else {})}
 
 
-def _files_first(parser: ArgumentParser, words: list[str]) -> list[str]:
+def _files_first(parser: ArgumentParser, words: Sequence[str]) -> list[str]:
     """Move files that stand behind an option of several values to the front: `--k 2 4 FILE`."""
     from .options import Several
 
