@@ -71,27 +71,15 @@ def listed(kind: Callable[[str], Number]) -> Callable[[str], Number]:
 
 
 class Several(Action):
-    """One value or more: of `--k 2 --k 4` both count, as of `--k 2 4`; the default where none is given."""
+    """One value or more: of `--k 2 --k 4` both count, as of `--k 2 4`; the default where none is given.
 
-    def __init__(
-        self,
-        option_strings: Sequence[str],
-        dest: str,
-        type: Callable[[str], Any] = str,
-        **settings: Any,
-    ) -> None:
-        super().__init__(option_strings, dest, nargs='+', type=type, **settings)
+    A file behind them goes to the command's paths, where `type` refuses its name: `--k 2 4 samples.jsonl`.
+    """
 
-    def __call__(
-        self,
-        parser: ArgumentParser,
-        namespace: Namespace,
-        values: str | Sequence[Any] | None,
-        option_string: str | None = None,
-    ) -> None:
+    def __call__(self, parser: ArgumentParser, namespace: Namespace, values: Any, option: Any = None) -> None:
         """Add the values to those before."""
         before = getattr(namespace, self.dest)
-        setattr(namespace, self.dest, [*([] if before is self.default else before), *(values or ())])
+        setattr(namespace, self.dest, [*([] if before is self.default else before), *values])
 
     def is_file(self, text: str) -> bool:
         """Whether a text is no value, but a file or folder."""
@@ -105,11 +93,9 @@ class Several(Action):
 def add_several(
     parser: ArgumentParser, name: str, meaning: str, default: Sequence[Any] = (), **settings: Any
 ) -> None:
-    """Add an option that takes several values, see `Several`; none of them, unless `default` has some.
-
-    A file behind them goes to the command's paths, where `type` refuses its name: `--k 2 4 samples.jsonl`.
-    """
-    parser.add_argument(name, action=Several, default=list(default), help=meaning, **settings)
+    """Add an option that takes several values, see `Several`; none of them, unless `default` has some."""
+    settings = {'type': str, **settings}
+    parser.add_argument(name, action=Several, nargs='+', default=list(default), help=meaning, **settings)
 
 
 def examples(*lines: str) -> str:
@@ -143,14 +129,7 @@ def add_judge_options(parser: ArgumentParser, judge: str, *, verdicts: bool = Tr
     add = parser.add_argument
     add('--judge', metavar='JUDGE', help=judge)
     add('--model', metavar='NAME', help='of llm or cascade: its name on the servers')
-    add(
-        '--url',
-        action=Several,
-        type=_address,
-        default=[],
-        metavar='URL',
-        help='of llm or cascade: its servers',
-    )
+    add_several(parser, '--url', 'of llm or cascade: its servers', type=_address, metavar='URL')
     if verdicts:
         add('--verdicts', metavar='FOLDER', help='of llm or cascade: keeps the verdicts')
 

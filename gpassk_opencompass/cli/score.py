@@ -100,6 +100,7 @@ def run(
         InputError: a run cannot be scored; of several the others are, all the same.
     """
     from ..collect import find_runs
+    from ..formats import Options
     from ..metrics import SHOWN_THRESHOLDS, as_threshold, as_whole
     from ..scoring import AnswerRule
     from ..summary import Measures
@@ -107,21 +108,21 @@ def run(
     # What can be refused before a file is opened.
     ks = sorted({as_whole('k', one, 1, 100_000) for one in k})
     measures = Measures(ks, [as_threshold(one) for one in dict.fromkeys(threshold or SHOWN_THRESHOLDS)])
-    _check_output(output)
+    _check(output, field, correct_from)
     rule = AnswerRule(answer_pattern)
     anew, kind = bool(judge or model or url), 'responses' if judge or model or url else None
     if judge == 'none':
         anew, kind, judge = False, 'labels', None
     config = chosen_judge(judge, model, url, None, f'{paths[0].stem}.verdicts')
 
-    options = _options(field, correct_from, drop_bad, kind)
+    options = Options(dict(field), correct_from, drop_bad=drop_bad, kind=kind)
     said: list[str] = []
     runs = _with_targets(find_runs(paths, source, options, said.append), paths, output)
     failed = [line for line in said if line.startswith('left out: ')]
     if passed := [line.removeprefix('passed over: ') for line in said if line not in failed]:
         warn(f'passed over {len(passed)} files: {", ".join(passed[:5])}{", …" if len(passed) > 5 else ""}')
-    for line in failed:
-        warn(line)
+    if failed:
+        warn(*failed)
     unread = len(failed)
     for number, (one, names, target) in enumerate(runs):
         say(end='\n' if number else '')
@@ -140,20 +141,12 @@ def run(
     return 0
 
 
-def _options(
-    field: Sequence[tuple[str, str]], correct_from: float | None, drop_bad: bool, kind: str | None
-) -> Any:
-    from ..formats import Options
-
+def _check(output: Path | None, field: Sequence[tuple[str, str]], correct_from: float | None) -> None:
     if correct_from is not None and not 0 < correct_from < inf:
         raise InputError(f'--correct-from {correct_from}: expected a number above 0')
     if len(dict(field)) < len(field):
         given = ' '.join(f'{name}={yours}' for name, yours in field)
         raise InputError(f'--field {given}: a name is there twice; give each once')
-    return Options(dict(field), correct_from, drop_bad=drop_bad, kind=kind)
-
-
-def _check_output(output: Path | None) -> None:
     if output is None or output.suffix == LM_EVAL:
         return
     if output.suffix not in ('.json', '.csv', ''):
