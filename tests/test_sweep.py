@@ -1,13 +1,19 @@
-"""The expander: what a template becomes."""
+"""The expander: what a template becomes, with its axes, lines of its models, overrides and rules."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sweeping import BASE, NAME, dataset_of, dump, expanded
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from sweeping import BASE, NAME, configs_of, dataset_of, dump, expanded
 
-from gpassk_opencompass.sweep.folder import signature
+from gpassk_opencompass.errors import TemplateError
+from gpassk_opencompass.sweep.folder import Run
+from gpassk_opencompass.sweep.names import RunName
+from gpassk_opencompass.sweep.template import expand_variables, read_overrides
 
 
 @pytest.mark.parametrize(
@@ -39,13 +45,237 @@ def test_names(tmp_path: Path, lines: str, name: str) -> None:
 
 
 def test_the_inferencer_gets_the_share_that_may_fail(tmp_path: Path) -> None:
-    """With another one the samples are the same, and so is the signature by which a run is found again."""
-    (tmp_path / 'b').mkdir()
-    plain, other = expanded(tmp_path, BASE), expanded(tmp_path / 'b', BASE + 'most_failed = 0.5\n')
-    assert 'most_failed' not in dataset_of(plain)['infer_cfg']['inferencer']
-    assert dataset_of(other)['infer_cfg']['inferencer'] == {
-        **dataset_of(plain)['infer_cfg']['inferencer'],
-        'most_failed': 0.5,
+    """And nothing where the template does not say it."""
+    assert 'most_failed' not in dataset_of(expanded(tmp_path, BASE))['infer_cfg']['inferencer']
+    found = dataset_of(expanded(tmp_path, BASE + 'most_failed = 0.5\n'))
+    assert found['infer_cfg']['inferencer']['most_failed'] == 0.5
+
+
+def test_gpus_of_a_pipeline_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """vLLM takes tp × pp; stages that are none are refused with where they stand."""
+    text = f"{BASE}\nengine = 'vllm'\n"
+    staged = "dict(path='org/b', tp=4, model_kwargs=dict(pipeline_parallel_size=2))"
+    configs = expanded(tmp_path, f"{text}llm_infos = [dict(path='org/a', tp=4), {staged}]\n").values()
+    gpus = {config['models'][0]['path']: config['models'][0]['run_cfg']['num_gpus'] for config in configs}
+    assert gpus == {'org/a': 4, 'org/b': 8}
+    for wrong in (0, '2', True):
+        assert dump(tmp_path, f'{text}model_kwargs = dict(pipeline_parallel_size={wrong!r})\n') == 2
+        assert f'model_kwargs has pipeline_parallel_size = {wrong!r}' in capsys.readouterr().err
+
+
+HELPERS = """
+from math import sqrt
+import json
+
+def twice(number):
+    return 2 * number
+
+b = dict(batch_size=twice(4))
+zzz = 1
+for path in ['org/one', 'org/two']:
+    pass
+llm_infos = [dict(path=path, **b) for path in ['org/one', 'org/two']]
+"""
+
+
+def test_every_other_name_is_a_helper(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Ordinary Python; one line says which values were not taken for settings."""
+    assert dump(tmp_path, BASE + HELPERS) == 0
+    out, err = capsys.readouterr()
+    assert (out.partition(' ')[0], err) == ('2', 'not taken for settings: b, path, zzz\n')
+
+
+def test_a_judge_without_urls_is_the_rule_judge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Said at once, and not refused when all is sampled."""
+    evaluator = dataset_of(expanded(tmp_path, f"{BASE}eval_model_name = 'Qwen'\n"))['eval_cfg']['evaluator']
+    assert (evaluator['model_name'], evaluator['url']) == ('', [])
+    assert "eval_model_name is 'Qwen' and eval_urls is empty" in capsys.readouterr().err
+
+
+# Lines that a model has for itself, and combinations left out
+
+
+def test_a_greedy_run_is_turned_off_for_one_model(tmp_path: Path) -> None:
+    """`greedy = False` of a model of llm_infos holds for that model alone."""
+    text = BASE.replace('greedy = False', '') + "llm_infos = ['a', dict(path='b', greedy=False)]\n"
+    models = [RunName.parse(name).model for name in expanded(tmp_path, text)]
+    assert {model.model for model in models if model.settings.greedy} == {'a'}
+    assert {model.model for model in models if not model.settings.greedy} == {'a', 'b'}
+
+
+LINES: dict[str, Any] = {
+    'temperatures': [0.0, 0.6], 'top_ps': [0.9, 0.95], 'top_ks': 20, 'repetition_penalties': [1.1],
+    'random_seeds': [7], 'max_out_lens': [32768], 'k_lists': [[8], [4, 16]], 'replications': [1, 2], 'n': 64,
+    'greedy': True, 'benchmarks': ['livemathbench', 'math500-l5'], 'version': '202505',
+}  # fmt: skip
+TEMPLATE: dict[str, Any] = {
+    'engine': 'huggingface', 'llm_infos': ['org/Plain-7B', 'org/other-1b'], 'temperatures': [0.3, 1.0],
+    'top_ps': [0.8, 1.0], 'top_ks': [0, 50], 'max_out_lens': [100, 200], 'k_lists': [[4, 8, 16], [4]],
+    'replications': 3,
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@given(st.sets(st.sampled_from(sorted(LINES))))
+def test_a_models_own_lines_are_the_template_with_those_lines_changed(names: set[str]) -> None:
+    """For that model; its neighbour has the template's. n takes the place of replications."""
+    assume(not {'n', 'replications'} <= names)
+    lines = {name: LINES[name] for name in names}
+    left = {name: value for name, value in TEMPLATE.items() if name != 'replications' or 'n' not in names}
+    assert configs_of({**TEMPLATE, 'llm_infos': ['plain', {'path': 'own', **lines}]}) == {
+        **configs_of({**TEMPLATE, 'llm_infos': ['plain']}),
+        **configs_of({**left, **lines, 'llm_infos': ['own']}),
     }
-    assert signature(plain[NAME]) == signature(other[NAME])
-    assert dump(tmp_path, BASE + 'most_failed = 10\n') == 2
+
+
+VALUES: dict[str, list[Any]] = {
+    'model': ['org/Plain-7B', 'plain*', '*1B', 'nobody', ['plain*', 'other-1b']],
+    'benchmark': ['livemathbench', 'LiveMathBench-v*', 'aime*'],
+    'temperature': [0, 0.3, [0.3, 1.0]],
+    'top_p': [0.8, 0.5],
+    'top_k': [0, [0, 50]],
+    'repetition_penalty': [1.0],
+    'random_seed': [42, 1],
+    'max_out_len': [100, 200],
+    'k': [4, [16, 8, 4], [[4], [1]]],
+    'n': [1, 12, [12, 48]],
+}
+FITTING = {'org/Plain-7B': {'org/Plain-7B', 'plain*'}, 'org/other-1b': {'*1B', 'other-1b'}}
+"""Which patterns fit which model."""
+
+rules = st.lists(
+    st.sets(st.sampled_from(sorted(VALUES)), min_size=1, max_size=3).flatmap(
+        lambda names: st.fixed_dictionaries({name: st.sampled_from(VALUES[name]) for name in names})
+    ),
+    max_size=3,
+)
+
+
+def holds(name: str, wanted: Any, run: Run) -> bool:
+    """A condition of a rule, decided from tables and the run alone."""
+    several = isinstance(wanted, list)
+    if name == 'model':
+        return bool(FITTING[run.path] & set(wanted if several else [wanted]))
+    if name == 'benchmark':
+        return bool(wanted != 'aime*')
+    if name == 'k':
+        lists = wanted if several and isinstance(wanted[0], list) else [wanted if several else [wanted]]
+        return sorted(run.k) in [sorted(ks) for ks in lists]
+    value = run.n if name == 'n' else run.settings.get(name)
+    return value in (wanted if several else [wanted])
+
+
+@pytest.mark.slow
+@given(rules)
+def test_exclude_is_a_filter_of_the_full_product(exclude: list[dict[str, Any]]) -> None:
+    """What is left is what no rule fits, in the same order and with the same configs."""
+    left = [
+        run
+        for run in expand_variables(TEMPLATE).runs
+        if not any(all(holds(name, wanted, run) for name, wanted in rule.items()) for rule in exclude)
+    ]
+    if left:
+        assert expand_variables({**TEMPLATE, 'exclude': exclude}).runs == left
+    else:
+        with pytest.raises(TemplateError, match='every combination'):
+            expand_variables({**TEMPLATE, 'exclude': exclude})
+
+
+def test_a_rule_may_leave_out_what_cannot_be_and_is_named_if_it_leaves_out_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An engine is not asked about what is left out; a rule that fits nothing may be misspelt."""
+    text = BASE.replace('huggingface', 'turbomind').replace('[0.3]', '[0.3, 2.5]')
+    assert dump(tmp_path, text) == 2
+    capsys.readouterr()
+    assert set(expanded(tmp_path, text + "exclude = [dict(temperature=2.5), dict(model='x*')]\n")) == {NAME}
+    line = 'exclude[1] fits no combination of the template, so it leaves nothing out\n'
+    assert capsys.readouterr().err == line
+
+
+# Lines of a template given on the command line
+
+ENTRIES: dict[str, Any] = {
+    **{name: LINES[name] for name in ('temperatures', 'top_ps', 'random_seeds', 'version', 'replications')},
+    'greedy': True,
+    'k_lists': [[2], [4, 8]],
+    'exclude': [{'temperature': 0.7, 'k': 2}],
+    'engine': 'turbomind',
+    'llm_infos': [{'path': 'a/b', 'tp': 4}, 'c'],
+    'cot': False,
+    'judge': {'type': 'rule', 'max_length': 2500},
+}
+
+
+@pytest.mark.slow
+@given(st.sets(st.sampled_from(sorted(ENTRIES))), st.booleans())
+def test_overrides_are_the_template_with_those_lines_changed(
+    tmp_path_factory: pytest.TempPathFactory, names: set[str], quoted: bool
+) -> None:
+    """The same files with the same text, whichever lines they are."""
+    if 'temperatures' in names:
+        names.add('greedy')
+    changed = BASE + ''.join(f'{name} = {ENTRIES[name]!r}\n' for name in names)
+    overridden = []
+    for name in sorted(names):
+        text = isinstance(ENTRIES[name], str) and not quoted
+        overridden += ['--override', f'{name}={ENTRIES[name] if text else repr(ENTRIES[name])}']
+    places = [tmp_path_factory.mktemp('sweep') for _ in range(2)]
+    assert dump(places[0], changed) == dump(places[1], BASE, *overridden) == 0
+    texts = [{path.name: path.read_bytes() for path in (place / 'configs').glob('*.py')} for place in places]
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize(
+    ('text', 'value'),
+    [
+        ('temperatures=0.3,0.7', (0.3, 0.7)),
+        (' temperatures = [0.3] ', [0.3]),
+        ("engine='vllm'", 'vllm'),
+        ('version=202505', '202505'),
+        ('eval_urls=http://node:80/v1?a=b', 'http://node:80/v1?a=b'),
+        ('dataset_path=../data', '../data'),
+        ("dataset_path=dict(olymmath='/data')", {'olymmath': '/data'}),
+        ("llm_infos=[dict(path='a', engine_config=dict(x=-1))]", [{'path': 'a', 'engine_config': {'x': -1}}]),
+        ('random_seeds=None', None),
+        ('eval_model_name=7b', '7b'),
+    ],
+)
+def test_values_of_overrides(text: str, value: Any) -> None:
+    """What stands behind the `=` of a template, dict(…) too; words need no quotes."""
+    assert list(read_overrides([text]).values()) == [value]
+
+
+@pytest.mark.parametrize(
+    ('line', 'parts'),
+    [
+        ('temperature=1', ["setting of --override 'temperature'", "did you mean 'temperatures'?"]),
+        ('temperatures', ['NAME=VALUE']),
+        ('=3', ["unknown setting of --override ''"]),
+        ('temperatures=[0.3', ['temperatures=[0.3', 'cannot be read']),
+        ('temperatures=[open("x")]', ['cannot be read']),
+        ('llm_infos=dict(**x)', ['cannot be read']),
+        ('temperatures=warm', ["temperatures[0] is 'warm'", 'number']),
+        ('engine=vlm', ["did you mean 'vllm'?"]),
+        ("eval_model_name='sk-abcdefgh12'", ['eval_model_name', 'API key']),
+        ('k_lists=[64]', ['k = 64', 'n = 48']),
+        ('k_lists=' + '[' * 5000, ['cannot be read']),
+    ],
+)
+def test_an_override_that_is_wrong_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, parts: list[str]
+) -> None:
+    """Exit code 2, no folder."""
+    assert dump(tmp_path, BASE.replace('replications = 3', 'n = 48'), '--override', line) == 2
+    out, err = capsys.readouterr()
+    assert (out, len(err.splitlines())) == ('', 1)
+    assert not (tmp_path / 'configs').exists()
+    assert all(part in err for part in parts)
+
+
+def test_a_models_own_line_stands_above_an_override(tmp_path: Path) -> None:
+    """An override is a line of the template, and those hold for models that say nothing else."""
+    text = BASE + "llm_infos = ['a', dict(path='b', max_out_lens=[32768])]\n"
+    assert dump(tmp_path, text, '--override', 'max_out_lens=[64]') == 0
+    names = [RunName.parse(path.name).model for path in (tmp_path / 'configs').glob('*.py')]
+    assert {name.model: name.settings.max_out_len for name in names} == {'a': 64, 'b': 32768}

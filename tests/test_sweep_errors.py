@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sweeping import BASE, dump, expanded
+from sweeping import BASE, dump
 
 LLM = "judge = dict(type='llm', model='m',"
 
@@ -177,36 +177,6 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path, capsys: pytest.CaptureFix
     message = refused(tmp_path, capsys, text)
     for part in ('top_ps', "'temperatures'", 'llm_infos[0].tp', 'llm_infos[0].n', 'judge.a', '5 mistakes'):
         assert part in message
-
-
-HELPERS = """
-from math import sqrt
-import json
-
-def twice(number):
-    return 2 * number
-
-b = dict(batch_size=twice(4))
-zzz = 1
-for path in ['org/one', 'org/two']:
-    pass
-llm_infos = [dict(path=path, **b) for path in ['org/one', 'org/two']]
-"""
-
-
-def test_every_other_name_is_a_helper(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Ordinary Python; one line says which values were not taken for settings."""
-    assert dump(tmp_path, BASE + HELPERS) == 0
-    out, err = capsys.readouterr()
-    assert (out.partition(' ')[0], err) == ('2', 'not taken for settings: b, path, zzz\n')
-
-
-def test_a_judge_without_urls_is_the_rule_judge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Said at once, and not refused when all is sampled."""
-    (config,) = expanded(tmp_path, f"{BASE}eval_model_name = 'Qwen'\n").values()
-    evaluator = config['datasets'][0]['eval_cfg']['evaluator']
-    assert (evaluator['model_name'], evaluator['url']) == ('', [])
-    assert "eval_model_name is 'Qwen' and eval_urls is empty" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

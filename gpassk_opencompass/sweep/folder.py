@@ -338,16 +338,10 @@ _NOT_CHOOSING = {
         unjudged_tolerance workers
     """),
 }
-"""Fields of our and OpenCompass's classes that change neither a sample nor a verdict.
-
-First names and places, then how fast the work is done, on how many GPUs, and when it is given up.
-"""
-_OF_OPENCOMPASS = {'models': frozenset({'abbr', 'run_cfg', 'batch_size'}), 'datasets': frozenset({'abbr'})}
+"""Fields of our and OpenCompass's classes that change neither a sample nor a verdict: names and places; how
+fast the work is done, on how many GPUs, and when it is given up."""
+_ANYBODYS = {'models': {'abbr', 'run_cfg', 'batch_size'}, 'datasets': {'abbr'}}
 """Those that OpenCompass takes out of an entry before it builds the class, whosever that is."""
-_PARTS = frozenset({'reader_cfg', 'infer_cfg', 'eval_cfg'})
-"""Fields of a data set that OpenCompass reads, whosever class it is."""
-_KNOWN = ('gpassk_opencompass.', 'opencompass.')
-_JUDGES = frozenset({'rule', 'llm', 'cascade'})
 
 
 def signature(config: Mapping[str, Any]) -> str:
@@ -364,24 +358,18 @@ def signature(config: Mapping[str, Any]) -> str:
     >>> run = {'models': [{'path': 'org/m', 'batch_size': 8}], 'datasets': [{'n': 48}]}
     >>> signature(run) == signature({**run, 'models': [{'path': 'org/m', 'batch_size': 64}]})
     True
-    >>> signature(run) == signature({**run, 'datasets': [{'n': 64}]})
-    False
     """
-    text = ''.join(_canonical(name, config.get(name)) for name in _NOT_CHOOSING)
-    return digest(text.encode())[:16]
+    return digest(''.join(_canonical(name, config.get(name)) for name in _NOT_CHOOSING).encode())[:16]
 
 
 def _canonical(name: str, part: Any) -> str:
     value, left_out = plain(part, name), _NOT_CHOOSING[name]
-    entries = []
-    for entry in value if isinstance(value, list) else []:
+    for i, entry in enumerate(value if isinstance(value, list) else []):
         if isinstance(entry, dict):
-            fields = {str(key): item for key, item in entry.items() if key not in _OF_OPENCOMPASS[name]}
-            parts = {key: _chosen(fields.pop(key), left_out) for key in _PARTS & fields.keys()}
-            entries.append({**_chosen(fields, left_out), **parts})
-        else:
-            entries.append(entry)
-    return json.dumps(entries if isinstance(value, list) else value, sort_keys=True)
+            fields = {str(key): item for key, item in entry.items() if key not in _ANYBODYS[name]}
+            parts = {key: fields.pop(key) for key in ('reader_cfg', 'infer_cfg', 'eval_cfg') if key in fields}
+            value[i] = _chosen(fields, left_out) | {key: _chosen(one, left_out) for key, one in parts.items()}
+    return json.dumps(value, sort_keys=True)
 
 
 def _chosen(value: Any, left_out: frozenset[str], is_judge: bool = False) -> Any:
@@ -391,8 +379,8 @@ def _chosen(value: Any, left_out: frozenset[str], is_judge: bool = False) -> Any
     if not isinstance(value, dict):
         return value
     kind = str(value.get('type', ''))
-    known = kind.startswith(_KNOWN) if '.' in kind else kind in _JUDGES or not is_judge
-    if not known:
+    ours = kind in ('rule', 'llm', 'cascade') or not is_judge
+    if not (kind.startswith(('gpassk_opencompass.', 'opencompass.')) if '.' in kind else ours):
         return value
     if isinstance(value.get('serve'), dict):
         from ..serving import choosing  # all that starts servers: few configs name one
