@@ -76,6 +76,9 @@ class Several(Action):
     A file behind them goes to the command's paths, where `type` refuses its name: `--k 2 4 samples.jsonl`.
     """
 
+    def __init__(self, option_strings: Sequence[str], dest: str, **settings: Any) -> None:
+        super().__init__(option_strings, dest, nargs='+', **{'type': str, **settings})
+
     def __call__(self, parser: ArgumentParser, namespace: Namespace, values: Any, option: Any = None) -> None:
         """Add the values to those before."""
         before = getattr(namespace, self.dest)
@@ -94,8 +97,7 @@ def add_several(
     parser: ArgumentParser, name: str, meaning: str, default: Sequence[Any] = (), **settings: Any
 ) -> None:
     """Add an option that takes several values, see `Several`; none of them, unless `default` has some."""
-    settings = {'type': str, **settings}
-    parser.add_argument(name, action=Several, nargs='+', default=list(default), help=meaning, **settings)
+    parser.add_argument(name, action=Several, default=list(default), help=meaning, **settings)
 
 
 def examples(*lines: str) -> str:
