@@ -159,6 +159,10 @@ NOTHING = '–'
 """In the place of a value that is not there: it is not known, or has no meaning for this row."""
 
 
+SHORT = 12
+"""Columns of a text that a narrow terminal does not break."""
+
+
 @dataclass
 class Table:
     """Rows under heads, with notes below.
@@ -255,11 +259,12 @@ def terminal(table: Table, width: int = 0) -> str:
     from rich.text import Text
 
     grid = Grid(box=box.MARKDOWN, pad_edge=True, show_edge=True)
-    for name, side in zip(heads, table.sides(), strict=True):
+    for name, side, column in zip(heads, table.sides(), zip(heads, *rows, strict=True), strict=True):
         fixed = side == 'right'
-        grid.add_column(Text(name), justify='right' if fixed else 'left', no_wrap=fixed, overflow='fold')
+        whole = fixed or max(map(cell_len, column)) <= SHORT
+        grid.add_column(Text(name), justify='right' if fixed else 'left', no_wrap=whole, overflow='fold')
     for row in rows:
-        grid.add_row(*map(Text, row))
+        grid.add_row(*(Text(cell.replace(' [', '\n[')) for cell in row))  # an interval below its score
     console = Console(file=StringIO(), width=width, color_system=None, force_terminal=False)
     if Measurement.get(console, console.options.update(width=100_000), grid).minimum > width:
         return '\n\n'.join(
