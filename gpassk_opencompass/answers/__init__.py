@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from .choices import letters_of
 from .equal import RULES, Answered, compare_answers, is_read
 from .extract import FinalAnswer, answer_of, final_answer, hedges
 from .normal import normal_form
-from .statements import letters_of
 from .thoughts import Parted, part
 
 __all__ = [

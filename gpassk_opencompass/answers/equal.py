@@ -11,14 +11,22 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache, reduce
-from itertools import product
-from typing import NamedTuple
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
+from .choices import (
+    SMALL_LETTER,
+    SMALL_LETTERS,
+    UNWRAPPED,
+    chosen_in,
+    is_option_text,
+    letters_of,
+    options_of,
+    stated_in,
+)
 from .formula import Unread
 from .normal import normal_form
 from .numeric import (
-    DEGREE,
     INFINITY,
     Call,
     Expression,
@@ -30,7 +38,6 @@ from .numeric import (
     is_constant,
     negative,
     number,
-    power,
     quotient,
     ratio,
     rational,
@@ -39,31 +46,8 @@ from .numeric import (
     times,
     value_of,
 )
-from .read import read
-from .statements import (
-    SMALL_LETTER,
-    SMALL_LETTERS,
-    UNWRAPPED,
-    chosen_in,
-    is_option_text,
-    letters_of,
-    options_of,
-    stated_in,
-)
-from .values import (
-    DEGREES,
-    RADIANS,
-    REALS,
-    Chain,
-    Formula,
-    Named,
-    Pair,
-    Quantity,
-    Relation,
-    Several,
-    Value,
-    Words,
-)
+from .read import Reading, read
+from .values import DEGREES, PAIRS, PERCENT, RADIANS, REALS, Amount, Named, Relation, Several, Value, Words
 
 RULES: Mapping[str, str] = {
     'asked': 'what the question asks for as the name of the value: m + n = 75, 75',
@@ -84,8 +68,6 @@ RULES: Mapping[str, str] = {
 }
 """Each lenient rule by its id, with an example."""
 
-ALL_RULES = frozenset(RULES)
-
 
 class Answered(NamedTuple):
     """What comparing an answer with its reference came to."""
@@ -98,7 +80,7 @@ class Answered(NamedTuple):
 
 
 def compare_answers(
-    reference: str, answer: str, *, question: str = '', rules: frozenset[str] = ALL_RULES
+    reference: str, answer: str, *, question: str = '', rules: frozenset[str] = frozenset(RULES)
 ) -> Answered:
     r"""Return whether `answer` says what `reference` says.
 
@@ -116,7 +98,7 @@ def compare_answers(
     True
     """
     asks_percent = bool(_PERCENTAGE.search(question)) if question else None
-    equality = _Equality(rules, asks_percent, bool(_ROUNDING.search(question)))
+    equality = Equality(rules, asks_percent, bool(_ROUNDING.search(question)))
     if SMALL_LETTERS.search(question):
         reference, answer = (
             SMALL_LETTER.sub(lambda one: one[1] + one[2].upper(), text) for text in (reference, answer)
@@ -124,29 +106,33 @@ def compare_answers(
     if (choice := equality.choice(reference, answer, options_of(question))) is not None:
         return choice
     answered = equality.texts(reference, answer)
+    if answered.equal:
+        return answered
     bare, our_remark = _without_remark(reference)
     said, remark = _without_remark(answer)
     readings = [('asked', reference, _of_asked(answer, question)), ('remark', reference, said)]
     if remark == our_remark or not _RESTRICTS.search(f'{remark} {our_remark}') or not remark:
         readings.append(('remark', bare, said))
     for rule, ours, theirs in readings:
-        if not answered.equal and rule in rules and (ours, theirs) != (reference, answer):
+        if rule in rules and (ours, theirs) != (reference, answer):
             answered = equality.texts(ours, theirs)
-            answered = answered._replace(rules=answered.rules | {rule} if answered.equal else frozenset())
+            if answered.equal:
+                return answered._replace(rules=answered.rules | {rule})
     return answered
 
 
 def is_read(text: str) -> bool:
     """Return whether a text is read as a value, or as the letter of an option."""
-    return letters_of(text) is not None or not _is_text(_read(text)[0])
+    return letters_of(text) is not None or not _is_text(read_answer(text)[0].value)
 
 
 @lru_cache(maxsize=4096)  # every sample of a question is compared with one reference, many say the same
-def _read(text: str) -> tuple[Value, ...]:
+def read_answer(text: str) -> tuple[Reading, ...]:
+    """Return the readings of a text, whatever it is."""
     try:
         return read(text)
     except (Unread, RecursionError, ValueError):  # of more brackets or digits than Python can take
-        return (Words('text', (text,)),)
+        return (Reading(Words('text', (text,))),)
 
 
 def _is_text(value: Value) -> bool:
@@ -195,10 +181,10 @@ def _of_asked(answer: str, question: str) -> str:
         return answer
     if normal_form(name) in asked:
         return value
-    match _read(name)[0]:
-        case Formula(one) if not is_constant(one):
-            others = (_read(text)[0] for text in asked)
-            if any(isinstance(other, Formula) and equal(one, other.expression) for other in others):
+    match read_answer(name)[0].value:
+        case Amount(one) if not is_constant(one):
+            others = (read_answer(text)[0].value for text in asked)
+            if any(isinstance(other, Amount) and equal(one, other.expression) for other in others):
                 return value
     return answer
 
@@ -209,6 +195,8 @@ def _asked(question: str) -> frozenset[str]:
     sentences = [_SENTENCE.split(question[verb.end() :], maxsplit=1)[0] for verb in _ASKS.finditer(question)]
     return frozenset(normal_form(one or other) for said in sentences for one, other in _MATH_IN.findall(said))
 
+
+# Values
 
 _WORDS = re.compile('[^\\W\\d_]{2,}[ ,،]|[\u4e00-\u9fff]{3}')
 
@@ -243,7 +231,7 @@ _TURNED = {'<': '>', '>': '<', r'\le': r'\ge', r'\ge': r'\le', r'\ne': r'\ne', '
 
 
 @dataclass(frozen=True)
-class _Equality:
+class Equality:
     """Compares values with the lenient rules that are allowed."""
 
     rules: frozenset[str]
@@ -253,31 +241,41 @@ class _Equality:
     """Whether it says to round."""
 
     @cached_property
-    def _inside(self) -> _Equality:
+    def _inside(self) -> Equality:
         """Return how to compare what stands in brackets: {1, 2} is not {{1}, 2}."""
         return replace(self, rules=self.rules - {'list-as-set'})
 
     def _by(self, rule: str, comparison: Comparison = YES) -> Comparison:
         """Return the comparison with a rule that it needed, if that is allowed."""
-        allowed = comparison.equal and rule in self.rules
-        return Comparison(True, comparison.rules | {rule}) if allowed else NO
+        allowed = comparison.equal and (not rule or rule in self.rules)
+        return Comparison(True, comparison.rules | ({rule} - {''})) if allowed else NO
 
     def texts(self, reference: str, answer: str) -> Answered:
         """Compare two answers that are no choice."""
-        expected, given = _read(reference), _read(answer)
-        compared = _best_of(self.values(ours, theirs) for ours in expected for theirs in given)
-        first = expected[0].value if isinstance(expected[0], Chain) else expected[0]
+        expected, given = read_answer(reference), read_answer(answer)
+        compared = _best_of(
+            self._by(ours.rule or theirs.rule, self.values(ours.value, theirs.value))
+            for ours in expected
+            for theirs in given
+        )
+        first = expected[0].value
+        is_number = isinstance(first, Amount) and first.unit is None and is_constant(first.expression)
         if not compared.equal and 'stated' in self.rules and _WORDS.search(answer):
-            counts = isinstance(first, Formula) and isinstance(first.expression, Number)
-            stated = [one for text in stated_in(answer, counts) for one in _read(text) if not _is_text(one)]
-            best = _best_of(self.values(ours, one) for ours in expected for one in stated)
+            counts = (
+                isinstance(first, Amount)
+                and first.unit in {None, PERCENT}
+                and isinstance(first.expression, Number)
+            )
+            stated = [one.value for text in stated_in(answer, counts) for one in read_answer(text)]
+            stated = [one for one in stated if not _is_text(one)]
+            best = _best_of(self.values(ours.value, one) for ours in expected for one in stated)
             compared = self._by('stated', best)
         kind = first.kind if isinstance(first, Several | Words) else type(first).__name__.lower()
-        if isinstance(first, Formula):
-            kind = 'number' if is_constant(first.expression) else 'expression'
-        if not compared.equal and (_is_text(expected[0]) or _is_text(given[0])):
+        if isinstance(first, Amount):
+            kind = 'quantity' if first.unit else 'number' if is_number else 'expression'
+        if not compared.equal and (_is_text(first) or _is_text(given[0].value)):
             kind = 'unread'
-        return Answered(compared.equal, kind, compared.rules)
+        return Answered(compared.equal, 'pair' if kind in PAIRS else kind, compared.rules)
 
     def choice(self, reference: str, answer: str, options: Mapping[str, str]) -> Answered | None:
         """Compare where the reference or the answer is a letter of a choice; return None where neither is."""
@@ -312,65 +310,42 @@ class _Equality:
         if reference == answer:
             return YES
         match reference, answer:
-            case (Chain(), _) | (_, Chain()):
-                last = [one.value if isinstance(one, Chain) else one for one in (reference, answer)]
-                return self._by('chain', self.values(*last))
             case Named(), Named() if _same_name(reference, answer):
                 return self.values(reference.value, answer.value)
             case Named(), Named() if (same := _renamed(answer, reference)) is not None:
                 return self._by('bound-names', self.values(reference.value, same))
-            case (Named(), Named() | Relation()) | (Relation(), Named()):
-                return _best_of([_same_equation(reference, answer), self._regions(reference, answer)])
+            case Named() | Relation(), Named() | Relation():
+                return self._relations(reference, answer)
             case (Several('list'), _) | (_, Several('list')):
                 return self._lists(reference, answer)
             case (Named(), _) | (_, Named()):
                 inner = [one.value if isinstance(one, Named) else one for one in (reference, answer)]
                 unnamed = self._by('name-missing', self.values(*inner))
                 return _best_of([unnamed, self._regions(reference, answer)])
-            case Formula(), Formula():
-                return self._formulas(reference, answer)
-            case Quantity(), Quantity():
-                measures = reference.unit.dimension == answer.unit.dimension
-                return self.expressions(*map(_in_basic_units, (reference, answer))) if measures else NO
-            case Pair(), Pair():
-                closed = [(pair.left_closed, pair.right_closed) for pair in (reference, answer)]
-                if closed[0] != closed[1]:
-                    return NO
-                return self._inside.ordered((reference.low, reference.high), (answer.low, answer.high))
-            case Relation(), Relation():
-                return self._relations(reference, answer)
-            case Several('tuple' | 'matrix' as kind, ours), Several(other, theirs) if kind == other:
-                return self._inside.ordered(ours, theirs)
-            case Several('set' | 'piecewise' as kind, ours), Several(other, theirs) if kind == other:
-                return self._inside.unordered(ours, theirs)
+            case Amount(), Amount():
+                return self._amounts(reference, answer)
             case Several('ratio', ours), Several('ratio', theirs):
                 return self._ratios(ours, theirs)
-        return _best_of([self._mixed(reference, answer), self._mixed(answer, reference, True)])
+            case Several('set' | 'piecewise' as kind, ours), Several(other, theirs) if kind == other:
+                return self._inside.unordered(ours, theirs)
+            case Several(kind, ours), Several(other, theirs) if kind == other != 'union':
+                return self._inside.ordered(ours, theirs)
+        return _best_of([self._mixed(reference, answer), self._mixed(answer, reference, -1)])
 
-    def _mixed(self, one: Value, other: Value, flipped: bool = False) -> Comparison:
-        """Compare values of two types, of which the second is the reference if they are `flipped`."""
-        turn = -1 if flipped else 1
+    def _mixed(self, one: Value, other: Value, turn: int = 1) -> Comparison:
+        """Compare values of two types; the second is the reference if they were turned round (-1)."""
         match one, other:
-            case Quantity(amount, unit, product), Formula(expression, percent=False):
-                if product is not None and not is_constant(expression):
-                    return self.expressions(*(product, expression)[::turn])
-                if unit.dimension == DEGREES.dimension:
-                    same = self.expressions(*(_in_basic_units(one), expression)[::turn])
-                    if same.equal or unit == RADIANS:
-                        return same
-                return self._by('unit-missing', self.expressions(*(amount, expression)[::turn]))
             case Words('phrase', ('nothing',)), Several('set', ()):
                 return YES
-            case Several('ratio', items), Words('time', (hour, minute, half)):
-                hours = {int(hour), int(hour) + 12 * (half == 'pm')}
-                clocks = [(Formula(number(each)), Formula(number(int(minute)))) for each in hours]
-                return self._by('half-day') if items in clocks else NO
-            case Several('ratio', (Formula(above), Formula(below))), Formula(expression):
+            case Words('time', words), Several('ratio', items):
+                clock = tuple(Amount(number(int(word))) for word in words)
+                return self._by('half-day') if items in (clock, (*clock, Amount(number(0)))) else NO
+            case Several('ratio', (Amount(above), Amount(below))), Amount(expression, None):
                 same = self.expressions(*(quotient(above, below), expression)[::turn])
                 return self._by('ratio-as-fraction', same)
-            case Several('set', (single,)), Formula() | Quantity():
+            case Several('set', (single,)), Amount():
                 return self._by('list-as-set', self.values(*(single, other)[::turn]))
-        return NO if flipped else self._regions(one, other)
+        return self._regions(one, other) if turn > 0 else NO
 
     def expressions(self, reference: Expression, answer: Expression) -> Comparison:
         """Compare two expressions, of which one may be a decimal of the other: long, or rounded."""
@@ -399,14 +374,30 @@ class _Equality:
         ends = theirs is None and rational(exact) is not None and 10**2000 % value.denominator == 0
         return self._by('rounded') if by_reference and decimal.digits and shown >= least and not ends else NO
 
-    def _formulas(self, reference: Formula, answer: Formula) -> Comparison:
-        whole = self.expressions(reference.expression, answer.expression)
-        if reference.percent == answer.percent:
-            return whole
-        same = self.expressions(_without_percent(reference), _without_percent(answer))
+    def _amounts(self, reference: Amount, answer: Amount) -> Comparison:
+        """Compare numbers and quantities: 50 % and 90° are numbers too, `3 m` may be three times m."""
+        ours, theirs = reference.unit, answer.unit
+        as_written = (
+            self.expressions(reference.expression, answer.expression) if None in (ours, theirs) else NO
+        )
+        if ours == theirs is None:
+            return as_written
+        numbers = [
+            unit is None or unit == PERCENT or unit.dimension == DEGREES.dimension for unit in (ours, theirs)
+        ]
+        same_kind = ours and theirs and ours.dimension == theirs.dimension
+        for product, other in ((reference.product, answer), (answer.product, reference)):
+            if product is not None and other.unit is None and not is_constant(other.expression):
+                sides = (product, other.expression) if other is answer else (other.expression, product)
+                return self.expressions(*sides)
+        same = self.expressions(reference.worth, answer.worth) if same_kind or all(numbers) else NO
+        if same.equal or (ours and theirs) or RADIANS in (ours, theirs):
+            return same
+        if PERCENT not in (ours, theirs):
+            return self._by('unit-missing', as_written)
         # The sign may be missing only where the question, or without one the reference, is of percentages.
-        asked = self.asks_percent or (self.asks_percent is None and reference.percent)
-        return self._by('percent-sign', whole) if not same.equal and asked else same
+        asked = self.asks_percent or (self.asks_percent is None and ours == PERCENT)
+        return self._by('percent-sign', as_written) if asked else NO
 
     # Several values
 
@@ -416,24 +407,24 @@ class _Equality:
 
     def unordered(self, reference: Sequence[Value], answer: Sequence[Value]) -> Comparison:
         """Compare whether each of one is one of the other, repetitions left out."""
-        reference, answer = _distinct(reference), _distinct(answer)
+        reference, answer = distinct(reference), distinct(answer)
         if len(reference) != len(answer):
             return NO
         left = [value for value in answer if value not in reference]
-        same: list[Comparison] = []
+        same = [YES]
         for ours in [value for value in reference if value not in answer]:
-            compared = [(self.values(ours, theirs), place) for place, theirs in enumerate(left)]
-            compared = [one for one in compared if one[0].equal]
+            compared = [(one, theirs) for theirs in left if (one := self.values(ours, theirs)).equal]
             if not compared:
                 return NO
-            best, place = min(compared, key=lambda one: len(one[0].rules))
+            best, theirs = min(compared, key=lambda one: len(one[0].rules))
             same.append(best)
-            del left[place]
+            left.remove(theirs)
         return _all_of(same)
 
     def _ratios(self, reference: Sequence[Value], answer: Sequence[Value]) -> Comparison:
-        pair = (reference, answer)
-        ours, theirs = ([one.expression for one in terms if isinstance(one, Formula)] for terms in pair)
+        ours, theirs = (
+            [one.expression for one in terms if isinstance(one, Amount)] for terms in (reference, answer)
+        )
         if len(ours) != len(theirs) or any(rational(term) == 0 for term in (*ours, *theirs)):
             return self.ordered(reference, answer)
         return _all_of(
@@ -444,6 +435,7 @@ class _Equality:
     def _lists(self, reference: Value, answer: Value) -> Comparison:
         """Compare bare lists, or a bare list with anything else."""
         lists = [one for one in (reference, answer) if isinstance(one, Several) and one.kind == 'list']
+        other = next((one for one in (reference, answer) if one not in lists), None)
         ours, theirs = _items(reference), _items(answer)
         same: list[Comparison] = []
         if not _contradict(lists):
@@ -452,7 +444,7 @@ class _Equality:
             in_order, any_order = self.ordered(ours, theirs), NO
             if len(names) < 2 or named:
                 any_order = self.unordered(ours, theirs)
-            match next((one for one in (reference, answer) if one not in lists), None):
+            match other:
                 case Named(name, Several('set', members)):  # a = 1, -2 is a ∈ {-2, 1}
                     items = [item.value for item in lists[0].items if isinstance(item, Named)]
                     if names == {_plain(name)} and len(items) == len(lists[0].items):
@@ -460,12 +452,12 @@ class _Equality:
                 case None | Named():
                     free = named or any(one.joined_by == 'or' for one in lists)
                     same = [in_order, any_order if free else self._by('list-order', any_order)]
-                case Pair() | Several('tuple'):
+                case Several(kind) if kind in PAIRS or kind == 'tuple':
                     same = [self._by('list-as-tuple', in_order)]
                 case Several('set'):
                     same = [self._by('list-as-set', any_order)]
         single = [
-            _distinct(one.items) if one in lists and isinstance(one, Several) else [one]
+            distinct(one.items) if one in lists and isinstance(one, Several) else [one]
             for one in (reference, answer)
         ]
         if all(len(items) == 1 and items[0] not in lists for items in single):
@@ -474,50 +466,67 @@ class _Equality:
 
     # Equations, inequalities, sets of numbers
 
-    def _relations(self, reference: Relation, answer: Relation) -> Comparison:
-        turned = Relation(answer.sides[::-1], tuple(_TURNED[sign] for sign in answer.signs[::-1]))
-        others = [other for other in (answer, turned) if reference.signs == other.signs]
-        same = [_all_of(map(self.expressions, reference.sides, other.sides)) for other in others]
-        if len(reference.signs) == len(answer.signs) == 1 and '=' not in (*reference.signs, *answer.signs):
-            # 2x + 4y < 6 is x + 2y < 3, and -x - 2y > -3
-            factor = ratio(*(added(one.sides[0], negative(one.sides[1])) for one in (reference, answer)))
-            sign = answer.signs[0] if factor and factor > 0 else _TURNED[answer.signs[0]]
-            same.append(YES if factor is not None and sign == reference.signs[0] else NO)
-        return _best_of([*same, _same_equation(reference, answer), self._regions(reference, answer)])
+    def _relations(self, reference: Value, answer: Value) -> Comparison:
+        """Compare equations and inequalities: the same sides, a multiple, or the same set of numbers."""
+        same: list[Comparison] = []
+        if isinstance(reference, Relation) and isinstance(answer, Relation):
+            turned = Relation(answer.sides[::-1], tuple(_TURNED[sign] for sign in answer.signs[::-1]))
+            others = [other for other in (answer, turned) if reference.signs == other.signs]
+            same += [_all_of(map(self.expressions, reference.sides, other.sides)) for other in others]
+        if (ours := _difference(reference)) and (theirs := _difference(answer)):
+            factor = ratio(ours[0], theirs[0])  # 2x + 4y < 6 is x + 2y < 3, and -x - 2y > -3
+            sign = theirs[1] if factor and factor > 0 else _TURNED[theirs[1]]
+            same.append(YES if factor is not None and sign == ours[1] else NO)
+        return _best_of([*same, self._regions(reference, answer)])
 
     def _regions(self, reference: Value, answer: Value) -> Comparison:
         """Compare two values as sets of real numbers, of the same variable if both name one."""
         # R alone is all real numbers as an answer, a radius as a reference
-        ours, theirs = _region_of(reference), _region_of(REALS if answer == Formula(Symbol('R')) else answer)
-        if ours is None or theirs is None or len(ours.pieces) != len(theirs.pieces):
+        regions = [_region_of(one) for one in (reference, REALS if answer == Amount(Symbol('R')) else answer)]
+        if None in regions:
             return NO
-        if ours.variable and theirs.variable and ours.variable != theirs.variable:
+        (variable, ours), (other, theirs) = (region for region in regions if region)
+        if variable and other and variable != other:
             return NO
-        same: list[Comparison] = []
-        for one, other in zip(ours.pieces, theirs.pieces, strict=True):
-            if (one.low_closed, one.high_closed) != (other.low_closed, other.high_closed):
+        ends, same = dict.fromkeys(_ends(ours)), [YES]
+        meant = {end: end for end in ends}
+        for end in _ends(theirs):
+            for expected in ends:
+                if end not in meant and (compared := self.expressions(expected, end)).equal:
+                    meant[end] = expected
+                    same.append(compared)
+            if meant.setdefault(end, end) not in ends and not is_constant(end):
                 return NO
-            same += [self.expressions(one.low, other.low), self.expressions(one.high, other.high)]
+        for point in range(1 if all(map(is_constant, meant)) else 3):
+            if not (places := _places(meant, point)):
+                return NO
+            inside = [
+                [_contains(region, places, place) for region in (ours, theirs)]
+                for place in range(2 * len(places) + 1)
+            ]
+            if any(mine != others for mine, others in inside) or not any(map(any, inside)):
+                return NO
         return _all_of(same)
 
 
-_EXACT = _Equality(frozenset())
+EXACT = Equality(frozenset())
+LENIENT = Equality(frozenset(RULES) - {'stated', 'list-as-set', 'list-as-tuple'}, True, True)
+"""Whether two values of one response may be one: by more rules than an answer and its reference."""
 
 
-def _distinct(items: Sequence[Value]) -> list[Value]:
-    distinct: list[Value] = []
+def distinct(items: Sequence[Value], equality: Equality = EXACT) -> list[Value]:
+    """Return values without what says the same as one before."""
+    kept: list[Value] = []
     for item in dict.fromkeys(items):
-        if len(items) > _MOST_ITEMS or not any(_EXACT.values(other, item).equal for other in distinct):
-            distinct.append(item)
-    return distinct
+        if len(items) > _MOST_ITEMS or not any(equality.values(other, item).equal for other in kept):
+            kept.append(item)
+    return kept
 
 
 def _items(value: Value) -> tuple[Value, ...]:
     """Return what a list, set or point holds; `(x, y) = (1, 2)` holds two names with their values."""
     match value:
-        case Pair():
-            return value.low, value.high
-        case Several('list' | 'set' | 'tuple', items):
+        case Several(kind, items) if kind in {'list', 'set', 'tuple'} | PAIRS:
             return items
         case Named(name):
             names, items = name.strip('()').split(','), _items(value.value)
@@ -528,13 +537,11 @@ def _items(value: Value) -> tuple[Value, ...]:
 
 def _contradict(lists: Sequence[Several]) -> bool:
     """Return whether one says `and`, the other `or`, of what is not just the values of one unknown."""
-    names, loose = set(), False
-    for item in (item for one in lists for item in one.items):
-        match item:
-            case Named(name):
-                names.add(name)
-            case Relation() | Formula(Symbol()):
-                loose = True
+    items = [item for one in lists for item in one.items]
+    names = {item.name if isinstance(item, Named) else '' for item in items} - {''}
+    loose = any(
+        isinstance(one, Relation) or isinstance(getattr(one, 'expression', 0), Symbol) for one in items
+    )
     return {one.joined_by for one in lists} == {'and', 'or'} and (len(names) > 1 or loose)
 
 
@@ -554,7 +561,7 @@ def _same_name(one: Named, other: Named) -> bool:
 def _renamed(answer: Named, reference: Named) -> Value | None:
     """Return the value of f(z) = z with the variables of f(x) = x; None where the functions are others."""
     ours, theirs, value = reference.left, answer.left, answer.value
-    if not (isinstance(ours, Call) and isinstance(theirs, Call) and isinstance(value, Formula)):
+    if not (isinstance(ours, Call) and isinstance(theirs, Call) and isinstance(value, Amount)):
         return None
     mine, others = (
         [one.name for one in left.arguments if isinstance(one, Symbol)] for left in (ours, theirs)
@@ -563,49 +570,20 @@ def _renamed(answer: Named, reference: Named) -> Value | None:
         return None
     if {*symbols(value.expression)} & ({*mine} - {*others}):  # in f(t) = 2x + 1, x is another one
         return None
-    return Formula(renamed(value.expression, dict(zip(others, mine, strict=True))), value.percent)
+    return replace(value, expression=renamed(value.expression, dict(zip(others, mine, strict=True))))
 
 
-def _without_percent(value: Formula) -> Expression:
+def _difference(value: Value) -> tuple[Expression, str] | None:
+    """Return the difference of the two sides of a relation, and its sign."""
     match value:
-        case Formula(Number(amount, int() as digits), percent=True):
-            return Number(amount / 100, digits + 2)
-        case Formula(expression, percent=True):
-            return times(expression, number(Fraction(1, 100)))
-    return value.expression
+        case Relation((left, right), (sign,)):
+            return added(left, negative(right)), sign
+        case Named(_, Amount(right, None), Call() | Symbol() | Number() as left):
+            return added(left, negative(right)), '='
+    return None
 
 
-def _in_basic_units(quantity: Quantity) -> Expression:
-    if quantity.unit == DEGREES:
-        return times(quantity.amount, DEGREE)
-    factor = 1 if quantity.unit == RADIANS else quantity.unit.factor
-    return quantity.amount if factor == 1 else times(quantity.amount, number(factor))
-
-
-def _same_equation(reference: Value, answer: Value) -> Comparison:
-    """Return whether both are equations and one is a multiple of the other."""
-    differences: list[Expression] = []
-    for value in (reference, answer):
-        match value:
-            case Relation((left, right), ('=',)) | Named(
-                _, Formula(right), Call() | Symbol() | Number() as left
-            ):
-                below: dict[Expression, None] = {}
-                for side in (left, right):
-                    terms = side.arguments if isinstance(side, Call) and side.name == '+' else (side,)
-                    below |= dict.fromkeys(divisor for term in terms for divisor in _divisors(term))
-                differences.append(times(added(left, negative(right)), *below))
-    return YES if len(differences) == 2 and ratio(*differences) is not None else NO
-
-
-def _divisors(term: Expression) -> Iterator[Expression]:
-    """Yield what with a variable a term is divided by."""
-    match term:
-        case Call('*', factors):
-            for factor in factors:
-                yield from _divisors(factor)
-        case Call('^', (base, exponent)) if not is_constant(base) and (rational(exponent) or 0) < 0:
-            yield power(base, negative(exponent))
+# Sets of real numbers
 
 
 class _Piece(NamedTuple):
@@ -613,65 +591,83 @@ class _Piece(NamedTuple):
 
     low: Expression
     high: Expression
-    low_closed: bool
-    high_closed: bool
+    low_closed: bool = False
+    high_closed: bool = False
 
 
-class _Region(NamedTuple):
-    """Intervals from left to right, and the variable they are of ('' where none is named)."""
+class _Joined(NamedTuple):
+    """Numbers that are in all of its parts ('and'), or in one of them ('or')."""
 
-    pieces: Sequence[_Piece]
-    variable: str = ''
+    by: str
+    parts: Sequence[_Piece | _Joined]
 
 
+_Region = _Piece | _Joined
 _MINUS_INFINITY = negative(INFINITY)
-_EVERYTHING = _Piece(_MINUS_INFINITY, INFINITY, False, False)
 
 
-def _region_of(value: Value) -> _Region | None:
-    """Return the set of real numbers that `value` describes, or None if it is none that can be read."""
+def _ends(region: _Region) -> Iterator[Expression]:
+    if isinstance(region, _Piece):
+        yield from region[:2]
+    else:
+        for part in region.parts:
+            yield from _ends(part)
+
+
+def _places(ends: Mapping[Expression, Expression], point: int) -> dict[Expression, int]:
+    """Return the places of ends on a line of which each second one is an end; {} if one has no value."""
+    infinite = {INFINITY: math.inf, _MINUS_INFINITY: -math.inf}
+    values: dict[Expression, Any] = {
+        end: infinite[meant] if meant in infinite else value_of(meant, point) for end, meant in ends.items()
+    }
+    if None in values.values():
+        return {}
+    order = sorted({*values.values()})
+    return {end: 2 * order.index(value) + 1 for end, value in values.items()}
+
+
+def _contains(region: _Region, places: Mapping[Expression, int], place: int) -> bool:
+    if isinstance(region, _Joined):
+        return (all if region.by == 'and' else any)(_contains(part, places, place) for part in region.parts)
+    low, high = places[region.low], places[region.high]
+    above = low < place or (low == place and region.low_closed)
+    return above and (place < high or (place == high and region.high_closed))
+
+
+def _region_of(value: Value) -> tuple[str, _Region] | None:
+    """Return the variable and the set of real numbers that `value` describes, None if it is none."""
     match value:
         case Named(name, inner):
             region = _region_of(inner)
-            return _Region(region.pieces, name) if region and not region.variable else None
-        case Relation(sides, signs):
-            return _region_of_relation(sides, signs)
+            return (name, region[1]) if region and not region[0] else None
+        case Relation(sides, signs) if len(sides) == 3 and r'\ne' not in signs:
+            halves = [_half_line(sides[at : at + 2], signs[at]) for at in (0, 1)]
+            same = halves[0] and halves[1] and halves[0][0] == halves[1][0]
+            return (
+                (halves[0][0], _Joined('and', [half[1] for half in halves if half]))
+                if same and halves[0]
+                else None
+            )
+        case Relation(sides, (sign,)):
+            return _half_line(sides, sign)
         case Several('list', items, joined_by):
             return _region_of_list(items, joined_by)
-        case Several('union', items):
-            regions = [region for part in items if (region := _region_of(part))]
-            pieces = [piece for region in regions for piece in region.pieces]
-            return _Region(_ordered(pieces)) if len(regions) == len(items) else None
-        case Several('set', items):
-            points = [_Piece(end, end, True, True) for item in items if (end := _end(item))]
-            return _Region(_ordered(points)) if len(points) == len(items) else None
-        case Pair(left, right) if (low := _end(left)) and (high := _end(right)):
-            return _Region([_Piece(low, high, value.left_closed, value.right_closed)])
-        case Words('domain', ('R',)):
-            return _Region([_EVERYTHING])
-        case Words('domain', ('R+',)):
-            return _Region([_Piece(number(0), INFINITY, False, False)])
+        case Several('union' | 'set' as kind, items):
+            members = [_region_of(Several('[]', (item, item)) if kind == 'set' else item) for item in items]
+            parts = [region for one in members if one for region in one[1:] if isinstance(region, _Region)]
+            return ('', _Joined('or', parts)) if parts and len(parts) == len(items) else None
+        case Several(kind, (Amount(low) as left, Amount(high) as right)) if kind in PAIRS:
+            is_plain = PERCENT not in (left.unit, right.unit)
+            return ('', _Piece(low, high, kind[0] == '[', kind[1] == ']')) if is_plain else None
+        case Words('domain', ('R' | 'R+' as domain,)):
+            return '', _Piece(number(0) if domain == 'R+' else _MINUS_INFINITY, INFINITY)
     return None
 
 
-def _end(value: Value) -> Expression | None:
-    if isinstance(value, Quantity):
-        return value.amount
-    return value.expression if isinstance(value, Formula) and not value.percent else None
-
-
-def _region_of_relation(sides: Sequence[Expression], signs: Sequence[str]) -> _Region | None:
-    """Read `c·x < b` and `a < x < b`, with a variable, or anything that stands for one, on one side alone."""
-    if len(sides) == 3:
-        first, second = (_region_of_relation(sides[at : at + 2], signs[at : at + 1]) for at in (0, 1))
-        if not first or not second or first.variable != second.variable or r'\ne' in signs:
-            return None
-        common = _in_both(first.pieces, second.pieces)
-        return _Region(common, first.variable) if common else None
-    if len(sides) != 2 or '=' in signs:
-        return None
-    for left, sign, right in ((sides[0], signs[0], sides[1]), (sides[1], _TURNED[signs[0]], sides[0])):
-        if is_constant(left) or not is_constant(right):
+def _half_line(sides: Sequence[Expression], sign: str) -> tuple[str, _Region] | None:
+    """Read `c·x < b`, with a variable, or anything that stands for one, on one side alone."""
+    for left, turned, right in ((sides[0], sign, sides[1]), (sides[1], _TURNED[sign], sides[0])):
+        if is_constant(left) or not is_constant(right) or sign == '=':
             continue
         factors = left.arguments if isinstance(left, Call) and left.name == '*' else (left,)
         variables = [one for one in factors if rational(one) is None]
@@ -680,71 +676,36 @@ def _region_of_relation(sides: Sequence[Expression], signs: Sequence[str]) -> _R
             name = variables[0].name
             factor = math.prod(filter(None, map(rational, factors)), start=Fraction(1))
         end = right if factor == 1 else quotient(right, Number(factor))
-        turned = _TURNED[sign] if factor < 0 else sign
+        turned = _TURNED[turned] if factor < 0 else turned
         below = _Piece(_MINUS_INFINITY, end, False, turned == r'\le')
         above = _Piece(end, INFINITY, turned == r'\ge', False)
-        one_side = {'<': [below], r'\le': [below], '>': [above], r'\ge': [above]}
-        return _Region(one_side.get(turned, [below, above]), name)
+        sole = below if turned in {'<', r'\le'} else above
+        return name, _Joined('or', [below, above]) if sign == r'\ne' else sole
     return None
 
 
-def _region_of_list(items: Sequence[Value], joined_by: str) -> _Region | None:
+def _region_of_list(items: Sequence[Value], joined_by: str) -> tuple[str, _Region] | None:
     """Read inequalities of one variable: taken together, or, where that is everything, at once."""
-    regions: list[_Region] = []
+    regions: list[tuple[str, _Region]] = []
     named = all(isinstance(item, Named) for item in items)
     for item in items:
         match item:
             case Relation() | Named() | Several('union') if region := _region_of(item):
                 regions.append(region)
-            case Named(name, Formula() | Quantity() as point) if not named and (end := _end(point)):
-                regions.append(_Region([_Piece(end, end, True, True)], name))  # x = 1 beside x > 2
+            case Named(name, Amount() as point) if not named and (
+                region := _region_of(Several('[]', (point, point)))
+            ):
+                regions.append((name, region[1]))  # x = 1 beside x > 2
             case _:
                 return None  # (1, 2), (3, 4) are points
-    pieces = [piece for region in regions for piece in region.pieces]
-    if len({region.variable for region in regions}) != 1:
+    parts = [region for _, region in regions]
+    if len({variable for variable, _ in regions}) != 1:
         return None
-    everything = len(pieces) == len(regions) and _ordered(pieces) == [_EVERYTHING]
-    if joined_by == 'and' or (joined_by == ',' and everything):
-        pieces = reduce(_in_both, [list(region.pieces) for region in regions])
-        if not pieces:
-            return None
-    return _Region(_ordered(pieces), regions[0].variable)
-
-
-def _place(end: Expression) -> float:
-    if end in (INFINITY, _MINUS_INFINITY):
-        return math.inf if end == INFINITY else -math.inf
-    value = value_of(end)
-    return math.nan if value is None else float(value)
-
-
-def _ordered(pieces: Sequence[_Piece]) -> list[_Piece]:
-    """Sort from left to right and join those that meet; where an end is no number, leave all as it is."""
-    if any(math.isnan(_place(end)) for piece in pieces for end in piece[:2]):
-        return list(pieces)
-    joined: list[_Piece] = []
-    for piece in sorted(pieces, key=lambda one: (_place(one.low), not one.low_closed, _place(one.high))):
-        last = joined[-1] if joined else piece
-        start, end = _place(piece.low), _place(last.high)
-        if not joined or start > end or (start == end and not (last.high_closed or piece.low_closed)):
-            joined.append(piece)
-        elif (_place(piece.high), piece.high_closed) > (end, last.high_closed):
-            joined[-1] = last._replace(high=piece.high, high_closed=piece.high_closed)
-    return joined
-
-
-def _in_both(ones: Sequence[_Piece], others: Sequence[_Piece]) -> list[_Piece]:
-    common: list[_Piece] = []
-    for pair in product(ones, others):
-        lows = [piece for piece in pair if piece.low != _MINUS_INFINITY]
-        highs = [piece for piece in pair if piece.high != INFINITY]
-        known = not any(math.isnan(_place(end)) for piece in pair for end in piece[:2])
-        if known:
-            lows = [max(pair, key=lambda piece: (_place(piece.low), not piece.low_closed))]
-            highs = [min(pair, key=lambda piece: (_place(piece.high), piece.high_closed))]
-        if len(lows) == len(highs) == 1:  # a < x < b: one end from each
-            piece = _Piece(lows[0].low, highs[0].high, lows[0].low_closed, highs[0].high_closed)
-            apart = _place(piece.high) - _place(piece.low)
-            if not known or apart > 0 or (apart == 0 and piece.low_closed and piece.high_closed):
-                common.append(piece)
-    return common
+    if joined_by == ',' and all(isinstance(part, _Piece) for part in parts):
+        together = _Joined('or', parts)
+        places = _places({end: end for end in _ends(together)}, 0)
+        if places and all(
+            _contains(together, places, place) for place in range(2, 2 * len({*places.values()}))
+        ):
+            joined_by = 'and'
+    return regions[0][0], _Joined('and' if joined_by == 'and' else 'or', parts)

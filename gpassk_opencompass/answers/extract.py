@@ -11,17 +11,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from .boxes import OPTION, last_boxes
-from .formula import Unread, tokens_of
+from .boxes import last_boxes
+from .choices import letters_of
+from .equal import LENIENT, distinct, read_answer
 from .normal import join_thousands, normal_form
-from .numeric import Number, as_fraction
-from .read import read_amount
+from .numeric import Number, Symbol, is_constant
 from .thoughts import Parted, part
-from .values import Formula
+from .values import PAIRS, Amount, Named, Relation, Several, Value, Words
 
 
 class FinalAnswer(NamedTuple):
@@ -75,15 +74,13 @@ def answer_of(response: Parted) -> FinalAnswer:
     answers, boxed = boxes.answers, bool(boxes.answers)
     if boxed:
         rest = text[boxes.end :]
-        speaks = _SPEAKS.search(rest) is not None
-        if speaks and (later := _later(rest, answers)):
-            answers, boxed = [later], False
-        else:
-            if speaks and (other := _offered(rest, answers[-1])):
+        if _SPEAKS.search(rest):
+            if later := _later(rest, answers):
+                answers, boxed = [later], False
+            elif other := _offered(rest, answers[-1]):
                 answers = [*answers, other]
-            if len(answers) > 1:
-                answers = _covering(_distinct(_without_steps(answers)))
-    elif spoken := _spoken(text) if not (json := _JSON.fullmatch(text)) else json['value'].strip('"').strip():
+        answers = _without_repetitions(answers)
+    elif spoken := json['value'].strip('" ') if (json := _JSON.fullmatch(text)) else _spoken(text):
         answers = [spoken]
     elif alone := _alone(text):
         answers = [alone]
@@ -98,30 +95,32 @@ def answer_of(response: Parted) -> FinalAnswer:
 def hedges(answer: FinalAnswer, reference: str) -> bool:
     r"""Return whether `answer` states more values than `reference` asks for: such an answer is incorrect.
 
-    Values that are equal as plain numbers or in normal form are one. What `reference` asks for is read
+    Values that are equal, but for a unit or by rounding, are one. What `reference` asks for is read
     generously, by its commas, conjunctions and the like.
 
     >>> hedges(final_answer(r'\boxed{4} or \boxed{5}'), '5'), hedges(final_answer('答案是4或5'), '4, 5')
     (True, False)
     """
     values = _values_in(answer.text)
-    tuples = all(_TUPLE.fullmatch(value.strip()) for value in values)
     count = max(len(values), 2 if answer.hedged else 1)
-    return count > 1 and count > _asked_for(reference, tuples)
+    return count > 1 and count > _asked_for(reference, all(map(_is_tuple, values)))
+
+
+def _is_tuple(value: Value) -> bool:
+    return isinstance(value, Several) and (value.kind == 'tuple' or value.kind in PAIRS)
 
 
 @lru_cache(maxsize=4096)  # every sample of a question is held against one reference
 def _asked_for(reference: str, tuples: bool) -> int:
     """Return the most values that `reference` may be read as: of `tuples`, pairs and intervals."""
     reference = final_answer(reference).text or reference  # it may be a whole solution
-    bare = reference.strip().strip('$')
-    if _LETTERS.fullmatch(bare):
-        return len(re.sub(r'[^A-H]', '', bare))
-    if _THOUSANDS.fullmatch(bare):
+    if letters := letters_of(reference):
+        return len(letters)
+    value, *others = (reading.value for reading in read_answer(reference))
+    if isinstance(value, Amount) and value.unit is None and not others:
         return 1
-    if tuples:
-        inside = bare[2:-2] if bare.startswith(r'\{') and bare.endswith(r'\}') else reference
-        return len(_split(re.sub(r'\\cup(?![a-zA-Z])|∪', ',', _plain(inside))))
+    if tuples and isinstance(value, Several):
+        return len(value.items) if value.kind in {'list', 'set', 'union'} else 1
     separators = _ANY_SEPARATOR.findall(join_thousands(reference))
     return 1 + len(separators) - min(separators.count('='), 1)
 
@@ -140,193 +139,88 @@ _UNFINISHED = re.compile(r'[A-Za-z\u4e00-\u9fff,，、;；:：=+\-*/^_<(\[{（\\
 
 # Values: which an answer lists, and which of them are one in two spellings
 
+_COMPARED = 20  # answers that are held against one another
 _LONGEST_LIST = 1000  # characters of an answer that are searched for several values
-_COMPARED = 20  # values that are held against one another
-_WRAPPER = re.compile(r'\\(?:text(?:bf|it|rm|normal)?|math(?:rm|bf)|mbox)\s*\{([^{}]*)\}')
-_DELIMITER = re.compile(r'(?<!\\)\$|\\[()\[\]!]|\\(?:left|right|displaystyle)(?![a-zA-Z])|\*\*|`')
-_BLANK = re.compile(r'\\[,;: ]|~|\s+')
-_TOKEN = re.compile(
-    r'\\[{}]|\\[a-zA-Z]+|[(\[{（【]|[)\]}）】]'
-    r'|(?P<apart>,(?![0-9])|(?<![0-9]),|[;，、；]|(?<![a-zA-Z\\])(?:and|or|versus|vs\.?)(?![a-zA-Z])|&|以及|和|或者?是?|与|及)'
-    r'(?:\s*(?:也?(?:可能|许)是?|maybe|possibly|perhaps|even|also)(?![a-zA-Z]))?',
-    re.IGNORECASE,
-)
-_LEAD = re.compile(
-    r'^\s*(?:(?:either|both|maybe|possibly|perhaps|approximately|about|约|也?可能是?|是|为|即)(?![a-zA-Z])\s*|'
-    r'(?:\\[a-zA-Z]+|[a-zA-Z])(?:_\{?\w{1,4}\}?|\([^()=]{1,40}\))?\s*=\s*)+',
-    re.IGNORECASE,
-)
-_LETTERS = re.compile(r'(?:\\text\{|\$)?[A-H]{2,8}\}?\$?')
-_LETTER_SEPARATOR = re.compile(r'[\s,，、;；&.。()]|和|与|或|and|or')
 _MAY_LIST = re.compile(
-    r'[,;&、，；和或与及±∓]|\\pm|\\mp|quad|(?:and|or|vs|versus)(?![a-zA-Z])', re.IGNORECASE
+    r'[,;&、，；和或与及±∓]|\\pm|\\mp|quad|(?<![a-zA-Z])(?:and|or|versus|vs)(?![a-zA-Z])', re.IGNORECASE
 )
-_NO_VALUE = re.compile(
-    r'[<>≤≥≠∈:|=]|\\(?:leq?|geq?|leqslant|geqslant|neq?|in|notin|mid|to|dots|ldots|cdots)(?![a-zA-Z])|\.\.\.'
-    r'|(?<![\\a-zA-Z])[a-zA-Z]{2,}|[\u4e00-\u9fff]+'
+_VOICED = re.compile(
+    r'(?<![a-zA-Z\\])(?:maybe|possibly|perhaps|even|also|either|both|approximately|about)(?![a-zA-Z])|也?可能是?|也许是?|或者?是',
+    re.IGNORECASE,
 )
-_MEASURED = re.compile(
-    r'[-+]?(?:[0-9][0-9.,/]*|\\d?frac\{[^{}]*\}\{[^{}]*\})\s*'
-    r'(?P<unit>(?:[a-zA-Z]{2,}|[\u4e00-\u9fff]+)(?:\s[a-zA-Z]+){0,2})\.?'
-)
-_SOLID = re.compile(r'[0-9]|\\(?:pi|infty|emptyset|sqrt|theta|alpha|beta)(?![a-zA-Z])|^[-+]?[a-zA-Z]$')
-_PLUS_MINUS = re.compile(r'\\pm(?![a-zA-Z])|\\mp(?![a-zA-Z])|±|∓')
-_TUPLE = re.compile(r'(?:\\\{|[(\[{]).*[,;].*(?:\\\}|[)\]}])', re.DOTALL)
+_LETTERS = frozenset(map(Symbol, 'ABCDEFGH'))
+_OPENS_WITH_OR = re.compile(r'[\s.,;]*(?:or|and|或|和)', re.IGNORECASE)
+_APART = re.compile(r'\\q?quad(?![a-zA-Z])|(?<![a-zA-Z])(?:versus|vs\.?)(?![a-zA-Z])|、')
 _ANY_SEPARATOR = re.compile(
     r'[,;，、；&\n]|\\\\|\\cup|\\pm|\\mp|±|(?<![a-zA-Z\\])(?:and|or)(?![a-zA-Z])|[和或与及]|(?<=[0-9])\s+(?=[-+]?[0-9])'
-    r'|(?<=[0-9]\))\s*(?=\([0-9])|[\u2460-\u2473]|=',
+    r'|(?<=[0-9]\))\s*(?=\([0-9])|=',
     re.IGNORECASE,
-)
-_THOUSANDS = re.compile(r'[-+$\\]*[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?\$?')
-_LIST = re.compile(r'[-+]?[0-9]+(?:,[-+]?[0-9]+){2,}')  # `1,2` may be a decimal
-_NUMBER_UNIT = re.compile(
-    r'\\?%|\^\s?(?:\\circ|\{\\circ\}|°)|\\circ|°|\\?\$|(?<![\\a-zA-Z])[a-zA-Z]{2,}(?:\s[a-zA-Z]+){0,3}\.?$|[\u4e00-\u9fff]{1,6}$'
 )
 
 
 @lru_cache(maxsize=4096)  # n samples of a question give few answers
-def _values_in(answer: str) -> Sequence[str]:
+def _values_in(answer: str) -> Sequence[Value]:
     r"""Return the values that `answer` lists, each once; the whole of it where it is no list of values.
 
     A list in brackets is one value, and so are `2 hours and 5 minutes` and what holds words or conditions.
     """
-    if len(answer) > _LONGEST_LIST or not _MAY_LIST.search(answer):
-        return [answer]
-    parts = [part for one in _split(_plain(answer)) if (part := _LEAD.sub('', one).strip(' .。:：'))]
-    if len(parts) > 1:
-        units = [measured['unit'] for part in parts if (measured := _MEASURED.fullmatch(part))]
-        one_measure = len(units) == len(parts) == len(set(units))
-        letter_and_text = len(parts) == 2 and sum(map(_is_option, parts)) == 1
-        others = [part for part in parts if not OPTION.fullmatch(part) and not _MEASURED.fullmatch(part)]
-        are_values = all(_SOLID.search(part) and not _NO_VALUE.search(part) for part in others)
-        if one_measure or letter_and_text or not are_values:
-            return [answer]
-    if any(_PLUS_MINUS.search(part) for part in parts) and not any(map(_TUPLE.fullmatch, parts)):
-        parts = [_PLUS_MINUS.sub(sign, part) for part in parts for sign in '+-']
-    return _distinct(parts) if len(parts) > 1 else [answer]
+    if len(answer) > _LONGEST_LIST:
+        return [Words('text', (answer,))]
+    if _MAY_LIST.search(answer):
+        bare = _APART.sub(' , ', _VOICED.sub(lambda one: '或' if one[0].startswith('或') else ' ', answer))
+        value = read_answer(bare)[0].value
+        items = value.items if isinstance(value, Several) and value.kind == 'list' else ()
+        plain = [item.value if isinstance(item, Named) else item for item in items]
+        units = [item.unit for item in items if isinstance(item, Amount) and item.unit]
+        one_measure = len({*units}) == len(units) == len(items)
+        letters = [item for item in plain if isinstance(item, Amount) and item.expression in _LETTERS]
+        letter_and_text = len(items) == 2 and len(letters) == 1
+        has_words = any(isinstance(item, Words | Relation) for item in plain)
+        if not (one_measure or letter_and_text or has_words):
+            return distinct(items, LENIENT)
+    return [read_answer(answer)[0].value]
 
 
-def _plain(answer: str) -> str:
-    text = _WRAPPER.sub(r' \1 ', join_thousands(answer).replace(r'\$', ''))
-    text = re.sub(r'\\q?quad(?![a-zA-Z])', ' ; ', _DELIMITER.sub(' ', text))
-    text = _BLANK.sub(' ', text).strip()
-    return text.replace(',', ', ') if _LIST.fullmatch(text) and not _THOUSANDS.fullmatch(text) else text
-
-
-def _split(text: str) -> list[str]:
-    """Split at the separators that stand in no brackets."""
-    parts, start, depth = [], 0, 0
-    for token in _TOKEN.finditer(text):
-        if token['apart'] and not depth:
-            parts.append(text[start : token.start()])
-            start = token.end()
-        elif token[0].endswith(tuple('([{（【')):
-            depth += 1
-        elif token[0].endswith(tuple(')]}）】')):
-            depth = max(0, depth - 1)
-    return [part for part in [*parts, text[start:]] if part.strip()]
-
-
-def _distinct(answers: Sequence[str]) -> list[str]:
-    """Return `answers` without repetitions; of two spellings of one value the last counts."""
-    if len(answers) < 2:
-        return list(answers)
-    distinct: dict[str, str] = {}
-    names: dict[str, str] = {}
-    numbers: list[tuple[_Number, str]] = []
+def _without_repetitions(answers: list[str]) -> list[str]:
+    """Return answers each once; of two spellings of one value the last counts, or the exact one."""
+    kept = list({normal_form(answer): answer for answer in answers}.values()) if len(answers) > 1 else answers
+    if not 1 < len(kept) <= _COMPARED:
+        return kept
+    answers, kept = kept, []
     for answer in answers:
-        lead, form, number = _LEAD.match(answer), normal_form(_LEAD.sub('', answer)), _number(answer)
-        if number is not None:
-            same = next((one for one in numbers[-_COMPARED:] if _is_same(one[0], number)), None)
-            form = same[1] if same else form
-            numbers.append((number, form))
-            if same and form in distinct and number.digits is not None and same[0].digits is None:
-                continue  # an exact value stands for what it is rounded to
-        name = normal_form(lead[0]) if lead and '=' in lead[0] else ''
-        if name and names.setdefault(form, name) != name:
-            form = f'{name}{form}'  # x = 2 and y = 2
-        distinct[form] = answer
-    return list(distinct.values())
+        same = next((one for one in kept if _are_alike(one, answer)), '')
+        if not same:
+            kept.append(answer)
+        elif not _is_rounded(answer) or _is_rounded(same):
+            kept[kept.index(same)] = answer
+    return kept
 
 
-def _covering(answers: list[str]) -> list[str]:
-    """Return the last of `answers` that lists all the values of the others, alone; else all of them."""
-    if not 1 < len(answers) <= _COMPARED:
-        return answers
-    listed = [_letters(answer) or _values_in(answer) for answer in answers]
-    every = len(_distinct([value for values in listed for value in values]))
-    whole = [one for one, values in zip(answers, listed, strict=True) if len(_distinct(values)) == every]
-    return whole[-1:] or answers
+def _number_in(answer: str) -> Amount | None:
+    """Return the number that an answer is, perhaps with a name and a unit."""
+    value = read_answer(answer)[0].value if len(answer) <= 200 and not _OPENS_WITH_OR.match(answer) else None
+    value = value.value if isinstance(value, Named) else value
+    return value if isinstance(value, Amount) and is_constant(value.expression) else None
 
 
-def _without_steps(answers: list[str]) -> list[str]:
-    """Return answers without those that end in the last one: 1024 − 56 = 968 and 968 are one."""
-    *steps, last = answers
-    name = last.partition('=')[0].strip() if '=' in last else ''
-    others = []
-    for answer in steps:
-        end = re.split(r'=|\\(?:Right|Longright)arrow|\\implies|⇒', answer)[-1]
-        other_name = name not in {'', answer.partition('=')[0].strip()}
-        if end == answer or other_name or not _are_alike(end.strip(_TRAILING), last):
-            others.append(answer)
-    return [*others, last]
+def _is_rounded(answer: str) -> bool:
+    number = _number_in(answer)
+    return (
+        number is not None and isinstance(number.expression, Number) and number.expression.digits is not None
+    )
 
 
 def _is_option(answer: str) -> bool:
-    return bool(OPTION.fullmatch(_plain(answer).strip(' .')))
-
-
-def _letters(answer: str) -> list[str]:
-    """Return the letters of options that `answer` consists of, sorted; none if it is anything else."""
-    text = _LETTER_SEPARATOR.sub('', _plain(answer))
-    return sorted(text) if re.fullmatch('[A-H]{1,8}', text) else []
-
-
-def _are_alike(one: str, other: str) -> bool:
-    r"""Return whether two answers are one in another spelling: `x = 5`, `5 \text{ cm}`; `50\%`."""
-    if _letters(one) or _letters(other):
-        return _letters(one) == _letters(other)
-    ours, theirs = ([answer, *re.split(r'=|\\approx|≈', answer)[-3:]] for answer in (one, other))
-    return any(len(_distinct([left, right])) == 1 for left in ours for right in theirs)
-
-
-class _Number(NamedTuple):
-    value: Fraction
-    digits: int | None
-    """Behind its decimal point, if it has one: it may be rounded."""
-    percent: bool
+    return len(letters_of(answer) or ()) == 1
 
 
 @lru_cache(maxsize=4096)
-def _number(answer: str) -> _Number | None:
-    """Return what a number, perhaps with a name and a unit, is worth; None where it is none."""
-    if len(answer) > 200 or not re.search(r'[0-9π]|\\pi|[\u00bc-\u00be\u2150-\u215e]', answer):
-        return None
-    text = _LEAD.sub('', _plain(answer))
-    percent = '%' in text
-    text = _NUMBER_UNIT.sub('', text.strip(' .')).strip(' .')
-    try:
-        amount = read_amount(tokens_of(text))
-    except (Unread, RecursionError, ValueError):
-        return None
-    expression = amount.expression if isinstance(amount, Formula) else amount.amount
-    if (value := as_fraction(expression)) is None:
-        return None
-    digits = expression.digits if isinstance(expression, Number) else None
-    return _Number(value, digits, percent)
-
-
-def _is_same(one: _Number, other: _Number) -> bool:
-    """Return whether two are equal, a percentage and its number, or a decimal and what it rounds."""
-    apart = abs(one.value - other.value)
-    if apart * 10**40 <= max(abs(one.value), abs(other.value)):
-        return True
-    if one.percent != other.percent and (one.value * 100 == other.value or one.value == other.value * 100):
-        return True
-    if one.digits == other.digits:
-        return False
-    digits = min(number.digits for number in (one, other) if number.digits is not None)
-    return digits >= 2 and apart * 10**digits < 1
+def _are_alike(one: str, other: str) -> bool:
+    r"""Return whether two answers are one in another spelling: `x = 5`, `5 \text{ cm}`; `50\%`."""
+    letters = letters_of(one), letters_of(other)
+    if any(letters):
+        return letters[0] == letters[1]
+    return LENIENT.texts(one, other).equal or LENIENT.texts(other, one).equal
 
 
 # Statements in words
@@ -349,9 +243,6 @@ _CORRECTED = re.compile(
     r'|(?i:\b(?:wait|no|actually|sorry|oops|correction|rather)\b)[^.:\n\\]{0,40}?(?i:\bit(?:\sshould\sbe|\sis|\x27s)(?!\w))'
     r'|(?:不对|更正|等等|抱歉)[^。\n\\]{0,20}?(?:应该是|应是|应为)'
 )
-_PARTIAL = re.compile(
-    r'(?i:\s(?:to|for|of)\b[^.:\n]{0,80}?\b(?:part|parts|step|first|second|third|subproblem|case)\b)'
-)
 # What stands before "answer" where the statement is about something else, or taken back at once.
 _OF_ANOTHER = re.compile(
     r'(?:\b(?:wrong|incorrect|(?:twice|half|double|of|than|times|plus|minus)(?:\s(?:the|this|that|our|my))?)'
@@ -369,10 +260,6 @@ _SENTENCE_END = re.compile(
     r'|[。？]|\s?<[/|]?[a-zA-Z_|]{1,20}>|\n(?!\s{0,9}or\b)'
     r'|，(?=[\u4e00-\u9fff])(?!也?可能|也?许|或|和|与|及|以及|即)|,?\s(?:because|since)\b'
 )
-_SET_OFF = re.compile(r'[\s:：=]{0,9}(?:"(?P<quoted>[^"\n]*)"|\*\*(?=\S)(?P<bold>[^*\n]+)(?<=\S)\*\*)')
-_GOES_ON = re.compile(
-    r'\s{0,3}(?:[,，、;；/&]|or\b|and\b|vs\b|或|和|与|及|以及)\s{0,3}["$*0-9A-Z\\-]|\s{0,3}，?(?:也?可能|也许|或)'
-)
 _ADVERB = re.compile(
     r'(?:clearly|definitely|certainly|simply|just|exactly|indeed|obviously|then|now|therefore|thus)\s',
     re.IGNORECASE,
@@ -380,10 +267,6 @@ _ADVERB = re.compile(
 _AND_NOT = re.compile(r'(?<=[\w$)}]),?\s(?:and\s)?not\s\S{1,20}\Z')
 _LEADING = ' \t\r\n*_`:：=，,是为】}'
 _TRAILING = ' \t\r*_`"”.,;:，；：。'
-_CLAUSE = re.compile(
-    r'\s*[(（].*|\s*[,，;；]\s*(?![-+$\\0-9]|[A-H](?![a-zA-Z])).*|\s(?:and|which|as|where|with|for|not|in)\b.*',
-    re.DOTALL,
-)
 _ANSWER_WORD = re.compile(
     r'(?i:yes|no|true|false|none|no (?:real )?solutions?)|是|否|对|错|正确|错误|无解|不存在'
 )
@@ -422,37 +305,30 @@ def _later(rest: str, boxed: list[str]) -> str:
     Only the last statement of a value counts; one that agrees with the box, with one of several, or with a
     rounded form of it takes nothing back, and neither does a value behind the letter of an option.
     """
-    matches = [*_SPOKEN.finditer(rest), *_CORRECTED.finditer(rest)]
-    ends = sorted({match.end() for match in matches if not _PARTIAL.search(match[0])})
+    ends = sorted({match.end() for pattern in (_SPOKEN, _CORRECTED) for match in pattern.finditer(rest)})
     values = (_value_of(_statement(rest[end : end + _WINDOW])) for end in reversed(ends[-_ATTEMPTS:]))
-    stated = next((value for value in values if value), '')
+    stated, whole = next((value for value in values if value), ''), ', '.join(boxed)
     if not stated or (any(map(_is_option, boxed)) and not _is_option(stated)):
         return ''
-    whole = ', '.join(boxed)
     if re.search(r'[0-9]\.[0-9]', stated) and _EXACT.search(whole):
         return ''
-    ours = _letters(stated) or _values_in(stated)
-    for answer in [whole, *boxed]:
-        theirs = _letters(answer) or _values_in(answer)
-        repeated = all(any(_are_alike(value, other) for other in theirs) for value in ours[:_COMPARED])
-        if (len(theirs) > 1 and repeated) or _are_alike(stated, answer):
-            return ''
-    return stated
+    theirs = _values_in(whole)
+    repeated = all(
+        any(LENIENT.values(one, other).equal for other in theirs) for one in _values_in(stated)[:_COMPARED]
+    )
+    return '' if repeated or any(_are_alike(stated, one) for one in (whole, *boxed)) else stated
 
 
 def _offered(rest: str, boxed: str) -> str:
     """Return the other number or letter that the text behind a box offers beside it; '' if none."""
     at_once, later = _OR_ELSE.match(rest), _DOUBTED.search(rest, 0, 200)
     other = at_once['value'] if at_once and not at_once['unit'] else later['value'] if later else ''
-    kind = _number if _number(other) else _is_option
+    kind = _is_option if _is_option(other) else _number_in
     return other if other and kind(boxed) and not _are_alike(boxed, other) else ''
 
 
 def _statement(rest: str) -> str:
     """Return the formula that `rest` starts with, if nothing follows it, else the sentence."""
-    set_off = _SET_OFF.match(rest)
-    if set_off and not _GOES_ON.match(rest, set_off.end()):
-        rest = set_off['quoted'] or set_off['bold'] or ''
     rest = _ADVERB.sub('', rest.lstrip(_LEADING))
     for opener, closer in (('$$', '$$'), ('$', '$'), (r'\[', r'\]'), (r'\(', r'\)')):
         if rest.startswith(opener):
@@ -464,24 +340,23 @@ def _statement(rest: str) -> str:
 
 
 def _sentence(rest: str) -> str:
-    sentence = _SENTENCE_END.split(rest, maxsplit=1)[0].replace('**', '').strip(_TRAILING).strip()
+    sentence = (
+        _SENTENCE_END.split(rest, maxsplit=1)[0].replace('**', '').replace('\\"', '').strip(_TRAILING).strip()
+    )
     sentence = _AND_NOT.sub('', sentence)
     return sentence if '{' in sentence else sentence.rstrip('} \n"')  # of {"answer": 4}
 
 
 def _value_of(statement: str) -> str:
-    """Return `statement` if it is nothing but a value, or the value before a remark; '' otherwise."""
-    for stated in (statement, _CLAUSE.sub('', statement)):
-        text = stated.strip(_TRAILING).strip()
-        if not text or len(text) > 100 or r'\boxed' in text:
-            continue
-        if _ANSWER_WORD.fullmatch(text) or _is_option(text) or _number(text):
-            return text
-        words = {*re.findall(r'(?<![\\a-zA-Z])[a-zA-Z]{2,}', re.sub(r'\\text\{[^{}]*\}', '', text))}
-        solid = re.search(r'[0-9]|\\(?:pi|infty|emptyset)', text)
-        if solid and words <= {'or', 'and'} and not re.search(r'[\u4e00-\u9fff]{4,}', text):
-            return text
-    return ''
+    """Return `statement` if it is nothing but a value; '' otherwise."""
+    text = statement.strip(_TRAILING).strip()
+    if not text or len(text) > 100 or r'\boxed' in text:
+        return ''
+    if _ANSWER_WORD.fullmatch(text) or _is_option(text) or _number_in(text):
+        return text
+    words = {*re.findall(r'(?<![\\a-zA-Z])[a-zA-Z]{2,}', re.sub(r'\\text\{[^{}]*\}', '', text))}
+    solid = re.search(r'[0-9]|\\(?:pi|infty|emptyset)', text)
+    return text if solid and words <= {'or', 'and'} and not re.search(r'[\u4e00-\u9fff]{4,}', text) else ''
 
 
 _BEHIND_A_MARK = re.compile(
@@ -515,4 +390,6 @@ def _alone(text: str) -> str:
     bare = whole.strip(_TRAILING).strip()
     bare = bare if _ONE_FORMULA.fullmatch(bare) else bare.strip('$').strip(_TRAILING).strip()
     patterns = (_ANSWER_WORD, _ONE_FORMULA, _POINT)
-    return whole if _is_option(bare) or _number(bare) or any(one.fullmatch(bare) for one in patterns) else ''
+    return (
+        whole if _is_option(bare) or _number_in(bare) or any(one.fullmatch(bare) for one in patterns) else ''
+    )

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from .normal import SYNONYMS, ascii_latex, commands, join_thousands
+from .normal import SIZES, SYNONYMS, ascii_latex, commands, join_thousands
 from .numeric import (
     DEGREE,
     HALF,
@@ -35,9 +35,6 @@ from .numeric import (
 
 class Unread(Exception):
     """Raised where an answer cannot be read as what was expected; its text says what was left over."""
-
-
-# Tokens
 
 
 class Token(NamedTuple):
@@ -102,11 +99,9 @@ _REPEATING = re.compile(
     r'|\\dot\s*\{?(?P<first>[0-9])\}?(?:(?P<middle>[0-9]{0,12})\\dot\s*\{?(?P<last>[0-9])\}?)?'
     r'|(?P<shown>[0-9]{1,6}?)(?P=shown){2,20}\s*(?:\.\.\.|\\[lc]?dots\s*))(?![0-9])'
 )
-_SIZES = frozenset({r'\left', r'\right', r'\middle'})
-_DROPPED = _SIZES | frozenset(
+_DROPPED = SIZES | frozenset(
     r'$ \( \) \[ \] \displaystyle \textstyle \limits \nolimits \rm \bf \it \mathrm \text \mathbf \mbox '
-    r'\boxed \fbox \big \Big \bigg \Bigg \bigl \bigr \Bigl \Bigr \biggl \biggr \Biggl \Biggr \mathit \textbf '
-    r'\textit \mathcal \boldsymbol \bm \phantom'.split()
+    r'\boxed \fbox \mathit \textbf \textit \mathcal \boldsymbol \bm \phantom'.split()
 )
 _SYNONYMS = {
     **SYNONYMS, r'\leqq': r'\le', '<=': r'\le', r'\geqq': r'\ge', '>=': r'\ge', '!=': r'\ne', '==': '=',
@@ -119,8 +114,12 @@ _SYNONYMS = {
     r'\$': 'dollars', r'\&': '&', r'\prime': "'", r'\R': r'\mathbb R', r'\degree': r'\circ',
     r'\implies': r'\Rightarrow', r'\Longrightarrow': r'\Rightarrow', r'\backslash': r'\setminus',
 }  # fmt: skip
-OPENING = frozenset({'(', '[', '{', r'\{', r'\langle', r'\lfloor', r'\lceil', r'\begin'})
-CLOSING = frozenset({')', ']', '}', r'\}', r'\rangle', r'\rfloor', r'\rceil', r'\end'})
+BRACKETS = {
+    '(': ')', '[': ']', '{': '}', r'\{': r'\}', r'\langle': r'\rangle', r'\lfloor': r'\rfloor',
+    r'\lceil': r'\rceil',
+}  # fmt: skip
+OPENING = frozenset({*BRACKETS, r'\begin'})
+CLOSING = frozenset({*BRACKETS.values(), r'\end'})
 _LEADING = frozenset(
     '共 共有 一共 总共 一共有 约 大约 约为 约是 大约是 约等于 为 是 答 答案 等于 有 得 即 故 所以 因此 '
     r'答案是 答案为 解 解得 about approximately approx roughly therefore thus so hence \approx = : . , ~ '
@@ -143,7 +142,7 @@ def tokens_of(answer: str) -> list[Token]:
         spaced |= token.spaced
         if token.text in _DROPPED and token.kind != 'words':
             spaced |= token.text == '$'
-            after_size = token.text in _SIZES
+            after_size = token.text in SIZES
         elif token.text == '.' and after_size:
             after_size = False
         else:
@@ -221,7 +220,7 @@ def split(tokens: Tokens, marks: Iterable[str]) -> tuple[list[list[Token]], list
     """Return the parts of `tokens` between `marks` outside all brackets, and the marks between them.
 
     >>> parts, marks = split(tokens_of('(1,2),3'), ',')
-    >>> [''.join(token.text for token in part) for part in parts], marks
+    >>> [written(part) for part in parts], marks
     (['(1,2)', '3'], [','])
     """
     if frozenset(marks).isdisjoint([token.text for token in tokens]):
@@ -270,17 +269,18 @@ def trimmed(tokens: Tokens) -> list[Token]:
 # Expressions
 
 _END = Token('end', '')
-BRACKETS = {
-    '(': ')', '[': ']', '{': '}', r'\{': r'\}', r'\langle': r'\rangle', r'\lfloor': r'\rfloor',
-    r'\lceil': r'\rceil',
-}  # fmt: skip
 _OF_SEVERAL = frozenset({'gcd', 'lcm', 'max', 'min'})
 FUNCTIONS = _OF_SEVERAL | frozenset(
     'sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh ln log lg exp abs'.split()
 )
 _OTHER_NAMES = {
-    'asin': 'arcsin', 'acos': 'arccos', 'atan': 'arctan', 'tg': 'tan', 'ctg': 'cot', 'arctg': 'arctan',
-}  # fmt: skip
+    'asin': 'arcsin',
+    'acos': 'arccos',
+    'atan': 'arctan',
+    'tg': 'tan',
+    'ctg': 'cot',
+    'arctg': 'arctan',
+}
 _NAMES = sorted(FUNCTIONS | {'sqrt', 'pi'}, key=len, reverse=True)
 _GREEK = frozenset(
     'alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi rho sigma tau phi chi psi omega pi '
@@ -305,7 +305,7 @@ def read_expression(tokens: Tokens) -> Expression:
     '^'
     """
     expression = _Reader(tokens, 0).all()
-    if is_deeper(expression, _DEEPEST):
+    if len(tokens) > _DEEPEST and is_deeper(expression, _DEEPEST):
         raise Unread('nested too deep')
     return expression
 
@@ -319,10 +319,17 @@ class _Reader:
             raise Unread('nested too deep')
 
     def all(self) -> Expression:
-        expression = self.sum()
+        """Read everything: a sum."""
+        terms: list[Expression] = []
+        while not terms or self.peek().text in {'+', '-'}:
+            minus = False
+            while sign := self.take('+', '-'):
+                minus ^= sign == '-'
+            term = self.product()
+            terms.append(negative(term) if minus else term)
         if self.place < len(self.tokens):
             raise Unread(written(self.tokens[self.place :]))
-        return expression
+        return added(*terms)
 
     def within(self, tokens: Tokens) -> Expression:
         return _Reader(tokens, self.depth + 1).all()
@@ -355,16 +362,6 @@ class _Reader:
         self.place += 1
         return self.tokens[self.place - 1 : self.place]
 
-    def sum(self) -> Expression:
-        terms: list[Expression] = []
-        while not terms or self.peek().text in {'+', '-'}:
-            minus = False
-            while sign := self.take('+', '-'):
-                minus ^= sign == '-'
-            term = self.product()
-            terms.append(negative(term) if minus else term)
-        return added(*terms)
-
     def product(self) -> Expression:
         factors = [self.factor()]
         while True:
@@ -381,42 +378,36 @@ class _Reader:
                 return times(*factors)
 
     def starts_factor(self) -> bool:
-        token, before = self.peek(), self.peek(-1)
+        token, before, after = self.peek(), self.peek(-1).text, self.peek(1).text
         if token.kind != 'number':
             return token.kind in {'letters', 'words', 'command'} or token.text in {'(', '[', '{', r'\{', '|'}
-        if before.text in {'!', ')'}:  # `2 3` and `x2` are no products, `N2^{-N}` is one
-            return self.peek(1).text in {'^', '!'}
-        return before.text == '}' or (self.peek(1).text == '^' and before.kind == 'letters')
+        if before in {'!', ')'}:  # `2 3` and `x2` are no products, `N2^{-N}` is one
+            return after in {'^', '!'}
+        return before == '}' or (after == '^' and self.peek(-1).kind == 'letters')
 
     def factor(self) -> Expression:
         base = self.base()
-        while True:
-            if self.take('^'):
+        while sign := self.take('^', '!', '%', r'\circ'):
+            if sign == '^':
                 base = self.raised(base)
-            elif self.take('!'):
+            elif sign == '!':
                 double = self.take('!')  # 5!! is 5·3·1, not (5!)!
                 if double and self.peek().text == '!':
                     raise Unread('more than two signs of a factorial')
                 base = Call('double factorial' if double else 'factorial', (base,))
-            elif self.take('%'):
-                base = times(base, number(Fraction(1, 100)))
-            elif self.take(r'\circ'):
-                base = times(base, DEGREE)
             else:
-                return base
+                base = times(base, number(Fraction(1, 100)) if sign == '%' else DEGREE)
+        return base
 
     def raised(self, base: Expression) -> Expression:
+        """Read behind `^`: `2`, `-2`, `{…}`, `(…)`, `2^3`, a degree; `^10` is typed as in a program."""
         braced = self.peek().text == '{'
         if self.peek(braced).text == r'\circ':
-            if texts(self.group()) != [r'\circ']:
+            if len(self.group()) != 1:
                 raise Unread('a degree with more')
             return times(base, DEGREE)
-        return power(base, self.exponent())
-
-    def exponent(self) -> Expression:
-        """Read `^2`, `^-2`, `^{…}`, `^(…)`, `2^2^3`; `^10` is typed as in a program."""
-        if self.peek().text == '{':
-            return self.within(self.inside())
+        if braced:
+            return power(base, self.within(self.inside()))
         minus = self.take('-', '+') == '-'
         token = self.peek()
         if token.kind == 'letters' and len(token.text) > 1 and token.text not in _SPELLED_SYMBOLS:
@@ -424,7 +415,7 @@ class _Reader:
         exponent = self.base()
         if self.take('^'):
             exponent = self.raised(exponent)
-        return negative(exponent) if minus else exponent
+        return power(base, negative(exponent) if minus else exponent)
 
     def base(self) -> Expression:
         token = self.peek()
@@ -453,25 +444,22 @@ class _Reader:
         value = Fraction(int((whole or '0') + decimals), 10 ** len(decimals))
         if self.peek().text == '_':
             raise Unread('a number with an index')
-        following = [self.peek(place) for place in range(7)]
-        texts = [token.text for token in following]
-        fraction: tuple[str, str, int] | None = None
         if point:
             return Number(value, len(decimals))
-        if following[0].spaced and texts[0].isdigit() and texts[1] == '/' and texts[2].isdigit():
-            fraction = texts[0], texts[2], 3
-        elif texts[0] == r'\frac':
-            if texts[1] == '{' and texts[2].isdigit() and texts[3:5] == ['}', '{'] and texts[5].isdigit():
-                fraction = texts[2], texts[5], 7
-            elif texts[1].isdigit() and len(texts[1]) == 2:
-                fraction = texts[1][0], texts[1][1], 2
-        if fraction is None:
-            return number(value)
-        above, below = int(fraction[0]), int(fraction[1])
-        if not 0 < above < below:
+        following = [self.peek(place).text for place in range(7)]
+        match following:
+            case [above, '/', below, *_] if self.peek().spaced and above.isdigit() and below.isdigit():
+                width = 3
+            case [r'\frac', '{', above, '}', '{', below, _] if above.isdigit() and below.isdigit():
+                width = 7
+            case [r'\frac', both, *_] if both.isdigit() and len(both) == 2:
+                above, below, width = *both, 2
+            case _:
+                return number(value)
+        if not 0 < int(above) < int(below):
             raise Unread('a whole number before a fraction that is not below 1')
-        self.place += fraction[2]
-        return number(value + Fraction(above, below))
+        self.place += width
+        return number(value + Fraction(int(above), int(below)))
 
     def letters(self, token: Token) -> Expression:
         """Read a function, a symbol, or letters in a row as a product of symbols: `xsin`, `2pir`, `abc`."""
@@ -480,24 +468,18 @@ class _Reader:
             return self.function(text)
         if text == 'sqrt':
             return power(self.argument(), HALF)
-        if text in _SPELLED_SYMBOLS:
-            return self.symbol(_SPELLED_SYMBOLS[text])
-        if len(text) == 1:
-            return self.symbol(text)
-        if token.kind == 'words':
-            raise Unread(text)
+        if text in _SPELLED_SYMBOLS or len(text) == 1:
+            return self.symbol(_SPELLED_SYMBOLS.get(text, text))
         names = list(text)
         within = next((name for name in _NAMES if name in text and len(text) <= len(name) + 2), None)
         if within:
             before, _, after = text.partition(within)
-            if after and within != 'pi':
-                raise Unread(text)
             names = [*before, within, *after]
-        elif len(text) > _LONGEST_PRODUCT or text.lower() in _ENGLISH:
+        unknown = (after and within != 'pi') if within else len(text) > _LONGEST_PRODUCT
+        if token.kind == 'words' or unknown or (not within and text.lower() in _ENGLISH):
             raise Unread(text)
         factors: list[Expression] = [Symbol(name) for name in names[:-1]]
-        last = names[-1]
-        factors.append(self.letters(Token('letters', last)) if len(last) > 1 else self.symbol(last))
+        factors.append(self.letters(Token('letters', names[-1])))
         if self.take('^'):
             factors[-1] = self.raised(factors[-1])
         return times(*factors)
@@ -522,18 +504,16 @@ class _Reader:
 
     def command(self, token: Token) -> Expression:
         name = token.text[1:]
-        if name == 'frac':
-            above = self.part()
-            return quotient(above, self.part())
-        if name == 'binom':
-            above = self.part()
-            return Call('binom', (above, self.part()))
+        if name in {'frac', 'binom'}:
+            above, below = self.part(), self.part()
+            return quotient(above, below) if name == 'frac' else Call('binom', (above, below))
         if name == 'sqrt':
             degree = self.within(self.inside()) if self.peek().text == '[' else number(2)
             whole = self.peek()
-            plain = whole.kind == 'number' and whole.text.isdigit() and self.peek(1).text != '{'
-            self.place += plain
-            return power(number(int(whole.text)) if plain else self.part(), quotient(ONE, degree))
+            if whole.kind == 'number' and whole.text.isdigit():  # √12 is no √1·2
+                self.place += 1
+                return power(number(int(whole.text)), quotient(ONE, degree))
+            return power(self.part(), quotient(ONE, degree))
         if name in {'lfloor', 'lceil'}:
             self.place -= 1
             return Call('floor' if name == 'lfloor' else 'ceiling', (self.within(self.inside()),))
@@ -551,16 +531,13 @@ class _Reader:
         raise Unread(token.text)
 
     def part(self) -> Expression:
-        r"""Return the argument of a command, a group or one token: `\frac12` is a half, `\sqrt2` a root."""
+        r"""Return the argument of a command, a group or one token: `\frac12` is a half."""
         token = self.peek()
-        if token.text == '{':
-            return self.within(self.inside())
         if token.kind == 'number' and token.text.isdigit():
-            first, rest = token.text[0], token.text[1:]
-            tail = [Token('number', rest)] if rest else []
+            tail = [Token('number', token.text[1:])] if token.text[1:] else []
             self.tokens = [*self.tokens[: self.place + 1], *tail, *self.tokens[self.place + 1 :]]
             self.place += 1
-            return number(int(first))
+            return number(int(token.text[0]))
         if token.kind == 'letters' and len(token.text) == 1:
             self.place += 1
             return self.within([token])
@@ -570,19 +547,17 @@ class _Reader:
         base: Expression | None = number(10) if name == 'lg' else None
         if name in {'log', 'lg'} and self.take('_'):
             base = self.within(self.group())
-        exponent = self.exponent() if self.take('^') else None
+        exponent = self.raised(ONE).arguments[1] if self.take('^') else None
         arguments = self.arguments() if self.peek().text in {'(', r'\{'} else (self.argument(),)
         if (len(arguments) > 1) is not (name in _OF_SEVERAL):
             raise Unread(f'{name} of {len(arguments)}')
+        if exponent == MINUS_ONE and name in {'sin', 'cos', 'tan'}:
+            return Call('arc' + name, arguments)
         if name in {'log', 'lg', 'ln'}:
             applied: Expression = Call('ln', arguments)
             applied = applied if base is None else quotient(applied, Call('ln', (base,)))
-        elif name == 'exp':
-            applied = power(Symbol('e'), arguments[0])
-        elif exponent == MINUS_ONE and name in {'sin', 'cos', 'tan'}:
-            return Call('arc' + name, arguments)
         else:
-            applied = Call(name, arguments)
+            applied = power(Symbol('e'), arguments[0]) if name == 'exp' else Call(name, arguments)
         return applied if exponent is None else power(applied, exponent)
 
     def arguments(self) -> tuple[Expression, ...]:

@@ -42,11 +42,12 @@ _TOKEN = re.compile(r'\\[a-zA-Z]+|\\.|[0-9]+|\s+|.', re.DOTALL)
 _SPACES = frozenset(
     {r'\,', r'\:', r'\;', r'\ ', '\\\n', '~', r'\quad', r'\qquad', r'\enspace', r'\thinspace'}
 )
-_SIZES = frozenset(
+SIZES = frozenset(
     rf'\{size}{side}' for size in ('big', 'Big', 'bigg', 'Bigg') for side in ('', 'l', 'm', 'r')
 )
-_SIZES |= {r'\left', r'\right', r'\middle'}
-_DROPPED = _SIZES | frozenset(r'$ \( \) \[ \] \! \displaystyle \textstyle \limits \nolimits'.split())
+"""What is written before a delimiter to make it larger."""
+SIZES |= {r'\left', r'\right', r'\middle'}
+_DROPPED = SIZES | frozenset(r'$ \( \) \[ \] \! \displaystyle \textstyle \limits \nolimits'.split())
 _WRAPPERS = frozenset(
     r'\text \textbf \textit \textrm \textnormal \mathrm \mbox \hbox \operatorname \boxed \fbox '
     r'\framebox'.split()
@@ -101,7 +102,7 @@ def _respelled(answer: str) -> str:  # noqa: C901
         if token == '{':
             groups.append(before not in _WRAPPERS)
         written = groups.pop() if token == '}' and groups else token != '{' or groups[-1]
-        if written and token not in _UNWRITTEN and not (token == '.' and before in _SIZES):
+        if written and token not in _UNWRITTEN and not (token == '.' and before in SIZES):
             tokens += ('^', r'\circ') if token == r'\degree' else (SYNONYMS.get(token, token),)
         before = token
     spaced: list[str] = []

@@ -17,8 +17,6 @@ from functools import lru_cache
 from random import Random
 from typing import Any, ClassVar
 
-import mpmath
-
 
 @dataclass(frozen=True, slots=True)
 class Number:
@@ -50,33 +48,30 @@ class Call:
 
 Expression = Number | Symbol | Call
 
-ONE, MINUS_ONE, HALF = Number(Fraction(1)), Number(Fraction(-1)), Number(Fraction(1, 2))
 PI, INFINITY = Symbol('pi'), Symbol('oo')
 _CONSTANTS = frozenset({'pi', 'e', 'i', 'oo'})
 
 
 def number(value: int | Fraction) -> Number:
-    """Return `value` as an expression."""
     return Number(Fraction(value))
 
 
+ONE, MINUS_ONE, HALF = number(1), number(-1), number(Fraction(1, 2))
+
+
 def added(*terms: Expression) -> Expression:
-    """Return the sum of `terms`."""
     return terms[0] if len(terms) == 1 else Call('+', terms)
 
 
 def times(*factors: Expression) -> Expression:
-    """Return the product of `factors`."""
     return factors[0] if len(factors) == 1 else Call('*', factors)
 
 
 def power(base: Expression, exponent: Expression) -> Expression:
-    """Return `base` to the power of `exponent`."""
     return Call('^', (base, exponent))
 
 
 def negative(value: Expression) -> Expression:
-    """Return -`value`."""
     return Number(-value.value, value.digits) if isinstance(value, Number) else times(MINUS_ONE, value)
 
 
@@ -88,7 +83,7 @@ def quotient(above: Expression, below: Expression) -> Expression:
     return times(above, power(below, MINUS_ONE))
 
 
-DEGREE = times(PI, Number(Fraction(1, 180)))
+DEGREE = times(PI, number(Fraction(1, 180)))
 
 
 def symbols(expression: Expression) -> Iterator[str]:
@@ -100,7 +95,6 @@ def symbols(expression: Expression) -> Iterator[str]:
 
 
 def is_constant(expression: Expression) -> bool:
-    """Return whether no variable stands in `expression`."""
     return next(symbols(expression), None) is None
 
 
@@ -121,7 +115,9 @@ def is_deeper(expression: Expression, most: int) -> bool:
     return bool(level)
 
 
-_RANGES = ((0.05, 0.95), (0.2, 2), (0.2, 2), (1, 4), (2, 9), (8, 30), (-3, -0.2), (-9, -1), (-0.9, 3))
+# Comparison
+
+_RANGES = ((0.05, 0.95), (0.2, 2), (-3, -0.2), (-0.9, 3), (0.2, 2), (1, 4), (2, 9), (8, 30), (-9, -1))
 """Of a symbol at each point; some are negative, as |x| is not x."""
 _LEAST_POINTS = 3
 _WHOLE = frozenset('nkmjl')
@@ -131,9 +127,6 @@ _LARGEST_RATIONAL = 200_000  # binary digits of an exact number
 _LARGEST_COUNTED = 5000  # things of an exact factorial or binomial
 _LARGE = 10**20
 """Beyond which two values are taken from one another, as 50! + 1 is not 50!."""
-_CONTEXTS = [mpmath.mp.clone() for _ in range(3)]
-for _context, _digits in zip(_CONTEXTS, (60, 100, 400), strict=True):  # more only where digits cancel
-    _context.dps = _digits
 
 
 class _Nowhere(ArithmeticError):
@@ -152,16 +145,15 @@ def equal(one: Expression, other: Expression) -> bool:
     exact = rational(one), rational(other)
     if exact[0] is not None and exact[1] is not None:
         return exact[0] == exact[1]
-    names = tuple(sorted({*symbols(one), *symbols(other)}))
-    complexes = _is_complex(one) or _is_complex(other)
+    names, complexes = _names(one, other), _is_complex(one) or _is_complex(other)
     agreed = 0
     for place in range(len(_RANGES) if names else 1):
-        left, right = _at(one, names, place, complexes), _at(other, names, place, complexes)
+        left, right = _at(one, place, complexes), _at(other, place, complexes)
         if left is None or right is None:
             continue
-        if not _close(left, right):
+        if not _are_close(left, right):
             return False
-        if abs(left) > _LARGE and _at(added(one, negative(other)), names, place, complexes) != 0:
+        if abs(left) > _LARGE and _at(added(one, negative(other)), place, complexes) != 0:
             return False  # the digits behind the first 60 differ
         agreed += 1
     return agreed >= (_LEAST_POINTS if names else 1)
@@ -169,25 +161,22 @@ def equal(one: Expression, other: Expression) -> bool:
 
 def ratio(one: Expression, other: Expression) -> float | None:
     """Return the number c ≠ 0 with `one` = c · `other`; None where there is none, or no variable in them."""
-    names = tuple(sorted({*symbols(one), *symbols(other)}))
     ratios: list[Any] = []
-    for place in range(len(_RANGES) if names else 0):
-        left, right = _at(one, names, place, False), _at(other, names, place, False)
+    for place in range(len(_RANGES) if _names(one, other) else 0):
+        left, right = _at(one, place), _at(other, place)
         if left is None or right is None or (left == 0 and right == 0):
             continue
         if left == 0 or right == 0:
             return None
         ratios.append(left / right)
-        if not _close(ratios[0], ratios[-1]):
+        if not _are_close(ratios[0], ratios[-1]):
             return None
     return float(ratios[0]) if len(ratios) >= _LEAST_POINTS else None
 
 
-def value_of(expression: Expression) -> Any:
-    """Return the value of an expression without variables, an `mpf` of 60 digits; None if it is not real."""
-    if not is_constant(expression) or _is_complex(expression):
-        return None
-    return _at(expression, (), 0, False)
+def value_of(expression: Expression, place: int = 0) -> Any:
+    """Return the value of an expression at a point, an `mpf` of 60 digits; None if it is not real."""
+    return None if _is_complex(expression) else _at(expression, place)
 
 
 def rational(expression: Expression) -> Fraction | None:
@@ -199,38 +188,41 @@ def rational(expression: Expression) -> Fraction | None:
 
 
 def as_fraction(expression: Expression) -> Fraction | None:
-    """Return `rational`, or the 60 digits of another real number as a fraction; None of huge ones."""
+    """Return `rational`, or the 60 digits of another real constant as a fraction; None of huge ones."""
     if (exact := rational(expression)) is not None:
         return exact
-    value = value_of(expression)
-    if value is None or not value or abs(mpmath.mag(value)) > 4000:
+    value = value_of(expression) if is_constant(expression) else None
+    if value is None or not value or abs(_contexts()[0].mag(value)) > 4000:
         return None
     sign, mantissa, exponent, _ = value._mpf_
     magnitude: Fraction = int(mantissa) * Fraction(2) ** int(exponent)
     return -magnitude if sign else magnitude
 
 
-def _rational(expression: Expression) -> Fraction | None:
+def _rational(expression: Expression) -> Fraction | None:  # noqa: C901
     if isinstance(expression, Number):
         return expression.value
-    exact = [part for part in map(_rational, expression.arguments) if part is not None]
-    if not exact or len(exact) < len(expression.arguments):
-        return None
-    if expression.name in {'factorial', 'binom'}:
-        if any(part.denominator > 1 or not 0 <= part <= _LARGEST_COUNTED for part in exact):
+    exact = []
+    for argument in expression.arguments:
+        if (part := _rational(argument)) is None:
             return None
-        counted = math.comb if len(exact) == 2 else math.factorial
-        return Fraction(counted(*(part.numerator for part in exact)))
-    if expression.name == '+':
-        value = sum(exact, Fraction(0))
-    elif expression.name == '*':
-        value = math.prod(exact, start=Fraction(1))
-    elif expression.name == '^' and exact[1].denominator == 1:
-        if _bits(exact[0]) * abs(exact[1]) > _LARGEST_RATIONAL:
-            raise _Nowhere
-        value = exact[0] ** exact[1].numerator
-    else:
-        return None
+        exact.append(part)
+    match expression.name:
+        case '+' if exact:
+            value = sum(exact, Fraction(0))
+        case '*' if exact:
+            value = math.prod(exact, start=Fraction(1))
+        case '^' if exact[1].denominator == 1:
+            if _bits(exact[0]) * abs(exact[1]) > _LARGEST_RATIONAL:
+                raise _Nowhere
+            value = exact[0] ** exact[1].numerator
+        case 'factorial' | 'binom' as name:
+            if any(part.denominator > 1 or not 0 <= part <= _LARGEST_COUNTED for part in exact):
+                return None
+            counted: Callable[..., int] = math.comb if name == 'binom' else math.factorial
+            return Fraction(counted(*(part.numerator for part in exact)))
+        case _:
+            return None
     if _bits(value) > _LARGEST_RATIONAL:
         raise _Nowhere
     return value
@@ -240,33 +232,52 @@ def _bits(value: Fraction) -> int:
     return max(value.numerator.bit_length(), value.denominator.bit_length())
 
 
-def _close(left: Any, right: Any) -> bool:
-    return bool(abs(left - right) <= mpmath.mpf(10) ** -45 * max(abs(left), abs(right)))
+def _are_close(left: Any, right: Any) -> bool:
+    return bool(abs(left - right) <= 1e-45 * max(abs(left), abs(right)))
 
 
+@lru_cache(maxsize=8192)
+def _names(*expressions: Expression) -> frozenset[str]:
+    return frozenset(name for expression in expressions for name in symbols(expression))
+
+
+@lru_cache(maxsize=8192)
 def _is_complex(expression: Expression) -> bool:
     return expression == Symbol('i') or any(map(_is_complex, expression.arguments))
 
 
+# Values at a point
+
+
+@lru_cache(maxsize=1)
+def _contexts() -> tuple[Any, ...]:
+    """Return mpmath with 60, 100 and 400 digits: more only where digits cancel."""
+    import mpmath  # a program that never compares expressions starts without it
+
+    contexts = [mpmath.mp.clone() for _ in range(3)]
+    for context, digits in zip(contexts, (60, 100, 400), strict=True):
+        context.dps = digits
+    return tuple(contexts)
+
+
 @lru_cache(maxsize=8192)  # a reference is compared with many answers
-def _at(expression: Expression, names: tuple[str, ...], place: int, complexes: bool) -> Any:
+def _at(expression: Expression, place: int, complexes: bool = False) -> Any:
     """Return the value at a point, of which 45 digits are right; None where it has none.
 
     Digits that change with the precision have cancelled; what goes on falling with it is 0.
     """
     before: Any = None
     try:
-        for mp in _CONTEXTS:
-            point = {name: mp.mpf(_coordinate(name, place)) for name in names} | {'pi': +mp.pi, 'e': +mp.e}
-            value = _value(expression, mp, point | ({'i': mp.j} if complexes else {}))
+        for mp in _contexts():
+            value = _value(expression, mp, place, complexes)
             if not mp.isfinite(value):
                 return None
-            if before is not None and _close(before, value):
-                return _CONTEXTS[0].convert(value)
+            if before is not None and _are_close(before, value):
+                return _contexts()[0].convert(value)
             before = value
     except (ArithmeticError, LookupError, ValueError, TypeError, MemoryError):
         return None
-    return mpmath.mpf(0) if abs(before) < mpmath.mpf(10) ** -(mp.dps // 2) else None
+    return mp.mpf(0) if abs(before) < mp.mpf(10) ** -200 else None
 
 
 @lru_cache(maxsize=4096)
@@ -278,17 +289,21 @@ def _coordinate(name: str, place: int) -> str:
     return f'{chance.uniform(*_RANGES[place]):.15f}'
 
 
-def _value(expression: Expression, mp: Any, point: Mapping[str, Any]) -> Any:
-    """Return the value in the context `mp` at a point, symbol → value; complex only if i is one."""
+def _value(expression: Expression, mp: Any, place: int, complexes: bool) -> Any:
+    """Return the value in the context `mp` at a point; complex only if i is one."""
     if isinstance(expression, Number):
         return mp.mpf(expression.value.numerator) / expression.value.denominator
+    name = expression.name
     if isinstance(expression, Symbol):
-        return point[expression.name]
-    name, values = expression.name, [_value(each, mp, point) for each in expression.arguments]
+        constants = {'pi': mp.pi, 'e': mp.e, 'i': mp.j if complexes else mp.nan, 'oo': mp.inf}
+        return +constants[name] if name in constants else mp.mpf(_coordinate(name, place))
+    values = [_value(each, mp, place, complexes) for each in expression.arguments]
     if name == '^':
-        return _power(mp, values[0], values[1], expression.arguments[1], 'i' in point)
-    if name in {'+', '*'}:
-        return mp.fsum(values) if name == '+' else mp.fprod(values)
+        return _power(mp, *values, expression.arguments[1], complexes)
+    if name == '+':
+        return mp.fsum(values)
+    if name == '*':
+        return mp.fprod(values)
     if name not in _FUNCTIONS:  # f(x), which nobody defined: any smooth function, the same on both sides
         chance = Random(f'function {name} {len(values)}')
         total = mp.mpf(chance.uniform(1, 2))
@@ -321,6 +336,10 @@ def _power(mp: Any, base: Any, exponent: Any, written: Expression, complexes: bo
     return sign * mp.power(-base, exponent)
 
 
+def _of_whole(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda mp, *values: mp.mpf(function(*map(int, values))) if all(map(mp.isint, values)) else mp.nan
+
+
 _OF_MPMATH = {name: name for name in 'sin cos tan cot sec csc sinh cosh tanh floor'.split()}
 _OF_MPMATH |= {'arcsin': 'asin', 'arccos': 'acos', 'arctan': 'atan', 'ln': 'log', 'ceiling': 'ceil'}
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
@@ -331,8 +350,8 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     'binom': lambda mp, above, below: mp.binomial(above, below),
     'max': lambda mp, *values: max(values),
     'min': lambda mp, *values: min(values),
-    'gcd': lambda mp, *values: mp.mpf(math.gcd(*map(int, values))) if all(map(mp.isint, values)) else mp.nan,
-    'lcm': lambda mp, *values: mp.mpf(math.lcm(*map(int, values))) if all(map(mp.isint, values)) else mp.nan,
+    'gcd': _of_whole(math.gcd),
+    'lcm': _of_whole(math.lcm),
 }
 _BOUNDED = {
     **dict.fromkeys(('sin', 'cos', 'tan', 'cot', 'sec', 'csc'), 10**20),

@@ -1,4 +1,4 @@
-"""What an answer can be: the types of its value, units in exact numbers, numerals, phrases by meaning."""
+"""What an answer can be: the types of its value, units in exact numbers, numerals and phrases."""
 
 from __future__ import annotations
 
@@ -8,17 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from .numeric import Expression
-
-# Types
-
-
-@dataclass(frozen=True, slots=True)
-class Formula:
-    """A number or an expression; `percent` if a percent sign stands behind it."""
-
-    expression: Expression
-    percent: bool = False
+from .numeric import DEGREE, Expression, Number, number, times
 
 
 class Unit(NamedTuple):
@@ -32,12 +22,24 @@ class Unit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Quantity:
-    """So much of a unit. `product` is the other reading of `3 m`, where m may be a variable."""
+class Amount:
+    """A number, an expression, or so much of a unit; `product` is `3 m` where m is a variable."""
 
-    amount: Expression
-    unit: Unit
+    expression: Expression
+    unit: Unit | None = None
     product: Expression | None = None
+
+    @property
+    def worth(self) -> Expression:
+        """What it is in the basic unit, an angle as a number."""
+        if self.unit is None or self.unit == RADIANS:
+            return self.expression
+        if self.unit == DEGREES:
+            return times(self.expression, DEGREE)
+        if self.unit == PERCENT and isinstance(self.expression, Number):
+            digits = self.expression.digits
+            return Number(self.expression.value / 100, None if digits is None else digits + 2)
+        return times(self.expression, number(self.unit.factor)) if self.unit.factor != 1 else self.expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +52,6 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
-    """The last member of a chain that holds: `2^{10} = 1024`, `3x = 15 \\Rightarrow x = 5`."""
-
-    value: Value
-
-
-@dataclass(frozen=True, slots=True)
 class Relation:
     """Sides and the signs between them (`=`, `<`, `\\le`, `\\ne`), as many sides as signs and one more."""
 
@@ -65,21 +60,9 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """`(a, b)`, `[a, b)` and the like: an interval, or a point if its brackets are those of one."""
-
-    low: Value
-    high: Value
-    left_closed: bool
-    right_closed: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Several:
     """Values of a kind: 'list' (no brackets), 'set', 'tuple', 'union', 'ratio', 'matrix' (of tuples),
-    'piecewise'.
-
-    The branches of what is piecewise are tuples of a value and its condition.
+    'piecewise' (of tuples of a value and its condition), or '()', '[)', '(]', '[]': an interval, or a point.
     """
 
     kind: str
@@ -90,14 +73,15 @@ class Several:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A 'phrase' by its meaning, a 'domain' by its letter and mark (R, N*), or 'text' that is neither."""
+    """A 'phrase' by its meaning, a 'domain' by its letter and mark (R, N*), a 'time' of day, or 'text'."""
 
     kind: str
     words: tuple[str, ...]
 
 
-Value = Formula | Quantity | Named | Chain | Relation | Pair | Several | Words
+Value = Amount | Named | Relation | Several | Words
 REALS = Words('domain', ('R',))
+PAIRS = frozenset({'()', '[)', '(]', '[]'})
 
 # Units. A line is a dimension and its units: names separated by '|' = how many of the basic unit
 
@@ -107,7 +91,7 @@ length: cm|centimeters|centimetres|centimeter|centimetre|厘米|公分=1/100
 length: dm|decimeters|分米=1/10 m|meters|metres|meter|metre|米=1
 length: km|kilometers|kilometres|kilometer|千米|公里=1000
 length: inches|inch|英寸=127/5000 ft|feet|foot|英尺=381/1250 yd|yards|yard|码=1143/1250
-length: miles|mile|mi|英里=201168/125 里|华里=500 nm|纳米=1/1000000000 光年=9460730472580800
+length: miles|mile|mi|英里=201168/125 里|华里=500 nm|纳米=1/1000000000
 mass: mg|毫克=1/1000 g|grams|gram|克=1 kg|kilograms|kilogram|公斤|千克=1000 斤=500
 mass: t|tons|tonnes|ton|吨=1000000 lb|lbs|pounds|pound|磅=45359237/100000 oz|ounces|ounce=45359237/1600000
 time: ms|毫秒=1/1000 s|sec|secs|seconds|second|秒|秒钟=1 min|mins|minutes|minute|分钟|分=60
@@ -139,31 +123,28 @@ UNITS = {
     for name in entry.partition('=')[0].split('|')
 }
 DEGREES, RADIANS = UNITS['degrees'], UNITS['rad']
-_SQUARED = {'square': 2, 'sq': 2, 'cubic': 3, '平方': 2, '立方': 3}
-_SEVERAL = Unit(frozenset({('个', 1)}))
+PERCENT = Unit(frozenset(), Fraction(1, 100))
+_POWERS = {'square': 2, 'sq': 2, 'cubic': 3, '平方': 2, '立方': 3}
 _COUNTERS = frozenset(
     '个 种 人 名 位 只 条 次 组 对 场 张 本 件 支 枝 辆 台 棵 颗 套 块 段 根 排 行 列 项 道 枚 瓶 箱 盒 桶 '
     '头 匹 朵 步 层 圈 倍 岁 级 届 站 家 所 座 篇 页 字 句 首 户 份 股 点 题 类 队 班 节 间 杯 袋 双 把 架 '
     '艘 片 面 种方法 种可能 种情况 种不同的方法 个数 个人 个点 对数 人次 分球 位数'.split()
 )
-_PEOPLE = re.compile('^([名位])(?:学生|同学|人|老师|教师|工人|队员|运动员|小朋友|选手|乘客)$')
 _COUNTED = re.compile(
     '[个只条位名本支棵辆张颗朵块枚根种件套](?P<noun>(?![多少百千万亿以半不非或至约近倍分])[\u4e00-\u9fff]{1,3}'
     '(?<![多少以上下内外右半]))'
-)  # what is counted, behind its counter: 个苹果, 个小时
+)  # what is counted, behind its counter: 个苹果, 名学生, 个小时
 _NO_NOUNS = frozenset(
     'more less fewer least most than times half double twice dozen squared cubed factorial percent '
     'percentage pct below above and not plus minus over under mod modulo base when where for with without '
     'million billion thousand hundred trillion negative positive are was equals even odd prime only per '
     'remainder approximately about such that all each every between except unless either neither nor '
     'infinity undefined multiple multiples divisor divisors factors factor sin cos tan log sqrt root roots '
-    'power powers hundreds thousands millions billions trillions dozens scores score halves third thirds '
-    'quarter quarters fourth fourths fifth fifths tenth tenths hundredth hundredths thousandth thousandths '
-    'pair pairs couple couples gross fold ones tens trio trios wrong incorrect right correct false true '
-    'digit digits place places'.split()
+    'power powers dozens scores score half halves quarter quarters pair pairs couple couples gross fold ones '
+    'trio trios wrong incorrect right correct false true digit digits place places'.split()
 )
 _PLURAL = re.compile(
-    '(?!.*(?:illion|th|lakh|crore|zero|ten|[iou]ve|six|one|two|four|seven|eight|nine)s$'
+    '(?!.*(?:illion|th|thousand|hundred|third|lakh|crore|zero|ten|[iou]ve|six|one|two|four|seven|eight|nine)s$'
     '|(?:oops|perhaps|always|less|was|has|does|yes|thus|this|its)$)[a-z]+(?<!s)s|[a-z]+sses'
 )
 _NOUNS = frozenset(
@@ -181,35 +162,31 @@ def unit_of(names: Sequence[str]) -> Unit | None:  # noqa: C901
     """
     if not 0 < len(names) <= 16:
         return None
-    if list(names) in (['^', r'\circ'], ['^', '{', r'\circ', '}'], [r'\circ']):
+    if ''.join(names).strip('^{}') == r'\circ':
         return DEGREES
     if (noun := _noun_of(names)) is not None:
         return noun
     dimension: dict[str, int] = {}
     factor, sign, rest = Fraction(1), 1, list(names)
     while rest:
-        name, power = rest.pop(0), 1
-        for word, exponent in _SQUARED.items():
+        name, exponent = rest.pop(0), sign
+        for word, power in _POWERS.items():
             if name == word and rest:
-                name, power = rest.pop(0), exponent
+                name, exponent = rest.pop(0), sign * power
             elif word > 'z' and name.startswith(word) and name != word:
-                name, power = name.removeprefix(word), exponent
+                name, exponent = name.removeprefix(word), sign * power
         if rest[:1] == ['^']:
-            exponents = rest[1:4] if rest[1:2] == ['{'] and rest[3:4] == ['}'] else rest[1:2]
-            digits = ''.join(exponents).strip('{}')
-            if digits not in {'2', '3'}:
+            shown = rest[1:4] if rest[1:2] == ['{'] and rest[3:4] == ['}'] else rest[1:2]
+            if (digits := ''.join(shown).strip('{}')) not in {'2', '3'}:
                 return None
-            power, rest = power * int(digits), rest[1 + len(exponents) :]
-        parts = name.split('每') if '每' in name[1:] else [name]
-        for place, written in enumerate(parts):
-            part = written if place else written.rstrip('.')
+            exponent, rest = exponent * int(digits), rest[1 + len(shown) :]
+        for place, part in enumerate(name.split('每') if '每' in name[1:] else [name.rstrip('.')]):
             unit = UNITS.get(part) or (UNITS.get(part.lower()) if len(part) > 2 else None)
             if unit is None:
                 return None
-            exponent = power * sign * (-1 if place else 1)
-            factor *= unit.factor**exponent if unit.factor else 0
+            factor *= unit.factor ** (-exponent if place else exponent) if unit.factor else 0
             for base, one in unit.dimension:
-                dimension[base] = dimension.get(base, 0) + one * exponent
+                dimension[base] = dimension.get(base, 0) + one * (-exponent if place else exponent)
         if rest:
             if rest[0] not in {'/', 'per', '每', '*'} or len(rest) == 1:
                 return None
@@ -220,26 +197,22 @@ def unit_of(names: Sequence[str]) -> Unit | None:  # noqa: C901
 def _noun_of(names: Sequence[str]) -> Unit | None:
     """Return a unit for what is counted, if that is all there is."""
     if len(names) == 1 and names[0] > '\u4e00' and names[0] not in UNITS:
-        name = _PEOPLE.sub(r'\1', names[0])
-        if name in _COUNTERS:
-            return _SEVERAL
-        counted = _COUNTED.fullmatch(name)
-        return UNITS.get(counted['noun'], _SEVERAL) if counted else None
+        several = Unit(frozenset({('个', 1)}))
+        counted = _COUNTED.fullmatch(names[0])
+        return several if names[0] in _COUNTERS else counted and UNITS.get(counted['noun'], several)
     nouns = [name.lower() for name in names]
-    if len(nouns) > 3 or any(noun in UNITS or noun in _SQUARED or noun in _NO_NOUNS for noun in nouns):
+    if len(nouns) > 3 or any(noun in UNITS or noun in _POWERS or noun in _NO_NOUNS for noun in nouns):
         return None
     if not all(noun.isascii() and noun.isalpha() and len(noun) > 2 for noun in nouns):
         return None
-    if not _PLURAL.fullmatch(nouns[-1]) and nouns[-1] not in _NOUNS:
-        return None
-    return Unit(frozenset({(' '.join(nouns), 1)}))
+    is_noun = _PLURAL.fullmatch(nouns[-1]) or nouns[-1] in _NOUNS
+    return Unit(frozenset({(' '.join(nouns), 1)})) if is_noun else None
 
 
-# Numerals
+# Numerals and phrases
 
-_CHINESE_DIGITS = {digit: value for value, digit in enumerate('零一二三四五六七八九')}
-_CHINESE_DIGITS |= {'〇': 0, '两': 2, '壹': 1, '贰': 2, '叁': 3}
-_CHINESE_SIZES = {'十': 10, '百': 100, '千': 1000, '万': 10**4, '亿': 10**8}
+_DIGITS = {digit: value for value, digit in enumerate('零一二三四五六七八九')} | {'〇': 0, '两': 2}
+_SIZES = {'十': 10, '百': 100, '千': 1000, '万': 10**4, '亿': 10**8}
 MULTIPLIERS = {
     '百': 100, '千': 1000, '万': 10**4, '亿': 10**8, '十万': 10**5, '百万': 10**6, '千万': 10**7,
     '十亿': 10**9, '百亿': 10**10, '万亿': 10**12,
@@ -250,45 +223,51 @@ _TO_NINETEEN = (
     'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen '
     'seventeen eighteen nineteen'
 ).split()
+_CARDINALS = {word: value for value, word in enumerate(_TO_NINETEEN)}
 _TENS = 'twenty thirty forty fifty sixty seventy eighty ninety'.split()
-_CARDINALS = dict(zip([*_TO_NINETEEN, *_TENS], [*range(20), *range(20, 100, 10)], strict=True))
+_CARDINALS |= {word: 10 * value for value, word in enumerate(_TENS, 2)}
 _PARTS = {'half': 2, 'third': 3, 'quarter': 4, 'fourth': 4, 'fifth': 5, 'sixth': 6, 'eighth': 8, 'tenth': 10}
-_PARTS |= {f'{part}s': size for part, size in _PARTS.items() if part != 'half'}
 
 
-def chinese_number(text: str) -> Fraction | None:  # noqa: C901
+def english_number(words: Sequence[str]) -> Fraction | None:
+    """Return the number that up to three English words write out, or None.
+
+    >>> english_number(['twenty', 'five']), english_number(['two', 'thirds']), english_number(['so'])
+    (Fraction(25, 1), Fraction(2, 3), None)
+    """
+    if len(words) > 1 and (part := _PARTS.get(words[-1].removesuffix('s'))):
+        above = english_number(words[:-1])
+        return above and above / part
+    match [_CARDINALS.get(word) for word in words]:
+        case [int() as value]:
+            return Fraction(value)
+        case [int() as tens, int() as ones] if tens >= 20 and tens % 10 == 0 < ones < 10:
+            return Fraction(tens + ones)
+    return None
+
+
+def chinese_number(text: str) -> Fraction | None:
     """Return the number that Chinese characters write out, or None.
 
-    >>> chinese_number('三分之二'), chinese_number('负一百零五'), chinese_number('三点一四')
-    (Fraction(2, 3), Fraction(-105, 1), Fraction(157, 50))
+    >>> chinese_number('三分之二'), chinese_number('负一百零五'), chinese_number('二〇二四')
+    (Fraction(2, 3), Fraction(-105, 1), Fraction(2024, 1))
     """
-    if not 0 < len(text) <= 40:
-        return None
-    if '分之' in text:
-        below, _, above = text.partition('分之')
-        parts = chinese_number(above), chinese_number(f'一{below}' if below in {'百', '千', '万'} else below)
-        return parts[0] / parts[1] if parts[0] is not None and parts[1] else None
+    below, parted, above = text.partition('分之')
+    if parted:
+        terms = chinese_number(above), chinese_number(below)
+        return terms[0] / terms[1] if terms[0] is not None and terms[1] else None
     if text.startswith('负'):
         value = chinese_number(text[1:])
         return None if value is None else -value
-    if text in {'半', '一半'}:
-        return Fraction(1, 2)
-    if '点' in text:
-        whole, _, decimals = text.partition('点')
-        value = chinese_number(whole)
-        if value is None or not decimals or any(digit not in _CHINESE_DIGITS for digit in decimals):
-            return None
-        digits = ''.join(str(_CHINESE_DIGITS[digit]) for digit in decimals)
-        return value + Fraction(int(digits), 10 ** len(digits))
-    if any(char not in _CHINESE_DIGITS and char not in _CHINESE_SIZES for char in text):
-        return None
-    if all(char in _CHINESE_DIGITS for char in text):  # 二〇二四
-        return Fraction(int(''.join(str(_CHINESE_DIGITS[char]) for char in text)))
+    if not 0 < len(text) <= 40 or not {*text} <= _DIGITS.keys() | _SIZES.keys():
+        return Fraction(1, 2) if text in {'半', '一半'} else None
+    if _SIZES.keys().isdisjoint(text):
+        return Fraction(''.join(str(_DIGITS[char]) for char in text))
     total = section = digit = 0
     for char in text:
-        size = _CHINESE_SIZES.get(char)
+        size = _SIZES.get(char)
         if size is None:
-            digit = _CHINESE_DIGITS[char]
+            digit = _DIGITS[char]
         elif size < 10**4:
             section, digit = section + (digit or 1) * size, 0
         else:
@@ -296,96 +275,30 @@ def chinese_number(text: str) -> Fraction | None:  # noqa: C901
     return Fraction(total + section + digit)
 
 
-def english_number(words: list[str]) -> Fraction | None:
-    """Return the number that English words write out, or None.
-
-    >>> english_number(['twenty', 'five']), english_number(['two', 'thirds']), english_number(['one'])
-    (Fraction(25, 1), Fraction(2, 3), Fraction(1, 1))
-    """
-    if not 0 < len(words) <= 20 or words[-1] == 'and':
-        return None
-    if words[0] in {'minus', 'negative'}:
-        value = english_number(words[1:])
-        return None if value is None else -value
-    if len(words) > 1 and words[-1] in _PARTS:
-        above = english_number([word for word in words[:-1] if word not in {'a', 'an'}] or ['one'])
-        return above / _PARTS[words[-1]] if above is not None and above.denominator == 1 else None
-    total = section = 0
-    last: int | None = None
-    for word in words:
-        if word in _CARDINALS:
-            ones = _CARDINALS[word]
-            if last is not None and not (last >= 20 and ones < 10):  # "three four" is no number
-                return None
-            section, last = section + ones, ones
-        elif word == 'hundred' and last is not None:
-            section, last = section * 100, None
-        elif word in MULTIPLIERS and word.isascii() and section:
-            total, section, last = total + section * MULTIPLIERS[word], 0, None
-        elif word != 'and' or not (section or total):
-            return None
-    return Fraction(total + section)
-
-
-# Phrases. A line is a meaning and its spellings, separated by '|'
-
-_VOCABULARY = """
-yes: yes|true|correct|是|是的|对|对的|正确|成立|真|真命题|可以|能|会|存在|exists|it exists|有|√|✓|✔
-no: no|false|incorrect|wrong|否|不是|错|错误|不正确|不对|不成立|假|假命题|不可以|不能|不会|it is not|不|\
-\\times|✗|✘
-nothing: none|no solution|no solutions|no real solution|no real solutions|does not exist|doesn't exist|dne|\
-无解|无实数解|无实根|无实数根|没有解|没有实数解|不存在|there is no solution|there are no solutions|\
-no real roots|方程无解|没有|无
-necessary and sufficient: necessary and sufficient|sufficient and necessary|充要|充分必要|充分且必要|\
-both sufficient and necessary|both necessary and sufficient|既充分又必要|既充分也必要
-sufficient only: sufficient but not necessary|sufficient but unnecessary|sufficient not necessary|\
-充分不必要|充分非必要|充分而不必要|充分但不必要|充分而非必要|充分但非必要|sufficient and not necessary
-necessary only: necessary but not sufficient|necessary but insufficient|necessary not sufficient|必要不充分|\
-必要非充分|必要而不充分|必要但不充分|必要而非充分|必要但非充分|necessary and not sufficient
-neither sufficient nor necessary: neither sufficient nor necessary|neither necessary nor sufficient|\
-既不充分也不必要|既不充分又不必要|既非充分也非必要|既非充分又非必要|不充分不必要|既不必要也不充分|\
-非充分非必要|不充分也不必要
-increasing: increasing|monotonically increasing|strictly increasing|单调递增|单调增|递增|增函数|单调增函数|\
-单调递增函数|an increasing function|increases
-decreasing: decreasing|monotonically decreasing|strictly decreasing|单调递减|单调减|递减|减函数|单调减函数|\
-单调递减函数|a decreasing function|decreases
-odd: odd|odd number|奇数|奇
-even: even|even number|偶数|偶
-odd function: odd function|奇函数
-even function: even function|偶函数
-positive: positive|正|正数
-negative: negative|负|负数
-parallel: parallel|平行|互相平行
-perpendicular: perpendicular|垂直|互相垂直|orthogonal
-convergent: convergent|converges|收敛
-divergent: divergent|diverges|发散
-infinite: infinite|infinitely many|infinitely many solutions|无限|无穷|无穷多|无数|无数个|无穷多个|无限多个|\
-无穷多解
-maximum: maximum|最大值
-minimum: minimum|最小值
-"""
+_SPELLINGS = {
+    'yes': 'yes|true|correct|是|是的|对|对的|正确|成立|真|真命题|可以|能|会|存在|exists|有|√|✓|✔',
+    'no': r'no|false|incorrect|wrong|否|不是|错|错误|不正确|不对|不成立|假|假命题|不能|不会|不|\times|✗|✘',
+    'nothing': 'none|no solution|no solutions|no real solution|no real solutions|does not exist|无解|没有解|'
+    'there is no solution|there are no solutions|no real roots|无实数解|无实根|无实数根|没有实数解|不存在|'
+    '方程无解|没有|无',
+}  # fmt: skip
 _SAID = re.compile("^(?:答案?[是为:：]?|it is|it's|they are|the answer is|answer:)")
 _NOISE = re.compile(r'\b(?:the|an?)\b\s*|[\s,.;:!，。；：！、"“”$*]+')
-_CONDITION = re.compile('(?:的)?条件$|conditions?$')
 
 
 def meaning_of(text: str) -> str | None:
-    """Return what `text` means if all of it is one phrase of the vocabulary, else None.
+    """Return 'yes', 'no' or 'nothing' if that is all `text` says, else None.
 
-    Case, articles, blanks, punctuation and the word "condition" do not matter.
+    Case, articles, blanks and punctuation do not matter.
 
-    >>> meaning_of('充要条件'), meaning_of('A necessary and sufficient condition.'), meaning_of('5')
-    ('necessary and sufficient', 'necessary and sufficient', None)
+    >>> meaning_of('正确'), meaning_of('No solutions.'), meaning_of('5')
+    ('yes', 'nothing', None)
     """
     return _MEANINGS.get(_bare(text)) if len(text) <= 60 else None
 
 
 def _bare(text: str) -> str:
-    return _CONDITION.sub('', _NOISE.sub('', _SAID.sub('', text.casefold().strip()).strip()))
+    return _NOISE.sub('', _SAID.sub('', text.casefold().strip()).strip())
 
 
-_MEANINGS = {
-    _bare(spelling): meaning
-    for meaning, _, spellings in (line.partition(': ') for line in _VOCABULARY.strip().split('\n'))
-    for spelling in spellings.split('|')
-}
+_MEANINGS = {_bare(text): meaning for meaning, texts in _SPELLINGS.items() for text in texts.split('|')}

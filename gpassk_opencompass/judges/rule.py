@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, PositiveInt
 from ..answers import RULES, compare_answers, final_answer, is_read, normal_form
 from .protocol import EMPTY, SAME, Judgement, Pair, Verdict, checked
 
-_VERSION = 7
+_VERSION = 8
 """Of the rules; to be raised with every change that may change a verdict."""
 
 _ABSURD = Judgement(Verdict.INCORRECT, 'capped')

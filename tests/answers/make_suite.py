@@ -358,7 +358,7 @@ def parts(chance: Random) -> Case:
     return Case('parts', equal, reference, answer, reason)
 
 
-# Quantities, dates
+# Quantities
 
 _UNITS = {
     'length': {
@@ -395,59 +395,7 @@ def quantities(chance: Random) -> Case:
     return Case('quantity', equal, spelled, answer, 'converted' if equal else 'another unit')
 
 
-def durations(chance: Random) -> Case:
-    """Hours and minutes against minutes; mutated by a minute."""
-    hours, minutes = chance.randint(1, 9), chance.randint(1, 59)
-    total = 60 * hours + minutes
-    other = total if chance.random() < 0.5 else total + chance.choice([-1, 1, 60])
-    forms = [f'{other}分钟', f'{other} minutes']
-    if other % 60:
-        forms += (
-            [f'{other // 60}小时{other % 60}分', f'{other // 60} hours {other % 60} minutes']
-            if other > 60
-            else []
-        )
-    return Case(
-        'quantity',
-        total == other,
-        f'{hours}小时{minutes}分',
-        chance.choice(forms),
-        f'{total} and {other} minutes',
-    )
-
-
-_MONTHS = [
-    'January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October',
-    'November', 'December',
-]  # fmt: skip
-
-
-# Words, choices
-
-
-def phrases(chance: Random) -> Case:
-    """Phrases of the written pairs: those that are equal, and the references of two that are not."""
-    known = [case for case in written() if case.type == 'phrase' and case.equal and not case.question]
-    one, other = chance.choice(known), chance.choice(known)
-    if one == other or chance.random() < 0.3:
-        return Case('phrase', True, one.answer, one.reference, one.reason)
-    groups = _meanings(known)
-    equal = groups[one.reference] == groups[other.answer]
-    return Case(
-        'phrase', equal, one.reference, other.answer, 'the same meaning' if equal else 'another meaning'
-    )
-
-
-def _meanings(known: list[Case]) -> dict[str, int]:
-    """A number for each phrase, the same for those that the written pairs tie together."""
-    number = {
-        text: place for place, text in enumerate(sorted({text for case in known for text in case[2:4]}))
-    }
-    for _ in range(len(number)):
-        for case in known:
-            least = min(number[case.reference], number[case.answer])
-            number[case.reference] = number[case.answer] = least
-    return number
+# Choices
 
 
 _OPTION_STYLES = ('({}) {}', '{}. {}', '{}、{}', r'\textbf{{({})}} {}')
@@ -548,7 +496,7 @@ def logarithms(chance: Random) -> Case:
 
 FAMILIES: tuple[Family, ...] = (
     equal_numbers, different_numbers, large_integers, roots, expressions, quotients, intervals,
-    half_lines, sets, points, named, parts, quantities, durations, phrases, choices, equations,
+    half_lines, sets, points, named, parts, quantities, choices, equations,
     matrices, logarithms,
 )  # fmt: skip
 
