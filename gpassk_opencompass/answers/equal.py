@@ -666,7 +666,7 @@ def _region_of(value: Value) -> tuple[str, _Region] | None:
 
 def _half_line(sides: Sequence[Expression], sign: str) -> tuple[str, _Region] | None:
     """Read `c·x < b`, with a variable, or anything that stands for one, on one side alone."""
-    for left, turned, right in ((sides[0], sign, sides[1]), (sides[1], _TURNED[sign], sides[0])):
+    for left, order, right in ((sides[0], sign, sides[1]), (sides[1], _TURNED[sign], sides[0])):
         if is_constant(left) or not is_constant(right) or sign == '=':
             continue
         factors = left.arguments if isinstance(left, Call) and left.name == '*' else (left,)
@@ -676,7 +676,7 @@ def _half_line(sides: Sequence[Expression], sign: str) -> tuple[str, _Region] | 
             name = variables[0].name
             factor = math.prod(filter(None, map(rational, factors)), start=Fraction(1))
         end = right if factor == 1 else quotient(right, Number(factor))
-        turned = _TURNED[turned] if factor < 0 else turned
+        turned = _TURNED[order] if factor < 0 else order
         below = _Piece(_MINUS_INFINITY, end, False, turned == r'\le')
         above = _Piece(end, INFINITY, turned == r'\ge', False)
         sole = below if turned in {'<', r'\le'} else above

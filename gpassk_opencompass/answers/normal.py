@@ -152,35 +152,18 @@ def _are_apart(left: Sequence[str], right: Sequence[str]) -> bool:
     )
 
 
+_LONE = re.compile(
+    r'([\^_])\{(?:(\\[a-zA-Z]+)(?=\}(?![a-zA-Z]))|([0-9]+)(?=\}(?![0-9.]))|([^\W\d_])(?=\}(?![^\W_])))\}'
+)
+_FRACTION, _ROOT = re.compile(r'\\frac([0-9])([0-9])(?![0-9])'), re.compile(r'\\sqrt([0-9])(?![0-9])')
+
+
 def _joined(tokens: Sequence[str]) -> str:
     r"""Write `x^{2}` as `x^2`, `\frac12` as `\frac{1}{2}`, `\sqrt2` as `\sqrt{2}`, if it can mean no more."""
     pieces: list[str] = []
-    place = 0
-    while place < len(tokens):
-        token, following = tokens[place], tokens[place + 1] if place + 1 < len(tokens) else ''
+    for token in tokens:
         if pieces and token[0].isalpha() and pieces[-1][0] == '\\' and pieces[-1][1:].isalpha():
             pieces.append(' ')
         pieces.append(token)
-        place += 1
-        if token in {'^', '_'} and _is_lone(tokens[place : place + 4]):
-            pieces.append(tokens[place + 1])
-            place += 3
-        elif token == r'\frac' and following.isdigit() and len(following) == 2:
-            pieces += ['{', following[0], '}', '{', following[1], '}']
-            place += 1
-        elif token == r'\sqrt' and following.isdigit() and len(following) == 1:
-            pieces += ['{', following, '}']
-            place += 1
-    return ''.join(pieces)
-
-
-def _is_lone(tokens: Sequence[str]) -> bool:
-    """Return whether `tokens` are a group of one token and perhaps a token that does not run into it."""
-    if len(tokens) < 3 or tokens[0] != '{' or tokens[2] != '}':
-        return False
-    value, after = tokens[1], tokens[3] if len(tokens) > 3 else ' '
-    if value[0] == '\\':
-        return len(value) > 1 and value[1].isalpha()
-    if value.isdigit():
-        return not (after.isdigit() or after == '.')
-    return value.isalpha() and not after[0].isalnum()
+    text = _LONE.sub(r'\1\2\3\4', ''.join(pieces))
+    return _ROOT.sub(r'\\sqrt{\1}', _FRACTION.sub(r'\\frac{\1}{\2}', text))
