@@ -259,20 +259,17 @@ class Equality:
             for theirs in given
         )
         first = expected[0].value
-        is_number = isinstance(first, Amount) and first.unit is None and is_constant(first.expression)
+        unmeasured = isinstance(first, Amount) and first.unit in {None, PERCENT}
         if not compared.equal and 'stated' in self.rules and _WORDS.search(answer):
-            counts = (
-                isinstance(first, Amount)
-                and first.unit in {None, PERCENT}
-                and isinstance(first.expression, Number)
-            )
+            counts = unmeasured and isinstance(getattr(first, 'expression', None), Number)
             stated = [one.value for text in stated_in(answer, counts) for one in read_answer(text)]
             stated = [one for one in stated if not _is_text(one)]
             best = _best_of(self.values(ours.value, one) for ours in expected for one in stated)
             compared = self._by('stated', best)
         kind = first.kind if isinstance(first, Several | Words) else type(first).__name__.lower()
         if isinstance(first, Amount):
-            kind = 'quantity' if first.unit else 'number' if is_number else 'expression'
+            constant = is_constant(first.expression)
+            kind = 'quantity' if not unmeasured else 'number' if constant else 'expression'
         if not compared.equal and (_is_text(first) or _is_text(given[0].value)):
             kind = 'unread'
         return Answered(compared.equal, 'pair' if kind in PAIRS else kind, compared.rules)

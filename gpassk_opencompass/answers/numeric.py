@@ -299,7 +299,7 @@ def _value(expression: Expression, mp: Any, place: int, complexes: bool) -> Any:
         return +constants[name] if name in constants else mp.mpf(_coordinate(name, place))
     values = [_value(each, mp, place, complexes) for each in expression.arguments]
     if name == '^':
-        return _power(mp, *values, expression.arguments[1], complexes)
+        return _power(mp, values[0], values[1], expression.arguments[1], complexes)
     if name == '+':
         return mp.fsum(values)
     if name == '*':
