@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
+_TAIL = 1 << 16  # bytes
 _TRACEBACK = 'Traceback (most recent call last):'
 
 _COLOUR = re.compile(r'\x1b\[[0-9;]*m')
@@ -44,6 +46,18 @@ _PLACE = re.compile(r'^error occurs at |^task .* fail, see$|failed with code')
 _AFTERMATH = re.compile(
     r'^Extension modules: |^Thread 0x|^Current thread |^File "|^During handling of |^The above '
 )
+
+
+def last_lines(log: Path) -> list[str]:
+    """Return the last lines of a log, a progress bar as it last was; none if it cannot be read."""
+    try:
+        with log.open('rb') as file:
+            file.seek(max(0, log.stat().st_size - _TAIL))
+            text = file.read().decode(errors='replace')
+    except OSError:
+        return []
+    lines = (line.rstrip('\r').rpartition('\r')[2].rstrip('\0 \t') for line in text.split('\n'))
+    return [line for line in lines if line]
 
 
 class _Line(NamedTuple):

@@ -1,9 +1,8 @@
 """Programs that are started here and end with whoever started them, however that dies.
 
 Each is started by a small process of its own, the guard, that holds the end of a pipe to its owner. Whatever
-ends
-a process, the system closes its pipes: then the guard ends the program with all that it has started. These
-are found by a mark in their environment, which children inherit, also those that leave the process group.
+ends a process, the system closes its pipes: then the guard ends the program with all that it has started.
+These are found by a mark in their environment, which children inherit, also those that leave their group.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import IO, Any
 
 import psutil
@@ -67,12 +66,9 @@ class Child:
         self.mark, self._owner = random_text.token_hex(8), os.getpid()
         outer = ','.join(filter(None, [env.get(MARKS, ''), mark]))
         env[MARKS] = ','.join(filter(None, [outer, self.mark]))
-        order = {
-            'words': list(words),
-            'log': str(log.absolute()),
-            'cwd': None if cwd is None else str(cwd),
-            'env': env,
-            'secrets': [secret for secret in secrets if secret],
+        order = {'words': list(words), 'log': str(log.absolute()), 'cwd': cwd and str(cwd), 'env': env}
+        order |= {
+            'secrets': [*filter(None, secrets)],
             'mark': self.mark,
             'owner': self._owner,
             'grace': GRACE,
@@ -87,15 +83,12 @@ class Child:
                 stderr=output,
                 start_new_session=True,  # Ctrl-C reaches the owner alone
             )
+        self.pid = self._guard.pid
         assert self._guard.stdin is not None
+        self._pipe: IO[bytes] = self._guard.stdin
         with suppress(BrokenPipeError):
-            self._guard.stdin.write(json.dumps(order).encode() + b'\n')
-            self._guard.stdin.flush()
-
-    @property
-    def pid(self) -> int:
-        """Return the process number of the guard."""
-        return self._guard.pid
+            self._pipe.write(json.dumps(order).encode() + b'\n')
+            self._pipe.flush()
 
     def poll(self) -> int | None:
         """Return the exit code of the program, negative for a signal; None while it runs."""
@@ -109,14 +102,13 @@ class Child:
     @property
     def is_stopping(self) -> bool:
         """Whether it was told to end."""
-        return self._guard.stdin is None or self._guard.stdin.closed
+        return self._pipe.closed
 
     def stop(self) -> None:
         """Have it ended, without waiting for that; a copy of the owner does nothing."""
-        assert self._guard.stdin is not None
         if os.getpid() == self._owner:
             with suppress(OSError):
-                self._guard.stdin.close()
+                self._pipe.close()
 
     def end(self, hurry: Callable[[], bool] = lambda: False) -> int:
         """End it with all that it has started, by SIGTERM first, and return its exit code.
@@ -124,7 +116,7 @@ class Child:
         Args:
             hurry: whether to wait no longer.
         """
-        if os.getpid() != self._owner:  # a copy of the owner
+        if os.getpid() != self._owner:
             return 0
         self.stop()
         while self._guard.poll() is None:
@@ -136,9 +128,9 @@ class Child:
         return code or 0
 
 
-def end_marked(mark: str, patience: float = GRACE) -> None:
+def end_marked(mark: str) -> None:
     """Kill all that has a mark in its environment, and wait until it is gone."""
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + GRACE
     while (left := marked(mark)) and time.monotonic() < deadline:
         for process in left:
             with suppress(psutil.Error):
@@ -151,10 +143,8 @@ def marked(mark: str) -> list[psutil.Process]:
     found = []
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
-            if (
-                mark in process.environ().get(MARKS, '').split(',')
-                and process.status() != psutil.STATUS_ZOMBIE
-            ):
+            has = mark in process.environ().get(MARKS, '').split(',')
+            if has and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(process)
     return found
 
@@ -164,11 +154,8 @@ def guard() -> int:
     order = json.loads(sys.stdin.buffer.readline() or b'{}')
     if not order:
         return 0
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as of nohup
-        signal.signal(signal.SIGHUP, lambda *_: stop.set())
+    stop = Stop()
+    stop.listen()
     log = open(order['log'], 'ab', buffering=0)  # noqa: SIM115 # as long as this process
     libc = ctypes.CDLL(None, use_errno=True)
     try:
@@ -187,27 +174,22 @@ def guard() -> int:
         return _FAILED
     if program.stdout is not None:
         threading.Thread(target=_copy, args=[program.stdout, log, order['secrets']], daemon=True).start()
-    while program.poll() is None and not stop.is_set() and os.getppid() == order['owner']:
+    while program.poll() is None and not stop and os.getppid() == order['owner']:
         readable, _, _ = select.select([0], [], [], _POLL)
         if readable and not os.read(0, 1):
             break
-    _terminate(program, order)
-    end_marked(order['mark'])
-    code = program.wait()
-    return 128 - code if code < 0 else code
-
-
-def _terminate(program: subprocess.Popen[bytes], order: Mapping[str, Any]) -> None:
-    """Ask all to end and wait for it, but not where the owner is dead: the next command may be on its way."""
-    if os.getppid() == order['owner']:
-        for process in marked(order['mark']):
-            with suppress(psutil.Error):
-                process.terminate()
+    # All are asked to end, but not where the owner is dead: the next command may be on its way.
     deadline = time.monotonic() + order['grace']
+    for process in marked(order['mark']) if os.getppid() == order['owner'] else ():
+        with suppress(psutil.Error):
+            process.terminate()
     while os.getppid() == order['owner'] and time.monotonic() < deadline:
         if program.poll() is not None and not marked(order['mark']):
             break
         time.sleep(_POLL)
+    end_marked(order['mark'])
+    code = program.wait()
+    return 128 - code if code < 0 else code
 
 
 def _copy(said: IO[bytes], log: IO[bytes], secrets: Sequence[str]) -> None:
@@ -234,15 +216,17 @@ class Stop:
     def __bool__(self) -> bool:
         return self.count > 0
 
-    def __enter__(self) -> Stop:
+    def listen(self) -> None:
+        """Count from here on."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
                 self._former[number] = signal.signal(number, self._receive)
+
+    def __enter__(self) -> Stop:
+        self.listen()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         for number, handler in self._former.items():
             signal.signal(number, handler)
 

@@ -12,8 +12,9 @@ from result_files import entry_of
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.files import digest
+from gpassk_opencompass.marks import evaluation_settings, settings_of
 from gpassk_opencompass.runs.state import Finding, State, examine, planned_runs, read_config
-from gpassk_opencompass.sweep.folder import manifest_text, signature
+from gpassk_opencompass.sweep.folder import manifest_text
 
 OLD, NEW = '20260101_000000', '20260102_000000'
 PART = 'm-run/d-run'
@@ -36,6 +37,13 @@ def found(folder: Path, config: str | None = None) -> Finding:
     return examine(run, folder / 'out' / 'run')
 
 
+def started(folder: Path, code: int, text: str) -> Path:
+    """The note of a command with a config of this text, and how it ended."""
+    start = {'time': NEW, 'began': '2026', 'workers': 1, 'configs': ['x'], 'sha256': digest(text.encode())}
+    path = folder / 'out/run/.gpassk/starts.jsonl'
+    return write(path, json.dumps({**start, 'code': code}) + '\n')
+
+
 def check(folder: Path, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, str]:
     code = main(['check', str(folder / 'out'), *options])
     said = capsys.readouterr()
@@ -43,9 +51,9 @@ def check(folder: Path, capsys: pytest.CaptureFixture[str], *options: str) -> tu
 
 
 def test_a_result_of_the_config_is_complete(tmp_path: Path) -> None:
-    """And nothing else is said."""
-    place = made(tmp_path, results____json=record())
-    finding = found(tmp_path)
+    """And nothing else is said; addresses and batches change no number."""
+    place = made(tmp_path, config=config_text(batch_size=8), results____json=record())
+    finding = found(tmp_path, config_text(batch_size=64))
     assert (finding.state, finding.detail, finding.time) == (State.COMPLETE, '', NEW)
     assert finding.results == (place / 'results' / f'{PART}.json',)
 
@@ -63,13 +71,13 @@ def test_without_a_result_the_predictions_are_counted(
     tmp_path: Path, files: dict[str, Any], done: int
 ) -> None:
     """Whole files and shards; a kill leaves no word in the logs, so the run is partial."""
-    made(tmp_path, **files)
+    made(tmp_path, **files, logs_infer___0__out=traceback_of('KeyboardInterrupt'))
     finding = found(tmp_path)
     assert (finding.state, finding.predictions, finding.resumable) == (State.PARTIAL, done, True)
 
 
 def test_samples_of_a_shard_at_work_count_too(tmp_path: Path) -> None:
-    """Those of OpenCompass's resume file, without a torn last line; the total is known from its cache."""
+    """Those of its journal, without a torn last line; the total is known from OpenCompass's cache."""
     place = made(tmp_path, predictions___0__json=predictions(16))
     write(place / 'predictions' / 'm-run' / 'd-run_1.rows.jsonl', '{"idx": 0}\n{"idx": 1}\n{"id')
     write(tmp_path / 'out/run/.gpassk/cwd/.cache/dataset_size.json', {'d-run': 32})
@@ -89,20 +97,11 @@ def test_a_traceback_in_the_log_is_a_failure(tmp_path: Path, stage: str) -> None
     assert finding.logs[0].lines[0] == ' 50%|##'
 
 
-def test_a_task_stopped_by_ctrl_c_has_not_failed(tmp_path: Path) -> None:
-    """Its log ends in a KeyboardInterrupt."""
-    made(tmp_path, logs_infer____out=traceback_of('KeyboardInterrupt'))
-    assert found(tmp_path).state is State.PARTIAL
-
-
 def test_the_log_of_a_finished_shard_does_not_count(tmp_path: Path) -> None:
     """It may tell of an attempt before the one that finished it."""
-    made(
-        tmp_path,
-        predictions___0__json=predictions(16),
-        logs_infer___0__out=traceback_of('ValueError: earlier'),
-        logs_infer___1__out='working',
-    )
+    earlier = traceback_of('ValueError: earlier')
+    shards = {'predictions___0__json': predictions(16), 'logs_infer___1__out': 'working'}
+    made(tmp_path, **shards, logs_infer___0__out=earlier)
     assert found(tmp_path).state is State.PARTIAL
 
 
@@ -117,10 +116,13 @@ def test_a_damaged_note_is_as_good_as_none(tmp_path: Path, note: str, damage: st
 
 
 def test_another_temperature_makes_a_result_stale(tmp_path: Path) -> None:
-    """The samples are of no use for the config as it is now."""
+    """The samples are of no use for the config as it is now, and what changed is named."""
     made(tmp_path, results____json=record())
     finding = found(tmp_path, config_text(temperature=0.5))
     assert (finding.state, finding.resumable) == (State.STALE, False)
+    assert (
+        finding.detail == 'the config was changed since: it had model.temperature = nothing, and now has 0.5'
+    )
 
 
 @pytest.mark.parametrize('change', [{'k': [4]}, {'judge': 'other'}])
@@ -132,18 +134,37 @@ def test_another_k_or_judge_leaves_the_samples(tmp_path: Path, change: dict[str,
     assert finding.in_the_way == finding.results
 
 
-def test_addresses_and_batches_may_change(tmp_path: Path) -> None:
-    """They do not change a number."""
-    made(tmp_path, config=config_text(batch_size=8), results____json=record())
-    assert found(tmp_path, config_text(batch_size=64)).state is State.COMPLETE
+def told(**provenance: Any) -> dict[str, Any]:
+    """A result that says how it came about."""
+    result = record()
+    result['gpassk']['provenance'] = provenance
+    return result
+
+
+def parts_of(**settings: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Model and data set of a config."""
+    variables: dict[str, Any] = {}
+    exec(config_text(**settings), variables)
+    return variables['models'][0], variables['datasets'][0]
+
+
+def judged(**settings: Any) -> dict[str, Any]:
+    """A result of an evaluation with such a config."""
+    return told(evaluation=evaluation_settings(parts_of(**settings)[1]))
 
 
 @pytest.mark.parametrize(
     ('result', 'state', 'detail'),
     [
-        (record(n=3), State.STALE, 'n = 3 in the result, 4 in the config'),
-        (record(k=[2]), State.STALE, 'k = [2] in the result, [2, 4] in the config'),
-        (record(judge='old'), State.STALE, "judge = ['old'] in the result, [] in the config"),
+        (judged(), State.COMPLETE, ''),
+        (judged(n=3), State.STALE, 'it was judged with n = 3, and now has 4'),
+        (judged(k=[2]), State.STALE, 'it was judged with k = [2], and now has [2, 4]'),
+        (judged(judge='old'), State.STALE, "it was judged with evaluator.model_name = 'old', and now has ''"),
+        (
+            told(**settings_of(*parts_of(temperature=0.5))),
+            State.STALE,
+            'its samples were drawn with model.temperature = 0.5, and now has nothing',
+        ),
         ({'error': 'lengths differ'}, State.FAILED, 'the evaluation returned an error: lengths differ'),
         ('{"accuracy": 5', State.DAMAGED, '{path} cannot be read: '),
         ([1], State.DAMAGED, '{path} is no result of G-Pass@k'),
@@ -156,46 +177,7 @@ def test_what_a_result_says_of_itself_counts(tmp_path: Path, result: Any, state:
     finding = found(tmp_path)
     assert finding.state is state
     assert finding.detail.startswith(detail.format(path=place / 'results' / f'{PART}.json'))
-
-
-LLM = {'type': 'llm', 'model': 'org/x', 'urls': ['http://u']}
-CUSTOM = {'type': 'my.Judge', 'model': 'org/x'}
-
-
-@pytest.mark.parametrize(
-    ('judge', 'identity', 'state'),
-    [
-        (CUSTOM, {'name': 'mine'}, State.COMPLETE),
-        (CUSTOM, {'name': 'mine', 'model': 'x'}, State.COMPLETE),
-        (
-            {'type': 'cascade', 'first': {'type': 'rule'}, 'second': CUSTOM},
-            {'name': 'cascade', 'first': {'name': 'rule'}, 'second': {'name': 'mine'}},
-            State.COMPLETE,
-        ),
-        (LLM, {'name': 'llm', 'model': 'org/x'}, State.COMPLETE),
-        (LLM, {'name': 'llm', 'model': 'org/y'}, State.STALE),
-        (
-            {'type': 'cascade', 'first': {'type': 'rule'}, 'second': LLM},
-            {'name': 'cascade', 'first': {'name': 'rule'}, 'second': {'name': 'llm', 'model': 'org/y'}},
-            State.STALE,
-        ),
-        (
-            {**LLM, 'type': 'gpassk_opencompass.judges.llm.LLMJudge'},
-            {'name': 'llm', 'model': 'org/y'},
-            State.STALE,
-        ),
-        ({'type': 'rule'}, {'name': 'llm', 'model': 'org/y'}, State.STALE),
-    ],
-)
-def test_models_of_judges_are_compared_where_the_judge_says_them(
-    tmp_path: Path, judge: dict[str, Any], identity: dict[str, Any], state: State
-) -> None:
-    """A judge of somebody else may take a `model` and say nothing of it, or shorten it."""
-    text = config_text().replace("'model_name': ''", f"'judge': {judge!r}")
-    result = record()
-    result['gpassk']['judge'] = identity
-    made(tmp_path, config=text, results____json=result)
-    assert found(tmp_path, text).state is state
+    assert bool(finding.detail) == (state is not State.COMPLETE)
 
 
 def test_a_damaged_shard_is_named(tmp_path: Path) -> None:
@@ -228,37 +210,25 @@ def test_a_first_run_that_a_full_disk_ended_has_failed(tmp_path: Path, kept: str
     place = made(tmp_path, config=kept)
     text = f'import os\n{config_text()}' if computes else config_text()
     write(tmp_path / 'out/run/.gpassk/opencompass.log', traceback_of('OSError: [Errno 28] No space left'))
-    start = {'time': NEW, 'began': '2026', 'workers': 1, 'config': 'x', 'sha256': digest(text.encode())}
-    notes = tmp_path / 'out/run/.gpassk/starts.jsonl'
-    write(notes, json.dumps({**start, 'code': 1}) + '\n')
+    started(tmp_path, 1, text)
     finding = found(tmp_path, text)
     assert (finding.state, finding.resumable) == (State.FAILED, False)
     assert finding.detail == 'OSError: [Errno 28] No space left'
-    write(notes, json.dumps({**start, 'code': -9}) + '\n')
-    finding = found(tmp_path, text)
-    assert (finding.state, finding.detail) == (
-        State.MISSING,
-        'killed by signal 9 (SIGKILL) before anything was sampled',
-    )
+    started(tmp_path, -9, text)
+    killed = 'killed by signal 9 (SIGKILL) before anything was sampled'
+    assert (found(tmp_path, text).state, found(tmp_path, text).detail) == (State.MISSING, killed)
     write(place / 'predictions' / 'm-run' / 'd-run.rows.jsonl', '{}\n')
     assert computes or found(tmp_path, text).state is State.STALE
 
 
 def test_the_newest_complete_result_wins(tmp_path: Path) -> None:
-    """Whatever was begun after it."""
-    made(tmp_path, OLD, results____json=record())
+    """Whatever was begun after it; if nothing is complete, what can go on is before what cannot."""
+    result = made(tmp_path, OLD, results____json=record()) / 'results' / f'{PART}.json'
     made(tmp_path, NEW)
-    finding = found(tmp_path)
-    assert (finding.state, finding.time, finding.detail) == (State.COMPLETE, OLD, '')
-
-
-def test_if_nothing_is_complete_the_others_are_mentioned(tmp_path: Path) -> None:
-    """The one that can go on is before a newer one that cannot."""
-    made(tmp_path, OLD)
+    assert (found(tmp_path).state, found(tmp_path).time, found(tmp_path).detail) == (State.COMPLETE, OLD, '')
+    result.unlink()
     made(tmp_path, NEW, config=config_text(temperature=0.5), results____json=record())
-    finding = found(tmp_path)
-    assert (finding.state, finding.time) == (State.PARTIAL, OLD)
-    assert finding.detail.endswith(f'older: {NEW} stale')
+    assert (found(tmp_path).state, found(tmp_path).time) == (State.PARTIAL, OLD)
 
 
 def test_a_config_that_computes_is_not_guessed_at(tmp_path: Path) -> None:
@@ -266,22 +236,17 @@ def test_a_config_that_computes_is_not_guessed_at(tmp_path: Path) -> None:
     made(tmp_path, results____json=record())
     text = 'import os\n' + config_text()
     assert found(tmp_path, text).state is State.COMPLETE
-    start = {'time': NEW, 'began': '2026', 'workers': 1, 'config': 'x', 'sha256': digest(text.encode())}
-    write(tmp_path / 'out/run/.gpassk/starts.jsonl', json.dumps({**start, 'code': 0}) + '\n')
+    started(tmp_path, 0, text)
     assert found(tmp_path, text).state is State.COMPLETE
     assert found(tmp_path, text + '#').state is State.STALE
 
 
-def test_a_kept_config_is_read_as_it_was_written(tmp_path: Path) -> None:
-    """OpenCompass keeps `dict(…)`, keys that are no names, and strings in pieces."""
+def test_a_config_is_data(tmp_path: Path) -> None:
+    """OpenCompass keeps `dict(…)`, keys that are no names, and strings in pieces; nothing is executed."""
     kept = "models = [dict(abbr='a' 'b', n=-1, x=dict({'no name': (1, 2.5)}), **{})]"
     assert read_config(write(tmp_path / 'kept.py', kept)) is None
     config = read_config(write(tmp_path / 'kept.py', kept.replace(', **{}', '')))
     assert config == {'models': [{'abbr': 'ab', 'n': -1, 'x': {'no name': [1, 2.5]}}]}
-
-
-def test_nothing_in_a_config_is_executed(tmp_path: Path) -> None:
-    """It is data here."""
     text = f"open({str(tmp_path / 'ran')!r}, 'w')\n"
     assert read_config(write(tmp_path / 'config.py', text)) is None
     assert not (tmp_path / 'ran').exists()
@@ -291,10 +256,9 @@ def test_the_manifest_tells_questions(tmp_path: Path) -> None:
     """So that the total is known before anything is run, and other data is seen."""
     made(tmp_path)
     text = config_text()
-    config = write(tmp_path / 'configs' / 'run.py', text)
-    told = {'dataset_abbr': 'd-run', 'benchmark': 'd', 'k': (2, 4), 'questions': 10, 'settings': {}}
-    told |= {'signature': signature(read_config(config) or {}), 'sha256': digest(text.encode())}
-    entry = entry_of('m-run', file='run.py', **told)
+    write(tmp_path / 'configs' / 'run.py', text)
+    known = {'dataset_abbr': 'd-run', 'benchmark': 'd', 'k': (2, 4), 'questions': 10, 'settings': {}}
+    entry = entry_of('m-run', file='run.py', **known, sha256=digest(text.encode()))
     write(tmp_path / 'configs' / 'manifest.jsonl', manifest_text([entry]))
     assert found(tmp_path).expected == 40
     made(tmp_path, results____json=record(questions=8))
@@ -304,45 +268,32 @@ def test_the_manifest_tells_questions(tmp_path: Path) -> None:
 def test_the_exit_code_is_0_only_if_all_are_complete(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With --configs, configs that were never started count too."""
+    """With --configs, configs that were never started count too; what is no work directory does not."""
     made(tmp_path, results____json=record())
+    (tmp_path / 'out' / 'run' / 'latest').symlink_to(NEW)
+    write(tmp_path / 'out' / 'figures' / 'a.txt', '')
     write(tmp_path / 'configs' / 'run.py', config_text())
     configs = ('--configs', str(tmp_path / 'configs'))
-    code, said = check(tmp_path, capsys, *configs)
-    assert (code, said.splitlines()[-1]) == (0, '1 run: 1 complete')
+    for options in ((), configs):
+        code, said = check(tmp_path, capsys, *options)
+        assert (code, said.splitlines()[-1]) == (0, '1 run: 1 complete')
     write(tmp_path / 'configs' / 'other.py', config_text('other'))
     code, said = check(tmp_path, capsys, *configs)
     assert (code, said.splitlines()[-1]) == (1, '2 runs: 1 complete, 1 missing')
 
 
-def test_without_configs_those_kept_by_opencompass_count(
+def test_a_log_reaches_programs_and_steers_no_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Folders that are no work directory, links and files are passed over, and named."""
-    made(tmp_path, results____json=record())
-    (tmp_path / 'out' / 'run' / 'latest').symlink_to(NEW)
-    write(tmp_path / 'out' / 'figures' / 'a.txt', '')
-    write(tmp_path / 'out' / 'table.csv', '')
-    code, said = check(tmp_path, capsys)
-    assert code == 0
-    assert 'not a work directory: figures' in said
-
-
-def test_json_is_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An object a run, with everything that the table says, and the logs."""
-    made(tmp_path, logs_infer____out=traceback_of('ValueError: bad'))
-    code = main(['check', str(tmp_path / 'out'), '--json'])
-    [entry] = json.loads(capsys.readouterr().out)['tables'][0]['rows']
-    assert (code, entry['run'], entry['state'], entry['time']) == (1, 'run', 'failed', NEW)
-    assert entry['logs'][0]['lines'][-1] == 'ValueError: bad'
-
-
-def test_a_log_cannot_steer_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What a model wrote into it is shown with its control characters escaped."""
+    """As JSON it is as it was; what a model wrote into it is shown with its control characters escaped."""
     made(tmp_path, logs_infer____out=traceback_of('ValueError: \x1b[2J'))
     _, said = check(tmp_path, capsys)
     assert r'ValueError: \x1b[2J' in said
     assert '\x1b' not in said
+    code = main(['check', str(tmp_path / 'out'), '--json'])
+    [entry] = json.loads(capsys.readouterr().out)['tables'][0]['rows']
+    assert (code, entry['run'], entry['state'], entry['time']) == (1, 'run', 'failed', NEW)
+    assert entry['logs'][0]['lines'][-1] == 'ValueError: \x1b[2J'
 
 
 @pytest.mark.parametrize('damage', ['directory', 'unreadable', 'binary'])
@@ -350,8 +301,7 @@ def test_damage_is_said_and_never_a_crash(
     tmp_path: Path, damage: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Whatever lies in the place of a file."""
-    place = made(tmp_path)
-    result = place / 'results' / f'{PART}.json'
+    result = made(tmp_path) / 'results' / f'{PART}.json'
     result.parent.mkdir(parents=True)
     if damage == 'directory':
         result.mkdir()
@@ -378,30 +328,25 @@ COPIES = 'all n = 4 responses are one text for 8 of 8 questions: the samples are
 DIFFERENT = {'distinct': 4.0, 'identical_questions': 0, 'long_repeats': 0}
 
 
-def with_remarks(**health: Any) -> dict[str, Any]:
-    """A complete result, of whose samples more is known."""
-    result = record()
-    result['gpassk']['health'] |= health
-    return result
-
-
 @pytest.mark.parametrize(
     ('health', 'detail'),
     [
         ({'copies_of': {**DIFFERENT, 'warnings': [COPIES]}}, COPIES),
         ({'unanswered': 32}, '100.0 % without an answer'),
+        ({'truncated': 32}, '100.0 % cut off'),
         ({'states': {'thought only': 32}}, '32 of 32 samples are nothing but a thought'),
         ({'copies_of': DIFFERENT, 'states': {}}, ''),
     ],
-    ids=['copies', 'no answers', 'thoughts', 'nothing'],
+    ids=['copies', 'no answers', 'cut off', 'thoughts', 'nothing'],
 )
 def test_a_complete_run_may_have_a_remark(
     health: dict[str, Any], detail: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It is complete all the same, and the exit code is 0; table and summary say that there is more."""
-    made(tmp_path, results____json=with_remarks(**health))
-    finding = found(tmp_path)
-    assert (finding.state, finding.detail) == (State.COMPLETE, detail)
+    result = record()
+    result['gpassk']['health'] |= health
+    made(tmp_path, results____json=result)
+    assert (found(tmp_path).state, found(tmp_path).detail) == (State.COMPLETE, detail)
     code, said = check(tmp_path, capsys)
     assert code == 0
     assert detail in said

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpassk_opencompass.log_errors import error_in, last_said
-from gpassk_opencompass.runs.state import last_lines
+from gpassk_opencompass.log_errors import error_in, last_lines, last_said
 
 LOGS = Path(__file__).parent / 'recorded' / 'logs'
 """Of runs of OpenCompass 0.5.4, with other paths."""

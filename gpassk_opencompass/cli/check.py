@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 EVERY = 5.0
 """Seconds between two looks of --follow."""
 
-_LOG_LINES = 5
-
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add where the results are, and what there should be."""
@@ -29,16 +27,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         'gpassk check outputs --configs opencompass_configs',
         'gpassk check outputs --follow',
     )
-    parser.add_argument(
-        'outputs', type=path, metavar='OUTPUTS', help='the folder of the work directories, or one of them'
-    )
-    parser.add_argument(
-        '--configs',
-        type=path,
-        action=Several,
-        metavar='CONFIG',
-        help='as given to `gpassk run`; without them, runs that were never started are not known',
-    )
+    what = 'the folder of the work directories, or one of them'
+    parser.add_argument('outputs', type=path, metavar='OUTPUTS', help=what)
+    what = 'as given to `gpassk run`; without them, runs that were never started are not known'
+    parser.add_argument('--configs', type=path, action=Several, metavar='CONFIG', help=what)
     parser.add_argument('--follow', action='store_true', help='look again and again, until all are complete')
     add_json(parser)
 
@@ -47,40 +39,32 @@ def run(*, outputs: Path, configs: Sequence[Path] | None, follow: bool) -> int:
     """Print the state of each run; 0 only if all are complete."""
     from ..runs.state import State, summary
 
-    findings, note = _examined(outputs, configs)
+    findings = _examined(outputs, configs)
     if follow:
-        _follow(outputs, configs, findings)
-        findings, note = _examined(outputs, configs)
+        findings = _followed(outputs, configs, findings)
     show(states_table(findings))
     for finding in findings:
         if finding.state in (State.DAMAGED, State.FAILED):
-            say(f'\n{finding.name}: {finding.detail}')
-        if lines := log_lines(finding, _LOG_LINES):
-            say(f'\n{finding.name}:', *lines)
+            say(f'\n{finding.name}: {finding.detail}', *log_lines(finding, 5))
     say(f'\n{summary(findings)}')
-    if note:
-        warn(note)
     return 0 if all(finding.state is State.COMPLETE for finding in findings) else 1
 
 
-def _examined(outputs: Path, configs: Sequence[Path] | None) -> tuple[list[Finding], str]:
-    """Return the state of each run, and what the reader should know beside."""
+def _examined(outputs: Path, configs: Sequence[Path] | None) -> list[Finding]:
     from ..runs.state import discovered_runs, examine, planned_runs
 
     if configs is None:
-        runs, foreign = discovered_runs(outputs)
-        note = f'not a work directory: {", ".join(foreign)}' if foreign else ''
-        return [examine(run, work_dir) for run, work_dir in runs], note
+        return [examine(run, work_dir) for run, work_dir in discovered_runs(outputs)]
     if outputs.exists() and not outputs.is_dir():
         raise InputError(f'{outputs} is no folder; expected the work directories of the configs')
     plan = planned_runs(configs)
-    left_out = ', '.join(plan.left_out)
-    note = f'left out, as the template no longer gives it: {left_out}' if left_out else ''
-    return [examine(run, outputs / run.name) for run in plan.runs], note
+    if plan.left_out:
+        warn(f'left out, as the template no longer gives it: {", ".join(plan.left_out)}')
+    return [examine(run, outputs / run.name) for run in plan.runs]
 
 
-def _follow(outputs: Path, configs: Sequence[Path] | None, findings: list[Finding]) -> None:
-    """Show the states again and again until all are complete; on a terminal in one place."""
+def _followed(outputs: Path, configs: Sequence[Path] | None, findings: list[Finding]) -> list[Finding]:
+    """Show the states again and again until all are complete, on a terminal in one place; return the last."""
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text
@@ -91,31 +75,30 @@ def _follow(outputs: Path, configs: Sequence[Path] | None, findings: list[Findin
     try:
         with Live(console=console, transient=True, auto_refresh=False) as live:
             while any(finding.state is not State.COMPLETE for finding in findings):
-                text = f'{terminal(states_table(findings), width())}\n\n{summary(findings)}'
                 if console.is_terminal:
+                    text = f'{terminal(states_table(findings), width())}\n\n{summary(findings)}'
                     live.update(Text(text), refresh=True)
                 else:
-                    say(summary(findings))
+                    say(summary(findings), flush=True)
                 time.sleep(EVERY)
-                findings, _ = _examined(outputs, configs)
+                findings = _examined(outputs, configs)
     except KeyboardInterrupt:
         pass
+    return findings
 
 
 def states_table(findings: Sequence[Finding]) -> Table:
     """Return a table with a row a run, in the order given; programs get all that is known."""
     table = Table('runs', ['run', 'state', 'time', 'detail'], data=[])
+    assert isinstance(table.data, list)
     for finding in findings:
         detail = finding.detail.replace(f'{finding.work_dir}/', '')
-        table.rows.append([finding.name, finding.state.value, finding.time, shortened(detail)])
-        assert isinstance(table.data, list)
+        told = {'run': finding.name, 'state': finding.state.value, 'time': finding.time}
+        table.rows.append([*told.values(), shortened(detail)])
+        told |= {'detail': detail, 'work_dir': str(finding.work_dir)}
         table.data.append(
             {
-                'run': finding.name,
-                'state': finding.state.value,
-                'time': finding.time,
-                'detail': detail,
-                'work_dir': str(finding.work_dir),
+                **told,
                 'predictions': finding.predictions,
                 'expected': finding.expected,
                 'results': [str(path) for path in finding.results],

@@ -40,7 +40,7 @@ def run(*, work_dir: Path) -> int:
     """
     if find_spec('opencompass') is None:
         raise MissingExtraError('opencompass', 'opencompass')
-    from ..runs.state import NOTES
+    from ..runs.lock import NOTES
     from ..sweep.folder import MANIFEST
     from ..sweep.template import expand
 

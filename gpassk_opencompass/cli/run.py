@@ -20,17 +20,11 @@ from ..runs.opencompass import read_options
 from ..runs.state import Finding, Planned, State, examine, planned_runs, summary
 from ..text import duration, say, show, warn
 from . import INTERRUPTED
-from .check import log_lines, shortened, states_table
+from .check import log_lines, states_table
 from .options import add_dry_run, add_work_dir, examples, path, positive
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
-
-_LOG_LINES = 20
-"""Lines that are shown of the log of the first run that failed."""
-
-_EVERY = 1.0
-"""Seconds between two counts."""
 
 
 def part(text: str) -> tuple[int, int]:
@@ -53,37 +47,20 @@ def add_arguments(parser: ArgumentParser) -> None:
         'gpassk run opencompass_configs -- --max-num-workers 8',
         'gpassk run opencompass_configs --part 1/4      # on the first of four machines',
     )
-    parser.add_argument(
-        'configs', type=path, nargs='+', metavar='CONFIG', help='a config, or a folder of them'
-    )
+    add = parser.add_argument
+    add('configs', type=path, nargs='+', metavar='CONFIG', help='a config, or a folder of them')
     add_work_dir(parser, 'each config gets the work directory FOLDER/<its name>')
-    parser.add_argument(
-        '--gpus',
-        metavar='IDS',
-        help='such as 0,1,2,3, GPU-… or MIG-… (default: those that are visible, or all)',
-    )
-    parser.add_argument(
-        '--jobs',
-        type=positive,
-        metavar='N',
-        help='models or runs at a time (default: as fit on the GPUs, or 1)',
-    )
-    parser.add_argument(
-        '--part', type=part, metavar='I/N', help='the I-th of N parts; a model is in one of them'
-    )
-    parser.add_argument(
-        '--ray', metavar='ADDRESS', help='share the work out over a Ray cluster, such as auto'
-    )
-    parser.add_argument(
-        '--take-over', metavar='REASON', default='', help='go on where a machine that is gone was at work'
-    )
-    parser.add_argument(
-        '--keep',
-        metavar='WHAT',
-        default='',
-        help='samples stay though questions,references,settings have changed',
-    )
-    parser.add_argument('--top-up', action='store_true', help='add samples to those of a server as it is now')
+    what = 'such as 0,1,2,3, GPU-… or MIG-… (default: those that are visible, or all)'
+    add('--gpus', metavar='IDS', help=what)
+    what = 'models or runs at a time (default: as fit on the GPUs, or 1)'
+    add('--jobs', type=positive, metavar='N', help=what)
+    add('--part', type=part, metavar='I/N', help='the I-th of N parts; a model is in one of them')
+    add('--ray', metavar='ADDRESS', help='share the work out over a Ray cluster, such as auto')
+    what = 'go on where a machine that is gone was at work'
+    add('--take-over', metavar='REASON', default='', help=what)
+    what = 'samples stay though questions,references,settings have changed'
+    add('--keep', metavar='WHAT', default='', help=what)
+    add('--top-up', action='store_true', help='add samples to those of a server as it is now')
     add_dry_run(parser)
 
 
@@ -102,8 +79,7 @@ def run(
     rest: Sequence[str],
 ) -> int:
     """Run OpenCompass for every config that has no complete result."""
-    options = read_options(rest)
-    plan = planned_runs(configs)
+    options, plan = read_options(rest), planned_runs(configs)
     if plan.left_out:
         warn(
             f'left out, as their template no longer gives them: {len(plan.left_out)} configs, such as '
@@ -131,23 +107,17 @@ def run(
             findings = driver.drive(runs)
     say('')
     show(states_table(findings))
-    say(f'\n{summary(findings)}', *failed_alike(findings))
-    if stop:
-        left = len(runs) - len(findings)
-        warn(f'stopped{f", with {left} runs not begun" if left else ""}. Nothing is lost; to go on:')
-        given = {
-            '--gpus': gpus,
-            '--jobs': jobs,
-            '--part': '{}/{}'.format(*part) if part else '',
-            '--ray': ray,
-        }
-        words = ['gpassk', 'run', *map(str, configs), '-w', str(work_dir)]
-        words += [word for name, value in given.items() if value for word in (name, str(value))]
-        warn(
-            f'  {shlex.join([*words, *(["--keep", keep] if keep else []), *(["--", *rest] if rest else [])])}'
-        )
-        return INTERRUPTED
-    return 0 if all(map(options.is_done, findings)) else 1
+    say(f'\n{summary(findings)}')
+    if not stop:
+        return 0 if all(map(options.is_done, findings)) else 1
+    left = len(runs) - len(findings)
+    warn(f'stopped{f", with {left} runs not begun" if left else ""}. Nothing is lost; to go on:')
+    given = {'--gpus': gpus, '--jobs': jobs, '--part': part and '{}/{}'.format(*part), '--ray': ray}
+    given |= {'--keep': keep}
+    words = ['gpassk', 'run', *map(str, configs), '-w', str(work_dir)]
+    words += [word for name, value in given.items() if value for word in (name, str(value))]
+    warn(f'  {shlex.join([*words, *(["--top-up"] if top_up else []), *(["--", *rest] if rest else [])])}')
+    return INTERRUPTED
 
 
 class RunProgress(Watcher):
@@ -171,12 +141,10 @@ class RunProgress(Watcher):
             from rich.progress import Progress as Lines
             from rich.table import Column
 
+            name = TextColumn('{task.description}', markup=False, table_column=Column(ratio=1, no_wrap=True))
+            rate = TextColumn('{task.fields[rate]}')
             self._progress = Lines(
-                TextColumn('{task.description}', markup=False, table_column=Column(ratio=1, no_wrap=True)),
-                BarColumn(20),
-                MofNCompleteColumn(),
-                TextColumn('{task.fields[rate]}'),
-                TimeRemainingColumn(),
+                *(name, BarColumn(20), MofNCompleteColumn(), rate, TimeRemainingColumn()),
                 transient=True,
                 expand=True,
                 refresh_per_second=2,
@@ -193,41 +161,40 @@ class RunProgress(Watcher):
         if self._progress:
             self._progress.stop()
 
-    def started(self, run: Planned, how: str) -> None:
-        """Say that a command was started for a run."""
-        say(f'{self._label(run.name)}: {how}')
-
-    def serving(self, text: str) -> None:
-        """Say what a server does."""
-        say(text)
+    def told(self, text: str, run: Planned | None = None) -> None:
+        """Say what a server does, or that a command was started for a run."""
+        say(text if run is None else f'{self._label(run.name)}: {text}', flush=True)
 
     def ended(self, finding: Finding, seconds: float | None) -> None:
         """Say how a run ended, or that it was not begun: then `seconds` is None."""
         if self._progress and finding.name in self._lines:
             self._progress.remove_task(self._lines.pop(finding.name))
-        failed = finding.state is State.FAILED
-        before = self._reasons.setdefault(reason(finding), finding.name) if failed else finding.name
+        own = (
+            rf'(?<![\w-]){re.escape(finding.name)}(?![\w-])',
+            re.escape(str(finding.work_dir)),
+            re.escape(finding.progress),
+        )
+        reason, failed = re.sub('|'.join(own), '', finding.detail), finding.state is State.FAILED
+        first = self._reasons.setdefault(reason, finding.name) if failed else finding.name
         detail = f': {finding.detail}' if finding.detail else ''
-        if before != finding.name:
-            detail = f': for the same reason as {before}'
+        if first != finding.name:
+            detail = f': for the same reason as {first}'
         already = 'already ' if seconds is None and finding.state is State.COMPLETE else ''
         taken = '' if seconds is None else f', {duration(seconds)}'
-        say(f'{self._label(finding.name)}: {already}{finding.state.value}{taken}{detail[:1000]}')
+        say(f'{self._label(finding.name)}: {already}{finding.state.value}{taken}{detail[:1000]}', flush=True)
         if failed and finding.logs:
-            first = before == finding.name and len(self._reasons) == 1
-            warn(*(log_lines(finding, _LOG_LINES) if first else [f'--- {finding.logs[0].path}']))
+            whole = first == finding.name and len(self._reasons) == 1
+            warn(*(log_lines(finding, 20) if whole else [f'--- {finding.logs[0].path}']))
 
     def working(self, jobs: Sequence[Job]) -> None:
         """Show how far the runs at work are, once a second."""
-        if not self._progress or time.monotonic() - self._counted < _EVERY:
+        if not self._progress or time.monotonic() - self._counted < 1:
             return
         for job in jobs:
-            name = job.task.run.name
-            drawn, total = job.drawn.count()
+            name, (drawn, total) = job.task.run.name, job.drawn.count()
             if name not in self._lines:  # what was there before was not drawn in the time since
-                self._lines[name] = self._progress.add_task(
-                    self._label(name), completed=drawn, total=total, rate=''
-                )
+                line = self._progress.add_task(self._label(name), completed=drawn, total=total, rate='')
+                self._lines[name] = line
             speed = job.drawn.tokens / max(1.0, time.monotonic() - job.began)
             rate = f'{speed:,.0f} tokens/s' if speed else ''
             self._progress.update(self._lines[name], completed=drawn, total=total, rate=rate)
@@ -235,23 +202,3 @@ class RunProgress(Watcher):
 
     def _label(self, name: str) -> str:
         return f'[{self._places[name]}/{len(self._places)}] {name}'
-
-
-def reason(finding: Finding) -> str:
-    """Return why a run failed, without what is its own: its name, its folder, and how far it came."""
-    text = finding.detail.replace(str(finding.work_dir), '').replace(finding.progress, '')
-    return re.sub(rf'(?<![\w-]){re.escape(finding.name)}(?![\w-])', '', text)
-
-
-def failed_alike(findings: Sequence[Finding]) -> list[str]:
-    """Return a line for each reason for which several runs failed."""
-    groups: dict[str, list[Finding]] = {}
-    for finding in findings:
-        if finding.state is State.FAILED:
-            groups.setdefault(reason(finding), []).append(finding)
-    return [
-        f'{first.name} failed: {shortened(first.detail.replace(f"{first.work_dir}/", ""))}\n'
-        f'… and {len(others)} more for the same reason'
-        for first, *others in groups.values()
-        if others
-    ]

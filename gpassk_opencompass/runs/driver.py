@@ -8,8 +8,6 @@ evaluations of its runs. Any other run is a process on GPUs of its own.
 from __future__ import annotations
 
 import json
-import os
-import socket
 import time
 import uuid
 from collections.abc import Iterable, Sequence
@@ -17,34 +15,36 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import psutil
-from filelock import FileLock, Timeout
-
 from ..errors import IncompleteError, InputError
-from ..files import mapping, put_aside, replace_file
-from ..processes import Child, Stop, end_marked
+from ..files import mapping, put_aside, write_file
+from ..processes import Child, Stop
 from ..serving import SERVERS, Served, Server, read_judge_server, served_model
 from ..sweep.folder import MANIFEST, manifest_text
 from ..text import own_folder, utc_now
-from .gpus import VISIBLE, free_gpus, why_never
-from .opencompass import Options, command, config_for, environment, prepare_directory, runs_in_process
+from .gpus import VISIBLE, free_gpus
+from .lock import NOTES, Lock
+from .opencompass import (
+    Options,
+    config_for,
+    environment,
+    is_local,
+    prepare_directory,
+    program,
+    runs_in_process,
+)
 from .state import (
-    HOLDER,
     LOG,
-    NOTES,
+    LOG_LINES,
     Config,
     DrawnSamples,
     Excerpt,
     Finding,
-    Holder,
     Planned,
     Start,
     State,
     dicts_of,
     evaluator_of,
     examine,
-    holder_of,
-    is_local,
     note_start,
     read_starts,
 )
@@ -54,18 +54,27 @@ CLIENTS = 4
 """Runs that ask a server at a time: more do not make it faster, and each is a process."""
 
 
-JOB = 'GPASSK_JOB'
-"""Environment variable with the job of a cluster that a process is of."""
-
-
 @dataclass(frozen=True)
 class Task:
     """A command that has to be started for a run: all of it, or only its samples or its evaluation."""
 
     run: Planned
     mode: str = 'all'
-    in_process: bool = False
     workers: int | None = None
+
+
+@dataclass
+class Job:
+    """A command at work."""
+
+    task: Task
+    work_dir: Path
+    start: Start
+    child: Child
+    lock: Lock
+    drawn: DrawnSamples
+    began: float
+    logs: tuple[Excerpt, ...] = ()
 
 
 @dataclass(eq=False)
@@ -73,7 +82,7 @@ class Entry:
     """What gets GPUs of the pool: a model behind its servers with the runs that ask them, or a run by itself.
 
     Args:
-        tasks: what is done with it.
+        tasks: what waits.
         gpus: how many a server, or the run, takes.
         served: the server; None: the run loads its model itself, or needs none.
         after: runs that have to be sampled before.
@@ -85,13 +94,15 @@ class Entry:
     served: Served | None = None
     after: set[str] = field(default_factory=set)
     size: float = 0.0
+    given: tuple[str, ...] = ()
+    servers: list[Server] = field(default_factory=list)
+    jobs: list[Job] = field(default_factory=list)
+    is_ending: bool = False
 
     @property
     def most(self) -> int:
         """Return how many servers it can make use of, or workers with GPUs of their own."""
-        if self.served is None:
-            return self.tasks[0].workers or 1
-        return -(-len(self.tasks) // CLIENTS)
+        return (self.tasks[0].workers or 1) if self.served is None else -(-len(self.tasks) // CLIENTS)
 
 
 class Pool:
@@ -105,8 +116,8 @@ class Pool:
 
     def __init__(self, entries: Iterable[Entry], gpus: Sequence[str], jobs: int | None = None) -> None:
         self.waiting = sorted(entries, key=lambda entry: (-entry.gpus, -entry.size))
+        self.working: list[Entry] = []
         self._gpus, self._jobs = gpus, jobs
-        self._working: dict[Entry, tuple[str, ...]] = {}
 
     def next(self) -> list[tuple[Entry, tuple[str, ...]]]:
         """Return what starts now, with its GPUs; it counts as at work until `ended`.
@@ -117,32 +128,34 @@ class Pool:
         for entry in [entry for entry in self.waiting if not entry.after]:
             gpus = self._place(entry)
             if gpus is not None:
+                entry.given = gpus
                 self.waiting.remove(entry)
-                self._working[entry] = gpus
+                self.working.append(entry)
                 started.append((entry, gpus))
         if not started and not self.waiting and self._gpus:
-            used = {gpu for gpus in self._working.values() for gpu in gpus}
-            able = [entry for entry in self._working if entry.served and entry.gpus and entry.tasks]
-            for entry in sorted(able, key=lambda one: -len(one.tasks) * one.gpus / len(self._working[one])):
-                if more := free_gpus(self._gpus, used, entry.gpus):
-                    self._working[entry] += more
+            able = [entry for entry in self.working if entry.served and entry.gpus and entry.tasks]
+            for entry in sorted(able, key=lambda one: -len(one.tasks) * one.gpus / len(one.given)):
+                if more := free_gpus(self._gpus, self._used(), entry.gpus):
+                    entry.given += more
                     return [(entry, more)]
         return started
 
     def ended(self, entry: Entry) -> None:
         """Take note that an entry has ended."""
-        del self._working[entry]
+        self.working.remove(entry)
+
+    def _used(self) -> set[str]:
+        return {gpu for entry in self.working for gpu in entry.given}
 
     def _place(self, entry: Entry) -> tuple[str, ...] | None:
         needs_gpus = bool(entry.gpus and self._gpus)
-        alike = sum(bool(gpus) == needs_gpus for gpus in self._working.values())
+        alike = sum(bool(other.given) == needs_gpus for other in self.working)
         if alike >= (self._jobs or (len(self._gpus) if needs_gpus else 1)):
             return None
         if not needs_gpus:
             return ()
-        used = {gpu for gpus in self._working.values() for gpu in gpus}
-        others = sum(other.gpus for other in self.waiting if other is not entry)
-        left = len(self._gpus) - len(used) - others
+        used = self._used()
+        left = len(self._gpus) - len(used) - sum(other.gpus for other in self.waiting if other is not entry)
         copies = 1 + max(0, min(entry.most - 1, left // entry.gpus - 1))
         if entry.served is None:  # workers of one OpenCompass take what there is
             copies = min(entry.most, len(self._gpus) // entry.gpus)
@@ -150,108 +163,17 @@ class Pool:
         return next((place for place in places if place is not None), None)
 
 
-@dataclass
-class Job:
-    """A command at work."""
-
-    task: Task
-    finding: Finding
-    start: Start
-    child: Child
-    lock: Lock
-    began: float
-    drawn: DrawnSamples
-    cause: str = ''
-    """Why it is ended here."""
-    logs: tuple[Excerpt, ...] = ()
-
-
-@dataclass
-class Active:
-    """An entry at work."""
-
-    entry: Entry
-    gpus: tuple[str, ...]
-    servers: list[Server] = field(default_factory=list)
-    jobs: list[Job] = field(default_factory=list)
-    is_ending: bool = False
-
-
 class Watcher:
     """Is told what happens; does nothing."""
 
-    def started(self, run: Planned, how: str) -> None:
-        """Take note that a command was started for a run."""
+    def told(self, text: str, run: Planned | None = None) -> None:
+        """Take note of what a server does, or of a command that was started for a run."""
 
     def ended(self, finding: Finding, seconds: float | None) -> None:
         """Take note of the state of a run; `seconds` is None if no command was started for it."""
 
-    def serving(self, text: str) -> None:
-        """Take note of what a server does."""
-
     def working(self, jobs: Sequence[Job]) -> None:
         """Take note of the commands at work, several times a second."""
-
-
-class Lock:
-    """One `gpassk run` at a time in a work directory.
-
-    The system frees the lock of a file with its holder, on this machine. A file beside it names the holder
-    for
-    others: what a dead process of this machine left is taken over, when all is gone that it had started; that
-    of another machine only with a reason.
-
-    Raises:
-        IncompleteError: somebody else is at work there.
-    """
-
-    def __init__(self, work_dir: Path, mark: str, take_over: str = '') -> None:
-        self._file = work_dir / HOLDER
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        self._lock = FileLock(self._file.with_name('lock'))
-        try:
-            self._lock.acquire(timeout=0)
-        except Timeout:
-            holder = holder_of(work_dir)
-            raise IncompleteError(f'in use by {holder or "another process"}: wait for it') from None
-        except NotImplementedError:  # a disk without locks: the file tells
-            pass
-        try:
-            self._take(holder_of(work_dir), mark, take_over)
-        except BaseException:
-            self._lock.release()
-            raise
-
-    def _take(self, holder: Holder | None, mark: str, take_over: str) -> None:
-        job = job_name()
-        if holder is not None and holder.is_here:
-            if holder.is_alive and holder.pid != os.getpid():
-                raise IncompleteError(f'in use by {holder}: wait for it')
-            if holder.mark:
-                end_marked(holder.mark)
-        elif holder is not None and not take_over and not (job.startswith('ray') and holder.job == job):
-            raise IncompleteError(
-                f'in use by {holder}: wait for it; if it has ended, take it over: --take-over "why it is '
-                'over"'
-            )
-        own = Holder(
-            socket.gethostname(), os.getpid(), psutil.Process().create_time(), utc_now(), job, mark, take_over
-        )
-        replace_file(self._file, json.dumps(own).encode(), self._file.with_name(f'holder.{os.getpid()}'))
-
-    def release(self) -> None:
-        """Let others work there."""
-        with suppress(OSError):
-            self._file.unlink(missing_ok=True)
-        self._lock.release()
-
-
-def job_name() -> str:
-    """Return the job of a cluster that this process is of; '' for none."""
-    if job := os.environ.get(JOB):
-        return job
-    slurm = os.environ.get('SLURM_JOB_ID')
-    return f'Slurm job {slurm}' if slurm else ''
 
 
 def part_of(runs: Sequence[Planned], number: int, parts: int) -> list[Planned]:
@@ -274,8 +196,31 @@ def part_of(runs: Sequence[Planned], number: int, parts: int) -> list[Planned]:
 
 def model_of(run: Planned) -> str:
     """Return a text that runs of one model share."""
-    models = dicts_of(run.values() or {}, 'models')
-    return ', '.join(f'{one.get("path")}' for one in models) or run.name
+    return ', '.join(f'{one.get("path")}' for one in dicts_of(run.values or {}, 'models')) or run.name
+
+
+def server_of(config: Config, options: Options) -> Served | None:
+    """Return the server of the model of a config; None where each task starts its own, or loads a model."""
+    models = dicts_of(config, 'models')
+    here = not options.elsewhere and is_local(config, 'infer') and len(models) == 1
+    return served_model(models[0]) if here and isinstance(models[0].get('serve'), dict) else None
+
+
+def judge_of(config: Config, options: Options) -> Served | None:
+    """Return the server of the judge of a config; None for a judge without one, or on another machine."""
+    here = not options.elsewhere and is_local(config, 'eval')
+    told = [evaluator_of(one).get('judge_serve') for one in dicts_of(config, 'datasets') if here]
+    found = {judge.key: judge for judge in (read_judge_server(one) for one in told if one is not None)}
+    if len(found) > 1:
+        raise InputError('judge_serve: its data sets have several judges; write a config for each')
+    return next(iter(found.values()), None)
+
+
+def gpus_needed(config: Config) -> int:
+    """Return how many GPUs of this machine the largest model of a config takes; 0 on a cluster."""
+    counts = [mapping(model.get('run_cfg')).get('num_gpus', 0) for model in dicts_of(config, 'models')]
+    whole = [count for count in counts if isinstance(count, int)]
+    return max(whole, default=0) if is_local(config, 'infer') else 0
 
 
 class Driver:
@@ -310,102 +255,91 @@ class Driver:
         self._mark = uuid.uuid4().hex
         self._environment = {**environment(self._here, self._outputs, self._mark), **(variables or {})}
         self._found: dict[str, Finding] = {}
-        self._judges: list[Entry] = []
+        self._judges: dict[str, Entry] = {}
 
     def drive(self, runs: Sequence[Planned]) -> list[Finding]:
-        """Run what is not complete; return the state of each run that it came to, after a stop without
-        others."""
+        """Run what is not complete; return the state of each run that it came to, not of those that a stop
+        came before.
+        """
         pool = Pool(self._entries(runs), self._gpus, self._jobs)
-        active: list[Active] = []
         try:
-            while active or (pool.waiting and not self._stop):
+            while pool.working or (pool.waiting and not self._stop):
                 for entry, gpus in [] if self._stop else pool.next():
-                    if not any(one.entry is entry for one in active):
-                        active.append(Active(entry, gpus))
-                    self._begin(next(one for one in active if one.entry is entry), gpus)
-                for one in [one for one in active if self._advance(one)]:
-                    active.remove(one)
-                    self._end_all(one)
-                    pool.ended(one.entry)
-                self._watcher.working([job for one in active for job in one.jobs])
-                if self._in_a_hurry():
+                    self._begin(entry, gpus)
+                for entry in [entry for entry in pool.working if self._advance(entry)]:
+                    self._end_all(entry)
+                    pool.ended(entry)
+                self._watcher.working([job for entry in pool.working for job in entry.jobs])
+                if self._stop.count > 1:
                     break
-                if active:
+                if pool.working:
                     self._stop.wait(POLL)
         finally:
-            for child in [job.child for one in active for job in one.jobs]:
-                child.stop()
-            for server in [server for one in active for server in one.servers]:
-                server.stop()
-            for one in active:
-                self._end_all(one)
+            for entry in pool.working:
+                for one in [*(job.child for job in entry.jobs), *entry.servers]:
+                    one.stop()
+            for entry in pool.working:
+                self._end_all(entry)
         return [self._found[run.name] for run in runs if run.name in self._found]
 
-    def _end_all(self, active: Active) -> None:
-        for job in list(active.jobs):
-            self._end(active, job)
-        for server in active.servers:
+    def _end_all(self, entry: Entry) -> None:
+        for job in list(entry.jobs):
+            self._end(entry, job)
+        for server in entry.servers:
             server.end(self._in_a_hurry)
 
     def _in_a_hurry(self) -> bool:
         """Whether the user has said twice that all shall stop."""
         return self._stop.count > 1
 
+    def _tell(self, finding: Finding, seconds: float | None = None) -> None:
+        self._found[finding.name] = finding
+        self._watcher.ended(finding, seconds)
+
     # What has to be done
 
     def _entries(self, runs: Sequence[Planned]) -> list[Entry]:
         """Return what has to be done; of all else the state is told at once."""
         models: dict[str, Entry] = {}
-        judges: dict[str, Entry] = {}
-        self._judges = []
         for run in runs:
             if self._stop:
                 break
             finding = examine(run, self._outputs / run.name)
             if self._options.is_done(finding):
                 with suppress(OSError):  # somebody else's results, that may only be read
-                    _keep_entry(run, finding.work_dir)
+                    _keep_entries(run, finding.work_dir)
                 self._tell(finding)
                 continue
             try:
-                self._add(run, finding, models, judges)
+                self._add(run, finding, models)
             except InputError as error:
                 self._tell(replace(finding, detail=f'{error}; {finding.detail}'))
-        self._judges = list(judges.values())
-        return [*models.values(), *self._judges]
+        return [*models.values(), *self._judges.values()]
 
-    def _add(
-        self,
-        run: Planned,
-        finding: Finding,
-        models: dict[str, Entry],
-        judges: dict[str, Entry],
-    ) -> None:
-        config, mode = run.values() or {}, self._options.mode
+    def _add(self, run: Planned, finding: Finding, models: dict[str, Entry]) -> None:
+        config, mode = run.values or {}, self._options.mode
         if mode == 'eval' and not (finding.resumable and finding.sampled):
             raise InputError('nothing to evaluate yet')
         workers = self._options.workers
         if finding.resumable:
             own = [start for start in read_starts(finding.work_dir) if start.time == finding.time]
             workers = own[0].workers if own else workers
-        task = Task(run, mode, runs_in_process(run.values(), self._options, workers), workers)
-        judge = self._judge_of(config) if mode != 'infer' else None
+        judge = judge_of(config, self._options) if mode != 'infer' else None
         if judge is not None:
-            entry = judges.get(judge.key) or self._entry(judge, judge.gpus)
-            judges[judge.key] = entry
-            entry.tasks.append(task)
+            entry = self._judges.get(judge.key) or self._entry(judge, judge.gpus)
+            self._judges[judge.key] = entry
+            entry.tasks.append(Task(run, mode, workers))
             if not finding.sampled:
                 entry.after.add(run.name)
         elif finding.sampled:
-            models[run.name] = Entry([task])
-        if finding.sampled:
-            return
-        served = self._server_of(config)
-        needed = served.gpus if served else gpus_needed(config) if config else len(self._gpus)
-        key = served.key if served else run.name
-        models[key] = entry = models.get(key) or self._entry(served, needed)
-        entry.tasks.append(replace(task, mode='infer') if judge else task)
-        entry.size += (finding.expected or 1) - (finding.predictions or 0)
+            models[run.name] = Entry([Task(run, mode, workers)])
+        if not finding.sampled:
+            served = server_of(config, self._options)
+            needed = served.gpus if served else gpus_needed(config) if config else len(self._gpus)
+            key = served.key if served else run.name
+            models[key] = entry = models.get(key) or self._entry(served, needed)
+            entry.tasks.append(Task(run, 'infer' if judge else mode, workers))
+            entry.size += (finding.expected or 1) - finding.predictions
 
     def _entry(self, served: Served | None, gpus: int) -> Entry:
         """Return an entry for the pool, without tasks yet.
@@ -413,117 +347,99 @@ class Driver:
         Raises:
             InputError: it takes more GPUs than there are, or its server cannot be started here.
         """
-        if self._gpus and (why := why_never(gpus, self._gpus)):
-            raise InputError(f'{served.name if served else "its model"} {why}')
+        if self._gpus and gpus and free_gpus(self._gpus, (), gpus) is None:
+            mig = any('MIG-' in gpu for gpu in self._gpus)
+            whole = ', of which a model takes only one MIG device' if mig else ''
+            raise InputError(
+                f'{served.name if served else "its model"} needs {gpus} GPU{"s" if gpus > 1 else ""}, and '
+                f'{len(self._gpus)} may be used: {", ".join(self._gpus)}{whole}'
+            )
         if served is not None:
             served.check()
         return Entry([], gpus, served)
 
-    def _server_of(self, config: Config) -> Served | None:
-        """Return the server of the model of a config; None where each task starts its own, or loads a
-        model."""
-        models = dicts_of(config, 'models')
-        if self._options.elsewhere or not is_local(config, 'infer') or len(models) != 1:
-            return None
-        return served_model(models[0]) if isinstance(models[0].get('serve'), dict) else None
-
-    def _judge_of(self, config: Config) -> Served | None:
-        """Return the server of the judge of a config; None for a judge without one, or on another machine."""
-        if self._options.elsewhere or not is_local(config, 'eval'):
-            return None
-        told = (evaluator_of(one).get('judge_serve') for one in dicts_of(config, 'datasets'))
-        found = {judge.key: judge for judge in (read_judge_server(one) for one in told if one is not None)}
-        if len(found) > 1:
-            raise InputError('judge_serve: its data sets have several judges; write a config for each')
-        for judge in found.values():
-            judge.check()
-        return next(iter(found.values()), None)
-
     # Entries at work
 
-    def _begin(self, active: Active, given: Sequence[str]) -> None:
+    def _begin(self, entry: Entry, given: Sequence[str]) -> None:
         """Start the servers of an entry on the GPUs that it was given."""
-        entry = active.entry
-        if entry in self._judges:  # of runs that are not sampled nothing can be evaluated
-            entry.tasks = [
-                one for one in entry.tasks if examine(one.run, self._outputs / one.run.name).sampled
-            ]
+        if entry in self._judges.values():  # of runs that are not sampled nothing can be evaluated
+            entry.tasks = [one for one in entry.tasks if self._examine(one).sampled]
         if entry.served is None or not entry.tasks:
             return
         copies = max(1, len(given) // entry.gpus if entry.gpus else 1)
         try:
             for number in range(copies):
                 gpus = given[number * entry.gpus : (number + 1) * entry.gpus]
-                server = Server(
-                    entry.served, self._outputs / NOTES / 'servers', gpus if self._gpus else None, self._mark
-                )
-                active.servers.append(server)
-                where = f' on {_named(gpus)}' if gpus else ''
-                self._watcher.serving(f'{entry.served.name}: starting its server{where}, log: {server.log}')
+                logs = self._outputs / NOTES / 'servers'
+                server = Server(entry.served, logs, gpus if self._gpus else None, self._mark)
+                entry.servers.append(server)
+                text = f'{entry.served.name}: starting its server{_on(gpus)}, log: {server.log}'
+                self._watcher.told(text)
         except (InputError, OSError) as error:
-            self._fail(active, str(error))
+            self._fail(entry, str(error))
 
-    def _advance(self, active: Active) -> bool:
+    def _examine(self, task: Task, holding: bool = False) -> Finding:
+        return examine(task.run, self._outputs / task.run.name, holding=holding)
+
+    def _advance(self, entry: Entry) -> bool:
         """Start and end what can be started and ended of an entry; return whether it is over."""
         if self._stop:
-            active.entry.tasks.clear()
-        most = 1 if active.entry.served is None else CLIENTS * self._ready(active)
-        while active.entry.tasks and len(active.jobs) < most:
-            self._start(active, active.entry.tasks.pop(0))
-        for job in list(active.jobs):
+            entry.tasks.clear()
+        most = 1 if entry.served is None else CLIENTS * self._ready(entry)
+        while entry.tasks and len(entry.jobs) < most:
+            self._start(entry, entry.tasks.pop(0))
+        for job in list(entry.jobs):
             if self._stop and not job.child.is_stopping:
                 job.child.stop()
             if job.child.poll() is not None:
-                self._end(active, job)
-        if not active.jobs and not active.entry.tasks and not active.is_ending:
-            active.is_ending = True
-            for server in active.servers:
+                self._end(entry, job)
+        if not entry.jobs and not entry.tasks and not entry.is_ending:
+            entry.is_ending = True
+            for server in entry.servers:
                 server.stop()
-        return active.is_ending and not any(server.is_alive for server in active.servers)
+        return entry.is_ending and not any(server.is_alive for server in entry.servers)
 
-    def _ready(self, active: Active) -> int:
+    def _ready(self, entry: Entry) -> int:
         """Return how many servers of an entry take requests; where one cannot or has died, all is ended."""
-        for server in [] if active.is_ending else active.servers:
+        for server in [] if entry.is_ending else entry.servers:
             try:
                 was_ready = server.is_ready
                 if server.advance() and not was_ready:
                     seconds = time.monotonic() - server.began
-                    self._watcher.serving(f'{server.served.name}: its server is ready after {seconds:.0f} s')
+                    self._watcher.told(f'{server.served.name}: its server is ready after {seconds:.0f} s')
             except (InputError, IncompleteError) as error:
-                self._fail(active, str(error), server)
+                self._fail(entry, str(error), server)
                 return 0
-        return sum(server.is_ready for server in active.servers)
+        return sum(server.is_ready for server in entry.servers)
 
-    def _fail(self, active: Active, error: str, server: Server | None = None) -> None:
+    def _fail(self, entry: Entry, error: str, server: Server | None = None) -> None:
         """End all that asks a server which cannot be started, or has died; its log explains it."""
         cause, _, _ = error.partition('\n')
-        logs = () if server is None else (Excerpt(server.log, tuple(server.last_lines()[-40:])),)
-        for job in active.jobs:
-            job.cause, job.logs = cause, logs
+        logs = () if server is None else (Excerpt(server.log, tuple(server.last_lines()[-LOG_LINES:])),)
+        for job in entry.jobs:
+            job.start, job.logs = replace(job.start, cause=cause), logs
             job.child.stop()
-        for task in active.entry.tasks:
-            finding = examine(task.run, self._outputs / task.run.name)
+        for task in entry.tasks:
+            finding = self._examine(task)
             self._tell(replace(finding, state=State.FAILED, detail=f'{cause}; {finding.detail}', logs=logs))
             self._over(task)
-        active.entry.tasks.clear()
+        entry.tasks.clear()
 
     def _over(self, task: Task) -> None:
         """Let a judge begin when none of its runs is sampled any more."""
-        for entry in self._judges:
+        for entry in self._judges.values():
             entry.after.discard(task.run.name)
 
     # Commands
 
-    def _start(self, active: Active, task: Task) -> None:
+    def _start(self, entry: Entry, task: Task) -> None:
         """Start a command, or say why not."""
-        run, work_dir = task.run, self._outputs / task.run.name
-        lock = finding = None
-        why = ''
+        lock, finding, why = None, None, ''
         try:
-            lock = Lock(work_dir, self._mark, self._take_over)
-            finding = examine(run, work_dir, holding=True)
+            lock = Lock(self._outputs / task.run.name, self._mark, self._take_over)
+            finding = self._examine(task, holding=True)
             if not self._options._replace(mode=task.mode).is_done(finding):
-                active.jobs.append(self._spawn(active, task, finding, lock))
+                entry.jobs.append(self._spawn(entry, task, finding, lock))
                 return
         except (IncompleteError, InputError) as error:
             why = str(error)
@@ -531,96 +447,78 @@ class Driver:
             why = f'cannot be started: {error}'
         if lock is not None:
             lock.release()
-        finding = finding or examine(run, work_dir)
+        finding = finding or self._examine(task)
         self._over(task)
         if why or task.mode == self._options.mode:
             self._tell(replace(finding, detail=f'{why}; {finding.detail}') if why else finding)
 
-    def _spawn(self, active: Active, task: Task, finding: Finding, lock: Lock) -> Job:
-        run, work_dir, config = task.run, finding.work_dir, task.run.config or Path()
-        _keep_entry(run, work_dir)
-        options = self._options._replace(mode=task.mode)
-        is_client = active.entry.served is not None
-        directory = prepare_directory(work_dir, config, self._here)
-        clients = min(
-            CLIENTS, -(-len([*active.jobs, task, *active.entry.tasks]) // len(active.servers or 'x'))
-        )
-        given = config_for(run, work_dir, options, task.workers, clients if is_client else 0)
-        resumed = finding.time if finding.resumable and finding.time else None
+    def _spawn(self, entry: Entry, task: Task, finding: Finding, lock: Lock) -> Job:
+        run, work_dir, workers = task.run, finding.work_dir, task.workers
+        _keep_entries(run, work_dir)
+        directory = prepare_directory(work_dir, run.configs, self._here)
+        at_once = len(entry.jobs) + 1 + len(entry.tasks)
+        clients = min(CLIENTS, -(-at_once // len(entry.servers))) if entry.served else 0
+        config = config_for(run, work_dir, self._options, workers, clients)
+        in_process = runs_in_process(run.values, self._options, workers)
+        resumed = finding.time if finding.resumable else None
         for path in (
             finding.in_the_way if resumed else ()
-        ):  # OpenCompass skips what has a result, whatever is in it
+        ):  # OpenCompass skips what has a result, whatever it is
             put_aside(path, utc_now())
         when = resumed or own_folder([path.name for path in work_dir.iterdir()])
+        gpus = () if entry.served else entry.given
         variables: dict[str, str] = {}
-        if is_client and active.entry.served:
-            ready = [server for server in active.servers if server.is_ready]
-            addresses = [address for server in ready for address in server.addresses]
-            variables = {SERVERS: json.dumps({active.entry.served.key: addresses})}
-        if self._gpus and (is_client or active.gpus or (run.values() and not finding.sampled)):
-            gpus = () if is_client else active.gpus
-            if not task.in_process and any(not gpu.isdigit() for gpu in gpus):
+        if entry.served:
+            addresses = [url for server in entry.servers if server.is_ready for url in server.addresses]
+            variables[SERVERS] = json.dumps({entry.served.key: addresses})
+        if self._gpus and (entry.served or gpus or (run.values and not finding.sampled)):
+            if not in_process and any(not gpu.isdigit() for gpu in gpus):
                 raise InputError(
-                    f'{gpus[0]} has no number, and opencompass gives its tasks GPUs by number alone: '
-                    'leave out '
-                    '--max-num-workers, or name other GPUs'
+                    f'{gpus[0]} has no number, and opencompass gives its tasks GPUs by number alone: leave '
+                    'out --max-num-workers, or name other GPUs'
                 )
             variables[VISIBLE] = ','.join(gpus)
             variables['CUDA_DEVICE_ORDER'] = self._environment.get('CUDA_DEVICE_ORDER', 'PCI_BUS_ID')
-        line = command(given, work_dir, options, task.workers, when, task.in_process)
-        start = Start(when, utc_now(), task.workers, str(config), run.sha256 or '', task.mode)
-        (work_dir / LOG).unlink(missing_ok=True)
+        line = [program(), str(config), '-w', str(work_dir), *self._options.passed]
+        line += ['-m', task.mode] if task.mode != 'all' else []
+        line += ['--debug'] if in_process and '--debug' not in self._options.passed else []
+        line += [] if workers is None else ['--max-num-workers', str(workers)]
+        start = Start(when, utc_now(), workers, [str(one) for one in run.configs], run.sha256, task.mode)
+        log = work_dir / LOG
+        log.unlink(missing_ok=True)
         note_start(work_dir, start)
-        child = Child(
-            line, work_dir / LOG, cwd=directory, env={**self._environment, **variables}, mark=self._mark
-        )
+        env = {**self._environment, **variables}
+        child = Child([*line, '-r', when], log, cwd=directory, env=env, mark=self._mark)
         how = f'goes on in {when}' if resumed else 'started'
-        if resumed and task.workers != self._options.workers and self._options.workers is not None:
-            number = f'with --max-num-workers {task.workers}' if task.workers else 'without --max-num-workers'
+        if resumed and workers != self._options.workers and self._options.workers is not None:
+            number = f'with --max-num-workers {workers}' if workers else 'without --max-num-workers'
             how += f', {number} as it was begun'
-        self._watcher.started(
-            run, how + (f' on {_named(active.gpus)}' if active.gpus and not is_client else '')
-        )
-        return Job(task, finding, start, child, lock, time.monotonic(), DrawnSamples(run, work_dir, when))
+        self._watcher.told(f'{how}{_on(gpus)}', run)
+        drawn = DrawnSamples(run, work_dir, when)
+        return Job(task, work_dir, start, child, lock, drawn, time.monotonic())
 
-    def _end(self, active: Active, job: Job) -> None:
+    def _end(self, entry: Entry, job: Job) -> None:
         """Note how a command ended, and tell of the state of its run."""
-        active.jobs.remove(job)
+        entry.jobs.remove(job)
         code = job.child.end(self._in_a_hurry)
-        ended = replace(job.start, code=code, stopped=bool(self._stop) and not job.cause, cause=job.cause)
         with suppress(OSError):  # a full disk: then it looks like a command that was killed
-            note_start(job.finding.work_dir, ended)
-        finding = examine(job.task.run, job.finding.work_dir, holding=True)
+            stopped = bool(self._stop) and not job.start.cause
+            note_start(job.work_dir, replace(job.start, code=code, stopped=stopped))
+        finding = self._examine(job.task, holding=True)
         job.lock.release()
         self._over(job.task)
-        finding = replace(finding, logs=(*job.logs, *finding.logs))
         if job.task.mode != self._options.mode and finding.sampled and not self._stop:
             return  # its evaluation follows, when the judge has its GPUs
-        self._tell(finding, time.monotonic() - job.began)
-
-    def _tell(self, finding: Finding, seconds: float | None = None) -> None:
-        self._found[finding.name] = finding
-        self._watcher.ended(finding, seconds)
+        self._tell(replace(finding, logs=(*job.logs, *finding.logs)), time.monotonic() - job.began)
 
 
-def gpus_needed(config: Config) -> int:
-    """Return how many GPUs of this machine the largest model of a config takes; 0 where a cluster has
-    them."""
-    if not is_local(config, 'infer'):
-        return 0
-    counts = [mapping(model.get('run_cfg')).get('num_gpus', 0) for model in dicts_of(config, 'models')]
-    return max((count for count in counts if isinstance(count, int)), default=0)
+def _keep_entries(run: Planned, work_dir: Path) -> None:
+    """Keep what manifests say of a run beside its results, for reports, which look for manifests there."""
+    path, content = work_dir / NOTES / MANIFEST, manifest_text(run.entries).encode()
+    if run.entries and not (path.is_file() and path.read_bytes() == content):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file(path, content)
 
 
-def _keep_entry(run: Planned, work_dir: Path) -> None:
-    """Keep what the manifest says of a run beside its results, for reports, which look for manifests
-    there."""
-    if run.entry is not None:
-        path, content = work_dir / NOTES / MANIFEST, manifest_text([run.entry]).encode()
-        if not path.is_file() or path.read_bytes() != content:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(path, content, path.with_name(f'{MANIFEST}.{os.getpid()}'))
-
-
-def _named(gpus: Sequence[str]) -> str:
-    return f'{"GPU" if len(gpus) == 1 else "GPUs"} {", ".join(gpus)}'
+def _on(gpus: Sequence[str]) -> str:
+    return f' on GPU{"" if len(gpus) == 1 else "s"} {", ".join(gpus)}' if gpus else ''

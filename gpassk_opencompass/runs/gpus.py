@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from ..errors import InputError
 
 VISIBLE = 'CUDA_VISIBLE_DEVICES'
+
 _ALLOCATED = ('SLURM_STEP_GPUS', 'SLURM_JOB_GPUS')
 """What Slurm has given to a step or a job."""
 
@@ -28,7 +29,7 @@ def usable_gpus(asked: str | None, environment: Mapping[str, str]) -> tuple[str,
 
     Raises:
         InputError: an id that is malformed, named twice or not there; or GPUs were asked for, and there are
-        none.
+            none.
     """
     if asked is None and environment.get(VISIBLE) is not None:
         # As CUDA reads it: all before the first negative number.
@@ -39,8 +40,7 @@ def usable_gpus(asked: str | None, environment: Mapping[str, str]) -> tuple[str,
         if not asked.strip(' ,'):
             raise InputError(
                 f'--gpus {asked!r} names no GPU (is a variable empty?): expected numbers, GPU-… or MIG-… '
-                'with '
-                f"commas between them, or no --gpus for all; for none, set {VISIBLE}=''"
+                f"with commas between them, or no --gpus for all; for none, set {VISIBLE}=''"
             )
         if not listed:
             raise InputError(f'--gpus {asked}: there is no GPU to use here: {trouble}')
@@ -48,7 +48,7 @@ def usable_gpus(asked: str | None, environment: Mapping[str, str]) -> tuple[str,
     for variable in _ALLOCATED:
         if named := environment.get(variable, ''):
             spans = re.sub(
-                r'(\d+)-(\d+)', lambda span: ','.join(map(str, range(int(span[1]), int(span[2]) + 1))), named
+                r'(\d+)-(\d+)', lambda it: ','.join(map(str, range(int(it[1]), int(it[2]) + 1))), named
             )
             return _named(spans, variable, {})
     return tuple(name for name, parts in listed.items() if not parts and not name.startswith('GPU-'))
@@ -70,19 +70,6 @@ def free_gpus(gpus: Sequence[str], used: Collection[str], count: int) -> tuple[s
     return None
 
 
-def why_never(count: int, gpus: Sequence[str]) -> str:
-    """Return why a model that takes so many GPUs can never be loaded here, for a message; '' if it can.
-
-    >>> why_never(4, ['0', '1'])
-    'needs 4 GPUs, and 2 may be used: 0, 1'
-    """
-    if count and free_gpus(gpus, (), count) is None:
-        whole = ', of which a model takes only one MIG device' if any('MIG-' in gpu for gpu in gpus) else ''
-        needs = '1 GPU' if count == 1 else f'{count} GPUs'
-        return f'needs {needs}, and {len(gpus)} may be used: {", ".join(gpus) or "none"}{whole}'
-    return ''
-
-
 def _listed() -> tuple[dict[str, list[str]], str]:
     """Return each number, UUID and MIG device that there is, with the MIG devices of it; or none, and why."""
     if shutil.which('nvidia-smi') is None:
@@ -94,13 +81,12 @@ def _listed() -> tuple[dict[str, list[str]], str]:
     except (OSError, subprocess.TimeoutExpired) as error:
         return {}, f'nvidia-smi: {error}'
     found: dict[str, list[str]] = {}
-    whole: list[str] = []
+    devices: list[str] = []
     for line in done.stdout.splitlines():
         if match := re.match(r'GPU (\d+): .*\(UUID: (GPU-[^)]+)\)', line):
-            whole = []
-            found[match[1]] = found[match[2]] = whole
+            found[match[1]] = found[match[2]] = devices = []
         elif match := re.match(r'\s+MIG .*\(UUID: (MIG-[^)]+)\)', line):
-            whole.append(match[1])
+            devices.append(match[1])
             found[match[1]] = []
     said = (done.stderr.strip() or done.stdout.strip() or 'nothing').splitlines()[0]
     if done.returncode or not found:
@@ -114,16 +100,15 @@ def _named(value: str, where: str, listed: Mapping[str, list[str]]) -> tuple[str
     choice = f'; there are {", ".join(listed)}' if listed else ''
     for word in (word.strip() for word in value.split(',')):
         if not _ID.fullmatch(word):
-            raise InputError(
-                f'{where} is {value!r}: {word!r} is no GPU; expected numbers, GPU-… or MIG-… with commas '
-                'between '
-                f'them{choice}'
-            )
-        if listed and word not in listed:
-            raise InputError(f'{where}: {word} is no GPU of this machine{choice}')
-        if word in found:
-            raise InputError(f'{where} is {value!r}: it names {word} twice')
-        if parts := listed.get(word):
-            raise InputError(f'{where}: GPU {word} is divided by MIG, name its devices: {", ".join(parts)}')
-        found.append(word)
+            what = f'{word!r} is no GPU; expected numbers, GPU-… or MIG-… with commas between them{choice}'
+        elif listed and word not in listed:
+            what = f'{word} is no GPU of this machine{choice}'
+        elif word in found:
+            what = f'it names {word} twice'
+        elif parts := listed.get(word):
+            what = f'GPU {word} is divided by MIG, name its devices: {", ".join(parts)}'
+        else:
+            found.append(word)
+            continue
+        raise InputError(f'{where} is {value!r}: {what}')
     return tuple(found)

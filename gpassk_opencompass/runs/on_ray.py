@@ -16,10 +16,10 @@ from typing import Any
 
 from ..errors import GPassKError, IncompleteError, InputError
 from ..processes import Stop
-from ..serving import read_judge_server, served_model
-from .driver import JOB, Driver, Watcher, gpus_needed, model_of
+from .driver import Driver, Watcher, gpus_needed, judge_of, model_of, server_of
+from .lock import JOB
 from .opencompass import Options
-from .state import Finding, Planned, dicts_of, evaluator_of, examine
+from .state import Finding, Planned, examine
 
 RETRIES = 2
 """Times that a task is tried again."""
@@ -69,7 +69,7 @@ def run_on_ray(
             continue
         told = (models[model], outputs.resolve(), Path.cwd(), options, dict(variables), job)
         tasks[drive.options(num_cpus=1, num_gpus=gpus, name=model).remote(*told)] = models[model]
-        watcher.serving(f'{model}: {len(models[model])} runs wait for {gpus} GPUs of the cluster')
+        watcher.told(f'{model}: {len(models[model])} runs wait for {gpus} GPUs of the cluster')
     while tasks and not stop:
         for task in ray.wait(list(tasks), timeout=1.0)[0]:
             tell(tasks.pop(task), _failure(ray, task))
@@ -110,11 +110,9 @@ def _failure(ray: Any, task: Any) -> str:
 def _gpus_of(runs: Sequence[Planned]) -> int:
     """Return how many GPUs the runs of a model take at a time: the model, or its judge."""
     counts = [0]
-    for config in (run.values() or {} for run in runs):
-        counts.append(gpus_needed(config))
-        counts += [served_model(one).gpus for one in dicts_of(config, 'models') if 'serve' in one]
-        judges = (evaluator_of(one).get('judge_serve') for one in dicts_of(config, 'datasets'))
-        counts += [read_judge_server(judge).gpus for judge in judges if judge is not None]
+    for config in (run.values or {} for run in runs):
+        servers = (server_of(config, Options()), judge_of(config, Options()))
+        counts += [gpus_needed(config), *(server.gpus for server in servers if server)]
     return max(counts)
 
 

@@ -1,5 +1,4 @@
-"""The `opencompass` command of a run: what may be passed on to it, and how, where and with what it is
-started."""
+"""The `opencompass` command of a run: what is passed on to it, where it runs, and with which config."""
 
 from __future__ import annotations
 
@@ -9,7 +8,8 @@ import re
 import shutil
 import sys
 from argparse import SUPPRESS, ArgumentParser
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -17,7 +17,8 @@ from ..errors import InputError, MissingExtraError
 from ..files import mapping
 from ..judges.verdicts import STORE_VARIABLE
 from ..sweep.folder import NO_LITERAL
-from .state import DIRECTORY, NOTES, SIZES, Finding, Planned, State, dicts_of, evaluator_of
+from .lock import NOTES
+from .state import DIRECTORY, SIZES, Config, Finding, Planned, State, dicts_of, evaluator_of
 
 REFUSED = {
     ('-w', '--work-dir'): 'each run has its own work directory; give -w before the --',
@@ -30,9 +31,6 @@ REFUSED = {
     ('--dry-run',): 'it would leave empty work directories; gpassk check says what is missing',
 }
 """Options of OpenCompass that cannot be passed on, and why."""
-
-ELSEWHERE = {'--slurm', '--dlc'}
-"""Options of OpenCompass with which its tasks run on other machines."""
 
 _PATHS = (STORE_VARIABLE, 'COMPASS_DATA_CACHE', 'HF_HOME', 'HF_HUB_CACHE', 'HF_DATASETS_CACHE', 'PYTHONPATH')
 """Environment variables with paths, relative to where the user is."""
@@ -51,7 +49,7 @@ class Options(NamedTuple):
     @property
     def elsewhere(self) -> bool:
         """Whether its tasks run on other machines."""
-        return bool(ELSEWHERE & {*self.passed})
+        return bool({'--slurm', '--dlc'} & {*self.passed})
 
     def is_done(self, finding: Finding) -> bool:
         """Whether nothing is left to do in this mode."""
@@ -75,8 +73,6 @@ def read_options(options: Sequence[str]) -> Options:
     parser = Parser(add_help=False, argument_default=SUPPRESS)
     parser.add_argument('--max-num-workers', type=int)
     parser.add_argument('-m', '--mode', choices=['all', 'infer', 'eval', 'viz'])
-    parser.add_argument('--slurm', action='store_true')
-    parser.add_argument('--dlc', action='store_true')
     for names in REFUSED:
         parser.add_argument(*names, nargs='*', dest=names[-1])
     known, passed = parser.parse_known_args(options)
@@ -89,9 +85,7 @@ def read_options(options: Sequence[str]) -> Options:
         raise InputError('--mode viz leaves no result; allowed are all, infer, eval')
     if workers is not None and workers < 1:
         raise InputError(f'--max-num-workers {workers}: expected at least 1')
-    elsewhere = [f'--{name}' for name in ('slurm', 'dlc') if name in found]
-    kept = [word for word in options if word in passed or word in elsewhere]
-    return Options(tuple(kept), workers, mode)
+    return Options(tuple(passed), workers, mode)
 
 
 def program() -> str:
@@ -109,7 +103,18 @@ def program() -> str:
     return found
 
 
-def runs_in_process(config: Mapping[str, Any] | None, options: Options, workers: int | None) -> bool:
+def is_local(config: Config, stage: str) -> bool:
+    """Whether the tasks of 'infer' or 'eval' are done on this machine, and not by a cluster.
+
+    >>> cluster = {'infer': {'runner': {'type': 'opencompass.runners.DLCRunner'}}}
+    >>> is_local({}, 'infer'), is_local(cluster, 'infer')
+    (True, False)
+    """
+    runner = mapping(mapping(config.get(stage)).get('runner'))
+    return str(runner.get('type', 'LocalRunner')).rpartition('.')[2] == 'LocalRunner'
+
+
+def runs_in_process(config: Config | None, options: Options, workers: int | None) -> bool:
     """Whether one process can do a whole run, by `--debug`: OpenCompass then starts none for its tasks.
 
     It is a config of one model that gives its values, has `GPassKEvaluator` alone and no runners or
@@ -127,21 +132,10 @@ def runs_in_process(config: Mapping[str, Any] | None, options: Options, workers:
     )
 
 
-def command(
-    config: Path, work_dir: Path, options: Options, workers: int | None, time: str, in_process: bool
-) -> list[str]:
-    """Return the words of `opencompass <config> -w <work_dir> … -r <time>`."""
-    words = [program(), str(config), '-w', str(work_dir), *options.passed]
-    words += ['-m', options.mode] if options.mode != 'all' else []
-    words += ['--debug'] if in_process and '--debug' not in options.passed else []
-    words += [] if workers is None else ['--max-num-workers', str(workers)]
-    return [*words, '-r', time]
-
-
 def config_for(run: Planned, work_dir: Path, options: Options, workers: int | None, clients: int) -> Path:
-    """Return the config for OpenCompass: a copy among the notes, whose evaluations stream predictions.
+    """Return the config for OpenCompass: one among the notes, whose evaluations stream predictions.
 
-    A config that computes its values, or says itself how to evaluate, is as it is.
+    A config that computes its values, or is for other machines, is as it is.
 
     Args:
         run: with a config.
@@ -150,49 +144,47 @@ def config_for(run: Planned, work_dir: Path, options: Options, workers: int | No
         clients: how many runs share the servers of its model: they need no GPU, and share what a server is
             asked at a time; 0: its model is loaded or started by itself.
     """
-    values, config = run.values(), run.config or Path()
-    if values is None or values.get('eval') or options.elsewhere:
-        return config
-    task = {'type': 'gpassk_opencompass.GPassKEvalTask'}
-    runner = {'type': 'opencompass.runners.LocalRunner', 'max_num_workers': workers or 1, 'task': task}
-    evaluation = {'partitioner': {'type': 'opencompass.partitioners.NaivePartitioner'}, 'runner': runner}
-    text = config.read_text(encoding='utf-8') + f'\neval = {evaluation!r}\n'
+    if run.values is None or (len(run.configs) == 1 and (run.values.get('eval') or options.elsewhere)):
+        return run.configs[0]
+    values: dict[str, Any] = dict(run.values)
+    if not (values.get('eval') or options.elsewhere):
+        task = {'type': 'gpassk_opencompass.GPassKEvalTask'}
+        runner = {'type': 'opencompass.runners.LocalRunner', 'max_num_workers': workers or 1, 'task': task}
+        partitioner = {'type': 'opencompass.partitioners.NaivePartitioner'}
+        values['eval'] = {'partitioner': partitioner, 'runner': runner}
     if clients:
-        for number, model in enumerate(dicts_of(values, 'models')):
-            text += f"models[{number}]['run_cfg'] = {{'num_gpus': 0}}\n"
+        models = [{**model, 'run_cfg': {'num_gpus': 0}} for model in values['models']]
+        for model in models:
             if isinstance(size := model.get('batch_size'), int):
-                text += f"models[{number}]['batch_size'] = {max(1, -(-size // clients))}\n"
-    copy = work_dir / NOTES / config.name
-    copy.write_text(text, encoding='utf-8')
-    return copy
+                model['batch_size'] = max(1, -(-size // clients))
+        values['models'] = models
+    path = work_dir / NOTES / f'{run.name}.py'
+    path.write_text(''.join(f'{name} = {value!r}\n' for name, value in values.items()), encoding='utf-8')
+    return path
 
 
-def prepare_directory(work_dir: Path, config: Path, here: Path) -> Path:
+def prepare_directory(work_dir: Path, configs: Sequence[Path], here: Path) -> Path:
     """Prepare and return the directory that OpenCompass runs in, one for each run.
 
     OpenCompass writes `./tmp` and `./.cache` where it runs. There, two commands at once can read each other's
-    half-written files, and sizes of data sets outlive the data. What the config names relative to `here`,
+    half-written files, and sizes of data sets outlive the data. What the configs name relative to `here`,
     where the user is, is linked into the directory; the folder of verdicts of a judge is made first.
 
     Raises:
-        InputError: a path of the directory that OpenCompass cannot work in, or a relative path in the config
+        InputError: a path of the directory that OpenCompass cannot work in, or a relative path in a config
             that cannot be linked.
     """
     directory = work_dir / DIRECTORY
-    _check_unquoted(
-        str(directory), 'the path', 'give another -w, or rename the config where the character is in its name'
-    )
-    try:
-        tree = ast.parse(config.read_bytes())
-    except (OSError, *NO_LITERAL):
-        tree = ast.Module([], [])
-    texts = {
-        node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and 0 < len(node.value) < 1024
-    }
-    for folder in re.findall(r"""\bverdicts['"]?\s*[:=]\s*['"]([^'"/~][^'"]*)""", ast.unparse(tree)):
-        (here / folder).mkdir(parents=True, exist_ok=True)
+    way_out = 'give another -w, or rename the config where the character is in its name'
+    _check_unquoted(str(directory), 'the path', way_out)
+    texts: set[str] = set()
+    for config in configs:
+        with suppress(OSError, *NO_LITERAL):
+            tree = ast.parse(config.read_bytes())
+            constants = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
+            texts |= {text for text in constants if isinstance(text, str) and 0 < len(text) < 1024}
+            for folder in re.findall(r"""\bverdicts['"]?\s*[:=]\s*['"]([^'"/~][^'"]*)""", ast.unparse(tree)):
+                (here / folder).mkdir(parents=True, exist_ok=True)
     directory.mkdir(parents=True, exist_ok=True)
     (directory / SIZES).unlink(missing_ok=True)
     for path in directory.iterdir():
@@ -204,8 +196,7 @@ def prepare_directory(work_dir: Path, config: Path, here: Path) -> Path:
         if first in ('..', 'tmp', '.cache'):
             raise InputError(
                 f'{text!r} in the config is relative: write an absolute path; opencompass runs in a '
-                'directory of '
-                f'its own, where that is something else than from {here} ({config.name})'
+                f'directory of its own, where that is something else than from {here} ({configs[0].name})'
             )
         link = directory / first
         if link.exists() and not link.is_symlink():

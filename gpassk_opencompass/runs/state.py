@@ -1,10 +1,10 @@
-"""In what state the runs of a sweep are: what their configs ask for, and what lies in their work directories.
+"""In what state the runs of a sweep are, from files alone: what configs ask for, what work directories hold.
 
-A run is a config. Its work directory `OUTPUTS/<name of the config>` has a folder for each time that
-OpenCompass was started anew, named by the moment. OpenCompass keeps neither its options nor its exit code, so
-`gpassk run` notes in `.gpassk/` which command it started, and how that ended: a name that sorts before the
-time directories, of which OpenCompass takes the last one for the latest run. Nothing here starts or changes a
-run.
+A run is a config, or all configs of one model and setting where the model is loaded in process: then it is
+loaded once. Its work directory `OUTPUTS/<name>` has a folder for each time that OpenCompass was started anew,
+named by the moment. OpenCompass keeps neither its options nor its exit code, so `gpassk run` notes in
+`.gpassk/` which commands it started, and how they ended: a name that sorts before the time directories, of
+which OpenCompass takes the last one for the latest. Nothing here starts or changes a run.
 """
 
 from __future__ import annotations
@@ -15,44 +15,39 @@ import os
 import re
 import shutil
 import signal
-import socket
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import psutil
+from typing import Any, NamedTuple
 
 from ..errors import InputError
 from ..files import FROM_ENVIRONMENT, PROVENANCE, digest, mapping, parse_json, read_json
-from ..log_errors import error_in, last_said
-from ..marks import Notes, read_notes
-from ..predictions import JOURNAL
+from ..log_errors import error_in, last_lines, last_said
+from ..marks import changed, difference, read_notes, settings_of
+from ..predictions import JOURNAL, count_rows
 from ..processes import described
+from ..record import read, result_of
+from ..serving import variable_digest
 from ..sweep.folder import MANIFEST, NO_LITERAL, Entry, literal, plain, read_manifest, signature
 from ..text import seconds_of, seconds_of_folder
+from .lock import HOLDER, NOTES, holder_of
 
-if TYPE_CHECKING:
-    from ..record import Result
-
-NOTES = '.gpassk'
-STARTS, LOG, HOLDER, DIRECTORY = (
-    f'{NOTES}/{name}' for name in ('starts.jsonl', 'opencompass.log', 'holder.json', 'cwd')
-)
-"""In a work directory: the commands that were started, what the last one said, who is at work, where it
-runs."""
+STARTS, LOG, DIRECTORY = (f'{NOTES}/{name}' for name in ('starts.jsonl', 'opencompass.log', 'cwd'))
+"""In a work directory: the commands that were started, what the last one said, where it runs."""
 
 SIZES = '.cache/dataset_size.json'
 """Where OpenCompass counts the rows of data sets, in the directory that it runs in."""
 
 LOG_LINES = 40
-_LOG_BYTES = 64 * 1024
 _TIME = re.compile(r'\d{8}_\d{6}')
 _ENDED_BY_SOMEBODY = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 """Signals that say nothing of the run, also where the system needs its memory; others are of a crash."""
+
+_IN_PROCESS = ('SeededTurboMind', 'SeededVLLM', 'SeededHuggingFace')
+"""Classes that load their model where they sample."""
 
 Config = Mapping[str, Any]
 
@@ -60,7 +55,7 @@ Config = Mapping[str, Any]
 # Configs, read as data: nothing in them is executed
 
 
-def read_config(path: Path) -> Config | None:
+def read_config(path: Path) -> dict[str, Any] | None:
     """Return the variables of a config of literals and `dict(…)`; None if it computes or imports something.
 
     Raises:
@@ -75,14 +70,14 @@ def read_config(path: Path) -> Config | None:
     values = {}
     try:
         for line in tree.body:
-            if (
-                isinstance(line, ast.Assign)
-                and len(line.targets) == 1
-                and isinstance(line.targets[0], ast.Name)
-            ):
-                values[line.targets[0].id] = plain(literal(line.value), line.targets[0].id)
-            elif not (isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant)):
+            if isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant):
+                continue
+            if not isinstance(line, ast.Assign):
                 return None
+            [target] = line.targets
+            if not isinstance(target, ast.Name):
+                return None
+            values[target.id] = plain(literal(line.value), target.id)
     except NO_LITERAL:
         return None
     return values
@@ -94,76 +89,50 @@ def dicts_of(config: Config, name: str) -> list[Mapping[str, Any]]:
     return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
 
 
-def is_local(config: Config, stage: str) -> bool:
-    """Whether the tasks of 'infer' or 'eval' are done on this machine, and not by a cluster.
-
-    >>> cluster = {'infer': {'runner': {'type': 'opencompass.runners.DLCRunner'}}}
-    >>> is_local({}, 'infer'), is_local(cluster, 'infer')
-    (True, False)
-    """
-    runner = mapping(mapping(config.get(stage)).get('runner'))
-    return str(runner.get('type', 'LocalRunner')).rpartition('.')[2] == 'LocalRunner'
-
-
 def evaluator_of(dataset: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the evaluator that a data set of a config names."""
     return mapping(mapping(dataset.get('eval_cfg')).get('evaluator'))
 
 
 class Wanted(NamedTuple):
-    """One result file: `results/<model>/<dataset>.json`; None is what the config does not say."""
+    """One result: the entries in the config of its model and its data set."""
 
-    model: str
-    dataset: str
-    n: int | None
-    ks: tuple[int, ...] | None
+    model: Mapping[str, Any]
+    dataset: Mapping[str, Any]
     questions: int | None = None
+    """None where nobody knows yet."""
+
+    @property
+    def part(self) -> str:
+        """Return where its files lie below `results`, `predictions` and `logs/…`, without an ending."""
+        return f'{self.model["abbr"]}/{self.dataset["abbr"]}'
 
 
-def wanted_by(config: Config) -> tuple[Wanted, ...]:
+def wanted_by(config: Config, questions: int | None = None) -> tuple[Wanted, ...]:
     """Return the results of all models × data sets of a config that have an abbreviation."""
     models, datasets = (
         [one for one in dicts_of(config, name) if isinstance(one.get('abbr'), str)]
         for name in ('models', 'datasets')
     )
-    wanted = []
-    for model, dataset in product(models, datasets):
-        n, k = dataset.get('n', 1), dataset.get('k', 1)
-        ks = k if isinstance(k, list) else [k]
-        whole = all(isinstance(one, int) for one in ks)
-        wanted.append(
-            Wanted(
-                model['abbr'],
-                dataset['abbr'],
-                n if isinstance(n, int) else None,
-                tuple(sorted(set(ks))) if whole else None,
-            )
-        )
-    return tuple(wanted)
+    return tuple(Wanted(model, dataset, questions) for model, dataset in product(models, datasets))
 
 
 @dataclass(frozen=True)
 class Planned:
-    """One run: a config, and what it should leave."""
+    """One run, and what it should leave."""
 
     name: str
-    """The name of the config file without `.py`, and of the work directory."""
+    """Of its work directory: that of the config without `.py`, or what several have before the @."""
     wanted: tuple[Wanted, ...] = ()
     """Empty where the config computes them: what OpenCompass keeps of it tells then."""
-    signature: str | None = None
-    """See `sweep.signature`; None where the config computes its values."""
-    config: Path | None = None
+    configs: tuple[Path, ...] = ()
     """None for a run that is known from its work directory alone."""
-    sha256: str | None = None
-    entry: Entry | None = None
-    """What the manifest beside the config says of it; None where it says nothing of the config as it is."""
-
-    def values(self) -> Config | None:
-        """Return the variables of the config; None if it is not there (any more), or computes them."""
-        try:
-            return None if self.config is None else read_config(self.config)
-        except InputError:
-            return None
+    values: Config | None = None
+    """The variables of the config, with the data sets of all; None if it computes them."""
+    sha256: str = ''
+    """Of the configs."""
+    entries: tuple[Entry, ...] = ()
+    """What the manifest beside a config says of it, where the config is as it was written."""
 
 
 class Plan(NamedTuple):
@@ -174,11 +143,9 @@ class Plan(NamedTuple):
 
 
 def planned_runs(paths: Sequence[Path]) -> Plan:
-    """Return a run for each config.
+    """Return the runs of configs, or of folders of configs.
 
-    Args:
-        paths: configs, or folders of configs. A config that the manifest of its folder calls stale is left
-            out, unless it is named itself.
+    A config that the manifest of its folder calls stale is left out, unless it is named itself.
 
     Raises:
         InputError: there is no such config, one cannot be read or is a template, or two have one name.
@@ -203,83 +170,97 @@ def planned_runs(paths: Sequence[Path]) -> Plan:
                 continue
             run = _planned(config, entry)
             other = runs.setdefault(run.name, run)
-            if other.config != run.config:
+            if other.configs != run.configs:
                 raise InputError(
-                    f'{other.config} and {run.config} have one name, so one work directory: rename one '
-                    'of them, '
-                    'or run them with different -w'
+                    f'{other.configs[0]} and {run.configs[0]} have one name, so one work directory: rename '
+                    'one of them, or run them with different -w'
                 )
-    return Plan(tuple(runs.values()), tuple(left_out))
+    return Plan(_loaded_once(list(runs.values())), tuple(left_out))
 
 
 def _planned(config: Path, entry: Entry | None) -> Planned:
     config = Path(os.path.abspath(config))  # a link keeps its name, which names the run
     try:
-        sha256 = digest(config.read_bytes())
+        content = config.read_bytes()
     except OSError as error:
         raise InputError(f'cannot read the config {config}: {error.strerror}') from error
-    if entry is not None and entry.sha256 == sha256:
-        wanted = Wanted(entry.model_abbr, entry.dataset_abbr, entry.n, entry.k or None, entry.questions)
-        return Planned(config.stem, (wanted,), entry.signature, config, sha256, entry)
-    values = read_config(config)
-    if re.search(rb'^llm_infos\s*=', config.read_bytes(), re.MULTILINE):
+    values, sha256 = read_config(config), digest(content)
+    if re.search(rb'^llm_infos\s*=', content, re.MULTILINE):
         raise InputError(f'{config} is a template; expand it first with gpassk expand, and run its configs')
     if values is None:
-        return Planned(config.stem, config=config, sha256=sha256)
+        return Planned(config.stem, (), (config,), None, sha256)
     if missing := [name for name in ('models', 'datasets') if not values.get(name)]:
         raise InputError(
             f'{config} has no {" and no ".join(missing)}, so it is no config of OpenCompass; if it is a '
             'template, expand it first with gpassk expand'
         )
-    return Planned(config.stem, wanted_by(values), signature(values), config, sha256)
+    known = entry if entry is not None and entry.sha256 == sha256 else None
+    wanted = wanted_by(values, known.questions if known else None)
+    return Planned(config.stem, wanted, (config,), values, sha256, (known,) if known else ())
 
 
-class Discovered(NamedTuple):
-    """Runs with their work directories, and the names of folders that are none."""
+def _loaded_once(runs: Sequence[Planned]) -> tuple[Planned, ...]:
+    """Make one run of the configs `MODEL…@DATA…` that differ in their data sets alone."""
+    groups: dict[str, list[Planned]] = {}
+    for run in runs:
+        kinds = [str(one.get('type')).rpartition('.')[2] for one in dicts_of(run.values or {}, 'models')]
+        shared = '@' in run.name and len(kinds) == 1 and kinds[0] in _IN_PROCESS
+        rest = {name: value for name, value in (run.values or {}).items() if name != 'datasets'}
+        groups.setdefault(repr((run.name.partition('@')[0], rest)) if shared else run.name, []).append(run)
+    found = []
+    for first, *others in groups.values():
+        group = [first, *others]
+        wanted = tuple(one for run in group for one in run.wanted)
+        names = [run.name.partition('@')[0] for run in found]
+        name = first.name.partition('@')[0]
+        if not others or len({one.part for one in wanted}) < len(wanted) or name in names:
+            found += group
+            continue
+        values = {**(first.values or {}), 'datasets': [one.dataset for one in wanted]}
+        configs = tuple(config for run in group for config in run.configs)
+        sha256 = digest(''.join(run.sha256 for run in group).encode())
+        entries = tuple(entry for run in group for entry in run.entries)
+        found.append(Planned(name, wanted, configs, values, sha256, entries))
+    return tuple(found)
 
-    runs: tuple[tuple[Planned, Path], ...]
-    foreign: tuple[str, ...]
 
+def discovered_runs(outputs: Path) -> list[tuple[Planned, Path]]:
+    """Return the runs of the work directories in a folder, or of a work directory, with these.
 
-def discovered_runs(outputs: Path) -> Discovered:
-    """Return the runs of the work directories in a folder, or of a work directory.
-
-    What a run should be is told by the config that `gpassk run` was given, if it is still there, else by what
-    OpenCompass keeps in the time directories.
+    What a run should be is told by the configs that `gpassk run` was given, if they are still there, else by
+    what OpenCompass keeps in the time directories.
 
     Raises:
         InputError: there is no such folder, or no work directory in it.
     """
     if not outputs.is_dir():
         raise InputError(f'{outputs} is no folder; expected work directories of OpenCompass')
-    if _is_work_dir(outputs):
-        return Discovered(((_run_of(outputs), outputs),), ())
     try:
-        folders = sorted(path for path in outputs.iterdir() if path.is_dir())
+        folders = [outputs] if _is_work_dir(outputs) else sorted(filter(_is_work_dir, outputs.iterdir()))
     except OSError as error:
         raise InputError(f'cannot read {outputs}: {error.strerror}') from error
-    work_dirs = [path for path in folders if _is_work_dir(path)]
-    if not work_dirs:
+    if not folders:
         raise InputError(
             f'no work directory of OpenCompass in {outputs}: expected <work_dir>/<YYYYmmdd_HHMMSS>/configs; '
             'with --configs FOLDER, runs that were never started are listed'
         )
-    foreign = tuple(path.name for path in folders if path not in work_dirs and path.name != NOTES)
-    return Discovered(tuple((_run_of(path), path) for path in work_dirs), foreign)
+    return [(_run_of(path), path) for path in folders]
 
 
 def _is_work_dir(path: Path) -> bool:
-    return bool(time_dirs(path)) or any(os.path.exists(path / note) for note in (STARTS, LOG, HOLDER))
+    return path.is_dir() and (bool(time_dirs(path)) or any((path / one).exists() for one in (STARTS, HOLDER)))
 
 
 def _run_of(work_dir: Path) -> Planned:
     starts = read_starts(work_dir)
-    config = Path(starts[-1].config) if starts else Path()
-    if config.stem == work_dir.name and config.is_file():
+    configs = [Path(one) for one in starts[-1].configs] if starts else []
+    if configs and all(config.is_file() for config in configs):
         with suppress(InputError):
-            return planned_runs([config]).runs[0]
+            [run] = planned_runs(configs).runs
+            if run.name == work_dir.name:
+                return run
     kept = [config for time_dir in time_dirs(work_dir) for config in kept_configs(time_dir)[-1:]]
-    return Planned(work_dir.name, *((wanted_by(kept[0]), signature(kept[0])) if kept else ()))
+    return Planned(work_dir.name, wanted_by(kept[0]) if kept else ())
 
 
 # What lies in a work directory
@@ -295,9 +276,9 @@ class Start:
     """When, in UTC."""
     workers: int | None
     """--max-num-workers; None: it was not given."""
-    config: str
+    configs: list[str]
     sha256: str
-    """The SHA-256 of the config."""
+    """Of the configs."""
     mode: str = 'all'
     """-m: 'all', 'infer' or 'eval'."""
     code: int | None = None
@@ -309,14 +290,13 @@ class Start:
 
 
 def read_starts(work_dir: Path) -> list[Start]:
-    """Read the commands, oldest first; the end of one replaces its start, a line torn by a kill is left
-    out."""
+    """Read the commands, oldest first; the end of one replaces its start, a torn line is left out."""
     starts: dict[tuple[str, str], Start] = {}
     with suppress(OSError):
         for line in (work_dir / STARTS).read_text(encoding='utf-8', errors='replace').splitlines():
             with suppress(ValueError, TypeError):
                 start = Start(**parse_json(line))
-                if isinstance(start.config, str) and isinstance(start.code, (int, type(None))):
+                if isinstance(start.configs, list) and isinstance(start.code, (int, type(None))):
                     starts[str(start.time), str(start.began)] = start
     return list(starts.values())
 
@@ -336,68 +316,24 @@ def note_start(work_dir: Path, start: Start) -> None:
         os.fsync(file.fileno())
 
 
-class Holder(NamedTuple):
-    """Who is at work in a work directory."""
-
-    host: str
-    pid: int
-    created: float
-    """When its process began: another one may get its number."""
-    since: str
-    job: str = ''
-    """Of Slurm or Ray; '' for none."""
-    mark: str = ''
-    """Found in the environment of all that it has started, see `processes.Child`."""
-    reason: str = ''
-    """Why it took over from another one."""
-
-    @property
-    def is_here(self) -> bool:
-        """Whether it is of this machine, where one can tell if it lives."""
-        return self.host == socket.gethostname()
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether it is at work still, as far as can be told; of another machine nobody knows better."""
-        if not self.is_here:
-            return True
-        try:
-            return bool(abs(psutil.Process(self.pid).create_time() - self.created) < 1)
-        except psutil.Error:
-            return False
-
-    def __str__(self) -> str:
-        job = f', {self.job},' if self.job else ''
-        return f'process {self.pid} on {self.host}{job} since {self.since}'
-
-
-def holder_of(work_dir: Path) -> Holder | None:
-    """Return who is noted to be at work in a work directory, alive or not."""
-    try:
-        host, pid, created, *rest = read_json(work_dir / HOLDER)
-        return Holder(str(host), int(pid), float(created), *map(str, rest))
-    except (OSError, ValueError, TypeError, OverflowError):
-        return None
-
-
 def time_dirs(work_dir: Path) -> list[Path]:
-    """Return the time directories, the newest first; `gpassk run` names its own in UTC, OpenCompass does
-    not."""
+    """Return the time directories, the newest first; ours are named in UTC, OpenCompass's are not."""
     ours = {start.time for start in read_starts(work_dir)}
     try:
         found = [path for path in work_dir.iterdir() if _TIME.fullmatch(path.name) and path.is_dir()]
     except OSError:
         return []
 
-    def begun(path: Path) -> float:
-        created = [moment for told in _notes(path) if (moment := seconds_of(told.created)) is not None]
-        return min(created, default=seconds_of_folder(path.name, path.name in ours) or 0.0)
+    def begun(path: Path) -> tuple[float, str]:
+        told = [seconds_of(read_notes(file.parent).created) for file in _provenance(path)]
+        known = [moment for moment in told if moment is not None]
+        return min(known, default=seconds_of_folder(path.name, path.name in ours) or 0.0), path.name
 
-    return sorted(found, key=lambda path: (begun(path), path.name), reverse=True)
+    return sorted(found, key=begun, reverse=True)
 
 
-def _notes(time_dir: Path) -> list[Notes]:
-    return [read_notes(path.parent) for path in time_dir.glob(f'predictions/**/{PROVENANCE}')]
+def _provenance(time_dir: Path) -> Iterable[Path]:
+    return time_dir.glob(f'predictions/**/{PROVENANCE}')
 
 
 def kept_configs(time_dir: Path) -> list[Config]:
@@ -411,111 +347,68 @@ def kept_configs(time_dir: Path) -> list[Config]:
     return kept
 
 
-class Shards(NamedTuple):
-    """The files of one result's samples: name of the shard, `<abbr>` or `<abbr>_<number>` → file."""
+def samples_in(time_dir: Path, wanted: Wanted) -> tuple[dict[str, Path], dict[str, Path]]:
+    """Return the files of predictions of a result, and the journals of those that are not whole.
 
-    whole: dict[str, Path]
-    begun: dict[str, Path]
-    """Resume files of shards that are not whole."""
-
-
-def shards_of(time_dir: Path, wanted: Wanted) -> Shards:
-    """Return the files of the samples of a result, those that are whole and those that are still drawn."""
-    folder = time_dir / 'predictions' / wanted.model
-    whole = {path.stem: path for path in _numbered(folder, wanted.dataset, '.json')}
-    journals = _numbered(folder, wanted.dataset, JOURNAL)
-    begun = {path.name.removesuffix(JOURNAL): path for path in journals}
-    return Shards(whole, {name: path for name, path in begun.items() if name not in whole})
-
-
-def _numbered(folder: Path, stem: str, suffix: str) -> list[Path]:
-    """Return the file of a data set and those of its shards, `<stem>_0`, `<stem>_1`, …"""
-    shard = re.compile(re.escape(stem) + r'(_\d+)?' + re.escape(suffix))
-    try:
-        return sorted(path for path in folder.iterdir() if shard.fullmatch(path.name))
-    except OSError:
-        return []
-
-
-def count_rows(path: Path) -> int | None:
-    """Return how many samples a file of predictions has; None if it cannot be read."""
-    try:
-        predictions = read_json(path)
-    except (OSError, ValueError):
-        return None
-    return len(predictions) if isinstance(predictions, dict) else None
+    A file stands for its stem, `<abbr>` or, of a shard, `<abbr>_<number>`.
+    """
+    shard = re.compile(re.escape(wanted.dataset['abbr']) + r'(_\d+)?')
+    whole, begun = {}, {}
+    with suppress(OSError):
+        for path in sorted((time_dir / 'predictions' / wanted.part).parent.iterdir()):
+            for suffix, found in (('.json', whole), (JOURNAL, begun)):
+                stem = path.name.removesuffix(suffix)
+                if stem != path.name and shard.fullmatch(stem):
+                    found[stem] = path
+    return whole, {stem: path for stem, path in begun.items() if stem not in whole}
 
 
 def expected_rows(work_dir: Path, wanted: Wanted) -> int | None:
     """Return how many samples a result has when it is complete; None where nobody knows yet."""
-    if wanted.n is not None and wanted.questions is not None:
-        return wanted.n * wanted.questions
+    n = wanted.dataset.get('n', 1)
+    if isinstance(n, int) and wanted.questions is not None:
+        return n * wanted.questions
     with suppress(OSError, ValueError):
-        size = mapping(read_json(work_dir / DIRECTORY / SIZES)).get(wanted.dataset)
+        size = mapping(read_json(work_dir / DIRECTORY / SIZES)).get(wanted.dataset['abbr'])
         return size if isinstance(size, int) else None
     return None
 
 
-def last_lines(path: Path) -> list[str]:
-    """Return the last lines of a log, a progress bar as it last was; none if it cannot be read."""
-    try:
-        with path.open('rb') as file:
-            file.seek(max(0, path.stat().st_size - _LOG_BYTES))
-            text = file.read().decode(errors='replace')
-    except OSError:
-        return []
-    lines = (line.rstrip('\r').rpartition('\r')[2].rstrip() for line in text.split('\n'))
-    return [line for line in lines if line]
-
-
 class DrawnSamples:
-    """Counts the samples of a run that is at work, look by look, and their tokens.
-
-    Args:
-        run: what there should be.
-        work_dir: its work directory.
-        time: the time directory in which it works.
-    """
+    """Counts the samples of a run that is at work, look by look, and the tokens of those that came since."""
 
     def __init__(self, run: Planned, work_dir: Path, time: str) -> None:
         self._run, self._work_dir, self._time_dir = run, work_dir, work_dir / time
-        self._lines: dict[Path, tuple[int, int]] = {}
-        """Resume file → bytes read of it, and the lines in them."""
-        self._rows: dict[Path, int] = {}
-        """Predictions → their samples; a file of them is whole when it is there, and read once."""
+        self._read: dict[Path, tuple[int, int]] = {}
+        """File → how far it was read, and its rows; predictions are whole, and read once."""
         self.tokens = 0
-        """Of the lines that came since the first look."""
 
     def count(self) -> tuple[int, int | None]:
         """Return how many samples are drawn, and how many there should be; None where that is not known."""
-        drawn = 0
-        totals = [expected_rows(self._work_dir, one) for one in self._run.wanted]
-        for wanted in self._run.wanted or wanted_by(next(iter(kept_configs(self._time_dir)[-1:]), {})):
-            shards = shards_of(self._time_dir, wanted)
-            for path in shards.whole.values():
-                if path not in self._rows:
-                    self._rows[path] = count_rows(path) or 0
-                drawn += self._rows[path]
-            drawn += sum(map(self._lines_in, shards.begun.values()))
+        drawn, first = 0, not self._read
+        wanted = self._run.wanted or wanted_by(next(iter(kept_configs(self._time_dir)[-1:]), {}))
+        for one in wanted:
+            whole, begun = samples_in(self._time_dir, one)
+            for path in whole.values():
+                if path not in self._read:
+                    self._read[path] = 0, count_rows(path) or 0
+            for path in begun.values():
+                self._count_lines(path, first)
+            drawn += sum(self._read[path][1] for path in [*whole.values(), *begun.values()])
+        totals = [expected_rows(self._work_dir, one) for one in wanted]
         return drawn, sum(one or 0 for one in totals) if totals and None not in totals else None
 
-    def _lines_in(self, path: Path) -> int:
-        """Count the lines that were added since the last look; a file that became shorter is read anew."""
-        first = path not in self._lines
-        read, lines = self._lines.get(path, (0, 0))
-        with (
-            suppress(OSError),
-            path.open('rb') as file,
-        ):  # gone meanwhile: its predictions are there next time
+    def _count_lines(self, path: Path, first: bool) -> None:
+        read, rows = self._read.get(path, (0, 0))
+        with suppress(OSError), path.open('rb') as file:  # gone: its predictions are there the next time
             if path.stat().st_size < read:
-                read, lines = 0, 0
+                read = rows = 0
             file.seek(read)
             while (line := file.readline()).endswith(b'\n'):
-                read, lines = read + len(line), lines + 1
+                read, rows = read + len(line), rows + 1
                 if not first and (tokens := re.search(rb'"output_tokens": ?(\d+)', line)):
                     self.tokens += int(tokens[1])
-        self._lines[path] = read, lines
-        return lines
+        self._read[path] = read, rows
 
 
 # The state of a run
@@ -556,10 +449,10 @@ class Finding:
     """The time directory that it is about."""
     resumable: bool = False
     """Whether the samples in that directory are of the config as it is now."""
-    predictions: int | None = None
-    expected: int | None = None
     sampled: bool = False
     """Whether all samples are drawn."""
+    predictions: int = 0
+    expected: int | None = None
     results: tuple[Path, ...] = ()
     in_the_way: tuple[Path, ...] = ()
     """Files that OpenCompass would take for finished ones, and that must be put aside to go on."""
@@ -569,22 +462,21 @@ class Finding:
     @property
     def progress(self) -> str:
         """Return how many predictions there are."""
-        return f'{self.predictions or 0} of {"?" if self.expected is None else self.expected} predictions'
+        return f'{self.predictions} of {"?" if self.expected is None else self.expected} predictions'
 
 
 def examine(run: Planned, work_dir: Path, *, holding: bool = False) -> Finding:
     """Return the state of a run; nothing is written.
 
     The newest time directory with a complete result counts. Without one it is the newest whose samples are of
-    the config as it is now, else the newest, and the detail names the others.
+    the config as it is now, else the newest.
 
     Args:
         run: what there should be.
         work_dir: `-w` of its commands.
         holding: the caller holds the lock of the work directory, so nobody else is at work.
     """
-    starts = read_starts(work_dir)
-    found: list[Finding] = []
+    starts, found = read_starts(work_dir), []
     for time_dir in time_dirs(work_dir):
         own = [start for start in starts if start.time == time_dir.name]
         found.append(_in_time_dir(run, work_dir, time_dir, own))
@@ -594,38 +486,35 @@ def examine(run: Planned, work_dir: Path, *, holding: bool = False) -> Finding:
         found.insert(0, _without_samples(Finding(run.name, State.MISSING, '', work_dir), starts[-1]))
     found = found or [Finding(run.name, State.MISSING, 'never started', work_dir)]
     chosen = next((finding for finding in found if finding.resumable), found[0])
-    others = [f'{other.time} {other.state.value}' for other in found if other is not chosen and other.time]
-    chosen = replace(chosen, detail=chosen.detail + ('; older: ' + ', '.join(others) if others else ''))
     holder = None if holding else holder_of(work_dir)
     if holder is not None and holder.is_alive:
-        detail = f'at work, {chosen.progress}' + ('' if holder.is_here else f' ({holder})')
-        return replace(chosen, state=State.PARTIAL, detail=detail, logs=())
+        who = '' if holder.is_here else f' ({holder})'
+        return replace(chosen, state=State.PARTIAL, detail=f'at work, {chosen.progress}{who}', logs=())
     return chosen
 
 
-def _in_time_dir(run: Planned, work_dir: Path, time_dir: Path, starts: list[Start]) -> Finding:
-    configs = kept_configs(time_dir)
-    about = Finding(run.name, State.FAILED, 'no model or data set with an abbr in its config', work_dir)
-    about = replace(about, time=time_dir.name)
+def _in_time_dir(run: Planned, work_dir: Path, time_dir: Path, starts: Sequence[Start]) -> Finding:
+    kept = kept_configs(time_dir)
+    nothing = 'no model or data set with an abbr in its config'
+    about = Finding(run.name, State.FAILED, nothing, work_dir, time_dir.name)
     left = (path for kind in ('predictions', 'results') for path in time_dir.glob(f'{kind}/**/*.json*'))
-    if not configs and not any(left):  # ended before its config was kept, as on a full disk
+    if not kept and not any(left):  # ended before its config was kept, as on a full disk
         return _without_samples(about, starts[-1] if starts else None)
-    change = _change(run, time_dir, configs, starts)
     findings = []
-    for wanted in run.wanted or (wanted_by(configs[-1]) if configs else ()):
-        result = time_dir / 'results' / wanted.model / f'{wanted.dataset}.json'
+    for wanted in run.wanted or (wanted_by(kept[-1]) if kept else ()):
+        samples, verdicts = _changes(run, wanted, time_dir, kept, starts)
+        result = time_dir / 'results' / f'{wanted.part}.json'
         if not result.exists():
-            findings.append(_without_result(about, time_dir, wanted, change, starts))
+            findings.append(_without_result(about, time_dir, wanted, samples, starts))
             continue
-        state, detail = _state_of_result(result, wanted, configs, change)
-        usable = not change.sampling
-        finding = replace(about, state=state, detail=detail, results=(result,))
-        in_the_way = () if state is State.COMPLETE else (result,)
-        findings.append(replace(finding, resumable=usable, sampled=usable, in_the_way=in_the_way))
+        state, detail = _state_of_result(result, wanted, samples or verdicts)
+        usable, done = not samples, state is State.COMPLETE
+        one = replace(about, state=state, detail=detail, results=(result,), resumable=usable, sampled=usable)
+        findings.append(one if done else replace(one, in_the_way=(result,)))
     return merged(findings) if findings else about
 
 
-def merged(findings: list[Finding]) -> Finding:
+def merged(findings: Sequence[Finding]) -> Finding:
     """Return one finding for several models or data sets: the worst state, and all files.
 
     >>> merged([Finding('run', State.COMPLETE), Finding('run', State.FAILED, 'NameError')]).detail
@@ -646,12 +535,112 @@ def merged(findings: list[Finding]) -> Finding:
     )
 
 
+def _changes(
+    run: Planned, wanted: Wanted, time_dir: Path, kept: Sequence[Config], starts: Sequence[Start]
+) -> tuple[str, str]:
+    """Say how samples and verdicts in a time directory are of another config; '' where they are of this one.
+
+    Every start there may have drawn samples, the last one has judged them. A config that computes its values
+    is compared by its bytes, if `gpassk run` has noted them.
+    """
+    for file in _provenance(time_dir):
+        for source in read_notes(file.parent).sources.values():
+            for name, was in mapping(source.get('files')).items():
+                variable = name.removeprefix(FROM_ENVIRONMENT)
+                if variable != name and os.environ.get(variable) and variable_digest(variable) != was:
+                    return f'${variable}, with which the server was started, has another value now', ''
+    if run.configs and run.values is None:
+        same = not starts or starts[0].sha256 == run.sha256
+        return '' if same else 'the config file was changed since', ''
+    if not kept:
+        return f'no readable config in {time_dir.name}/configs tells its settings', ''
+    then = [one for config in kept for one in wanted_by(config) if one.part == wanted.part]
+    drawn, judged = zip(*(_signatures(one) for one in (wanted, *then)), strict=True)
+    if len({*drawn}) > 1:
+        told = (difference(settings_of(*one[:2]), settings_of(*wanted[:2])).lstrip('.') for one in then)
+        why = next(filter(None, told), '')
+        return f'the config was changed since{f": it had {why}" if why else ""}', ''
+    return '', 'k or the judge was changed since, the samples hold' if judged[0] != judged[-1] else ''
+
+
+def _signatures(wanted: Wanted) -> tuple[str, str]:
+    """Return a text that configs share which draw the same samples, and one of those that judge them so."""
+    unjudged = {name: value for name, value in wanted.dataset.items() if name not in ('eval_cfg', 'k')}
+    return tuple(
+        signature({'models': [wanted.model], 'datasets': [one]}) for one in (unjudged, wanted.dataset)
+    )  # type: ignore[return-value]
+
+
+def _state_of_result(path: Path, wanted: Wanted, change: str) -> tuple[State, str]:
+    """Return that a result is complete, with what has to be known of it, or what speaks against that.
+
+    What the result says of itself counts beside the configs: a directory can be resumed with a changed
+    config, which leaves a finished result as it is.
+    """
+    try:
+        record = mapping(read_json(path))
+    except (OSError, ValueError):
+        record = {}  # `read` says what is wrong with it
+    if 'error' in record:
+        return State.FAILED, f'the evaluation returned an error: {record["error"]}'
+    if record and 'gpassk' not in record:  # of another evaluator, which does not say
+        return (State.STALE, change) if change else (State.COMPLETE, '')
+    try:
+        result = result_of(path, record) if record else read(path)
+    except InputError as error:
+        return State.DAMAGED, str(error)
+    change = change or changed(result, wanted.model, wanted.dataset)
+    if not change and wanted.questions not in (None, result.data.questions):
+        change = f'questions = {result.data.questions} in the result, {wanted.questions} in the config'
+    return (State.STALE, change) if change else (State.COMPLETE, '; '.join(result.health.reservations()))
+
+
 def _without_samples(about: Finding, start: Start | None) -> Finding:
-    failure = _failure_in(about.work_dir, [], start)
-    if failure is None:
-        detail = f'{_stopped(start) if start else "stopped"} before anything was sampled'
-        return replace(about, state=State.MISSING, detail=detail)
-    return replace(about, state=State.FAILED, detail=failure.text, logs=failure.logs)
+    failure, logs = _failure(about.work_dir, (), start)
+    if failure:
+        return replace(about, state=State.FAILED, detail=failure, logs=logs)
+    how = _stopped(start) if start else 'stopped'
+    return replace(about, state=State.MISSING, detail=f'{how} before anything was sampled')
+
+
+def _without_result(
+    about: Finding, time_dir: Path, wanted: Wanted, change: str, starts: Sequence[Start]
+) -> Finding:
+    whole, begun = samples_in(time_dir, wanted)
+    counts = {path: count_rows(path) for path in whole.values()}
+    damaged = tuple(path for path, count in counts.items() if count is None)
+    done = sum(count or 0 for count in counts.values())
+    for path in begun.values():
+        with suppress(OSError):
+            done += path.read_bytes().count(b'\n')
+    expected = expected_rows(about.work_dir, wanted)
+    about = replace(about, predictions=done, expected=expected, in_the_way=damaged)
+    if change:
+        return replace(about, state=State.STALE, detail=f'{change}; {about.progress} of before')
+    infer, judge = (
+        [
+            log
+            for log in (time_dir / 'logs' / stage / wanted.part).parent.glob('*.out')
+            if log.stem not in done_
+        ]
+        for stage, done_ in (('infer', whole), ('eval', ()))
+    )
+    unfinished = begun or infer
+    sampled = bool(done) and not damaged and not unfinished and done == (expected or done)
+    about = replace(about, resumable=True, sampled=sampled)
+    start = starts[-1] if starts else None
+    failure, logs = f'{", ".join(path.name for path in damaged)} cannot be read', ()
+    if not damaged:
+        waits = sampled and start is not None and start.mode == 'infer'
+        failure, logs = ('', ()) if waits else _failure(about.work_dir, judge if sampled else infer, start)
+    if failure:
+        return replace(about, state=State.FAILED, detail=f'{failure}; {about.progress}', logs=logs)
+    if not done and start is not None:
+        return replace(about, state=State.PARTIAL, detail=f'{_stopped(start)} before anything was sampled')
+    killed = start is not None and (start.code or 0) < 0 and not start.stopped
+    how = f'{_stopped(start)}, ' if start is not None and killed else ''
+    detail = f'{how}{"not evaluated, " if sampled else ""}{about.progress}'
+    return replace(about, state=State.PARTIAL, detail=detail)
 
 
 def _stopped(start: Start) -> str:
@@ -663,224 +652,43 @@ def _stopped(start: Start) -> str:
     return f'killed by {described(start.code)}' if start.code < 0 else 'ended'
 
 
-def _without_result(
-    about: Finding, time_dir: Path, wanted: Wanted, change: Change, starts: list[Start]
-) -> Finding:
-    shards = shards_of(time_dir, wanted)
-    counts = {path: count_rows(path) for path in shards.whole.values()}
-    damaged = tuple(path for path, count in counts.items() if count is None)
-    done = sum(count or 0 for count in counts.values())
-    for path in shards.begun.values():
-        with suppress(OSError):
-            done += path.read_bytes().count(b'\n')
-    expected = expected_rows(about.work_dir, wanted)
-    about = replace(about, predictions=done, expected=expected, in_the_way=damaged)
-    if change.sampling:
-        return replace(about, state=State.STALE, detail=f'{change.sampling}; {about.progress} of before')
-    logs = {
-        stage: _numbered(time_dir / 'logs' / stage / wanted.model, wanted.dataset, '.out')
-        for stage in ('infer', 'eval')
-    }
-    unfinished = {*shards.begun, *({log.stem for log in logs['infer']} - {*shards.whole})}
-    sampled = bool(done) and not damaged and not unfinished and done == (expected or done)
-    about = replace(about, resumable=True, sampled=sampled)
-    start = starts[-1] if starts else None
-    if damaged:
-        failure: Failure | None = Failure(f'{", ".join(path.name for path in damaged)} cannot be read')
-    elif sampled and start is not None and start.mode == 'infer':
-        failure = None
-    else:
-        of_stage = logs['eval'] if sampled else [log for log in logs['infer'] if log.stem in unfinished]
-        failure = _failure_in(about.work_dir, of_stage, start)
-    if failure is not None:
-        return replace(
-            about, state=State.FAILED, detail=f'{failure.text}; {about.progress}', logs=failure.logs
-        )
-    if not done and start is not None:
-        return replace(about, state=State.PARTIAL, detail=f'{_stopped(start)} before anything was sampled')
-    killed = start is not None and (start.code or 0) < 0 and not start.stopped
-    how = f'{_stopped(start)}, ' if start is not None and killed else ''
-    return replace(
-        about, state=State.PARTIAL, detail=f'{how}{"not evaluated, " if sampled else ""}{about.progress}'
-    )
+def _failure(work_dir: Path, logs: Sequence[Path], start: Start | None) -> tuple[str, tuple[Excerpt, ...]]:
+    """Return why there is no result, and the logs that say so; '' if it was stopped before it could fail.
 
-
-@dataclass(frozen=True)
-class Change:
-    """How the config differs from that of the samples; '' where it does not."""
-
-    sampling: str = ''
-    """Then the samples are of no use any more."""
-    evaluation: str = ''
-    """Then they are, and only need to be judged again."""
-
-
-def _change(run: Planned, time_dir: Path, configs: list[Config], starts: list[Start]) -> Change:
-    """Compare the config of a run with those that OpenCompass kept in a time directory.
-
-    Every start there may have drawn samples, the last one has judged them. A config that computes its values
-    is compared by its bytes, if `gpassk run` has noted them.
-    """
-    sources = [source for told in _notes(time_dir) for source in told.sources.values()]
-    for name, was in (item for source in sources for item in mapping(source.get('files')).items()):
-        variable = name.removeprefix(FROM_ENVIRONMENT)
-        value = os.environ.get(variable, '').encode('utf-8', 'surrogateescape')
-        if variable != name and value and digest(value)[:16] != was:
-            return Change(f'${variable}, with which the server was started, has another value now')
-    if run.signature is None:
-        same = not starts or run.sha256 in (None, starts[0].sha256)
-        return Change() if same else Change('the config file was changed since')
-    if not configs:
-        return Change(f'no readable config in {time_dir.name}/configs tells its settings')
-    kept = [signature(config) for config in configs]
-    if set(kept) == {run.signature}:
-        return Change()
-    now = configs[kept.index(run.signature)] if run.signature in kept else run.values()
-    if now is None or {sampling_signature(config) for config in configs} != {sampling_signature(now)}:
-        return Change('the config was changed since')
-    return Change(
-        evaluation='' if kept[-1] == run.signature else 'k or the judge was changed since, the samples hold'
-    )
-
-
-def sampling_signature(config: Config) -> str:
-    """Return a `signature` of what determines the samples: configs that share one may share predictions.
-
-    >>> run = {'models': [{'path': 'org/m'}], 'datasets': [{'n': 48, 'k': [4], 'eval_cfg': {}}]}
-    >>> sampling_signature(run) == sampling_signature({**run, 'datasets': [{'n': 48, 'k': [16]}]})
-    True
-    """
-    datasets = [
-        {name: value for name, value in one.items() if name not in ('eval_cfg', 'k')}
-        for one in dicts_of(config, 'datasets')
-    ]
-    return signature({'models': config.get('models'), 'datasets': datasets})
-
-
-def _state_of_result(path: Path, wanted: Wanted, configs: list[Config], change: Change) -> tuple[State, str]:
-    """Return that a result is complete, with what has to be known of it, or what speaks against that.
-
-    What the result says of itself goes before what the configs say: a directory can be resumed with a changed
-    config, which leaves a finished result as it is.
-    """
-    from ..record import read, result_of  # pydantic: who only looks for results needs none
-
-    changed = change.sampling or change.evaluation
-    try:
-        record = mapping(read_json(path))
-    except (OSError, ValueError):
-        record = {}  # `read` says what is wrong with it
-    if 'error' in record:
-        return State.FAILED, f'the evaluation returned an error: {record["error"]}'
-    if record and 'gpassk' not in record:  # of another evaluator, which does not say
-        return (State.STALE, changed) if changed else (State.COMPLETE, '')
-    try:
-        result = result_of(path, record) if record else read(path)
-    except InputError as error:
-        return State.DAMAGED, str(error)
-    for name, had, has in _facts(result, wanted, configs):
-        if None not in (had, has) and had != has:
-            return State.STALE, f'{name} = {had} in the result, {has} in the config'
-    remark = '; '.join(result.health.reservations())
-    return (State.STALE, changed) if changed else (State.COMPLETE, remark)
-
-
-def _facts(result: Result, wanted: Wanted, configs: list[Config]) -> Iterator[tuple[str, Any, Any]]:
-    """Yield what it is, what the result says, and what the config says; None is unknown."""
-    evaluators = (
-        evaluator_of(one)
-        for config in configs[-1:]
-        for one in dicts_of(config, 'datasets')
-        if one.get('abbr') == wanted.dataset
-    )
-    evaluator = next(evaluators, {})
-    if not str(evaluator.get('type')).endswith('GPassKEvaluator'):
-        evaluator = {}
-    yield 'n', result.n, wanted.n
-    yield 'k', result.ks, None if wanted.ks is None else sorted(set(wanted.ks))
-    thresholds = evaluator.get('thresholds')
-    yield 'thresholds', result.thresholds, thresholds if isinstance(thresholds, list) else None
-    yield 'questions', result.data.questions, wanted.questions
-    yield 'judge', models_of_judge(result.judge), _judges_of(evaluator)
-
-
-def _judges_of(evaluator: Mapping[str, Any]) -> list[str] | None:
-    """Return the models of the LLM judges asked for; None where another package's judge is."""
-    if not evaluator or evaluator.get('evaluator') is not None or evaluator.get('judge_serve') is not None:
-        return None
-    name, judge = evaluator.get('model_name'), evaluator.get('judge')
-    if name or judge is None:
-        return [name] if name else []
-    return models_of_judge(judge) if _is_our_judge(judge) else None
-
-
-def _is_our_judge(judge: Any) -> bool:
-    """Whether its identity has the fields that its config has: so it is for judges of this package alone."""
-    kind = str(mapping(judge).get('type'))
-    known = kind in ('rule', 'llm', 'cascade') or kind.startswith('gpassk_opencompass.')
-    return known and all(_is_our_judge(judge[part]) for part in ('first', 'second') if part in judge)
-
-
-def models_of_judge(judge: Any) -> list[str]:
-    """Return the models of a judge and of those within it."""
-    if not isinstance(judge, dict):
-        return []
-    within = {model for part in ('first', 'second') for model in models_of_judge(judge.get(part))}
-    return sorted({*within, *([judge['model']] if isinstance(judge.get('model'), str) else [])})
-
-
-class Failure(NamedTuple):
-    """What went wrong, in a line, and the logs that say so."""
-
-    text: str
-    logs: tuple[Excerpt, ...] = ()
-
-
-def _failure_in(work_dir: Path, logs: Sequence[Path], start: Start | None) -> Failure | None:
-    """Return why there is no result; None if all was stopped or killed before it could fail.
+    The reason is the error in the log of a task, else in that of the command, else the end of a task's newest
+    log, else of the command's. A command that nobody has seen end tells by tracebacks alone.
 
     Args:
         logs: of the tasks that have not done what they should.
         start: the command that worked last, if `gpassk run` started it.
     """
-    if start is None or start.code is None:
-        for log in logs:
-            lines = last_lines(log)
-            if error := error_in(lines):
-                return Failure(error, (Excerpt(log, tuple(lines[-LOG_LINES:])),))
-        return None
-    if start.cause:
-        return Failure(start.cause)
-    if start.stopped or -start.code in _ENDED_BY_SOMEBODY:
-        return None
-    return _explained(work_dir, logs, start.code, seconds_of(start.began) or 0.0)
-
-
-def _explained(work_dir: Path, logs: Sequence[Path], code: int, began: float) -> Failure:
-    """Return the log with an error in it, else the end of a task's newest log, else of the command's.
-
-    Logs from before `began` are of other commands.
-    """
-    own = work_dir / LOG
-    said, tasks = last_lines(own), []
-    for log in sorted(logs, key=_changed_at, reverse=True):
-        if _changed_at(log) >= began - 1 and (lines := last_lines(log)):
-            tasks.append((log, lines))
-    log, lines = next(((log, lines) for log, lines in tasks if error_in(lines)), (own, said))
-    text = error_in(lines)
-    if code == 0 and tasks and log == own:  # killed for memory, aborted by CUDA, refused by srun, …
-        log, lines = tasks[0]
-        text = f'{last_said(lines) or "nothing"} (end of {log.name}, which has no traceback)'
-    errors = [line for line in said if ' ERROR ' in line or ' failed with code ' in line]
-    more = (Excerpt(own, tuple(errors[-2:])),) if errors and log != own else ()
+    code, own = (None, work_dir / LOG) if start is None else (start.code, work_dir / LOG)
+    if start is not None and start.cause:
+        return start.cause, ()
+    if start is not None and code is not None and (start.stopped or -code in _ENDED_BY_SOMEBODY):
+        return '', ()
+    began = 0.0 if start is None or code is None else (seconds_of(start.began) or 0.0) - 1
+    tasks = [(moment, log) for log in logs if (moment := _changed_at(log)) >= began]
+    said = {log: lines for _, log in sorted(tasks, reverse=True) if (lines := last_lines(log))}
+    log = next((log for log, lines in said.items() if error_in(lines)), own)
+    if code is None:
+        text = error_in(said[log]) if log != own else ''
+        return text, (Excerpt(log, tuple(said[log][-LOG_LINES:])),) if text else ()
+    ours = last_lines(own)
+    text = error_in(said.get(log, ours))
+    if code == 0 and said and log == own:  # killed for memory, aborted by CUDA, refused by srun, …
+        log = next(iter(said))
+        text = f'{last_said(said[log]) or "nothing"} (end of {log.name}, which has no traceback)'
     if not text and code == 0:
         text = 'no task left a result'
     elif not text:
         full = '' if shutil.disk_usage(work_dir).free else f'No space left on the disk of {work_dir}'
-        why = '; '.join(filter(None, [last_said(said), full]))  # what it had to say may not be in its log
+        why = '; '.join(filter(None, [last_said(ours), full]))  # what it had to say may not be in its log
         how = 'was killed by' if code < 0 else 'ended with'
         text = f'opencompass {how} {described(code)}' + (f': {why}' if why else '')
-    return Failure(text, (Excerpt(log, tuple(lines[-LOG_LINES:])), *more))
+    errors = [line for line in ours if ' ERROR ' in line or ' failed with code ' in line]
+    more = (Excerpt(own, tuple(errors[-2:])),) if errors and log != own else ()
+    return text, (Excerpt(log, tuple(said.get(log, ours)[-LOG_LINES:])), *more)
 
 
 def _changed_at(path: Path) -> float:
@@ -897,11 +705,12 @@ def summary(findings: Iterable[Finding]) -> str:
     >>> summary([*findings, Finding('c', State.COMPLETE, 'cut')])
     '3 runs: 2 complete (1 of them with a remark), 1 failed'
     """
-    groups: dict[State, list[Finding]] = {state: [] for state in reversed(State)}
-    for finding in findings:
-        groups[finding.state].append(finding)
-    remarked = sum(bool(finding.detail) for finding in groups[State.COMPLETE])
+    states = [finding.state for finding in findings]
+    remarked = sum(bool(one.detail) for one in findings if one.state is State.COMPLETE)
     remark = {State.COMPLETE: f' ({remarked} of them with a remark)'} if remarked else {}
-    parts = [f'{len(group)} {state.value}{remark.get(state, "")}' for state, group in groups.items() if group]
-    total = sum(map(len, groups.values()))
-    return f'{total} run{"" if total == 1 else "s"}: {", ".join(parts) or "none"}'
+    parts = [
+        f'{states.count(state)} {state.value}{remark.get(state, "")}'
+        for state in reversed(State)
+        if state in states
+    ]
+    return f'{len(states)} run{"" if len(states) == 1 else "s"}: {", ".join(parts) or "none"}'

