@@ -20,16 +20,17 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import psutil
+from pydantic import ConfigDict, Field, ValidationError, field_validator
+from pydantic.dataclasses import dataclass
 
 from .errors import IncompleteError, InputError
 from .files import mapping
 from .keys import hidden, read_key
-from .log_errors import error_in, last_said
+from .log_errors import error_in, last_lines, last_said
 from .processes import Child, described, marked
 from .text import utc_folder, words
 
@@ -49,11 +50,12 @@ _PORTS = range(18000, 32000)
 _ATTEMPTS = 5  # ports that others took between choice and use
 _LISTED = 60.0  # seconds that a server may take requests and not list its model
 _SAYS_EVERY = 30.0
-_TAIL = 20
 _PLACEHOLDER = re.compile(r'\{([A-Za-z_]\w*)\}')
 _VARIABLE = re.compile(r'\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})')
 _OF_KEYS = re.compile(r'(?i).*(?:KEY|TOKEN|SECRET|PASSWORD)')
 _KEYS = frozenset({'--api-key', '--api-keys', '--admin-api-key', '--hf-token', '--access-token'})
+_CONTAINERS = words('docker podman nerdctl apptainer singularity enroot srun kubectl ssh')
+"""Programs that start the server in a container, or elsewhere: its paths need not be of this machine."""
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -105,9 +107,13 @@ PRESETS: Mapping[str, Preset] = {
 """The values of `server`."""
 
 
-@dataclass(frozen=True)
+_STRICT = ConfigDict(strict=True, extra='forbid')
+T = TypeVar('T')
+
+
+@dataclass(frozen=True, config=_STRICT)
 class Serve:
-    """How a server is started; checked.
+    """How a server is started.
 
     Args:
         command: its command line, with `PLACEHOLDERS` in braces. It is split into words as a shell does, and
@@ -115,64 +121,66 @@ class Serve:
         ready: the path that answers 200 once it takes requests.
         timeout: seconds for that.
         env: further environment variables; a value may be `$NAME`, and that of a key must be.
-
-    Raises:
-        InputError: a placeholder that there is none of, no `{port}`, a key, or values of other types.
+        check_path: whether the weights have to be on this machine; not those in a container.
     """
 
     command: str
-    ready: str = '/health'
-    timeout: float = TIMEOUT
-    env: Mapping[str, str] = field(default_factory=dict)
+    ready: Annotated[str, Field(pattern=r'^/\S*$')] = '/health'
+    timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = TIMEOUT
+    env: dict[Annotated[str, Field(pattern=r'^[A-Za-z_]\w*$')], str] = Field(default={})
+    check_path: bool = True
 
-    def __post_init__(self) -> None:
-        _check_command(self.command)
-        if not isinstance(self.ready, str) or not re.fullmatch(r'/\S*', self.ready):
-            raise InputError(
-                f"serve.ready = {self.ready!r}: expected a path such as '/health' or '/v1/models'"
-            )
-        number = isinstance(self.timeout, (int, float)) and not isinstance(self.timeout, bool)
-        if not number or not 0 < self.timeout < math.inf:
-            raise InputError(f'serve.timeout = {self.timeout!r}: expected seconds above 0')
-        if not isinstance(self.env, Mapping):
-            raise InputError(f"serve.env = {self.env!r}: expected a dict, e.g. dict(HF_HUB_OFFLINE='1')")
-        for name, value in self.env.items():
-            if not (isinstance(name, str) and re.fullmatch(r'[A-Za-z_]\w*', name) and isinstance(value, str)):
-                raise InputError(
-                    f'serve.env has {name!r}: expected names of environment variables, and texts'
+    @field_validator('command')
+    @classmethod
+    def _check_command(cls, command: str) -> str:
+        try:
+            words = shlex.split(command)
+        except ValueError as error:
+            raise ValueError(f'{command!r} cannot be split into words: {error}') from error
+        used = {name for word in words for name in _PLACEHOLDER.findall(word)}
+        if wrong := sorted(used - set(PLACEHOLDERS)):
+            allowed = ', '.join(f'{{{name}}}' for name in PLACEHOLDERS)
+            raise ValueError(f'has {{{wrong[0]}}}; what may stand in braces is {allowed}')
+        if 'port' not in used:
+            raise ValueError(f'{command!r}: {{port}} is missing, a free port is chosen at the start')
+        for word, following in zip(words, [*words[1:], ''], strict=True):
+            flag, equals, value = word.partition('=')
+            given = value if equals else following
+            if flag in _KEYS and given and not given.startswith(('$', '--')):
+                raise ValueError(
+                    f'has a key behind {flag}: write {flag} $MY_KEY, export MY_KEY, and say '
+                    "key_env='MY_KEY' for the requests"
                 )
+        return command
+
+    @field_validator('env')
+    @classmethod
+    def _check_env(cls, env: dict[str, str]) -> dict[str, str]:
+        for name, value in env.items():
             if _OF_KEYS.fullmatch(name) and not _VARIABLE.fullmatch(value):
-                raise InputError(  # not repeated: it may be the key itself
-                    f"serve.env.{name} would stand in files: write {name}='$MY_KEY', and export MY_KEY"
-                )
+                raise ValueError(f"{name} would stand in files: write {name}='$MY_KEY', and export MY_KEY")
+        return env
 
     def config(self) -> dict[str, Any]:
         """Return this as it stands in a config."""
         told = {'command': self.command, 'ready': self.ready, 'timeout': self.timeout}
-        return {**told, 'env': dict(self.env)} if self.env else told
+        told |= {'env': dict(self.env)} if self.env else {}
+        return told if self.check_path else {**told, 'check_path': False}
 
 
-def _check_command(command: str) -> None:
+def _checked(kind: Callable[..., T], where: str, given: Mapping[str, Any]) -> T:
+    """Return a `kind` of what was given; raise InputError with the first mistake, never with a key."""
     try:
-        words = shlex.split(command)
-    except ValueError as error:
-        raise InputError(f'serve.command = {command!r} cannot be split into words: {error}') from error
-    used = {name for word in words for name in _PLACEHOLDER.findall(word)}
-    if wrong := sorted(used - set(PLACEHOLDERS)):
-        allowed = ', '.join(f'{{{name}}}' for name in PLACEHOLDERS)
-        raise InputError(f'serve.command has {{{wrong[0]}}}; what may stand in braces is {allowed}')
-    if 'port' not in used:
-        raise InputError(
-            f'serve.command = {command!r}: {{port}} is missing, a free port is chosen at the start'
-        )
-    for word, following in zip(words, [*words[1:], ''], strict=True):
-        flag, equals, value = word.partition('=')
-        given = value if equals else following
-        if flag in _KEYS and given and not given.startswith(('$', '--')):
-            raise InputError(  # not repeated: it may be the key itself
-                f'serve.command has a key behind {flag}: write {flag} $MY_KEY, export MY_KEY, and say '
-                "key_env='MY_KEY' for the requests"
-            )
+        return kind(**given)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False)[0]
+    name = '.'.join([where, *map(str, wrong['loc'])])
+    if wrong['type'] == 'unexpected_keyword_argument':
+        fields = [one for one in getattr(kind, '__dataclass_fields__', ()) if one != 'where']
+        raise InputError(f'{where} has {wrong["loc"][-1]!r}; it takes {", ".join(fields)}')
+    told = wrong['msg'].removeprefix('Value error, ')
+    received = '' if wrong['type'] == 'value_error' else f' = {wrong["input"]!r:.200}:'
+    raise InputError(f'{name}{received} {told}')
 
 
 def read_serve(given: Any, server: str | None = None) -> Serve:
@@ -183,31 +191,31 @@ def read_serve(given: Any, server: str | None = None) -> Serve:
         server: a key of `PRESETS`, whose command line is taken where there is no other.
 
     Raises:
-        InputError: no such server, an unknown field, neither server nor command, or see `Serve`.
+        InputError: no such server, an unknown field, neither server nor command, a placeholder that there is
+            none of, no `{port}`, a key, or values of other types.
 
     >>> read_serve(dict(arguments='--max-model-len 8192'), 'vllm').command[-20:]
     '--max-model-len 8192'
     """
     if not isinstance(given, Mapping):
         raise InputError(f"serve = {given!r}: expected a dict, e.g. dict(arguments='--max-model-len 16384')")
-    fields = dict(given)
-    if unknown := sorted(set(map(str, fields)) - {'command', 'ready', 'timeout', 'env', 'arguments'}):
-        raise InputError(f'serve has {unknown}; it takes command, arguments, ready, timeout and env')
     if server is not None and server not in PRESETS:
         raise InputError(f'server = {server!r}: expected {", ".join(PRESETS)}, or serve=dict(command=…)')
     preset = Preset('', '/v1/models') if server is None else PRESETS[server]
-    command, more = fields.pop('command', preset.command), fields.pop('arguments', '')
-    if not isinstance(command, str) or not isinstance(more, str):
+    fields = {'ready': preset.ready, 'command': preset.command, **given}
+    more = fields.pop('arguments', '')
+    if not isinstance(fields['command'], str) or not isinstance(more, str):
         raise InputError('serve: command and arguments are texts, as on a command line')
-    if not command:
+    if not fields['command']:
         raise InputError(
             f"which server? server='vllm' (or {', '.join(list(PRESETS)[1:])}), or "
             "serve=dict(command='… {model} … --port {port}')"
         )
-    return Serve(**{'ready': preset.ready, **fields, 'command': f'{command} {more}'.strip()})
+    fields['command'] = f'{fields["command"]} {more}'.strip()
+    return _checked(Serve, 'serve', fields)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=_STRICT)
 class Served:
     """A model, and the server that it is to have.
 
@@ -221,10 +229,10 @@ class Served:
     """
 
     serve: Serve
-    path: str
+    path: Annotated[str, Field(pattern=r'[^./ ]')]
     name: str
-    tp: int = 1
-    pp: int = 1
+    tp: Annotated[int, Field(ge=0)] = 1
+    pp: Annotated[int, Field(ge=1)] = 1
     key_env: str = ''
     where: str = 'serve'
 
@@ -240,12 +248,7 @@ class Served:
 
     def config(self) -> dict[str, Any]:
         """Return this as it stands in a config as `judge_serve`."""
-        told: dict[str, Any] = {
-            'path': self.path,
-            'name': self.name,
-            'tp': self.tp,
-            'serve': self.serve.config(),
-        }
+        told = {'path': self.path, 'name': self.name, 'tp': self.tp, 'serve': self.serve.config()}
         told |= {'pp': self.pp} if self.pp > 1 else {}
         return {**told, 'key_env': self.key_env} if self.key_env else told
 
@@ -255,14 +258,8 @@ class Served:
         Raises:
             InputError: an environment variable is not set.
         """
-        values = {
-            'model': self.path,
-            'name': self.name,
-            'host': HOST,
-            'port': port,
-            'tp': max(1, self.tp),
-            'pp': self.pp,
-        }
+        tp, name = max(1, self.tp), self.name
+        values = {'model': self.path, 'name': name, 'host': HOST, 'port': port, 'tp': tp, 'pp': self.pp}
         return [
             _PLACEHOLDER.sub(lambda found: str(values[found[1]]), _from_environment(word))
             for word in shlex.split(self.serve.command)
@@ -281,11 +278,15 @@ class Served:
         if relative or shutil.which(program, path=env.get('PATH')) is None:
             raise InputError(
                 f'{self.where}.command begins with {program!r}, and there is no such program on $PATH: '
-                'install '
-                f'it, or write its whole path, as of another environment: {self.where} = dict(command=…)'
+                f'install it, or write its whole path, as of another environment: {self.where} = '
+                'dict(command=…)'
             )
-        if os.path.isabs(self.path) and not os.path.exists(self.path):
-            raise InputError(f'path = {self.path!r}: there is no such file or folder, so no model to serve')
+        here = self.serve.check_path and os.path.basename(program) not in _CONTAINERS
+        if here and os.path.isabs(self.path) and not os.path.exists(self.path):
+            raise InputError(
+                f'path = {self.path!r}: there is no such file or folder, so no model to serve; if it is one '
+                f'of a container, say {self.where} = dict(check_path=False)'
+            )
         if self.key_env:
             read_key(self.key_env)
 
@@ -321,33 +322,18 @@ def read_judge_server(given: Any) -> Served:
     """
     if not isinstance(given, Mapping):
         raise InputError(f"judge_serve = {given!r}: expected a dict like dict(server='vllm', path='org/m')")
-    allowed = ('server', 'path', 'name', 'tp', 'pp', 'key_env', 'serve')
-    if unknown := sorted(set(map(str, given)) - set(allowed)):
-        raise InputError(f'judge_serve has {unknown}; it takes {", ".join(allowed)}')
-    path = given.get('path')
-    if not isinstance(path, str) or not path.strip('./ '):
+    fields = dict(given)
+    path, server = fields.get('path'), fields.pop('server', None)
+    if not isinstance(path, str):
         raise InputError(f"judge_serve.path = {path!r}: which model judges? e.g. 'Qwen/Qwen2.5-72B-Instruct'")
-    for name in ('name', 'key_env'):
-        if not isinstance(given.get(name, ''), str):
-            raise InputError(f'judge_serve.{name} = {given[name]!r}: expected a text')
-    for name, least in (('tp', 0), ('pp', 1)):
-        number = given.get(name, 1)
-        if isinstance(number, bool) or not isinstance(number, int) or number < least:
-            raise InputError(f'judge_serve.{name} = {number!r}: expected a whole number of GPUs')
     try:
-        serve = read_serve(given.get('serve', {}), given.get('server'))
+        serve = read_serve(fields.pop('serve', {}), server)
     except InputError as error:
         raise InputError(f'judge_serve: {error}') from error
-    by_path = path if PRESETS.get(given.get('server') or '', Preset('')).named_by_path else ''
-    return Served(
-        serve,
-        path,
-        given.get('name') or by_path or path.rstrip('/').rpartition('/')[2],
-        given.get('tp', 1),
-        given.get('pp', 1),
-        given.get('key_env', ''),
-        'judge_serve.serve',
-    )
+    by_path = server is not None and PRESETS[server].named_by_path
+    name = path if by_path else path.rstrip('/').rpartition('/')[2]
+    told = {'name': name, **fields, 'serve': serve, 'where': 'judge_serve.serve'}
+    return _checked(Served, 'judge_serve', told)
 
 
 def judges_missing_here(configs: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -414,15 +400,15 @@ class Server(Running):
         if self._gpus is not None:
             variables['CUDA_VISIBLE_DEVICES'] = ','.join(self._gpus)
         texts = [*shlex.split(serve.command), *serve.env.values()]
-        secrets = [os.environ.get(name, '') for text in texts for name in _variables_in(text)]
         self._key = read_key(self.served.key_env) if self.served.key_env else ''
-        words = self.served.words(self._port)
+        secrets = [os.environ.get(name, '') for text in texts for name in _variables_in(text)]
+        secrets = [*filter(None, [*secrets, self._key])]
+        line = self.served.words(self._port)
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open('a', encoding='utf-8') as file:
-            file.write(hidden(f'{shlex.join(words)}\n', *filter(None, [*secrets, self._key])))
-        self._child = Child(
-            words, self.log, env={**os.environ, **variables}, mark=self._mark, secrets=[*secrets, self._key]
-        )
+            file.write(hidden(f'{shlex.join(line)}\n', *secrets))
+        env = {**os.environ, **variables}
+        self._child = Child(line, self.log, env=env, mark=self._mark, secrets=secrets)
 
     def advance(self) -> bool:
         """Look whether it takes requests for its model by now.
@@ -431,15 +417,17 @@ class Server(Running):
             InputError: it takes requests, and lists other models alone.
             IncompleteError: it has ended, or was not ready in time.
         """
-        if self.is_ready:
-            self.check()
-            return True
-        if self._child.poll() is not None and self._attempts < _ATTEMPTS and not _is_free(self._port):
+        if (
+            not self.is_ready
+            and not self.is_alive
+            and self._attempts < _ATTEMPTS
+            and not _is_free(self._port)
+        ):
             self._child.end()
             self._start()  # another process has the port
         self.check()
         now = time.monotonic()
-        if self._get(self.served.serve.ready) is not None and self._listens():
+        if not self.is_ready and self._get(self.served.serve.ready) is not None and self._listens():
             self._answers_since = min(self._answers_since, now)
             self.is_ready = self._lists_model(now - self._answers_since)
         if not self.is_ready and now - self.began > self.served.serve.timeout:
@@ -472,33 +460,25 @@ class Server(Running):
 
     def last_lines(self) -> list[str]:
         """Return the last lines of its log, without its key."""
-        try:
-            text = self.log.read_bytes()[-(1 << 16) :].decode('utf-8', 'replace')
-        except OSError:
-            return []
-        lines = [line.rpartition('\r')[2].rstrip('\0 \t') for line in hidden(text, self._key).split('\n')]
-        return [line for line in lines if line][-200:]
+        return hidden('\n'.join(last_lines(self.log)), self._key).split('\n')
 
     def _cause(self) -> str:
         """Return the line of its log that says what went wrong, and the log's end."""
         lines = self.last_lines()
         cause = error_in(lines) or last_said(lines[1:]) or 'it said nothing'
-        return '\n'.join([f'{cause} ({self.log})', *lines[-_TAIL:]])
+        return '\n'.join([f'{cause} ({self.log})', *lines[-20:]])
 
     def _listens(self) -> bool:
         """Whether it has its port itself, and nobody else."""
         for process in marked(self._child.mark):
             with suppress(psutil.Error):
-                if any(
-                    one.status == psutil.CONN_LISTEN and one.laddr.port == self._port
-                    for one in process.net_connections('tcp')
-                ):
-                    return True
+                for one in process.net_connections('tcp'):
+                    if one.status == psutil.CONN_LISTEN and one.laddr.port == self._port:
+                        return True
         return False
 
     def _lists_model(self, waited: float) -> bool:
-        """Whether it lists its model; a server without a list, or with that of a cache, is taken at its
-        word."""
+        """Whether it lists its model; one without a list, or with that of a cache, is taken at its word."""
         try:
             names = [card['id'] for card in json.loads(self._get('/v1/models') or b'')['data']]
         except (ValueError, LookupError, TypeError):
@@ -508,9 +488,8 @@ class Server(Running):
             return True
         if waited > _LISTED or names:
             raise InputError(
-                f'the server has {", ".join(map(repr, names)) or "no model"}, and not '
-                f'{self.served.name!r}: its '
-                'command line needs {name} where it says what the model is called'
+                f'the server has {", ".join(map(repr, names)) or "no model"}, and not {self.served.name!r}: '
+                'its command line needs {name} where it says what the model is called'
             )
         return False
 
@@ -540,8 +519,7 @@ def server(served: Served, logs: Path, say: Callable[[str], None] = lambda line:
         InputError: see `Served.check`, or the server has its model under another name.
         IncompleteError: it ended, or was not ready in time; the error has the end of its log.
     """
-    known = mapping(json.loads(os.environ.get(SERVERS) or '{}')).get(served.key)
-    if known:
+    if known := mapping(json.loads(os.environ.get(SERVERS) or '{}')).get(served.key):
         yield Running(known)
         return
     running = Server(served, logs)
@@ -630,16 +608,23 @@ def choosing(serve: Mapping[str, Any]) -> dict[str, Any]:
     {'command': ['vllm', 'serve', '{model}', '--dtype', 'half']}
     """
     try:
-        program, *words = shlex.split(str(serve.get('command', ''))) or ['']
+        program, *line = shlex.split(str(serve.get('command', ''))) or ['']
     except ValueError:
         return dict(serve)
-    env = {
-        str(name): value
-        for name, value in (serve.get('env') or {}).items()
-        if not (_OPERATIONAL_VARIABLE.fullmatch(str(name)) or str(value).startswith('$'))
+    kept, skip = [os.path.basename(program)], False
+    for word in line:
+        flag, equals, _ = word.partition('=')
+        if skip and not word.startswith('--'):
+            skip = False
+        elif flag in _WITH_VALUE:
+            skip = not equals
+        elif flag not in _ALONE:
+            kept.append(word)
+    own = {
+        str(name): value for name, value in (serve.get('env') or {}).items() if not str(value).startswith('$')
     }
-    told: dict[str, Any] = {'command': [os.path.basename(program), *_choosing(words)]}
-    return {**told, 'env': env} if env else told
+    env = {name: value for name, value in own.items() if not _OPERATIONAL_VARIABLE.fullmatch(name)}
+    return {'command': kept, 'env': env} if env else {'command': kept}
 
 
 def taken_from_environment(serve: Mapping[str, Any]) -> dict[str, str]:
@@ -658,16 +643,3 @@ def taken_from_environment(serve: Mapping[str, Any]) -> dict[str, str]:
 def variable_digest(name: str) -> str:
     """Return a digest of the value of an environment variable."""
     return hashlib.sha256(os.environ.get(name, '').encode('utf-8', 'surrogateescape')).hexdigest()[:16]
-
-
-def _choosing(words: Sequence[str]) -> list[str]:
-    kept, skip = [], False
-    for word in words:
-        flag, equals, _ = word.partition('=')
-        if skip and not word.startswith('--'):
-            skip = False
-        elif flag in _WITH_VALUE:
-            skip = not equals
-        elif flag not in _ALONE:
-            kept.append(word)
-    return kept

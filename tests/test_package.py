@@ -158,7 +158,7 @@ PACKAGES = {
     'filelock': {'plugin', 'runs', 'predictions'},
     'psutil': {'processes', 'runs', 'serving'},
     'pyarrow': {'formats', 'plugin', 'samples'},
-    'pydantic': {'agreement', 'health', 'judges', 'lighteval', 'record', 'servers', 'sweep'},
+    'pydantic': {'agreement', 'health', 'judges', 'lighteval', 'record', 'servers', 'serving', 'sweep'},
     'ray': {'runs'},
     'rich': {'cli', 'text'},
     'torch': {'plugin'},
