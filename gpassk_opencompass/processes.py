@@ -66,7 +66,12 @@ class Child:
         self.mark, self._owner = random_text.token_hex(8), os.getpid()
         outer = ','.join(filter(None, [env.get(MARKS, ''), mark]))
         env[MARKS] = ','.join(filter(None, [outer, self.mark]))
-        order = {'words': list(words), 'log': str(log.absolute()), 'cwd': cwd and str(cwd), 'env': env}
+        order: dict[str, Any] = {
+            'words': list(words),
+            'log': str(log.absolute()),
+            'cwd': cwd and str(cwd),
+            'env': env,
+        }
         order |= {
             'secrets': [*filter(None, secrets)],
             'mark': self.mark,

@@ -151,12 +151,15 @@ def main() -> None:
     if behaviour == 'usage':
         print('opencompass: error: unrecognized --x', flush=True)
         sys.exit(2)
-    _work(arguments, behaviour, folder)
-
-
-def _work(arguments: Namespace, behaviour: str, folder: Path) -> None:
     config = runpy.run_path(str(arguments.config))
-    [model], [dataset] = config['models'], config['datasets']
+    for dataset in config['datasets']:
+        _work(arguments, behaviour, folder, config, dataset)
+
+
+def _work(
+    arguments: Namespace, behaviour: str, folder: Path, config: dict[str, Any], dataset: dict[str, Any]
+) -> None:
+    [model] = config['models']
     total = dataset['n'] * QUESTIONS
     place = _time_dir(arguments.w, arguments.r)
     kept = ''.join(f'{key} = {config[key]!r}\n' for key in ('models', 'datasets'))

@@ -249,6 +249,36 @@ def test_what_the_manifest_says(sweep: Path, capsys: pytest.CaptureFixture[str])
     assert facts() == known, 'the line is not of the config as it is'
 
 
+def test_data_sets_of_one_model_and_setting_are_one_run(
+    sweep: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where the model is loaded in process. All results lie in the work directory that is named before @."""
+    kind = {'type': 'gpassk_opencompass.SeededVLLM', 'abbr': 'm'}
+    for name, more in (('m_t1@a', {}), ('m_t1@b', {}), ('m_t2@a', {'temperature': 0.5})):
+        write(sweep / 'configs' / f'{name}.py', config_text(name, **kind, **more))
+        behave(sweep, name, 'ok')
+    server = {'type': 'gpassk_opencompass.SeededOpenAISDK', 'abbr': 'm'}
+    for name in ('s@a', 's@b'):
+        write(sweep / 'configs' / f'{name}.py', config_text(name, **server))
+        behave(sweep, name, 'ok')
+    behave(sweep, 'm_t1', 'ok')
+    assert run() == 0
+    assert sorted(called(sweep)) == ['m_t1', 'm_t2@a', 's@a', 's@b']
+    found = {path.stem for path in sweep.glob('out/m_t1/*/results/m/*.json')}
+    assert found == {'d-m_t1@a', 'd-m_t1@b'}
+    assert run() == 0
+    assert len(calls(sweep)) == 4
+    for options in ([], ['--configs', 'configs']):
+        assert main(['check', 'out', *options]) == 0
+        assert '4 runs: 4 complete' in capsys.readouterr().out
+    changed = config_text('m_t1@b', **kind, k=[4])
+    write(sweep / 'configs' / 'm_t1@b.py', changed)
+    assert main(['check', 'out']) == 1
+    assert '1 of 2 results: k or the judge was changed since' in capsys.readouterr().out
+    assert run() == 0
+    assert len(list(sweep.glob('out/m_t1/*/results/m/*.aside'))) == 1
+
+
 def test_two_configs_of_one_name_are_refused(tmp_path: Path) -> None:
     """They would share a work directory."""
     first, second = (write(tmp_path / folder / 'run.py', config_text()) for folder in 'ab')

@@ -150,6 +150,20 @@ def test_what_is_not_there_is_an_error_of_one_line(tmp_path: Path) -> None:
             Server(Served(read_serve({'command': command}), path, 'm'), tmp_path)
 
 
+def test_weights_in_a_container_need_not_be_here(tmp_path: Path) -> None:
+    """Where the command starts one, or the user says so; which says nothing of the samples."""
+    program = tmp_path / 'docker'
+    program.write_text('#!/bin/sh')
+    program.chmod(0o755)
+    line = {'command': f'{program} run image serve {{model}} --port {{port}}'}
+    Served(read_serve(line), '/in/the/image', 'm').check()
+    told = {'command': f'{sys.executable} {{port}}', 'check_path': False}
+    elsewhere = Served(read_serve(told), '/in/the/image', 'm')
+    elsewhere.check()
+    assert read_serve(elsewhere.serve.config()) == elsewhere.serve
+    assert choosing(told) == choosing({**told, 'check_path': True})
+
+
 def test_a_model_under_another_name_is_an_error(script: Script, tmp_path: Path) -> None:
     """The list of the server tells."""
     other = served(script, command=script.command.replace('{name}', 'other'))

@@ -276,8 +276,10 @@ class Driver:
                     self._stop.wait(POLL)
         finally:
             for entry in pool.working:
-                for one in [*(job.child for job in entry.jobs), *entry.servers]:
-                    one.stop()
+                for job in entry.jobs:
+                    job.child.stop()
+                for server in entry.servers:
+                    server.stop()
             for entry in pool.working:
                 self._end_all(entry)
         return [self._found[run.name] for run in runs if run.name in self._found]

@@ -27,7 +27,7 @@ from ..errors import InputError
 from ..files import FROM_ENVIRONMENT, PROVENANCE, digest, mapping, parse_json, read_json
 from ..log_errors import error_in, last_lines, last_said
 from ..marks import changed, difference, read_notes, settings_of
-from ..predictions import JOURNAL, count_rows
+from ..predictions import JOURNAL
 from ..processes import described
 from ..record import read, result_of
 from ..serving import variable_digest
@@ -207,7 +207,7 @@ def _loaded_once(runs: Sequence[Planned]) -> tuple[Planned, ...]:
         shared = '@' in run.name and len(kinds) == 1 and kinds[0] in _IN_PROCESS
         rest = {name: value for name, value in (run.values or {}).items() if name != 'datasets'}
         groups.setdefault(repr((run.name.partition('@')[0], rest)) if shared else run.name, []).append(run)
-    found = []
+    found: list[Planned] = []
     for first, *others in groups.values():
         group = [first, *others]
         wanted = tuple(one for run in group for one in run.wanted)
@@ -338,7 +338,7 @@ def _provenance(time_dir: Path) -> Iterable[Path]:
 
 def kept_configs(time_dir: Path) -> list[Config]:
     """Return the configs of each start in a time directory, without those that a kill has cut."""
-    kept = []
+    kept: list[Config] = []
     for path in sorted(time_dir.glob('configs/*.py')):
         with suppress(InputError):
             config = read_config(path)
@@ -353,7 +353,8 @@ def samples_in(time_dir: Path, wanted: Wanted) -> tuple[dict[str, Path], dict[st
     A file stands for its stem, `<abbr>` or, of a shard, `<abbr>_<number>`.
     """
     shard = re.compile(re.escape(wanted.dataset['abbr']) + r'(_\d+)?')
-    whole, begun = {}, {}
+    whole: dict[str, Path] = {}
+    begun: dict[str, Path] = {}
     with suppress(OSError):
         for path in sorted((time_dir / 'predictions' / wanted.part).parent.iterdir()):
             for suffix, found in (('.json', whole), (JOURNAL, begun)):
@@ -361,6 +362,18 @@ def samples_in(time_dir: Path, wanted: Wanted) -> tuple[dict[str, Path], dict[st
                 if stem != path.name and shard.fullmatch(stem):
                     found[stem] = path
     return whole, {stem: path for stem, path in begun.items() if stem not in whole}
+
+
+def _count_rows(path: Path) -> int | None:
+    """Return how many samples a file of predictions has; None if it cannot be read."""
+    with suppress(OSError, ValueError):
+        with path.open('rb') as file:
+            if file.read(3) == b'{\n"':  # as we write it, a row a line
+                *rows, end = file
+                return len(rows) if end.strip() == b'}' else None
+        predictions = read_json(path)
+        return len(predictions) if isinstance(predictions, dict) else None
+    return None
 
 
 def expected_rows(work_dir: Path, wanted: Wanted) -> int | None:
@@ -391,7 +404,7 @@ class DrawnSamples:
             whole, begun = samples_in(self._time_dir, one)
             for path in whole.values():
                 if path not in self._read:
-                    self._read[path] = 0, count_rows(path) or 0
+                    self._read[path] = 0, _count_rows(path) or 0
             for path in begun.values():
                 self._count_lines(path, first)
             drawn += sum(self._read[path][1] for path in [*whole.values(), *begun.values()])
@@ -607,7 +620,7 @@ def _without_result(
     about: Finding, time_dir: Path, wanted: Wanted, change: str, starts: Sequence[Start]
 ) -> Finding:
     whole, begun = samples_in(time_dir, wanted)
-    counts = {path: count_rows(path) for path in whole.values()}
+    counts = {path: _count_rows(path) for path in whole.values()}
     damaged = tuple(path for path, count in counts.items() if count is None)
     done = sum(count or 0 for count in counts.values())
     for path in begun.values():
@@ -629,12 +642,14 @@ def _without_result(
     sampled = bool(done) and not damaged and not unfinished and done == (expected or done)
     about = replace(about, resumable=True, sampled=sampled)
     start = starts[-1] if starts else None
-    failure, logs = f'{", ".join(path.name for path in damaged)} cannot be read', ()
-    if not damaged:
-        waits = sampled and start is not None and start.mode == 'infer'
-        failure, logs = ('', ()) if waits else _failure(about.work_dir, judge if sampled else infer, start)
-    if failure:
-        return replace(about, state=State.FAILED, detail=f'{failure}; {about.progress}', logs=logs)
+    failure: tuple[str, tuple[Excerpt, ...]] = '', ()
+    if damaged:
+        failure = f'{", ".join(path.name for path in damaged)} cannot be read', ()
+    elif not (sampled and start is not None and start.mode == 'infer'):
+        failure = _failure(about.work_dir, judge if sampled else infer, start)
+    if failure[0]:
+        detail = f'{failure[0]}; {about.progress}'
+        return replace(about, state=State.FAILED, detail=detail, logs=failure[1])
     if not done and start is not None:
         return replace(about, state=State.PARTIAL, detail=f'{_stopped(start)} before anything was sampled')
     killed = start is not None and (start.code or 0) < 0 and not start.stopped

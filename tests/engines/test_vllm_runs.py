@@ -1,4 +1,4 @@
-"""`gpassk run` with a real vLLM: in tasks of OpenCompass, killed and gone on with; as the server of two runs."""
+"""`gpassk run` with a real vLLM: in OpenCompass's tasks, killed and gone on with; as a server of two runs."""
 
 from __future__ import annotations
 
