@@ -26,12 +26,11 @@ _ENCODED_FRAGMENT = 12  # of base64 or hexadecimal digits
 _ROUNDS = 4  # of decoding: JSON within JSON within a URL …
 
 _ESCAPE = re.compile(
-    r'\\+(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[0-7]{3})|\\[^a-zA-Z0-9\s]|%[0-9a-fA-F]{2}|&#?[0-9a-zA-Z]{2,8};'
+    r'\\+(?:u(?P<u>[0-9a-fA-F]{4})|x(?P<x>[0-9a-fA-F]{2})|(?P<octal>[0-7]{3}))|\\(?P<sign>[^a-zA-Z0-9\s])'
+    r'|%(?P<url>[0-9a-fA-F]{2})|(?P<html>&#?[0-9a-zA-Z]{2,8};)'
 )
 _LINE_BREAK = re.compile(r'(?<=[A-Za-z0-9+/]{16})(?:\s+|\\[rn])')  # within base64
 _SMALL = str.maketrans('ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
-_STANDARD = str.maketrans('-_', '+/')
-_UNBROKEN = re.compile(r'[^\s"\'<>]+')
 
 View = tuple[str, list[int]]
 """A text as some decoder reads it, and where each of its characters, and its end, is in the original."""
@@ -64,7 +63,7 @@ def hidden(text: str, *keys: str) -> str:
     >>> hidden('Authorization: Basic dXNlcjpzay1hYmNkZWZnaA==', 'sk-abcdefgh')
     'Authorization: Basic dXNlcjp***A=='
     """
-    parts = {part for key in keys for part in (key.strip(), *key.split()) if _is_key(part)}
+    parts = _keys_in(keys)
     if not parts or len(text) < _SHORTEST:
         return text
     shown: list[str] = []
@@ -76,13 +75,18 @@ def hidden(text: str, *keys: str) -> str:
     return ''.join((*shown, text[end:]))
 
 
+def _keys_in(keys: tuple[str, ...]) -> set[str]:
+    parts = {part for key in keys for part in (key.strip(), *key.split())}
+    return {part for part in parts if len(part) >= _SHORTEST and part.lower() not in _PLACEHOLDERS}
+
+
 def hides(*keys: str) -> bool:
     """Whether there is anything to hide: '' and the stand-ins for servers without keys are nothing.
 
     >>> hides('', 'EMPTY'), hides('', 'sk-abcdefgh')
     (False, True)
     """
-    return any(_is_key(part) for key in keys for part in (key.strip(), *key.split()))
+    return bool(_keys_in(keys))
 
 
 def without_long(text: str, *keys: str) -> str:
@@ -91,8 +95,8 @@ def without_long(text: str, *keys: str) -> str:
     >>> without_long('The test of sk-0123456789abcdef', 'sk-0123456789abcdef', 'test')
     'The test of ***'
     """
-    for key in sorted((key.strip() for key in keys), key=len, reverse=True):
-        text = text.replace(key, MASK) if len(key) >= _LONG and _is_key(key) else text
+    for key in sorted(_keys_in(keys), key=len, reverse=True):
+        text = text.replace(key, MASK) if len(key) >= _LONG else text
     return text
 
 
@@ -102,15 +106,17 @@ def without_user(text: str) -> str:
     >>> without_user('http://me:pa/ss@host:80/v1 refuses')
     'http://***@host:80/v1 refuses'
     """
-    return _UNBROKEN.sub(_without_user, text)
+
+    def masked(found: re.Match[str]) -> str:
+        # One pattern with :// and @ would take time quadratic in a text of many ://.
+        start, end = found[0].find('://') + 3, found[0].rfind('@')
+        return f'{found[0][:start]}{MASK}{found[0][end:]}' if 3 <= start <= end else found[0]
+
+    return re.sub(r'[^\s"\'<>]+', masked, text)
 
 
 class HiddenKey(logging.Filter):
-    """Writes *** for keys, and for the user of a URL, in all that a logger says; nothing is held back.
-
-    Args:
-        keys: '' or a stand-in for servers that want none hides nothing.
-    """
+    """Writes *** for keys, and for the user of a URL, in all that a logger says; nothing is held back."""
 
     def __init__(self, *keys: str) -> None:
         super().__init__()
@@ -118,118 +124,95 @@ class HiddenKey(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Take the keys out of a log record's message and traceback."""
-        record.msg, record.args = self._without(record.getMessage()), ()
+        record.msg, record.args = without_user(hidden(record.getMessage(), *self._keys)), ()
         if record.exc_info and not record.exc_text:
             record.exc_text = logging.Formatter().formatException(record.exc_info)
         if record.exc_text:  # which goes before exc_info where there is one
-            record.exc_text = self._without(record.exc_text)
+            record.exc_text = without_user(hidden(record.exc_text, *self._keys))
         return True
-
-    def _without(self, text: str) -> str:
-        return without_user(hidden(text, *self._keys))
-
-
-def _without_user(found: re.Match[str]) -> str:
-    # One pattern with :// and @ would take time quadratic in a text of many ://.
-    text = found[0]
-    start, end = text.find('://') + 3, text.rfind('@')
-    return f'{text[:start]}{MASK}{text[end:]}' if 3 <= start <= end else text
-
-
-def _is_key(text: str) -> bool:
-    return len(text) >= _SHORTEST and text.lower() not in _PLACEHOLDERS
 
 
 def _views(text: str) -> Iterator[View]:
+    """Yield the text, and as it is with its escapes read once, twice, …"""
     view = text, list(range(len(text) + 1))
+    yield view
     for _ in range(_ROUNDS):
-        yield view
         decoded = _replaced(view, _ESCAPE, _character)
         if decoded[0] == view[0]:
             return
         view = decoded
-    yield view
+        yield view
 
 
-def _replaced(view: View, pattern: re.Pattern[str], by: Callable[[str], str]) -> View:
+def _character(found: re.Match[str]) -> str:
+    if digits := found['u'] or found['x'] or found['url']:
+        return chr(int(digits, 16))
+    return chr(int(found['octal'], 8)) if found['octal'] else found['sign'] or unescape(found[0])
+
+
+def _replaced(view: View, pattern: re.Pattern[str], by: Callable[[re.Match[str]], str]) -> View:
     text, places = view
-    if pattern.search(text) is None:
-        return view
     parts: list[str] = []
     moved: list[int] = []
     at = 0
     for found in pattern.finditer(text):
-        start, new = found.start(), by(found[0])
+        start, new = found.start(), by(found)
         parts += text[at:start], new
         moved += places[at:start] + [places[start]] * len(new)
         at = found.end()
-    return ''.join((*parts, text[at:])), moved + places[at:]
-
-
-def _character(escape: str) -> str:
-    """Return what an escape of `_ESCAPE` stands for."""
-    if escape[0] == '&':
-        return unescape(escape)
-    if escape[0] == '%':
-        return chr(int(escape[1:], 16))
-    digits = escape.lstrip('\\')
-    if digits[:1] in ('u', 'x') and len(digits) > 1:
-        return chr(int(digits[1:], 16))
-    return chr(int(digits, 8)) if len(digits) == 3 else escape[1:]
+    return (''.join((*parts, text[at:])), moved + places[at:]) if parts else view
 
 
 def _spans(view: View, key: str) -> Iterator[tuple[int, int]]:
     """Where fragments of the key stand in the original."""
-    small = view[0].translate(_SMALL), view[1]
-    yield from _found(small, key.translate(_SMALL), _FRAGMENT)
-    yield from _found(small, key.encode().hex(), _ENCODED_FRAGMENT)
-    packed = _replaced((view[0].translate(_STANDARD), view[1]), _LINE_BREAK, lambda _: '')
+    text, places = view
+    small = text.translate(_SMALL)
+    sought = [
+        (small, places, key.translate(_SMALL), _FRAGMENT),
+        (small, places, key.encode().hex(), _ENCODED_FRAGMENT),
+    ]
+    packed = _replaced((text.translate(str.maketrans('-_', '+/')), places), _LINE_BREAK, lambda _: '')
     for shift in range(3):
         # Only digits that depend on the key alone; those at its ends also hold parts of its neighbours.
         digits = base64.b64encode(b'\0' * shift + key.encode()).decode()
         whole = digits[-(-shift * 8 // 6) : (shift + len(key)) * 8 // 6]
-        yield from _found(packed, whole, _ENCODED_FRAGMENT)
+        sought.append((*packed, whole, _ENCODED_FRAGMENT))
+    for content, at, written, most in sought:
+        length = min(most, len(written))
+        for fragment in {written[first : first + length] for first in range(len(written) - length + 1)}:
+            start = content.find(fragment)
+            while start >= 0:
+                yield at[start], at[start + length]
+                start = content.find(fragment, start + 1)
 
 
-def _found(view: View, key: str, length: int) -> Iterator[tuple[int, int]]:
-    text, places = view
-    length = min(length, len(key))
-    for fragment in {key[at : at + length] for at in range(len(key) - length + 1)}:
-        start = text.find(fragment)
-        while start >= 0:
-            yield places[start], places[start + length]
-            start = text.find(fragment, start + 1)
+# What looks like a key
 
 
 KEY_FIELDS = frozenset(
-    [
-        'key', 'api_key', 'openai_api_key', 'x_api_key', 'access_key', 'secret_key', 'secret', 'password',
-        'token', 'hf_token', 'api_token', 'access_token', 'auth_token', 'authorization',
-    ]
-)  # fmt: skip
-"""Names of fields that hold keys; headers have `-` for `_`. Not every token: pad_token='<pad>' is none."""
-_ENVIRONMENT = re.compile(r'ENV|EMPTY|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})')
-_SHAPES = (
-    re.compile(
-        r'(?<![A-Za-z0-9])(?:'
-        r'(?:sk|gsk|xai)-[\w-]{8,}|csk-[A-Za-z0-9]{20,}'
-        r'|(?:gsk|ghp|gho|ghu|ghs|ghr|r8|fw|xai|npm|tgp_v1)_[A-Za-z0-9]{16,}'
-        r'|github_pat_\w{16,}|glpat-[\w-]{16,}|nvapi-[\w-]{16,}|pplx-[A-Za-z0-9]{16,}|xox[abeoprs]-[\w-]{10,}'
-        r'|hf_[A-Za-z0-9]{20,}|api_org_[A-Za-z0-9]{20,}|AIza[\w-]{16,}|ya29\.[\w-]{16,}'
-        r'|(?:AKIA|ASIA)[A-Z0-9]{16}|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?'
-        r')'
-        r'|(?i:\b(?:bearer|basic))\s+(?=\S*[0-9]|\S{24})[\w.~+/=-]{8,}'
-    ),
-    # The user and password of a URL (a port is no password), and a key in its query.
-    re.compile(r'://(?:[^\s/?#@:]*:(?![0-9]{1,5}(?:[/?#]|$))[^\s@]*|[^\s/?#@:]{8,})@'),
-    re.compile(r'[?&](?i:[\w-]*(?:key|token|secret))=[^&\s]{8,}'),
+    'key api_key openai_api_key x_api_key access_key secret_key secret password token hf_token api_token '
+    'access_token auth_token authorization'.split()
 )
-_TOKEN = re.compile(r'[A-Za-z0-9_+=-]{24,}')
+"""Names of fields that hold keys; headers have `-` for `_`. Not every token: pad_token='<pad>' is none."""
+
+_ENVIRONMENT = re.compile(r'ENV|EMPTY|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})')
+_SHAPE = re.compile(
+    r'(?<![A-Za-z0-9])(?:'
+    r'(?:sk|gsk|xai)-[\w-]{8,}|csk-[A-Za-z0-9]{20,}'
+    r'|(?:gsk|ghp|gho|ghu|ghs|ghr|r8|fw|xai|npm|tgp_v1)_[A-Za-z0-9]{16,}'
+    r'|github_pat_\w{16,}|glpat-[\w-]{16,}|nvapi-[\w-]{16,}|pplx-[A-Za-z0-9]{16,}|xox[abeoprs]-[\w-]{10,}'
+    r'|hf_[A-Za-z0-9]{20,}|api_org_[A-Za-z0-9]{20,}|AIza[\w-]{16,}|ya29\.[\w-]{16,}'
+    r'|(?:AKIA|ASIA)[A-Z0-9]{16}|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?'
+    r')'
+    r'|(?i:\b(?:bearer|basic))\s+(?=\S*[0-9]|\S{24})[\w.~+/=-]{8,}'
+    # The user and password of a URL (a port is no password), and a key in its query.
+    r'|://(?:[^\s/?#@:]*:(?![0-9]{1,5}(?:[/?#]|$))[^\s@]*|[^\s/?#@:]{8,})@'
+    r'|[?&](?i:[\w-]*(?:key|token|secret))=[^&\s]{8,}'
+)
 _NOT_SECRET = re.compile(  # hashes, commits and UUIDs are written in hexadecimal digits, images in base64
     r'[A-Za-z0-9+/]{1000,}'
     r'|(?<![A-Za-z0-9])(?:[0-9a-f]{7,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![A-Za-z0-9])'
 )
-_WORD = re.compile('[A-Z]?[a-z]+|[A-Z]+|[0-9]+')
 
 
 def looks_like_key(text: str) -> bool:
@@ -240,9 +223,8 @@ def looks_like_key(text: str) -> bool:
     >>> looks_like_key('gsk_aB3dE5gH7jK9mN1pQ3sT5'), looks_like_key('Qwen/Qwen2.5-72B-Instruct-GPTQ-Int4')
     (True, False)
     """
-    if any(shape.search(text) for shape in _SHAPES):
-        return True
-    return not text.startswith('data:') and any(map(_is_random, _TOKEN.findall(_NOT_SECRET.sub(' ', text))))
+    tokens = re.findall(r'[A-Za-z0-9_+=-]{24,}', _NOT_SECRET.sub(' ', text))
+    return bool(_SHAPE.search(text)) or (not text.startswith('data:') and any(map(_is_random, tokens)))
 
 
 def _is_random(token: str) -> bool:
@@ -251,7 +233,7 @@ def _is_random(token: str) -> bool:
     if len(content) < 24 or len(token) - len(content) > len(token) // 10:
         return False
     digits, *letters = (any(map(kind, content)) for kind in (str.isdigit, str.islower, str.isupper))
-    letters_a_word = len(content) / len(_WORD.findall(content))
+    letters_a_word = len(content) / len(re.findall('[A-Z]?[a-z]+|[A-Z]+|[0-9]+', content))
     if digits and all(letters):
         return letters_a_word < 2.5
     return digits and any(letters) and len(content) >= 32 and letters_a_word < 3.0

@@ -143,10 +143,10 @@ def _digits(found: Agreement) -> dict[str, Any]:
     }
 
 
-def _shown(share: Share, factor: int = 100, decimals: int = 1) -> str | None:
+def _shown(share: Share) -> str | None:
     if share.value is None:
         return None
-    value, *ends = (None if one is None else f'{factor * one:.{decimals}f}' for one in share)
+    value, *ends = (None if one is None else f'{100 * one:.1f}' for one in share)
     return f'{value} [{", ".join(map(str, ends))}]' if ends[0] else value
 
 
@@ -163,7 +163,9 @@ def _agreement(pairs: Path, responses: bool, disagreements: Path | None, **judge
     table = Table('agreement', [*columns, 'agreement', 'false pos.', 'false neg.', 'κ'], data=[])
     for (source, language), one in groups.items():
         shares = map(_shown, (one.agreement, one.false_positive_rate, one.false_negative_rate))
-        table.rows.append([source, language, *one[:3], *shares, _shown(one.kappa, 1, 3)])
+        table.rows.append(
+            [source, language, *one[:3], *shares, None if one.kappa is None else f'{one.kappa:.3f}']
+        )
         table.data.append({'source': source, 'language': language, **_digits(one)})  # type: ignore[union-attr]
     if reasons := Counter(
         one['reason'] or one['origin'] for one in differing if one['verdict'] == 'unjudged'
