@@ -144,9 +144,6 @@ def changed(result: Result, model: Mapping[str, Any], dataset: Mapping[str, Any]
     OpenCompass keeps a result that is there, whatever its config has become: who shows one asks first.
     Compared are the settings that its samples were drawn with, those of its evaluation (n and k among them),
     and the files that its questions were read from. What a result does not tell is not compared.
-
-    Args:
-        model, dataset: their entries in the config.
     """
     told, now, asked = result.provenance, settings_of(model, dataset), evaluation_settings(dataset)
     evaluator = mapping(mapping(dataset.get('eval_cfg')).get('evaluator'))
@@ -175,10 +172,8 @@ def changed(result: Result, model: Mapping[str, Any], dataset: Mapping[str, Any]
 def model_identity(settings: Mapping[str, Any], model: Any, entry: Mapping[str, Any]) -> dict[str, Any]:
     """Return what tells a model from others of its settings: files by content or commit, and versions.
 
-    Args:
-        settings: those of the model in `settings_of`.
-        model: the object: one behind a server (`is_api`) has no files here, unless it `loads` them.
-        entry: of the config, for what a server's command line takes from the environment.
+    One behind a server (`is_api`) has no files here, unless it `loads` them; what the command line of its
+    server takes from the environment, the `entry` of the config tells.
     """
     behind = bool(getattr(model, 'is_api', False))
     found = files_of(settings) if getattr(model, 'loads', not behind) else {}
@@ -260,10 +255,8 @@ def other_model(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 def hardware(visible: str | None = None) -> str:
     """Return the GPUs of this process by number and name, or else the processor; '' where it is not known.
 
-    It is no part of any mark: the same samples may be drawn on another machine.
-
-    Args:
-        visible: the GPUs, as CUDA_VISIBLE_DEVICES has them; None: those in the environment.
+    It is no part of any mark: the same samples may be drawn on another machine. `visible` are the GPUs, as
+    CUDA_VISIBLE_DEVICES has them.
     """
     visible = os.environ.get('CUDA_VISIBLE_DEVICES') if visible is None else visible
     if visible != '':

@@ -129,11 +129,7 @@ def _parsed(text: bytes) -> Any:
 
 
 def _readable_rows(path: Path) -> Iterator[Row]:
-    """Yield the rows of predictions.
-
-    Raises:
-        IncompleteError: it is no JSON, or holds something else than rows.
-    """
+    """Yield the rows of predictions; IncompleteError where a file is no JSON or holds something else."""
     try:
         with path.open('rb') as file:
             if file.read(8).startswith(b'{\n"'):
@@ -159,8 +155,7 @@ def _readable_rows(path: Path) -> Iterator[Row]:
 def held(predictions: Path) -> Iterator[None]:
     """Keep every other task off these predictions within the block; a kill lets go of them.
 
-    Raises:
-        IncompleteError: another task is at work on them; says where it runs.
+    IncompleteError says which task is at work on them, and where.
     """
     from filelock import FileLock, Timeout
 
@@ -195,10 +190,7 @@ def other_runs(folder: Path) -> list[Path]:
     """Return the folders of predictions from which rows may be taken, that of this run among them.
 
     With `gpassk run` they are those of all runs below its -w ($GPASSK_WORK_DIR), else of all time directories
-    beside this one.
-
-    Args:
-        folder: `<work_dir>/<time>/predictions/<model>`.
+    beside this one; `folder` is `<work_dir>/<time>/predictions/<model>`.
     """
     above = next((one for one in folder.parents if one.name == 'predictions'), None)
     if above is None:
@@ -235,13 +227,10 @@ def _pair(
     keep: Collection[str],
     take: Callable[[Row], T],
 ) -> tuple[dict[int, T], dict[str, str]]:
-    """Find the row of each sample: by its mark, else at its place, where what differs may.
+    """Find the row of each sample: by its mark, else at its place, where what differs may (`keep`).
 
-    Returns:
-        Number of a sample → what `take` makes of its row; of `KEEP` → what was accepted, in words.
-
-    Raises:
-        IncompleteError: the row at the place of a sample was drawn from something else; it is named.
+    Returned are what `take` makes of the row of each sample, by its number, and what was accepted, in words.
+    IncompleteError names the row at the place of a sample that was drawn from something else.
     """
     wanted = {sample.task: at for at, sample in enumerate(samples)}
     found: dict[int, T] = {}
@@ -276,14 +265,9 @@ def _pair(
 class Rows:
     """The rows of one file of predictions: found where they lie, added, published. Hold its lock.
 
-    Args:
-        predictions: the file that the finished shard will have.
-        dataset: abbreviation of the data set, without the number of a shard.
-        samples: all that are asked for.
-        identity: of the model, as the config has it now.
-        settings: what `Sample.settings` is the mark of.
-        keep: of `KEEP`: what may have changed since rows were drawn.
-        command: the `gpassk run` that draws, if one does, and the servers that it asks.
+    `predictions` is the file that the finished shard will have, `dataset` its name without the number of the
+    shard, `settings` what `Sample.settings` is the mark of, `identity` that of the model now, and `command`
+    the `gpassk run` that draws, if one does, and the servers that it asks.
     """
 
     def __init__(
@@ -308,12 +292,8 @@ class Rows:
     def find(self, elsewhere: Iterable[Path] = (), top_up: bool = False) -> list[Sample]:
         """Look for rows on disk, and return the samples that have none.
 
-        Args:
-            elsewhere: folders of predictions whose rows may be taken too, those of the longest files first.
-            top_up: take them of a model that is not known by its content as well.
-
-        Raises:
-            IncompleteError: a row of this data set was drawn from something else; it is named.
+        Those in folders elsewhere are taken too, of the longest files first, where the model is known by its
+        content, or the same command drew them, or with `top_up`.
         """
         whole = self.predictions.with_name(f'{self._dataset}.json')
         rows = (
@@ -478,13 +458,7 @@ def load_predictions(
     """Read the responses to the rows of a data set, each row wherever it lies among its files.
 
     Of rows with marks those of the samples are taken, whatever else there is; rows without lie where
-    OpenCompass has put them.
-
-    Args:
-        predictions: `…/predictions/<model>/<dataset>.json`, which may lie there as `<dataset>_0.json`, ….
-        samples: the rows, without prompts.
-        settings: what `Sample.settings` is the mark of.
-        keep: of `KEEP`: what may have changed since they were drawn.
+    OpenCompass has put them. `<dataset>.json` may lie there as `<dataset>_0.json`, ….
 
     Raises:
         IncompleteError: rows are missing, were changed since, or are of other questions, references, settings

@@ -93,7 +93,11 @@ class ReplicatedDataset(BaseDataset):  # type: ignore[misc]
         limit: int | None = None,
         **kwargs: Any,
     ) -> None:
-        _check_k_and_n(k, n)
+        ks = [k] if isinstance(k, int) else list(k)
+        if not isinstance(n, int) or n < 1:
+            raise InputError(f'n = {n!r}: expected a number of samples a question, 1 or more')
+        if not ks or any(not isinstance(value, int) or not 1 <= value <= n for value in ks):
+            raise InputError(f'k = {k!r} with n = {n}: every k must be a whole number from 1 to n')
         rows = self.load(**kwargs)
         if limit is not None:
             marks = json.dumps({'limit': limit, 'of': len(rows)})
@@ -228,11 +232,3 @@ def protocol_prompts(languages: tuple[str, ...], cot: bool) -> dict[str, str]:
             path=folder, version='probe', dataset_splits=['probe'], dataset_languages=list(languages), cot=cot
         )
     return dict(zip(languages, rows['prompt'], strict=True))
-
-
-def _check_k_and_n(k: int | Sequence[int], n: int) -> None:
-    ks = [k] if isinstance(k, int) else list(k)
-    if not isinstance(n, int) or n < 1:
-        raise InputError(f'n = {n!r}: expected a number of samples a question, 1 or more')
-    if not ks or any(not isinstance(value, int) or not 1 <= value <= n for value in ks):
-        raise InputError(f'k = {k!r} with n = {n}: every k must be a whole number from 1 to n')

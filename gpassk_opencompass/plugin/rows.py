@@ -23,11 +23,6 @@ QUESTION_COLUMNS = ('question', 'problem', 'prompt')
 
 BOOKKEEPING = ('subdivision', 'idx', 'replica', LIMITS)
 
-SHOWN = 3
-"""How many rows an error names."""
-
-_LONGEST = 80
-
 
 def samples_asked(
     rows: Any,
@@ -40,12 +35,8 @@ def samples_asked(
 ) -> list[Sample]:
     """Return the samples that the rows of a data set ask for, without prompts.
 
-    Args:
-        inputs, output: the columns of its reader.
-        settings: see `settings_of`: with the columns that its templates name.
-        name: abbreviation of the data set, without the number of a shard.
-        stem: with it.
-        before: number of the question of each row before this shard.
+    `inputs` and `output` are the columns of its reader, `name` its abbreviation, and of a shard `stem` that
+    with its number, and `before` the numbers of the questions of all rows before it.
     """
     names, told = rows.column_names, json.dumps(settings, default=str)
     uids, numbers = uids_of(rows), column_of(rows, 'idx') if 'idx' in names else range(len(rows))
@@ -79,13 +70,8 @@ def samples_of(
 ) -> Samples:
     """Return samples of the rows of a data set of this package or, if it has what is needed, another.
 
-    Args:
-        told: more columns of `Samples`.
-        any_rows: also those without a question or references, which somebody else judges: what is no text
-            is shown as JSON, and a row without a column for its question is its own question.
-
-    Raises:
-        InputError: no question, or no references.
+    With `any_rows` also of those without a question or references, which somebody else judges: what is no
+    text is shown as JSON, and a row without a column for its question is its own question.
     """
     names = [name for name in QUESTION_COLUMNS if name in rows.column_names]
     if references is None and 'answer' in rows.column_names and not any_rows:
@@ -168,22 +154,15 @@ def check_by_place(
     """Compare rows without marks with the rows of the data set at their places.
 
     OpenCompass pairs responses with questions by their number. Its predictions tell the prompt and the
-    reference of each, which must hold the question, and be the reference, that are there now. What could not
-    be compared, and what was accepted, goes to the warnings.
-
-    Args:
-        template: of the prompts, as far as it is known: it tells which columns they hold.
-        keep: of `KEEP`: what may differ.
-
-    Raises:
-        IncompleteError: rows differ; the first of them are named, with what was and what is.
+    reference of each, which must hold the question (the columns that the template names), and be the
+    reference, that are there now. What could not be compared, and what was accepted, goes to the warnings.
     """
     told = found.unmarked
     for what, wrong in (
         ('questions', _other_questions(told, rows, template, found.warnings)),
         ('references', _other_references(told, references)),
     ):
-        places = [(found.places[number], text) for number, text in islice(wrong, SHOWN)]
+        places = [(found.places[number], text) for number, text in islice(wrong, 3)]
         lines = '; '.join(f'{path.name}, row {row - 1}: {text}' for (path, row), text in places)
         if lines and what not in keep:
             raise IncompleteError(
@@ -228,7 +207,7 @@ def _other_questions(
     for column, missing in compared:
         for number in missing:
             whole = column[number]  # of which the beginning may be instructions, the same in all rows
-            shown = repr(whole) if len(whole) <= _LONGEST else f'… {whole[-_LONGEST:]!r}'
+            shown = repr(whole) if len(whole) <= 80 else f'… {whole[-80:]!r}'
             yield number, f'its prompt does not hold {shown}'
 
 

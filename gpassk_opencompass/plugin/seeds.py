@@ -1,4 +1,4 @@
-"""A seed a sample, and the models that draw by it."""
+"""A model that draws each sample from a seed of its own, and what becomes of its responses."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
+from ..answers.thoughts import opening_of, part, without_ends
+from ..completion import ENDS, Reply, Trouble, reply_of
 from ..errors import InputError
-from ..health import Generation
+from ..health import CUT_OFF, NOT_DRAWN, Generation, state_of
 
 SEED_BITS = 53
 """Seeds stay below 2^53: exact in JSON numbers and in every engine's 64-bit integer."""
 
 SERVER_BITS = 31
 """Seeds sent to a server stay below 2^31: some keep them in a signed 32-bit integer."""
+
+OPEN, CLOSE = '<think>', '</think>'
 
 Done = Callable[[int, str, Generation, str], None]
 """Takes the response to a prompt: its number, the text, what the engine told, and what it said in words."""
@@ -72,11 +76,7 @@ class Seeded:
     def sample(
         self, prompts: Sequence[Any], seeds: Sequence[Any], max_out_len: int, done: Done, **options: Any
     ) -> None:
-        """Draw a response to each prompt.
-
-        Args:
-            options: `stopping_criteria` and `min_out_len` of the inferencer.
-        """
+        """Draw a response to each prompt; `options` are `stopping_criteria` and `min_out_len`."""
         raise NotImplementedError
 
     def generate(
@@ -93,31 +93,99 @@ class Seeded:
             InputError: they ask for several samples a question.
         """
         task = current_task()
-        n = 1 if task is None else task.dataset_cfg.get('n', 1)
-        if n != 1:
+        if task is not None and (n := task.dataset_cfg.get('n', 1)) != 1:
             raise InputError(
                 f'{task.dataset_cfg.get("abbr")}: n = {n} with an inferencer of OpenCompass, which cannot '
                 'tell the samples of a question apart: in shards they would be copies. Write '
                 "inferencer=dict(type='gpassk_opencompass.SeededGenInferencer') into its infer_cfg"
             )
-        texts = [''] * len(inputs)
-
-        def done(number: int, text: str, generation: Generation, said: str) -> None:
-            texts[number] = text
-
-        options = {'stopping_criteria': list(stopping_criteria), 'min_out_len': min_out_len}
-        self.sample(inputs, self._seeds_of_calls(inputs), max_out_len, done, **options)
-        return texts
-
-    def _seeds_of_calls(self, inputs: Sequence[Any]) -> list[int | None]:
+        texts, seeds = [''] * len(inputs), []
         calls, lock = self.__dict__.setdefault('_calls', (Counter(), threading.Lock()))
-        seeds = []
         with lock:
             for prompt in inputs:
                 mark = hashlib.sha256(json.dumps(prompt, default=str).encode()).hexdigest()
                 seeds.append(self.seed_of(mark, calls[mark]))
                 calls[mark] += 1
-        return seeds
+
+        def done(number: int, text: str, generation: Generation, said: str) -> None:
+            texts[number] = text
+
+        options = {'stopping_criteria': list(stopping_criteria), 'min_out_len': min_out_len}
+        self.sample(inputs, seeds, max_out_len, done, **options)
+        return texts
+
+
+# Responses
+
+
+def response_of(
+    completion: Any, seconds: float | None = None, think_tag: str = CLOSE
+) -> tuple[str, Generation]:
+    """Return the text of a chat completion (JSON or `Reply`), and what its server tells of it.
+
+    Reasoning that a server sends apart comes before the content, closed by `think_tag`; where there is no
+    content it stays open (`<think>…`), so that nobody takes what stands in it for the answer. Whatever is no
+    usual response has a state of `health.STATES`; of those in `NOT_DRAWN` the text is ''.
+
+    >>> message = {'reasoning': '6 · 7', 'content': '42'}
+    >>> response_of({'choices': [{'message': message, 'finish_reason': 'stop'}]})[0]
+    '6 · 7</think>42'
+    >>> message = {'reasoning': '6 · 7 is', 'content': None}
+    >>> response_of({'choices': [{'message': message, 'finish_reason': 'length'}]})[0]
+    '<think>6 · 7 is'
+    >>> response_of({'choices': []})[1].state
+    'no choice'
+    """
+    try:
+        reply = completion if isinstance(completion, Reply) else reply_of(completion)
+    except Trouble as trouble:
+        return '', Generation(state='no choice' if trouble.reason == 'no choice' else 'failed')
+    end, state = ENDS.get(reply.finish.casefold()), None
+    if reply.refusal or reply.finish.casefold() == 'refusal':
+        state = 'refusal'
+    elif end in NOT_DRAWN:
+        state = end
+    elif reply.calls_tool and not reply.text.strip() and end != 'cut':
+        state = 'tool call'
+    told = Generation.from_json(
+        {
+            'finish_reason': CUT_OFF if end == 'cut' else reply.finish,
+            'prompt_tokens': reply.prompt_tokens,
+            'output_tokens': reply.output_tokens,
+            'seconds': seconds,
+            'reasoning_tokens': reply.reasoning_tokens,
+            'state': state,
+        }
+    )
+    text = reply.text if reply.text.strip() else reply.refusal or reply.text
+    if reply.thought:  # an end within it would make an answer of what follows
+        text = f'{reply.thought}{think_tag}{text}' if text.strip() else f'{OPEN}{without_ends(reply.thought)}'
+    # What was sent apart is no part of the text that tells, whatever `think_tag` is.
+    return settled(text, told, telling=reply.text if reply.text.strip() else text)
+
+
+def settled(text: str, told: Generation, prompt: str = '', telling: str = '') -> tuple[str, Generation]:
+    """Return the text of a response as it is kept, and what its engine told, with the state that it shows.
+
+    One that was not drawn has no text, whatever the engine put there. A thought that the prompt (with its
+    chat template) began and the limit cut gets its mark: some templates end with `<think>`, and a response
+    that never got to `</think>` looks like an answer. One that ended by itself is left: it had no thought.
+
+    >>> settled('6 · 7 is', Generation('length'), '<|Assistant|><think>')[0]
+    '<think>6 · 7 is'
+    >>> settled('6 · 7</think>It is 4', Generation('length'), '<|Assistant|><think>')[0]
+    '6 · 7</think>It is 4'
+    >>> settled('internal error', Generation('error', state='aborted'))[0], settled('', Generation())[1].state
+    ('', 'empty')
+    """
+    if told.state in NOT_DRAWN:
+        return '', told
+    opening = opening_of(prompt) if prompt and told.finish_reason == CUT_OFF else ''
+    text = f'{opening}{text}' if opening and not part(text).thought else text
+    telling = telling or text
+    return text, told._replace(
+        state=told.state or state_of(telling, part(telling).said, None, told.finish_reason)
+    )
 
 
 # What a model class of OpenCompass would drop or overrule without a word, refused before it loads

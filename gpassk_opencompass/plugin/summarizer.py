@@ -15,7 +15,7 @@ from ..marks import changed
 from ..record import Result, read
 from ..report.frame import provenance_warnings
 from ..report.tables import results_table, summary_table
-from ..text import Table, csv_text, markdown, utc_folder
+from ..text import csv_text, markdown, utc_folder
 
 
 class GPassKSummarizer(DefaultSummarizer):  # type: ignore[misc]
@@ -53,11 +53,10 @@ class GPassKSummarizer(DefaultSummarizer):  # type: ignore[misc]
         print(text)
         folder = Path(self.work_dir, 'summary')
         folder.mkdir(parents=True, exist_ok=True)
-        for name, content in (
-            ('md', text),
-            ('csv', _csv(results_table(results, every_metric=True))),
-            ('breakdown.csv', _csv(results_table(results, every_metric=True, by_group=True))),
-        ):
+        (folder / f'gpassk_{time}.md').write_text(text, encoding='utf-8')
+        for name, by_group in (('csv', False), ('breakdown.csv', True)):
+            table = results_table(results, every_metric=True, by_group=by_group)
+            content = csv_text([table.columns, *table.rows])
             (folder / f'gpassk_{time}.{name}').write_text(content, encoding='utf-8')
         self._logger.info(f'wrote {folder}/gpassk_{time}.md, .csv and .breakdown.csv')
 
@@ -96,25 +95,15 @@ class GPassKSummarizer(DefaultSummarizer):  # type: ignore[misc]
         return found, missing
 
 
-def _csv(table: Table) -> str:
-    return csv_text([table.columns, *table.rows])
-
-
 def _footnotes(results: list[Result], missing: Mapping[str, str]) -> str:
-    named = [(f'{result.run.model}@{result.run.dataset}', result) for result in results]
-    lines = [f'{name}: {result.signature}' for name, result in named]
-    lines += [f'WARNING {name}: {text}' for name, result in named for text in _warnings(result)]
-    lines += [f'MISSING {path}: {why}' for path, why in missing.items()]
-    return '\n'.join(lines) + '\n'
-
-
-def _warnings(result: Result) -> list[str]:
-    """Return what a reader of the numbers should know before quoting them."""
-    health = result.health
-    warnings = [*health.copies_warnings(), *health.answer_warnings()]
-    if health.unjudged:
-        low, high = result.bounds['accuracy']
-        warnings.append(
-            f'{health.unjudged} samples unjudged: accuracy from {low:.2f} to {high:.2f}, see bounds'
-        )
-    return [*warnings, *provenance_warnings(result), *health.undecided_notes(), *result.remarks]
+    """Return the signatures of results, what a reader should know of them, and what is missing."""
+    lines, warnings = [], []
+    for result in results:
+        name, unjudged = f'{result.run.model}@{result.run.dataset}', result.health.unjudged
+        lines.append(f'{name}: {result.signature}')
+        told = [*result.health.remarks(), *provenance_warnings(result), *result.remarks]
+        if unjudged:
+            low, high = result.bounds['accuracy']
+            told.append(f'{unjudged} samples unjudged: accuracy from {low:.2f} to {high:.2f}, see bounds')
+        warnings += [f'WARNING {name}: {text}' for text in told]
+    return '\n'.join([*lines, *warnings, *(f'MISSING {path}: {why}' for path, why in missing.items())]) + '\n'

@@ -10,7 +10,7 @@ from hosts import import_plugin
 from gpassk_opencompass import final_answer
 from gpassk_opencompass.health import NOT_DRAWN, STATES
 
-responses = import_plugin('.responses')
+responses = import_plugin('.seeds')
 
 USAGE = {
     'prompt_tokens': 30,

@@ -20,8 +20,7 @@ from opencompass.registry import MODELS
 from torch.overrides import TorchFunctionMode
 
 from ...health import CUT_OFF, Generation
-from ..responses import mended, with_states
-from ..seeds import COUNT, LENGTH, SEED, Done, Seeded, refuse, refuse_greedy, refuse_missing
+from ..seeds import COUNT, LENGTH, SEED, Done, Seeded, refuse, refuse_greedy, refuse_missing, settled
 
 RULED = {'seed': SEED, 'random_seed': SEED, 'num_return_sequences': COUNT, 'max_new_tokens': LENGTH}
 
@@ -94,9 +93,8 @@ class SeededHuggingFace(Seeded, HuggingFacewithChatTemplate):  # type: ignore[mi
             texts = HuggingFacewithChatTemplate.generate(
                 one, [prompts[number] for number in fitting], max_out_len, **options
             )
-        told = with_states(texts, list(watched.generations()))
-        for number, text, generation in zip(fitting, texts, told, strict=True):
-            done(number, mended(text, generation, read[number]), generation, '')
+        for number, text, generation in zip(fitting, texts, watched.generations(), strict=True):
+            done(number, *settled(text, generation, read[number]), '')
 
     def _as_read(self, inputs: Sequence[Any]) -> list[str]:
         """Return what the model will read, before the base class would cut it."""

@@ -26,8 +26,7 @@ from ...health import Generation
 from ...keys import HiddenKey, hidden, read_key
 from ...marks import note, read_notes
 from ...servers import ClientSettings, Clock, Request, Server, ask_all, endpoints, get_json, proxy_for
-from ..responses import CLOSE, response_of
-from ..seeds import LENGTH, OF_REQUEST, SERVER_BITS, Done, Seeded, refuse
+from ..seeds import CLOSE, LENGTH, OF_REQUEST, SERVER_BITS, Done, Seeded, refuse, response_of
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
@@ -101,12 +100,7 @@ class AskedModel(Seeded):
         think_tag: str = CLOSE,
         texts: Mapping[int, str] | None = None,
     ) -> None:
-        """Say how it is asked.
-
-        Args:
-            name: of the model at the servers.
-            texts: HTTP status → the text that stands for the reply of a request that fails with it.
-        """
+        """Say how it is asked; `texts` stand for the replies of requests that fail with an HTTP status."""
         self._name, self._client, self._think_tag, self._texts = name, settings, think_tag, texts or {}
         self._servers = [Server(url, key, headers or {}, verbatim=True) for url in urls for key in keys]
         self._proven = False
@@ -128,10 +122,7 @@ class AskedModel(Seeded):
     def sample(
         self, prompts: Sequence[Any], seeds: Sequence[Any], max_out_len: int, done: Done, **options: Any
     ) -> None:
-        """See `Seeded`.
-
-        Args:
-            options: also `at_once`: requests under way, at all servers together.
+        """See `Seeded`; an option more is `at_once`: requests under way, at all servers together.
 
         Raises:
             InputError: the servers take no requests with these settings.
@@ -442,11 +433,7 @@ class SeededServed(SeededOpenAISDK):
     def sample(
         self, prompts: Sequence[Any], seeds: Sequence[Any], max_out_len: int, done: Done, **options: Any
     ) -> None:
-        """See `AskedModel`; the server is started at the first call.
-
-        Raises:
-            InputError, IncompleteError: it cannot be started, or has died; see `serving.server`.
-        """
+        """See `AskedModel`; the server is started at the first call."""
         if self._running is None:
             # `<work_dir>/<time>/logs/server`, for another caller than OpenCompass ./logs/server.
             above = [

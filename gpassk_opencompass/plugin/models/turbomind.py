@@ -13,8 +13,17 @@ from opencompass.registry import MODELS
 
 from ...errors import InputError
 from ...health import CUT_OFF, Generation
-from ..responses import mended, with_states
-from ..seeds import LENGTH, OF_SAMPLE, Done, Seeded, refuse, refuse_greedy, refuse_missing, refuse_unknown
+from ..seeds import (
+    LENGTH,
+    OF_SAMPLE,
+    Done,
+    Seeded,
+    refuse,
+    refuse_greedy,
+    refuse_missing,
+    refuse_unknown,
+    settled,
+)
 
 _OF_ERRORS = {
     'context_length_exceeded': 'too long',
@@ -63,7 +72,7 @@ class SeededTurboMind(Seeded, TurboMindModelwithChatTemplate):  # type: ignore[m
         refuse_missing(path)
         self.random_seed = random_seed
         self._seeds: Sequence[int] = ()
-        self._replies: list[Any] = []
+        self._replies: list[tuple[str, Any]] = []
         super().__init__(path, *args, gen_config=settings, **kwargs)
 
     def sample(
@@ -72,9 +81,9 @@ class SeededTurboMind(Seeded, TurboMindModelwithChatTemplate):  # type: ignore[m
         """See `Seeded`."""
         self._seeds = seeds
         texts = TurboMindModelwithChatTemplate.generate(self, list(prompts), max_out_len, **options)
-        told = with_states(texts, list(map(_generation, self._replies)))
-        for number, (text, generation, reply) in enumerate(zip(texts, told, self._replies, strict=True)):
-            done(number, text, generation, str(getattr(reply, 'error_message', None) or ''))
+        for number, (text, (prompt, reply)) in enumerate(zip(texts, self._replies, strict=True)):
+            said = str(getattr(reply, 'error_message', None) or '')
+            done(number, *settled(text, _generation(reply), prompt), said)
 
     def _build_pipe(self, model_path: str, backend: str, engine_config: dict[str, Any]) -> Any:
         from lmdeploy import PytorchEngineConfig, TurbomindEngineConfig
@@ -100,11 +109,8 @@ class SeededTurboMind(Seeded, TurboMindModelwithChatTemplate):  # type: ignore[m
         def seeded(prompts: Sequence[str], gen_config: Any, **options: Any) -> Any:
             own = [replace(gen_config, random_seed=seed) for seed in self._seeds]
             replies = loaded()(prompts, gen_config=own, **options)
-            self._replies = [
-                replace(reply, text=mended(reply.text, _generation(reply), prompt))
-                for reply, prompt in zip(replies, prompts, strict=True)
-            ]
-            return self._replies
+            self._replies = list(zip(prompts, replies, strict=True))
+            return replies
 
         return seeded
 

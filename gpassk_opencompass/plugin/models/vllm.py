@@ -13,8 +13,7 @@ from opencompass.models import VLLMwithChatTemplate
 from opencompass.registry import MODELS
 
 from ...health import Generation
-from ..responses import mended, with_states
-from ..seeds import LENGTH, OF_SAMPLE, Done, Seeded, refuse, refuse_greedy, refuse_missing
+from ..seeds import LENGTH, OF_SAMPLE, Done, Seeded, refuse, refuse_greedy, refuse_missing, settled
 
 RULED = {
     **OF_SAMPLE,
@@ -84,8 +83,7 @@ class SeededVLLM(Seeded, VLLMwithChatTemplate):  # type: ignore[misc]
         VLLMwithChatTemplate.generate(
             self, list(prompts), max_out_len, stopping_criteria=list(options.get('stopping_criteria') or ())
         )
-        texts, told = zip(*self.model.told, strict=True)
-        for number, (text, generation) in enumerate(zip(texts, with_states(texts, told), strict=True)):
+        for number, (text, generation) in enumerate(self.model.told):
             said = f'its prompt does not fit the context of {self.model.context} tokens'
             done(number, text, generation, said if generation.state == 'too long' else '')
 
@@ -122,7 +120,7 @@ class _Seeded:
         for prompt, output in zip(prompts, outputs, strict=True):
             generation, text = _generation(output), output.outputs[0].text
             read = prompt['prompt'] if isinstance(prompt, Mapping) else prompt
-            self.told.append((mended(text, generation, read), generation))
+            self.told.append(settled(text, generation, read))
         return outputs
 
 
