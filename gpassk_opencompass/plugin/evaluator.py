@@ -167,7 +167,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         created = str(provenance.get('created', ''))
         names = Names(host='opencompass', created=created)
         if out is not None:  # called as the folders are in which OpenCompass has the result
-            model = out.parent.relative_to(_work_dir(out) / 'results').as_posix()
+            model = out.parent.relative_to(_results(out)).as_posix()
             names = names.model_copy(update={'model': model, 'dataset': out.name})
         versions = {package: version(package) for package in HOST_PACKAGES}
         result = self._judged(
@@ -192,7 +192,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
             return result
         with self._judge_settings(out) as config:
             judge = build_judge(
-                config if out is None else with_verdicts(config, str(_work_dir(out) / 'verdicts'))
+                config if out is None else with_verdicts(config, str(_results(out).parent / 'verdicts'))
             )
             try:
                 return score(samples, judge, **settings)
@@ -205,7 +205,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         if self._server is None:
             yield self._judge
             return
-        logs = (Path.cwd() if out is None else _work_dir(out)) / 'logs' / 'server'
+        logs = (Path.cwd() if out is None else _results(out).parent) / 'logs' / 'server'
         with server(self._server, logs, get_logger().info) as running:
             # Not before: the server may have brought the weights here, so that they can be told from others.
             weights = files_of({'path': self._server.path}).get('path') or self._server.path
@@ -254,9 +254,9 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         return found
 
 
-def _work_dir(out: Path) -> Path:
-    """Return `<work_dir>/<time>`; a model with a `/` in its name has a folder in a folder in its results."""
-    return next((above.parent for above in out.parents[1:] if above.name == 'results'), out.parents[2])
+def _results(out: Path) -> Path:
+    """Return `<work_dir>/<time>/results`; a model with a `/` in its name has a folder in a folder there."""
+    return next((above for above in out.parents[1:] if above.name == 'results'), out.parents[1])
 
 
 @contextmanager

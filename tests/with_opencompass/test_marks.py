@@ -338,6 +338,24 @@ def test_an_adapter_of_the_hub_is_known_by_its_commit(
     assert set(weights.files_of(settings)) == {'path'}
 
 
+def test_hardware_is_the_gpus_of_the_task_by_number_and_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As nvidia-smi names them; without any it is the processor. It is in no mark."""
+    tool = tmp_path / 'nvidia-smi'
+    tool.write_text(
+        '#!/bin/sh\ncase "$*" in *"-i 0,1"*) echo H100; echo H100;; *) echo H100; echo A100;; esac\n'
+    )
+    tool.chmod(0o755)
+    monkeypatch.setenv('PATH', f'{tmp_path}:{os.environ["PATH"]}')
+    monkeypatch.delenv('CUDA_VISIBLE_DEVICES', raising=False)
+    assert (marks.hardware('0,1'), marks.hardware()) == ('2 x H100', '1 x H100, 1 x A100')
+    assert 'H100' not in marks.hardware('')
+    for name in ('2 x H100', '1 x A100', '2 x H100'):
+        marks.note(tmp_path, hardware=name)
+    assert marks.read_notes(tmp_path).hardware == ['2 x H100', '1 x A100']
+
+
 QUESTIONS = ['What is 1 + 1?', 'What is 2 + 2?', 'What is 3 + 3?']
 REFERENCES = ['2', '4', '6']
 
