@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,7 @@ def test_the_table_is_printed_and_written(tmp_path: Path, capsys: pytest.Capture
     text = (folder / 'gpassk_now.md').read_text()
     assert text in capsys.readouterr().out
     assert 'bench: n = 2, 0 samples unjudged' in text
-    assert '| model   |      50.00 |' in text
+    assert re.search(r'\| model\b.*\| +50\.00 ', text)
     assert 'WARNING' not in text
     assert 'G-Pass@2_0.25' in (folder / 'gpassk_now.csv').read_text()
     assert 'AMC_en' in (folder / 'gpassk_now.breakdown.csv').read_text()
@@ -124,7 +125,7 @@ def test_a_damaged_result_does_not_keep_the_others_from_their_table(tmp_path: Pa
     other.write_text(damage)
     result = made([r'\boxed{1}', r'\boxed{2}'], {'1': True, '2': False})
     text = (summarize(tmp_path, result, 'other') / 'gpassk_now.md').read_text()
-    assert '| model   |      50.00 |' in text
+    assert re.search(r'\| model\b.*\| +50\.00 ', text)
     with pytest.raises(InputError) as caught:
         read(other)
     line = ' '.join(str(caught.value).split())
