@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from loguru import logger
 
-from gpassk_opencompass.answers import final_answer
 from gpassk_opencompass.judges import Pair, Verdict
 from gpassk_opencompass.judges import rule as rule_module
 from gpassk_opencompass.judges.rule import RuleJudge
@@ -17,7 +15,6 @@ from gpassk_opencompass.judges.verdicts import verdict_key
 from gpassk_opencompass.samples import Samples
 from gpassk_opencompass.scoring import score
 
-SHARED = Path(__file__).resolve().parents[2] / 'shared'
 RIGHT, WRONG, OPEN = Verdict.CORRECT, Verdict.INCORRECT, Verdict.UNJUDGED
 
 
@@ -60,17 +57,6 @@ def test_a_reference_that_cannot_be_used_leaves_its_pairs_unjudged(judge: RuleJu
     judgements = judge.judge([Pair('?', long, '5'), Pair('?', long, long), Pair('?', ' ', '5')])
     assert [judgement.verdict for judgement in judgements] == [OPEN, RIGHT, OPEN]
     assert judgements[0].reason == 'reference too long or too deep'
-
-
-TOWERS = ['2^{2^{2024}}', '9**9**9**9', '9^{9^{9^{9}}}', 'n = 10^(10^10)', '2^{2^{2024}} - 1']
-
-
-@pytest.mark.parametrize('answer', TOWERS)
-def test_a_tower_of_powers_is_not_computed(judge: RuleJudge, answer: str) -> None:
-    """It has no value here: equal to its own spelling alone."""
-    assert [verdict(judge, '5', answer), verdict(judge, answer, answer), verdict(judge, answer, '5')] == [
-        WRONG, RIGHT, WRONG,
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -139,33 +125,3 @@ def logged() -> Iterator[list[str]]:
     handler = logger.add(lambda message: lines.append(str(message)), level='WARNING')
     yield lines
     logger.remove(handler)
-
-
-# What math-verify 0.9.0 reaches on these sources, the better of two ways to call it (benchmarks/
-# rule_judge_agreement.py): agreement with the labels, false positives.
-PLAIN = {'glm-v-verifier-tests': (48, 1), 'nemo-skills-math-equal-tests': (29, 0)}
-CONVERTED = {('1000 g', '1 kg'), ('3600 seconds', '1 hour'), ('3.6 km/h', '1 m/s')}
-"""Labelled different, though equal; the same source has 40厘米 and 0.4米 as equal."""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not (SHARED / 'data').is_dir(), reason='needs the labelled pairs beside the checkout')
-@pytest.mark.parametrize('extracted', [False, True])
-@pytest.mark.parametrize('source', PLAIN)
-def test_agrees_with_labels_at_least_as_well_as_plain_math_verify(
-    judge: RuleJudge, source: str, extracted: bool
-) -> None:
-    """With no more false positives, whether it gets the whole prediction or its final answer."""
-    lines = (SHARED / 'data/answer_pairs/pairs.jsonl').read_text(encoding='utf-8').splitlines()
-    rows = [row for row in map(json.loads, lines) if row['source'] == source]
-    rows = [row for row in rows if (row['gold'], row['pred']) not in CONVERTED]
-    answers = [(final_answer(row['pred']).text if extracted else '') or row['pred'] for row in rows]
-    judgements = judge.judge(
-        [Pair('', row['gold'], answer) for row, answer in zip(rows, answers, strict=True)]
-    )
-    found = [judgement.verdict is RIGHT for judgement in judgements]
-    labels = [row['correct'] for row in rows]
-    agreement = sum(one == other for one, other in zip(found, labels, strict=True))
-    false_positives = sum(one and not other for one, other in zip(found, labels, strict=True))
-    assert agreement >= PLAIN[source][0]
-    assert false_positives <= PLAIN[source][1]

@@ -33,7 +33,6 @@ _LETTER_AND_TEXT = re.compile(
     r'(?:\(([A-H])\)|([A-H])\s*(?:[.．:：、，,)）。；;]|(?=[\u4e00-\u9fff]|\s+[A-Z][a-z]{2})))\s*(.*)',
     re.DOTALL,
 )
-_LETTER_THEN_WORDS = re.compile(r'([A-H])(?:项|选项|正确|是正确的|is correct|is right)[.。]?')
 _SECOND_LETTER = re.compile(r'(?:and|or|和|或|与)?\s*\(?[A-H](?![A-Za-z])')
 _CONCLUDED = re.compile(
     r"(?:(?:.*[.,;:]\s*)?(?:(?:therefore|thus|hence|so)\b,?(?:\s(?:I think|that))?\s(?:it's|it is)"
@@ -57,8 +56,6 @@ def letters_of(text: str) -> frozenset[str] | None:
     Several letters stand in the order of the alphabet: `BA` is a product or a segment.
     """
     text = _bare(text)
-    if match := _LETTER_THEN_WORDS.fullmatch(text):
-        return frozenset(match[1])
     if not _LETTERS.fullmatch(text):
         return None
     letters = re.findall(r'[A-H]', text.replace('and', ''))

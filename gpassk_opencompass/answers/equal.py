@@ -442,10 +442,6 @@ class Equality:
             if len(names) < 2 or named:
                 any_order = self.unordered(ours, theirs)
             match other:
-                case Named(name, Several('set', members)):  # a = 1, -2 is a ∈ {-2, 1}
-                    items = [item.value for item in lists[0].items if isinstance(item, Named)]
-                    if names == {_plain(name)} and len(items) == len(lists[0].items):
-                        same = [self._inside.unordered(items, members)]
                 case None | Named():
                     free = named or any(one.joined_by == 'or' for one in lists)
                     same = [in_order, any_order if free else self._by('list-order', any_order)]
@@ -525,6 +521,8 @@ def _items(value: Value) -> tuple[Value, ...]:
     match value:
         case Several(kind, items) if kind in {'list', 'set', 'tuple'} | PAIRS:
             return items
+        case Named(name, Several('set', items)):  # a ∈ {-2, 1} is a = 1, -2
+            return tuple(Named(name, item) for item in items)
         case Named(name):
             names, items = name.strip('()').split(','), _items(value.value)
             if len(names) == len(items) > 1:
