@@ -149,7 +149,7 @@ _VOICED = re.compile(
     re.IGNORECASE,
 )
 _LETTERS = frozenset(map(Symbol, 'ABCDEFGH'))
-_OPENS_WITH_OR = re.compile(r'[\s.,;]*(?:or|and|或|和)', re.IGNORECASE)
+_OPENS_WITH_OR = re.compile(r'[\s.,;]*(?:or|and|或|和|about|approximately|roughly|大?约)', re.IGNORECASE)
 _APART = re.compile(r'\\q?quad(?![a-zA-Z])|(?<![a-zA-Z])(?:versus|vs\.?)(?![a-zA-Z])|、')
 _ANY_SEPARATOR = re.compile(
     r'[,;，、；&\n]|\\\\|\\cup|\\pm|\\mp|±|(?<![a-zA-Z\\])(?:and|or)(?![a-zA-Z])|[和或与及]|(?<=[0-9])\s+(?=[-+]?[0-9])'

@@ -486,10 +486,11 @@ def _related(tokens: Tokens) -> Value | None:
         inner = exact.value if isinstance(exact, Named) else exact
         if not (isinstance(inner, Amount) and isinstance(rough, Amount)):
             raise Unread('a rounded value of what is no number')
-        if isinstance(inner.expression, Symbol) and len(parts) == 2:
+        if isinstance(inner.expression, Symbol) and _is_name(inner.expression) and len(parts) == 2:
             return Named(inner.expression.name, rough, inner.expression)
         values = [value_of(one) for one in (inner.worth, rough.worth) if is_constant(one)]
-        if None in values or len(values) < 2 or abs(values[0] - values[1]) > abs(values[0]) / 100:
+        known = None not in values and len(values) == 2
+        if not known or (abs(values[0] - values[1]) > abs(values[0]) / 100 and not _comes_to(inner, rough)):
             raise Unread('a rounded value that is none')
         return exact
     if {*marks} == {'='}:
