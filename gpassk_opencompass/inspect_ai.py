@@ -1,18 +1,18 @@
-"""G-Pass@k in inspect_ai, which finds it by an entry point: a metric, and reducers for `Epochs`."""
+"""G-Pass@k in inspect_ai, which finds it by an entry point: a metric over the scores of all epochs."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from logging import getLogger  # inspect_ai shows and logs what goes through it
 from typing import Any
 
 from inspect_ai import scorer as inspect
 
 from .errors import InputError
-from .metrics import SHOWN_THRESHOLDS, Kind, Metric, metrics_of, value_table
+from .metrics import SHOWN_THRESHOLDS, metrics_of, value_table
 from .statistics import mean_interval, standard_error
 
 _TO_FLOAT = inspect.value_to_float()
@@ -87,47 +87,3 @@ def _is_correct(least: float, to_float: inspect.ValueToFloat, value: Any) -> boo
     if isinstance(value, (Mapping, list)):
         raise InputError(f"a score is {value!r:.40}, not one value; say metrics={{'KEY': [g_pass_at_k(4)]}}")
     return bool(to_float(value) >= least)
-
-
-def g_pass_at(
-    k: int, threshold: float, value: float = 1.0, to_float: Any = _TO_FLOAT
-) -> inspect.ScoreReducer:
-    """Return a reducer: G-Pass@k_τ of a question from its epochs; with fewer than k scored it is unscored."""
-    return _reducer_of(Metric.g_pass_at(k, threshold).threshold)(k=k, value=value, to_float=to_float)
-
-
-@cache
-def _reducer_of(threshold: float | None) -> Callable[..., inspect.ScoreReducer]:
-    """Register the reducer of a τ, of mG-Pass@k for None: a log keeps the name and k of a reducer."""
-
-    def reducer(k: int, value: float = 1.0, to_float: Any = _TO_FLOAT) -> inspect.ScoreReducer:
-        metric = Metric(Kind.MG_PASS if threshold is None else Kind.G_PASS, k, threshold)
-        return lambda scores: _reduced(metric, scores, partial(_is_correct, value, to_float))
-
-    # inspect_ai looks up names with a dot among those that are known already, and nowhere else.
-    name = 'mg_pass_at' if threshold is None else f'g_pass_{threshold:g}_at'.replace('.', '-')
-    return inspect.score_reducer(name=f'gpassk_opencompass/{name}')(reducer)  # type: ignore[no-any-return]
-
-
-mg_pass_at, *_ = map(_reducer_of, (None, 0.25, 0.5, 0.75, 1.0))  # a command line can name these
-
-
-def _reduced(metric: Metric, scores: list[inspect.Score], correct: Callable[[Any], bool]) -> inspect.Score:
-    """Return one score for all, of several values each reduced, with the most frequent answer."""
-    whole = [one.value for one in scores if _is_scored(one.value)]
-    keyed = bool(whole) and all(isinstance(one, Mapping) for one in whole)
-    values, told = {}, []
-    for key in dict.fromkeys(key for one in whole for key in one) if keyed else ['']:
-        parts = [one[key] for one in whole if key in one] if keyed else whole
-        scored = [correct(one) for one in parts if _is_scored(one)]
-        enough = len(scored) >= metric.k
-        values[key] = float(value_table(metric, len(scored))[sum(scored)]) if enough else math.nan
-        said = f'{sum(scored)} of {len(scored)} scored epochs are correct'
-        told.append(f'{key}: ' * keyed + said + f'; k = {metric.k} are needed' * (not enough))
-    answers = Counter(one.answer for one in scores if one.answer is not None).most_common(1) or [(None, 0)]
-    value = values if keyed else values['']
-    return inspect.Score(value=value, answer=answers[0][0], explanation='; '.join(told))
-
-
-def _is_scored(value: Any) -> bool:
-    return value is not None and not (isinstance(value, float) and math.isnan(value))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
-import pathlib
 import re
 import shutil
 from collections.abc import Callable
@@ -70,25 +68,6 @@ def test_a_result_of_an_earlier_config_is_left_out_and_named(tmp_path: Path, see
     assert bool(found.passed_over) == (now != (model, dataset))
     for line in found.passed_over:
         assert re.search(r'random_seed = 42, and now has 43|judged with k = ', line)
-
-
-def test_folders_that_cannot_be_read_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs of somebody else, of which nothing else would say that they are not in the table."""
-    whole = write_result(tmp_path, MODEL, THIRDS, work='z')
-    closed = write_result(tmp_path, ABBR.format(2), THIRDS, work='theirs').parent
-    for name, real in (('scandir', os.scandir), ('listdir', os.listdir)):
-
-        def look(path: Any = '.', real: Any = real) -> Any:
-            if Path(path) == closed:
-                raise PermissionError(errno.EACCES, 'Permission denied', path)
-            return real(path)
-
-        monkeypatch.setattr(os, name, look)
-        if hasattr(pathlib, '_normal_accessor'):  # Python 3.10 looks through one of its own
-            monkeypatch.setattr(pathlib._normal_accessor, name, look)
-    found = collect([tmp_path])
-    assert [result.path for result in found.results] == [whole.resolve()]
-    assert found.passed_over == [f'{closed} cannot be read: Permission denied']
 
 
 def test_folders_that_are_links_within_results_count(tmp_path: Path) -> None:

@@ -168,15 +168,6 @@ def test_a_result_that_was_read_is_written_with_its_samples(tmp_path: Path) -> N
     assert set(kept) - set(names_in(tmp_path)) == set(first) - {'x.json'}
 
 
-def test_a_link_stays_one(tmp_path: Path) -> None:
-    """The pair lies beside the file that it leads to."""
-    (tmp_path / 'real').mkdir()
-    (tmp_path / 'x.json').symlink_to(tmp_path / 'real' / 'x.json')
-    write(tmp_path / 'x.json', made(OLD))
-    assert (tmp_path / 'x.json').is_symlink()
-    assert len(names_in(tmp_path / 'real')) == 2
-
-
 def test_scores_outlive_samples_that_cannot_be_written(
     tmp_path: Path, warnings: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

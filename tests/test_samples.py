@@ -83,13 +83,6 @@ def test_any_values_come_back(tmp_path: Path, rows: list[tuple[Any, ...]], group
     assert samples.counts().n.tolist() == [uid.count(one) for one in dict.fromkeys(uid)]
 
 
-def test_halves_of_characters_are_escaped(tmp_path: Path) -> None:
-    """No UTF-8 can hold one."""
-    samples = Samples({'uid': ['a'], 'replica': [0], 'response': ['7 \ud800'], 'answer': ['\udfff']})
-    read = Samples.read(written(tmp_path / 'x', samples))
-    assert (read['response'], read['answer']) == (['7 \\ud800'], ['\\udfff'])
-
-
 def test_one_question_is_read_from_its_row_groups_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,13 +132,6 @@ def test_a_damaged_file_is_an_error_of_one_line(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=rf'{name} cannot be read as samples') as told:
             Samples.read(tmp_path / name)
         assert '\n' not in str(told.value).strip(), name
-
-
-def test_a_file_that_cannot_be_written_is_an_oserror(tmp_path: Path) -> None:
-    """No folder, or a folder in its place."""
-    for path in (tmp_path / 'none' / 'x', tmp_path):
-        with pytest.raises(OSError, match='x|' + tmp_path.name):
-            WHOLE.write(path)
 
 
 # Columns
@@ -228,12 +214,3 @@ def test_a_value_of_a_wrong_type_is_named(column: dict[str, list[Any]], said: st
     """None is no number of a sample; a list of texts is no response."""
     with pytest.raises(InputError, match=said):
         Samples({'uid': ['a', 'a'], 'replica': [0, 1], **column}).check()
-
-
-def test_twenty_contradictions_are_enough() -> None:
-    """The rest is counted; no samples at all are named as such."""
-    with pytest.raises(InputError, match='… and 80 more') as told:
-        Samples({'uid': ['a'] * 101, 'replica': [0] * 101}).check()
-    assert len(str(told.value).splitlines()) == 21
-    with pytest.raises(InputError, match='nothing to score: 0 samples'):
-        Samples({'uid': [], 'replica': []}).check()

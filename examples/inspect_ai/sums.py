@@ -26,5 +26,5 @@ def sums() -> Task:
         solver=generate(),
         scorer=match(),
         metrics=[accuracy(), g_pass_at_k(k=4, cluster='problem')],
-        epochs=Epochs(8, ['mean', 'gpassk_opencompass/g_pass_0-5_at_4']),
+        epochs=Epochs(8),
     )

@@ -91,13 +91,8 @@ class _Filter:
         elif n == 1:
             self.metric = [*numbers, *lists, ''][0]
         elif len(_left(row)) == n:
-            self.metric = [*lists, *(name for name in numbers if name == 'pass@1'), ''][0]
+            self.metric = [*lists, ''][0]
             self.by_filter = bool(self.metric)
-
-    @property
-    def mean(self) -> bool:
-        """Whether the metric is the mean of all n verdicts."""
-        return self.by_filter and self.metric == 'pass@1'
 
     def samples(self, row: Row) -> Iterator[Row]:
         """Yield a row of each response."""
@@ -115,7 +110,7 @@ class _Filter:
                 f'filtered_resps is {row["filtered_resps"]!r:.60}, for {n} responses, so that {self.metric} '
                 'is not of them all as it is in the first row'
             )
-        verdicts = told if isinstance(told, list) else [None if self.mean else told] * n
+        verdicts = told if isinstance(told, list) else [told] * n
         if self.metric and (len(verdicts) != n or self.metric not in row):
             raise ValueError(f'{self.metric} is {told!r:.60}, for {n} responses; expected a verdict of each')
         answers = left if self.metric and len(left) == n and left != texts else [None] * n
@@ -141,19 +136,6 @@ class _Filter:
             else:
                 yield {**sample, 'response': text, '_said': said}
             said = []
-
-    def counts(self, row: Row) -> Iterator[Row]:
-        """Yield the counts of a question, of which the mean of the verdicts on all n responses is known."""
-        one, *more = self.samples(row)
-        n, share = len(more) + 1, row.get('pass@1')
-        if '_skipped' not in one:
-            correct = share * n if isinstance(share, (int, float)) and 0 <= share <= 1 else -0.5
-            if abs(correct - round(correct)) > 1e-6:
-                raise ValueError(
-                    f'pass@1 is {share!r:.40}, of {n} responses; expected the share of the correct'
-                )
-            one |= {'n': n, 'c': round(correct)}
-        yield one
 
     def about(self, paths: Sequence[Path], row: Row) -> Mapping[str, Any]:
         """Return what the summary of the run tells, which was written beside it at the same moment."""
@@ -186,9 +168,6 @@ class _Filter:
 
 def _specialise(first: Row, options: Options) -> Format:
     rows = _Filter(first, options)
-    if rows.mean and options.kind != 'responses' and 'correct' not in options.fields:
-        fields = {**_OF_QUESTIONS, **named('n c')}
-        return replace(FORMAT, fields=fields, expand=rows.counts, about=rows.about)
     return replace(FORMAT, expand=rows.samples, about=rows.about)
 
 

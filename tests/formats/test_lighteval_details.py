@@ -11,12 +11,11 @@ from typing import Any
 import pyarrow
 import pytest
 from exact import Exact, g_pass
-from harness_logs import RECORDED, damaged, run_of, said, samples_of
+from harness_logs import RECORDED, run_of, said, samples_of
 from pyarrow import parquet
 
-from gpassk_opencompass.errors import GPassKError, InputError
+from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.formats import read_samples
-from gpassk_opencompass.formats.lighteval_details import FORMAT
 from gpassk_opencompass.judges.rule import RuleJudge
 from gpassk_opencompass.scoring import score
 
@@ -180,41 +179,3 @@ def test_entries_of_this_package_may_lack_what_is_not_known(tmp_path: Path) -> N
     assert set(found.counts().unjudged) == {1}
     assert found['why'][:2] == ['timeout', None]
     assert found.get('answer') is None
-
-
-def test_damage_is_an_error(tmp_path: Path) -> None:
-    """Of its bytes, and fields of other types: no traceback, and no question is dropped."""
-    path = tmp_path / 'details_x.parquet'
-
-    def check() -> None:
-        try:
-            found = samples_of(run_of(path))
-        except GPassKError:
-            return
-        assert len(found.by_question()) == 6
-
-    for broken in damaged(details('sums').read_bytes(), 13, 40):
-        path.write_bytes(broken)
-        check()
-    content = json.dumps(rows_of(details('sums')))
-    for place, names in (
-        ('doc', ('id', 'query', 'choices', 'gold_index', 'task_name', 'num_samples', 'generation_size', '')),
-        (
-            'model_response',
-            ('text', 'reasonings', 'input_tokens', 'output_tokens', 'padded_tokens_count', ''),
-        ),
-        ('metric', ('',)),
-    ):
-        for name in names:
-            for odd in (None, 'x', 7, 2.5, [], [1], [None], [[1]], {'a': 1}):
-                rows = json.loads(content)
-                for row in rows:
-                    row[place] = {**row[place], name: odd} if name else odd
-                written(path, rows)
-                check()
-
-
-def test_files_of_others_are_not_recognised(tmp_path: Path) -> None:
-    """A table with other columns, and JSON by the name of a summary."""
-    assert not FORMAT.claims(tmp_path / 'details_x.parquet', {'doc': 1, 'metric': 2})
-    assert not FORMAT.claims(tmp_path / 'results_2026-01-01T00-00-00.000000.json', {'results': {}})

@@ -6,7 +6,6 @@ import re
 import runpy
 import shutil
 from collections.abc import Callable
-from math import comb
 from pathlib import Path
 from typing import Any
 
@@ -91,27 +90,6 @@ def test_of_one_response_a_number_is_taken_before_a_list(tmp_path: Path) -> None
     run = run_of(changed(tmp_path, ifeval, 'sums_first'))
     assert list(verdicts(run).values()) == list('000111')
     assert run.judge['name'] == 'prompt_level of lm-eval'
-
-
-def test_the_share_of_correct_samples_is_their_count(tmp_path: Path) -> None:
-    """Tasks of code score all n and log pass@1, which is c / n; `--as responses` has them judged anew."""
-
-    def coded(row: Row) -> Row:
-        c = sum(row['correct'])
-        numbers = {'pass@1': c / 4, 'pass@2': 1 - comb(4 - c, 2) / 6}
-        return {**metric('pass@1', lambda row: c / 4)(row), 'metrics': list(numbers), **numbers}
-
-    path = changed(tmp_path, coded)
-    counts = run_of(path).counts
-    assert counts is not None
-    assert counts.c.tolist() == [row.count('1') for row in RIGHT]
-    assert set(counts.n.tolist()) == {4}
-    assert list(verdicts(run_of(path, kind='responses')).values()) == ['----'] * 6
-    with pytest.raises(InputError, match=r':1: pass@1 is 0\.3, of 4 responses'):
-        run_of(changed(tmp_path, metric('pass@1', lambda row: 0.3)))
-    path = changed(tmp_path, lambda row: metric('pass@1', lambda row: 1.0, 1 if row['doc_id'] else 4)(row))
-    with pytest.raises(InputError, match=r':2: filtered_resps is .*, for 4 responses'):
-        run_of(path)
 
 
 def test_each_filter_logs_each_question_and_the_first_one_counts() -> None:

@@ -126,12 +126,6 @@ def test_chunks_are_put_together(results: Path) -> None:
         run_of(folder)
 
 
-def test_lines_of_chunks_without_ids_are_counted_on(results: Path) -> None:
-    for path in (results / 'sums-chunked').iterdir():
-        write(path, [{key: one for key, one in row.items() if key != 'id'} for row in rows_in(path)])
-    assert list(verdicts(run_of(results / 'sums-chunked')).values()) == list(TRUTH['sums-chunked'].values())
-
-
 def test_a_seed_that_is_shorter_gives_a_sample_less(results: Path) -> None:
     """Its questions have a sample less."""
     path = results / 'sums-refused' / 'output-rs1.jsonl'

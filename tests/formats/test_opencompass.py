@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,12 +11,12 @@ from typing import Any
 import old_work_dir as old
 import pytest
 from exact import Exact, g_pass
-from harness_logs import RECORDED, damaged, said, samples_of, spoilt
+from harness_logs import RECORDED, said, samples_of
 from harness_logs import verdicts as symbols_of
 from hosts import SHARED, write_bench
 
 from gpassk_opencompass.benchmarks import limited, live_math_bench_rows
-from gpassk_opencompass.errors import GPassKError, InputError
+from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.files import PROVENANCE
 from gpassk_opencompass.formats import Options, read_samples
 from gpassk_opencompass.formats.opencompass import FORMAT
@@ -306,33 +305,6 @@ def test_what_an_engine_told_is_kept(copied: Callable[[str], Path]) -> None:
     assert found['seconds'][2] == 0.5
 
 
-@pytest.mark.parametrize('kind', ['results', 'predictions'])
-def test_damage_is_an_error_or_changes_no_other_sample(kind: str, copied: Callable[[str], Path]) -> None:
-    """Bytes cut off, turned or lost, and values of other types: no traceback, and no question is dropped."""
-    root = copied('math')
-    [path] = root.rglob(f'{kind}/org/nested/*.json')
-    content = path.read_bytes()
-    draw = random.Random(7)
-    values = [json.dumps(spoilt(json.loads(content), draw)).encode() for _ in range(50)]
-    for broken in [*damaged(content, 11, 20), *values]:
-        path.write_bytes(broken)
-        try:
-            runs = read_samples([root], 'opencompass')
-        except GPassKError:
-            continue
-        assert [len(samples_of(run).by_question()) for run in runs] == [5]
-
-
-def test_files_of_others_are_not_recognised(tmp_path: Path) -> None:
-    """By what is in them, whatever they are called."""
-    (tmp_path / 'results' / 'm').mkdir(parents=True)
-    (tmp_path / 'predictions').mkdir()
-    (tmp_path / 'results' / 'm' / 'd.json').write_text('{"details": {"question": ["1?"]}, "gpassk": {}}')
-    (tmp_path / 'predictions' / 'd.json').write_text('{"0": [1, 2]}')
-    for path in (tmp_path, *tmp_path.rglob('*.json'), LOGS, LOGS / 'rules' / TIME / 'configs'):
-        assert not FORMAT.claims(path, json.loads(path.read_text()) if path.is_file() else None)
-
-
 # ---- LiveMathBench of OpenCompass itself
 
 
@@ -469,13 +441,3 @@ def test_a_config_that_cannot_be_meant_is_an_error(
     assert f'{message} in the config' in refused(
         old.write(tmp_path / 'old', old.rows(), old.dataset(**change))
     )
-
-
-def test_one_broken_run_does_not_stop_the_others(tmp_path: Path) -> None:
-    """It is named."""
-    root = old.judged_run(tmp_path)
-    old.write(root, old.rows()[:31], old.dataset(abbr='LiveMathBench_short'))
-    told: list[str] = []
-    [run] = read_samples([root], tell=told.append)
-    assert run.dataset == old.NAME
-    assert any('31 rows are not n = 4' in line for line in told)

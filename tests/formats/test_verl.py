@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 from harness_logs import RECORDED, Row, of_questions, rows_in, run_of, runs_of, said, texts, verdicts, write
 
-from gpassk_opencompass import InputError
-
 VERL = RECORDED / 'verl' / '0.9.1'
 
 
@@ -99,19 +97,3 @@ def test_uids_that_only_end_in_two_numbers_hide_no_question(order: str, size: in
     expected = [[f'{place}, {draw}' for draw in range(size)] for place in range(4)]
     assert list(of_questions(run, 'response').values()) == expected
     assert 'earlier turns' not in said(run)
-
-
-@pytest.mark.parametrize(
-    ('rows', 'message'),
-    [
-        ([dumped(), dumped(step=2)], r'1\.jsonl:2: it is of step 2, the first row of step 1'),
-        ([dumped(), dumped(output=None)], r'1\.jsonl:2: output is None; expected a text'),
-        ([dumped(), dumped(score=[1])], r'1\.jsonl:2: \[1\] is no verdict'),
-        ([dumped(uid='a_0_0'), dumped('b', uid='b_0_0'), dumped(uid='a_0_0')], 'is there twice'),
-        ([dumped(uid='a_0_0'), dumped(uid='a_0_0')], 'is there twice'),
-    ],
-    ids=['step', 'output', 'score', 'rollout', 'rollout after itself'],
-)
-def test_damaged_rows_of_verl_are_named(rows: list[Row], message: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=message):
-        run_of(write(tmp_path / '1.jsonl', rows))

@@ -5,7 +5,6 @@ Runs where inspect_ai is installed, see constraints/harness-inspect.txt.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import runpy
@@ -30,7 +29,7 @@ from inspect_ai.scorer import Score, accuracy, mean, scorer, stderr
 
 from gpassk_opencompass import InputError
 from gpassk_opencompass.formats import read_samples
-from gpassk_opencompass.inspect_ai import g_pass_at, g_pass_at_k, mg_pass_at
+from gpassk_opencompass.inspect_ai import g_pass_at_k
 
 pytestmark = pytest.mark.filterwarnings('ignore')  # inspect_ai leaves streams open
 
@@ -192,50 +191,29 @@ def test_the_metric_agrees_with_what_inspect_has_of_its_own(tmp_path: Path) -> N
         assert ours[f'{name}_stderr'] == pytest.approx(theirs['stderr'], rel=1e-9)
 
 
-def test_reducers_give_each_question_its_value(tmp_path: Path) -> None:
-    """Their mean is the metric's value; names tell k and τ, so that two of them differ."""
-    reducers = [g_pass_at(k=4, threshold=0.5), g_pass_at(k=4, threshold=0.7), mg_pass_at(k=4)]
-    log = evaluated(tmp_path, scripted_task(VALUES, [mean()], reducers))
-    expected = {
-        'gpassk_opencompass/g_pass_0-5_at_4': mean_of(COUNTS, 4, 2),
-        'gpassk_opencompass/g_pass_0-7_at_4': mean_of(COUNTS, 4, 3),
-        'gpassk_opencompass/mg_pass_at_4': (mean_of(COUNTS, 4, 3) + mean_of(COUNTS, 4, 4)) / 2,
-    }
-    assert log.eval.config.epochs_reducer == list(expected)
-    for name, value in expected.items():
-        assert results(log, name)['mean'] == pytest.approx(value, rel=1e-12)
-    reduced = (log.reductions or [])[0].samples
-    values = {one.sample_id: one.value for one in reduced}
-    assert values == {place: pytest.approx(exact(n, c, 4, 2)) for place, (n, c) in enumerate(COUNTS, 1)}
-    assert {one.explanation for one in reduced if one.sample_id == 5} == {'3 of 5 scored epochs are correct'}
-
-
 def test_partial_credit_counts_from_where_one_says(tmp_path: Path) -> None:
     """As `value` of inspect's own reducers."""
-    log = evaluated(
-        tmp_path, scripted_task(VALUES, [g_pass_at_k(k=4, value=0.5)], [g_pass_at(4, 0.5, value=0.5)])
-    )
+    log = evaluated(tmp_path, scripted_task(VALUES, [g_pass_at_k(k=4, value=0.5)]))
     counts = [(6, 4), (6, 2), *COUNTS[2:]]
     assert results(log)['G-Pass@4_0.5'] == pytest.approx(mean_of(counts, 4, 2), rel=1e-12)
-    reduced = (log.reductions or [])[0].samples if log.reductions else []
-    assert not reduced  # no metric takes reduced scores
 
 
 def test_scores_of_several_values_have_metrics_of_each(tmp_path: Path) -> None:
-    """As a dictionary of metrics, and as a reducer of all of them."""
+    """As a dictionary of metrics."""
     values = [
         [{'sum': float(value == 'C'), 'work': 1.0} for value in row] for row in VALUES if 'P' not in row
     ]
     metrics = {'sum': [mean(), g_pass_at_k(k=4)], 'work': [mean()]}
-    log = evaluated(tmp_path, scripted_task(values, metrics, [g_pass_at(4, 0.5)]))
+    log = evaluated(tmp_path, scripted_task(values, metrics))
     counts = [(6, 4), (6, 6), (6, 0), (6, 3), (6, 3)]
     assert log.results is not None
-    told = {(one.name, one.reducer): one.metrics for one in log.results.scores}
-    of_metric = {metric.name: metric.value for metric in told['sum', None].values()}
+    of_metric = {
+        metric.name: metric.value
+        for one in log.results.scores
+        if one.name == 'sum'
+        for metric in one.metrics.values()
+    }
     assert of_metric['G-Pass@4_0.5'] == pytest.approx(mean_of(counts, 4, 2), rel=1e-12)
-    reducer = 'gpassk_opencompass/g_pass_0-5_at_4'
-    assert told['sum', reducer]['mean'].value == pytest.approx(mean_of(counts, 4, 2), rel=1e-12)
-    assert told['work', reducer]['mean'].value == 1.0
 
 
 def test_intervals_are_given_of_any_number_of_questions(tmp_path: Path) -> None:
@@ -250,15 +228,12 @@ def test_intervals_are_given_of_any_number_of_questions(tmp_path: Path) -> None:
 
 def test_questions_with_too_few_epochs_are_left_out_and_counted(tmp_path: Path) -> None:
     """Never a silent 0: with too few everywhere there is no value."""
-    log = evaluated(tmp_path, scripted_task(VALUES, [mean(), g_pass_at_k(k=[6, 8])], [g_pass_at(6, 0.5)]))
+    log = evaluated(tmp_path, scripted_task(VALUES, [mean(), g_pass_at_k(k=[6, 8])], ['mean']))
     found = results(log)
     assert found['left_out@6'] == 1.0
     assert found['left_out@8'] == 6.0
     assert found['G-Pass@6_0.5'] == pytest.approx(mean_of([one for one in COUNTS if one[0] == 6], 6, 3))
     assert math.isnan(found['G-Pass@8_0.5'])
-    assert log.results is not None
-    [reduced] = [one for one in log.results.scores if one.reducer]
-    assert (reduced.scored_samples, reduced.unscored_samples) == (5, 1)
 
 
 @pytest.mark.parametrize(
@@ -267,10 +242,8 @@ def test_questions_with_too_few_epochs_are_left_out_and_counted(tmp_path: Path) 
         lambda: g_pass_at_k(k=0),
         lambda: g_pass_at_k(k=4, thresholds=1.5),
         lambda: g_pass_at_k(k=4, level=95),
-        lambda: g_pass_at(k=4, threshold=-0.5),
-        lambda: mg_pass_at(k=0),
     ],
-    ids=['k', 'thresholds', 'level', 'threshold', 'mean k'],
+    ids=['k', 'thresholds', 'level'],
 )
 def test_arguments_out_of_range_are_refused(wrong: Any) -> None:
     """Before anything is sampled."""
@@ -297,7 +270,7 @@ def test_scores_that_make_no_sense_are_named(
 
 @pytest.fixture(scope='module')
 def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The log of the example, from the command line, with another reducer than its own."""
+    """The log of the example, from the command line."""
     folder: Path = tmp_path_factory.mktemp('example')
     shutil.copy(EXAMPLE, folder)
     (folder / 'scripted.py').write_text(PROVIDER, encoding='utf-8')
@@ -306,8 +279,7 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (package / 'METADATA').write_text('Metadata-Version: 2.1\nName: scripted\nVersion: 1\n')
     (package / 'entry_points.txt').write_text('[inspect_ai]\nscripted = scripted\n')
     options = ('--model', 'scripted/adder', '--max-samples', '1', '--log-dir', 'logs')
-    reducers = 'mean,gpassk_opencompass/g_pass_0-75_at_4,gpassk_opencompass/mg_pass_at_4'
-    command(folder, 'eval', EXAMPLE.name, *options, '--epochs', '8', '--epochs-reducer', reducers)
+    command(folder, 'eval', EXAMPLE.name, *options, '--epochs', '8')
     [log] = (folder / 'logs').glob('*.eval')
     return log
 
@@ -316,18 +288,16 @@ EXAMPLE_COUNTS = [(8, max(pair) % 9) for pair in runpy.run_path(str(EXAMPLE))['S
 
 
 def test_the_example_shows_g_pass_at_k(example: Path) -> None:
-    """Through the `inspect` command, metric and reducers; the log is read to the same value."""
+    """Through the `inspect` command; the log is read to the same value."""
     log = read_eval_log(str(example))
     ours = results(log)
     assert ours['G-Pass@4_0.75'] == pytest.approx(mean_of(EXAMPLE_COUNTS, 4, 3), rel=1e-12)
-    reduced = results(log, 'gpassk_opencompass/g_pass_0-75_at_4')
-    assert reduced['accuracy'] == pytest.approx(mean_of(EXAMPLE_COUNTS, 4, 3), rel=1e-12)
     counts = [(len(one), one.count('1')) for one in verdicts_in(example).values()]
     assert counts == EXAMPLE_COUNTS
 
 
 def test_a_log_that_is_there_can_be_scored_with_the_metric(example: Path) -> None:
-    """`inspect score --metric`, by name: nothing is sampled again, and reducers keep their τ."""
+    """`inspect score --metric`, by name: nothing is sampled again."""
     name = 'gpassk_opencompass/g_pass_at_k'
     folder = example.parents[1]
     command(
@@ -347,4 +317,3 @@ def test_a_log_that_is_there_can_be_scored_with_the_metric(example: Path) -> Non
     assert ours['mG-Pass@4'] == pytest.approx(
         (mean_of(EXAMPLE_COUNTS, 4, 3) + mean_of(EXAMPLE_COUNTS, 4, 4)) / 2, rel=1e-12
     )
-    assert json.dumps(log.eval.config.epochs_reducer).count('g_pass_0-75_at_4') == 1
