@@ -56,12 +56,6 @@ _WEAK = frozenset({'label', 'score'})
 """Columns that data of any kind has: alone they make no file one of samples."""
 
 _NUMBERED = re.compile(r'(.*?)[_\-. ]?(\d+)')
-_LABELS: dict[Any, str] = {
-    **dict.fromkeys((True, '1', 'correct'), 'c'),
-    **dict.fromkeys((False, '0', 'incorrect'), ''),
-    **dict.fromkeys((None, '?', 'unjudged'), 'unjudged'),
-}
-
 Lists = Mapping[str, str | list[str]]
 """Field of samples → the column with a list, or the columns of one sample each."""
 
@@ -84,8 +78,7 @@ def _specialise(first: Row, options: Options) -> Format:
     if options.kind == 'counts' or ({'n', 'c'} <= names.keys() and not lists):
         return _of_counts(names, columns)
     if lists:
-        judged = 'response' in lists and options.kind != 'labels' and 'reference' not in given
-        return _of_questions(names, lists, columns, unsure='reference' in names and judged)
+        return _of_questions(names, lists, columns)
     return _of_samples(names, columns, given)
 
 
@@ -217,21 +210,11 @@ def _of_counts(names: dict[str, str], columns: Mapping[str, str]) -> Format:
     return _format(fields, columns, {'written_by': 'counts, a row a question'}, check)
 
 
-def _of_questions(names: dict[str, str], lists: Lists, columns: Mapping[str, str], unsure: bool) -> Format:
-    """Return the format of a row a question; `unsure`: another column may be the reference too."""
+def _of_questions(names: dict[str, str], lists: Lists, columns: Mapping[str, str]) -> Format:
     if 'correct' not in lists:
         _need(names, ('question', 'reference'), columns)
-    used = (*names.values(), *lists.values())
-    twins = [columns[one] for one in ALIASES['reference'] if unsure and columns.get(one, used[0]) not in used]
 
     def expand(row: Row) -> Iterable[Row]:
-        for name in twins:
-            one, other = row[names['reference']], row.get(name)
-            if other is not None and str(other) != str(one):
-                raise ValueError(
-                    f'{names["reference"]} and {name} are both names of the reference, and they differ; say '
-                    f'which one counts: --field reference={name}'
-                )
         values = {field: _values(row, where) for field, where in lists.items()}
         sizes = {_called(lists[field]): len(one) for field, one in values.items() if one is not None}
         if not sizes or 0 in sizes.values():
@@ -242,7 +225,9 @@ def _of_questions(names: dict[str, str], lists: Lists, columns: Mapping[str, str
             told = ' and '.join(f'{size} {name}' for name, size in sizes.items())
             raise ValueError(f'{told}; expected one of each a sample')
         n = next(iter(sizes.values()))
-        _refuse_contradictions(row, names, n, values.get('correct'))
+        told = number_in(at(row, names['n'])) if 'n' in names else None
+        if type(told) in (int, float) and told != n:
+            raise ValueError(f'{names["n"]} = {told}, and there are {n} samples; are some missing?')
         samples: list[Row] = [{**row, '_replica': place} for place in range(n)]
         for field, of_samples in values.items():
             for sample, value in zip(samples, of_samples or [None] * n, strict=True):
@@ -251,11 +236,17 @@ def _of_questions(names: dict[str, str], lists: Lists, columns: Mapping[str, str
 
     fields = {'uid': '_row', **{key: name for key, name in names.items() if key not in _COUNTS}}
     fields |= {'replica': '_replica', **{field: f'_{field}' for field in lists}}
-    about: dict[str, Any] = {'written_by': 'a table with a row a question'}
+    remarks: list[str] = []
+    about = {'written_by': 'a table with a row a question', 'remarks': remarks}
     verdicts = [columns[one] for one in ALIASES['correct'] if one in columns and one not in _WEAK]
     if verdicts and 'correct' not in lists:
-        told = f'{verdicts[0]} has one verdict a question and none of each sample: it is not taken'
-        about['remarks'] = [told]
+        remarks.append(f'{verdicts[0]} has one verdict a question and none of each sample: it is not taken')
+    used = (*names.values(), *lists.values())
+    others = [columns[one] for one in ALIASES['reference'] if one in columns and columns[one] not in used]
+    if 'response' in lists and 'reference' in names and others:
+        remarks.append(
+            f'the reference is {names["reference"]}; so may {" or ".join(others)} be: --field reference=NAME'
+        )
     return _format(fields, columns, about, expand, _called(lists['correct']) if 'correct' in lists else '')
 
 
@@ -283,24 +274,6 @@ def _values(row: Row, where: str | list[str]) -> list[Any] | None:
 
 def _called(where: str | list[str]) -> str:
     return where if isinstance(where, str) else f'{where[0]} … {where[-1]}'
-
-
-def _refuse_contradictions(row: Row, names: Mapping[str, str], n: int, labels: list[Any] | None) -> None:
-    """Refuse a row that says another n, c or unjudged than its samples give."""
-    held = {'n': n}
-    try:
-        found = [_LABELS[one] for one in labels or ()]
-    except (KeyError, TypeError):  # numbers or words, which the reader knows
-        found = []
-    if found:
-        held |= {name: found.count(name) for name in ('c', 'unjudged')}
-    for key, count in held.items():
-        told = number_in(at(row, names[key])) if key in names else None
-        if type(told) in (int, float) and told != count:
-            raise ValueError(
-                f'{names[key]} = {told}, but the samples give {key} = {count}; are samples missing? Mend the '
-                f'row, or take out {names[key]}'
-            )
 
 
 def _need(

@@ -196,12 +196,11 @@ def test_without_verdicts_there_is_what_a_judge_needs(tmp_path: Path) -> None:
 
 
 def test_names_of_the_reference_matter_where_it_is_judged_by(tmp_path: Path) -> None:
-    """Two that differ are refused; with the labels alone, or one of them chosen, the file is read."""
+    """Of two the first one counts, which is said, or the one that is chosen."""
     row = {'question': '1?', 'gold': '1', 'answer': 'One.', 'responses': ['1', '2'], 'correct': [1, 0]}
     path = write(tmp_path / 't.jsonl', [row])
-    with pytest.raises(InputError, match='gold and answer are both names of the reference'):
-        run_of(path)
-    assert verdicts(run_of(path, kind='labels')) == {'1': '10'}
+    assert run_of(path).remarks == ('the reference is gold; so may answer be: --field reference=NAME',)
+    assert samples_of(run_of(path))['reference'] == ['1'] * 2
     run = run_of(path, fields={'reference': 'answer'})
     assert samples_of(run)['reference'] == ['One.'] * 2
 
@@ -260,17 +259,11 @@ REFUSED: dict[str, tuple[list[dict[str, Any]], str]] = {
         [QUESTION | {'responses': ['2']}, QUESTION | {'responses': ['2', '3']}, QUESTION | {'responses': []}],
         ':3: responses is empty',
     ),
-    'n told': ([QUESTION | {'n': 3, 'responses': ['2', '3']}], ':1: n = 3, but the samples give n = 2'),
-    'n told of labels': ([{'num_samples': 1, 'labels': '10'}], ':1: num_samples = 1, but the samples give n'),
-    'c told': ([{'correct': [1, 0], 'c': 2, 'n': 2}], ':1: c = 2, but the samples give c = 1'),
-    'unjudged told': ([{'correct': [1, None], 'unjudged': 0}], ':1: unjudged = 0, but the samples give'),
+    'n told': ([QUESTION | {'n': 3, 'responses': ['2', '3']}], ':1: n = 3, and there are 2 samples'),
+    'n told of labels': ([{'num_samples': 1, 'labels': '10'}], ':1: num_samples = 1, and there are 2'),
     'labels and responses': (
         [QUESTION | {'responses': ['2', '3'], 'correct': [1]}],
         ':1: 2 responses and 1 correct; expected one of each a sample',
-    ),
-    'two references': (
-        [QUESTION | {'gold': '3', 'responses': ['2']}],
-        ':1: gold and answer are both names of the reference, and they differ; say which one counts',
     ),
     'no list': ([{'labels': [1, 0]}, {'labels': 7}], ':2: labels is 7; expected the list'),
     'counts': ([{'uid': 'a', 'n': 8, 'c': 9}], ':1: n = 8, c = 9, unjudged = 0; expected whole numbers'),
