@@ -58,7 +58,9 @@ def test_a_reply_is_a_verdict_or_none(reply: str) -> None:
     verdict = read_verdict(reply)
     assert verdict in (Verdict.CORRECT, Verdict.INCORRECT, None)
     # A tag between quotation marks is talked about.
-    told = re.split(r'(?<![`"\'])</think>|</think>(?![`"\'])', reply)[-1].casefold()
+    parts = re.split(r'(?<![`"\'])</think>|</think>(?![`"\'])', reply)
+    # Behind the last tag with anything behind it: one at the end closes nothing.
+    told = next((part for part in reversed(parts) if part.strip()), '').casefold()
     if verdict is Verdict.CORRECT:
         assert r'\boxed' in told
         assert 'yes' in told or '是' in told
