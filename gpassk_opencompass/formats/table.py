@@ -78,7 +78,7 @@ def _specialise(first: Row, options: Options) -> Format:
     if options.kind == 'counts' or ({'n', 'c'} <= names.keys() and not lists):
         return _of_counts(names, columns)
     if lists:
-        return _of_questions(names, lists, columns, given)
+        return _of_questions(names, lists, columns, options)
     return _of_samples(names, columns, given)
 
 
@@ -211,7 +211,7 @@ def _of_counts(names: dict[str, str], columns: Mapping[str, str]) -> Format:
 
 
 def _of_questions(
-    names: dict[str, str], lists: Lists, columns: Mapping[str, str], given: Mapping[str, str]
+    names: dict[str, str], lists: Lists, columns: Mapping[str, str], options: Options
 ) -> Format:
     if 'correct' not in lists:
         _need(names, ('question', 'reference'), columns)
@@ -245,7 +245,8 @@ def _of_questions(
         remarks.append(f'{verdicts[0]} has one verdict a question and none of each sample: it is not taken')
     used = (*names.values(), *lists.values())
     others = [columns[one] for one in ALIASES['reference'] if one in columns and columns[one] not in used]
-    if 'response' in lists and 'reference' in names and 'reference' not in given and others:
+    judged = 'response' in lists and options.kind != 'labels' and 'reference' not in options.fields
+    if judged and 'reference' in names and others:
         remarks.append(
             f'the reference is {names["reference"]}; so may {" or ".join(others)} be: --field reference=NAME'
         )
