@@ -40,11 +40,7 @@ class SeededHuggingFace(Seeded, HuggingFacewithChatTemplate):  # type: ignore[mi
 
     Args:
         random_seed: the seed of the run; those of the samples are derived from it.
-        generation_kwargs: sampling settings.
-        kwargs: as for the base class.
-
-    Raises:
-        InputError: generation_kwargs has what would be overruled or ignored.
+        generation_kwargs: sampling settings; InputError for what would be overruled or ignored.
     """
 
     def __init__(

@@ -47,7 +47,6 @@ class SeededTurboMind(Seeded, TurboMindModelwithChatTemplate):  # type: ignore[m
         backend: 'turbomind' or 'pytorch', lmdeploy's two engines. The latter uses 32 bits of a seed.
         gen_config: sampling settings, with `do_sample=True`.
         random_seed: the seed of the run; those of the samples are derived from it.
-        kwargs: as for the base class.
 
     Raises:
         InputError: gen_config or engine_config has what would be dropped, overruled or ignored, or the engine

@@ -38,12 +38,9 @@ class SeededVLLM(Seeded, VLLMwithChatTemplate):  # type: ignore[misc]
     there `enable_chunked_prefill` is False unless model_kwargs has it.
 
     Args:
-        generation_kwargs: fields of vLLM's `SamplingParams`; one that it does not know is an error there.
+        generation_kwargs: fields of vLLM's `SamplingParams`; InputError for what would be dropped, overruled
+            or ignored.
         random_seed: the seed of the run; those of the samples are derived from it.
-        kwargs: as for the base class.
-
-    Raises:
-        InputError: generation_kwargs has what would be dropped, overruled or ignored.
     """
 
     model: Any
