@@ -56,17 +56,6 @@ def by_question(column: list[Any]) -> list[Any]:
     return [one for question in range(len(QUESTIONS)) for one in column[question :: len(QUESTIONS)]]
 
 
-def test_a_limit_that_is_too_short_stands_beside_the_score(forks: Forks, tmp_path: Path) -> None:
-    """Two tokens a response: all are cut off, by the engine's own word."""
-    config = config_of(tmp_path, max_out_len=2)
-    forks.opencompass(config, tmp_path / 'out')
-    health = result_in(tmp_path / 'out').health
-    assert (health.truncated, health.truncated_by) == (32, 'engine')
-    assert (health.output_tokens, health.finish_reasons) == (64, {'length': 32})
-    [summary] = (tmp_path / 'out').glob('*/summary/gpassk_*.md')
-    assert '100.0 % cut off, 100.0 % without an answer' in summary.read_text()
-
-
 def test_shards_are_put_together_sample_by_sample(forks: Forks, tmp_path: Path) -> None:
     """Two shards, and a question has samples in both: tokens and reasons are of the right rows."""
     config = config_of(tmp_path, max_out_len=24)
