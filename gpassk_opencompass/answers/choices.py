@@ -45,9 +45,15 @@ _MARK = re.compile(
 )
 _BEFORE_MARKS = re.compile(r'\\ |&|~|\*\*|\$(?=[A-H]\))')
 _SQUARE = re.compile(r'\[([A-H])\](?=\s)')
-SMALL_LETTER = re.compile(r'\A((?:[$\s*]|\\text\s*\{)*\(?)([a-h])(?=[).]|[\s}$*]*\Z)')
-SMALL_LETTERS = re.compile(r'(?:(?<=\n)|(?<=\n\s))(?:\([a-h]\)|[a-h][.)])(?=\s)')
+_SMALL_LETTER = re.compile(r'\A((?:[$\s*]|\\text\s*\{)*\(?)([a-h])(?=[).]|[\s}$*]*\Z)')
+_SMALL_LETTERS = re.compile(r'(?:(?<=\n)|(?<=\n\s))(?:\([a-h]\)|[a-h][.)])(?=\s)')
 _END = re.compile(r'[\s.;；,，。\\]*(?:\\q?quad|\\\\|\n)*[\s.;；,，。]*$')
+
+
+def in_capitals(text: str, question: str) -> str:
+    """Return a text with its letter as a capital where the question lists its options with small ones."""
+    listed = _SMALL_LETTERS.search(question)
+    return _SMALL_LETTER.sub(lambda one: one[1] + one[2].upper(), text) if listed else text
 
 
 def letters_of(text: str) -> frozenset[str] | None:
@@ -95,7 +101,7 @@ def options_of(question: str) -> dict[str, str]:
     The last list counts: what stands before it may name points A, B, C.
     """
     question = _BEFORE_MARKS.sub(' ', _SQUARE.sub(r'(\1)', UNWRAPPED.sub(r'\1', question)))
-    question = SMALL_LETTERS.sub(lambda one: one[0].upper(), question)
+    question = _SMALL_LETTERS.sub(lambda one: one[0].upper(), question)
     marks = list(_MARK.finditer(question))
     for start in range(len(marks) - 1, -1, -1):
         options: dict[str, str] = {}

@@ -15,10 +15,9 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from .choices import (
-    SMALL_LETTER,
-    SMALL_LETTERS,
     UNWRAPPED,
     chosen_in,
+    in_capitals,
     is_option_text,
     letters_of,
     options_of,
@@ -99,10 +98,7 @@ def compare_answers(
     """
     asks_percent = bool(_PERCENTAGE.search(question)) if question else None
     equality = Equality(rules, asks_percent, bool(_ROUNDING.search(question)))
-    if SMALL_LETTERS.search(question):
-        reference, answer = (
-            SMALL_LETTER.sub(lambda one: one[1] + one[2].upper(), text) for text in (reference, answer)
-        )
+    reference, answer = (in_capitals(text, question) for text in (reference, answer))
     if (choice := equality.choice(reference, answer, options_of(question))) is not None:
         return choice
     answered = equality.texts(reference, answer)

@@ -141,9 +141,6 @@ _UNFINISHED = re.compile(r'[A-Za-z\u4e00-\u9fff,，、;；:：=+\-*/^_<(\[{（\\
 
 _COMPARED = 20  # answers that are held against one another
 _LONGEST_LIST = 1000  # characters of an answer that are searched for several values
-_MAY_LIST = re.compile(
-    r'[,;&、，；和或与及±∓]|\\pm|\\mp|quad|(?<![a-zA-Z])(?:and|or|versus|vs)(?![a-zA-Z])', re.IGNORECASE
-)
 _VOICED = re.compile(
     r'(?<![a-zA-Z\\])(?:maybe|possibly|perhaps|even|also|either|both|approximately|about)(?![a-zA-Z])|也?可能是?|也许是?|或者?是',
     re.IGNORECASE,
@@ -166,18 +163,17 @@ def _values_in(answer: str) -> Sequence[Value]:
     """
     if len(answer) > _LONGEST_LIST:
         return [Words('text', (answer,))]
-    if _MAY_LIST.search(answer):
-        bare = _APART.sub(' , ', _VOICED.sub(lambda one: '或' if one[0].startswith('或') else ' ', answer))
-        value = read_answer(bare)[0].value
-        items = value.items if isinstance(value, Several) and value.kind == 'list' else ()
-        plain = [item.value if isinstance(item, Named) else item for item in items]
-        units = [item.unit for item in items if isinstance(item, Amount) and item.unit]
-        one_measure = len({*units}) == len(units) == len(items)
-        letters = [item for item in plain if isinstance(item, Amount) and item.expression in _LETTERS]
-        letter_and_text = len(items) == 2 and len(letters) == 1
-        has_words = any(isinstance(item, Words | Relation) for item in plain)
-        if not (one_measure or letter_and_text or has_words):
-            return distinct(items, LENIENT)
+    bare = _APART.sub(' , ', _VOICED.sub(lambda one: '或' if one[0].startswith('或') else ' ', answer))
+    value = read_answer(bare)[0].value
+    items = value.items if isinstance(value, Several) and value.kind == 'list' else ()
+    plain = [item.value if isinstance(item, Named) else item for item in items]
+    units = [item.unit for item in items if isinstance(item, Amount) and item.unit]
+    one_measure = len({*units}) == len(units) == len(items)
+    letters = [item for item in plain if isinstance(item, Amount) and item.expression in _LETTERS]
+    letter_and_text = len(items) == 2 and len(letters) == 1
+    has_words = any(isinstance(item, Words | Relation) for item in plain)
+    if not (one_measure or letter_and_text or has_words):
+        return distinct(items, LENIENT)
     return [read_answer(answer)[0].value]
 
 
