@@ -34,7 +34,7 @@ from gpassk_opencompass.processes import MARKS, Child, Stop, marked
 from gpassk_opencompass.runs.driver import part_of
 from gpassk_opencompass.runs.lock import Lock
 from gpassk_opencompass.runs.opencompass import environment, prepare_directory, read_options
-from gpassk_opencompass.runs.state import Planned, planned_runs
+from gpassk_opencompass.runs.state import planned_runs
 from gpassk_opencompass.sweep.folder import Entry, ModelFacts, manifest_text
 
 pytestmark = pytest.mark.slow
@@ -90,19 +90,6 @@ def test_only_what_failed_is_run_again(sweep: Path, capsys: pytest.CaptureFixtur
     assert called(sweep) == ['broken', 'good', 'broken']
 
 
-def test_a_command_that_fails_before_anything_is_a_failure(
-    sweep: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """There is no time directory then; the next command starts a new one."""
-    write_configs(sweep, 'crash')
-    assert run() == 1
-    assert 'KeyError: crash' in capsys.readouterr().err
-    assert main(['check', 'out']) == 1
-    assert 'failed' in capsys.readouterr().out
-    behave(sweep, 'crash', 'ok')
-    assert run() == 0
-
-
 def test_a_run_goes_on_in_its_time_directory_with_the_workers_of_its_start(
     sweep: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -142,26 +129,8 @@ def test_options_that_would_mislead_are_refused(
     assert calls(sweep) == []
 
 
-def test_other_options_are_passed_on_as_they_are() -> None:
-    """Their order, and a value that is given twice."""
-    words = ['--retry', '0', '--max-out-len', '8', '--slurm', '-p', '8', '--max-num-workers=8', '-m', 'infer']
-    options = read_options(words)
-    assert options.passed == ('--retry', '0', '--max-out-len', '8', '--slurm', '-p', '8')
-    assert (options.workers, options.mode, options.elsewhere) == (8, 'infer', True)
-
-
-def test_a_changed_config_is_started_anew(sweep: Path) -> None:
-    """Samples of other settings are never mixed with those of these; the old ones stay."""
-    configs = write_configs(sweep, 'run')
-    behave(sweep, 'run', 'ok')
-    assert run() == 0
-    (configs / 'run.py').write_text(config_text(temperature=0.5))
-    assert run() == 0
-    assert len({time_of(call) for call in calls(sweep)}) == len(results(sweep, 'run')) == 2
-
-
-def test_a_changed_judge_takes_the_samples_as_they_are(sweep: Path) -> None:
-    """The result of the other judge is put aside, not lost."""
+def test_a_changed_config_is_started_anew_and_a_changed_judge_takes_the_samples(sweep: Path) -> None:
+    """Samples of other settings are never mixed with those of these; what is not of use any more stays."""
     configs = write_configs(sweep, 'run')
     behave(sweep, 'run', 'ok')
     assert run() == 0
@@ -171,6 +140,9 @@ def test_a_changed_judge_takes_the_samples_as_they_are(sweep: Path) -> None:
     assert results(sweep, 'run') == [record(judge='Qwen')]
     [aside] = sweep.glob('out/run/*/results/*/*.aside')
     assert json.loads(aside.read_text()) == record()
+    (configs / 'run.py').write_text(config_text(temperature=0.5))
+    assert run() == 0
+    assert len({time_of(call) for call in calls(sweep)}) == len(results(sweep, 'run')) == 2
 
 
 @pytest.mark.parametrize(
@@ -285,18 +257,6 @@ def test_two_configs_of_one_name_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match='have one name'):
         planned_runs([first, second])
     assert len(planned_runs([first, tmp_path / 'a']).runs) == 1
-
-
-def test_without_opencompass_the_pip_line_is_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It is an extra."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, 'executable', str(tmp_path / 'python'))
-    monkeypatch.setenv('PATH', str(tmp_path))
-    write_configs(tmp_path, 'ok')
-    assert run() == 2
-    assert 'pip install "gpassk_opencompass[opencompass]"' in capsys.readouterr().err
 
 
 def test_of_runs_that_fail_alike_each_has_a_line(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -582,8 +542,3 @@ def test_the_pages_on_running_show_what_is_understood(line: str) -> None:
     name, *words = shlex.split(own.replace('$SLURM_ARRAY_TASK_ID', '1'), comments=True)
     options = command_line.read_options(name, words)
     read_options(options.get('rest', ()))
-
-
-def test_a_run_is_named_by_its_config() -> None:
-    """A plan without configs has no model either."""
-    assert part_of([Planned('a'), Planned('b')], 1, 2) == [Planned('a')]

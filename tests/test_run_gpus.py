@@ -31,26 +31,17 @@ pytestmark = pytest.mark.slow
 
 
 def test_all_of_the_machine_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """But who says it first is heard: the option, CUDA, Slurm; none where there are none."""
+    """But who says it first is heard: the option, CUDA; none where there are none. MIG devices are named."""
     install(tmp_path, monkeypatch, 4)
     assert usable_gpus(None, {}) == ('0', '1', '2', '3')
-    assert usable_gpus(None, {'SLURM_JOB_GPUS': '0-1,3'}) == ('0', '1', '3')
-    slurm = {'SLURM_JOB_GPUS': '0'}
-    assert usable_gpus(None, {**slurm, 'CUDA_VISIBLE_DEVICES': '2,3,-1,1'}) == ('2', '3')
-    assert usable_gpus(None, {**slurm, 'CUDA_VISIBLE_DEVICES': ''}) == ()
-    assert usable_gpus('1,0', {**slurm, 'CUDA_VISIBLE_DEVICES': '2'}) == ('1', '0')
+    assert usable_gpus(None, {'CUDA_VISIBLE_DEVICES': '2,3,-1,1'}) == ('2', '3')
+    assert usable_gpus(None, {'CUDA_VISIBLE_DEVICES': ''}) == ()
+    assert usable_gpus('1,0', {'CUDA_VISIBLE_DEVICES': '2'}) == ('1', '0')
     assert usable_gpus(uuid(2), {}) == (uuid(2),)
+    install(tmp_path, monkeypatch, 2, profiles={1: ['3g.40gb']})
+    assert usable_gpus(mig(1, 0), {}) == (mig(1, 0),)
     monkeypatch.setenv('PATH', '')
     assert usable_gpus(None, {}) == ()
-
-
-def test_a_divided_gpu_counts_as_its_devices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """CUDA takes them by their ids."""
-    install(tmp_path, monkeypatch, 2, profiles={1: ['3g.40gb', '4g.40gb']})
-    assert usable_gpus(None, {}) == ('0', mig(1, 0), mig(1, 1))
-    assert usable_gpus(mig(1, 1), {}) == (mig(1, 1),)
-    with pytest.raises(InputError, match='GPU 1 is divided by MIG, name its devices: MIG-'):
-        usable_gpus('1', {})
 
 
 @pytest.mark.parametrize(
@@ -98,13 +89,6 @@ def test_a_model_gets_more_servers_where_gpus_are_left() -> None:
     assert [gpus for _, gpus in Pool([model], names(8)).next()] == [tuple(names(6))]
     assert [len(gpus) for _, gpus in Pool([model, other], names(6)).next()] == [4, 1]
     assert [len(gpus) for _, gpus in Pool([entry(2, tasks=CLIENTS)], names(8)).next()] == [2]
-
-
-def test_jobs_bound_what_is_at_work() -> None:
-    """On GPUs, and without any: then one at a time unless more are wanted."""
-    assert len(Pool([entry(1), entry(1)], names(4), 1).next()) == 1
-    assert len(Pool([entry(0), entry(0), entry(1)], names(4)).next()) == 2
-    assert len(Pool([entry(0), entry(0), entry(0)], (), 2).next()) == 2
 
 
 @given(st.lists(st.tuples(st.sampled_from([0, 1, 2, 4]), st.integers(1, 9)), max_size=20), st.data())
@@ -211,14 +195,6 @@ def test_a_model_that_does_not_fit_is_told_before_anything_starts(
     assert 'large: missing: its model needs 4 GPUs, and 2 may be used: 0, 1; never started\n' in said
     assert said.index('needs 4 GPUs') < said.index('ok: started on GPUs 0, 1\n')
     assert gpus_of(two) == {'ok': '0,1', 'odd': '', 'computes': '0,1'}
-
-
-def test_what_is_sampled_needs_no_gpu(two: Path) -> None:
-    """It is judged with none, also where its model would not fit any more."""
-    write_model(two, 'org/a', 'a', run_cfg={'num_gpus': 2})
-    assert run('--', '-m', 'infer') == 0
-    assert run('--gpus', '0') == 0
-    assert [call['gpus'].get('CUDA_VISIBLE_DEVICES') for call in calls(two)] == ['0,1', None]
 
 
 def test_gpus_on_a_machine_without_any_are_an_error(

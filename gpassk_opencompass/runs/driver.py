@@ -350,11 +350,9 @@ class Driver:
             InputError: it takes more GPUs than there are, or its server cannot be started here.
         """
         if self._gpus and gpus and free_gpus(self._gpus, (), gpus) is None:
-            mig = any('MIG-' in gpu for gpu in self._gpus)
-            whole = ', of which a model takes only one MIG device' if mig else ''
             raise InputError(
                 f'{served.name if served else "its model"} needs {gpus} GPU{"s" if gpus > 1 else ""}, and '
-                f'{len(self._gpus)} may be used: {", ".join(self._gpus)}{whole}'
+                f'{len(self._gpus)} may be used: {", ".join(self._gpus)}'
             )
         if served is not None:
             served.check()
