@@ -88,8 +88,12 @@ def error_in(lines: Iterable[str]) -> str:
     error = _raised_behind(cleaned, heads[-1])
     if error.startswith('KeyboardInterrupt'):
         return ''
-    if _ELSEWHERE.search(error) and (cause := _cause(cleaned, heads)):
-        return f'{error} (before it: {cause})'
+    if _ELSEWHERE.search(error):  # the cause is an earlier exception, else the last error that was logged
+        earlier = [_raised_behind(cleaned, head) for head in reversed(heads[:-1])]
+        logged = [line.text.strip() for line in reversed(cleaned[: heads[-1]]) if line.level in _ERRORS]
+        causes = [one for one in earlier if one and not _ELSEWHERE.search(one)]
+        causes += [text for text in logged if not _PLACE.search(text)]
+        return f'{error} (before it: {causes[0]})' if causes else error
     return error
 
 
@@ -106,18 +110,6 @@ def last_said(lines: Iterable[str]) -> str:
     errors = [line.text for line in cleaned if line.level in _ERRORS]
     found = deaths or [text for text in errors if not _PLACE.search(text)] or [line.text for line in cleaned]
     return found[-1].strip() if found else ''
-
-
-def _cause(lines: Sequence[_Line], heads: Sequence[int]) -> str:
-    """Return the error before the last one: of an earlier traceback, else the last one that was logged."""
-    earlier = (_raised_behind(lines, head) for head in reversed(heads[:-1]))
-    raised = next((error for error in earlier if error and not _ELSEWHERE.search(error)), '')
-    return raised or _logged(lines[: heads[-1]])
-
-
-def _logged(lines: Sequence[_Line]) -> str:
-    logged = [one.text.strip() for one in lines if one.level in _ERRORS and not _PLACE.search(one.text)]
-    return logged[-1] if logged else ''
 
 
 def _raised_behind(lines: Sequence[_Line], head: int) -> str:
@@ -140,14 +132,10 @@ def _raised_behind(lines: Sequence[_Line], head: int) -> str:
 
 
 def _cleaned(lines: Iterable[str]) -> list[_Line]:
-    return [_clean(line) for line in lines]
-
-
-def _clean(line: str) -> _Line:
-    text, level = _BAR.sub('', _COLOUR.sub('', line)), ''
-    text = _WHO.sub('', text, count=1)
-    for head in _HEADS:
-        if found := head.match(text):
+    cleaned = []
+    for line in lines:
+        text, level = _WHO.sub('', _BAR.sub('', _COLOUR.sub('', line)), count=1), ''
+        if found := next(filter(None, (head.match(text) for head in _HEADS)), None):
             text, level = text[found.end() :], found['level']
-            break
-    return _Line(text, level)
+        cleaned.append(_Line(text, level))
+    return cleaned
