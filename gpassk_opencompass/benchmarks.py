@@ -216,84 +216,57 @@ Place = Path | HubPart
 """A file, which may be missing, or a part of the hub."""
 
 
-def benchmark_places(questions: QuestionSet, path: str, revision: str | None = None) -> Iterator[Place]:
-    """Yield where each file of a benchmark other than LiveMathBench is.
-
-    `path` is a folder with its files, such a file, a copy of a hub data set, or a hub name; '' for where the
-    benchmark comes from. InputError for anything else, and for a revision of what is here.
-    """
-    path = path or questions.source
-    local = Path(path).expanduser()
-    _check_revision(local, revision)
-    for file in questions.files:
-        alternative = f'give path= a folder that holds {file.names[0]}.'
-        if local.is_dir():
-            there = [local / name for name in file.names if (local / name).is_file()]
-            if not there and _is_hub_copy(local):
-                yield HubPart(str(local), file.subset, alternative, copied=True)
-            else:
-                yield there[0] if there else local / file.names[0]
-        elif local.suffix == '.jsonl':
-            if len(questions.files) > 1:
-                names = ', '.join(part.names[0] for part in questions.files)
-                raise InputError(
-                    f'{path}: {questions.label} has several files; give path= a folder with {names}'
-                )
-            yield local
-        elif _HUB_NAME.fullmatch(path):
-            yield HubPart(path, file.subset, alternative, revision)
-        else:
-            example = f' such as {questions.source}' if _HUB_NAME.fullmatch(questions.source) else ''
-            raise InputError(
-                f'no data at path={path!r}: expected a folder that holds {file.names[0]}, such a file, or a '
-                f'hub name{example}'
-            )
+def benchmark_places(questions: QuestionSet, path: str, revision: str | None = None) -> list[Place]:
+    """Return where each file of a benchmark other than LiveMathBench is; see `_places`."""
+    parts = [(file.names, file.subset) for file in questions.files]
+    return _places(path or questions.source, questions.source, parts, revision)
 
 
 def live_math_bench_places(
     path: str, version: str, splits: Iterable[str], languages: Iterable[str], revision: str | None = None
 ) -> dict[tuple[str, str], Place]:
-    """Return (split, language) → where its questions are.
+    """Return (split, language) → where its questions are: `<version>/<SPLIT>_<lang>.jsonl`, see `_places`."""
+    which = list(product(splits, languages))
+    names = [f'{split}_{language}' for split, language in which]
+    parts = [((f'{version}/{name}.jsonl',), f'v{version}_{name}') for name in names]
+    return dict(zip(which, _places(path, LIVE_MATH_BENCH_HUB, parts, revision), strict=True))
 
-    `path` is a folder with `<version>/<SPLIT>_<lang>.jsonl`, a copy of the hub data set, or a hub name.
+
+def _places(
+    path: str, source: str, parts: Sequence[tuple[Sequence[str], str | None]], revision: str | None
+) -> list[Place]:
+    """Return where each part of a benchmark is: the names that its file may have, and its subset on the hub.
+
+    `path` is a folder with its files, the only one of them, a copy of a hub data set, or a hub name.
     InputError for anything else, and for a revision of what is here.
     """
-    root = Path(path).expanduser()
-    _check_revision(root, revision)
-    copied = bool(path) and root.is_dir()
-    places: dict[tuple[str, str], Place] = {}
-    for split, language in product(splits, languages):
-        file = root / version / f'{split}_{language}.jsonl'
-        if copied and file.parent.is_dir():
-            places[split, language] = file
-        elif copied and not _is_hub_copy(root):
-            raise InputError(f'{file} does not exist: expected one question a line, as JSON')
-        elif not copied and not _HUB_NAME.fullmatch(path):
-            raise InputError(
-                f'no data at path={path!r}: expected a folder that holds {version}/{split}_{language}.jsonl, '
-                f'or a hub name such as {LIVE_MATH_BENCH_HUB}'
-            )
-        else:
-            subset = f'v{version}_{split}_{language}'
-            alternative = 'give path= a folder that holds <version>/<SPLIT>_<lang>.jsonl.'
-            places[split, language] = HubPart(
-                str(root) if copied else path, subset, alternative, revision, copied
-            )
-    return places
-
-
-def _check_revision(local: Path, revision: str | None) -> None:
+    local = Path(path).expanduser()
     if revision is not None and local.exists():
         raise InputError(
             f'revision = {revision!r} with path = {str(local)!r}, which is a file or folder here: only data '
             'of the hub have revisions; leave one of the two out'
         )
-
-
-def _is_hub_copy(folder: Path) -> bool:
-    """Return whether a folder has the card of a hub data set: a README that begins with its metadata."""
-    card = folder / 'README.md'
-    return card.is_file() and card.read_bytes()[:3] == b'---'
+    files = ', '.join(names[0] for names, _ in parts)
+    if path and local.is_dir():
+        card = local / 'README.md'  # of a copy of a hub data set it begins with its metadata
+        copied = card.is_file() and card.read_bytes()[:3] == b'---'
+    elif local.suffix == '.jsonl' and len(parts) == 1:
+        return [local]
+    elif local.suffix == '.jsonl' or not _HUB_NAME.fullmatch(path):
+        example = f' such as {source}' if _HUB_NAME.fullmatch(source) else ''
+        raise InputError(
+            f'no data at path={path!r}: expected a folder that holds {files}, such a file if there is but '
+            f'one, or a hub name{example}'
+        )
+    found: list[Place] = []
+    for names, subset in parts:
+        there = [local / name for name in names if (local / name).is_file()]
+        if path and local.is_dir() and (there or not copied):
+            found.append(there[0] if there else local / names[0])
+        else:
+            alternative = f'give path= a folder that holds {names[0]}.'
+            found.append(HubPart(path, subset, alternative, revision, copied=local.is_dir()))
+    return found
 
 
 # Lists of questions as they lie there

@@ -122,15 +122,8 @@ def run(
         InputError: one cannot be expanded, or the folder not be written to; then no file was written.
     """
     from ..sweep.folder import changes
-    from ..sweep.template import expand
 
-    expansions: dict[Path, Expansion] = {}
-    for template in templates:
-        try:
-            expansions[template] = expand(template, override, keep_built_in=keep_built_in, limit=limit, n=n)
-            changes(output_dir, expansions[template].runs, template)  # all that it could refuse
-        except GPassKError as error:
-            raise InputError(f'{template}: {error}') from error
+    expansions, found = _expanded(templates, output_dir, override, keep_built_in, limit, n)
     runs = [run for expansion in expansions.values() for run in expansion.runs]
     if list:
         say(*(output_dir / run.file for run in runs))
@@ -144,7 +137,8 @@ def run(
         show(estimate(runs))
         say('')
     for template, expansion in expansions.items():
-        found = changes(output_dir, expansion.runs, template, expansion.trial)
+        if len(expansions) > 1:  # they change the folder for each other
+            found = changes(output_dir, expansion.runs, template, expansion.trial)
         if not dry_run:
             found.apply(prune)
         say(*_summary(found, template.name, dry_run, prune))
@@ -154,6 +148,29 @@ def run(
         say(*write_requests(requests, runs))
     say(*([f'would be refused: {problems}'] if problems else []), end='\n' if problems else '')
     return REFUSED if problems else 0
+
+
+def _expanded(
+    templates: Sequence[Path],
+    output_dir: Path,
+    override: Sequence[str],
+    keep_built_in: bool,
+    limit: int | None,
+    n: int | None,
+) -> tuple[dict[Path, Expansion], Changes]:
+    """Return what each template gives, and what the last of them would do to the folder as it is."""
+    from ..sweep.folder import changes
+    from ..sweep.template import expand
+
+    expansions: dict[Path, Expansion] = {}
+    for template in templates:
+        try:
+            one = expand(template, override, keep_built_in=keep_built_in, limit=limit, n=n)
+            found = changes(output_dir, one.runs, template, one.trial)  # which refuses all that it could
+        except GPassKError as error:
+            raise InputError(f'{template}: {error}') from error
+        expansions[template] = one
+    return expansions, found
 
 
 def _check(expansions: dict[Path, Expansion]) -> tuple[str, list[str]]:

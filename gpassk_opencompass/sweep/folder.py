@@ -11,7 +11,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
@@ -226,16 +226,10 @@ def changes(folder: Path, runs: Sequence[Run], template: Path, trial: bool = Fal
     place = os.path.relpath(template.resolve(), folder.resolve())
     known = digest(template.read_bytes())
     head = f'# Written from the template {template.name!r}: change that, not this file.\n'
-    sources: dict[tuple[str, int], str] = {}  # of parts that many configs share as one object
-
-    def source(name: str, part: Any) -> str:
-        if (name, id(part)) not in sources:
-            sources[name, id(part)] = f'{name} = {_rendered(plain(part, name), len(name) + 3, 0)}\n'
-        return sources[name, id(part)]
-
+    source_of, canonical_of = _once(_source), _once(_canonical)
     texts, current = {}, []
     for run in runs:
-        texts[run.file] = '\n'.join([head, *(source(name, part) for name, part in run.config.items())])
+        texts[run.file] = '\n'.join([head, *(source_of(name, part) for name, part in run.config.items())])
         current.append(
             Entry(
                 **{each.name: getattr(run, each.name) for each in fields(Summary)},
@@ -243,7 +237,7 @@ def changes(folder: Path, runs: Sequence[Run], template: Path, trial: bool = Fal
                 template_sha256=known,
                 model_abbr=run.config['models'][0]['abbr'],
                 dataset_abbr=run.config['datasets'][0]['abbr'],
-                signature=signature(run.config),
+                signature=signature(run.config, canonical_of),
                 sha256=digest(texts[run.file].encode()),
             )
         )
@@ -278,6 +272,24 @@ def _content(path: Path) -> bytes | None:
 
 
 # A config as text
+
+_PartText = Callable[[str, Any], str]
+
+
+def _once(text_of: _PartText) -> _PartText:
+    """Return `text_of`, made once for a part that many configs share as one object."""
+    known: dict[tuple[str, int], tuple[Any, str]] = {}  # a part too: its identity must not become another's
+
+    def text(name: str, part: Any) -> str:
+        if (name, id(part)) not in known:
+            known[name, id(part)] = part, text_of(name, part)
+        return known[name, id(part)][1]
+
+    return text
+
+
+def _source(name: str, part: Any) -> str:
+    return f'{name} = {_rendered(plain(part, name), len(name) + 3, 0)}\n'
 
 
 def _rendered(value: Any, column: int, indent: int) -> str:
@@ -344,7 +356,7 @@ _ANYBODYS = {'models': {'abbr', 'run_cfg', 'batch_size'}, 'datasets': {'abbr'}}
 """Those that OpenCompass takes out of an entry before it builds the class, whosever that is."""
 
 
-def signature(config: Mapping[str, Any]) -> str:
+def signature(config: Mapping[str, Any], canonical_of: _PartText | None = None) -> str:
     """Return a hash of the models and data sets of a config: settings, questions, prompts, k, n and judge.
 
     Left out are names, addresses, keys, batch sizes, GPUs, runners and the summarizer: with others the
@@ -359,7 +371,8 @@ def signature(config: Mapping[str, Any]) -> str:
     >>> signature(run) == signature({**run, 'models': [{'path': 'org/m', 'batch_size': 64}]})
     True
     """
-    return digest(''.join(_canonical(name, config.get(name)) for name in _NOT_CHOOSING).encode())[:16]
+    text_of = canonical_of or _canonical
+    return digest(''.join(text_of(name, config.get(name)) for name in _NOT_CHOOSING).encode())[:16]
 
 
 def _canonical(name: str, part: Any) -> str:

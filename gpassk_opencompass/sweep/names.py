@@ -21,6 +21,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from ..benchmarks import LIVE_MATH_BENCH, STANDARD_LANGUAGES, STANDARD_SPLITS
@@ -256,6 +257,7 @@ class DatasetName:
         }
 
 
+@lru_cache
 def _is_label(label: str) -> bool:
     if (rows := _rows(label)) is not None:
         return str(LiveMathBenchName(*rows)) == label
