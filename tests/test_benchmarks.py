@@ -189,7 +189,9 @@ def test_where_questions_may_lie(folder: Path, monkeypatch: pytest.MonkeyPatch) 
         InputError, match=r'missing\.jsonl does not exist; its folder holds .*aime2024\.jsonl'
     ):
         build('aime2024', 'data/missing.jsonl')
-    with pytest.raises(InputError, match=r'no data at path=.*aime2024\.jsonl, such a file, or a hub name'):
+    with pytest.raises(
+        InputError, match=r'no data at path=.*aime2024\.jsonl, such a file if there is but one'
+    ):
         build('aime2024', 'no-such-thing')
     (folder.parent / 'README.md').write_text('What lies here.\n')
     with pytest.raises(InputError, match=r'aime2024\.jsonl does not exist; its folder holds no \.jsonl'):
