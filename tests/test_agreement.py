@@ -27,8 +27,6 @@ from gpassk_opencompass.record import Result
 from gpassk_opencompass.samples import Samples
 from gpassk_opencompass.scoring import score
 
-SHARED = Path(__file__).resolve().parents[2] / 'shared'
-
 
 def table(both: int, false_positives: int, false_negatives: int, neither: int, **how: Any) -> Agreement:
     """What is measured on independent pairs with these counts."""
@@ -155,15 +153,6 @@ def test_a_line_that_is_no_labelled_pair_is_named(line: str, message: str, tmp_p
         read_labelled(file)
     assert f'{file}:2' in str(caught.value)
     assert message in str(caught.value)
-
-
-@pytest.mark.skipif(not (SHARED / 'data').is_dir(), reason='needs the labelled pairs beside the checkout')
-def test_the_labelled_pairs_beside_the_checkout_can_be_read() -> None:
-    """All of them, with their sources and languages."""
-    pairs = read_labelled(SHARED / 'data/answer_pairs/pairs.jsonl')
-    assert len(pairs) == 3656
-    assert sum(one.label for one in pairs) == 1674
-    assert Counter(one.pair.language for one in pairs)['zh'] == 22
 
 
 PAIRS: list[dict[str, Any]] = [

@@ -122,19 +122,6 @@ def test_a_judge_with_one_verdict_for_all_is_not_fit(
     assert printed.count('WRONG') == 10 - right
 
 
-def test_a_judge_that_fails_in_one_language_is_not_fit() -> None:
-    """The other one's verdicts are shown as right."""
-
-    def behave(asked: Asked) -> Act:
-        return 'I cannot read Chinese.' if '学生' in asked.prompt else judge_well(asked)
-
-    with JudgeServer(behave) as server:
-        [health] = ask(server)
-    assert verdicts(health) == [YES, NO, UNJUDGED, UNJUDGED, NO, NO, NO, UNJUDGED, UNJUDGED, UNJUDGED]
-    assert (health.reachable, health.fit) == (True, False)
-    assert health.outcomes[2].problem.endswith('; it ends: I cannot read Chinese.')
-
-
 def test_a_cut_reply_is_no_verdict() -> None:
     """Whatever stands in it, as for the judge; also lmdeploy's empty one for a context that is too short."""
     with JudgeServer(lambda asked: Say(r'\boxed{yes}' if asked.number else '', 'length')) as server:
@@ -202,16 +189,6 @@ def test_a_slow_server_is_given_up(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(server.asked) <= 4
 
 
-def test_one_good_and_one_bad_server_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
-    """A table each, in the order given; the exit code is that of the worst."""
-    with JudgeServer(judge_well) as good, JudgeServer(lambda asked: Fail(500)) as bad:
-        assert gpassk(bad, good) == 1
-    printed = capsys.readouterr().out
-    assert printed.index(f'{bad.url}/v1/chat/completions: 0 of 10') < printed.index(f'{good.url}/v1/chat')
-    assert f'{good.url}/v1/chat/completions: 10 of 10 right' in printed
-    assert printed.endswith("1 of 2 servers is fit to judge as 'judge'\n")
-
-
 @pytest.mark.parametrize('failure', [Fail(500), Fail(429), Fail(503, headers={'Retry-After': '1'}), Reset()])
 def test_a_failure_that_passes_is_tried_again(failure: Act) -> None:
     """The server is fit."""
@@ -251,15 +228,6 @@ def test_settings_that_cannot_be_used_are_refused(
     """Before any server is asked; exit code 2."""
     assert main(['judge', 'ping', '--model', 'm', '--prompts', 'own', *options]) == 2
     assert said in capsys.readouterr().err
-
-
-@pytest.mark.parametrize('text', ['{', '[1]', '"x"'])
-def test_the_extra_body_is_a_json_object(text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Anything else is a mistake of the command line."""
-    with pytest.raises(SystemExit) as end:
-        main(['judge', 'ping', '--model', 'm', '--url', 'http://x', '--extra-body', text])
-    assert end.value.code == 2
-    assert '--extra-body' in capsys.readouterr().err
 
 
 def replying(change: Callable[[str], Act]) -> Callable[[Asked], Act]:

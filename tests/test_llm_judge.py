@@ -80,15 +80,6 @@ def test_equal_pairs_are_asked_once() -> None:
     assert (judge.statistics()['asked'], judge.statistics()['stored']) == (2, 2)
 
 
-def test_an_empty_response_is_incorrect_without_a_call() -> None:
-    """There is nothing to ask about."""
-    with JudgeServer(lambda asked: fair(asked.prompt)) as server:
-        judge = judge_at(server)
-        assert judge.judge([Pair('q', 'r', '', tail=' \n')]) == [Judgement(NO, 'empty')]
-    assert not server.asked
-    assert judge.statistics()['empty'] == 1
-
-
 def test_the_end_of_a_response_without_an_answer_is_sent() -> None:
     """Its last characters, and it is counted."""
     tail = 'x' * 500 + 'so I would say 12'

@@ -553,9 +553,10 @@ class LLMJudge:
         """Return what was served when all of these were judged before, if there is exactly one such."""
         judges = [line.about.get('judge') for line in self._store.lines()]
         served = {
-            Served(**judge.get('served', {}))
+            Served(**told)
             for judge in judges
             if isinstance(judge, dict) and self._judge_of(Served()) == {**judge, 'served': {}}
+            if (told := judge['served']).keys() <= {*Served._fields}
         }
         whole = [
             one

@@ -43,7 +43,7 @@ class Bench:
         judge = {'type': 'llm', 'canaries': False, 'prompts': 'own', 'accept_equal': False}
         served = {'path': str(path), 'serve': self.script.serve(**serve), 'tp': 0}
         evaluator = plugin.GPassKEvaluator(judge=judge, judge_serve=served)
-        predictions = [f'It is \\boxed{{seven or {row}}}' for row in range(8)]
+        predictions = [f'It is \\boxed{{{row + 2}x+y}}' for row in range(8)]
         told = {'predictions': predictions, 'references': self.rows['answer'], 'test_set': self.rows}
         record = evaluator.evaluate(2, 2, self.rows, **told)
         count: int = record['gpassk']['judge']['statistics']['asked']
