@@ -1,4 +1,4 @@
-"""Models whose answers a test decides, for runs of the real `opencompass` command."""
+"""Models, and a judge, whose answers and pace a test decides, for runs of the real `opencompass` command."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 from opencompass.models.base import BaseModel, LMTemplateParser
 
+from gpassk_opencompass import Judgement, Pair, RuleJudge
 from gpassk_opencompass.health import Generation
 from gpassk_opencompass.plugin.seeds import sample_seed
 
@@ -86,3 +87,37 @@ class ScriptedModel(BaseModel):  # type: ignore[misc]
 def question_number(prompt: str) -> int:
     """The number in 'Question 3?' or 'What is 3 + 4?'."""
     return int(re.findall(r'(?:Question|What is) (\d+)', prompt)[-1])
+
+
+class GatedModel(ScriptedModel):
+    """Answers its first batch; from then on it waits as long as the file `gate` exists."""
+
+    def __init__(self, gate: str, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._gate, self._opened = Path(gate), True
+
+    def sample(self, *given: Any, **settings: Any) -> None:
+        while self._gate.exists() and not self._opened:
+            time.sleep(0.05)
+        self._opened = False
+        super().sample(*given, **settings)
+
+
+class NotingModel(ScriptedModel):
+    """Adds a line with the GPUs that it sees to the file `noted`, once a task."""
+
+    def __init__(self, noted: str, **settings: Any) -> None:
+        super().__init__(**settings)
+        with Path(noted).open('a') as file:
+            file.write(f'{self.path} {os.environ.get("CUDA_VISIBLE_DEVICES")}\n')
+
+
+class SlowJudge(RuleJudge):
+    """Leaves a file `judging` in the working directory, waits while there is a `gate`, and judges by rule."""
+
+    def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
+        Path('judging').touch()
+        while Path('gate').exists():
+            time.sleep(0.05)
+        judgements: list[Judgement] = super().judge(pairs)
+        return judgements

@@ -134,7 +134,7 @@ def test_kill_and_resume_gives_the_same_samples(forks: Forks, tmp_path: Path) ->
 def test_kill_in_the_evaluation_and_resume(forks: Forks, tmp_path: Path) -> None:
     """kill -9 while answers are judged, then -r: the result of an uninterrupted run."""
     root = write_bench(tmp_path / 'data', {'AMC_en': QUESTIONS})
-    slow = {'type': 'gpassk_opencompass.GPassKEvaluator', 'judge': {'type': 'slow_judge.SlowJudge'}}
+    slow = {'type': 'gpassk_opencompass.GPassKEvaluator', 'judge': {'type': 'scripted.SlowJudge'}}
     dataset = dataset_config(root, k=[2, 4], n=4, eval_cfg={'evaluator': slow})
     config = write_config(tmp_path / 'run.py', scripted(), dataset)
     forks.opencompass(config, tmp_path / 'whole')

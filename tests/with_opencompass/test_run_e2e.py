@@ -74,7 +74,7 @@ def write_sweep(root: Path) -> None:
     write_bench(root / 'data', {'AMC_en': QUESTIONS})
     (root / 'configs').mkdir()
     (root / 'gate').touch()
-    gated = {'type': 'gated.GatedModel', 'gate': str(root / 'gate')}
+    gated = {'type': 'scripted.GatedModel', 'gate': str(root / 'gate')}
     models = {
         'good': scripted(),
         'broken': scripted(trace=str(root / 'later' / 'trace')),

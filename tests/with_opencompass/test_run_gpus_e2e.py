@@ -33,7 +33,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def write_run(root: Path, name: str, path: str, **model: Any) -> None:
-    noting = {'type': 'noting_gpus.NotingModel', 'noted': str(root / 'noted'), 'run_cfg': {'num_gpus': 1}}
+    noting = {'type': 'scripted.NotingModel', 'noted': str(root / 'noted'), 'run_cfg': {'num_gpus': 1}}
     write_config(
         root / 'configs' / f'{name}.py',
         scripted(path=path, **noting, **model),
