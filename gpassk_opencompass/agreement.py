@@ -242,7 +242,7 @@ def read_labelled(path: Path, *, responses: bool = False) -> list[LabelledPair]:
         audit = Audit(collect_one(path))
         return [
             LabelledPair(one.pair, verdict, audit.result.run.dataset, one.row + 1, one.name)
-            for one in audit.of(range(len(audit.answers)))
+            for one in audit.answers_of(range(len(audit.answers)))
             for verdict in (True,) * one.accepted + (False,) * one.rejected
         ]
     found = []
@@ -368,7 +368,7 @@ class Audit:
                 self.answers[-1].append(Answer(row, pair, *counts, sha256(told).hexdigest()[:12]))
         self.digest = digest_of([one.name for answers in self.answers for one in answers])[:12]
 
-    def of(self, rows: Iterable[int]) -> list[Answer]:
+    def answers_of(self, rows: Iterable[int]) -> list[Answer]:
         """Return the different answers to these questions."""
         return [one for row in rows for one in self.answers[row]]
 
@@ -396,7 +396,7 @@ class Audit:
     def text(self, drawn: Iterable[int], labels: Mapping[str, bool | None]) -> str:
         """Return the file of labels, a line an answer; not what was judged: who knows it agrees too often."""
         lines = []
-        for one in self.of(drawn):
+        for one in self.answers_of(drawn):
             pair = one.pair
             about = {'question': pair.question, 'reference': pair.reference, 'answer': pair.answer}
             line = {'id': one.name, **about, 'label': labels.get(one.name), 'language': pair.language}
@@ -409,7 +409,7 @@ class Audit:
         Raises:
             InputError: it is none, or of a run with other answers; names the line.
         """
-        known = {one.name: one for one in self.of(range(len(self.answers)))}
+        known = {one.name: one for one in self.answers_of(range(len(self.answers)))}
         drawn: dict[int, None] = {}
         labels: dict[str, bool] = {}
         for number, line in json_rows(path):
@@ -433,7 +433,7 @@ class Audit:
         """Return how the verdicts on different answers to these questions agree with their labels."""
         pairs = [
             (verdict, labels[one.name], one.row, one.name)
-            for one in self.of(rows)
+            for one in self.answers_of(rows)
             for verdict, count in ((True, one.accepted), (False, one.rejected))
             if count
         ]

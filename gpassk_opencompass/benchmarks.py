@@ -576,10 +576,10 @@ def _prompts() -> tuple[str, str]:
     return texts['PROMPT_EN'], texts['PROMPT_CN']
 
 
-def asked(question: str, language: str) -> str:
+def whole_prompt(question: str, language: str) -> str:
     r"""Return the whole prompt: the protocol's as the installed OpenCompass has it, else this package's.
 
-    >>> 'What is $3+4$?' in asked('What is $3+4$?', 'en'), '\\boxed{}' in asked('$3+4$', 'cn')
+    >>> 'What is $3+4$?' in whole_prompt('What is $3+4$?', 'en'), '\\boxed{}' in whole_prompt('$3+4$', 'cn')
     (True, True)
     """
     from .judges.prompts import is_chinese

@@ -32,9 +32,9 @@ from gpassk_opencompass.benchmarks import (
     BENCHMARKS,
     LIVE_MATH_BENCH_HUB,
     LiveMathBenchRows,
-    asked,
     benchmark_rows,
     live_math_bench_rows,
+    whole_prompt,
 )
 from gpassk_opencompass.errors import IncompleteError, InputError
 from gpassk_opencompass.judges.build import build_judge, check_judge, with_verdicts
@@ -282,7 +282,7 @@ class Prompt:
         if (number := row['number']) == 0 or not self._docs:
             self._docs = [
                 {
-                    'query': asked(one['question'], one['language']),
+                    'query': whole_prompt(one['question'], one['language']),
                     'choices': [one['answer']],
                     'gold_index': 0,
                     'specific': {name: one[name] for name in _OF_QUESTION}

@@ -125,7 +125,7 @@ def difference(was: Any, now: Any) -> str:
     return '' if was == now else f' = {shown[0]}, and now has {shown[1]}'
 
 
-def kept(given: Collection[str] = ()) -> frozenset[str]:
+def read_keep(given: Collection[str] = ()) -> frozenset[str]:
     """Return what may have changed since samples were drawn: `given` and $GPASSK_KEEP.
 
     Raises:
@@ -147,7 +147,7 @@ def changed(result: Result, model: Mapping[str, Any], dataset: Mapping[str, Any]
     """
     told, now, asked = result.provenance, settings_of(model, dataset), evaluation_settings(dataset)
     evaluator = mapping(mapping(dataset.get('eval_cfg')).get('evaluator'))
-    if 'settings' not in kept(evaluator.get('keep') or ()):
+    if 'settings' not in read_keep(evaluator.get('keep') or ()):
         for part in ('model', 'inference'):
             if told.get(part) and (found := difference(told[part], now[part])):
                 return f'its samples were drawn with {part}{found}'

@@ -152,7 +152,7 @@ def _readable_rows(path: Path) -> Iterator[Row]:
 
 
 @contextmanager
-def held(predictions: Path) -> Iterator[None]:
+def locked(predictions: Path) -> Iterator[None]:
     """Keep every other task off these predictions within the block; a kill lets go of them.
 
     IncompleteError says which task is at work on them, and where.
@@ -470,10 +470,10 @@ def load_predictions(
         return _differences(row, sample, notes, settings)
 
     rows = _marked_rows(predictions, unmarked)
-    found, accepted = _pair(samples, rows, differences, keep, _told)
+    found, accepted = _pair(samples, rows, differences, keep, _taken_out)
     if unmarked:
         told = 'not known what model and settings the samples were drawn with'
-        responses, generations, seeds, _, places, *_ = map(list, zip(*map(_told, unmarked), strict=True))
+        responses, generations, seeds, _, places, *_ = map(list, zip(*map(_taken_out, unmarked), strict=True))
         marks: list[Any] = [None] * len(unmarked)
         parts: list[Any] = [row.told for row in unmarked]
         return Predictions(responses, generations, seeds, marks, places, parts, warnings=[told])
@@ -539,7 +539,7 @@ def _marked_rows(predictions: Path, unmarked: list[Row]) -> Iterator[Row]:
         )
 
 
-def _told(row: Row) -> tuple[Any, ...]:
+def _taken_out(row: Row) -> tuple[Any, ...]:
     """Take out of a row what its result tells; the response goes with it."""
     known = mapping(row.told.get('sample'))  # also of versions before marks
     settings, source, origin = (str(known.get(name) or '') for name in ('settings', 'source', 'taken_from'))

@@ -114,7 +114,7 @@ def _ping(model: str, url: Sequence[str], finish_reason: Sequence[str], **option
             answer = f'{pair.answer[:2]} for {pair.reference}{kind}'
             table.rows.append([pair.language, answer, canary.verdict.value, verdict.value, seconds, judged])
         show(table)
-        if told := ', '.join(f'{name} {what!r}' for name, what in health.served.told().items()):
+        if told := ', '.join(f'{name} {what!r}' for name, what in health.served.as_json().items()):
             say(f'  it says that it serves {told}')
         for problem in dict.fromkeys(outcome.problem for outcome in health.outcomes if outcome.problem):
             say(f'  {problem}')
@@ -203,7 +203,7 @@ def _audit(
     known = bool(labels and labels.exists())
     drawn, told = audit.read(labels) if labels and known else (audit.draw(questions, seed), {})
     if judge:
-        missing = [one for one in audit.of(drawn) if one.name not in told]
+        missing = [one for one in audit.answers_of(drawn) if one.name not in told]
         # Equal spellings are asked about, too.
         with closing(
             build_judge({**{'accept_equal': False}, **config} if config['type'] == 'llm' else config)
@@ -226,7 +226,7 @@ def _audit(
 
 def _ask(file: Path, audit: Audit, drawn: Sequence[int], labels: dict[str, bool]) -> None:
     """Ask for the labels that are missing, up to `q` or the end of the input; each reply is kept at once."""
-    answers, place = [one for one in audit.of(drawn) if one.name not in labels], 0
+    answers, place = [one for one in audit.answers_of(drawn) if one.name not in labels], 0
     say(f'{len(answers)} answers have no label. Do answer and reference say the same? {_KEYS}')
     while place < len(answers):
         pair = answers[place].pair
@@ -252,7 +252,7 @@ def _show_audit(audit: Audit, drawn: Sequence[int], labels: dict[str, bool]) -> 
     """Show both error rates, and each score beside the corrected one."""
     from ..metrics import ACCURACY, metrics_of
 
-    result, answers = audit.result, audit.of(drawn)
+    result, answers = audit.result, audit.answers_of(drawn)
     rows = [row for row in drawn if all(one.name in labels for one in audit.answers[row])]
     say(
         f'{result.model} on {result.benchmark}: {len(result.counts.uid)} questions, n = {result.n}, '

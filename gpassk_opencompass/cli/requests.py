@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..benchmarks import asked, benchmark_rows, limited, live_math_bench_rows
+from ..benchmarks import benchmark_rows, limited, live_math_bench_rows, whole_prompt
 from ..errors import InputError
 from ..files import digest, save
 from ..sweep.engines import NO_TEMPERATURE
@@ -61,7 +61,7 @@ def _requests_of(run: Run) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     rows = questions_of(dataset)
     for replica in range(dataset['n']):
         for row in rows:
-            prompt = asked(row['question'], row['language'])
+            prompt = whole_prompt(row['question'], row['language'])
             own = {} if seed is None else {'seed': _seed(seed, row['uid'], replica)}
             message = {**body, **own, 'messages': [{'role': 'user', 'content': prompt}]}
             mark = digest(json.dumps([run.file, row['uid'], replica, message]).encode())[:32]

@@ -161,7 +161,7 @@ class RunProgress(Watcher):
         if self._progress:
             self._progress.stop()
 
-    def told(self, text: str, run: Planned | None = None) -> None:
+    def note(self, text: str, run: Planned | None = None) -> None:
         """Say what a server does, or that a command was started for a run."""
         say(text if run is None else f'{self._label(run.name)}: {text}', flush=True)
 

@@ -310,13 +310,13 @@ def _read(files: Sequence[Path]) -> Iterator[Row]:
         sizes = (one for one in range(1, len(rows) // 2 + 1) if known and len(rows) % one == 0)
         n = next((len(rows) // one for one in sizes if _misplaced(rows, one) is None), 1)
     size = _size(run, rows, n, uids, details)
-    names, asked = _names(run, rows[:size]), _asker(run.config)
+    names, read_prompt = _names(run, rows[:size]), _prompt_reader(run.config)
     notes, seen = [_SAID['first alone']] if run.result and not taken else [], Counter[int]()
     for number in range(size * n):
         replica, place = divmod(number, size)
         said = details[place][replica] if uids else details[number][0] if details else {}
         row: Row = rows[number] if rows else {'_file': run.result, '_row': place + 1, 'responses': [None]}
-        question = asked(row['prompt']) if row.get('prompt') else _Asked('', None, True)
+        question = read_prompt(row['prompt']) if row.get('prompt') else _Prompt('', None, True)
         several = bool(details) and len(row['responses']) > 1
         common = {
             **row,
@@ -382,7 +382,7 @@ def _check_finished(run: _Run) -> None:
         )
 
 
-class _Asked(NamedTuple):
+class _Prompt(NamedTuple):
     """One question, as a prompt shows it; `exact`: all around it is known, else it is the whole prompt."""
 
     text: str
@@ -390,7 +390,7 @@ class _Asked(NamedTuple):
     exact: bool
 
 
-def _asker(config: Mapping[str, Any]) -> Callable[[str], _Asked]:
+def _prompt_reader(config: Mapping[str, Any]) -> Callable[[str], _Prompt]:
     """Return what cuts the question out of a prompt, by the template in the config.
 
     The language is that of the protocol's prompt around it, where that is the one; else that of the text.
@@ -402,7 +402,7 @@ def _asker(config: Mapping[str, Any]) -> Callable[[str], _Asked]:
     frames, cot = list(_frames(template)), bool(config.get('cot', True))
 
     @lru_cache(100_000)
-    def asked(prompt: str) -> _Asked:
+    def read_prompt(prompt: str) -> _Prompt:
         for before, after, language in frames:
             start = len(before) if prompt.startswith(before) else 0
             if not start and before and not cot and language:
@@ -413,10 +413,10 @@ def _asker(config: Mapping[str, Any]) -> Callable[[str], _Asked]:
                 start *= whole and any(line == before[:i] + before[i + cut :] for i in range(start + 1))
             if prompt.endswith(after) and (start or not before):
                 text = prompt[start : len(prompt) - len(after)]
-                return _Asked(text, language or language_of(text), True)
-        return _Asked(prompt, language_of(prompt), not config)
+                return _Prompt(text, language or language_of(text), True)
+        return _Prompt(prompt, language_of(prompt), not config)
 
-    return asked
+    return read_prompt
 
 
 def _frames(template: str) -> Iterator[tuple[str, str, str | None]]:
@@ -447,7 +447,7 @@ def _names(run: _Run, rows: Sequence[Row]) -> list[Row]:
     """
     if _class_of(run.config) != 'LiveMathBenchDataset' or not rows:
         return []
-    version, ask = str(run.config.get('version', '202412')), _asker(run.config)
+    version, ask = str(run.config.get('version', '202412')), _prompt_reader(run.config)
     splits = listed(run.config.get('dataset_splits', [*STANDARD_SPLITS]))
     languages = listed(run.config.get('dataset_languages', [*STANDARD_LANGUAGES]))
     limited = run.config.get('limit') is not None or bool(at(run.config, 'reader_cfg.test_range'))

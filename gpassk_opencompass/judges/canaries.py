@@ -79,7 +79,7 @@ class Served(NamedTuple):
     """`system_fingerprint` of its replies if it lasts as long as the server: vLLM's stands for model,
     version and parallelism. Not that of hosted APIs."""
 
-    def told(self) -> dict[str, str]:
+    def as_json(self) -> dict[str, str]:
         """Return what is known, JSON-able."""
         return {name: value for name, value in self._asdict().items() if value}
 

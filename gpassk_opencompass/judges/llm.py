@@ -358,7 +358,7 @@ class LLMJudge:
 
     def _judge_of(self, served: Served) -> dict[str, Any]:
         """Return what a verdict is kept under besides its texts."""
-        return {**self._asked_as, 'served': served.told()}
+        return {**self._asked_as, 'served': served.as_json()}
 
     def _ask(self, candidates: Sequence[Candidate]) -> dict[str, str]:
         """Ask for what is not in the store; return why a key stayed without a verdict."""
@@ -405,7 +405,7 @@ class LLMJudge:
             self._served = stored
             logger.warning(
                 f'no server of {self._settings.model} answers; all that is asked was judged before, by '
-                f'{stored.told()}, and is taken from the store'
+                f'{stored.as_json()}, and is taken from the store'
             )
             list(requests)  # none; they are counted
         finally:

@@ -47,7 +47,7 @@ class ReplicatedRows(Dataset):  # type: ignore[misc]
     """Rows that are quick to go through, one after the other, as OpenCompass does for the references."""
 
     @classmethod
-    def of(cls, rows: Dataset, n: int, abbr: str) -> ReplicatedRows:
+    def repeat(cls, rows: Dataset, n: int, abbr: str) -> ReplicatedRows:
         """Return n rows a question, replica by replica; their texts lie in memory once."""
         questions = len(rows)
         table = rows.data.table.append_column('subdivision', pyarrow.array([abbr] * questions, 'string'))
@@ -106,7 +106,7 @@ class ReplicatedDataset(BaseDataset):  # type: ignore[misc]
                 get_logger().info(f'{abbr}: limit = {limit} of {len(rows)} questions: all are asked')
             rows = Dataset.from_dict(rows[places], features=rows.features)
             rows = rows.add_column(LIMITS, [marks] * len(rows))
-        self.dataset = ReplicatedRows.of(rows, n, abbr)
+        self.dataset = ReplicatedRows.repeat(rows, n, abbr)
         self._init_reader(**(reader_cfg or {}))
 
 

@@ -22,7 +22,7 @@ from ..marks import (
     difference,
     evaluation_settings,
     files_of,
-    kept,
+    read_keep,
     read_notes,
     servers_told,
     settings_of,
@@ -96,7 +96,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
     ) -> None:
         refuse_extraction(use_extract_model)
         super().__init__(pred_postprocessor=pred_postprocessor)
-        self._keep = kept(keep)
+        self._keep = read_keep(keep)
         _check_settings(thresholds, unjudged_tolerance)
         self._settings = {'thresholds': tuple(thresholds), 'unjudged_tolerance': unjudged_tolerance}
         self._wrapped = None if evaluator is None else WrappedEvaluator(evaluator)
@@ -145,7 +145,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         told, provenance = {}, {}
         if out is not None and (task := current_task()) is not None:
             # Responses are taken from the files, each row wherever it lies; OpenCompass pairs them by number.
-            found = self._found(task, out, rows)
+            found = self._predictions(task, out, rows)
             provenance = _provenance(found, task, out)
             given['predictions'] = task._process_predictions(found.responses)
             found.responses = []
@@ -213,7 +213,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
             settings = {**self._server.settings(), **settings}
             yield served_judge(self._judge or None, self._server.name, running.addresses, settings)
 
-    def _found(self, task: Any, out: Path, rows: Any) -> Predictions:
+    def _predictions(self, task: Any, out: Path, rows: Any) -> Predictions:
         """Read the predictions of a task, and check that they are of its data and its config."""
         model, dataset = task.model_cfg, task.dataset_cfg
         settings, reader = settings_of(model, dataset), dataset['reader_cfg']

@@ -22,8 +22,8 @@ from tqdm import tqdm
 
 from ..errors import IncompleteError, InputError
 from ..health import Generation
-from ..marks import as_json, hardware, kept, model_identity, note, read_notes, settings_of
-from ..predictions import Rows, Sample, held, other_runs, without_shard
+from ..marks import as_json, hardware, model_identity, note, read_keep, read_notes, settings_of
+from ..predictions import Rows, Sample, locked, other_runs, without_shard
 from ..record import digest_of
 from .rows import samples_asked
 from .seeds import current_task
@@ -77,7 +77,7 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         super().__init__(*arguments, **more)
         if self.multiround:
             raise InputError("multiround: a sample is one call here; use OpenCompass's own GenInferencer")
-        self._most_failed, self._keep = float(most_failed), kept(keep)
+        self._most_failed, self._keep = float(most_failed), read_keep(keep)
         self._top_up = top_up or os.environ.get('GPASSK_TOP_UP', '') not in ('', '0')
 
     def inference(
@@ -107,7 +107,7 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         if command:  # another server may have other weights under the same name
             command = digest_of([command, getattr(self.model, 'addresses', None)])[:16]
         rows = Rows(predictions, name, samples, identity, settings, self._keep, command)
-        with held(predictions), closing(rows):
+        with locked(predictions), closing(rows):
             notes = read_notes(folder)
             if digest_of(settings)[:16] not in notes.settings:
                 note(folder, settings=settings)
@@ -165,7 +165,7 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         unusual: list[dict[str, Any]] = []
         states, most = Counter(rows.states), max(int(self._most_failed * rows.size), LEAST)
 
-        def told() -> str:
+        def rate() -> str:
             named = ', '.join(f'{count} {state}' for state, count in states.most_common())
             shown = f'{states.total()} no usual response ({named})'
             return f'{rows.predictions.stem}: {shown} of {rows.size} samples'
@@ -183,7 +183,7 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
             if states.total() > most:
                 words = f' The last one: {" ".join(said.split())[:300]!r}.' if said else ''
                 raise IncompleteError(
-                    f'{told()}; most_failed = {self._most_failed:g} allows no more than {most}.{words} They '
+                    f'{rate()}; most_failed = {self._most_failed:g} allows no more than {most}.{words} They '
                     'were not kept: mend server, model or settings, and run the same command with -r, which '
                     'asks for them again; if the model is like that, raise most_failed (a line of the '
                     'template, or an argument of the inferencer)'
@@ -209,7 +209,7 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         for row in unusual:
             rows.add(row)
         if states:
-            get_logger().warning(told())
+            get_logger().warning(rate())
 
     def _draw_without_seeds(
         self, prompts: list[Any], seeds: Sequence[Any], max_out_len: int, done: Any, **options: Any

@@ -55,7 +55,7 @@ class WrappedEvaluator:
         self.score = evaluator.score
         """OpenCompass hands over what this method's signature names."""
         self._name = type(evaluator).__name__
-        self._digest = _hash({**_told(config), 'type': _told(type(evaluator))})
+        self._digest = _hash({**_without_keys(config), 'type': _without_keys(type(evaluator))})
         self._results: defaultdict[str, list[float]] = defaultdict(list)
 
     def verdicts(
@@ -103,7 +103,7 @@ class WrappedEvaluator:
             return ICL_EVALUATORS.build(deepcopy(dict(self._config)))
         except (KeyError, TypeError, ImportError) as error:
             raise InputError(
-                f'evaluator {_told(self._config)!r} cannot be built: {type(error).__name__}: {error}'
+                f'evaluator {_without_keys(self._config)!r} cannot be built: {type(error).__name__}: {error}'
             ) from error
 
     def _details(
@@ -171,13 +171,15 @@ def _take(value: Any, rows: Sequence[int]) -> Any:
     return [value[row] for row in rows] if isinstance(value, Sequence) else value
 
 
-def _told(value: Any) -> Any:
+def _without_keys(value: Any) -> Any:
     """Return a config for a hash: classes by their path, and no secrets."""
     if isinstance(value, Mapping):
-        return {str(name): _told(item) for name, item in value.items() if not SECRET.fullmatch(str(name))}
+        return {
+            str(name): _without_keys(item) for name, item in value.items() if not SECRET.fullmatch(str(name))
+        }
     if isinstance(value, type):
         return f'{value.__module__}.{value.__qualname__}'
-    return [_told(item) for item in value] if isinstance(value, (list, tuple)) else value
+    return [_without_keys(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _hash(value: Any) -> str:

@@ -166,7 +166,7 @@ class Pool:
 class Watcher:
     """Is told what happens; does nothing."""
 
-    def told(self, text: str, run: Planned | None = None) -> None:
+    def note(self, text: str, run: Planned | None = None) -> None:
         """Take note of what a server does, or of a command that was started for a run."""
 
     def ended(self, finding: Finding, seconds: float | None) -> None:
@@ -374,7 +374,7 @@ class Driver:
                 server = Server(entry.served, logs, gpus if self._gpus else None, self._mark)
                 entry.servers.append(server)
                 text = f'{entry.served.name}: starting its server{_on(gpus)}, log: {server.log}'
-                self._watcher.told(text)
+                self._watcher.note(text)
         except (InputError, OSError) as error:
             self._fail(entry, str(error))
 
@@ -406,7 +406,7 @@ class Driver:
                 was_ready = server.is_ready
                 if server.advance() and not was_ready:
                     seconds = time.monotonic() - server.began
-                    self._watcher.told(f'{server.served.name}: its server is ready after {seconds:.0f} s')
+                    self._watcher.note(f'{server.served.name}: its server is ready after {seconds:.0f} s')
             except (InputError, IncompleteError) as error:
                 self._fail(entry, str(error), server)
                 return 0
@@ -493,7 +493,7 @@ class Driver:
         if resumed and workers != self._options.workers and self._options.workers is not None:
             number = f'with --max-num-workers {workers}' if workers else 'without --max-num-workers'
             how += f', {number} as it was begun'
-        self._watcher.told(f'{how}{_on(gpus)}', run)
+        self._watcher.note(f'{how}{_on(gpus)}', run)
         drawn = DrawnSamples(run, work_dir, when)
         return Job(task, work_dir, start, child, lock, drawn, time.monotonic())
 

@@ -69,7 +69,7 @@ def run_on_ray(
             continue
         told = (models[model], outputs.resolve(), Path.cwd(), options, dict(variables), job)
         tasks[drive.options(num_cpus=1, num_gpus=gpus, name=model).remote(*told)] = models[model]
-        watcher.told(f'{model}: {len(models[model])} runs wait for {gpus} GPUs of the cluster')
+        watcher.note(f'{model}: {len(models[model])} runs wait for {gpus} GPUs of the cluster')
     while tasks and not stop:
         for task in ray.wait(list(tasks), timeout=1.0)[0]:
             tell(tasks.pop(task), _failure(ray, task))

@@ -100,8 +100,8 @@ JUDGE_PROMPT_CN = '判 {question} {gold_answer} {answer}'
 """
 ASKED = """
 from gpassk_opencompass.judges.prompts import find_prompts
-from gpassk_opencompass.benchmarks import asked
-print(asked('{3}', 'en'), asked('{3}', 'cn'), find_prompts().name, sep='|')
+from gpassk_opencompass.benchmarks import whole_prompt
+print(whole_prompt('{3}', 'en'), whole_prompt('{3}', 'cn'), find_prompts().name, sep='|')
 """
 
 

@@ -61,7 +61,7 @@ def draw(
     samples = samples_of(settings) if samples is None else samples
     top_up = more.pop('top_up', False)
     with (
-        predictions.held(folder / f'{name}.json'),
+        predictions.locked(folder / f'{name}.json'),
         closing(
             Rows(
                 folder / f'{name}.json', predictions.without_shard(name), samples, identity, settings, **more
@@ -214,12 +214,12 @@ def test_a_second_task_is_kept_out_and_told_who_is_at_work(tmp_path: Path) -> No
     """On which machine, and since when; afterwards the file is free."""
     path = tmp_path / 'bench.json'
     with (
-        predictions.held(path),
+        predictions.locked(path),
         pytest.raises(IncompleteError, match=rf'another task is at work on it \(process {os.getpid()} on '),
-        predictions.held(path),
+        predictions.locked(path),
     ):
         pass
-    with predictions.held(path):
+    with predictions.locked(path):
         pass
 
 
@@ -262,9 +262,9 @@ def test_predictions_that_cannot_be_read_say_what_to_do(tmp_path: Path, content:
 def test_what_can_be_kept_has_names(keep: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of the argument and of the environment together."""
     with pytest.raises(InputError, match='expected a list of questions, references, settings'):
-        marks.kept(keep)
+        marks.read_keep(keep)
     monkeypatch.setenv('GPASSK_KEEP', 'references, settings')
-    assert marks.kept(['questions']) == set(marks.KEEP)
+    assert marks.read_keep(['questions']) == set(marks.KEEP)
 
 
 def test_local_files_are_known_by_their_content(tmp_path: Path) -> None:

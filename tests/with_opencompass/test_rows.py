@@ -25,7 +25,7 @@ def questions(count: int = 3) -> datasets.Dataset:
 
 def test_rows_are_what_a_data_set_gives_one_by_one() -> None:
     """Also of a copy, of a selection, and of rows in another format."""
-    rows = data.ReplicatedRows.of(questions(700), 3, 'made')  # more than are decoded at a time
+    rows = data.ReplicatedRows.repeat(questions(700), 3, 'made')  # more than are decoded at a time
     plain = datasets.concatenate_datasets([rows.select(range(len(rows)))])
     assert type(plain) is datasets.Dataset
     assert list(rows) == list(plain) == list(copy.deepcopy(rows))
@@ -35,7 +35,7 @@ def test_rows_are_what_a_data_set_gives_one_by_one() -> None:
 
 def test_a_row_that_somebody_changes_changes_no_other_one() -> None:
     """OpenCompass adds to the rows that it goes through; lists in them are their own as well."""
-    rows = data.ReplicatedRows.of(questions(1), 2, 'made')
+    rows = data.ReplicatedRows.repeat(questions(1), 2, 'made')
     first, second = rows
     first['options'].append('x')
     assert second['options'] == ['0']
@@ -44,7 +44,7 @@ def test_a_row_that_somebody_changes_changes_no_other_one() -> None:
 @pytest.mark.parametrize('name', ['uid', 'answer', 'options', 'level'])
 def test_a_column_is_what_the_data_set_gives(name: str) -> None:
     """In memory, after a selection, and of another's concatenation."""
-    rows = data.ReplicatedRows.of(questions(), 4, 'made')
+    rows = data.ReplicatedRows.repeat(questions(), 4, 'made')
     for one in (
         rows,
         rows.select([3, 1]),
@@ -56,5 +56,5 @@ def test_a_column_is_what_the_data_set_gives(name: str) -> None:
 
 def test_replicas_share_their_texts() -> None:
     """So that a column of n × Q rows has Q texts."""
-    column = rows_module.column_of(data.ReplicatedRows.of(questions(), 4, 'made'), 'answer')
+    column = rows_module.column_of(data.ReplicatedRows.repeat(questions(), 4, 'made'), 'answer')
     assert len({id(text) for text in column}) == 3
