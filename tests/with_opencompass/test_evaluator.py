@@ -76,7 +76,7 @@ def test_a_prediction_that_is_no_text_stops(tmp_path: Path, bad: Any) -> None:
 def test_an_llm_at_a_url_judges_and_its_verdicts_are_kept(tmp_path: Path) -> None:
     """The built-in evaluator's arguments; a second evaluation of the work directory asks nothing."""
     rows = build_rows(tmp_path)
-    predictions = [f'It is \\boxed{{seven or {row}}}' for row in range(8)]
+    predictions = [f'It is \\boxed{{a_{row} + b}}' for row in range(8)]
     records = []
     with JudgeServer(lambda asked: r'\boxed{no}') as server:
         for _ in range(2):
