@@ -146,7 +146,7 @@ def test_a_full_disk_behind_standard_output_is_one_line(buffered: bool) -> None:
     [
         'check',
         'check . --configs',
-        'compare',
+        'compare .',
         'judge agreement',
         'judge audit',
         'plan --half-width 2',
@@ -266,3 +266,24 @@ def test_a_file_that_cannot_be_written_to_its_end_leaves_the_old_one(tmp_path: P
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert [path.name for path in tmp_path.iterdir()] == ['table.csv']
     assert file.read_text() == 'old'
+
+
+def test_an_interrupt_that_a_library_made_another_error_of_is_one() -> None:
+    """Compiled code may raise what it likes where a callback of its was stopped."""
+    code = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from gpassk_opencompass.cli import init, main
+
+def run(**options):
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+    except KeyboardInterrupt:
+        raise RuntimeError('cannot cast') from None
+
+init.run = run
+sys.argv = ['gpassk', 'init']
+sys.exit(main())
+"""
+    done = subprocess.run([sys.executable, '-c', code], check=False, capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, done.stderr) == (130, 'gpassk init: stopped\n')

@@ -247,3 +247,15 @@ def test_what_a_run_would_miss_here_is_said(
 
 def refuse(*_: Any) -> None:
     raise OSError
+
+
+@pytest.mark.parametrize('token', ['hf_secret二'])
+def test_a_token_that_cannot_be_sent_is_not_shown(
+    hub: FakeHub, token: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What Python says of it has the token in it."""
+    monkeypatch.setenv('HF_TOKEN', token)
+    assert expand('') == 0
+    said = capsys.readouterr()
+    assert 'the hub cannot be reached' in said.err
+    assert 'hf_secret' not in said.out + said.err

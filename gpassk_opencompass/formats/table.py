@@ -224,12 +224,12 @@ def _of_questions(
                 f'{" and ".join(map(_called, lists.values()))} is empty; expected a value a sample'
             )
         if len(set(sizes.values())) > 1:
-            told = ' and '.join(f'{size} {name}' for name, size in sizes.items())
-            raise ValueError(f'{told}; expected one of each a sample')
+            found = ' and '.join(f'{size} {name}' for name, size in sizes.items())
+            raise ValueError(f'{found}; expected one of each a sample')
         n = next(iter(sizes.values()))
-        told = number_in(at(row, names['n'])) if 'n' in names else None
-        if type(told) in (int, float) and told != n:
-            raise ValueError(f'{names["n"]} = {told}, and there are {n} samples; are some missing?')
+        said = number_in(at(row, names['n'])) if 'n' in names else None
+        if type(said) in (int, float) and said != n:
+            raise ValueError(f'{names["n"]} = {said}, and there are {n} samples; are some missing?')
         samples: list[Row] = [{**row, '_replica': place} for place in range(n)]
         for field, of_samples in values.items():
             for sample, value in zip(samples, of_samples or [None] * n, strict=True):
