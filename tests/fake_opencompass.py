@@ -142,6 +142,7 @@ def main() -> None:
         call = {'name': name, 'arguments': sys.argv[1:], 'cwd': os.getcwd(), 'pid': os.getpid()}
         call['gpus'] = {key: os.environ[key] for key in GPU_VARIABLES if key in os.environ}
         call['servers'] = json.loads(os.environ.get('GPASSK_SERVERS', '{}'))
+        call['hardware'] = os.environ.get('GPASSK_HARDWARE')
         file.write(json.dumps(call) + '\n')
     control = folder / name
     behaviour = control.read_text() if control.exists() else name

@@ -42,13 +42,14 @@ def install(
         listing += f'GPU {number}: NVIDIA H100 80GB HBM3 (UUID: {uuid(number)})\n'
         for part, profile in enumerate((profiles or {}).get(number, ())):
             listing += f'  MIG {profile}     Device  {part}: (UUID: {mig(number, part)})\n'
-    answers = {'-L': listing}
     program = folder / 'bin' / 'nvidia-smi'
     program.parent.mkdir(exist_ok=True)
     program.write_text(
         f'#!{sys.executable}\nimport sys\n'
-        f'failing, answers = {failing!r}, {answers!r}\n'
-        'print(failing or answers[sys.argv[1]], end="")\nsys.exit(9 if failing else 0)\n'
+        f'failing, listing = {failing!r}, {listing!r}\n'
+        'names = "NVIDIA H100 80GB HBM3\\n" * len(sys.argv[-1].split(","))  # asked for with -i 0,1\n'
+        'print(failing or (listing if sys.argv[1] == "-L" else names), end="")\n'
+        'sys.exit(9 if failing else 0)\n'
     )
     program.chmod(0o755)
     monkeypatch.setenv('PATH', f'{program.parent}{os.pathsep}{os.environ["PATH"]}')

@@ -249,6 +249,7 @@ def test_the_runs_of_a_model_share_a_server(
     [[address]] = one.values()
     assert address in {f'http://127.0.0.1:{start["port"]}' for start in script.starts}
     assert gpus_of(two) == {'a': '', 'b': '', 'c': ''}
+    assert {call['hardware'] for call in calls(two)} == {'1 x NVIDIA H100 80GB HBM3'}
     [model] = runpy.run_path(str(two / 'out/a/.gpassk/a.py'))['models']
     assert (model['run_cfg'], model['batch_size']) == ({'num_gpus': 0}, 4)
     said = capsys.readouterr().out

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from ..errors import IncompleteError, InputError
 from ..files import mapping, put_aside, write_file
+from ..marks import hardware
 from ..processes import Child, Stop
 from ..serving import SERVERS, Served, Server, read_judge_server, served_model
 from ..sweep.folder import MANIFEST, manifest_text
@@ -471,6 +472,7 @@ class Driver:
         if entry.served:
             addresses = [url for server in entry.servers if server.is_ready for url in server.addresses]
             variables[SERVERS] = json.dumps({entry.served.key: addresses})
+            variables['GPASSK_HARDWARE'] = hardware(','.join(entry.given[: entry.gpus]))  # for the record
         if self._gpus and (entry.served or gpus or (run.values and not finding.sampled)):
             if not in_process and any(not gpu.isdigit() for gpu in gpus):
                 raise InputError(
