@@ -25,7 +25,7 @@ from .errors import InputError
 from .files import FROM_ENVIRONMENT, PROVENANCE, mapping, model_files
 from .record import digest_of, file_digest
 from .serving import choosing, taken_from_environment
-from .text import utc_now
+from .text import utc_now, whole_characters
 
 if TYPE_CHECKING:
     from .record import Result
@@ -102,7 +102,9 @@ def plain(value: Any) -> Any:
         return [plain(part) for part in value]
     if callable(value):
         return getattr(value, '__qualname__', type(value).__qualname__)
-    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+    if isinstance(value, (int, float, bool, type(None))):
+        return value
+    return whole_characters(value if isinstance(value, str) else str(value))
 
 
 def as_json(value: Any) -> Any:
