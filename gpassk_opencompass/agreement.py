@@ -444,8 +444,7 @@ class Audit:
 
         To the score of all questions the mean of (by labels − by verdicts) over the drawn ones is added, with
         the interval of `statistics.difference`, which shrinks with the share of questions that are not drawn.
-        It allows for whole questions that are judged wrongly and of which none was drawn: no narrower one
-        holds where one question in ten is.
+        It allows for whole questions that are judged wrongly and of which none was drawn, so it is wide.
         """
         counts, chosen = self.result.table, list(rows)
         agreed = [sum(one.samples for one in self.answers[row] if labels[one.name]) for row in chosen]

@@ -489,7 +489,7 @@ def _row(
         sampling += float(np.mean(np.square(errors))) / len(runs)
     now, was = ours.mean(0), theirs.mean(0)
     gains, _ = problem_sums(now - was, problems)
-    worst = [row for row in np.argsort(now - was, kind='stable')[:3] if now[row] < was[row] - 1e-9]
+    worst = [row for row in np.argsort(now - was, kind='stable')[:3] if now[row] < was[row] - 0.005]
     count = len(set(problems))
     samples = f'{first.n}' if first.n == old[0].n else f'{first.n} (new) and {old[0].n} (old)'
     return Row(
