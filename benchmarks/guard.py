@@ -67,8 +67,8 @@ def start_up(folder: Path) -> Work:
 GUARDED = (
     Guarded('evaluation of 238 × 16', 'its floor', partial(evaluation, 'floor'), 20.0),
     Guarded('evaluation of 238 × 16', "OpenCompass's", partial(evaluation, 'OpenCompass'), 0.8),
-    Guarded('tables of 100 runs', 'parsing their files', report_tables, 90.0),
-    Guarded('scoring 100,000 counts', 'parsing them', partial(counts, questions=100_000), 15.0),
+    Guarded('tables of 100 runs', 'parsing their files', report_tables, 50.0),
+    Guarded('scoring 100,000 counts', 'parsing them', partial(counts, questions=100_000), 11.0),
     Guarded('start of gpassk score', 'numpy and scipy.special', start_up, 3.2),
 )
 
