@@ -117,10 +117,11 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
             get_logger().info(f'{predictions.stem}: {len(missing)} of {len(samples)} samples are to be drawn')
             if hasattr(self.model, 'folder'):
                 self.model.folder = folder
-            elsewhere = getattr(self.model, 'is_api', False) and not getattr(self.model, 'loads', False)
-            known = os.environ.get('GPASSK_HARDWARE', '') if elsewhere else hardware()
-            if missing and known and known not in notes.hardware:
-                note(folder, hardware=known)
+            if missing:
+                elsewhere = getattr(self.model, 'is_api', False) and not getattr(self.model, 'loads', False)
+                known = os.environ.get('GPASSK_HARDWARE', '') if elsewhere else hardware()
+                if known and known not in notes.hardware:
+                    note(folder, hardware=known)
             self._draw(missing, rows, source)
             rows.publish()
         return []
