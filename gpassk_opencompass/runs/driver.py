@@ -96,6 +96,7 @@ class Entry:
     after: set[str] = field(default_factory=set)
     size: float = 0.0
     given: tuple[str, ...] = ()
+    hardware: str = ''  # of a server, for the records of its clients
     servers: list[Server] = field(default_factory=list)
     jobs: list[Job] = field(default_factory=list)
     is_ending: bool = False
@@ -368,6 +369,7 @@ class Driver:
         if entry.served is None or not entry.tasks:
             return
         copies = max(1, len(given) // entry.gpus if entry.gpus else 1)
+        entry.hardware = entry.hardware or hardware(','.join(given[: entry.gpus]))
         try:
             for number in range(copies):
                 gpus = given[number * entry.gpus : (number + 1) * entry.gpus]
@@ -462,9 +464,8 @@ class Driver:
         config = config_for(run, work_dir, self._options, workers, clients)
         in_process = runs_in_process(run.values, self._options, workers)
         resumed = finding.time if finding.resumable else None
-        for path in (
-            finding.in_the_way if resumed else ()
-        ):  # OpenCompass skips what has a result, whatever it is
+        # OpenCompass skips what has a result, whatever it is.
+        for path in finding.in_the_way if resumed else ():
             put_aside(path, utc_now())
         when = resumed or own_folder([path.name for path in work_dir.iterdir()])
         gpus = () if entry.served else entry.given
@@ -472,7 +473,7 @@ class Driver:
         if entry.served:
             addresses = [url for server in entry.servers if server.is_ready for url in server.addresses]
             variables[SERVERS] = json.dumps({entry.served.key: addresses})
-            variables['GPASSK_HARDWARE'] = hardware(','.join(entry.given[: entry.gpus]))  # for the record
+            variables['GPASSK_HARDWARE'] = entry.hardware
         if self._gpus and (entry.served or gpus or (run.values and not finding.sampled)):
             if not in_process and any(not gpu.isdigit() for gpu in gpus):
                 raise InputError(
