@@ -186,7 +186,7 @@ def _names(cell: str) -> list[str]:
     return [first, *(f'olymmath{name}' if name.startswith('-') else name for name in rest)]
 
 
-# CONTRIBUTING.md, docs/contributing.md
+# CONTRIBUTING.md
 
 
 def test_the_map_has_every_room() -> None:

@@ -28,8 +28,8 @@ def test_packages_in_the_script_are_told_with_their_licences() -> None:
     """On the page of dependencies, and in every page, as they ask for."""
     package = json.loads((PAGE / 'source' / 'package.json').read_text(encoding='utf-8'))
     script = (PAGE / 'files' / 'page.js').read_text(encoding='utf-8')
-    told = (ROOT / 'docs' / 'dependencies.md').read_text(encoding='utf-8')
-    rows = told.partition('\n## In the page of a report\n')[2].partition('\n## ')[0]
+    told = (ROOT / 'docs' / 'trust.md').read_text(encoding='utf-8')
+    rows = told.partition('\n### In the page of a report\n')[2].partition('\n### ')[0]
     named = set(re.findall(r'^\| `([^`]+)` ', rows, re.MULTILINE))
     assert named == {*package['dependencies'], *package['devDependencies']}
     for name, version in package['dependencies'].items():

@@ -150,7 +150,7 @@ def test_a_lock_installed_without_dependencies_has_all_of_ours(harness: str) -> 
 
 
 def test_each_dependency_has_its_reason() -> None:
-    """In docs/dependencies.md, those of the core and of each extra."""
+    """In docs/trust.md, those of the core and of each extra."""
     listed = text_of('pyproject.toml').partition('\ndependencies = ')[2].partition('[project.urls]')[0]
     names = {re.split('[^A-Za-z0-9_.-]', name)[0] for name in re.findall(r'^ *"(.+?)"', listed, re.MULTILINE)}
-    assert {name for name in names if f'`{name}`' not in text_of('docs/dependencies.md')} == set()
+    assert {name for name in names if f'`{name}`' not in text_of('docs/trust.md')} == set()
