@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from math import fsum
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpassk_opencompass.metrics import DEFAULT_THRESHOLDS, Metric, metric_means, metric_names, metric_table
+from gpassk_opencompass.metrics import DEFAULT_THRESHOLDS, Metric, metric_names, metric_table
 
 from .made import K_LIST, draw_labels
 from .measuring import cost, progress, unwarned
@@ -47,7 +48,7 @@ def measure(size: Size) -> Section:
         labels = draw_labels(questions, n)
         counts = count_correct(labels)[: THEIR_QUESTIONS[size]].tolist()
         theirs = cost(partial(opencompass_means, opencompass, n, counts))
-        expected = metric_means(metric_table(n, K_LIST), counts)
+        expected = means(n, np.array(counts))
         difference = max(abs(expected[name] - theirs.value[name]) for name in metric_names(K_LIST))
         if difference > TOLERANCE:
             raise RuntimeError(f'{questions} × {n}: the results differ by {difference}')
@@ -79,7 +80,13 @@ def count_correct(labels: Labels) -> NDArray[Any]:
 
 def our_means(labels: Labels) -> dict[str, float]:
     """All means of n × Q labels."""
-    return metric_means(metric_table(len(labels), K_LIST), count_correct(labels))
+    return means(len(labels), count_correct(labels))
+
+
+def means(n: int, counts: NDArray[Any]) -> dict[str, float]:
+    """The mean of each metric over questions, by how many have each count."""
+    questions = np.bincount(counts, minlength=n + 1)
+    return {name: fsum(questions * column) / counts.size for name, column in metric_table(n, K_LIST).items()}
 
 
 def opencompass_means(opencompass: Any, n: int, counts: Sequence[int]) -> dict[str, float]:

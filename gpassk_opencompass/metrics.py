@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from functools import lru_cache, total_ordering
+from functools import lru_cache, partial
 from itertools import accumulate
 from numbers import Real
 from typing import Any
@@ -31,11 +31,8 @@ DEFAULT_THRESHOLDS = (0.0, 0.25, 0.5, 0.75, 1.0)
 SHOWN_THRESHOLDS = (0.5, 0.75, 1.0)
 """The thresholds τ of the columns of the published tables."""
 
-LARGEST_N = 1_000_000
-"""The largest n for which the tables were checked (absolute error below 1e-12)."""
-
-LARGEST_EXACT_N = 1_024
-"""Up to this n all values are correctly rounded, and their tables are kept."""
+LARGEST_N = 10_000
+"""The largest n: a table takes up to a tenth of a second there. All values are correctly rounded."""
 
 Floats = NDArray[np.float64]
 Integer = int | np.integer[Any]
@@ -72,21 +69,22 @@ def _sizes(n: object, k: object) -> tuple[int, int]:
     return size, as_whole('k', k, 1, size, meaning='n = ')
 
 
-def _counts(c: object, n: int) -> NDArray[Any]:
-    """Return an integer array with 0 ≤ c ≤ n; of no dimension for a single count."""
+def _look_up(table: Floats, c: object) -> Any:
+    """Return the values of counts, which are integers from 0 to n; a float of a single one."""
+    n = len(table) - 1
     if np.isscalar(c):
-        return np.asarray(as_whole('c', c, 0, n, meaning='n = '))
-    array = np.asarray(c)
-    if array.size == 0:
-        return array.astype(np.intp)  # numpy takes an empty list for floats
-    if array.dtype.kind == 'f':
-        fractional = array[~np.isfinite(array) | (array != np.floor(array))]
-        as_whole('c', (fractional if fractional.size else array).flat[0].item(), 0, n)
-    if array.dtype.kind not in 'iu':
-        raise TypeError(f'c must hold integers, got {type(c).__name__} of {array.dtype}')
-    for extreme in (array.min(), array.max()):
+        return float(table[as_whole('c', c, 0, n, meaning='n = ')])
+    counts = np.asarray(c)
+    if counts.size == 0:
+        return np.zeros(counts.shape)
+    if counts.dtype.kind == 'f':
+        fractional = counts[~np.isfinite(counts) | (counts != np.floor(counts))]
+        as_whole('c', (fractional if fractional.size else counts).flat[0].item(), 0, n)
+    if counts.dtype.kind not in 'iu':
+        raise TypeError(f'c must hold integers, got {type(c).__name__} of {counts.dtype}')
+    for extreme in (counts.min(), counts.max()):
         as_whole('c', extreme, 0, n, meaning='n = ')
-    return array
+    return table[counts] if counts.ndim else float(table[counts])
 
 
 def _listed(values: object) -> list[Any]:
@@ -104,36 +102,31 @@ def pass_at_k(n: Integer, c: Integer | Counts, k: Integer) -> Any:
     >>> pass_at_k(n=4, c=2, k=1)
     0.5
     """
-    return _look_up(_tail(*_sizes(n, k), 1), c)
+    return _look_up(_table(*_sizes(n, k), 1), c)
 
 
 def g_pass_at_k(n: Integer, c: Integer | Counts, k: Integer, threshold: Threshold) -> Any:
     """Return the probability that at least max(1, ⌈k·τ⌉) of k answers drawn from the n are correct.
 
     G-Pass@k_τ = Σ_{j ≥ max(1, ⌈k·τ⌉)} C(c, j)·C(n − c, k − j) / C(n, k), drawn without replacement: an
-    unbiased estimate for every n ≥ k. Correctly rounded for n ≤ 1,024, within 1e-12 above.
+    unbiased estimate for every n ≥ k.
 
     Args:
         n: answers a question, from 1 to `LARGEST_N`.
-        c: correct answers among the n, from 0 to n: an integer, or an integer array (or list) of any shape.
+        c: correct answers among the n, from 0 to n: an integer, or integers of any shape, as the result.
         k: answers drawn, from 1 to n.
         threshold: τ, from 0 to 1; 0 means "at least one". See `required_correct`.
-
-    Returns:
-        A float for a single count, else a float64 array of the shape of `c`.
 
     Raises:
         InputError: (a ValueError) a number is out of range, fractional or NaN.
         TypeError: a count is no integer; booleans and floats are not taken for integers.
 
-    >>> g_pass_at_k(n=4, c=3, k=2, threshold=1.0)
-    0.5
     >>> g_pass_at_k(n=4, c=[[0, 1], [2, 4]], k=2, threshold=0.5).round(3)
     array([[0.   , 0.5  ],
            [0.833, 1.   ]])
     """
     n, k = _sizes(n, k)
-    return _look_up(_tail(n, k, required_correct(k, threshold)), c)
+    return _look_up(_table(n, k, required_correct(k, threshold)), c)
 
 
 def mg_pass_at_k(n: Integer, c: Integer | Counts, k: Integer, *, integral: str = 'published') -> Any:
@@ -144,30 +137,38 @@ def mg_pass_at_k(n: Integer, c: Integer | Counts, k: Integer, *, integral: str =
     which adds G-Pass@k_{(k + 1)/2k} / k for odd k and changes nothing for even k. Only the published sum is
     reported as mG-Pass@k. The other arguments, the result and the errors are those of `g_pass_at_k`.
 
-    >>> mg_pass_at_k(n=8, c=[4, 8], k=2)
-    array([0.21428571, 1.        ])
     >>> mg_pass_at_k(n=8, c=8, k=5), mg_pass_at_k(n=8, c=8, k=5, integral='exact')
     (0.8, 1.0)
     """
     n, k = _sizes(n, k)
     if integral not in ('published', 'exact'):
         raise InputError(f"integral must be 'published' or 'exact', got {integral!r}")
-    return _look_up(_mean_tail(n, k, integral == 'exact' and k % 2 == 1), c)
+    return _look_up(_table(n, k, 0, integral == 'exact' and k % 2 == 1), c)
+
+
+def required_correct(k: Integer, threshold: Threshold) -> int:
+    """Return how many of k answers must be correct at threshold τ: max(1, ⌈k·τ⌉), free of binary rounding.
+
+    k·τ is rounded to nine decimals first, so that 0.28, 7/25 and the thresholds that `numpy.arange` and
+    `numpy.linspace` make all mean what they say. Errors are those of `g_pass_at_k`.
+
+    >>> required_correct(25, 0.28), math.ceil(25 * 0.28)
+    (7, 8)
+    """
+    return max(1, math.ceil(round(as_whole('k', k, 1, LARGEST_N) * as_threshold(threshold), 9)))
 
 
 def majority(answers: Sequence[str], correct: Sequence[bool], k: int) -> float:
     """Return maj@k of one question: the chance that the commonest answer of k of its n samples is correct.
 
-    Over all draws of k without replacement; ties are broken by chance, each tied answer with the same
-    probability. Exact, rounded once.
+    Over all draws of k without replacement (Wang et al., arXiv 2203.11171); ties are broken by chance, each
+    tied answer with the same probability. Exact, rounded once.
 
     Args:
         answers: of each sample; equal strings are one answer (`normal_form` makes them equal), '' is none and
             does not vote. Where nobody votes, the vote is lost.
         correct: of each sample; an answer is correct if most of its verdicts say so.
         k: 1 <= k <= n.
-
-    Source: Wang et al., arXiv 2203.11171, as an average over all draws.
 
     >>> majority(['1', '1', '2'], [True, True, False], 2)
     0.6666666666666666
@@ -196,16 +197,42 @@ def majority(answers: Sequence[str], correct: Sequence[bool], k: int) -> float:
     return float(won / math.comb(n, k))
 
 
-def required_correct(k: Integer, threshold: Threshold) -> int:
-    """Return how many of k answers must be correct at threshold τ: max(1, ⌈k·τ⌉), free of binary rounding.
+# Their tables. Put the answers in a row, the c correct ones first. The m-th of the k drawn stands at place r
+# in C(r − 1, m − 1)·C(n − r, k − m) of the C(n, k) draws; X ≥ m where that place is among the first c. And
+# (2/k)·Σ_{i > h} P[X ≥ i] = (2/k)·E[max(X − h, 0)]: answer r ≤ c adds one to X − h where it is drawn and h
+# before it are (k/n), so that the sum over i is a sum over r in the table of n − 1 answers and k − 1 draws.
 
-    k·τ is rounded to nine decimals first, so that 0.28, 7/25 and the thresholds that `numpy.arange` and
-    `numpy.linspace` make all mean what they say. Errors are those of `g_pass_at_k`.
 
-    >>> required_correct(25, 0.28), math.ceil(25 * 0.28)
-    (7, 8)
+@lru_cache(maxsize=512)
+def _table(n: int, k: int, m: int, with_half: bool = False) -> Floats:
+    """Return P[X ≥ m], X ~ Hypergeometric(n, c, k), for c = 0 … n; m = 0: (2/k)·Σ P[X ≥ i] over i > ⌈k/2⌉.
+
+    Args:
+        with_half: of that sum P[X ≥ (k + 1)/2]/k more, for odd k.
     """
-    return max(1, math.ceil(round(as_whole('k', k, 1, LARGEST_N) * as_threshold(threshold), 9)))
+    ways, half = math.comb(n, k), (k + 1) // 2
+    if m:
+        numerators = _tail_numerators(n, k, m)
+    else:
+        ways *= k
+        numerators = [0, *(2 * total for total in accumulate(_tail_numerators(n - 1, k - 1, half)))]
+        more = _tail_numerators(n, k, half) if with_half else [0] * (n + 1)
+        numerators = [a + b for a, b in zip(numerators, more, strict=True)]
+    # Python rounds a quotient of integers correctly, whatever their size.
+    table = np.array([numerator / ways for numerator in numerators])
+    table.setflags(write=False)
+    return table
+
+
+def _tail_numerators(n: int, k: int, m: int) -> list[int]:
+    """Return P[X ≥ m]·C(n, k) for c = 0 … n."""
+    if m > k:
+        return [0] * (n + 1)
+    terms = [math.comb(n - m, k - m)]
+    for r in range(m, n - k + m):
+        terms.append(terms[-1] * r * (n - r - k + m) // ((r - m + 1) * (n - r)))
+    sums = list(accumulate(terms))
+    return [0] * m + sums + sums[-1:] * (k - m)
 
 
 # Metrics by their names
@@ -220,16 +247,12 @@ class Kind(Enum):
     MG_PASS = 'mG-Pass@k'
 
 
-_KEY = re.compile(r'(m?G-Pass|pass)@([1-9][0-9]{0,6})(?:_([0-9]*\.?[0-9]+(?:e-[0-9]+)?))?')
+_KEY = re.compile(r'(m?G-Pass|pass)@([1-9][0-9]{0,4})(?:_([0-9]*\.?[0-9]+(?:e-[0-9]+)?))?')
 
 
-@total_ordering
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One metric. Its text is its key in result files, `Metric.parse` reads the key.
-
-    Two metrics are equal where their keys are. They are ordered as in tables: accuracy, then for each k
-    pass@k, G-Pass@k_τ by τ and mG-Pass@k.
+    """One metric. Its text is its key in result files, which `Metric.parse` reads; equal keys, equal metrics.
 
     Args:
         kind: one of `Kind`, or its text.
@@ -302,12 +325,12 @@ class Metric:
         threshold = '' if self.threshold is None else f'_{round(self.threshold, 9)}'
         return kind if self.kind is Kind.ACCURACY else f'{kind.partition("@")[0]}@{self.k}{threshold}'
 
-    def __lt__(self, other: object) -> bool:
-        return self._place < other._place if isinstance(other, Metric) else NotImplemented
-
-    @property
-    def _place(self) -> tuple[bool, int, int, float]:
-        return self.kind is not Kind.ACCURACY, self.k, list(Kind).index(self.kind), self.threshold or 0.0
+    def __lt__(self, other: Metric) -> bool:  # as tables show them
+        ours, theirs = (
+            (one.kind is not Kind.ACCURACY, one.k, list(Kind).index(one.kind), one.threshold or 0.0)
+            for one in (self, other)
+        )
+        return ours < theirs
 
     @property
     def name(self) -> str:
@@ -323,11 +346,7 @@ class Metric:
 
     @property
     def top(self) -> float:
-        """The value of a question with all answers right: 1, but for mG-Pass@k of an odd k.
-
-        >>> Metric.mg_pass_at(4).top, Metric.mg_pass_at(5).top
-        (1.0, 0.8)
-        """
+        """The value of a question with all answers right: 1, but 0.8 for mG-Pass@5, as for each odd k."""
         return 2 * len(self.steps) / self.k if self.kind is Kind.MG_PASS else 1.0
 
 
@@ -340,7 +359,7 @@ def metrics_of(
     *,
     pass_at: bool = False,
 ) -> list[Metric]:
-    """Return for each k the metrics in their order: G-Pass@k at each τ, then mG-Pass@k.
+    """Return the metrics in the order of tables: for each k G-Pass@k at each τ, then mG-Pass@k.
 
     Args:
         k_list, thresholds: one or several each, in the order of the metrics.
@@ -365,12 +384,8 @@ def metrics_of(
 def metric_names(
     k_list: Integer | Iterable[Integer], thresholds: Threshold | Iterable[Threshold] = DEFAULT_THRESHOLDS
 ) -> list[str]:
-    """Return the keys of `metrics_of`, which tells order and errors.
-
-    >>> metric_names(4, [0.5, 1.0])
-    ['G-Pass@4_0.5', 'G-Pass@4_1.0', 'mG-Pass@4']
-    """
-    return [metric.name for metric in metrics_of(k_list, thresholds)]
+    """Return the keys of `metrics_of`, which tells order and errors."""
+    return list(map(str, metrics_of(k_list, thresholds)))
 
 
 def value_table(metric: Metric, n: int) -> Floats:
@@ -382,7 +397,7 @@ def value_table(metric: Metric, n: int) -> Floats:
     array([0.   , 0.   , 0.167, 0.5  , 1.   ])
     """
     n, k = _sizes(n, metric.k)
-    return _mean_tail(n, k, False) if metric.kind is Kind.MG_PASS else _tail(n, k, *metric.steps)
+    return _table(n, k, 0 if metric.kind is Kind.MG_PASS else metric.steps[0])
 
 
 def metric_table(
@@ -390,106 +405,8 @@ def metric_table(
     k_list: Integer | Iterable[Integer],
     thresholds: Threshold | Iterable[Threshold] = DEFAULT_THRESHOLDS,
 ) -> dict[str, Floats]:
-    """Return each metric as a read-only array over c = 0 … n: of each k pass@k, then those of `metric_names`.
-
-    `table[name][c]` gives the values of any questions, `metric_means(table, c)` the means. Errors are those
-    of `metric_names` and `g_pass_at_k`.
-
-    >>> metric_table(4, [2], [1.0])['G-Pass@2_1.0'].round(3)
-    array([0.   , 0.   , 0.167, 0.5  , 1.   ])
-    """
-    return {one.name: value_table(one, n) for one in metrics_of(k_list, thresholds, pass_at=True)}  # type: ignore[arg-type]
-
-
-def metric_means(table: Mapping[str, Floats], c: Counts) -> dict[str, float]:
-    """Return the mean of each metric of a `metric_table` over the questions with counts `c`.
-
-    Args:
-        c: as in `g_pass_at_k`, but not empty: a mean over no question is undefined and an InputError.
-
-    >>> metric_means(metric_table(4, [2], [1.0]), [4, 3, 0])
-    {'pass@2': 0.6666666666666666, 'G-Pass@2_1.0': 0.5, 'mG-Pass@2': 0.5}
-    """
-    n = min(len(column) for column in table.values()) - 1
-    counts = _counts(c, n)
-    if counts.size == 0:
-        raise InputError('c is empty: a mean needs at least one question')
-    questions = np.bincount(counts.ravel().astype(np.intp, copy=False), minlength=n + 1)
-    # Exact sums: a dot product's last digit is that of the machine's BLAS.
-    return {name: math.fsum(questions * column) / counts.size for name, column in table.items()}
-
-
-def _look_up(table: Floats, c: Integer | Counts) -> Any:
-    counts = _counts(c, len(table) - 1)
-    return float(table[counts]) if counts.ndim == 0 else table[counts]
-
-
-# P[X ≥ m] for X ~ Hypergeometric(n, c, k) as an array over c. Put the answers in a row, the c correct
-# ones first. The m-th of the k drawn stands at place r in C(r − 1, m − 1)·C(n − r, k − m) of the C(n, k)
-# draws, and X ≥ m exactly where that place is among the first c.
-
-
-def _tail(n: int, k: int, m: int) -> Floats:
-    """Return P[at least m of k drawn are correct] for c = 0 … n correct of n; read-only."""
-    return _exact_tail(n, k, m) if n <= LARGEST_EXACT_N else _frozen(_float_tail(n, k, m))
-
-
-def _mean_tail(n: int, k: int, with_half: bool) -> Floats:
-    """Return (2/k)·Σ P[X ≥ i] over i > ⌈k/2⌉, with_half P[X ≥ (k+1)/2]/k more, for odd k; read-only."""
-    # (2/k)·Σ_{i>h} P[X ≥ i] = (2/k)·E[max(X − h, 0)], and answer r ≤ c adds one to X − h where it is drawn
-    # (k/n) and h before it are: the sum over i is a sum over r in the table of n − 1 answers and k − 1 draws.
-    if n <= LARGEST_EXACT_N:
-        return _exact_mean_tail(n, k, with_half)
-    half = (k + 1) // 2
-    values = np.concatenate(([0.0], np.cumsum(_float_tail(n - 1, k - 1, half)))) * (2 / n)
-    return _frozen(np.minimum(values + (_float_tail(n, k, half) / k if with_half else 0), 1.0))
-
-
-@lru_cache(maxsize=512)  # 8 KiB each at most
-def _exact_tail(n: int, k: int, m: int) -> Floats:
-    ways = math.comb(n, k)  # Python rounds a quotient of integers correctly, whatever their size
-    return _frozen(np.array([numerator / ways for numerator in _tail_numerators(n, k, m)]))
-
-
-@lru_cache(maxsize=512)
-def _exact_mean_tail(n: int, k: int, with_half: bool) -> Floats:
-    half, ways = (k + 1) // 2, k * math.comb(n, k)
-    numerators = [0, *(2 * total for total in accumulate(_tail_numerators(n - 1, k - 1, half)))]
-    more = _tail_numerators(n, k, half) if with_half else [0] * (n + 1)
-    return _frozen(np.array([(a + b) / ways for a, b in zip(numerators, more, strict=True)]))
-
-
-def _tail_numerators(n: int, k: int, m: int) -> list[int]:
-    """Return P[X ≥ m]·C(n, k) for c = 0 … n."""
-    if m > k:
-        return [0] * (n + 1)
-    terms = [math.comb(n - m, k - m)]
-    for r in range(m, n - k + m):
-        terms.append(terms[-1] * r * (n - r - k + m) // ((r - m + 1) * (n - r)))
-    sums = list(accumulate(terms))
-    return [0] * m + sums + sums[-1:] * (k - m)
-
-
-def _float_tail(n: int, k: int, m: int) -> Floats:
-    table = np.zeros(n + 1)
-    if m > k:
-        return table
-    last = n - k + m
-    r = np.arange(m, last, dtype=np.float64)
-    ratio = r / (r - m + 1) * ((last - r) / (n - r))
-    # The terms rise to one peak and fall again: from there, nothing overflows and what underflows is nil.
-    peak = int(np.count_nonzero(ratio > 1))
-    with np.errstate(under='ignore'):
-        rise, fall = np.cumprod(1 / ratio[:peak][::-1])[::-1], np.cumprod(ratio[peak:])
-    sums = np.cumsum(np.concatenate((rise, [1.0], fall)))
-    table[m : last + 1] = sums / sums[-1]
-    table[last + 1 :] = 1.0
-    return table
-
-
-def _frozen(table: Floats) -> Floats:
-    table.setflags(write=False)
-    return table
+    """Return the `value_table` of each of `metrics_of`, pass@k with them, by its key."""
+    return {str(one): value_table(one, n) for one in metrics_of(k_list, thresholds, pass_at=True)}  # type: ignore[arg-type]
 
 
 class GPassAtK:
@@ -504,7 +421,7 @@ class GPassAtK:
             'prefix': it starts with the gold; 'suffix': it ends with it; white space around either does not
             count. Or a function of (prediction, gold) that returns a boolean, 0 or 1.
 
-    Raises InputError (a ValueError) or TypeError as `metric_names` and `g_pass_at_k` do.
+    Raises InputError (a ValueError) or TypeError as `metrics_of` and `g_pass_at_k` do.
 
     >>> metric = GPassAtK(k=2, thresholds=[0.5, 1.0])
     >>> metric.compute(['7', ' 7', '8', '7'], gold='7')
@@ -524,28 +441,14 @@ class GPassAtK:
         """The keys of a result, in its order."""
         if self.n is not None:  # an n below k is refused here, not at the first question
             metric_table(self.n, self.k, self.thresholds)
-        named: dict[object, Callable[[str, str], object]]
-        named = {None: str.__eq__, 'full': str.__eq__, 'prefix': str.startswith, 'suffix': str.endswith}
-        self._score = sample_scoring_function
-        if callable(sample_scoring_function):
-            return
-        if not isinstance(sample_scoring_function, str | None) or sample_scoring_function not in named:
+        score = 'full' if sample_scoring_function is None else sample_scoring_function
+        if isinstance(score, str) and score in _MATCHES:
+            score = partial(_matches, _MATCHES[score])
+        if not callable(score):
             raise InputError(
-                "sample_scoring_function must be 'full', 'prefix', 'suffix' or a function, "
-                f'got {sample_scoring_function!r}'
+                f"sample_scoring_function must be 'full', 'prefix', 'suffix' or a function, got {score!r}"
             )
-        matches = named[sample_scoring_function]
-
-        def compare(prediction: object, gold: object) -> object:
-            for name, value in (('prediction', prediction), ('gold', gold)):
-                if not isinstance(value, str):
-                    kind = type(value).__name__
-                    raise TypeError(f'each {name} must be a string, got {value!r} ({kind})')
-            if not (text := str(gold).strip()):
-                raise InputError('gold is blank: every prediction would start and end with it')
-            return matches(str(prediction).strip(), text)
-
-        self._score = compare
+        self._score = score
 
     def compute(self, predictions: Sequence[Any], gold: str | Sequence[Any]) -> dict[str, float]:
         """Return the metrics of one question, as fractions; `gold` is one reference answer, or a list of one.
@@ -560,20 +463,20 @@ class GPassAtK:
             if len(gold) != 1:
                 raise InputError(f'G-Pass@k is defined for exactly one gold answer, got {len(gold)}')
             gold = gold[0]
-        assert callable(self._score)
-        scores = [self._score(one, gold) for one in used]
-        return self._metrics(scores, 'sample_scoring_function must return a boolean')
+        return self.g_pass_at_k([self._score(one, gold) for one in used])
 
     def g_pass_at_k(self, all_scores: Sequence[Any]) -> dict[str, float]:
         """Return the metrics of one question from the scores of its answers, True, False, 0 or 1.
 
         Raises InputError where there are too few or one is something else, TypeError where it is no list.
-
-        >>> GPassAtK(k=2, thresholds=[0.5, 1.0]).g_pass_at_k([1, 1, 0, 1])
-        {'G-Pass@2_0.5': 1.0, 'G-Pass@2_1.0': 0.5, 'mG-Pass@2': 0.5}
         """
         scores = all_scores.tolist() if isinstance(all_scores, np.ndarray) else all_scores
-        return self._metrics(self._first('all_scores', 'scores', scores), 'all_scores must hold booleans')
+        used = self._first('all_scores', 'scores', scores)
+        for score in used:
+            if not isinstance(score, (bool, int, float, np.bool_, np.number)) or score not in (0, 1):
+                raise InputError(f'all scores must be booleans, 0 or 1, got {score!r}')
+        table = metric_table(len(used), self.k, self.thresholds)
+        return {name: float(table[name][sum(map(int, used))]) for name in self.all_metrics}
 
     def _first(self, name: str, what: str, answers: Sequence[Any]) -> Sequence[Any]:
         if isinstance(answers, (str, bytes)) or not isinstance(answers, Sequence):
@@ -583,9 +486,16 @@ class GPassAtK:
             raise InputError(f'{name} must hold at least {max(n, 1)} answers, got {len(answers)}')
         return answers[:n]
 
-    def _metrics(self, scores: Sequence[Any], expected: str) -> dict[str, float]:
-        for score in scores:
-            if not isinstance(score, (bool, int, float, np.bool_, np.number)) or score not in (0, 1):
-                raise InputError(f'{expected}, 0 or 1, got {score!r}')
-        table = metric_table(len(scores), self.k, self.thresholds)
-        return {name: float(table[name][sum(map(int, scores))]) for name in self.all_metrics}
+
+_MATCHES: dict[str, Callable[[str, str], object]]
+_MATCHES = {'full': str.__eq__, 'prefix': str.startswith, 'suffix': str.endswith}
+
+
+def _matches(how: Callable[[str, str], object], prediction: object, gold: object) -> object:
+    """Compare two texts but for white space around them."""
+    for name, value in (('prediction', prediction), ('gold', gold)):
+        if not isinstance(value, str):
+            raise TypeError(f'each {name} must be a string, got {value!r} ({type(value).__name__})')
+    if not (text := str(gold).strip()):
+        raise InputError('gold is blank: every prediction would start and end with it')
+    return how(str(prediction).strip(), text)

@@ -84,8 +84,7 @@ def mean_interval(values: ArrayLike, problems: Problems = None, top: float = 1.0
     >>> round(float(low), 3), round(float(high), 3)
     (0.402, 0.598)
     """
-    sums, sizes = problem_sums(_checked(values, 0.0, top), problems)
-    return _with_added(sums, sizes, (top, top, 0.0, 0.0), (0.0, top))
+    return _with_added(*problem_sums(_checked(values, top), problems), (top, top, 0.0, 0.0), (0.0, top))
 
 
 def standard_error(values: ArrayLike, problems: Problems = None) -> float:
@@ -94,7 +93,7 @@ def standard_error(values: ArrayLike, problems: Problems = None) -> float:
     >>> round(standard_error([0.0, 1.0] * 50), 4)
     0.0503
     """
-    sums, sizes = problem_sums(_checked(values, 0.0, 1.0), problems)
+    sums, sizes = problem_sums(_checked(values), problems)
     return float(_with_added(sums, sizes, (), (0.0, 1.0)).error) if sizes.size > 1 else nan
 
 
@@ -108,7 +107,7 @@ def difference(first: ArrayLike, second: ArrayLike, problems: Problems = None) -
     >>> round(float(low), 2), round(float(high), 2)
     (0.3, 0.65)
     """
-    a, b = _checked(first, 0.0, 1.0), _checked(second, 0.0, 1.0)
+    a, b = _checked(first), _checked(second)
     if a.shape[-1] != b.shape[-1]:
         raise InputError(f'{a.shape[-1]} values against {b.shape[-1]}: give the same questions in both')
     return _with_added(*problem_sums(a - b, problems), (1.0, -1.0), (-1.0, 1.0))
@@ -148,12 +147,12 @@ def _with_added(sums: Floats, sizes: Floats, added: Sequence[float], bounds: tup
     return Interval(sums.sum(-1) / sizes.sum(), centre, error, freedom, sizes.size, effective, bounds)
 
 
-def _checked(values: ArrayLike, low: float, high: float) -> Floats:
+def _checked(values: ArrayLike, top: float = 1.0) -> Floats:
     array = np.asarray(values, dtype=np.float64)
     if array.ndim == 0 or array.shape[-1] == 0:
         raise InputError(f'values of shape {array.shape}: expected one a question, of one question at least')
-    if not (array.min() >= low - 1e-12 and array.max() <= high + 1e-12):  # not of NaN either
-        raise InputError(f'values from {array.min()} to {array.max()}: expected {low:g} to {high:g}')
+    if not (array.min() >= -1e-12 and array.max() <= top + 1e-12):  # not of NaN either
+        raise InputError(f'values from {array.min()} to {array.max()}: expected 0 to {top:g}')
     return array
 
 
@@ -178,29 +177,25 @@ def rerun_error(counts: ArrayLike, n: int | ArrayLike, metric: Metric) -> Floats
     >>> round(float(rerun_error([1, 2, 3, 4], 4, lambda n: np.arange(n + 1) / n)), 3)
     0.112
     """
-    c = np.asarray(counts)
+    c, total = np.asarray(counts), np.zeros(())
     sizes = np.broadcast_to(n, c.shape[-1:])
-    total = sum(_rerun_variance(c[..., sizes == size], int(size), metric) for size in np.unique(sizes))
+    for size in np.unique(sizes).tolist():
+        own, table = c[..., sizes == size], np.asarray(metric(size), dtype=np.float64)
+        seen, place = np.unique(own, return_inverse=True)
+        alone = value_variance(table, (seen + 0.5) / (size + 1))[..., place.reshape(own.shape)].sum(-1)
+        rows = place.reshape(-1, own.shape[-1])
+        often = np.stack([np.bincount(row, minlength=seen.size) for row in rows])
+        often = often.reshape(*own.shape[:-1], seen.size)
+        ways = _binomial(size, _CHANCES)[:, seen]
+        weights = np.full((*own.shape[:-1], _CHANCES.size), 1 / _CHANCES.size)
+        for _ in range(100):
+            weights = weights * ((often / np.maximum(weights @ ways, 1e-300)) @ ways.T) / own.shape[-1]
+        mixed = own.shape[-1] * np.tensordot(value_variance(table, _CHANCES), weights, axes=(-1, -1))
+        total = total + np.maximum(alone, mixed)
     return np.asarray(np.sqrt(total) / c.shape[-1])[()]
 
 
-def _rerun_variance(counts: NDArray[np.intp], n: int, metric: Metric) -> Floats:
-    """Return max(A, B) of `rerun_error`."""
-    table = np.asarray(metric(n), dtype=np.float64)
-    seen, place = np.unique(counts, return_inverse=True)
-    alone = _value_variance(table, (seen + 0.5) / (n + 1))[..., place.reshape(counts.shape)].sum(-1)
-    rows = place.reshape(-1, counts.shape[-1])
-    often = np.stack([np.bincount(row, minlength=seen.size) for row in rows])  # (..., different counts)
-    often = often.reshape(*counts.shape[:-1], seen.size)
-    ways = _binomial(n, _CHANCES)[:, seen]
-    weights = np.full((*counts.shape[:-1], _CHANCES.size), 1 / _CHANCES.size)
-    for _ in range(100):
-        weights = weights * ((often / np.maximum(weights @ ways, 1e-300)) @ ways.T) / counts.shape[-1]
-    mixed = counts.shape[-1] * np.tensordot(_value_variance(table, _CHANCES), weights, axes=(-1, -1))
-    return np.asarray(np.maximum(alone, mixed))
-
-
-def _value_variance(table: Floats, chances: Floats) -> Floats:
+def value_variance(table: Floats, chances: Floats) -> Floats:
     """Return Var(table[X]), X ~ Binomial(n, p), for each chance p; shape (..., chances)."""
     ways = _binomial(table.shape[-1] - 1, chances).T
     return np.asarray(np.maximum(table**2 @ ways - (table @ ways) ** 2, 0.0))
@@ -264,9 +259,8 @@ def compare_runs(
     if questions == 'new':
         return _with_runs(found, part, freedom)
     error = np.sqrt(np.maximum(part, rerun_variance))
-    return found._replace(
-        centre=found.estimate, error=error, freedom=np.full(np.shape(error), freedom or inf)[()]
-    )
+    student = np.full(np.shape(error), freedom or inf)[()]
+    return found._replace(centre=found.estimate, error=error, freedom=student)
 
 
 def _with_runs(found: Interval, part: Floats, freedom: float) -> Interval:
@@ -294,7 +288,6 @@ def all_pairs(
     problems: Problems = None,
     level: float = 0.95,
     draws: int = 1999,
-    seed: int = 0,
     runs: tuple[float, float, ArrayLike] | None = None,
 ) -> AllPairs:
     """Return all differences of M models, values (M, Q), with intervals and ranks that hold together.
@@ -321,7 +314,7 @@ def all_pairs(
     >>> all_pairs([shaky, steady, steady]).ranks.tolist()
     [[3, 3], [1, 2], [1, 2]]
     """
-    sums, sizes = problem_sums(_checked(values, 0.0, 1.0), problems)
+    sums, sizes = problem_sums(_checked(values), problems)
     models, squared = len(sums), float((sizes**2).sum())
     size = squared / sizes.sum()
     total, count = sizes.sum() + 4 * size, sizes.size + 4
@@ -332,7 +325,7 @@ def all_pairs(
     apart = np.diag(gram)[:, None] + np.diag(gram) - 2 * gram + 4 * size**2
     # … − 2·off·Σ(difference about its mean)·m + off²·Σm² + 4M²·centre².
     drawn = max(draws, ceil(20 / (1 - level)))
-    signs = np.random.default_rng(seed).integers(2, size=(drawn, sizes.size)) * 2.0 - 1
+    signs = np.random.default_rng(0).integers(2, size=(drawn, sizes.size)) * 2.0 - 1
     largest = np.zeros(drawn)
     alike = bool((sizes == size).all())
     for some in np.array_split(np.arange(drawn), ceil(drawn * models / 100_000)):  # what a cache holds
@@ -411,11 +404,11 @@ def decide_rows(rows: Sequence[Interval], margin: float, level: float = 0.95) ->
     each = [str(decide(row, margin, level)) for row in rows]
     if len(each) == 1:
         return each[0], each
-    if all(outcome in PASSES for outcome in each):
+    failing = [row for row, outcome in zip(rows, each, strict=True) if outcome not in PASSES]
+    if not failing:
         return ('better' if set(each) == {'better'} else 'not worse'), each
     strict = 1 - (1 - level) / len(rows)
-    failing = [row for row, outcome in zip(rows, each, strict=True) if outcome not in PASSES]
-    return ('worse' if any(float(row.at(strict)[1]) < 0 for row in failing) else 'undecided'), each
+    return ('worse' if any(row.at(strict)[1] < 0 for row in failing) else 'undecided'), each
 
 
 def least_margin(problems: int, level: float = 0.95) -> float:
@@ -478,7 +471,7 @@ def plan(
     doubt = max(1.0, float(ordinary) / rare)
 
     def within(size: int) -> float:
-        return float(_value_variance(np.asarray(metric(size)), (c + 0.5) / (n + 1)).mean()) / each
+        return float(value_variance(np.asarray(metric(size)), (c + 0.5) / (n + 1)).mean()) / each
 
     def reached(problems: int, variance: float) -> float:
         if margin is not None:

@@ -18,7 +18,6 @@ from gpassk_opencompass.metrics import (
     LARGEST_N,
     GPassAtK,
     g_pass_at_k,
-    metric_means,
     metric_names,
     metric_table,
     mg_pass_at_k,
@@ -54,7 +53,7 @@ BAD_SIZES = [
     (8, 4.0, TypeError, 'k must be an integer, got 4.0'),
     (8, True, TypeError, 'got True'),
     (0, 1, ValueError, 'n must be from 1 to'),
-    (LARGEST_N + 1, 1, ValueError, 'n must be from 1 to 1000000'),
+    (LARGEST_N + 1, 1, ValueError, 'n must be from 1 to 10000'),
     (None, 1, TypeError, 'n must be an integer, got None'),
 ]
 
@@ -77,8 +76,6 @@ def test_impossible_counts_are_refused(c: Any, error: type[Exception], message: 
         g_pass_at_k(8, c, 4, 0.5)
     with pytest.raises(error, match=message):
         mg_pass_at_k(8, c, 4)
-    with pytest.raises(error, match=message):
-        metric_means(metric_table(8, 4), c)
 
 
 @pytest.mark.parametrize(('n', 'k', 'error', 'message'), BAD_SIZES)
@@ -247,7 +244,7 @@ def test_scores_of_one_question_give_its_metrics(scores: list[Any], given: int |
 @pytest.mark.parametrize(
     ('scores', 'error', 'message'),
     [
-        ([1, 0.5, 0, 1], InputError, 'all_scores must hold booleans, 0 or 1, got 0.5'),
+        ([1, 0.5, 0, 1], InputError, 'all scores must be booleans, 0 or 1, got 0.5'),
         ([1, None, 0, 1], InputError, 'got None'),
         ([1, 0], InputError, 'all_scores must hold at least 4 answers, got 2'),
         ([], InputError, 'got 0'),

