@@ -396,14 +396,5 @@ def test_what_is_no_json_at_all_is_told(tmp_path: Path) -> None:
             read(path)
 
 
-def test_larger_counts_than_tables_hold_are_read(tmp_path: Path) -> None:
-    """Ten thousand samples of a question, of which no score is computed anew."""
-    result = made(OLD)
-    block = changed(content_of(result), 'gpassk/n', 10_000)['gpassk']
-    block['health']['samples'] = 30_000
-    (tmp_path / 'x.json').write_text(json.dumps({'accuracy': 1.0, 'gpassk': block}), encoding='utf-8')
-    assert read(tmp_path / 'x.json').table.n.tolist() == [10_000] * 3
-
-
 if __name__ == '__main__':
     die(Path(sys.argv[1]))
