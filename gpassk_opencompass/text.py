@@ -17,9 +17,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from io import BufferedWriter, FileIO, StringIO, TextIOWrapper
+from io import StringIO, TextIOWrapper
 from math import isfinite
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 from rich.cells import cell_len
 
@@ -91,13 +91,19 @@ def whole_characters(value: Any) -> Any:
 
 
 def say(*lines: object, end: str = '\n', flush: bool = False) -> None:
-    """Print a line each on standard output."""
-    print(*(escape(str(line), keep='\n') for line in lines), sep='\n', end=end, flush=flush)
+    """Print a line each on standard output; the work goes on where nobody reads: `gpassk run … | head`."""
+    try:
+        print(*(escape(str(line), keep='\n') for line in lines), sep='\n', end=end, flush=flush)
+    except BrokenPipeError:
+        drop_output(sys.stdout)
 
 
 def warn(*lines: object) -> None:
-    """Print a line each on standard error."""
-    print(*(escape(str(line), keep='\n') for line in lines), sep='\n', file=sys.stderr)
+    """Print a line each on standard error, or nowhere as `say`."""
+    try:
+        print(*(escape(str(line), keep='\n') for line in lines), sep='\n', file=sys.stderr)
+    except BrokenPipeError:
+        drop_output(sys.stderr)
 
 
 def progress(what: str, items: Collection[Item]) -> Iterator[Item]:
@@ -114,43 +120,19 @@ def progress(what: str, items: Collection[Item]) -> Iterator[Item]:
     yield from tqdm(items, desc=what, delay=2, leave=False, file=sys.stderr)
 
 
-def open_output(*, lasting: bool = False) -> None:
-    """Make standard output writable: where it is closed (`>&-`), what is printed goes nowhere.
-
-    Args:
-        lasting: go on where nobody reads what is printed: `gpassk run … | head -1` starts all runs, and its
-            exit code is theirs.
-    """
+def open_output() -> None:
+    """Make standard output writable: where it is closed (`>&-`), what is printed goes nowhere."""
     if sys.stdout is None:
         sys.stdout = open(os.devnull, 'w')  # noqa: SIM115
-    for name in ('stdout', 'stderr') if lasting else ():
-        stream = getattr(sys, name)
-        if isinstance(stream, TextIOWrapper) and stream is getattr(sys, f'__{name}__'):
-            stream.flush()
-            raw = _Lasting(stream.fileno(), 'w', closefd=False)
-            buffer = raw if stream.write_through else BufferedWriter(raw)
-            settings = {'line_buffering': stream.line_buffering, 'write_through': stream.write_through}
-            setattr(sys, name, TextIOWrapper(buffer, stream.encoding, stream.errors, None, **settings))
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors='backslashreplace')
 
 
-def drop_output(number: int | None = None) -> None:
+def drop_output(stream: TextIO) -> None:
     """Send what is yet to be written nowhere; the interpreter would else try to write it when it ends."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno() if number is None else number)
+    os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
-
-
-class _Lasting(FileIO):
-    """A file whose writer goes on when its reader has gone."""
-
-    def write(self, data: Any) -> int:
-        try:
-            return super().write(data)
-        except BrokenPipeError:
-            drop_output(self.fileno())
-            return memoryview(data).nbytes
 
 
 # Tables ----------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import errno
 import signal
 import sys
 from argparse import Action, ArgumentParser, RawDescriptionHelpFormatter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from difflib import get_close_matches
 from importlib import import_module
@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # With a margin the codes 1 and 2 are answers; of all that keeps a comparison from one the code is 3.
     answers = name == 'compare' and any(word.startswith('--margin') for word in words)
     try:
-        code = _code(name, words)
+        code = one_line_errors(f'gpassk {name}', lambda: _run(name, words))
         return NO_ANSWER if code < 0 and answers else abs(code)
     except SystemExit as end:  # of the parser; 0 after --help
         raise SystemExit(end.code and NO_ANSWER if answers else end.code) from None
@@ -76,31 +76,32 @@ def main(argv: Sequence[str] | None = None) -> int:
         return NO_ANSWER
 
 
-def _code(name: str, words: Sequence[str]) -> int:
-    """Run one subcommand and return the exit code, below 0 if it is not the command's own."""
+def one_line_errors(program: str, command: Callable[[], int]) -> int:
+    """Run a command and return its exit code; what stops it is a line on stderr and a code below 0."""
+    code = 0
     try:
-        open_output(lasting=name in COMMANDS)
-        try:
-            return _run(name, words)
-        finally:
-            sys.stdout.flush()  # here, where a broken pipe is expected, not when the interpreter ends
+        open_output()
+        code = command()
+        sys.stdout.flush()  # here, where a broken pipe is expected, not when the interpreter ends
+        return code
     except GPassKError as error:
-        warn(f'gpassk {name}: {error}')
+        say(end='', flush=True)
+        warn(f'{program}: {error}')
         return -INCOMPLETE if isinstance(error, IncompleteError) else -REFUSED
     except KeyboardInterrupt:
-        warn(f'gpassk {name}: stopped')
+        warn(f'{program}: stopped')
         return INTERRUPTED
-    except BrokenPipeError:  # `gpassk … | head`
-        drop_output()
-        return 0
+    except BrokenPipeError:  # of `--help | head`, or of the last lines
+        drop_output(sys.stdout)
+        return code
     except OSError as error:
         if error.errno not in FULL | BARRED:
             raise
         what = error.filename
         if what is None:  # it is about standard output
             what = 'cannot write all of the output'
-            drop_output()
-        warn(f'gpassk {name}: {what}: {error.strerror}')
+            drop_output(sys.stdout)
+        warn(f'{program}: {what}: {error.strerror}')
         return -INCOMPLETE if error.errno in FULL else -REFUSED
 
 
@@ -113,8 +114,7 @@ def _run(name: str, words: Sequence[str]) -> int:
         hint = f'did you mean {close[0]}?' if close else f'expected one of {", ".join(COMMANDS)}'
         Parser(prog='gpassk').error(f'there is no command {name!r}: {hint}')
     options = read_options(name, words)
-    as_json = options.pop('json', False)
-    with tables_as_json(name) if as_json else nullcontext():
+    with tables_as_json(name) if options.pop('json', False) else nullcontext():
         return int(_module(name).run(**options))
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GPassKError, InputError
-from ..text import Table, drop_output, open_output, say, show, warn
-from . import REFUSED, Parser
+from ..text import Table, say, show, warn
+from . import REFUSED, Parser, one_line_errors
 from .options import examples, path, positive
 
 if TYPE_CHECKING:
@@ -71,24 +71,11 @@ def dump_configs(argv: Sequence[str] | None = None) -> int:
     """
     options = vars(dump_configs_parser().parse_args(argv))
     options['templates'] = [*options['templates'], *options.pop('more')]
-    open_output()
-    try:
-        if not options['templates']:
-            from ..sweep.engines import shipped_templates
+    if not options['templates']:
+        from ..sweep.engines import shipped_templates
 
-            options['templates'] = [file for name, file in shipped_templates().items() if name != 'demo']
-        code = run(**options)
-        say(end='', flush=True)
-        return code
-    except GPassKError as error:
-        warn(error)
-        return 2
-    except OSError as error:
-        drop_output()
-        if not isinstance(error, BrokenPipeError):  # dump_configs.py … --list | head
-            warn(f'dump_configs.py: cannot write all of the output: {error.strerror}')
-            return 1
-        return 0
+        options['templates'] = [file for name, file in shipped_templates().items() if name != 'demo']
+    return abs(one_line_errors('dump_configs.py', lambda: run(**options)))
 
 
 def dump_configs_parser() -> ArgumentParser:
