@@ -7,11 +7,12 @@ and holds only if it is among those allowed.
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from .choices import (
@@ -25,26 +26,7 @@ from .choices import (
 )
 from .formula import Unread
 from .normal import normal_form
-from .numeric import (
-    INFINITY,
-    Call,
-    Expression,
-    Number,
-    Symbol,
-    added,
-    as_fraction,
-    equal,
-    is_constant,
-    negative,
-    number,
-    quotient,
-    ratio,
-    rational,
-    renamed,
-    symbols,
-    times,
-    value_of,
-)
+from .numeric import INFINITY, Call, Expression, Number, Symbol, equal, ratio, rational, renamed, value_of
 from .read import Reading, read
 from .values import DEGREES, PAIRS, PERCENT, RADIANS, REALS, Amount, Named, Relation, Several, Value, Words
 
@@ -101,19 +83,16 @@ def compare_answers(
     reference, answer = (in_capitals(text, question) for text in (reference, answer))
     if (choice := equality.choice(reference, answer, options_of(question))) is not None:
         return choice
-    answered = equality.texts(reference, answer)
-    if answered.equal:
-        return answered
-    bare, our_remark = _without_remark(reference)
-    said, remark = _without_remark(answer)
-    readings = [('asked', reference, _of_asked(answer, question)), ('remark', reference, said)]
-    if remark == our_remark or not _RESTRICTS.search(f'{remark} {our_remark}') or not remark:
+    (bare, ours), (said, theirs) = _without_remark(reference), _without_remark(answer)
+    readings = [('', reference, answer), ('asked', reference, _wanted(answer, question))]
+    readings.append(('remark', reference, said))
+    if theirs in {'', ours} or not re.search(r'\\mathbb|\\ge', theirs + ours):
         readings.append(('remark', bare, said))
-    for rule, ours, theirs in readings:
-        if rule in rules and (ours, theirs) != (reference, answer):
-            answered = equality.texts(ours, theirs)
+    for rule, one, other in readings:
+        if not rule or (rule in rules and (one, other) != (reference, answer)):
+            answered = equality.texts(one, other, rule)
             if answered.equal:
-                return answered._replace(rules=answered.rules | {rule})
+                break
     return answered
 
 
@@ -158,35 +137,33 @@ _REMARK = re.compile(
     rf'\s*\$?\s*(?:[nkm](?![a-zA-Z])|{_INDEX})\s*\$?'
     rf'|(?:where\s|for\s)?\$?{_INDEX}\s*\$?)[\s)）.]*\Z'
 )
-_RESTRICTS = re.compile(r'\\mathbb|\\ge')
 
 
 def _without_remark(answer: str) -> tuple[str, str]:
     """Return an answer without a remark behind it that restricts nothing, and that remark without blanks."""
     plain = _SPACE.sub(' ', UNWRAPPED.sub(r' \1 ', answer).replace('∈', r'\in '))
-    found = _REMARK.search(plain)
-    if not found or not found.start():
+    remark = _REMARK.search(plain)
+    if not remark or not remark.start():
         return answer, ''
-    return plain[: found.start()], re.sub(r'[\s,;，()（）.${}]', '', found[0])
+    return plain[: remark.start()], re.sub(r'[\s,;，()（）.${}]', '', remark[0])
 
 
-def _of_asked(answer: str, question: str) -> str:
+def _wanted(answer: str, question: str) -> str:
     """Return what an answer says of an expression that the question asks for by itself, or is worth."""
     name, equals, value = answer.partition('=')
-    if not equals or not (asked := _asked(question)):
-        return answer
-    if normal_form(name) in asked:
+    expressions = _asks_for(question) if equals else ()
+    if normal_form(name) in expressions:
         return value
-    match read_answer(name)[0].value:
-        case Amount(one) if not is_constant(one):
-            others = (read_answer(text)[0].value for text in asked)
+    match read_answer(name)[0].value if expressions else None:
+        case Amount(one) if one.variables:
+            others = (read_answer(text)[0].value for text in expressions)
             if any(isinstance(other, Amount) and equal(one, other.expression) for other in others):
                 return value
     return answer
 
 
 @lru_cache(maxsize=4096)
-def _asked(question: str) -> frozenset[str]:
+def _asks_for(question: str) -> frozenset[str]:
     """Return the expressions behind a verb that asks, up to the end of its sentence, in normal form."""
     sentences = [_SENTENCE.split(question[verb.end() :], maxsplit=1)[0] for verb in _ASKS.finditer(question)]
     return frozenset(normal_form(one or other) for said in sentences for one, other in _MATH_IN.findall(said))
@@ -194,81 +171,65 @@ def _asked(question: str) -> frozenset[str]:
 
 # Values
 
-_WORDS = re.compile('[^\\W\\d_]{2,}[ ,،]|[\u4e00-\u9fff]{3}')
-
-
-class Comparison(NamedTuple):
-    """Whether two values are equal, and by which lenient rules."""
-
-    equal: bool
-    rules: frozenset[str] = frozenset()
-
-
-YES, NO = Comparison(True), Comparison(False)
-
-
-def _all_of(comparisons: Iterable[Comparison]) -> Comparison:
-    """Return what holds if all do; stops at the first difference."""
-    rules: frozenset[str] = frozenset()
-    for comparison in comparisons:
-        if not comparison.equal:
-            return NO
-        rules |= comparison.rules
-    return Comparison(True, rules)
-
-
-def _best_of(comparisons: Iterable[Comparison]) -> Comparison:
-    return next((comparison for comparison in comparisons if comparison.equal), NO)
-
-
+Rules = frozenset[str] | None
+"""The lenient rules by which two values are equal; None where they differ."""
+_EXACTLY: Rules = frozenset()
+_WORDS = re.compile('[^\\W\\d_]{2,}[ ,，]|[\u4e00-\u9fff]{3}')
 _LONG = 10  # digits of a decimal that was not rounded
 _MOST_ITEMS = 50  # of a list that is searched for what it says twice in two spellings
-_TURNED = {'<': '>', '>': '<', r'\le': r'\ge', r'\ge': r'\le', r'\ne': r'\ne', '=': '='}
+
+
+def _all_of(compared: Iterable[Rules]) -> Rules:
+    """Return the rules by which all are equal; stops at the first difference."""
+    rules: frozenset[str] = frozenset()
+    for one in compared:
+        if one is None:
+            return None
+        rules |= one
+    return rules
+
+
+def _first_of(compared: Iterable[Rules]) -> Rules:
+    return next((one for one in compared if one is not None), None)
 
 
 @dataclass(frozen=True)
 class Equality:
-    """Compares values with the lenient rules that are allowed."""
+    """Compares values, the first one that of the reference, with the lenient rules that are allowed."""
 
-    rules: frozenset[str]
+    rules: frozenset[str] = frozenset()
     asks_percent: bool | None = None
     """Whether the question asks for a percentage; None: there is no question."""
     asks_rounded: bool = False
     """Whether it says to round."""
 
-    @cached_property
-    def _inside(self) -> Equality:
-        """Return how to compare what stands in brackets: {1, 2} is not {{1}, 2}."""
-        return replace(self, rules=self.rules - {'list-as-set'})
+    def _by(self, rule: str, compared: Rules = _EXACTLY) -> Rules:
+        """Return what was compared with a rule that it needed, if that is allowed."""
+        return None if compared is None or not {rule} <= self.rules | {''} else compared | ({rule} - {''})
 
-    def _by(self, rule: str, comparison: Comparison = YES) -> Comparison:
-        """Return the comparison with a rule that it needed, if that is allowed."""
-        allowed = comparison.equal and (not rule or rule in self.rules)
-        return Comparison(True, comparison.rules | ({rule} - {''})) if allowed else NO
-
-    def texts(self, reference: str, answer: str) -> Answered:
-        """Compare two answers that are no choice."""
+    def texts(self, reference: str, answer: str, rule: str = '') -> Answered:
+        """Compare two answers that are no choice, read so by a rule."""
         expected, given = read_answer(reference), read_answer(answer)
-        compared = _best_of(
-            self._by(ours.rule or theirs.rule, self.values(ours.value, theirs.value))
+        compared = _first_of(
+            self._by(ours.rule, self._by(theirs.rule, self.values(ours.value, theirs.value)))
             for ours in expected
             for theirs in given
         )
         first = expected[0].value
-        unmeasured = isinstance(first, Amount) and first.unit in {None, PERCENT}
-        if not compared.equal and 'stated' in self.rules and _WORDS.search(answer):
-            counts = unmeasured and isinstance(getattr(first, 'expression', None), Number)
-            stated = [one.value for text in stated_in(answer, counts) for one in read_answer(text)]
-            stated = [one for one in stated if not _is_text(one)]
-            best = _best_of(self.values(ours.value, one) for ours in expected for one in stated)
-            compared = self._by('stated', best)
         kind = first.kind if isinstance(first, Several | Words) else type(first).__name__.lower()
+        counts = False
         if isinstance(first, Amount):
-            constant = is_constant(first.expression)
-            kind = 'quantity' if not unmeasured else 'number' if constant else 'expression'
-        if not compared.equal and (_is_text(first) or _is_text(given[0].value)):
+            kind = 'expression' if first.expression.variables else 'number'
+            kind = kind if first.unit in {None, PERCENT} else 'quantity'
+            counts = kind == 'number' and isinstance(first.expression, Number)
+        if compared is None and _WORDS.search(answer):
+            stated = [one.value for text in stated_in(answer, counts) for one in read_answer(text)]
+            pairs = [(ours.value, one) for ours in expected for one in stated if not _is_text(one)]
+            compared = self._by('stated', _first_of(self.values(*pair) for pair in pairs))
+        if compared is None and (_is_text(first) or _is_text(given[0].value)):
             kind = 'unread'
-        return Answered(compared.equal, 'pair' if kind in PAIRS else kind, compared.rules)
+        rules = (compared or frozenset()) | ({rule} - {''} if compared is not None else frozenset())
+        return Answered(compared is not None, 'pair' if kind in PAIRS else kind, rules)
 
     def choice(self, reference: str, answer: str, options: Mapping[str, str]) -> Answered | None:
         """Compare where the reference or the answer is a letter of a choice; return None where neither is."""
@@ -294,14 +255,15 @@ class Equality:
             return Answered(right, 'choice')
         if letter not in options:
             return None
-        compared = {name: self.texts(text, answer) for name, text in options.items()}
-        alone = [name for name, one in compared.items() if one.equal] == [letter]
-        return Answered(alone, 'choice', compared[letter].rules if alone else frozenset())
+        same = {name: one for name, text in options.items() if (one := self.texts(text, answer)).equal}
+        alone = [*same] == [letter]
+        return Answered(alone, 'choice', same[letter].rules if alone else frozenset())
 
-    def values(self, reference: Value, answer: Value) -> Comparison:  # noqa: C901
-        """Return how two values compare; `rounded` and `percent-sign` tell the reference from the answer."""
+    def values(self, reference: Value, answer: Value) -> Rules:  # noqa: C901
+        """Compare any two values."""
         if reference == answer:
-            return YES
+            return _EXACTLY
+        inside = replace(self, rules=self.rules - {'list-as-set'})  # {1, 2} is not {{1}, 2}
         match reference, answer:
             case Named(), Named() if _same_name(reference, answer):
                 return self.values(reference.value, answer.value)
@@ -311,132 +273,135 @@ class Equality:
                 return self._relations(reference, answer)
             case (Several('list'), _) | (_, Several('list')):
                 return self._lists(reference, answer)
-            case (Named(), _) | (_, Named()):
-                inner = [one.value if isinstance(one, Named) else one for one in (reference, answer)]
-                unnamed = self._by('name-missing', self.values(*inner))
-                return _best_of([unnamed, self._regions(reference, answer)])
+            case (Named(value=ours), theirs) | (ours, Named(value=theirs)):
+                unnamed = self._by('name-missing', self.values(ours, theirs))
+                return unnamed if unnamed is not None else self._regions(reference, answer)
             case Amount(), Amount():
                 return self._amounts(reference, answer)
             case Several('ratio', ours), Several('ratio', theirs):
                 return self._ratios(ours, theirs)
             case Several('set' | 'piecewise' as kind, ours), Several(other, theirs) if kind == other:
-                return self._inside.unordered(ours, theirs)
+                return inside.unordered(ours, theirs)
             case Several(kind, ours), Several(other, theirs) if kind == other != 'union':
-                return self._inside.ordered(ours, theirs)
-        return _best_of([self._mixed(reference, answer), self._mixed(answer, reference, -1)])
+                return inside.ordered(ours, theirs)
+        mixed = _first_of(
+            self._mixed(one, other, turn)
+            for one, other, turn in ((reference, answer, 1), (answer, reference, -1))
+        )
+        return mixed if mixed is not None else self._regions(reference, answer)
 
-    def _mixed(self, one: Value, other: Value, turn: int = 1) -> Comparison:
+    def _mixed(self, one: Value, other: Value, turn: int) -> Rules:
         """Compare values of two types; the second is the reference if they were turned round (-1)."""
         match one, other:
             case Words('phrase', ('nothing',)), Several('set', ()):
-                return YES
+                return _EXACTLY
             case Words('time', words), Several('ratio', items):
-                clock = tuple(Amount(number(int(word))) for word in words)
-                return self._by('half-day') if items in (clock, (*clock, Amount(number(0)))) else NO
+                clock = tuple(Amount(Number(int(word))) for word in words)
+                return self._by('half-day') if items in (clock, (*clock, Amount(Number(0)))) else None
             case Several('ratio', (Amount(above), Amount(below))), Amount(expression, None):
-                same = self.expressions(*(quotient(above, below), expression)[::turn])
-                return self._by('ratio-as-fraction', same)
+                return self._by('ratio-as-fraction', self.expressions(*(above / below, expression)[::turn]))
             case Several('set', (single,)), Amount():
                 return self._by('list-as-set', self.values(*(single, other)[::turn]))
-        return self._regions(one, other) if turn > 0 else NO
+        return None
 
-    def expressions(self, reference: Expression, answer: Expression) -> Comparison:
+    def expressions(self, reference: Expression, answer: Expression) -> Rules:
         """Compare two expressions, of which one may be a decimal of the other: long, or rounded."""
         if equal(reference, answer):
-            return YES
+            return _EXACTLY
         ours, theirs = (one.digits if isinstance(one, Number) else None for one in (reference, answer))
         by_reference = ours is not None
         if ours is not None and theirs is not None:
             # A long one was not rounded: it is as good as the exact value.
             if theirs < _LONG or ours == theirs:
-                return NO
+                return None
             by_reference = ours < theirs
         decimal, exact = (reference, answer) if by_reference else (answer, reference)
-        if not isinstance(decimal, Number) or decimal.digits is None or (value := as_fraction(exact)) is None:
-            return NO
-        unit, slack = Fraction(1, 10**decimal.digits), abs(value) * Fraction(4e-15)
-        apart, is_long = abs(value - decimal.value), decimal.digits >= _LONG
-        cut = is_long and apart < unit + slack and abs(decimal.value) < abs(value)
+        value = None if exact.variables else value_of(exact)
+        if value is None or not isinstance(decimal, Number) or not decimal.digits:
+            return None
+        unit, slack, shown = 10.0**-decimal.digits, abs(value) * 4e-15, value_of(decimal)
+        apart, is_long = abs(value - shown), decimal.digits >= _LONG
+        cut = is_long and apart < unit + slack and abs(shown) < abs(value)
         if apart > unit / 2 + slack and not cut:
-            return NO
+            return None
         if is_long:
             return self._by('long-decimal')
         # A decimal of few digits may be a mistake, and so may one of a value that could be said in full.
         least = 2 if self.asks_rounded or (theirs or 0) >= _LONG else 3
-        shown = len(str(abs(int(decimal.value / unit))))
-        ends = theirs is None and rational(exact) is not None and 10**2000 % value.denominator == 0
-        return self._by('rounded') if by_reference and decimal.digits and shown >= least and not ends else NO
+        figures = len(str(abs(int(decimal.value * 10**decimal.digits))))
+        fraction = rational(exact) if theirs is None else None
+        ends = fraction is not None and 10**2000 % fraction.denominator == 0
+        return self._by('rounded') if by_reference and figures >= least and not ends else None
 
-    def _amounts(self, reference: Amount, answer: Amount) -> Comparison:
+    def _amounts(self, reference: Amount, answer: Amount) -> Rules:
         """Compare numbers and quantities: 50 % and 90° are numbers too, `3 m` may be three times m."""
         ours, theirs = reference.unit, answer.unit
-        as_written = (
-            self.expressions(reference.expression, answer.expression) if None in (ours, theirs) else NO
-        )
+        as_written = None
+        if ours is None or theirs is None:
+            as_written = self.expressions(reference.expression, answer.expression)
         if ours == theirs is None:
             return as_written
-        numbers = [
-            unit is None or unit == PERCENT or unit.dimension == DEGREES.dimension for unit in (ours, theirs)
-        ]
-        same_kind = ours and theirs and ours.dimension == theirs.dimension
-        for product, other in ((reference.product, answer), (answer.product, reference)):
-            if product is not None and other.unit is None and not is_constant(other.expression):
-                sides = (product, other.expression) if other is answer else (other.expression, product)
-                return self.expressions(*sides)
-        same = self.expressions(reference.worth, answer.worth) if same_kind or all(numbers) else NO
-        if same.equal or (ours and theirs) or RADIANS in (ours, theirs):
-            return same
+        if reference.product and theirs is None and answer.expression.variables:
+            return self.expressions(reference.product, answer.expression)
+        if answer.product and ours is None and reference.expression.variables:
+            return self.expressions(reference.expression, answer.product)
+        numbers = all(
+            unit in {None, PERCENT} or unit.dimension == DEGREES.dimension for unit in (ours, theirs)
+        )
+        if numbers or (ours and theirs and ours.dimension == theirs.dimension):
+            same = self.expressions(reference.worth, answer.worth)
+            if same is not None:
+                return same
+        if (ours and theirs) or RADIANS in (ours, theirs):
+            return None
         if PERCENT not in (ours, theirs):
             return self._by('unit-missing', as_written)
         # The sign may be missing only where the question, or without one the reference, is of percentages.
-        asked = self.asks_percent or (self.asks_percent is None and ours == PERCENT)
-        return self._by('percent-sign', as_written) if asked else NO
+        wanted = self.asks_percent or (self.asks_percent is None and ours == PERCENT)
+        return self._by('percent-sign', as_written) if wanted else None
 
     # Several values
 
-    def ordered(self, reference: Sequence[Value], answer: Sequence[Value]) -> Comparison:
+    def ordered(self, reference: Sequence[Value], answer: Sequence[Value]) -> Rules:
         """Compare each with the one in its place."""
-        return _all_of(map(self.values, reference, answer)) if len(reference) == len(answer) else NO
+        return _all_of(map(self.values, reference, answer)) if len(reference) == len(answer) else None
 
-    def unordered(self, reference: Sequence[Value], answer: Sequence[Value]) -> Comparison:
+    def unordered(self, reference: Sequence[Value], answer: Sequence[Value]) -> Rules:
         """Compare whether each of one is one of the other, repetitions left out."""
         reference, answer = distinct(reference), distinct(answer)
         if len(reference) != len(answer):
-            return NO
-        left = [value for value in answer if value not in reference]
-        same = [YES]
+            return None
+        left, rules = [value for value in answer if value not in reference], frozenset[str]()
         for ours in [value for value in reference if value not in answer]:
-            compared = [(one, theirs) for theirs in left if (one := self.values(ours, theirs)).equal]
-            if not compared:
-                return NO
-            best, theirs = min(compared, key=lambda one: len(one[0].rules))
-            same.append(best)
+            same = [(one, theirs) for theirs in left if (one := self.values(ours, theirs)) is not None]
+            if not same:
+                return None
+            best, theirs = min(same, key=lambda one: len(one[0]))
             left.remove(theirs)
-        return _all_of(same)
+            rules |= best
+        return rules
 
-    def _ratios(self, reference: Sequence[Value], answer: Sequence[Value]) -> Comparison:
+    def _ratios(self, reference: Sequence[Value], answer: Sequence[Value]) -> Rules:
         ours, theirs = (
             [one.expression for one in terms if isinstance(one, Amount)] for terms in (reference, answer)
         )
         if len(ours) != len(theirs) or any(rational(term) == 0 for term in (*ours, *theirs)):
             return self.ordered(reference, answer)
-        return _all_of(
-            self.expressions(times(ours[0], other), times(one, theirs[0]))
-            for one, other in zip(ours[1:], theirs[1:], strict=True)
-        )
+        pairs = zip(ours[1:], theirs[1:], strict=True)
+        return _all_of(self.expressions(ours[0] * other, one * theirs[0]) for one, other in pairs)
 
-    def _lists(self, reference: Value, answer: Value) -> Comparison:
+    def _lists(self, reference: Value, answer: Value) -> Rules:
         """Compare bare lists, or a bare list with anything else."""
-        lists = [one for one in (reference, answer) if isinstance(one, Several) and one.kind == 'list']
-        other = next((one for one in (reference, answer) if one not in lists), None)
+        sides = (reference, answer)
+        lists = [one for one in sides if isinstance(one, Several) and one.kind == 'list']
+        other = next((one for one in sides if one not in lists), None)
         ours, theirs = _items(reference), _items(answer)
-        same: list[Comparison] = []
+        same: list[Rules] = []
         if not _contradict(lists):
             names = {_plain(item.name) for item in (*ours, *theirs) if isinstance(item, Named)}
             named = all(isinstance(item, Named) for item in (*ours, *theirs))
-            in_order, any_order = self.ordered(ours, theirs), NO
-            if len(names) < 2 or named:
-                any_order = self.unordered(ours, theirs)
+            in_order = self.ordered(ours, theirs)
+            any_order = self.unordered(ours, theirs) if len(names) < 2 or named else None
             match other:
                 case None | Named():
                     free = named or any(one.joined_by == 'or' for one in lists)
@@ -445,69 +410,65 @@ class Equality:
                     same = [self._by('list-as-tuple', in_order)]
                 case Several('set'):
                     same = [self._by('list-as-set', any_order)]
-        single = [
-            distinct(one.items) if one in lists and isinstance(one, Several) else [one]
-            for one in (reference, answer)
-        ]
-        if all(len(items) == 1 and items[0] not in lists for items in single):
-            same.append(self.values(single[0][0], single[1][0]))  # one thing said in several ways
-        return _best_of([*same, self._regions(reference, answer)])
+        singles = [distinct(one.items) if one in lists else [one] for one in sides]
+        if all(len(items) == 1 and items[0] not in lists for items in singles):
+            same.append(self.values(singles[0][0], singles[1][0]))  # one thing said in several ways
+        best = _first_of(same)
+        return best if best is not None else self._regions(reference, answer)
 
     # Equations, inequalities, sets of numbers
 
-    def _relations(self, reference: Value, answer: Value) -> Comparison:
+    def _relations(self, reference: Value, answer: Value) -> Rules:
         """Compare equations and inequalities: the same sides, a multiple, or the same set of numbers."""
-        same: list[Comparison] = []
         if isinstance(reference, Relation) and isinstance(answer, Relation):
             turned = Relation(answer.sides[::-1], tuple(_TURNED[sign] for sign in answer.signs[::-1]))
-            others = [other for other in (answer, turned) if reference.signs == other.signs]
-            same += [_all_of(map(self.expressions, reference.sides, other.sides)) for other in others]
+            for other in (answer, turned):
+                same = _all_of(map(self.expressions, reference.sides, other.sides))
+                if reference.signs == other.signs and same is not None:
+                    return same
         if (ours := _difference(reference)) and (theirs := _difference(answer)):
             factor = ratio(ours[0], theirs[0])  # 2x + 4y < 6 is x + 2y < 3, and -x - 2y > -3
-            sign = theirs[1] if factor and factor > 0 else _TURNED[theirs[1]]
-            same.append(YES if factor is not None and sign == ours[1] else NO)
-        return _best_of([*same, self._regions(reference, answer)])
+            if factor and ours[1] == (theirs[1] if factor > 0 else _TURNED[theirs[1]]):
+                return _EXACTLY
+        return self._regions(reference, answer)
 
-    def _regions(self, reference: Value, answer: Value) -> Comparison:
+    def _regions(self, reference: Value, answer: Value) -> Rules:
         """Compare two values as sets of real numbers, of the same variable if both name one."""
         # R alone is all real numbers as an answer, a radius as a reference
-        regions = [_region_of(one) for one in (reference, REALS if answer == Amount(Symbol('R')) else answer)]
-        if None in regions:
-            return NO
-        (variable, ours), (other, theirs) = (region for region in regions if region)
-        if variable and other and variable != other:
-            return NO
-        ends, same = dict.fromkeys(_ends(ours)), [YES]
+        ours = _region_of(reference)
+        theirs = _region_of(REALS if answer == Amount(Symbol('R')) else answer) if ours else None
+        if not ours or not theirs or (ours.variable and theirs.variable and ours.variable != theirs.variable):
+            return None
+        ends, same = dict.fromkeys(_ends(ours.region)), [_EXACTLY]
         meant = {end: end for end in ends}
-        for end in _ends(theirs):
+        for end in _ends(theirs.region):
             for expected in ends:
-                if end not in meant and (compared := self.expressions(expected, end)).equal:
+                if end not in meant and (compared := self.expressions(expected, end)) is not None:
                     meant[end] = expected
                     same.append(compared)
-            if meant.setdefault(end, end) not in ends and not is_constant(end):
-                return NO
-        for point in range(1 if all(map(is_constant, meant)) else 3):
+            if meant.setdefault(end, end) not in ends and end.variables:
+                return None
+        for point in range(3 if any(end.variables for end in meant) else 1):
             if not (places := _places(meant, point)):
-                return NO
+                return None
             inside = [
-                [_contains(region, places, place) for region in (ours, theirs)]
-                for place in range(2 * len(places) + 1)
+                [_contains(one.region, places, place) for place in range(2 * len(places) + 1)]
+                for one in (ours, theirs)
             ]
-            if any(mine != others for mine, others in inside) or not any(map(any, inside)):
-                return NO
+            if inside[0] != inside[1] or not any(inside[0]):
+                return None
         return _all_of(same)
 
 
-EXACT = Equality(frozenset())
 LENIENT = Equality(frozenset(RULES) - {'stated', 'list-as-set', 'list-as-tuple'}, True, True)
 """Whether two values of one response may be one: by more rules than an answer and its reference."""
 
 
-def distinct(items: Sequence[Value], equality: Equality = EXACT) -> list[Value]:
+def distinct(items: Sequence[Value], equality: Equality = Equality()) -> list[Value]:
     """Return values without what says the same as one before."""
     kept: list[Value] = []
     for item in dict.fromkeys(items):
-        if len(items) > _MOST_ITEMS or not any(equality.values(other, item).equal for other in kept):
+        if len(items) > _MOST_ITEMS or all(equality.values(other, item) is None for other in kept):
             kept.append(item)
     return kept
 
@@ -529,7 +490,7 @@ def _items(value: Value) -> tuple[Value, ...]:
 def _contradict(lists: Sequence[Several]) -> bool:
     """Return whether one says `and`, the other `or`, of what is not just the values of one unknown."""
     items = [item for one in lists for item in one.items]
-    names = {item.name if isinstance(item, Named) else '' for item in items} - {''}
+    names = {item.name for item in items if isinstance(item, Named)}
     loose = any(
         isinstance(one, Relation) or isinstance(getattr(one, 'expression', 0), Symbol) for one in items
     )
@@ -551,63 +512,61 @@ def _same_name(one: Named, other: Named) -> bool:
 
 def _renamed(answer: Named, reference: Named) -> Value | None:
     """Return the value of f(z) = z with the variables of f(x) = x; None where the functions are others."""
-    ours, theirs, value = reference.left, answer.left, answer.value
-    if not (isinstance(ours, Call) and isinstance(theirs, Call) and isinstance(value, Amount)):
-        return None
-    mine, others = (
-        [one.name for one in left.arguments if isinstance(one, Symbol)] for left in (ours, theirs)
-    )
-    if (ours.name, len(ours.arguments), len(mine)) != (theirs.name, len(others), len(theirs.arguments)):
-        return None
-    if {*symbols(value.expression)} & ({*mine} - {*others}):  # in f(t) = 2x + 1, x is another one
-        return None
-    return replace(value, expression=renamed(value.expression, dict(zip(others, mine, strict=True))))
+    match reference.left, answer.left, answer.value:
+        case Call(name, ours), Call(other, theirs), Amount(expression) as value if name == other:
+            mine, others = ([one.name for one in side if isinstance(one, Symbol)] for side in (ours, theirs))
+            strange = expression.variables & ({*mine} - {*others})  # in f(t) = 2x + 1, x is another one
+            if len(ours) == len(mine) == len(others) == len(theirs) and not strange:
+                return replace(value, expression=renamed(expression, dict(zip(others, mine, strict=True))))
+    return None
 
 
 def _difference(value: Value) -> tuple[Expression, str] | None:
     """Return the difference of the two sides of a relation, and its sign."""
     match value:
         case Relation((left, right), (sign,)):
-            return added(left, negative(right)), sign
-        case Named(_, Amount(right, None), Call() | Symbol() | Number() as left):
-            return added(left, negative(right)), '='
+            return left + -right, sign
+        case Named(_, Amount(right, None), Expression() as left):
+            return left + -right, '='
     return None
 
 
-# Sets of real numbers
+# Sets of real numbers: a sign and the end that it compares with, or regions of which all (`and`) or one hold
+
+_SIGNS: Mapping[str, Any] = {
+    '<': operator.lt, '>': operator.gt, r'\le': operator.le, r'\ge': operator.ge, r'\ne': operator.ne,
+    '=': operator.eq,
+}  # fmt: skip
+_TURNED = {'<': '>', '>': '<', r'\le': r'\ge', r'\ge': r'\le', r'\ne': r'\ne', '=': '='}
+_Region = tuple[str, Any]
+_REAL: list[_Region] = [('>', -INFINITY), ('<', INFINITY)]
 
 
-class _Piece(NamedTuple):
-    """An interval, or a point: its ends, and whether they belong to it."""
+class _Numbers(NamedTuple):
+    """The numbers in a region, and the variable that is one of them; '' where none is named."""
 
-    low: Expression
-    high: Expression
-    low_closed: bool = False
-    high_closed: bool = False
-
-
-class _Joined(NamedTuple):
-    """Numbers that are in all of its parts ('and'), or in one of them ('or')."""
-
-    by: str
-    parts: Sequence[_Piece | _Joined]
-
-
-_Region = _Piece | _Joined
-_MINUS_INFINITY = negative(INFINITY)
+    variable: str
+    region: _Region
 
 
 def _ends(region: _Region) -> Iterator[Expression]:
-    if isinstance(region, _Piece):
-        yield from region[:2]
+    if region[0] in _SIGNS:
+        yield region[1]
     else:
-        for part in region.parts:
+        for part in region[1]:
             yield from _ends(part)
+
+
+def _contains(region: _Region, places: Mapping[Expression, int], place: int) -> bool:
+    sign, parts = region
+    if sign in _SIGNS:
+        return bool(_SIGNS[sign](place, places[parts]))
+    return (all if sign == 'and' else any)(_contains(part, places, place) for part in parts)
 
 
 def _places(ends: Mapping[Expression, Expression], point: int) -> dict[Expression, int]:
     """Return the places of ends on a line of which each second one is an end; {} if one has no value."""
-    infinite = {INFINITY: math.inf, _MINUS_INFINITY: -math.inf}
+    infinite = {INFINITY: math.inf, -INFINITY: -math.inf}
     values: dict[Expression, Any] = {
         end: infinite[meant] if meant in infinite else value_of(meant, point) for end, meant in ends.items()
     }
@@ -617,86 +576,65 @@ def _places(ends: Mapping[Expression, Expression], point: int) -> dict[Expressio
     return {end: 2 * order.index(value) + 1 for end, value in values.items()}
 
 
-def _contains(region: _Region, places: Mapping[Expression, int], place: int) -> bool:
-    if isinstance(region, _Joined):
-        return (all if region.by == 'and' else any)(_contains(part, places, place) for part in region.parts)
-    low, high = places[region.low], places[region.high]
-    above = low < place or (low == place and region.low_closed)
-    return above and (place < high or (place == high and region.high_closed))
-
-
-def _region_of(value: Value) -> tuple[str, _Region] | None:
-    """Return the variable and the set of real numbers that `value` describes, None if it is none."""
+def _region_of(value: Value) -> _Numbers | None:
+    """Return the set of real numbers that `value` describes, None if it is none."""
     match value:
         case Named(name, inner):
-            region = _region_of(inner)
-            return (name, region[1]) if region and not region[0] else None
-        case Relation(sides, signs) if len(sides) == 3 and r'\ne' not in signs:
-            halves = [_half_line(sides[at : at + 2], signs[at]) for at in (0, 1)]
-            same = halves[0] and halves[1] and halves[0][0] == halves[1][0]
-            return (
-                (halves[0][0], _Joined('and', [half[1] for half in halves if half]))
-                if same and halves[0]
-                else None
-            )
-        case Relation(sides, (sign,)):
-            return _half_line(sides, sign)
+            numbers = _region_of(inner)
+            return _Numbers(name, numbers.region) if numbers and not numbers.variable else None
+        case Relation(sides, signs) if len(signs) == 1 or r'\ne' not in signs:
+            halves = [_half_line(*three) for three in zip(sides, signs, sides[1:], strict=False)]
+            names = {half.variable if half else None for half in halves}
+            if len(names) == 1 and halves[0]:
+                return _Numbers(halves[0].variable, ('and', [half.region for half in halves if half]))
         case Several('list', items, joined_by):
             return _region_of_list(items, joined_by)
         case Several('union' | 'set' as kind, items):
             members = [_region_of(Several('[]', (item, item)) if kind == 'set' else item) for item in items]
-            parts = [region for one in members if one for region in one[1:] if isinstance(region, _Region)]
-            return ('', _Joined('or', parts)) if parts and len(parts) == len(items) else None
+            if all(members) and members:
+                return _Numbers('', ('or', [one.region for one in members if one]))
         case Several(kind, (Amount(low) as left, Amount(high) as right)) if kind in PAIRS:
+            above, below = r'\ge' if kind[0] == '[' else '>', r'\le' if kind[1] == ']' else '<'
             is_plain = PERCENT not in (left.unit, right.unit)
-            return ('', _Piece(low, high, kind[0] == '[', kind[1] == ']')) if is_plain else None
+            return _Numbers('', ('and', [(above, low), (below, high)])) if is_plain else None
         case Words('domain', ('R' | 'R+' as domain,)):
-            return '', _Piece(number(0) if domain == 'R+' else _MINUS_INFINITY, INFINITY)
+            return _Numbers('', ('and', [*_REAL, *([('>', Number(0))] if domain == 'R+' else [])]))
     return None
 
 
-def _half_line(sides: Sequence[Expression], sign: str) -> tuple[str, _Region] | None:
+def _half_line(one: Expression, sign: str, other: Expression) -> _Numbers | None:
     """Read `c·x < b`, with a variable, or anything that stands for one, on one side alone."""
-    for left, order, right in ((sides[0], sign, sides[1]), (sides[1], _TURNED[sign], sides[0])):
-        if is_constant(left) or not is_constant(right) or sign == '=':
-            continue
-        factors = left.arguments if isinstance(left, Call) and left.name == '*' else (left,)
-        variables = [one for one in factors if rational(one) is None]
-        name, factor = repr(left), Fraction(1)
-        if len(variables) == 1 and isinstance(variables[0], Symbol):
-            name = variables[0].name
-            factor = math.prod(filter(None, map(rational, factors)), start=Fraction(1))
-        end = right if factor == 1 else quotient(right, Number(factor))
-        turned = _TURNED[order] if factor < 0 else order
-        below = _Piece(_MINUS_INFINITY, end, False, turned == r'\le')
-        above = _Piece(end, INFINITY, turned == r'\ge', False)
-        sole = below if turned in {'<', r'\le'} else above
-        return name, _Joined('or', [below, above]) if sign == r'\ne' else sole
-    return None
+    if sign == '=' or bool(one.variables) is bool(other.variables):
+        return None
+    left, order, right = (one, sign, other) if one.variables else (other, _TURNED[sign], one)
+    factors = left.arguments if isinstance(left, Call) and left.name == '*' else (left,)
+    numbers = [number for number in map(rational, factors) if number is not None]
+    [name, *rest] = [one.name if isinstance(one, Symbol) else '' for one in factors if rational(one) is None]
+    if rest or not name:
+        return _Numbers(repr(left), ('and', [(order, right), *_REAL]))
+    factor = math.prod(numbers, start=Fraction(1))
+    end = right if factor == 1 else right / Number(factor)
+    return _Numbers(name, ('and', [(_TURNED[order] if factor < 0 else order, end), *_REAL]))
 
 
-def _region_of_list(items: Sequence[Value], joined_by: str) -> tuple[str, _Region] | None:
+def _region_of_list(items: Sequence[Value], joined_by: str) -> _Numbers | None:
     """Read inequalities of one variable: taken together, or, where that is everything, at once."""
-    regions: list[tuple[str, _Region]] = []
+    parts: list[_Numbers] = []
     named = all(isinstance(item, Named) for item in items)
     for item in items:
         match item:
             case Relation() | Named() | Several('union') if region := _region_of(item):
-                regions.append(region)
-            case Named(name, Amount() as point) if not named and (
-                region := _region_of(Several('[]', (point, point)))
-            ):
-                regions.append((name, region[1]))  # x = 1 beside x > 2
+                parts.append(region)
+            case Named(name, Amount(point)) if not named:
+                parts.append(_Numbers(name, ('=', point)))  # x = 1 beside x > 2
             case _:
                 return None  # (1, 2), (3, 4) are points
-    parts = [region for _, region in regions]
-    if len({variable for variable, _ in regions}) != 1:
+    if len({part.variable for part in parts}) != 1:
         return None
-    if joined_by == ',' and all(isinstance(part, _Piece) for part in parts):
-        together = _Joined('or', parts)
-        places = _places({end: end for end in _ends(together)}, 0)
-        if places and all(
-            _contains(together, places, place) for place in range(2, 2 * len({*places.values()}))
-        ):
+    regions = [part.region for part in parts]
+    if joined_by == ',':
+        places = _places({end: end for region in regions for end in _ends(region)}, 0)
+        line = range(2, 2 * len({*places.values()}))
+        if places and all(_contains(('or', regions), places, place) for place in line):
             joined_by = 'and'
-    return regions[0][0], _Joined('and' if joined_by == 'and' else 'or', parts)
+    return _Numbers(parts[0].variable, ('and' if joined_by == 'and' else 'or', regions))

@@ -18,7 +18,7 @@ from .boxes import last_boxes
 from .choices import letters_of
 from .equal import LENIENT, distinct, read_answer
 from .normal import join_thousands, normal_form
-from .numeric import Number, Symbol, is_constant
+from .numeric import Number, Symbol
 from .thoughts import Parted, part
 from .values import PAIRS, Amount, Named, Relation, Several, Value, Words
 
@@ -196,7 +196,7 @@ def _number_in(answer: str) -> Amount | None:
     """Return the number that an answer is, perhaps with a name and a unit."""
     value = read_answer(answer)[0].value if len(answer) <= 200 and not _OPENS_WITH_OR.match(answer) else None
     value = value.value if isinstance(value, Named) else value
-    return value if isinstance(value, Amount) and is_constant(value.expression) else None
+    return value if isinstance(value, Amount) and not value.expression.variables else None
 
 
 def _is_rounded(answer: str) -> bool:
@@ -310,7 +310,8 @@ def _later(rest: str, boxed: list[str]) -> str:
         return ''
     theirs = _values_in(whole)
     repeated = all(
-        any(LENIENT.values(one, other).equal for other in theirs) for one in _values_in(stated)[:_COMPARED]
+        any(LENIENT.values(one, other) is not None for other in theirs)
+        for one in _values_in(stated)[:_COMPARED]
     )
     return '' if repeated or any(_are_alike(stated, one) for one in (whole, *boxed)) else stated
 

@@ -10,34 +10,17 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import NamedTuple
 
 from .normal import SIZES, SYNONYMS, ascii_latex, commands, join_thousands
-from .numeric import (
-    DEGREE,
-    HALF,
-    INFINITY,
-    MINUS_ONE,
-    ONE,
-    Call,
-    Expression,
-    Number,
-    Symbol,
-    added,
-    is_deeper,
-    negative,
-    number,
-    power,
-    quotient,
-    times,
-)
+from .numeric import DEGREE, INFINITY, MINUS_ONE, Call, Expression, Number, Symbol, joined
+from .values import chinese_number
 
 
 class Unread(Exception):
     """Raised where an answer cannot be read as what was expected; its text says what was left over."""
 
 
-class Token(NamedTuple):
+class Token(str):
     r"""One token of an answer, and whether a blank stands before it.
 
     Its kind is 'number', 'letters' (a run of Latin letters in a formula), 'words' (a run in `\text`),
@@ -45,9 +28,14 @@ class Token(NamedTuple):
     environment.
     """
 
+    __slots__ = ('kind', 'spaced')
     kind: str
-    text: str
-    spaced: bool = False
+    spaced: bool
+
+    def __new__(cls, kind: str, text: str, spaced: bool = False) -> Token:
+        token = super().__new__(cls, text)
+        token.kind, token.spaced = kind, spaced
+        return token
 
 
 Tokens = Sequence[Token]
@@ -90,8 +78,8 @@ _THOUSANDS = re.compile(r'(?<![0-9.,\w])[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+
 _MOST_TOKENS = 1000  # no answer has more, and what is made of them takes more than linear time
 _ESCAPED = re.compile(r'\\\\(?=[a-zA-Z]{2})')
 _PRICE = re.compile(r'\A(\s*-?)\$(-?[0-9][^$]*)\Z')  # a dollar, no delimiter: it does not close
-_INCHES = re.compile(r'[0-9]"\s*\Z')
-_LARGE_CHINESE = re.compile(r'([0-9]+)万([0-9])千(?:([0-9])百)?')
+_INCHES = re.compile(r'[^"]*[0-9]"\s*')
+_LARGE_CHINESE = re.compile(r'[0-9]+万[0-9]千(?:[0-9]百)?')
 _SCIENTIFIC = re.compile(r'([-+]?[0-9]+(?:\.[0-9]+)?)[eE]([-+]?[0-9]{1,4})')
 _REPEATING = re.compile(
     r'(?<![0-9.])(?P<whole>[0-9]{1,12})\.(?P<fixed>[0-9]{0,12}?)'
@@ -119,7 +107,7 @@ BRACKETS = {
     r'\lceil': r'\rceil',
 }  # fmt: skip
 OPENING = frozenset({*BRACKETS, r'\begin'})
-CLOSING = frozenset({*BRACKETS.values(), r'\end'})
+_CLOSING = frozenset({*BRACKETS.values(), r'\end'})
 _LEADING = frozenset(
     '共 共有 一共 总共 一共有 约 大约 约为 约是 大约是 约等于 为 是 答 答案 等于 有 得 即 故 所以 因此 '
     r'答案是 答案为 解 解得 about approximately approx roughly therefore thus so hence \approx = : . , ~ '
@@ -131,22 +119,23 @@ _TRAILING = frozenset({'.', ',', ';', ':', '\\\\'})
 def tokens_of(answer: str) -> list[Token]:
     r"""Return the tokens of `answer`, in time linear in its length; raise Unread where they are too many.
 
-    >>> [token.text for token in tokens_of(r'$\left[ 0,\dfrac{\pi}{2} \right)$')]
+    >>> tokens_of(r'$\left[ 0,\dfrac{\pi}{2} \right)$')
     ['[', '0', ',', '\\frac', '{', '\\pi', '}', '{', '2', '}', ')']
-    >>> [(token.kind, token.text) for token in tokens_of(r'5\text{ cm}')]
+    >>> [(token.kind, token) for token in tokens_of(r'5\text{ cm}')]
     [('number', '5'), ('words', 'cm')]
     """
     tokens: list[Token] = []
     after_size = spaced = False
     for token in _tokens_in(_spelled(answer)):
         spaced |= token.spaced
-        if token.text in _DROPPED and token.kind != 'words':
-            spaced |= token.text == '$'
-            after_size = token.text in SIZES
-        elif token.text == '.' and after_size:
+        if token in _DROPPED and token.kind != 'words':
+            spaced |= token == '$'
+            after_size = token in SIZES
+        elif token == '.' and after_size:
             after_size = False
         else:
-            tokens.append(token._replace(spaced=spaced))
+            token.spaced = spaced
+            tokens.append(token)
             after_size = spaced = False
     if len(tokens) > _MOST_TOKENS:
         raise Unread('too long')
@@ -157,15 +146,14 @@ def _spelled(answer: str) -> str:
     """Return it in LaTeX's characters, with numbers of special notations as sums, powers or fractions."""
     answer = _OTHER_TYPE.sub(lambda one: unicodedata.normalize('NFKC', one[0]), _DECORATION.sub(' ', answer))
     answer = _PRICE.sub(r'\1\\$\2', answer)
-    if answer.count('"') == 1 and _INCHES.search(answer):
+    if _INCHES.fullmatch(answer):
         raise Unread('"')
     text = _SUBSCRIPTS.sub(lambda run: f'_{{{"".join(str(ord(c) - 0x2080) for c in run[0])}}}', answer)
     if r'\begin' not in text:  # escaped once too often
         text = _ESCAPED.sub(r'\\', text)
     text = join_thousands(ascii_latex(text.translate(_CHARACTERS)))
-    if large := _LARGE_CHINESE.fullmatch(text.strip()):
-        parts = zip(large.groups(), (10**4, 1000, 100), strict=True)
-        return str(sum(int(digits or 0) * size for digits, size in parts))
+    if _LARGE_CHINESE.fullmatch(text.strip()):
+        return str(chinese_number(text.strip()))
     if scientific := _SCIENTIFIC.fullmatch(text.strip()):
         return f'{scientific[1]}*10^{{{int(scientific[2])}}}'
     return _REPEATING.sub(_as_fraction, text)
@@ -183,85 +171,77 @@ def _as_fraction(decimal: re.Match[str]) -> str:
 def _tokens_in(text: str) -> Iterator[Token]:  # noqa: C901
     spaced, place, depth = False, 0, 0
     while place < len(text):
-        if depth == 0 and text[place] in '123456789' and (thousands := _THOUSANDS.match(text, place)):
-            yield Token('number', thousands[0].replace(',', ''), spaced)
-            spaced, place = False, thousands.end()
-            continue
-        match = _TOKEN.match(text, place)
-        assert match  # the last alternative is any character
-        place, kind, name = match.end(), str(match.lastgroup), _SYNONYMS.get(match[0], match[0])
-        if kind == 'space':
-            spaced = True
-            continue
+        match = _THOUSANDS.match(text, place) if depth == 0 and text[place] in '123456789' else None
+        if match:
+            kind, name = 'number', match[0].replace(',', '')
+        else:
+            match = _TOKEN.match(text, place)
+            assert match  # the last alternative is any character
+            kind, name = str(match.lastgroup), _SYNONYMS.get(match[0], match[0])
+        place = match.end()
         if kind == 'quoted':
             for token in _tokens_in(match['quoted']):
                 kind = 'words' if token.kind == 'letters' else token.kind
-                yield Token(kind, token.text, token.spaced or spaced)
+                yield Token(kind, token, token.spaced or spaced)
                 spaced = False
-        elif kind == 'domain':
-            yield Token('command', rf'\mathbb {match["domain"]}', spaced)
+            spaced = False
+            continue
+        if kind == 'domain':
+            kind, name = 'command', rf'\mathbb {match["domain"]}'
         elif kind == 'environment':
             side, _, kind = match['environment'].partition('{')
-            name = '\\' + side.strip()
-            yield Token(kind.partition('}')[0], name, spaced)
-        else:
-            if kind == 'number':
-                name = name.replace(' ', '').replace('\u00a0', '').removesuffix('.')
-            elif kind == 'command' and not name[1:2].isalpha():
-                kind = 'mark'
-            elif kind == 'command' and not name.startswith('\\'):
-                kind = 'letters'
+            kind, name = kind.partition('}')[0], '\\' + side.strip()
+        elif kind == 'number':
+            name = name.replace(' ', '').replace('\u00a0', '').removesuffix('.')
+        elif kind == 'command' and not name[1:2].isalpha():
+            kind = 'mark'
+        elif kind == 'command' and not name.startswith('\\'):
+            kind = 'letters'
+        if kind != 'space':
             yield Token(kind, name, spaced)
-        depth += (name in OPENING) - (name in CLOSING)
-        spaced = False
+        depth += (name in OPENING) - (name in _CLOSING)
+        spaced = kind == 'space'
 
 
 def split(tokens: Tokens, marks: Iterable[str]) -> tuple[list[list[Token]], list[str]]:
     """Return the parts of `tokens` between `marks` outside all brackets, and the marks between them.
 
-    >>> parts, marks = split(tokens_of('(1,2),3'), ',')
-    >>> [written(part) for part in parts], marks
-    (['(1,2)', '3'], [','])
+    >>> split(tokens_of('(1,2),3'), ',')
+    ([['(', '1', ',', '2', ')'], ['3']], [','])
     """
-    if frozenset(marks).isdisjoint([token.text for token in tokens]):
-        return [list(tokens)], []
     parts: list[list[Token]] = [[]]
     between: list[str] = []
     depth = 0
     for token in tokens:
-        depth += (token.text in OPENING) - (token.text in CLOSING)
-        if depth == 0 and token.text in marks and token.text not in CLOSING:
-            between.append(token.text)
+        depth += (token in OPENING) - (token in _CLOSING)
+        if depth == 0 and token in marks and token not in _CLOSING:
+            between.append(token)
             parts.append([])
         else:
             parts[-1].append(token)
     return parts, between
 
 
-def closing(tokens: Tokens, start: int) -> int:
+def closing(tokens: Tokens, start: int = 0) -> int:
     """Return the place of the bracket that closes the one at `start`; raise Unread if there is none."""
     depth = 0
     for place in range(start, len(tokens)):
-        depth += (tokens[place].text in OPENING) - (tokens[place].text in CLOSING)
+        depth += (tokens[place] in OPENING) - (tokens[place] in _CLOSING)
         if depth == 0:
             return place
     raise Unread('a bracket is not closed')
 
 
-def texts(tokens: Tokens) -> list[str]:
-    return [token.text for token in tokens]
-
-
 def written(tokens: Tokens) -> str:
-    return ''.join(token.text for token in tokens).replace(' ', '')
+    return ''.join(tokens).replace(' ', '')
 
 
 def trimmed(tokens: Tokens) -> list[Token]:
     """Return `tokens` without what leads to an answer (≈, 共, "about") and the stop behind it."""
     start, end = 0, len(tokens)
-    while start < end - 1 and tokens[start].text.lower() in _LEADING:
+    while start < end - 1 and tokens[start].lower() in _LEADING:
         start += 1
-    while end > start and tokens[end - 1].text in _TRAILING:
+    while end > start and tokens[end - 1] in _TRAILING:
         end -= 1
     return list(tokens[start:end])
 
@@ -269,18 +249,14 @@ def trimmed(tokens: Tokens) -> list[Token]:
 # Expressions
 
 _END = Token('end', '')
+_HALF, _HUNDREDTH = Number(Fraction(1, 2)), Number(Fraction(1, 100))
 _OF_SEVERAL = frozenset({'gcd', 'lcm', 'max', 'min'})
 FUNCTIONS = _OF_SEVERAL | frozenset(
     'sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh ln log lg exp abs'.split()
 )
-_OTHER_NAMES = {
-    'asin': 'arcsin',
-    'acos': 'arccos',
-    'atan': 'arctan',
-    'tg': 'tan',
-    'ctg': 'cot',
-    'arctg': 'arctan',
-}
+_OTHER_NAMES = dict(
+    zip('asin acos atan tg ctg arctg'.split(), 'arcsin arccos arctan tan cot arctan'.split(), strict=True)
+)
 _NAMES = sorted(FUNCTIONS | {'sqrt', 'pi'}, key=len, reverse=True)
 _GREEK = frozenset(
     'alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi rho sigma tau phi chi psi omega pi '
@@ -305,7 +281,10 @@ def read_expression(tokens: Tokens) -> Expression:
     '^'
     """
     expression = _Reader(tokens, 0).all()
-    if len(tokens) > _DEEPEST and is_deeper(expression, _DEEPEST):
+    level = [expression] if len(tokens) > _DEEPEST else []
+    for _ in range(_DEEPEST):
+        level = [child for parent in level for child in parent.arguments]
+    if level:  # what walks through it would not come back
         raise Unread('nested too deep')
     return expression
 
@@ -321,15 +300,12 @@ class _Reader:
     def all(self) -> Expression:
         """Read everything: a sum."""
         terms: list[Expression] = []
-        while not terms or self.peek().text in {'+', '-'}:
-            minus = False
-            while sign := self.take('+', '-'):
-                minus ^= sign == '-'
-            term = self.product()
-            terms.append(negative(term) if minus else term)
+        while not terms or self.peek() in {'+', '-'}:
+            minus = self.minus()
+            terms.append(-self.product() if minus else self.product())
         if self.place < len(self.tokens):
             raise Unread(written(self.tokens[self.place :]))
-        return added(*terms)
+        return joined('+', terms)
 
     def within(self, tokens: Tokens) -> Expression:
         return _Reader(tokens, self.depth + 1).all()
@@ -342,22 +318,29 @@ class _Reader:
     def take(self, *texts: str) -> str:
         """Take the next token if it is one of `texts`, no word, and return it; else return ''."""
         token = self.peek()
-        if token.text not in texts or token.kind == 'words':
+        if token not in texts or token.kind == 'words':
             return ''
         self.place += 1
-        return token.text
+        return token
+
+    def minus(self) -> bool:
+        """Take signs, and return whether they make a minus."""
+        minus = False
+        while sign := self.take('+', '-'):
+            minus ^= sign == '-'
+        return minus
 
     def inside(self) -> Tokens:
         """Take the bracket that opens here and return what it holds."""
         start, end = self.place, closing(self.tokens, self.place)
-        if BRACKETS.get(self.peek().text) != self.tokens[end].text:
+        if BRACKETS.get(self.peek()) != self.tokens[end]:
             raise Unread('brackets that do not match')
         self.place = end + 1
         return self.tokens[start + 1 : end]
 
     def group(self) -> Tokens:
         """Take a group in braces, or one token."""
-        if self.peek().text == '{':
+        if self.peek() == '{':
             return self.inside()
         self.place += 1
         return self.tokens[self.place - 1 : self.place]
@@ -365,25 +348,28 @@ class _Reader:
     def product(self) -> Expression:
         factors = [self.factor()]
         while True:
+            token, before, after = self.peek(), self.peek(-1), self.peek(1)
             if sign := self.take('*', '/'):
                 minus = self.take('-', '+') == '-'
-                factor = negative(self.factor()) if minus else self.factor()
-                factors.append(power(factor, MINUS_ONE) if sign == '/' else factor)
-            elif self.peek().text == 'of' and self.peek(-1).text == '%':  # 25% of 60
+                factor = -self.factor() if minus else self.factor()
+                factors.append(factor**MINUS_ONE if sign == '/' else factor)
+                continue
+            if token == 'of' and before == '%':  # 25% of 60
                 self.place += 1
-                factors.append(self.factor())
-            elif self.starts_factor():
-                factors.append(self.factor())
-            else:
-                return times(*factors)
-
-    def starts_factor(self) -> bool:
-        token, before, after = self.peek(), self.peek(-1).text, self.peek(1).text
-        if token.kind != 'number':
-            return token.kind in {'letters', 'words', 'command'} or token.text in {'(', '[', '{', r'\{', '|'}
-        if before in {'!', ')'}:  # `2 3` and `x2` are no products, `N2^{-N}` is one
-            return after in {'^', '!'}
-        return before == '}' or (after == '^' and self.peek(-1).kind == 'letters')
+            elif token.kind == 'number':  # `2 3` and `x2` are no products, `N2^{-N}` is one
+                power = after == '^' and (before in {'!', ')'} or before.kind == 'letters')
+                if not (power or before == '}' or (after == '!' and before in {'!', ')'})):
+                    break
+            elif token.kind not in {'letters', 'words', 'command'} and token not in {
+                '(',
+                '[',
+                '{',
+                r'\{',
+                '|',
+            }:
+                break
+            factors.append(self.factor())
+        return joined('*', factors)
 
     def factor(self) -> Expression:
         base = self.base()
@@ -392,34 +378,34 @@ class _Reader:
                 base = self.raised(base)
             elif sign == '!':
                 double = self.take('!')  # 5!! is 5·3·1, not (5!)!
-                if double and self.peek().text == '!':
+                if double and self.peek() == '!':
                     raise Unread('more than two signs of a factorial')
                 base = Call('double factorial' if double else 'factorial', (base,))
             else:
-                base = times(base, number(Fraction(1, 100)) if sign == '%' else DEGREE)
+                base = base * (_HUNDREDTH if sign == '%' else DEGREE)
         return base
 
     def raised(self, base: Expression) -> Expression:
         """Read behind `^`: `2`, `-2`, `{…}`, `(…)`, `2^3`, a degree; `^10` is typed as in a program."""
-        braced = self.peek().text == '{'
-        if self.peek(braced).text == r'\circ':
+        braced = self.peek() == '{'
+        if self.peek(braced) == r'\circ':
             if len(self.group()) != 1:
                 raise Unread('a degree with more')
-            return times(base, DEGREE)
+            return base * DEGREE
         if braced:
-            return power(base, self.within(self.inside()))
+            return base ** self.within(self.inside())
         minus = self.take('-', '+') == '-'
         token = self.peek()
-        if token.kind == 'letters' and len(token.text) > 1 and token.text not in _SPELLED_SYMBOLS:
+        if token.kind == 'letters' and len(token) > 1 and token not in _SPELLED_SYMBOLS:
             raise Unread('an exponent of several letters without braces')
         exponent = self.base()
         if self.take('^'):
             exponent = self.raised(exponent)
-        return power(base, negative(exponent) if minus else exponent)
+        return base ** (-exponent if minus else exponent)
 
     def base(self) -> Expression:
         token = self.peek()
-        if token.text in {'(', '[', '{'}:
+        if token in {'(', '[', '{'}:
             return self.within(self.inside())
         self.place += 1
         if token.kind == 'number':
@@ -428,11 +414,11 @@ class _Reader:
             return self.letters(token)
         if token.kind == 'command':
             return self.command(token)
-        if token.text != '|':
+        if token != '|':
             raise Unread(written(self.tokens[self.place - 1 :]) or 'the formula ends too early')
         start = end = self.place
-        while end < len(self.tokens) and self.tokens[end].text != '|':
-            end = closing(self.tokens, end) + 1 if self.tokens[end].text in {'(', '{', '['} else end + 1
+        while end < len(self.tokens) and self.tokens[end] != '|':
+            end = closing(self.tokens, end) + 1 if self.tokens[end] in {'(', '{', '['} else end + 1
         if end >= len(self.tokens):
             raise Unread('a bar is not closed')
         self.place = end + 1
@@ -440,34 +426,33 @@ class _Reader:
 
     def number(self, token: Token) -> Expression:
         r"""Read a number, and the fraction of a mixed one: `2\frac{1}{4}`, `2 1/4`."""
-        whole, point, decimals = token.text.partition('.')
+        whole, point, decimals = token.partition('.')
         value = Fraction(int((whole or '0') + decimals), 10 ** len(decimals))
-        if self.peek().text == '_':
+        if self.peek() == '_':
             raise Unread('a number with an index')
         if point:
             return Number(value, len(decimals))
-        following = [self.peek(place).text for place in range(7)]
-        match following:
+        match [self.peek(place) for place in range(7)]:
             case [above, '/', below, *_] if self.peek().spaced and above.isdigit() and below.isdigit():
                 width = 3
             case [r'\frac', '{', above, '}', '{', below, _] if above.isdigit() and below.isdigit():
                 width = 7
             case [r'\frac', both, *_] if both.isdigit() and len(both) == 2:
-                above, below, width = *both, 2
+                above, below, width = Token('number', both[0]), Token('number', both[1]), 2
             case _:
-                return number(value)
+                return Number(value)
         if not 0 < int(above) < int(below):
             raise Unread('a whole number before a fraction that is not below 1')
         self.place += width
-        return number(value + Fraction(int(above), int(below)))
+        return Number(value + Fraction(int(above), int(below)))
 
     def letters(self, token: Token) -> Expression:
         """Read a function, a symbol, or letters in a row as a product of symbols: `xsin`, `2pir`, `abc`."""
-        text = _OTHER_NAMES.get(token.text, token.text)
+        text = _OTHER_NAMES.get(token, str(token))
         if text in FUNCTIONS:
             return self.function(text)
         if text == 'sqrt':
-            return power(self.argument(), HALF)
+            return self.argument() ** _HALF
         if text in _SPELLED_SYMBOLS or len(text) == 1:
             return self.symbol(_SPELLED_SYMBOLS.get(text, text))
         names = list(text)
@@ -482,7 +467,7 @@ class _Reader:
         factors.append(self.letters(Token('letters', names[-1])))
         if self.take('^'):
             factors[-1] = self.raised(factors[-1])
-        return times(*factors)
+        return joined('*', factors)
 
     def symbol(self, name: str) -> Expression:
         """Read a symbol with its index and primes, and what f, g, h, or a name, are applied to."""
@@ -494,26 +479,26 @@ class _Reader:
             self.place = start
         while mark := self.take('_', "'"):
             name += mark if mark == "'" else '_' + written(self.group()).strip('()')
-        if self.peek().text == '(':
+        if self.peek() == '(':
             inside = self.tokens[self.place + 1 : closing(self.tokens, self.place)]
-            signed = inside[1:] if inside and inside[0].text == '-' else inside
+            signed = inside[1:] if inside and inside[0] == '-' else inside
             applied = not self.peek().spaced and len(signed) == 1 and signed[0].kind == 'number'
             if name[:1] in {'f', 'g', 'h'} or applied:
                 return Call(name, self.arguments())
         return Symbol(name)
 
     def command(self, token: Token) -> Expression:
-        name = token.text[1:]
+        name = token[1:]
         if name in {'frac', 'binom'}:
             above, below = self.part(), self.part()
-            return quotient(above, below) if name == 'frac' else Call('binom', (above, below))
+            return above / below if name == 'frac' else Call('binom', (above, below))
         if name == 'sqrt':
-            degree = self.within(self.inside()) if self.peek().text == '[' else number(2)
+            degree = self.within(self.inside()) if self.peek() == '[' else Number(2)
             whole = self.peek()
-            if whole.kind == 'number' and whole.text.isdigit():  # √12 is no √1·2
+            if whole.kind == 'number' and whole.isdigit():  # √12 is no √1·2
                 self.place += 1
-                return power(number(int(whole.text)), quotient(ONE, degree))
-            return power(self.part(), quotient(ONE, degree))
+                return Number(int(whole)) ** (Number(1) / degree)
+            return self.part() ** (Number(1) / degree)
         if name in {'lfloor', 'lceil'}:
             self.place -= 1
             return Call('floor' if name == 'lfloor' else 'ceiling', (self.within(self.inside()),))
@@ -523,57 +508,51 @@ class _Reader:
             return self.symbol(name)
         if name == 'infty':
             return INFINITY
-        if token.text in _ACCENTS:
+        if token in _ACCENTS | _FIGURES:
             return self.symbol(f'{name} {written(self.group())}')
-        if token.text in _FIGURES:
-            self.place += 1
-            return self.symbol(f'{name} {self.peek(-1).text}')
-        raise Unread(token.text)
+        raise Unread(token)
 
     def part(self) -> Expression:
         r"""Return the argument of a command, a group or one token: `\frac12` is a half."""
         token = self.peek()
-        if token.kind == 'number' and token.text.isdigit():
-            tail = [Token('number', token.text[1:])] if token.text[1:] else []
+        if token.kind == 'number' and token.isdigit():
+            tail = [Token('number', token[1:])] if token[1:] else []
             self.tokens = [*self.tokens[: self.place + 1], *tail, *self.tokens[self.place + 1 :]]
             self.place += 1
-            return number(int(token.text[0]))
-        if token.kind == 'letters' and len(token.text) == 1:
+            return Number(int(token[0]))
+        if token.kind == 'letters' and len(token) == 1:
             self.place += 1
             return self.within([token])
         return self.base()
 
     def function(self, name: str) -> Expression:
-        base: Expression | None = number(10) if name == 'lg' else None
+        base: Expression | None = Number(10) if name == 'lg' else None
         if name in {'log', 'lg'} and self.take('_'):
             base = self.within(self.group())
-        exponent = self.raised(ONE).arguments[1] if self.take('^') else None
-        arguments = self.arguments() if self.peek().text in {'(', r'\{'} else (self.argument(),)
+        exponent = self.raised(Number(1)).arguments[1] if self.take('^') else None
+        arguments = self.arguments() if self.peek() in {'(', r'\{'} else (self.argument(),)
         if (len(arguments) > 1) is not (name in _OF_SEVERAL):
             raise Unread(f'{name} of {len(arguments)}')
         if exponent == MINUS_ONE and name in {'sin', 'cos', 'tan'}:
             return Call('arc' + name, arguments)
         if name in {'log', 'lg', 'ln'}:
             applied: Expression = Call('ln', arguments)
-            applied = applied if base is None else quotient(applied, Call('ln', (base,)))
+            applied = applied if base is None else applied / Call('ln', (base,))
         else:
-            applied = power(Symbol('e'), arguments[0]) if name == 'exp' else Call(name, arguments)
-        return applied if exponent is None else power(applied, exponent)
+            applied = Symbol('e') ** arguments[0] if name == 'exp' else Call(name, arguments)
+        return applied if exponent is None else applied**exponent
 
     def arguments(self) -> tuple[Expression, ...]:
         return tuple(self.within(part) for part in split(self.inside(), ',;')[0])
 
     def argument(self) -> Expression:
         r"""Read up to where a function without brackets reaches: `\sin 2x` to the next sign or function."""
-        minus = False
-        while self.take('-'):
-            minus = not minus
-        factors: list[Expression] = []
+        minus, factors = self.minus(), list[Expression]()
         while True:
-            bracket = self.peek().text in {'(', '{'}
+            bracket = self.peek() in {'(', '{'}
             factors.append(self.factor())
             token = self.peek()
-            is_symbol = token.kind == 'letters' and len(token.text) <= _LONGEST_PRODUCT
+            is_symbol = token.kind == 'letters' and len(token) <= _LONGEST_PRODUCT
             goes_on = is_symbol or token.kind == 'command'
-            if bracket or not goes_on or token.text.lstrip('\\') in FUNCTIONS:
-                return negative(times(*factors)) if minus else times(*factors)
+            if bracket or not goes_on or token.lstrip('\\') in FUNCTIONS:
+                return -joined('*', factors) if minus else joined('*', factors)

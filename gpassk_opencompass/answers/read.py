@@ -12,9 +12,9 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import NamedTuple
 
+from . import values as of
 from .formula import (
     BRACKETS,
-    CLOSING,
     FUNCTIONS,
     OPENING,
     Token,
@@ -23,49 +23,19 @@ from .formula import (
     closing,
     read_expression,
     split,
-    texts,
     tokens_of,
     trimmed,
     written,
 )
 from .normal import normal_form
-from .numeric import (
-    INFINITY,
-    Call,
-    Expression,
-    Number,
-    Symbol,
-    equal,
-    is_constant,
-    negative,
-    number,
-    rational,
-    symbols,
-    times,
-    value_of,
-)
-from .values import (
-    DEGREES,
-    MULTIPLIERS,
-    PERCENT,
-    REALS,
-    Amount,
-    Named,
-    Relation,
-    Several,
-    Value,
-    Words,
-    chinese_number,
-    english_number,
-    meaning_of,
-    unit_of,
-)
+from .numeric import INFINITY, Call, Expression, Number, Symbol, equal, rational, value_of
+from .values import DEGREES, PERCENT, REALS, Amount, Named, Relation, Several, Value, Words
 
 # Amounts: numbers, expressions, quantities
 
 _PERCENT = frozenset({'%', 'percent', 'percentage', 'pct'})
-_CURRENCIES = frozenset({'dollars', '¥', '€', '£'})
-_ROOTS = frozenset({'根号', '根号下', '负根号'})
+_CURRENCIES = frozenset({'dollars', '¥', '€', '£', '¢'})
+_ROOTS = {'根号': [r'\sqrt'], '根号下': [r'\sqrt'], '负根号': ['-', r'\sqrt'], '负': ['-']}
 _NUMERAL = re.compile(
     '负?[零一二三四五六七八九〇两十百千万亿]+(?:分之[零一二三四五六七八九〇两十百千万亿]+)?|一?半'
 )
@@ -78,9 +48,26 @@ def read_amount(tokens: Tokens) -> Amount:
     (Number(value=Fraction(5000, 1), digits=None), None)
     """
     tokens = _in_figures(tokens)
-    if tokens and tokens[-1].text in _PERCENT:
+    if tokens and tokens[-1] in _PERCENT:
         return Amount(read_expression(tokens[:-1]), PERCENT)
-    return _quantity(tokens) or Amount(_scaled(tokens))
+    depth = 0
+    for place, token in enumerate(tokens):  # an amount and its unit; the amount is as short as it can be
+        depth += (token in OPENING) - (token in BRACKETS.values())
+        unit = of.unit_of(tokens[place:]) if place and not depth and _may_be_unit(tokens, place) else None
+        if unit is None:
+            continue
+        if unit == DEGREES and r'\circ' in tokens[:place]:
+            break  # 90° - 45° is a sum of angles
+        with suppress(Unread):
+            amount = _scaled(tokens[:place])
+            if token.kind == 'letters' and len(token) == 1:
+                with suppress(Unread):  # `3 m` may be three times m; `3x m` is that always
+                    product = read_expression(tokens)
+                    if amount.variables:
+                        break
+                    return Amount(amount, unit, product)
+            return Amount(amount, unit)
+    return Amount(_scaled(tokens))
 
 
 def _figures(value: Fraction) -> list[Token]:
@@ -90,85 +77,61 @@ def _figures(value: Fraction) -> list[Token]:
 def _in_figures(tokens: Tokens) -> list[Token]:
     """Write numerals as figures, `根号` as a root, a multiplier apart from its unit, a currency last."""
     figures: list[Token] = []
-    words = [token.text.lower() for token in tokens[:4] if token.text != '-']
-    numerals = [(count, value) for count in (3, 2, 1) if (value := english_number(words[:count])) is not None]
-    if numerals:
-        count, value = numerals[0]
-        figures = _figures(value)
-        tokens = tokens[count + (texts(tokens[1:2]) == ['-']) :]
+    words = [token.lower() for token in tokens[:4] if token != '-']
+    for count in (3, 2, 1):
+        if (value := of.english_number(words[:count])) is not None:
+            figures, tokens = _figures(value), tokens[count + ('-' in tokens[1:2]) :]
+            break
     for token in tokens:
-        text = token.text
         if token.kind != 'chinese':
             figures.append(token)
-        elif text in _ROOTS or text == '负':
-            figures += [Token('mark', '-', token.spaced)] if text.startswith('负') else []
-            figures += [Token('command', r'\sqrt', token.spaced)] if text in _ROOTS else []
+        elif token in _ROOTS:
+            figures += [
+                Token('command' if len(name) > 1 else 'mark', name, token.spaced) for name in _ROOTS[token]
+            ]
         elif figures and figures[-1].kind == 'number':  # 4000千克 are 4000 kilograms, not 4,000,000 grams
-            width = max((len(word) for word in MULTIPLIERS if text.startswith(word)), default=0)
+            width = max((len(word) for word in of.MULTIPLIERS if token.startswith(word)), default=0)
             width = 0 if _is_unit(token) else width
-            figures += [Token('chinese', part, token.spaced) for part in (text[:width], text[width:]) if part]
+            figures += [
+                Token('chinese', part, token.spaced) for part in (token[:width], token[width:]) if part
+            ]
         else:
-            numeral = _NUMERAL.match(text)
-            value = chinese_number(numeral[0]) if numeral else None
-            if value is not None and numeral:
-                figures += _figures(value)
-                text = text[numeral.end() :]
-            figures += [Token('chinese', text)] if text else []
-    start = int(len(figures) > 1 and figures[0].text.lower() in {'-', 'minus', 'negative'})
+            numeral = _NUMERAL.match(token)
+            value = of.chinese_number(numeral[0]) if numeral else None
+            rest = token[numeral.end() :] if numeral and value is not None else token
+            figures += [] if value is None else _figures(value)
+            figures += [Token('chinese', rest)] if rest else []
+    start = int(len(figures) > 1 and figures[0].lower() in {'-', 'minus', 'negative'})
     if start and figures[1].kind == 'number':
         figures[0] = Token('mark', '-')
     price = figures[start : start + 3]  # -$5 million is -5 million dollars
-    if len(price) > 1 and price[0].text in _CURRENCIES and price[1].kind == 'number':
-        end = start + 2 + (len(price) > 2 and price[2].text in MULTIPLIERS)
+    if len(price) > 1 and price[0] in _CURRENCIES and price[1].kind == 'number':
+        end = start + 2 + (price[-1] in of.MULTIPLIERS)
         figures = [*figures[:start], *figures[start + 1 : end], price[0], *figures[end:]]
     return figures
 
 
 def _scaled(tokens: Tokens) -> Expression:
     """Read `5 million` or `5万`: an expression times what the word after it says."""
-    if len(tokens) > 1 and (scale := MULTIPLIERS.get(tokens[-1].text)):
-        return times(read_expression(tokens[:-1]), number(scale))
-    return read_expression(tokens)
+    scale = of.MULTIPLIERS.get(tokens[-1]) if len(tokens) > 1 else None
+    return read_expression(tokens[:-1]) * Number(scale) if scale else read_expression(tokens)
 
 
 def _is_unit(token: Token) -> bool:
     """Return whether a token alone is a unit of the table, or a counter."""
-    unit = unit_of([token.text])
-    return unit is not None and (token.text.lower(), 1) not in unit.dimension
-
-
-def _quantity(tokens: Tokens) -> Amount | None:
-    """Read an amount and its unit; the amount is as short as it can be."""
-    depth = 0
-    for place, token in enumerate(tokens):
-        depth += (token.text in OPENING) - (token.text in CLOSING)
-        if not place or depth or not _may_be_unit(tokens, place):
-            continue
-        unit = unit_of(texts(tokens[place:]))
-        if unit is None:
-            continue
-        if unit == DEGREES and any(one.text == r'\circ' for one in tokens[:place]):
-            return None  # 90° - 45° is a sum of angles
-        with suppress(Unread):
-            amount = _scaled(tokens[:place])
-            if token.kind != 'letters' or len(token.text) > 1:
-                return Amount(amount, unit)
-            with suppress(Unread):  # `3 m` may be three times m; `3x m` is that always
-                product = read_expression(tokens)
-                return Amount(amount, unit, product) if is_constant(amount) else None
-            return Amount(amount, unit)
-    return None
+    unit = of.unit_of([token])
+    return unit is not None and (token.lower(), 1) not in unit.dimension
 
 
 def _may_be_unit(tokens: Tokens, place: int) -> bool:
     """Return whether a unit can begin here: `3m` is three times m."""
     token = tokens[place]
-    if r'\circ' in texts(tokens[place : place + (3 if token.text == '^' else 1)]):
-        return not any(before.text.lstrip('\\') in FUNCTIONS for before in tokens[:place])
+    if r'\circ' in tokens[place : place + (3 if token == '^' else 1)]:
+        return not any(before.lstrip('\\') in FUNCTIONS for before in tokens[:place])
     if token.kind == 'letters' and not token.spaced:
-        return len(token.text) > 1 and token.text not in MULTIPLIERS and _is_unit(token)
-    named = token.kind in {'letters', 'words', 'chinese'} or token.text in {'¥', '€', '£', '¢'}
-    return named and not (token.text in MULTIPLIERS and token.text.isascii())
+        return len(token) > 1 and token not in of.MULTIPLIERS and _is_unit(token)
+    named = token.kind in {'letters', 'words', 'chinese'} or token in _CURRENCIES - {'dollars'}
+    return named and not (token in of.MULTIPLIERS and token.isascii())
 
 
 # Values
@@ -261,24 +224,21 @@ def _decimal(text: str) -> Amount:
 def _worded(bare: str) -> Value | None:
     """Read all real numbers, a time of day, or a phrase, also with its reason behind it."""
     if every := _EVERY_REAL.fullmatch(bare):
-        points = tokens_of(re.sub(r'(?<![a-z])and(?![a-z])', ',', every['without'] or ''))
-        if not points:
-            return REALS
-        left, right = tokens_of(r'\{\}')
-        return _without_points(_item(points if points[0].text == r'\{' else [left, *points, right]))
+        points = tokens_of(re.sub(r'(?<![a-z])and(?![a-z])', ',', every['without'] or '').strip('\\{}'))
+        return _without_points(_set(points)) if points else REALS
     time = _TIME.fullmatch(bare)
     if time and (half := time['half'] or time['after']):
         late = 12 * (half.lower() in {'p', '下午', '晚上'})
         return Words('time', (str(int(time['hour']) % 12 + late), str(int(time['minute'] or 0))))
     reasoned = _REASONED.match(bare)
-    meaning = meaning_of(reasoned[1] if reasoned else bare)
+    meaning = of.meaning_of(reasoned[1] if reasoned else bare)
     return Words('phrase', (meaning,)) if meaning else None
 
 
 def _text(tokens: Tokens) -> Words:
     """Return the words of a text: without articles, final punctuation, and case (but that of `AB`)."""
-    tokens = tokens[1:] if texts(tokens[:1]) == ['A'] and tokens[1:] and tokens[1].kind != 'mark' else tokens
-    words = [token.text for token in tokens if token.text not in _LEFT_OUT]
+    tokens = tokens[1:] if tokens[:1] == ['A'] and tokens[1:] and tokens[1].kind != 'mark' else tokens
+    words = [str(token) for token in tokens if token not in _LEFT_OUT]
     return Words('text', tuple(word if word.isupper() else word.lower() for word in words))
 
 
@@ -286,7 +246,7 @@ def _value(tokens: Tokens) -> Value:
     """Read any value, a list or the last step of several among them."""
     *steps, last = split(tokens, _FOLLOWS)[0]
     for step in steps:
-        if isinstance(_value(trimmed(step)), Amount) and RELATIONS.isdisjoint(texts(step)):
+        if isinstance(_value(trimmed(step)), Amount) and RELATIONS.isdisjoint(step):
             raise Unread('a step that says nothing')  # nor does one that does not hold
     if steps:
         return _value(trimmed(last))
@@ -312,7 +272,7 @@ def _numbered(parts: list[list[Token]]) -> list[list[Token]]:
     for before, first, after in _NUMBERINGS:
         heads = [[one for one in (before, chr(ord(first) + at), after) if one] for at in range(len(parts))]
         width = len(heads[0])
-        if all(texts(part[:width]) == head and part[width:] for part, head in zip(parts, heads, strict=True)):
+        if all(part[:width] == head and part[width:] for part, head in zip(parts, heads, strict=True)):
             marks = [[Token('words', f'({place})'), Token('mark', '=')] for place in range(1, len(parts) + 1)]
             return [[*mark, *part[width:]] for mark, part in zip(marks, parts, strict=True)]
     return parts
@@ -322,19 +282,19 @@ def _item(tokens: Tokens) -> Value:
     """Read one value: no comma, no "or"."""
     if not tokens:
         raise Unread('nothing')
-    in_braces = tokens[0].text == r'\{' and closing(tokens, 0) == len(tokens) - 1
-    if not in_braces and any(token.text in {r'\pm', r'\mp'} for token in tokens):
-        marks = Token('mark', '+'), Token('mark', '-')
-        both = [dict(zip((r'\pm', r'\mp'), pair, strict=True)) for pair in (marks, marks[::-1])]
-        signed = [[signs.get(token.text, token) for token in tokens] for signs in both]
-        return Several('list', tuple(map(_item, signed)), 'and' if r'\ne' in texts(tokens) else ',')
+    in_braces = tokens[0] == r'\{' and closing(tokens) == len(tokens) - 1
+    if not in_braces and not {r'\pm', r'\mp'}.isdisjoint(tokens):
+        plus, minus = Token('mark', '+'), Token('mark', '-')
+        signs = {r'\pm': (plus, minus), r'\mp': (minus, plus)}
+        both = [[signs.get(token, (token, token))[turn] for token in tokens] for turn in (0, 1)]
+        return Several('list', tuple(map(_item, both)), 'and' if r'\ne' in tokens else ',')
     for reading in _READINGS:
         if (value := reading(tokens)) is not None:
             return value
     try:
         return read_amount(tokens)
     except Unread:
-        if tokens[0].text.lower() == 'answer' and (rest := trimmed(tokens[1:])):
+        if tokens[0].lower() == 'answer' and (rest := trimmed(tokens[1:])):
             return _item(rest)
         if len(tokens) <= 2 and all(token.kind in {'words', 'chinese'} for token in tokens):
             return _text(tokens)
@@ -351,48 +311,48 @@ def _union(tokens: Tokens) -> Value | None:
 
 def _without_points(points: Value) -> Value:
     r"""Read `\mathbb{R}\setminus\{0\}`."""
-    ends = [
-        (value_of(item.expression), item)
-        for item in (points.items if isinstance(points, Several) and points.kind == 'set' else [points])
-        if isinstance(item, Amount) and is_constant(item.expression)
-    ]
-    if not isinstance(points, Several) or not ends or len(ends) < len(points.items) or None in dict(ends):
+    items = points.items if isinstance(points, Several) and points.kind == 'set' else ()
+    values = [(value_of(one.expression), one) for one in items if isinstance(one, Amount)]
+    if (
+        not items
+        or len(values) < len(items)
+        or any(x is None or one.expression.variables for x, one in values)
+    ):
         raise Unread('a set without others than points')
-    between = [item for _, item in sorted(ends, key=lambda one: one[0])]
-    lows, highs = [Amount(negative(INFINITY)), *between], [*between, Amount(INFINITY)]
+    between = [item for _, item in sorted(values, key=lambda one: one[0])]
+    lows, highs = [Amount(-INFINITY), *between], [*between, Amount(INFINITY)]
     return Several('union', tuple(Several('()', pair) for pair in zip(lows, highs, strict=True)))
 
 
 def _environment(tokens: Tokens) -> Value | None:
     r"""Read the matrix, piecewise value or system of equations between `\begin` and `\end`."""
-    if len(tokens) > 2 and tokens[1].text == r'\begin' and tokens[0].text in OPENING:
-        matched = tokens[-1].text == BRACKETS.get(tokens[0].text)
-        tokens = tokens[1:-1] if matched else tokens[1:] if tokens[0].text == r'\{' else tokens
-    if tokens[0].text != r'\begin' or closing(tokens, 0) != len(tokens) - 1:
+    if tokens[1:2] == [r'\begin'] and tokens[0] in OPENING:
+        matched = tokens[-1] == BRACKETS.get(tokens[0])
+        tokens = tokens[1:-1] if matched else tokens[1:] if tokens[0] == r'\{' else tokens
+    if tokens[0] != r'\begin' or closing(tokens) != len(tokens) - 1:
         return None
     kind = tokens[0].kind
     if kind not in _MATRICES | _SYSTEMS:
         raise Unread(kind)
     cells = [split(row, '&')[0] for row in split(tokens[1:-1], {'\\\\'})[0] if row]
-    firsts = {next((token.text for cell in row for token in cell), '') for row in cells[1:]}
-    if firsts == {'='}:
+    if {next((token for cell in row for token in cell), '') for row in cells[1:]} == {'='}:
         return _item([token for row in cells for cell in row for token in cell])  # x &= 2·3 \\ &= 6
-    if kind in _MATRICES and RELATIONS.isdisjoint(texts(tokens)):
+    if kind in _MATRICES and RELATIONS.isdisjoint(tokens):
         return _matrix(cells)
     if all(len(row) == 1 for row in cells):
         parts = [split(row[0], ',;')[0] for row in cells]
         condition = RELATIONS | _OTHERWISE | {r'\in'}
-        if not all(len(part) > 1 and not condition.isdisjoint(texts(part[-1])) for part in parts):
+        if not all(len(part) > 1 and not condition.isdisjoint(part[-1]) for part in parts):
             return Several('list', tuple(_item(trimmed(row[0])) for row in cells), 'and')
         cells = [[row[0][: -len(part[-1]) - 1], part[-1]] for row, part in zip(cells, parts, strict=True)]
     branches: list[Value] = []
     for row in cells:
         if len(row) != 2:
             raise Unread('a branch without its condition')
-        holds = [token for token in trimmed(row[1]) if token.text not in _CONDITIONS]
-        otherwise = bool(holds) and _OTHERWISE.issuperset(texts(holds))
-        condition_said = Words('text', ('otherwise',)) if otherwise else _value(holds)
-        branches.append(Several('tuple', (_item(trimmed(row[0])), condition_said)))
+        holds = [token for token in trimmed(row[1]) if token not in _CONDITIONS]
+        otherwise = bool(holds) and _OTHERWISE.issuperset(holds)
+        said = Words('text', ('otherwise',)) if otherwise else _value(holds)
+        branches.append(Several('tuple', (_item(trimmed(row[0])), said)))
     return Several('piecewise', tuple(branches))
 
 
@@ -405,8 +365,8 @@ def _matrix(cells: Sequence[Sequence[Tokens]]) -> Several:
 
 def _bracketed(tokens: Tokens) -> Value | None:
     """Read the set, pair, tuple or matrix in the brackets that `tokens` are."""
-    left, right, inside = tokens[0].text, tokens[-1].text, tokens[1:-1]
-    if left not in BRACKETS or left[1:2] == 'l' or closing(tokens, 0) != len(tokens) - 1:
+    left, right, inside = tokens[0], tokens[-1], tokens[1:-1]
+    if left not in BRACKETS or left[1:2] == 'l' or closing(tokens) != len(tokens) - 1:
         return None
     parts, marks = split(inside, ',;')
     if left in {'{', r'\{'}:  # {1, 3} and {x | x > 1} need no backslash
@@ -416,11 +376,11 @@ def _bracketed(tokens: Tokens) -> Value | None:
         cells = [split(row, ',')[0] for row in split(inside, ';')[0]]
         if ';' in marks and all(len(row) > 1 for row in cells):  # [1, 2; 3, 4]
             return _matrix(cells)
-        ends = {(part[0].text, part[-1].text, closing(part, 0) - len(part)) if part else () for part in parts}
-        if {*marks} == {','} and ends == {('[', ']', -1)}:  # [[1, 2], [3, 4]]
-            return _matrix([split(part[1:-1], ',')[0] for part in parts])
+        rows = all(part[:1] + part[-1:] == ['[', ']'] and closing(part) == len(part) - 1 for part in parts)
+        if {*marks} == {','} and rows:
+            return _matrix([split(part[1:-1], ',')[0] for part in parts])  # [[1, 2], [3, 4]]
     if not marks:  # one value in brackets is that value
-        alone = inside and (inside[0].text in OPENING or left == '[') and BRACKETS[left] == right
+        alone = inside and (inside[0] in OPENING or left == '[') and BRACKETS[left] == right
         return _item(inside) if alone else None
     items = tuple(map(_item, parts))
     if len(items) == 2 and left in '([' and right in ')]':
@@ -436,7 +396,7 @@ def _set(inside: Tokens) -> Value:
     parts, marks = split(inside, '|:')
     if marks and 0 < len(parts[0]) <= 4 and parts[0][0].kind in {'letters', 'command'}:
         condition = inside[len(parts[0]) + 1 :]
-        if {*texts(parts[0])}.isdisjoint(texts(condition)):
+        if {*parts[0]}.isdisjoint(condition):
             raise Unread('a condition for something else')
         return _value(condition)
     return Several('set', tuple(_members(_value(inside))))
@@ -454,19 +414,18 @@ def _ratio(tokens: Tokens) -> Value | None:
     parts, marks = split(tokens, ':')
     if not 0 < len(marks) < 12 or any(part and part[0].kind in {'words', 'chinese'} for part in parts):
         return None
-    try:
+    with suppress(Unread):
         return Several('ratio', tuple(Amount(read_expression(part)) for part in parts))
-    except Unread:
-        return None
+    return None
 
 
 def _domain(tokens: Tokens) -> Value | None:
-    if texts(tokens) == [r'\emptyset']:
+    if tokens == [r'\emptyset']:
         return Several('set', ())
-    mark = ''.join(text for text in texts(tokens[1:]) if text not in {'^', '_', '{', '}'})
-    if not tokens[0].text.startswith(r'\mathbb ') or mark not in {'', '+', '*', '-'}:
+    mark = ''.join(tokens[1:]).strip('^_{}')
+    if not tokens[0].startswith(r'\mathbb ') or mark not in {'', '+', '*', '-'}:
         return None
-    return Words('domain', (tokens[0].text[-1] + mark,))
+    return Words('domain', (tokens[0][-1] + mark,))
 
 
 # Equations and other relations
@@ -488,7 +447,7 @@ def _related(tokens: Tokens) -> Value | None:
             raise Unread('a rounded value of what is no number')
         if isinstance(inner.expression, Symbol) and _is_name(inner.expression) and len(parts) == 2:
             return Named(inner.expression.name, rough, inner.expression)
-        values = [value_of(one) for one in (inner.worth, rough.worth) if is_constant(one)]
+        values = [value_of(one) for one in (inner.worth, rough.worth) if not one.variables]
         known = None not in values and len(values) == 2
         if not known or (abs(values[0] - values[1]) > abs(values[0]) / 100 and not _comes_to(inner, rough)):
             raise Unread('a rounded value that is none')
@@ -503,8 +462,8 @@ def _related(tokens: Tokens) -> Value | None:
 def _congruence(parts: list[list[Token]]) -> Value:
     r"""Read `x \equiv 2 \pmod 5`, which names 2, and `2^{10} \equiv 2 \pmod 7`, which is true."""
     *before, behind = parts
-    place = next((at for at, one in enumerate(behind) if one.text in {r'\pmod', r'\bmod', 'mod'}), 0)
-    bracket = place > 0 and behind[place - 1].text == '(' and behind[-1].text == ')'
+    place = next((at for at, one in enumerate(behind) if one in {r'\pmod', r'\bmod', 'mod'}), 0)
+    bracket = place > 0 and behind[place - 1] == '(' and behind[-1] == ')'
     modulus = rational(read_expression(behind[place + 1 : -1 if bracket else None]))
     members = [read_expression(part) for part in [*before, behind[: place - bracket]]]
     values = [rational(member) for member in members]
@@ -533,36 +492,35 @@ def _equation(parts: list[list[Token]]) -> Value:
     with suppress(Unread):
         named = read_expression(left)
     measured = isinstance(value, Amount) and value.unit and amount and amount.unit
-    computed = amount if named is None or measured else Amount(named) if is_constant(named) else None
     if named is not None and not measured and len(left) <= 14 and _is_name(named):
         return Named(name, value, named)
+    computed = amount if named is None or measured else None if named.variables else Amount(named)
     if computed is not None:
         if not _comes_to(computed, value):
             raise Unread('an equation that does not hold')
         return value
-    if named is None:
-        if _ends_in_a_term(left) or len(left) > 14 or not name:
-            raise Unread(name)
-        return Named(name, value)
-    if isinstance(value, Amount) and value.unit is None:
+    if named is None and (_ends_in_a_term(left) or len(left) > 14 or not name):
+        raise Unread(name)
+    if named is not None and isinstance(value, Amount) and value.unit is None:
         return Relation((named, value.expression), ('=',))
     return Named(name, value, named)
 
 
 def _is_name(expression: Expression) -> bool:
     """Return whether an equation with this on its left says what something is worth: x, f(2), |AB|, NO/BO."""
-    if isinstance(expression, Symbol):
-        return expression.name not in {'pi', 'e', 'oo'}
-    if isinstance(expression, Number) or expression.name == '+':
-        return False
-    if expression.name == '^':
-        return expression.arguments[1] == number(-1) and _is_name(expression.arguments[0])
-    if expression.name == '*':  # segments, angles, quotients of them
-        upper = all(not isinstance(one, Symbol) or one.name[0].isupper() for one in expression.arguments)
-        return upper and all(map(_is_name, expression.arguments))
-    if expression.name == 'abs':  # |AB| is a length, |x| = 5 says what x is
-        return all(name[-1:].isupper() or ' ' in name for name in symbols(expression))
-    return expression.name not in FUNCTIONS | {'factorial', 'double factorial', 'binom', 'floor', 'ceiling'}
+    match expression:
+        case Symbol(name):
+            return name not in {'pi', 'e', 'oo'}
+        case Call('^', (base, exponent)):
+            return exponent == Number(-1) and _is_name(base)
+        case Call('*', factors):  # segments, angles, quotients of them
+            upper = all(not isinstance(one, Symbol) or one.name[0].isupper() for one in factors)
+            return upper and all(map(_is_name, factors))
+        case Call('abs'):  # |AB| is a length, |x| = 5 says what x is
+            return all(name[-1:].isupper() or ' ' in name for name in expression.variables)
+        case Call(name):
+            return name not in FUNCTIONS | {'+', 'factorial', 'double factorial', 'binom', 'floor', 'ceiling'}
+    return False
 
 
 def _ends_in_a_term(tokens: Tokens) -> bool:
@@ -571,7 +529,7 @@ def _ends_in_a_term(tokens: Tokens) -> bool:
         place
         for place, token in enumerate(tokens, 1)
         if token.kind in {'words', 'chinese'}
-        or (token.kind == 'letters' and len(token.text) > 1 and token.text not in FUNCTIONS)
+        or (token.kind == 'letters' and len(token) > 1 and token not in FUNCTIONS)
     ]
     try:
         return bool(words) and not _is_name(read_expression(tokens[words[-1] :]))
@@ -581,19 +539,19 @@ def _ends_in_a_term(tokens: Tokens) -> bool:
 
 def _function_of(left: Tokens) -> Call | None:
     """Return the function on the left of `x(t) = 2t`, `f^{-1}(x) = x/2`."""
-    if texts(left[1:6]) == ['^', '{', '-', '1', '}'] and left[0].kind == 'letters':
+    if left[1:6] == ['^', '{', '-', '1', '}'] and left[0].kind == 'letters':
         inverse = _function_of([left[0], *left[6:]])
         return Call(inverse.name + '^-1', inverse.arguments) if inverse else None
-    if len(left) < 4 or [left[1].text, left[-1].text] != ['(', ')'] or left[0].kind != 'letters':
+    if len(left) < 4 or [left[1], left[-1]] != ['(', ')'] or left[0].kind != 'letters' or len(left[0]) > 1:
         return None
-    names = [token.text for token in left[2:-1] if token.text != ',']
-    if len(left[0].text) > 1 or not all(len(name) == 1 and name.isalpha() for name in names):
+    names = [str(token) for token in left[2:-1] if token != ',']
+    if not all(len(name) == 1 and name.isalpha() for name in names):
         return None
-    return Call(left[0].text, tuple(map(Symbol, names)))
+    return Call(str(left[0]), tuple(map(Symbol, names)))
 
 
 def _variables(value: Value) -> frozenset[str]:
-    return frozenset(symbols(value.expression) if isinstance(value, Amount) else ())
+    return value.expression.variables if isinstance(value, Amount) else frozenset()
 
 
 def _comes_to(said: Value, value: Value) -> bool:
@@ -605,10 +563,10 @@ def _comes_to(said: Value, value: Value) -> bool:
         return True
     if value.unit and value.unit != PERCENT:  # 180 - 120 = 60°
         return equal(left, value.expression)
-    exact, rounded = value_of(left) if is_constant(left) else None, right
-    if exact is None or not isinstance(rounded, Number) or rounded.digits is None:
+    exact = None if left.variables else value_of(left)
+    if exact is None or not isinstance(right, Number) or right.digits is None:
         return False
-    return bool(abs(exact - value_of(rounded)) <= 0.5001 * 10.0**-rounded.digits)
+    return bool(abs(exact - value_of(right)) <= 0.5001 * 10.0**-right.digits)
 
 
 _READINGS: tuple[Callable[[Tokens], Value | None], ...] = (

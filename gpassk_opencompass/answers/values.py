@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from .numeric import DEGREE, Expression, Number, number, times
+from .numeric import DEGREE, Expression, Number
 
 
 class Unit(NamedTuple):
@@ -35,11 +36,11 @@ class Amount:
         if self.unit is None or self.unit == RADIANS:
             return self.expression
         if self.unit == DEGREES:
-            return times(self.expression, DEGREE)
+            return self.expression * DEGREE
         if self.unit == PERCENT and isinstance(self.expression, Number):
             digits = self.expression.digits
-            return Number(self.expression.value / 100, None if digits is None else digits + 2)
-        return times(self.expression, number(self.unit.factor)) if self.unit.factor != 1 else self.expression
+            return Number(Fraction(self.expression.value, 100), None if digits is None else digits + 2)
+        return self.expression * Number(self.unit.factor) if self.unit.factor != 1 else self.expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +126,10 @@ UNITS = {
 DEGREES, RADIANS = UNITS['degrees'], UNITS['rad']
 PERCENT = Unit(frozenset(), Fraction(1, 100))
 _POWERS = {'square': 2, 'sq': 2, 'cubic': 3, '平方': 2, '立方': 3}
+_MEASURE = re.compile(
+    r'(?:(?P<power>square |sq |cubic |平方|立方)\s?)?(?P<name>[^\s^/*每]+)'
+    r'(?:\s?\^\s(?:(?P<exponent>[23])|\{ (?P<braced>[23]) \}))?\s?(?P<sign>(?:/|per\b|每|\*)\s?(?!\Z)|\Z)'
+)
 _COUNTERS = frozenset(
     '个 种 人 名 位 只 条 次 组 对 场 张 本 件 支 枝 辆 台 棵 颗 套 块 段 根 排 行 列 项 道 枚 瓶 箱 盒 桶 '
     '头 匹 朵 步 层 圈 倍 岁 级 届 站 家 所 座 篇 页 字 句 首 户 份 股 点 题 类 队 班 节 间 杯 袋 双 把 架 '
@@ -153,7 +158,7 @@ _NOUNS = frozenset(
 )
 
 
-def unit_of(names: Sequence[str]) -> Unit | None:  # noqa: C901
+def unit_of(names: Sequence[str]) -> Unit | None:
     r"""Return the unit that tokens name: `cm`, `km / h`, `m ^ 2`, `平方米`, `apples`, `个`; None if they do
     not.
 
@@ -166,31 +171,21 @@ def unit_of(names: Sequence[str]) -> Unit | None:  # noqa: C901
         return DEGREES
     if (noun := _noun_of(names)) is not None:
         return noun
-    dimension: dict[str, int] = {}
-    factor, sign, rest = Fraction(1), 1, list(names)
-    while rest:
-        name, exponent = rest.pop(0), sign
-        for word, power in _POWERS.items():
-            if name == word and rest:
-                name, exponent = rest.pop(0), sign * power
-            elif word > 'z' and name.startswith(word) and name != word:
-                name, exponent = name.removeprefix(word), sign * power
-        if rest[:1] == ['^']:
-            shown = rest[1:4] if rest[1:2] == ['{'] and rest[3:4] == ['}'] else rest[1:2]
-            if (digits := ''.join(shown).strip('{}')) not in {'2', '3'}:
-                return None
-            exponent, rest = exponent * int(digits), rest[1 + len(shown) :]
-        for place, part in enumerate(name.split('每') if '每' in name[1:] else [name.rstrip('.')]):
-            unit = UNITS.get(part) or (UNITS.get(part.lower()) if len(part) > 2 else None)
-            if unit is None:
-                return None
-            factor *= unit.factor ** (-exponent if place else exponent) if unit.factor else 0
-            for base, one in unit.dimension:
-                dimension[base] = dimension.get(base, 0) + one * (-exponent if place else exponent)
-        if rest:
-            if rest[0] not in {'/', 'per', '每', '*'} or len(rest) == 1:
-                return None
-            sign = 1 if rest.pop(0) == '*' else -1
+    text, dimension, factor = ' '.join(names), Counter[str](), Fraction(1)
+    place, sign = 0, 1
+    while place < len(text):
+        if (part := _MEASURE.match(text, place)) is None:
+            return None
+        name = part['name'].rstrip('.')
+        unit = UNITS.get(name) or (UNITS.get(name.lower()) if len(name) > 2 else None)
+        if unit is None:
+            return None
+        exponent = sign * _POWERS.get((part['power'] or '').strip(), 1)
+        exponent *= int(part['exponent'] or part['braced'] or 1)
+        factor *= unit.factor**exponent if unit.factor else 0
+        for base, one in unit.dimension:
+            dimension[base] += one * exponent
+        place, sign = part.end(), 1 if part['sign'].strip() == '*' else -1
     return Unit(frozenset((base, exponent) for base, exponent in dimension.items() if exponent), factor)
 
 
@@ -211,7 +206,10 @@ def _noun_of(names: Sequence[str]) -> Unit | None:
 
 # Numerals and phrases
 
-_DIGITS = {digit: value for value, digit in enumerate('零一二三四五六七八九')} | {'〇': 0, '两': 2}
+_DIGITS = {digit: value % 10 for value, digit in enumerate('零一二三四五六七八九0123456789')} | {
+    '〇': 0,
+    '两': 2,
+}
 _SIZES = {'十': 10, '百': 100, '千': 1000, '万': 10**4, '亿': 10**8}
 MULTIPLIERS = {
     '百': 100, '千': 1000, '万': 10**4, '亿': 10**8, '十万': 10**5, '百万': 10**6, '千万': 10**7,
@@ -249,8 +247,8 @@ def english_number(words: Sequence[str]) -> Fraction | None:
 def chinese_number(text: str) -> Fraction | None:
     """Return the number that Chinese characters write out, or None.
 
-    >>> chinese_number('三分之二'), chinese_number('负一百零五'), chinese_number('二〇二四')
-    (Fraction(2, 3), Fraction(-105, 1), Fraction(2024, 1))
+    >>> chinese_number('三分之二'), chinese_number('负一百零五'), chinese_number('3万5千')
+    (Fraction(2, 3), Fraction(-105, 1), Fraction(35000, 1))
     """
     below, parted, above = text.partition('分之')
     if parted:
@@ -261,13 +259,12 @@ def chinese_number(text: str) -> Fraction | None:
         return None if value is None else -value
     if not 0 < len(text) <= 40 or not {*text} <= _DIGITS.keys() | _SIZES.keys():
         return Fraction(1, 2) if text in {'半', '一半'} else None
-    if _SIZES.keys().isdisjoint(text):
-        return Fraction(''.join(str(_DIGITS[char]) for char in text))
     total = section = digit = 0
+    written_out = _SIZES.keys().isdisjoint(text)
     for char in text:
         size = _SIZES.get(char)
         if size is None:
-            digit = _DIGITS[char]
+            digit = (10 * digit if written_out or char.isascii() else 0) + _DIGITS[char]
         elif size < 10**4:
             section, digit = section + (digit or 1) * size, 0
         else:
