@@ -10,7 +10,7 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -49,16 +49,12 @@ class Collected(NamedTuple):
     """What was found."""
 
     results: list[Result]  # sorted by benchmark and model, each with its model's entry of the manifests
-    scored: list[Result]  # those of them that were scored now, of logs
     left_out: list[LeftOut]
-    told: list[str]  # lines on folders that cannot be read, and on files in them that no format recognises
 
     @property
     def passed_over(self) -> list[str]:
         """Return a line for each file or folder that is no complete result."""
-        told = [one.removeprefix('left out: ') for one in self.told]
-        told = [re.sub('^passed over: (.*)', r'\1 is passed over', one, flags=re.DOTALL) for one in told]
-        return [*told, *(one.why for one in self.left_out if one.newer is None)]
+        return [one.why for one in self.left_out if one.newer is None]
 
     @property
     def older(self) -> list[str]:
@@ -74,70 +70,31 @@ def collect(
     Of several results of one run the newest counts: for one model and data set in one work directory, and
     across them where questions and judge are the same (with others it is another run). How new one is,
     `provenance.created` tells, else its folder in a work directory, else `run.created`, else the file.
+    Results of a work directory whose config was changed since, which OpenCompass keeps, are left out.
 
     Args:
         configs: more folders with a sweep's manifest.
         format: of all files, one of `formats.FORMATS`; None: as they themselves tell.
         k: for which logs are scored; None: those that they were made for, or the usual ones.
 
-    Results of a work directory whose config was changed since, which OpenCompass keeps, are left out.
-
     Raises:
         InputError: a path is not there, or a manifest is damaged.
     """
-    paths, told = list(dict.fromkeys(paths)), list[str]()
+    paths = list(dict.fromkeys(paths))
     if absent := [path for path in paths if not path.exists()]:
         raise InputError(f'{absent[0]} is neither a file nor a folder; give results, or a folder above them')
-    ours, logs = ([], paths) if format else _parted(paths, told)
-    runs, left_out = _runs(logs, format, told)
-    left_out += [one for one in ours if isinstance(one, LeftOut)]
-    scored = []
-    for run in runs:
+    found, left_out, logs = ([], [], paths) if format else _parted(paths)
+    for run in _runs(logs, format, left_out):
         try:
-            scored.append(_scored(run, k))
+            found.append(_scored(run, k))
         except (InputError, IncompleteError) as error:
             left_out.append(LeftOut(run.files[0], f'{run.files[0]}: {run.name}: {error}', foreign=True))
-    found = []
-    for result in (*(one for one in ours if isinstance(one, Result)), *scored):
-        if why := _changed(result):
-            left_out.append(LeftOut(result.path, f'{result.path}: {why}; run it anew, or move it away'))
-        else:
-            found.append(result)
+    results = _newest([one for one in found if not _changed(one, left_out)], left_out)
     models = models_below(paths, configs)
-    for result in found:
+    for result in results:
         result._manifest = models.get(result.run.model)
-    results, replaced = _newest(found)
     results.sort(key=lambda one: (one.benchmark, one.model, one.run.model, one.run.dataset, str(one.path)))
-    new = {id(one) for one in scored}
-    return Collected(results, [one for one in results if id(one) in new], left_out + replaced, told)
-
-
-def _changed(result: Result) -> str:
-    """Say in what a result in a work directory is not of the config of the last start there."""
-    from .marks import changed
-
-    time = next((above.parent for above in result.path.parents if above.name == 'results'), None)
-    if time is None or result.run.host != 'opencompass':
-        return ''
-    models, datasets = _entries(time)
-    model = models.get(result.path.parent.relative_to(time / 'results').as_posix())
-    dataset = datasets.get(result.path.stem)
-    return changed(result, model, dataset) if model and dataset else ''
-
-
-@lru_cache(maxsize=1)  # the results of a work directory follow each other
-def _entries(time: Path) -> tuple[dict[str, Mapping[str, Any]], dict[str, Mapping[str, Any]]]:
-    """Return the models and data sets of the configs of a time directory; of several the last one counts."""
-    from .runs.state import dicts_of, read_config
-
-    models: dict[str, Mapping[str, Any]] = {}
-    datasets: dict[str, Mapping[str, Any]] = {}
-    for path in sorted(time.glob('configs/*.py')):
-        with suppress(InputError):  # cut off by a kill
-            config = read_config(path) or {}
-            models |= {str(one.get('abbr')): one for one in dicts_of(config, 'models')}
-            datasets |= {str(one.get('abbr')): one for one in dicts_of(config, 'datasets')}
-    return models, datasets
+    return Collected(results, left_out)
 
 
 def collect_one(path: Path) -> Result:
@@ -166,16 +123,12 @@ def find_runs(
     """
     from .formats import read_samples
 
-    told: list[str] = []
-    ours, logs = _parted(paths, told) if format in (None, RECORD) else ([], list(paths))
+    results, left_out, logs = _parted(paths) if format in (None, RECORD) else ([], [], list(paths))
     logs = [] if format == RECORD else logs
-    given_files = {path.resolve() for path in paths if not path.is_dir()}
-    for one in ours:
-        if isinstance(one, LeftOut):
-            if one.path in given_files:
-                raise InputError(one.why)
-            told.append(f'passed over: {one.path}' if one.foreign else f'left out: {one.why}')
-    runs = [run_of(one) for one in ours if isinstance(one, Result)]
+    if lost := [one for one in left_out if one.path in {path.resolve() for path in paths}]:
+        raise InputError(lost[0].why)
+    told = [f'passed over: {one.path}' if one.foreign else f'left out: {one.why}' for one in left_out]
+    runs = [run_of(one) for one in results]
     if not (runs or logs):
         raise InputError('\n'.join([*told, f'no result of G-Pass@k in {", ".join(map(str, paths))}']))
     for line in dict.fromkeys(told):
@@ -196,16 +149,16 @@ def find_runs(
 
 def run_of(result: Result) -> Run:
     """Return the run that a result is of, with its samples where they are known."""
-    samples = result.samples()
+    samples, run = result.samples(), result.run
     return Run(
         samples,
         result.table if samples is None else None,
-        model=result.run.model,
-        dataset=result.run.dataset,
+        model=run.model,
+        dataset=run.dataset,
         judge=result.judge,
         ks=tuple(result.ks),
-        settings=result.run.settings,
-        created=str(result.provenance.get('created') or result.run.created),
+        settings=run.settings,
+        created=str(result.provenance.get('created') or run.created),
         remarks=tuple(result.remarks),
         files=(result.path,),
         record=result,
@@ -226,6 +179,9 @@ def names_of(run: Run) -> Names:
     )
 
 
+# Which files are results of this package
+
+
 def holds_record(path: Path) -> bool:
     """Whether a file is a result of this package, damaged or not: by its name, and by how it begins."""
     if path.suffix != '.json' or path.name.endswith('.gpassk.json'):
@@ -238,39 +194,40 @@ def holds_record(path: Path) -> bool:
     return 'gpassk' in first or 'accuracy' in first or (in_place and not first)
 
 
-def _parted(paths: Iterable[Path], told: list[str]) -> tuple[list[Result | LeftOut], list[Path]]:
-    """Return the results of this package, those too that cannot be read, and the paths of logs.
+def _parted(paths: Iterable[Path]) -> tuple[list[Result], list[LeftOut], list[Path]]:
+    """Return the results of this package, what beside them does not count, and the paths of logs.
 
     The details of Lighteval are logs also where they lie among results: each has a task.
     """
-    candidates = {path: sorted(_candidates(path, told)) for path in dict.fromkeys(paths)}
-    files = list(dict.fromkeys(file for each in candidates.values() for file in each))
-    known: dict[Path, Result | LeftOut] = {}
-    for file in progress('reading results', files):
-        try:
-            known[file] = read(file)
-        except InputError as error:
-            known[file] = LeftOut(file, str(error), isinstance(error, ForeignFileError))
-    foreign = {file for file, one in known.items() if isinstance(one, LeftOut) and one.foreign}
-    good = {file for file, one in known.items() if isinstance(one, Result)}
-    logs = [
-        path
-        for path, each in candidates.items()
-        if good.isdisjoint(each) and (not each or not foreign.isdisjoint(each))
-    ]
-    ours = [path for path in candidates if path not in logs]
-    damaged = (known[file] for path in logs for file in candidates[path] if file not in foreign)
-    told += [f'left out: {one.why}' for one in damaged if isinstance(one, LeftOut)]
-    tasks = [file for path in ours if path.is_dir() for file in sorted(path.rglob('details_*.parquet'))]
-    of_ours = dict.fromkeys(file for path in ours for file in candidates[path])
-    for folder in dict.fromkeys(file.parent for path in ours if path.is_dir() for file in candidates[path]):
-        beside = sorted(one for one in folder.iterdir() if _ENDING.search(one.name) and one not in of_ours)
-        others = (one for one in beside if not one.name.endswith(SAMPLES) and one not in tasks)
-        told += [f'passed over: {one}' for one in others if one.name[0] != '.' and one.is_file()]
-    return [known[file] for file in of_ours], [*logs, *tasks]
+    results: dict[Path, Result] = {}
+    left_out: list[LeftOut] = []
+    logs: list[Path] = []
+    for path in dict.fromkeys(paths):
+        own: dict[Path, Result] = {}
+        lost: list[LeftOut] = []
+        for file in progress('reading results', sorted(_candidates(path, left_out))):
+            try:
+                own[file] = results.get(file) or read(file)
+            except InputError as error:
+                lost.append(LeftOut(file, str(error), isinstance(error, ForeignFileError)))
+        if not own and (not lost or any(one.foreign for one in lost)):
+            logs.append(path)
+            left_out += [one for one in lost if not one.foreign]
+            continue
+        results |= own
+        left_out += lost
+        if path.is_dir():
+            logs += (details := sorted(path.rglob('details_*.parquet')))
+            known = {*own, *details, *(one.path for one in lost)}
+            for folder in dict.fromkeys(file.parent for file in (*own, *(one.path for one in lost))):
+                for one in sorted(set(folder.iterdir()) - known):
+                    other = _ENDING.search(one.name) and not one.name.endswith(SAMPLES) and one.name[0] != '.'
+                    if other and one.is_file():
+                        left_out.append(LeftOut(one, f'{one} is passed over', foreign=True))
+    return list(results.values()), list(dict.fromkeys(left_out)), logs
 
 
-def _candidates(path: Path, told: list[str]) -> Iterator[Path]:
+def _candidates(path: Path, left_out: list[LeftOut]) -> Iterator[Path]:
     """Yield what may be a result: a file, and what lies in a folder where results do."""
     if not path.is_dir():
         yield from [path.resolve()] if holds_record(path) else []
@@ -278,7 +235,8 @@ def _candidates(path: Path, told: list[str]) -> Iterator[Path]:
 
     def tell(error: OSError) -> None:
         if not isinstance(error, FileNotFoundError):  # which a run at work has removed meanwhile
-            told.append(f'{error.filename} cannot be read: {error.strerror}')
+            why = f'{error.filename} cannot be read: {error.strerror}'
+            left_out.append(LeftOut(Path(error.filename), why, foreign=True))
 
     def is_scored(file: Path) -> bool:  # as `gpassk score -o` writes it, wherever it lies
         with suppress(OSError), file.open('rb') as opened:
@@ -297,22 +255,27 @@ def _candidates(path: Path, told: list[str]) -> Iterator[Path]:
         yield from (file.resolve() for file in own if file.is_file())
 
 
-def _runs(logs: Sequence[Path], format: str | None, told: list[str]) -> tuple[list[Run], list[LeftOut]]:
+# Logs of other programs
+
+
+def _runs(logs: Sequence[Path], format: str | None, left_out: list[LeftOut]) -> list[Run]:
     """Return the runs of logs; where they cannot be read together, those of each."""
-    if not logs:
-        return [], []
     from .formats import read_samples
 
-    new: list[str] = []
+    told: list[str] = []
     try:
-        runs = read_samples(logs, format, tell=new.append)
+        runs = read_samples(logs, format, tell=told.append) if logs else []
     except GPassKError as error:
-        if len(logs) == 1:
-            return [], [LeftOut(logs[0].resolve(), str(error), foreign=True)]
-        each = [_runs([log], format, told) for log in logs]
-        return [run for runs, _ in each for run in runs], [one for _, out in each for one in out]
-    told += new
-    return runs, []
+        if len(logs) > 1:
+            return [run for log in logs for run in _runs([log], format, left_out)]
+        left_out.append(LeftOut(logs[0].resolve(), str(error), foreign=True))
+        return []
+    for line in told:
+        kind, _, rest = line.partition(': ')
+        left_out.append(
+            LeftOut(Path(), f'{rest} is passed over' if kind == 'passed over' else rest, foreign=True)
+        )
+    return runs
 
 
 def _scored(run: Run, k: int | None) -> Result:
@@ -320,23 +283,51 @@ def _scored(run: Run, k: int | None) -> Result:
     from .judges.build import build_judge
     from .scoring import score_run
 
-    known: Result | None = run.record
-    if known is not None:
-        return known
-    ks = [k] if k else []
-    if run.samples is None or any(run.samples.each('verdict')):
-        result = score_run(run, None, names_of(run), k=ks)
-    else:
-        with closing(build_judge({'type': 'rule'})) as rule:
-            result = score_run(run, rule, names_of(run), k=ks)
+    with ExitStack() as stack:
+        judge = None
+        if run.samples is not None and not any(run.samples.each('verdict')):
+            judge = stack.enter_context(closing(build_judge({'type': 'rule'})))
+        result = score_run(run, judge, names_of(run), k=[k] if k else [])
     result._path = run.files[0]
     return result
 
 
-def _newest(results: Iterable[Result]) -> tuple[list[Result], list[LeftOut]]:
-    """Return the newest result of each run, and the others."""
+# Which result of a run counts
+
+
+def _changed(result: Result, left_out: list[LeftOut]) -> bool:
+    """Whether a result in a work directory is not of the config of the last start there; then say it."""
+    from .marks import changed
+
+    time = next((above.parent for above in result.path.parents if above.name == 'results'), None)
+    if time is None or result.run.host != 'opencompass':
+        return False
+    configs = _entries(time)
+    model = configs['models'].get(result.path.parent.relative_to(time / 'results').as_posix())
+    dataset = configs['datasets'].get(result.path.stem)
+    why = changed(result, model, dataset) if model and dataset else ''
+    if why:
+        left_out.append(LeftOut(result.path, f'{result.path}: {why}; run it anew, or move it away'))
+    return bool(why)
+
+
+@lru_cache(maxsize=1)  # the results of a work directory follow each other
+def _entries(time: Path) -> dict[str, dict[str, Mapping[str, Any]]]:
+    """Return the models and data sets of the configs of a time directory; of several the last one counts."""
+    from .runs.state import dicts_of, read_config
+
+    found: dict[str, dict[str, Mapping[str, Any]]] = {'models': {}, 'datasets': {}}
+    for path in sorted(time.glob('configs/*.py')):
+        with suppress(InputError):  # cut off by a kill
+            config = read_config(path) or {}
+            for name, entries in found.items():
+                entries |= {str(one.get('abbr')): one for one in dicts_of(config, name)}
+    return found
+
+
+def _newest(results: Iterable[Result], left_out: list[LeftOut]) -> list[Result]:
+    """Return the newest result of each run."""
     kept: defaultdict[tuple[str, ...], list[Result]] = defaultdict(list)
-    replaced = []
     for result in sorted(results, key=_age, reverse=True):
         run, asked = result.run, (result.data.sha256, result.judge_digest)
         namesakes, folder = kept[run.host, run.model, run.dataset, run.path], result.path.parents[3:4]
@@ -344,11 +335,11 @@ def _newest(results: Iterable[Result]) -> tuple[list[Result], list[LeftOut]]:
             one_folder = run.host == 'opencompass' and folder == other.path.parents[3:4]
             if one_folder or asked == (other.data.sha256, other.judge_digest):
                 why = f'{result.path}: there is a newer result of this run, {other.path}'
-                replaced.append(LeftOut(result.path, why, newer=other.path))
+                left_out.append(LeftOut(result.path, why, newer=other.path))
                 break
         else:
             namesakes.append(result)
-    return [result for namesakes in kept.values() for result in namesakes], replaced[::-1]
+    return [result for namesakes in kept.values() for result in namesakes]
 
 
 def _age(result: Result) -> tuple[float, str]:

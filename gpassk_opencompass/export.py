@@ -9,15 +9,14 @@ of the run, so a run that is exported once more replaces its own files.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, TextIO
 
 from .errors import InputError
-from .files import digest, write_file
+from .files import write_file
 from .record import Result, means
 from .samples import COLUMNS, Samples, parted_group
 from .text import csv_text, json_text, seconds_of, whole_characters
@@ -27,14 +26,11 @@ FILTER = 'gpassk'
 """What took the final answers out of the responses, in the place of a filter of the harness."""
 
 
-Json = dict[str, Any]
-
-
 def write_csv(result: Result, file: TextIO) -> int:
     """Write a row a sample, with the columns of which something is known; return how many rows.
 
     What a spreadsheet would take for a formula gets an apostrophe, what cannot be seen is escaped;
-    `tables.read_csv_cell` gives the texts back.
+    `text.read_csv_cell` gives the texts back.
 
     Raises:
         InputError: the result holds counts alone.
@@ -61,17 +57,23 @@ def write_lm_eval(result: Result, folder: Path) -> list[Path]:
     Raises:
         InputError: the result holds no responses, or a file cannot be written.
     """
-    samples = _samples(result)
+    samples, run = _samples(result), result.run
     if 'response' not in samples:
-        raise InputError(f'{result.run.model} on {result.run.dataset} has no responses; lm-eval logs them')
+        raise InputError(f'{run.model} on {run.dataset} has no responses; lm-eval logs them')
     task = re.sub(r'\W', '_', result.benchmark) or 'task'
-    moment = seconds_of(result.run.created) or 0.0
-    date = datetime.fromtimestamp(moment, timezone.utc).strftime('%Y-%m-%dT%H-%M-%S.%f')
-    target = folder / (_sanitized(result.run.model) or 'model')
-    lines = list(_lines(result, samples))
+    moment = datetime.fromtimestamp(seconds_of(run.created) or 0.0, timezone.utc)
+    date = moment.strftime('%Y-%m-%dT%H-%M-%S.%f')
+    model = re.sub(r'["<>:/|\\?*\[\]]+', '__', run.model)
+    names = {'max_out_len': 'max_gen_toks', 'random_seed': 'seed'}
+    settings = {'until': [], **{names.get(name, name): value for name, value in result.sampling.items()}}
+    if 'temperature' in settings:
+        settings['do_sample'] = settings['temperature'] > 0
+    lines = ''.join(json_text(line) + '\n' for line in _lines(result, samples, settings))
+    summary = {**_summary(result, task, settings), 'model_name_sanitized': model}
+    target = folder / (model or 'model')
     files = {
-        target / f'samples_{task}_{date}.jsonl': ''.join(json_text(line) + '\n' for line in lines),
-        target / f'results_{date}.json': json_text(_summary(result, task, lines), indent=2) + '\n',
+        target / f'samples_{task}_{date}.jsonl': lines,
+        target / f'results_{date}.json': json_text(summary, indent=2) + '\n',
     }
     try:
         target.mkdir(parents=True, exist_ok=True)
@@ -91,27 +93,16 @@ def _samples(result: Result) -> Samples:
     return samples
 
 
-def _sanitized(name: str) -> str:
-    return re.sub(r'["<>:/|\\?*\[\]]+', '__', name)
-
-
-def _settings(result: Result) -> Json:
-    names = {'max_out_len': 'max_gen_toks', 'random_seed': 'seed'}
-    known = {names.get(name, name): value for name, value in result.sampling.items()}
-    drawn = {'do_sample': known['temperature'] > 0} if 'temperature' in known else {}
-    return {'until': [], **drawn, **known}
-
-
-def _lines(result: Result, samples: Samples) -> Iterator[Json]:
-    settings, table = _settings(result), result.table
+def _lines(result: Result, samples: Samples, settings: dict[str, Any]) -> Iterator[Any]:
+    """Yield what is logged of each question."""
+    table, questions = result.table, samples.by_question()
     names = ('question', 'reference', 'response', 'answer', 'verdict')
     question, reference, response, answer, verdict = map(samples.each, names)
-    questions = samples.by_question()
     for place, uid in enumerate(table.uid):
         rows, counts = questions[uid], table.select([place])
         split, language = parted_group(table.group[place])
-        asked = {'question': question[rows[0]] or '', 'answer': reference[rows[0]] or ''}
-        doc = {'uid': uid, 'problem': table.problem[place], **asked, 'split': split, 'language': language}
+        asked, target = question[rows[0]] or '', reference[rows[0]] or ''
+        doc = {'uid': uid, 'problem': table.problem[place], 'question': asked, 'answer': target}
         metrics = {
             **means(counts, [k for k in result.ks if k <= len(rows)] or [1], result.thresholds),
             'correct': [{'correct': True, 'incorrect': False}.get(verdict[row]) for row in rows],
@@ -120,54 +111,39 @@ def _lines(result: Result, samples: Samples) -> Iterator[Json]:
         yield whole_characters(
             {
                 'doc_id': place,
-                'doc': doc,
-                'target': doc['answer'],
-                'arguments': {'gen_args_0': {'arg_0': doc['question'], 'arg_1': settings}},
+                'doc': {**doc, 'split': split, 'language': language},
+                'target': target,
+                'arguments': {'gen_args_0': {'arg_0': asked, 'arg_1': settings}},
                 'resps': [[response[row] or '' for row in rows]],
                 'filtered_resps': [[answer[row] or '' for row in rows]],
                 'filter': FILTER,
                 'metrics': list(metrics),
-                'doc_hash': _hash(json.dumps(doc, indent=2, ensure_ascii=False)),
-                'prompt_hash': _hash(doc['question']),
-                'target_hash': _hash(doc['answer']),
                 **metrics,
             }
         )
 
 
-def _summary(result: Result, task: str, lines: Sequence[Json]) -> Json:
+def _summary(result: Result, task: str, settings: dict[str, Any]) -> dict[str, Any]:
     scores = {name: value / 100 for name, value in result.scores().items() if '/' not in name}
     scores |= {'correct': int(result.table.c.sum()), 'unjudged': int(result.table.unjudged.sum())}
-    hashes = ''.join(line[name] for line in lines for name in ('doc_hash', 'prompt_hash', 'target_hash'))
-    size, model = len(lines), result.run.model
-    config: Mapping[str, Any] = {
+    told = {f'{name},{FILTER}': value for name, value in scores.items()}
+    told |= {f'{name}_stderr,{FILTER}': 'N/A' for name in scores}
+    size, model = len(result.table), result.run.model
+    config = {
         'task': task,
         'output_type': 'generate_until',
-        'doc_to_text': 'question',
-        'doc_to_target': 'answer',
-        'generation_kwargs': _settings(result),
+        'generation_kwargs': settings,
         'repeats': result.n,
-        'num_fewshot': 0,
         'metadata': {'gpassk': {'version': __version__, 'judge': result.judge}},
     }
-    told = {f'{name},{FILTER}': value for name, value in scores.items()}
-    errors = {f'{name}_stderr,{FILTER}': 'N/A' for name in scores}
     return {
-        'results': {task: {'name': task, 'alias': result.benchmark, 'sample_len': size, **told, **errors}},
-        'group_subtasks': {},
+        'results': {task: {'name': task, 'alias': result.benchmark, 'sample_len': size, **told}},
         'configs': {task: config},
         'versions': {task: 'N/A'},
         'n-shot': {task: 0},
         'higher_is_better': {task: {name: name != 'unjudged' for name in scores}},
         'n-samples': {task: {'original': size, 'effective': size}},
         'config': {'model': result.engine or result.run.host, 'model_args': {'pretrained': model}},
-        'model_source': result.run.host,
         'model_name': model,
-        'model_name_sanitized': _sanitized(model),
-        'task_hashes': {task: _hash(hashes)},
         'written_by': f'gpassk_opencompass {__version__}',
     }
-
-
-def _hash(text: str) -> str:
-    return digest(text.encode('utf-8', 'backslashreplace'))

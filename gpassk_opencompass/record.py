@@ -17,7 +17,7 @@ import os
 import platform
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from pydantic import Field, PrivateAttr, ValidationError
 
 from .errors import ForeignFileError, InputError
-from .files import SAMPLES, keep_mode, mapping, read_json, write_file
+from .files import SAMPLES, digest, keep_mode, listed, mapping, read_json, write_file
 from .health import Health, Part, Whole, unless_known
 from .metrics import LARGEST_N, Metric, metric_table, value_table
 from .samples import Counts, Integers, Samples
@@ -181,21 +181,17 @@ class Result(Part):
             return self.run.model, {}
 
     @property
-    def model_settings(self) -> Mapping[str, Any]:
-        """Return what the config of the run says of its model; {} where the record does not tell."""
-        return mapping(self.provenance.get('model'))
-
-    @property
     def model_path(self) -> str:
         """Return the model's path or name on the hub, as far as manifest or record tell it; else ''."""
-        told = self._manifest.path if self._manifest else self.model_settings.get('path')
+        told = self._manifest.path if self._manifest else mapping(self.provenance.get('model')).get('path')
         return str(told or self.run.path)
 
     @cached_property
     def sampling(self) -> Mapping[str, int | float]:
         """Return how the model sampled: the manifest says it, else the record, else the name."""
-        told = {**sampling_in(self.run.settings), **sampling_in(self.model_settings)}
-        return {**self._named[1], **told, **(self._manifest.settings if self._manifest else {})}
+        config = sampling_in(mapping(self.provenance.get('model')))
+        of_sweep = self._manifest.settings if self._manifest else {}
+        return {**self._named[1], **sampling_in(self.run.settings), **config, **of_sweep}
 
     @property
     def greedy(self) -> bool:
@@ -205,8 +201,10 @@ class Result(Part):
     @cached_property
     def limits(self) -> Mapping[str, int]:
         """Return of how many questions a trial is, limit and of; {} of a whole run."""
-        told = {name: value for name, value in self.limited.items() if value}
-        limit = limit_in(self.run.dataset)
+        told, limit = (
+            {name: value for name, value in self.limited.items() if value},
+            limit_in(self.run.dataset),
+        )
         return told or ({} if limit is None else {'limit': limit})
 
     @cached_property
@@ -223,11 +221,10 @@ class Result(Part):
     def engine(self) -> str:
         """Return the packages of the engine with their versions; of servers what they say of themselves."""
         versions = mapping(self.provenance.get('versions'))
-        packages = [f'{name} {number}' for name, number in sorted(versions.items())]
-        servers = self.provenance.get('servers')
-        for one in map(mapping, servers if isinstance(servers, list) else ()):
-            packages.append(' '.join(str(one[name]) for name in ('engine', 'version') if one.get(name)))
-        return ', '.join(dict.fromkeys(filter(None, packages)))
+        told = [f'{name} {number}' for name, number in sorted(versions.items())]
+        for one in map(mapping, listed(self.provenance.get('servers'))):
+            told.append(' '.join(str(one[name]) for name in ('engine', 'version') if one.get(name)))
+        return ', '.join(dict.fromkeys(filter(None, told)))
 
     @cached_property
     def judge_digest(self) -> str:
@@ -240,18 +237,24 @@ class Result(Part):
     def table(self) -> Counts:
         """Return the counts of its questions."""
         counts, size = self.counts, len(self.counts.uid)
-        undecided = None if counts.undecided is None else np.array(counts.undecided, dtype=np.int64)
-        n = np.array(counts.n or [self.n] * size, dtype=np.int64)
-        c, unjudged = (np.array(one, dtype=np.int64) for one in (counts.c, counts.unjudged))
-        return Counts(counts.uid, counts.problem, counts.group, n, c, unjudged, undecided)
+        columns = (counts.n or [self.n] * size, counts.c, counts.unjudged, counts.undecided or [0] * size)
+        n, c, unjudged, undecided = (np.array(one, dtype=np.int64) for one in columns)
+        known = None if counts.undecided is None else undecided
+        return Counts(counts.uid, counts.problem, counts.group, n, c, unjudged, known)
 
     def values(self, metric: Metric) -> Floats:
         """Return the metric of each question, from 0 to 1, for any k ≤ n and any τ; shape (Q,)."""
         return values(self.table.n, self.table.c, metric)
 
     def scores(self) -> dict[str, float]:
-        """Return the percentages under the published keys, of all questions and of each group."""
-        return scores(self.table, self.ks, self.thresholds)
+        """Return the percentages under the published keys, of a group under `<group>/<key>`."""
+        table, names = self.table, np.array(self.table.group)
+        parts = {f'{group}/': table.select(names == group) for group in dict.fromkeys(table.group)}
+        return {
+            f'{group}{key}': 100.0 * mean
+            for group, part in {'': table, **parts}.items()
+            for key, mean in means(part, self.ks, self.thresholds).items()
+        }
 
     # Its samples.
 
@@ -285,26 +288,19 @@ class Result(Part):
         return self
 
     def as_json(self) -> dict[str, Any]:
-        """Return the content of its file: any file can hold it."""
+        """Return the content of its file: scores, `details` for readers, and the block `gpassk`."""
+        details: dict[str, Any] = {}
+        if (samples := self._samples) is not None:
+            each = list(samples.by_question().values())[: len(self.counts.uid)]
+            for name in ('question', 'reference'):
+                if column := samples.get(name):
+                    details[name] = [column[rows[0]] or '' for rows in each]
+            if column := samples.get('answer'):
+                details['answers'] = [[column[row] or '' for row in rows] for rows in each]
+            symbols = [SYMBOLS.get(verdict, '?') for verdict in samples.each('verdict')]
+            details['verdicts'] = [''.join(symbols[row] for row in rows) for rows in each]
         block = self.model_dump(by_alias=True, exclude_none=True)
-        return dict(whole_characters({**self.scores(), 'details': self._details(), 'gpassk': block}))
-
-    def _details(self) -> dict[str, Any]:
-        """Return for readers of the JSON what each question asks, and what each sample answered."""
-        samples = self._samples
-        if samples is None:
-            return {}
-        each = list(samples.by_question().values())[: len(self.counts.uid)]
-        answers, verdicts = samples.get('answer'), samples.each('verdict')
-        columns: dict[str, Any] = {
-            name: [column[rows[0]] or '' for rows in each]
-            for name in ('question', 'reference')
-            if (column := samples.get(name))
-        }
-        if answers:
-            columns['answers'] = [[answers[row] or '' for row in rows] for rows in each]
-        columns['verdicts'] = [''.join(SYMBOLS.get(verdicts[row], '?') for row in rows) for rows in each]
-        return columns
+        return dict(whole_characters({**self.scores(), 'details': details, 'gpassk': block}))
 
 
 # The numbers
@@ -327,11 +323,7 @@ _tables = lru_cache(maxsize=64)(metric_table)
 """Parts of one run, and runs of one sweep, have the same n, k and τ."""
 
 
-def means(
-    counts: Counts,
-    ks: Sequence[int],
-    thresholds: Sequence[float],
-) -> dict[str, float]:
+def means(counts: Counts, ks: Sequence[int], thresholds: Sequence[float]) -> dict[str, float]:
     """Return the mean of each metric over the questions with at least k samples, from 0 to 1.
 
     With one sample a question there is the accuracy alone. mG-Pass@1 is left out: its published sum is empty,
@@ -353,17 +345,6 @@ def means(
     return {'accuracy': mean} | {name: math.fsum(each) / questions[name] for name, each in terms.items()}
 
 
-def scores(counts: Counts, ks: Sequence[int], thresholds: Sequence[float]) -> dict[str, float]:
-    """Return `means` in percent, of all questions and under `{group}/{key}` of each group."""
-    names = np.array(counts.group)
-    parts = {f'{group}/': counts.select(names == group) for group in dict.fromkeys(counts.group)}
-    return {
-        f'{group}{key}': 100.0 * mean
-        for group, part in {'': counts, **parts}.items()
-        for key, mean in means(part, ks, thresholds).items()
-    }
-
-
 def bounds(counts: Counts, ks: Sequence[int], thresholds: Sequence[float]) -> dict[str, list[float]]:
     """Return each score of all questions with all samples in doubt wrong, and with all of them right."""
     doubt = counts.unjudged if counts.undecided is None else counts.unjudged + counts.undecided
@@ -372,9 +353,12 @@ def bounds(counts: Counts, ks: Sequence[int], thresholds: Sequence[float]) -> di
     return {key: [100.0 * low[key], 100.0 * high[key]] for key in low}
 
 
+# What tells one run from another
+
+
 def digest_of(settings: object) -> str:
     """Return the SHA-256 of settings, the same for equal JSON in any order of keys."""
-    return hashlib.sha256(_encoded(settings).encode()).hexdigest()
+    return digest(_encoded(settings).encode())
 
 
 _encoded = json.JSONEncoder(sort_keys=True, default=str).encode
@@ -383,14 +367,11 @@ _encoded = json.JSONEncoder(sort_keys=True, default=str).encode
 
 def data_of(uid: Sequence[str], question: Sequence[str], reference: Sequence[str]) -> Data:
     """Sum up what was asked: two runs with one hash have the same uids, questions and references."""
-
-    def sized(text: str) -> bytes:
-        content = (text or '').encode('utf-8', 'surrogatepass')
-        return len(content).to_bytes(8, 'big') + content
-
-    columns = (map(sized, one) if any(one) else [bytes(8)] * len(one) for one in (uid, question, reference))
-    digest = hashlib.sha256(b''.join(chain.from_iterable(zip(*columns, strict=True))))
-    return Data(questions=len(uid), sha256=digest.hexdigest())
+    found = hashlib.sha256()
+    for texts in zip(uid, question, reference, strict=True):
+        for content in ((text or '').encode('utf-8', 'surrogatepass') for text in texts):
+            found.update(len(content).to_bytes(8, 'big') + content)
+    return Data(questions=len(uid), sha256=found.hexdigest())
 
 
 def versions_with(hosts: Mapping[str, str]) -> dict[str, str]:
@@ -447,10 +428,11 @@ def result_of(path: Path, content: Any) -> Result:
     if block.get('schema') != SCHEMA:
         raise InputError(f'{path} has schema {block.get("schema")!r:.60}; this version reads {SCHEMA}')
     try:
-        _check_depth(block)
+        if _too_deep(block):
+            raise ValueError(f'it is nested more than {DEEPEST} deep')
         result = Result.model_validate(block)
-        _check_counts(result)
-        _check_scores(result, content)
+        for said in chain(_contradictions(result), _wrong_scores(result, content)):
+            raise ValueError(said)
     except ValidationError as errors:
         first = errors.errors(include_url=False)[0]
         place = 'gpassk.' + '.'.join(map(str, first['loc']))
@@ -462,39 +444,32 @@ def result_of(path: Path, content: Any) -> Result:
     return result
 
 
-def _check_depth(block: Any) -> None:
-    """Raise a ValueError where lists and objects are nested so deep that they could not be written again."""
-    inner = [block]
-    for _ in range(DEEPEST):
-        nested: list[Any] = [
-            one.values() if isinstance(one, dict) else one for one in inner if isinstance(one, (dict, list))
-        ]
-        inner = [one for several in nested for one in several]
-    if inner:
-        raise ValueError(f'it is nested more than {DEEPEST} deep')
+def _too_deep(value: Any, levels: int = DEEPEST) -> bool:
+    """Whether lists and objects are nested so deep that they could not be written again."""
+    inner = value.values() if isinstance(value, dict) else value
+    nested = (one for one in inner if isinstance(one, (dict, list)))
+    return levels == 0 or any(_too_deep(one, levels - 1) for one in nested)
 
 
-def _check_counts(result: Result) -> None:
-    """Raise a ValueError where counts contradict each other, or what is told of them."""
+def _contradictions(result: Result) -> Iterator[str]:
+    """Yield where counts contradict each other, or what is told of them; later lines rest on earlier ones."""
     counts, health, questions = result.counts, result.health, len(result.counts.uid)
     for name in QuestionCounts.model_fields:
         column = getattr(counts, name)
         if column is not None and len(column) != questions:
-            raise ValueError(f'gpassk.counts.{name} has {len(column)} entries; expected {questions}')
+            yield f'gpassk.counts.{name} has {len(column)} entries; expected {questions}'
     names = Counter([*counts.uid, *(uid for uids in result.left_out.values() for uid in uids)])
     if repeated := [uid for uid, times in names.items() if times > 1]:
-        raise ValueError(f'gpassk has {repeated[0]!r:.60} twice; expected each question once')
+        yield f'gpassk has {repeated[0]!r:.60} twice; expected each question once'
     table, n = result.table, result.table.n
     doubts = table.unjudged if table.undecided is None else table.unjudged + table.undecided
     for row in np.flatnonzero(table.c + doubts > n):
-        raise ValueError(
+        yield (
             f'gpassk.counts of {counts.uid[row]!r:.60} are c = {counts.c[row]}, in doubt {int(doubts[row])}; '
             f'expected at most n = {int(n[row])} together'
         )
     if int(n.max()) != result.n or max(result.ks) > result.n or sorted(set(result.ks)) != result.ks:
-        raise ValueError(
-            f'gpassk.n is {result.n}, k {result.ks}; expected n of the counts, each k once up to it'
-        )
+        yield f'gpassk.n is {result.n}, k {result.ks}; expected n of the counts, each k once up to it'
     for name, told, expected in (
         ('data.questions', result.data.questions, questions),
         ('health.samples', health.samples, int(n.sum())),
@@ -502,22 +477,22 @@ def _check_counts(result: Result) -> None:
         ('health.undecided', health.undecided, sum(counts.undecided or [health.undecided])),
     ):
         if told != expected:
-            raise ValueError(f'gpassk.{name} is {told}; expected {expected}, as its counts say')
+            yield f'gpassk.{name} is {told}; expected {expected}, as its counts say'
 
 
-def _check_scores(result: Result, content: Mapping[str, Any]) -> None:
-    """Raise a ValueError where a score or its bounds are not those of the counts."""
+def _wrong_scores(result: Result, content: Mapping[str, Any]) -> Iterator[str]:
+    """Yield scores and bounds that are not those of the counts."""
+
+    def near(given: Any, value: float) -> bool:
+        return isinstance(given, (int, float)) and value - TOLERANCE <= given <= value + TOLERANCE
+
     for key, value in result.scores().items():
-        if not _near(content.get(key, value), value):
-            raise ValueError(f'{key} = {content[key]!r:.60}, but its counts give {value:.6f}')
+        if not near(content.get(key, value), value):
+            yield f'{key} = {content[key]!r:.60}, but its counts give {value:.6f}'
     limits = bounds(result.table, result.ks, result.thresholds)
-    for key, given in result.bounds.items():
-        if not all(map(_near, given, limits.get(key, [math.nan] * 2))):
-            raise ValueError(f'gpassk.bounds of {key} are {given}, but its counts give {limits.get(key)}')
-
-
-def _near(told: Any, value: float) -> bool:
-    return isinstance(told, (int, float)) and value - TOLERANCE <= told <= value + TOLERANCE
+    for key, ends in result.bounds.items():
+        if not all(map(near, ends, limits.get(key, [math.nan] * 2))):
+            yield f'gpassk.bounds of {key} are {ends}, but its counts give {limits.get(key)}'
 
 
 def write(path: Path, result: Result) -> None:
@@ -531,8 +506,11 @@ def write(path: Path, result: Result) -> None:
     """
     path = path.resolve()  # beside the file, not beside a link to it
     path.parent.mkdir(parents=True, exist_ok=True)
-    with _alone_in(path.parent):  # else one process takes the samples of another for old ones
-        before = [file.name for file in sample_files(path)]
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # else one process takes the samples of another for old ones
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        before = [file.name for file in _sample_files(path)]
         try:
             write_samples(path, result)
             content = json.dumps(result.as_json(), ensure_ascii=False, indent=1) + '\n'
@@ -542,18 +520,8 @@ def write(path: Path, result: Result) -> None:
             raise
         result._path = path
         remove_samples(path, result.sample_file.name if result.sample_file else '')
-
-
-@contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """Wait until no other process writes a result into a folder, where its file system can tell."""
-    opened = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):
-            fcntl.flock(opened, fcntl.LOCK_EX)
-        yield
     finally:
-        os.close(opened)
+        os.close(folder)
 
 
 def write_samples(path: Path, result: Result) -> None:
@@ -566,10 +534,10 @@ def write_samples(path: Path, result: Result) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         result._samples.write(draft)
         keep_mode(path, draft)
-        digest = file_digest(draft)
-        target = path.with_name(f'{path.name.removesuffix(".json")}.{digest[:12]}{SAMPLES}')
+        sha256 = file_digest(draft)
+        target = path.with_name(f'{path.name.removesuffix(".json")}.{sha256[:12]}{SAMPLES}')
         draft.replace(target)
-        result.sample_file = SampleFile(name=target.name, sha256=digest, rows=len(result._samples))
+        result.sample_file = SampleFile(name=target.name, sha256=sha256, rows=len(result._samples))
     except Exception as error:  # whatever it is, hours of judging shall not be lost by it
         result.sample_file = None
         warn_once(
@@ -580,15 +548,14 @@ def write_samples(path: Path, result: Result) -> None:
             draft.unlink()
 
 
-def sample_files(path: Path) -> list[Path]:
-    """Return the files of samples beside the JSON of a result: its own, and those that earlier ones left."""
+def _sample_files(path: Path) -> list[Path]:
     stem = glob.escape(path.name.removesuffix('.json'))
     return list(path.parent.glob(f'{stem}.{12 * "[0-9a-f]"}{SAMPLES}'))
 
 
 def remove_samples(path: Path, *keep: str) -> None:
-    """Remove the files of samples beside the JSON of a result, all but some."""
-    for file in sample_files(path):
+    """Remove the files of samples beside the JSON of a result, also those of earlier ones, all but some."""
+    for file in _sample_files(path):
         if file.name not in keep:
             with suppress(OSError):
                 file.unlink()

@@ -23,7 +23,6 @@ from .text import whole_characters
 if TYPE_CHECKING:
     import pyarrow  # type: ignore[import-untyped]
 
-
 LAYOUT = '2'
 """Version of the columns, in the metadata of the file; raised when a reader would have to change."""
 
@@ -85,14 +84,8 @@ def parted_group(group: str) -> tuple[str, str]:
 
     What stands behind the last `_`, or is the whole group, is a language where it looks like the code of one.
 
-    >>> parted_group('test_set_en')
-    ('test_set', 'en')
-    >>> parted_group('level_5')
-    ('level_5', '')
-    >>> parted_group('cn')
-    ('', 'cn')
-    >>> parted_group('all')
-    ('', '')
+    >>> [parted_group(group) for group in ('test_set_en', 'level_5', 'cn', 'all')]
+    [('test_set', 'en'), ('level_5', ''), ('', 'cn'), ('', '')]
     """
     if group == 'all':
         return '', ''
@@ -178,9 +171,8 @@ class Samples:
         rows: defaultdict[str, list[int]] = defaultdict(list)
         for row, uid in enumerate(self._columns['uid']):
             rows[uid].append(row)
-        replica = self._columns['replica']
         for of_question in rows.values():
-            of_question.sort(key=replica.__getitem__)
+            of_question.sort(key=self._columns['replica'].__getitem__)
         return dict(rows)
 
     def ordered(self) -> Samples:
@@ -197,13 +189,11 @@ class Samples:
         """
         if not len(self):
             raise InputError('there is nothing to score: 0 samples')
-        problems = list(self._wrong()) or list(self._contradictions())
-        if problems:
+        if problems := list(self._wrong_values()) or list(self._contradictions()):
             more = [f'… and {len(problems) - 20} more'] if len(problems) > 20 else []
             raise InputError('\n'.join([*problems[:20], *more]))
 
-    def _wrong(self) -> Iterator[str]:
-        """Yield each value that its column cannot have."""
+    def _wrong_values(self) -> Iterator[str]:
         for name, column in self._columns.items():
             types, expected = _TYPES[_KINDS[name]]
             types += () if name in ('uid', 'replica') else (type(None),)
@@ -216,22 +206,21 @@ class Samples:
                 yield f'{self.place(row)}: verdict is {value!r:.60}; expected correct, incorrect or unjudged'
 
     def _contradictions(self) -> Iterator[str]:
-        places: dict[Any, int] = {}
+        """Yield samples that are there twice, and what samples of one question say differently."""
+        names = [name for name in ('question', 'reference', 'group', 'language', 'problem') if name in self]
+        places: dict[tuple[str, int], int] = {}
+        first: dict[str, int] = {}
+        shared = list(zip(*(self._columns[name] for name in names), strict=True)) or [()] * len(self)
         for row, key in enumerate(zip(self['uid'], self['replica'], strict=True)):
+            uid, replica = key
             if (before := places.setdefault(key, row)) != row:
                 yield (
-                    f'{self.place(row)}: sample {key[1]} of {key[0]!r:.60} is there twice, first at '
+                    f'{self.place(row)}: sample {replica} of {uid!r:.60} is there twice, first at '
                     f'{self.place(before)}: were the logs of two runs put together?'
                 )
-        names = [name for name in ('question', 'reference', 'group', 'language', 'problem') if name in self]
-        first: dict[str, tuple[int, tuple[Any, ...]]] = {}
-        shared = zip(*(self._columns[name] for name in names), strict=True)
-        for row, (uid, told) in enumerate(zip(self['uid'], shared, strict=False)):
-            before, values = first.setdefault(uid, (row, told))
-            if values != told:
-                one, two, name = next(
-                    each for each in zip(values, told, names, strict=True) if each[0] != each[1]
-                )
+            if shared[row] != shared[before := first.setdefault(uid, row)]:
+                pairs = zip(names, shared[before], shared[row], strict=True)
+                name, one, two = next(each for each in pairs if each[1] != each[2])
                 yield (
                     f'{self.place(row)}: the samples of {uid!r:.60} have different {name}s, {one!r:.60} and '
                     f'{two!r:.60} ({self.place(before)}): are these two questions under one key?'
@@ -245,20 +234,20 @@ class Samples:
     def counts(self) -> Counts:
         """Return the counts of each question; a sample without a verdict is unjudged."""
         questions = self.by_question()
-        verdict, why = self.each('verdict'), self.each('why')
-        problem, group = self.each('problem'), self.each('group')
-        n, c, wrong, undecided = (np.zeros(len(questions), dtype=np.int64) for _ in range(4))
-        for place, rows in enumerate(questions.values()):
+        verdict, why, problem, group = (self.each(name) for name in ('verdict', 'why', 'problem', 'group'))
+        numbers = []  # n, c, incorrect, undecided of each question
+        for rows in questions.values():
             told = [verdict[row] for row in rows]
-            n[place], c[place], wrong[place] = len(rows), told.count('correct'), told.count('incorrect')
-            undecided[place] = sum(bool(why[row]) and verdict[row] == 'incorrect' for row in rows)
+            undecided = sum(bool(why[row]) and verdict[row] == 'incorrect' for row in rows)
+            numbers.append((len(rows), told.count('correct'), told.count('incorrect'), undecided))
+        n, c, incorrect, undecided = np.array(numbers, dtype=np.int64).reshape(-1, 4).T
         return Counts(
             uid=list(questions),
             problem=[problem[rows[0]] or uid for uid, rows in questions.items()],
             group=[group[rows[0]] or 'all' for rows in questions.values()],
             n=n,
             c=c,
-            unjudged=n - c - wrong,
+            unjudged=n - c - incorrect,
             undecided=undecided,
         )
 
@@ -277,7 +266,14 @@ class Samples:
             size += 64 + sum(len(column[row] or '') for column in texts)
         with parquet.ParquetWriter(path, schema, compression='zstd') as writer:
             for start, stop in pairwise([*begins, len(samples)]):
-                arrays = [_array(samples.get(one.name), one, start, stop) for one in schema]
+                arrays = []
+                for one in schema:
+                    column = samples.get(one.name)
+                    values = [None] * (stop - start) if column is None else column[start:stop]
+                    try:
+                        arrays.append(pyarrow.array(values, one.type))
+                    except UnicodeEncodeError:  # a half of a character
+                        arrays.append(pyarrow.array(whole_characters(list(values)), one.type))
                 writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
 
     @classmethod
@@ -326,32 +322,17 @@ def _schema() -> pyarrow.Schema:
     return pyarrow.schema(fields, {'gpassk.samples': LAYOUT})
 
 
-def _array(column: Sequence[Any] | None, field: pyarrow.Field, start: int, stop: int) -> pyarrow.Array:
-    import pyarrow
-
-    if column is None:
-        return pyarrow.nulls(stop - start, field.type)
-    values = column[start:stop]
-    plain = pyarrow.string() if pyarrow.types.is_dictionary(field.type) else field.type
-    try:
-        array = pyarrow.array(values, plain)
-    except UnicodeEncodeError:  # a half of a character
-        array = pyarrow.array(whole_characters(list(values)), plain)
-    return array.dictionary_encode() if plain != field.type else array
-
-
 def _values(column: pyarrow.ChunkedArray) -> list[Any] | None:
     """Return the values of a column, equal labels as one object; None where nothing is known."""
-    import pyarrow
-
     if len(column) and column.null_count == len(column):
         return None
-    if not pyarrow.types.is_dictionary(column.type):
-        return list(column.to_pylist())
     values: list[Any] = []
     for chunk in column.chunks:
-        words = np.array([*chunk.dictionary.to_pylist(), None], dtype=object)
-        values += list(words[chunk.indices.fill_null(len(words) - 1).to_numpy()])
+        if hasattr(chunk, 'dictionary'):
+            words = np.array([*chunk.dictionary.to_pylist(), None], dtype=object)
+            values += list(words[chunk.indices.fill_null(len(words) - 1).to_numpy()])
+        else:
+            values += chunk.to_pylist()
     return values
 
 

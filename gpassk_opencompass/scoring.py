@@ -10,12 +10,12 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from .benchmarks import language_of
 from .errors import IncompleteError, InputError
-from .health import CUT_OFF, NOT_DRAWN, Health, cut_off_rows, health_of, state_of
+from .health import CUT_OFF, NOT_DRAWN, Health, health_of, state_of
 from .judges.protocol import HEDGED, TAIL_LENGTH, Judge, Judgement, Pair, Verdict
 from .metrics import DEFAULT_THRESHOLDS, Metric, metric_names
 from .record import (
@@ -33,7 +33,7 @@ from .samples import MISSING, Counts, Run, Samples
 from .text import whole_characters
 
 if TYPE_CHECKING:  # all rules of answers: who scores counts needs none
-    from .answers import FinalAnswer, Parted
+    from .answers import FinalAnswer
 
 USUAL_KS = (4, 8, 16)
 """The k where nobody says another, as far as the questions have as many samples."""
@@ -46,37 +46,6 @@ _TAIL_TOKENS = re.compile(r'(?:\s*(?:<\|[A-Za-z0-9_ ]{1,40}\|>|</s>|<eos>|<end_o
 _TAGS = re.compile(r'<answer>(.*?)</answer>\s*$', re.DOTALL | re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class AnswerRule:
-    """How the final answer is taken out of a response, where the usual rules do not find it."""
-
-    pattern: str = ''
-    """Of the answer, with a group for it; its last match counts."""
-
-    def __post_init__(self) -> None:
-        try:
-            groups = re.compile(self.pattern).groups
-        except re.error as error:
-            raise InputError(
-                f'--answer-pattern {self.pattern!r} is no regular expression: {error}'
-            ) from error
-        if groups > 1:
-            raise InputError(f'--answer-pattern {self.pattern!r}: expected at most one group')
-
-    def answer(self, parted: Parted) -> FinalAnswer:
-        """Return the final answer of a response."""
-        from .answers import FinalAnswer, answer_of
-
-        if not self.pattern:
-            return answer_of(parted)
-        found = [match[match.re.groups] for match in re.finditer(self.pattern, parted.said, re.MULTILINE)]
-        text = found[-1] or '' if found else ''
-        return FinalAnswer(text.strip(), boxed=False, cut_off=parted.open)
-
-
-USUAL = AnswerRule()
-
-
 def score(
     samples: Samples,
     judge: Judge | Mapping[str, Any],
@@ -85,7 +54,7 @@ def score(
     k: int | Sequence[int] | None = None,
     thresholds: Sequence[float] = DEFAULT_THRESHOLDS,
     unjudged_tolerance: float = 0.01,
-    answers: AnswerRule | None = USUAL,
+    answers: str | None = '',
     versions: Mapping[str, str] | None = None,
     names: Names | None = None,
     warn: bool = True,
@@ -101,7 +70,8 @@ def score(
         k: one k or several, at most n; None: 4, 8 and 16, as far as there are as many samples.
         thresholds: the τ of G-Pass@k_τ, each in [0, 1].
         unjudged_tolerance: the largest share of samples that may stay unjudged.
-        answers: how the final answer is taken out of a response; None: not at all, where verdicts are there.
+        answers: '': final answers by the usual rules; a pattern: see `answer_pattern`; None: nobody looks at
+            the responses, where verdicts are there.
         versions: of the host's packages, kept in the result.
         names: what the run is called.
         warn: log what a reader should know of the samples, which the result says too.
@@ -117,38 +87,42 @@ def score(
     samples.check()
     if n is not None:
         _refuse_missing(samples, n)
+    _ks(k, thresholds, max(Counter(samples['uid']).values()))  # before a judge is asked
+    final: list[FinalAnswer | None] = []
     if isinstance(judge, Mapping):
-        (samples, said), identity = _given(samples, answers), dict(judge)
+        identity, statistics = dict(judge), {}
+        samples = _with_reasons(samples)
+        if answers is not None and 'response' in samples:
+            samples, final, _ = _with_answers(samples, answers, given=True)
     else:
-        samples, said = judge_samples(samples, judge, answers or USUAL)
-        identity = dict(judge.identity())
+        samples, final, tails = _with_answers(samples, answers or '')
+        samples = _with_verdicts(samples, final, tails, judge)
+        identity, statistics = dict(judge.identity()), dict(judge.statistics())
     left_out = _left_out(samples)
-    counted = samples
-    if dropped := {uid for uids in left_out.values() for uid in uids}:
+    counted, dropped = samples, {uid for uids in left_out.values() for uid in uids}
+    if dropped:
         rows = [row for row, uid in enumerate(samples['uid']) if uid not in dropped]
-        counted, said = samples.select(rows), [said[row] for row in rows] if said else said
+        counted, final = samples.select(rows), [final[row] for row in rows] if final else []
     _refuse_unjudged(counted, unjudged_tolerance)
-    first = [each[0] for each in counted.by_question().values()]
+    first = [rows[0] for rows in counted.by_question().values()]
     texts = [[counted.each(name)[row] or '' for row in first] for name in ('question', 'reference')]
-    counts = counted.counts()
+    counts, (health, cut) = counted.counts(), health_of(counted, final)
     result = _result(
         counts,
         k,
         thresholds,
         run=names or Names(),
-        data=data_of(counts.uid, texts[0], texts[1]),
-        health=health_of(counted, said),
+        data=data_of(counts.uid, *texts),
+        health=health,
         judge=identity,
         left_out=left_out,
-        remarks=left_out_remarks(left_out, len(first)),
         versions=versions_with(versions or {}),
     )
-    if (cut := cut_off_rows(counted, said)) and any(cut):
-        result.completed = _completed(counted, cut, result.ks, thresholds)
-    if not isinstance(judge, Mapping) and (statistics := dict(judge.statistics())):
+    result.completed = _completed(counted, cut, result)
+    if statistics:
         result.judge = {**identity, 'statistics': statistics}
-    for text in [*result.health.copies_warnings(), *result.health.undecided_notes()] if warn else ():
-        log(text, 'WARNING')
+    for text in result.health.remarks('copies', 'undecided') if warn else ():
+        _log(text, 'WARNING')
     return result.with_samples(samples)
 
 
@@ -174,21 +148,22 @@ def score_run(
     *,
     k: Sequence[int] = (),
     thresholds: Sequence[float] = DEFAULT_THRESHOLDS,
-    answers: AnswerRule | None = USUAL,
+    answers: str | None = '',
 ) -> Result:
     """Score what files tell of one run, as much of it as was judged: `Result.bounds` say what is open.
 
     Keys that are bare numbers (a line, an index) get the data set before them, as they are in every file. Of
-    a run that is a result itself, what was known of it stays, and of the samples where they are the same.
+    a run that is a result itself, all stays that does not follow from k, τ and the judge.
 
     Args:
         judge: judges the responses anew; None: the verdicts that are there count.
         k: none: those that the run was made for, or the usual ones.
     """
-    old, samples, counts = run.record, run.samples, run.counts
-    ks = list(k) or [one for one in run.ks if one <= run.n] or None
+    old: Result | None = run.record
+    samples, counts = run.samples, run.counts
     identity = {name: value for name, value in run.judge.items() if name != 'statistics'}
-    settings: dict[str, Any] = {'k': ks, 'thresholds': thresholds, 'names': names}
+    settings: dict[str, Any] = {'k': list(k) or [one for one in run.ks if one <= run.n] or None}
+    settings |= {'thresholds': thresholds, 'names': names}
 
     def distinct(keys: Sequence[Any]) -> Sequence[Any]:
         if old or not any(one and one.isdecimal() for one in keys):
@@ -196,21 +171,18 @@ def score_run(
         return [f'{names.dataset}/{one}' if one and one.isdecimal() else one for one in keys]
 
     if samples is not None:
-        samples = samples.replace(
-            uid=distinct(samples['uid']), problem=distinct(samples.get('problem') or ()) or None
-        )
+        problem = distinct(samples.get('problem') or ()) or None
+        samples = samples.replace(uid=distinct(samples['uid']), problem=problem)
         settings |= {'unjudged_tolerance': 1.0, 'answers': answers, 'warn': False}
         result = score(samples, judge or identity or {'name': 'labels'}, **settings)
     elif counts is not None:
-        uid = distinct(counts.uid)
-        problem = uid if counts.problem is counts.uid else distinct(counts.problem)
-        counts = replace(counts, uid=uid, problem=problem)
+        counts = replace(counts, uid=distinct(counts.uid), problem=distinct(counts.problem))
         result = score_counts(counts, identity or {'name': 'counts'}, **settings)
     else:
         raise InputError(f'{names.model} on {names.dataset} has neither samples nor counts')
     remarks = run.remarks
     if old:
-        computed = {*unequal_remarks(old.table, old.ks), *left_out_remarks(old.left_out, len(old.table))}
+        computed = _remarks(old.table, old.ks, old.left_out)
         remarks = tuple(remark for remark in remarks if remark not in computed)
         result.limited = dict(old.limited)
         result.provenance = {name: value for name, value in old.provenance.items() if name != 'created'}
@@ -224,18 +196,23 @@ def score_run(
     return result
 
 
+def _ks(k: int | Sequence[int] | None, thresholds: Sequence[float], most: int) -> list[int]:
+    """Return the k in order; refuse those that n = `most` samples do not allow, and what is no τ."""
+    given = [k] if isinstance(k, int) else sorted(set(k or ()))
+    ks = given or [one for one in USUAL_KS if one <= most] or [most]
+    if wrong := [one for one in ks if isinstance(one, bool) or not 1 <= one <= most]:
+        raise InputError(f'k = {wrong[0]}: expected whole numbers from 1 to n = {most}')
+    metric_names(ks, thresholds)
+    return ks
+
+
 def _result(
     counts: Counts, k: int | Sequence[int] | None, thresholds: Sequence[float], **parts: Any
 ) -> Result:
     """Return the result of counts, with all of its parts that do not follow from them."""
     most = int(counts.n.max())
-    given = [k] if isinstance(k, int) else sorted(set(k or ()))
-    ks = given or [one for one in USUAL_KS if one <= most] or [most]
-    if wrong := [one for one in ks if isinstance(one, bool) or not 1 <= one <= most]:
-        raise InputError(f'k = {wrong[0]}: expected whole numbers from 1 to n = {most}')
-    metric_names(ks, thresholds)  # refuses what is no τ
-    remarks = [*parts.pop('remarks', []), *unequal_remarks(counts, ks)]
-    whole = {group: whole_characters(group) for group in set(counts.group)}
+    ks = _ks(k, thresholds, most)
+    groups = {group: whole_characters(group) for group in set(counts.group)}
     return Result(
         n=most,
         ks=ks,
@@ -243,7 +220,7 @@ def _result(
         counts=QuestionCounts(
             uid=list(counts.uid),
             problem=list(counts.problem),
-            group=[whole[group] for group in counts.group],
+            group=[groups[group] for group in counts.group],
             c=counts.c.tolist(),
             unjudged=counts.unjudged.tolist(),
             undecided=None if counts.undecided is None else counts.undecided.tolist(),
@@ -251,41 +228,49 @@ def _result(
         ),
         bounds=bounds(counts, ks, thresholds),
         signature=signature_of(most, ks, thresholds, parts['judge'], parts['data']),
-        remarks=remarks,
+        remarks=_remarks(counts, ks, parts.get('left_out', {})),
         **{'versions': versions_with({}), **parts},
     )
 
 
-def unequal_remarks(counts: Counts, ks: Sequence[int]) -> list[str]:
-    """Return what to say of questions with different numbers of samples; [] where all have as many."""
-    most, least = int(counts.n.max()), int(counts.n.min())
-    if least == most:
-        return []
-    lacking = [(one, int((counts.n < one).sum())) for one in ks if one > least]
-    short = '; '.join(f'k = {one} leaves out {count} of {len(counts)}' for one, count in lacking)
-    told = (
-        f'questions have from {least} to {most} samples: each counts in the metrics of k up to its own number'
-    )
-    return [f'{told} ({short})' if short else told]
+def _remarks(counts: Counts, ks: Sequence[int], left_out: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return a sentence for each reason for which questions are not counted, and one where n differs."""
+    every = len(counts) + sum(map(len, left_out.values()))
+    told = [
+        f'{len(uids)} of {every} questions are not counted ({reason}): '
+        + ', '.join(map(repr, uids[:_SHOWN]))
+        + (', …' if len(uids) > _SHOWN else '')
+        for reason, uids in left_out.items()
+    ]
+    if (least := int(counts.n.min())) < (most := int(counts.n.max())):
+        lacking = [(one, int((counts.n < one).sum())) for one in ks if one > least]
+        short = '; '.join(f'k = {one} leaves out {count} of {len(counts)}' for one, count in lacking)
+        told.append(
+            f'questions have from {least} to {most} samples: each counts in the metrics of k up to its own '
+            f'number{f" ({short})" if short else ""}'
+        )
+    return told
 
 
-def _completed(
-    samples: Samples, cut: Sequence[bool], ks: Sequence[int], thresholds: Sequence[float]
-) -> CompletedScores:
+def _completed(samples: Samples, cut: Sequence[bool] | None, result: Result) -> CompletedScores | None:
+    """Return the scores over the samples that were not cut off; None where none was, or nobody knows."""
+    if not cut or not any(cut):
+        return None
     rows = enumerate(zip(cut, samples.each('state'), strict=True))
     whole = [row for row, (one, state) in rows if not one and state not in NOT_DRAWN]
     if not whole:
         return CompletedScores(samples=0, scores={}, questions={})
     counts = samples.select(whole).counts()
-    found = {Metric.parse(key): 100.0 * mean for key, mean in means(counts, ks, thresholds).items()}
+    found = means(counts, result.ks, result.thresholds)
+    metrics = sorted(map(Metric.parse, found))
     return CompletedScores(
         samples=len(whole),
-        scores={one.name: found[one] for one in sorted(found)},
-        questions={one.name: int((counts.n >= one.k).sum()) for one in sorted(found)},
+        scores={one.name: 100.0 * found[one.name] for one in metrics},
+        questions={one.name: int((counts.n >= one.k).sum()) for one in metrics},
     )
 
 
-# References and answers
+# References, answers and verdicts
 
 
 def reference_of(text: str | None) -> str:
@@ -309,129 +294,117 @@ def reference_of(text: str | None) -> str:
     return text.strip() if text.strip().lower() not in MISSING else ''
 
 
-def judge_samples(
-    samples: Samples, judge: Judge, rule: AnswerRule = USUAL
-) -> tuple[Samples, list[FinalAnswer | None]]:
-    """Judge responses; each distinct (question, reference, answer) once.
+def answer_pattern(text: str) -> re.Pattern[str]:
+    """Return the pattern of final answers: the last match in a response counts, or the group in it."""
+    try:
+        found = re.compile(text, re.MULTILINE)
+    except re.error as error:
+        raise InputError(f'--answer-pattern {text!r} is no regular expression: {error}') from error
+    if found.groups > 1:
+        raise InputError(f'--answer-pattern {text!r}: expected at most one group')
+    return found
+
+
+def _with_answers(
+    samples: Samples, pattern: str, given: bool = False
+) -> tuple[Samples, list[FinalAnswer | None], list[str]]:
+    """Return the samples with answers and states, the final answer of each, and the end where there is none.
+
+    Args:
+        pattern: see `answer_pattern`; '': the usual rules.
+        given: whether answers that the samples have count before those in the responses.
+
+    Nothing is a final answer of a sample that was not drawn.
+    """
+    from .answers import FinalAnswer, answer_of, part
+
+    matches = answer_pattern(pattern)
+    final: list[FinalAnswer | None] = []
+    tails, states = [], []
+    columns = ('response', 'finish_reason', 'state', 'thought')
+    known = samples.each('answer') if given else [None] * len(samples)
+    for told, text, reason, state, thought in zip(known, *map(samples.each, columns), strict=True):
+        if state in NOT_DRAWN:
+            answer, said = None, ''
+        else:
+            parted = part(text or '')
+            answer, said = answer_of(parted), parted.said
+            if pattern:
+                found = [match[matches.groups] or '' for match in matches.finditer(said)]
+                answer = FinalAnswer(found[-1].strip() if found else '', boxed=False, cut_off=parted.open)
+            elif reason == CUT_OFF and answer.text == said.strip() and not given:
+                answer = FinalAnswer('', boxed=False, cut_off=True)  # a value alone, whose rest is missing
+            answer = answer if told is None else answer._replace(text=told)
+            state = state or state_of(text or '', said, thought, reason)  # noqa: PLW2901
+        final.append(answer)
+        tails.append(said[-TAIL_LENGTH:] if answer and not answer.text else '')
+        states.append(state)
+    texts = [one.text if one else told or '' for one, told in zip(final, known, strict=True)]
+    return samples.replace(answer=texts, state=_unless_empty(states)), final, tails
+
+
+def _with_verdicts(
+    samples: Samples, final: Sequence[FinalAnswer | None], tails: Sequence[str], judge: Judge
+) -> Samples:
+    """Return the samples as a judge says; each distinct (question, reference, answer) is asked once.
 
     Answers that are equal in normal form are one; the shortest spelling stands for all of them, whichever
     replica came first. No judge is asked of an answer that states more values than its reference asks for: it
     is incorrect, judged by 'hedged'; nor of a sample that was not drawn: it is unjudged, for its state.
-
-    Returns:
-        The samples with answers, verdicts and states; and the final answer of each, None where none was
-        drawn.
     """
     from .answers import hedges, normal_form
 
-    stated, states = _stated(samples, rule)
+    references = {text: reference_of(text) for text in set(samples.each('reference'))}
     pairs: dict[tuple[str, ...], Pair] = {}
-    keys: dict[_Stated, tuple[str, ...]] = {}
-    known: dict[_Stated, Judgement] = {}
-    for one in dict.fromkeys(filter(None, stated)):
-        text = one.answer.text
-        if not one.reference:
-            known[one] = Judgement(Verdict.UNJUDGED, 'empty', 'no reference')
-        elif hedges(one.answer, one.reference):
-            known[one] = HEDGED
-        else:
-            spelling = normal_form(text) if text else '\0' + one.tail
-            keys[one] = key = (one.question, one.reference, one.language, spelling)
-            pair = Pair(one.question, one.reference, text, one.language, one.tail)
-            pairs[key] = min(pairs.get(key, pair), pair, key=lambda pair: (len(pair.answer), pair.answer))
-    log(f'{len(samples)} responses, {len(pairs)} different answers to judge')
-    judged = dict(zip(pairs, judge.judge(list(pairs.values())), strict=True))
-    known |= {one: judged[key] for one, key in keys.items()}
-    judgements = [
-        known[one] if one else Judgement(Verdict.UNJUDGED, 'not drawn', state or '')
-        for one, state in zip(stated, states, strict=True)
-    ]
+    known: dict[Any, Judgement | tuple[str, ...]] = {}  # what a response states → its judgement, or its pair
+    of_samples: list[Judgement | tuple[str, ...]] = []
+    columns = map(samples.each, ('state', 'question', 'reference', 'language'))
+    for answer, tail, state, *told in zip(final, tails, *columns, strict=True):
+        if answer is None:
+            of_samples.append(Judgement(Verdict.UNJUDGED, 'not drawn', state))
+            continue
+        stated = (*told, answer, tail)
+        if stated not in known:
+            question, reference = told[0] or '', references[told[1]]
+            language = told[2] or language_of(question)
+            if not reference:
+                known[stated] = Judgement(Verdict.UNJUDGED, 'empty', 'no reference')
+            elif hedges(answer, reference):
+                known[stated] = HEDGED
+            else:
+                spelling = normal_form(answer.text) if answer.text else '\0' + tail
+                known[stated] = key = (question, reference, language, spelling)
+                pair = Pair(question, reference, answer.text, language, tail)
+                pairs[key] = min(pairs.get(key, pair), pair, key=lambda one: (len(one.answer), one.answer))
+        of_samples.append(known[stated])
+    _log(f'{len(samples)} responses, {len(pairs)} different answers to judge')
+    said = dict(zip(pairs, judge.judge(list(pairs.values())), strict=True))
+    judgements = [one if isinstance(one, Judgement) else said[one] for one in of_samples]
     unclear = ['' if one.verdict is not Verdict.UNJUDGED else one.origin for one in judgements]
-    told = samples.replace(
-        answer=[one.answer.text if one else '' for one in stated],
+    return samples.replace(
         verdict=[one.verdict.value for one in judgements],
         judged_by=[one.origin or None for one in judgements],
         why=[one.reason or origin or None for one, origin in zip(judgements, unclear, strict=True)],
         reply_key=_unless_empty([one.reply_key or None for one in judgements]),
-        state=_unless_empty(states),
     )
-    return told, [one.answer if one else None for one in stated]
+
+
+def _with_reasons(samples: Samples) -> Samples:
+    """Return samples that somebody else judged: what was not drawn, or has no verdict, is unjudged."""
+    verdicts, why = [], []
+    for verdict, state, reason in zip(*map(samples.each, ('verdict', 'state', 'why')), strict=True):
+        lost = state in NOT_DRAWN
+        verdicts.append('unjudged' if lost else verdict or 'unjudged')
+        unjudged = verdicts[-1] == 'unjudged'
+        why.append((reason or (state if lost else 'no verdict')) if unjudged else reason)
+    return samples.replace(verdict=verdicts, why=_unless_empty(why))
 
 
 def _unless_empty(column: list[Any]) -> list[Any] | None:
     return column if any(one is not None for one in column) else None
 
 
-class _Stated(NamedTuple):
-    """What a response states, and to which question."""
-
-    question: str
-    reference: str
-    language: str
-    answer: FinalAnswer
-    tail: str
-
-
-def _stated(samples: Samples, rule: AnswerRule) -> tuple[list[_Stated | None], list[str | None]]:
-    """Return what each response states, None where none was drawn, and the state of each."""
-    from .answers import FinalAnswer, part
-
-    columns = ('response', 'state', 'thought', 'finish_reason', 'question', 'reference', 'language')
-    rows = zip(*map(samples.each, columns), strict=True)
-    read = {text: reference_of(text) for text in set(samples.each('reference'))}
-    known: dict[_Stated, _Stated] = {}
-    stated: list[_Stated | None] = []
-    states: list[str | None] = []
-    for response, state, thought, finish_reason, question, reference, language in rows:
-        if state in NOT_DRAWN:
-            stated.append(None)
-            states.append(state)
-            continue
-        parted = part(response or '')
-        answer = rule.answer(parted)
-        if finish_reason == CUT_OFF and answer.text == parted.said.strip() and not rule.pattern:
-            answer = FinalAnswer('', boxed=False, cut_off=True)  # a value alone, whose rest is missing
-        states.append(state or state_of(response or '', parted.said, thought, finish_reason))
-        tail = '' if answer.text else parted.said[-TAIL_LENGTH:]
-        one = _Stated(question or '', read[reference], language or language_of(question or ''), answer, tail)
-        stated.append(known.setdefault(one, one))  # equal ones as one object
-    return stated, states
-
-
-def _given(samples: Samples, rule: AnswerRule | None) -> tuple[Samples, list[FinalAnswer | None]]:
-    """Return samples whose verdicts somebody else gave, and the final answers of their responses.
-
-    Where the file tells final answers, those count; without a rule nobody looks at the responses.
-    """
-    from .answers import part
-
-    verdicts, states, why = samples.each('verdict'), samples.each('state'), list(samples.each('why'))
-    told = [
-        'unjudged' if state in NOT_DRAWN else one or 'unjudged'
-        for one, state in zip(verdicts, states, strict=True)
-    ]
-    for row, one in enumerate(told):
-        if one == 'unjudged' and not why[row]:
-            why[row] = states[row] if states[row] in NOT_DRAWN else 'no verdict'
-    samples = samples.replace(verdict=told, why=_unless_empty(why))
-    if rule is None or 'response' not in samples:
-        return samples, []
-    parted = {text: part(text or '') for text in set(samples['response'])}
-    found = {text: rule.answer(one) for text, one in parted.items()}
-    columns = (samples.each(name) for name in ('response', 'answer', 'thought', 'finish_reason', 'state'))
-    said: list[FinalAnswer | None] = []
-    answers, states = [], []
-    for text, answer, thought, reason, state in zip(*columns, strict=True):
-        drawn = state not in NOT_DRAWN
-        shown = (found[text].text if drawn else '') if answer is None else answer
-        said.append(found[text]._replace(text=shown) if drawn else None)
-        answers.append(shown)
-        states.append(state or state_of(text or '', parted[text].said, thought, reason))
-    return samples.replace(answer=answers, state=_unless_empty(states)), said
-
-
-def log(text: str, level: str = 'INFO') -> None:
-    """Log a line for the caller."""
+def _log(text: str, level: str = 'INFO') -> None:
     from loguru import logger  # it brings asyncio; who scores counts logs nothing
 
     logger.opt(depth=1).log(level, text)
@@ -457,39 +430,28 @@ def _refuse_missing(samples: Samples, n: int) -> None:
 
 def _left_out(samples: Samples) -> dict[str, list[str]]:
     """Return the questions of which no judge can read the reference, by the reason; refuse too many."""
-    columns = (samples.each(name) for name in ('uid', 'verdict', 'why', 'judged_by', 'reference'))
-    found: dict[str, dict[str, str | None]] = {}
+    columns = map(samples.each, ('uid', 'verdict', 'why', 'judged_by', 'reference'))
+    found: dict[str, tuple[str, str | None]] = {}
     for uid, verdict, why, judged_by, reference in zip(*columns, strict=True):
-        unread = verdict == 'unjudged' and why != judged_by and 'reference' in why
-        if unread and not any(uid in one for one in found.values()):
-            found.setdefault(why, {})[uid] = reference
-    questions, count = len(set(samples['uid'])), sum(map(len, found.values()))
-    if count > MOST_LEFT_OUT * questions:
-        shown = [f'{uid!r} ({text!r:.60})' for one in found.values() for uid, text in one.items()]
+        if verdict == 'unjudged' and why != judged_by and 'reference' in why:
+            found.setdefault(uid, (why, reference))
+    reasons = {why: [uid for uid, one in found.items() if one[0] == why] for why, _ in found.values()}
+    if len(found) > MOST_LEFT_OUT * (questions := len(set(samples['uid']))):
+        shown = ', '.join(f'{uid!r} ({text!r:.60})' for uid, (_, text) in list(found.items())[:_SHOWN])
         raise IncompleteError(
-            f'{count} of {questions} questions have no reference that the judge can read '
-            f'({", ".join(found)}), more than {MOST_LEFT_OUT:.0%}: {", ".join(shown[:_SHOWN])}; no result. '
+            f'{len(found)} of {questions} questions have no reference that the judge can read '
+            f'({", ".join(reasons)}), more than {MOST_LEFT_OUT:.0%}: {shown}; no result. '
             'Give them references, or say where they are: --field reference=…'
         )
-    return {why: list(one) for why, one in found.items()}
-
-
-def left_out_remarks(left_out: Mapping[str, Sequence[str]], counted: int) -> list[str]:
-    """Return a sentence for each reason for which questions are not counted."""
-    return [
-        f'{len(uids)} of {counted + sum(map(len, left_out.values()))} questions are not counted ({reason}): '
-        + ', '.join(map(repr, uids[:_SHOWN]))
-        + (', …' if len(uids) > _SHOWN else '')
-        for reason, uids in left_out.items()
-    ]
+    return reasons
 
 
 def _refuse_unjudged(samples: Samples, tolerance: float) -> None:
-    uids, why, size = samples['uid'], samples.each('why'), len(samples)
     rows = [row for row, one in enumerate(samples['verdict']) if one == 'unjudged']
-    if len(rows) <= tolerance * size:
+    if len(rows) <= tolerance * len(samples):
         return
-    reasons, reference = Counter(why[row] or 'no verdict' for row in rows), samples.each('reference')
+    uids, why, reference = (samples.each(name) for name in ('uid', 'why', 'reference'))
+    reasons, share = Counter(why[row] for row in rows), len(rows) / len(samples)
     most = Counter((uids[row], reference[row]) for row in rows).most_common(_SHOWN)
     where = ', '.join(f'{uid!r} ({count}; reference {text!r:.60})' for (uid, text), count in most)
     advice = ''
@@ -503,27 +465,7 @@ def _refuse_unjudged(samples: Samples, tolerance: float) -> None:
             'the same command with -r. '
         )
     raise IncompleteError(
-        f'{len(rows)} of {size} samples ({len(rows) / size:.1%}) stayed unjudged {dict(reasons)}, '
-        f'more than the tolerated {tolerance:.1%}, most of them of {where}; no result was written. '
+        f'{len(rows)} of {len(samples)} samples ({share:.1%}) stayed unjudged {dict(reasons)}, more than the '
+        f'tolerated {tolerance:.1%}, most of them of {where}; no result was written. '
         f'{advice}Or raise unjudged_tolerance.'
     )
-
-
-def without_answers(result: Result) -> list[str]:
-    """Return what to show where many responses have no final answer: three of them, and what to do.
-
-    >>> from gpassk_opencompass import FunctionJudge
-    >>> samples = Samples({'uid': ['a'], 'replica': [0], 'reference': ['4'], 'response': ['I say: 4']})
-    >>> without_answers(score(samples, FunctionJudge(lambda pair: False), k=1))[0]
-    '1 of 1 responses have no final answer. The first end:'
-    """
-    health, samples = result.health, result.samples()
-    if not health.unanswered or health.unanswered <= 0.1 * health.samples or samples is None:
-        return []
-    answers, responses = samples.each('answer'), samples.each('response')
-    shown = [text for answer, text in zip(answers, responses, strict=True) if not answer and text][:_SHOWN]
-    return [
-        f'{health.unanswered} of {health.samples} responses have no final answer. The first end:',
-        *(f'  … {text.strip()[-200:]!r}' for text in shown),
-        "If their answers stand elsewhere: --answer-pattern 'REGEX' (its last match, or the group in it)",
-    ]

@@ -46,8 +46,7 @@ def good_record() -> dict[str, Any]:
     }  # fmt: skip
     asked = data_of([f'u{number}' for number in range(24)], details['question'], details['reference'])
     whole = block(THIRDS, 4, unjudged=unjudged)
-    copies = {'distinct': 2.5, 'identical_questions': 1, 'long_repeats': 0, 'warnings': ['w']}
-    told = {'unjudged_reasons': {'silent': 1}, 'judged_by': {'rule': 48, 'llm': 47}, 'copies_of': copies}
+    told = {'unjudged_reasons': {'silent': 1}, 'judged_by': {'rule': 48, 'llm': 47}, 'warnings': ['w']}
     more = {'data': asked.model_dump(exclude_none=True), 'judge': judge, 'health': whole['health'] | told}
     record = {'accuracy': 50.0, 'details': details, 'gpassk': {**whole, **names, **more}}
     return copy.deepcopy(json.loads(json.dumps(record)))

@@ -325,17 +325,17 @@ def test_a_folder_without_runs_is_refused(
 
 
 COPIES = 'all n = 4 responses are one text for 8 of 8 questions: the samples are copies'
-DIFFERENT = {'distinct': 4.0, 'identical_questions': 0, 'long_repeats': 0}
+DIFFERENT = {'distinct': 4.0, 'copies': 0}
 
 
 @pytest.mark.parametrize(
     ('health', 'detail'),
     [
-        ({'copies_of': {**DIFFERENT, 'warnings': [COPIES]}}, COPIES),
+        ({**DIFFERENT, 'warnings': [COPIES]}, COPIES),
         ({'unanswered': 32}, '100.0 % without an answer'),
         ({'truncated': 32}, '100.0 % cut off'),
         ({'states': {'thought only': 32}}, '32 of 32 samples are nothing but a thought'),
-        ({'copies_of': DIFFERENT, 'states': {}}, ''),
+        ({**DIFFERENT, 'states': {}}, ''),
     ],
     ids=['copies', 'no answers', 'cut off', 'thoughts', 'nothing'],
 )

@@ -16,7 +16,6 @@ from gpassk_opencompass.health import (
     NOT_DRAWN,
     STATES,
     Generation,
-    cut_off_rows,
     generation_columns,
     health_of,
 )
@@ -132,7 +131,7 @@ def samples_of(told: Sequence[Generation]) -> Samples:
 @given(st.lists(generations, min_size=1, max_size=8))
 def test_sums_are_exact_and_only_of_all(told: list[Generation]) -> None:
     """Beside exact arithmetic; seconds to the millisecond."""
-    health = health_of(samples_of(told))
+    health, _ = health_of(samples_of(told))
     drawn = [one for one in told if one.state not in NOT_DRAWN]
     for name in ('prompt_tokens', 'output_tokens', 'reasoning_tokens', 'seconds'):
         if any(getattr(one, name) is None for one in drawn) or not drawn:
@@ -151,7 +150,7 @@ def test_a_text_is_looked_at_only_where_the_engine_says_nothing(pairs: list[tupl
     """Sample by sample, and who says so of them."""
     told = [one for one, _ in pairs]
     answers = [FinalAnswer('', boxed=False, cut_off=looks) for _, looks in pairs]
-    cut = cut_off_rows(samples_of(told), answers)
+    health, cut = health_of(samples_of(told), answers)
     assert cut is not None
     for (one, looks_cut), is_cut in zip(pairs, cut, strict=True):
         if one.state in NOT_DRAWN:
@@ -160,7 +159,6 @@ def test_a_text_is_looked_at_only_where_the_engine_says_nothing(pairs: list[tupl
             assert is_cut == (one.finish_reason == 'length')
         else:
             assert is_cut == looks_cut
-    health = health_of(samples_of(told), answers)
     by_text = sum(one.finish_reason is None and one.state not in NOT_DRAWN for one in told)
     assert health.truncated == sum(cut)
     assert health.truncated_by == ('engine' if not by_text else 'text' if by_text == len(pairs) else 'both')

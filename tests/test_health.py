@@ -19,8 +19,8 @@ from gpassk_opencompass.report.tables import summary_table
 
 ILL, WELL = ABBR.format(1), ABBR.format(2)
 MARK = '88.3 % cut off, 97.9 % without an answer'
-ENDED = {'unboxed': 0, 'hedged': 0, 'output_tokens': 24_000}
-COPIES = {'distinct': 9.5, 'identical_questions': 0, 'long_repeats': 24, 'warnings': []}
+ENDED = {'hedged': 0, 'output_tokens': 24_000}
+COPIES = {'distinct': 9.5, 'copies': 24}
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def outputs(tmp_path: Path) -> Path:
     """Two runs of 24 questions with 10 samples: one was cut off, the other one is sound."""
     for model, c, truncated, unanswered in ((ILL, [0] * 23 + [5], 212, 235), (WELL, THIRDS, 12, 2)):
         path = write_result(tmp_path / 'outputs', model, c, n=10)
-        known(path, **ENDED, truncated=truncated, unanswered=unanswered, copies_of=COPIES)
+        known(path, **ENDED, truncated=truncated, unanswered=unanswered, **COPIES)
     return tmp_path / 'outputs'
 
 
@@ -91,7 +91,7 @@ def test_copies_are_marked_in_every_table(
     """Beside the score, and in a sentence below it; so has its engine a name."""
     path = result_of(outputs, WELL)
     copies = 'all n = 10 responses are one text for 23 of 24 questions: the samples are copies'
-    known(path, copies_of={**COPIES, 'warnings': [copies]})
+    known(path, warnings=[copies])
     record = json.loads(path.read_text())
     record['gpassk']['provenance'] = {'versions': {'vllm': '0.32.0', 'torch': '2.13.0'}, 'warnings': []}
     path.write_text(json.dumps(record))
@@ -124,7 +124,7 @@ def warnings_of(responses: list[list[str]]) -> list[str]:
         'reference': ['1'] * n * len(responses),
         'response': [text for each in responses for text in each],
     }
-    return score(Samples(columns), FunctionJudge(lambda pair: False), k=1).health.copies_warnings()
+    return score(Samples(columns), FunctionJudge(lambda pair: False), k=1).health.remarks('copies')
 
 
 def test_copies_are_seen_in_the_responses() -> None:

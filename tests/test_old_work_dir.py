@@ -32,7 +32,7 @@ def test_the_copies_of_one_fixed_seed_are_said_loudly(
     _, out = old.score(old.write(tmp_path / 'old', old.rows(given=same)))
     said = 'all n = 4 responses are one text for 8 of 8 questions'
     assert said in capsys.readouterr().out
-    [warning] = old.record_in(out)['gpassk']['health']['copies_of']['warnings']
+    [warning] = old.record_in(out)['gpassk']['health']['warnings']
     assert said in warning
 
 

@@ -223,7 +223,7 @@ def test_a_file_behind_an_option_of_several_values_is_a_file(
     code = main(['score', *(str(file) if word == 'FILE' else word for word in options)])
     said = capsys.readouterr()
     if '9' in options:
-        assert (code, 'k = 9 is more than the 4 samples' in said.err) == (2, True)
+        assert (code, 'k = 9: expected whole numbers from 1 to n = 4' in said.err) == (2, True)
     else:
         assert (code, str(file.name) in said.out) == (0, True)
 
@@ -354,7 +354,7 @@ def test_a_run_that_cannot_be_scored_keeps_no_other_from_it(
     (tmp_path / 'logs' / 'cut.eval').write_bytes(recorded.read_bytes()[:5000])
     assert scored(tmp_path / 'logs', '--k', '4') == 2
     captured = capsys.readouterr()
-    assert 'not scored: a/samples: k = 4 is more than the 3 samples of a question' in captured.err
+    assert 'not scored: a/samples: k = 4: expected whole numbers from 1 to n = 3' in captured.err
     assert 'cut.eval' in captured.err
     assert '2 of 3 runs were not scored' in captured.err
     assert captured.out.count('| accuracy') == 1
@@ -386,7 +386,7 @@ def test_all_bad_rows_are_listed_and_nothing_is_written(
 @pytest.mark.parametrize(
     ('content', 'options', 'message'),
     [
-        ('{"n": 4, "c": 1}', ['--k', '8'], 'k = 8 is more than the 4 samples'),
+        ('{"n": 4, "c": 1}', ['--k', '8'], 'k = 8: expected whole numbers from 1 to n = 4'),
         ('{"n": 4, "c": 1}', ['--k', '0'], 'k must be from 1'),
         ('{"n": 4, "c": 1}', ['--threshold', '1.5'], 'a threshold must be from 0 to 1'),
         ('{"correct": [1, 0]}', ['--field', 'uid=a', 'uid=b'], 'a name is there twice; give each once'),
@@ -423,7 +423,7 @@ def test_what_cannot_be_scored_is_refused(
 @pytest.mark.parametrize(
     ('options', 'message'),
     [
-        (['--k', '7'], 'k = 7 is more than the 4 samples'),
+        (['--k', '7'], 'k = 7: expected whole numbers from 1 to n = 4'),
         (['--answer-pattern', 'Final'], "--answer-pattern 'Final' is found in no response; mend it"),
         (['-o', 'rows.jsonl'], 'expected a name that ends in .json'),
     ],

@@ -30,7 +30,7 @@ from gpassk_opencompass.health import Generation, generation_columns
 from gpassk_opencompass.judges import Judgement, Pair
 from gpassk_opencompass.judges.cascade import CascadeJudge
 from gpassk_opencompass.record import Result
-from gpassk_opencompass.scoring import AnswerRule, reference_of, score_counts
+from gpassk_opencompass.scoring import answer_pattern, reference_of, score_counts
 
 
 def make_samples(answers: Sequence[Sequence[str]], reference: str = '1', **columns: Any) -> Samples:
@@ -399,13 +399,13 @@ def test_a_judge_whose_name_speaks_of_references_takes_no_question_out() -> None
 @pytest.mark.parametrize(
     ('rule', 'answers'),
     [
-        (AnswerRule(pattern=r'ANSWER: (\S+)'), ['1', '2', '', '']),
-        (AnswerRule(pattern=r'\d+$'), ['1', '2', '', '7']),
-        (AnswerRule(pattern=r'ANSWER:( none)?'), ['', '', '', '']),
-        (AnswerRule(r'(?s).+'), ['ANSWER: 1', 'ANSWER: 1\nANSWER: 2', '', '7']),
+        (r'ANSWER: (\S+)', ['1', '2', '', '']),
+        (r'\d+$', ['1', '2', '', '7']),
+        (r'ANSWER:( none)?', ['', '', '', '']),
+        (r'(?s).+', ['ANSWER: 1', 'ANSWER: 1\nANSWER: 2', '', '7']),
     ],
 )
-def test_answers_may_stand_elsewhere(rule: AnswerRule, answers: list[str]) -> None:
+def test_answers_may_stand_elsewhere(rule: str, answers: list[str]) -> None:
     """At the last match of a pattern, or of its group; or the response is the answer. Never in a thought."""
     texts = ['ANSWER: 1', 'ANSWER: 1\nANSWER: 2', '<think>ANSWER: 3', '7']
     samples = score(responses(texts), equal_judge(), k=1, answers=rule).samples()
@@ -413,11 +413,11 @@ def test_answers_may_stand_elsewhere(rule: AnswerRule, answers: list[str]) -> No
     assert samples['answer'] == answers
 
 
-@pytest.mark.parametrize('rule', [{'pattern': '('}, {'pattern': '(a)(b)'}])
-def test_what_is_no_rule_is_refused(rule: dict[str, Any]) -> None:
+@pytest.mark.parametrize('rule', ['(', '(a)(b)'])
+def test_what_is_no_rule_is_refused(rule: str) -> None:
     """In the words of the command line."""
     with pytest.raises(InputError, match='--answer-pattern'):
-        AnswerRule(**rule)
+        answer_pattern(rule)
 
 
 # Completed samples

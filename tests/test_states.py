@@ -65,7 +65,7 @@ def test_what_was_not_drawn_is_unjudged(state: str, text: str) -> None:
     assert health.unjudged_reasons == health.states == {state: 1}
     assert result.bounds['accuracy'] == [50.0, 75.0]
     assert (samples['answer'][3], samples['why'][3], samples['state'][3]) == ('', state, state)
-    assert (health.unanswered, health.unboxed, health.truncated) == (0, 0, 0)
+    assert (health.unanswered, health.truncated) == (0, 0)
     assert (health.prompt_tokens, health.output_tokens) == (15, 30)
 
 

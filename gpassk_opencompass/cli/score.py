@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
+from functools import partial
 from io import StringIO
 from math import inf
 from pathlib import Path
@@ -101,15 +102,15 @@ def run(
     """
     from ..collect import find_runs
     from ..formats import Options
-    from ..metrics import SHOWN_THRESHOLDS, as_threshold, as_whole
-    from ..scoring import AnswerRule
-    from ..summary import Measures
+    from ..metrics import SHOWN_THRESHOLDS, metric_names
+    from ..scoring import answer_pattern as check_pattern
+    from ..scoring import score_run
 
     # What can be refused before a file is opened.
-    ks = sorted({as_whole('k', one, 1, 100_000) for one in k})
-    measures = Measures(ks, [as_threshold(one) for one in dict.fromkeys(threshold or SHOWN_THRESHOLDS)])
+    ks, thresholds = sorted(set(k)), list(dict.fromkeys(threshold or SHOWN_THRESHOLDS))
+    metric_names(ks or 1, thresholds)
     _check(output, field, correct_from)
-    rule = AnswerRule(answer_pattern)
+    check_pattern(answer_pattern)
     anew, kind = bool(judge or model or url), 'responses' if judge or model or url else None
     if judge == 'none':
         anew, kind, judge = False, 'labels', None
@@ -127,10 +128,11 @@ def run(
     for number, (one, names, target) in enumerate(runs):
         say(end='\n' if number else '')
         try:
-            result = _result(one, names, config, anew, rule, measures, keep=target is not None)
-            _show(one, result, measures, anew)
+            scored = partial(score_run, names=names, k=ks, thresholds=thresholds)
+            result = _result(one, scored, config, anew, answer_pattern, keep=target is not None)
+            _show(one, result, anew)
             if target:
-                _write(one, result, measures, target)
+                _write(one, result, target)
         except InputError as error:
             if len(runs) == 1 and not failed:
                 raise
@@ -191,54 +193,44 @@ def _with_targets(
 
 
 def _result(
-    run: Run,
-    names: Names,
-    judge: Mapping[str, Any],
-    anew: bool,
-    rule: Any,
-    measures: Any,
-    keep: bool,
+    run: Run, scored: Callable[..., Result], judge: Mapping[str, Any], anew: bool, pattern: str, keep: bool
 ) -> Result:
     """Return the result of a run, with final answers where somebody looks at them."""
     from ..judges.build import build_judge
-    from ..scoring import USUAL, score_run
 
     known = run.samples.names if run.samples is not None else []
     anew = anew or (run.samples is not None and 'verdict' not in known)
     if anew and 'response' not in known:
         raise InputError('there are no responses to judge; leave out --judge, or give a file that has them')
-    measures.check(run.n)  # before a judge is asked
-    if rule != USUAL:
+    if pattern:
         if run.samples is None or 'response' not in known:
             raise InputError('--answer-pattern needs responses; there are none')
-        if not any(re.search(rule.pattern, text or '', re.M) for text in run.samples['response']):
+        if not any(re.search(pattern, text or '', re.M) for text in run.samples['response']):
             raise InputError(
-                f'--answer-pattern {rule.pattern!r} is found in no response; mend it, or leave it out'
+                f'--answer-pattern {pattern!r} is found in no response; mend it, or leave it out'
             )
         run = replace(run, samples=run.samples.replace(answer=None))
-    answers = rule if anew or keep or rule != USUAL else None
+    answers = pattern if anew or keep or pattern else None
     with ExitStack() as stack:
         built = stack.enter_context(closing(build_judge(dict(judge)))) if anew else None
-        return score_run(run, built, names, k=measures.ks, thresholds=measures.thresholds, answers=answers)
+        return scored(run, built, answers=answers)
 
 
-def _show(run: Run, result: Result, measures: Any, anew: bool) -> None:
+def _show(run: Run, result: Result, anew: bool) -> None:
     """Print where a run is, what wrote it and its name; its tables; what to know before quoting a score."""
-    from ..summary import explanation, headline, remarks, summarise, tables
+    from ..summary import headline, remarks, summarise, tables
 
     anew = anew or (run.samples is not None and 'verdict' not in run.samples.names)
     above = os.path.relpath(os.path.commonpath([path.absolute() for path in run.files]))
     place = ''.join(f'{part}: ' for part in (above, run.written_by, run.name) if part)
     say(f'{place}{headline(run, result, anew)}\n')
-    measures = replace(measures, ks=result.ks)
-    lines = summarise(result.table, measures)
-    for table in tables(lines):
+    for table in tables(summarise(result)):
         show(table, f'{result.run.model}/{result.run.dataset}: {table.title}')
         say('')
-    say(explanation(lines), *remarks(result, anew=anew))
+    say(*remarks(result, anew=anew))
 
 
-def _write(run: Run, result: Result, measures: Any, target: Path) -> None:
+def _write(run: Run, result: Result, target: Path) -> None:
     from ..export import write_csv, write_lm_eval
     from ..record import write
     from ..summary import scores_table, summarise
@@ -250,7 +242,7 @@ def _write(run: Run, result: Result, measures: Any, target: Path) -> None:
         write_csv(result, text := StringIO())
         save(target, text.getvalue())
     elif target.suffix == '.csv':
-        table = scores_table(summarise(result.table, replace(measures, ks=result.ks)))
+        table = scores_table(summarise(result))
         save(target, csv_text([table.columns, *table.rows]))
     else:
         if (samples := result.samples()) is not None and 'file' in samples:

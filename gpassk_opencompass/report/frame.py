@@ -83,17 +83,15 @@ class Entry:
         notes = [f'greedy run with max_out_len {length}'] if known else []
         if health.unjudged:
             notes.append(f'greedy run with {health.unjudged} of {health.samples} samples unjudged')
-        more = filter(None, (health.mark, *health.undecided_notes(), *provenance_warnings(self.greedy)))
+        more = filter(None, (health.mark, *health.remarks('undecided'), *provenance_warnings(self.greedy)))
         return '; '.join([*notes, *(f'greedy run: {note}' for note in more)])
 
     @property
     def remarks(self) -> list[str]:
         """Return what a reader has to know before quoting a score, beside what `health_line` says."""
         result, health = self.result, self.result.health
-        states = health.state_warnings()
-        answers = [line for line in health.answer_warnings() if 'asked for' in line or line in states]
-        more = [*health.undecided_notes(), *provenance_warnings(result), *result.remarks]
-        return [*health.copies_warnings(), *answers, *more]
+        own = health.remarks('copies', 'hedged', 'states', 'undecided')
+        return [*own, *provenance_warnings(result), *result.remarks]
 
 
 @dataclass(frozen=True)
@@ -617,7 +615,7 @@ def health_line(result: Result) -> str:
     shares = {WORDS[what]: health.share(what) for what in LIMITS}
     parts = [f'{100 * share:.1f} % {word}' for word, share in shares.items() if share and share >= 0.001]
     parts += [f'{health.unjudged} unjudged'] if health.unjudged else []
-    parts += ['copies'] if health.copies_warnings() else []
+    parts += ['copies'] if health.remarks('copies') else []
     return ('check: ' if health.mark else '') + ', '.join(parts)
 
 

@@ -227,7 +227,7 @@ def summary_table(results: Sequence[Result], level: float = 0.95) -> str:
             below = ', '.join(filter(None, [name.removeprefix(model).strip(), result.health.mark]))
             table.rows.append([model, *(scores.get(one.name) for one in metrics)])
             table.rows.append([below, *intervals])
-            remarks += [f'{name}: {line}' for line in result.health.copies_warnings()]
+            remarks += [f'{name}: {line}' for line in result.health.remarks('copies')]
         sizes = ', '.join(map(str, sorted({one.n for one in members})))
         unjudged = sum(one.health.unjudged for one in members)
         heading = markdown_line(f'{dataset}: n = {sizes}, {unjudged} samples unjudged')

@@ -13,7 +13,6 @@ from gpassk_opencompass import FunctionJudge, RuleJudge, Samples, score
 from gpassk_opencompass.answers import RULES
 from gpassk_opencompass.judges import Judge
 from gpassk_opencompass.record import Result
-from gpassk_opencompass.scoring import judge_samples
 
 
 class Case(NamedTuple):
@@ -56,10 +55,15 @@ def samples_of(cases: list[Case]) -> Samples:
 
 def judged(cases: list[Case], without: list[str]) -> list[tuple[bool, str]]:
     """Whether each is correct, and the origin of the verdict."""
+    samples = samples_of(cases)
     with RuleJudge(without=without) as judge:
-        told, _ = judge_samples(samples_of(cases), judge)
+        told = score(samples, judge, unjudged_tolerance=1.0).samples()
+    assert told is not None
     verdicts = zip(told['verdict'], told['judged_by'], strict=True)
-    return [(verdict == 'correct', origin or '') for verdict, origin in verdicts]
+    by_uid = dict(zip(told['uid'], verdicts, strict=True))  # what has no reference comes last
+    return [
+        (verdict == 'correct', origin or '') for verdict, origin in (by_uid[uid] for uid in samples['uid'])
+    ]
 
 
 SAID = judged(CASES, [])

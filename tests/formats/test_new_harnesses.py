@@ -13,7 +13,7 @@ from harness_logs import RECORDED, rows_in, run_of, said, samples_of, write
 
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.formats import read_samples
-from gpassk_opencompass.scoring import AnswerRule, score
+from gpassk_opencompass.scoring import score
 
 KINDS = ['results', 'traces']
 
@@ -100,7 +100,7 @@ def test_a_score_of_all_epochs_is_the_verdict_of_none() -> None:
     run = run_of(RECORDED / 'every_eval_ever')
     assert (run.model, run.dataset, run.written_by) == ('hf/scripted', 'sums', 'inspect_ai 0.3.285')
     assert '18 rows have one score for all epochs' in said(run)
-    result = score(samples_of(run), Exact(), k=[2], answers=AnswerRule(r'(?s).+'))  # it keeps answers alone
+    result = score(samples_of(run), Exact(), k=[2], answers=r'(?s).+')  # it keeps answers alone
     assert result.table.c.tolist() == [4, 0, 6]
     taken = run_of(RECORDED / 'every_eval_ever', fields={'correct': 'evaluation.score'})
     assert samples_of(taken).counts().c.tolist() == [6, 0, 6]

@@ -39,7 +39,7 @@ def board_with(folder: Path, texts: dict[str, str]) -> list[Board]:
     block['run'] = {**names, 'host': 'file'}
     block['judge'] = {'name': texts.get('judge', 'rule'), 'model': texts.get('judge', 'Q')}
     block['signature'] = texts.get('signature', 's')
-    block['health']['copies_of']['warnings'] = [texts.get('warning', 'w')]
+    block['health']['warnings'] = [texts.get('warning', 'w')]
     block['health']['unjudged_reasons'] = {texts.get('reason', 'r'): 1}
     for name in ('group', 'uid', 'problem'):
         counts[name] = [f'{texts.get(name, name)}{row if name == "uid" else ""}' for row in range(24)]
