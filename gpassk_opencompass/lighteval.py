@@ -38,7 +38,7 @@ from gpassk_opencompass.benchmarks import (
 )
 from gpassk_opencompass.errors import IncompleteError, InputError
 from gpassk_opencompass.judges.build import build_judge, check_judge, with_verdicts
-from gpassk_opencompass.judges.verdicts import STORE_VARIABLE, cache_folder
+from gpassk_opencompass.judges.verdicts import cache_folder
 from gpassk_opencompass.metrics import DEFAULT_THRESHOLDS, Metric, metric_table
 from gpassk_opencompass.record import Result, Share, Size, means, values
 from gpassk_opencompass.samples import Counts, Samples
@@ -115,15 +115,9 @@ def read_settings(path: str, model: type[BaseModel] = Settings) -> Any:
 
 
 @cache
-def _look_outside(judge: str) -> None:
-    """Build the judge once, so that a missing key, package or folder is found; warn of unread variables."""
+def _try_out(judge: str) -> None:
+    """Build the judge once: a missing key, package or folder is found before anything is generated."""
     build_judge(json.loads(judge)).close()
-    named = {name for name in os.environ if name.startswith('GPASSK_') and name not in judge}
-    if unread := sorted(named - {VARIABLE, STORE_VARIABLE}):
-        logger.warning(
-            f'nothing reads the environment variables {", ".join(unread)}: settings are parameters of a task '
-            f'(aime2024@n=16@k=8) or stand in the file that {VARIABLE} names'
-        )
 
 
 class GPassKSamples(SamplingMetric, SampleLevelComputation):  # type: ignore[misc]
@@ -148,7 +142,7 @@ class GPassKSamples(SamplingMetric, SampleLevelComputation):  # type: ignore[mis
 
     def num_samples(self) -> int:
         """Return n, and try the judge out: Lighteval asks for n before anything is generated."""
-        _look_outside(json.dumps(self.settings.judge))
+        _try_out(json.dumps(self.settings.judge))
         return self.settings.n
 
     def compute(self, docs: Sequence[Doc], responses: Sequence[ModelResponse], **_: Any) -> Rows:

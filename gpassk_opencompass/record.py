@@ -47,15 +47,9 @@ from .version import __version__
 if TYPE_CHECKING:
     from .sweep.folder import Entry
 
-SCHEMA = 3
-"""Version of the layout; raised when a reader would have to change."""
-
-SYMBOLS = {'correct': '1', 'incorrect': '0', 'unjudged': '?'}
-"""What stands for a verdict in `details.verdicts`, a character a sample."""
-
-DEEPEST = 100
-"""Levels of lists and objects that a result may have."""
-
+SCHEMA = 3  # version of the layout; raised when a reader would have to change
+SYMBOLS = {'correct': '1', 'incorrect': '0', 'unjudged': '?'}  # a character a sample in `details.verdicts`
+DEEPEST = 100  # levels of lists and objects that a result may have
 TOLERANCE = 1e-6
 """Points by which a stored score may differ from its counts: other machines add in another order."""
 
@@ -64,6 +58,7 @@ Positive = Annotated[int, Field(ge=1)]
 Size = Annotated[int, Field(ge=1, le=LARGEST_N)]
 Count = Annotated[int, Field(ge=0, le=LARGEST_N)]
 Share = Annotated[float, Field(ge=0, le=1)]
+Bounds = Annotated[list[float], Field(min_length=2, max_length=2)]
 Digest = Annotated[str, Field(pattern='^[0-9a-f]{64}$')]
 
 
@@ -72,12 +67,10 @@ class Names(Part):
 
     model: str = Field(default='model', description='With its settings, as in the name of its config.')
     dataset: str = Field(default='samples', description='With its k and n.')
-    host: str = Field(
-        default='file', description='Who ran it: opencompass, lighteval, or the format of its file.'
-    )
+    host: str = Field(default='file', description='Who ran it: opencompass, lighteval, or file.')
     created: str = Field(default='', description='When, ISO 8601 in UTC.')
     path: str = Field(default='', description='Path or hub name of the model.')
-    written_by: str = Field(default='', description='The program that wrote the samples, with its version.')
+    written_by: str = Field(default='', description='What wrote the samples, with its version.')
     settings: dict[str, Any] = Field(default={}, description='Of the sampling.')
 
 
@@ -97,9 +90,7 @@ class Data(Part):
     """What was asked."""
 
     questions: Positive
-    sha256: Digest = Field(
-        description='Of uids, questions and references: the same where the same was asked.'
-    )
+    sha256: Digest = Field(description='Of uids, questions and references.')
     sources: list[str] | None = unless_known('What the questions were read from.')
 
 
@@ -115,9 +106,7 @@ class CompletedScores(Part):
     """The scores over the samples that were not cut off, mostly of easier questions: no scores of the run."""
 
     samples: Whole = Field(description='How many were not cut off.')
-    scores: dict[str, float] = Field(
-        description='Each metric over the questions with at least k such samples.'
-    )
+    scores: dict[str, float] = Field(description='Over the questions with at least k such samples.')
     questions: dict[str, Whole] = Field(description='How many questions those are, for each metric.')
 
 
@@ -131,25 +120,16 @@ class Result(Part):
     thresholds: list[Share]
     counts: QuestionCounts
     data: Data
-    left_out: dict[str, list[str]] = Field(
-        default={},
-        description='Questions that are not counted, by the reason: no judge can read their reference.',
-    )
-    limited: dict[str, Whole] = Field(
-        default={}, description='Of a trial on some of the questions: limit, of.'
-    )
-    bounds: dict[str, Annotated[list[float], Field(min_length=2, max_length=2)]] = Field(
-        default={}, description='Each score with all samples in doubt wrong, and with all of them right.'
-    )
+    left_out: dict[str, list[str]] = Field(default={}, description='Questions not counted, by the reason.')
+    limited: dict[str, Whole] = Field(default={}, description='Of a trial on some questions: limit, of.')
+    bounds: dict[str, Bounds] = Field(default={}, description='Scores with all in doubt wrong, and right.')
     health: Health
     completed: CompletedScores | None = unless_known('Only where samples were cut off.')
     judge: dict[str, Any] = Field(description='Who judged: all that may change a verdict; and statistics.')
-    provenance: dict[str, Any] = Field(
-        default={}, description='What the samples of a run of OpenCompass were drawn with.'
-    )
+    provenance: dict[str, Any] = Field(default={}, description='Of OpenCompass: what samples are drawn with.')
     versions: dict[str, str] = Field(default={}, description='Of this package, of Python, and of the host.')
     signature: str = Field(default='', description='How the scores came about, in a line.')
-    remarks: list[str] = Field(default=[], description='What a reader should know of how samples were taken.')
+    remarks: list[str] = Field(default=[], description='What a reader should know of the samples.')
     sample_file: SampleFile | None = None
 
     _path: Path = PrivateAttr(default=Path())

@@ -33,7 +33,7 @@ def summarise(result: Result) -> list[Row]:
     groups, names = np.array(counts.group), list(dict.fromkeys(counts.group))
     members = {name: groups == name for name in names if len(names) > 1}
     metrics = [one for one in metrics_of(result.ks, result.thresholds, pass_at=True) if one.steps]
-    rows = []
+    rows: list[Row] = []
     for group, inside in {**members, TOTAL: np.ones(len(counts), dtype=bool)}.items():
         for metric in [ACCURACY, *(metrics if counts.n[inside].max() > 1 else [])]:  # mG-Pass@1 says nothing
             where = inside & (counts.n >= metric.k)

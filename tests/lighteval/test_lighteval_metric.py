@@ -279,20 +279,6 @@ def test_what_is_missing_is_found_before_anything_is_generated(tmp_path: Path) -
             judging(judge).sample_level_fn.num_samples()
 
 
-def test_a_variable_that_nothing_reads_is_told_before_anything_is_generated(
-    warnings_logged: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A slip would give hours with the defaults; the variable may also be of somebody's own, so no error."""
-    monkeypatch.setenv('GPASSK_N', '4')
-    monkeypatch.setenv('GPASSK_VERDICTS', 'folder')
-    monkeypatch.setenv('GPASSK_KEY', 'sk')
-    judge = {'type': 'llm', 'model': 'm', 'urls': ['http://localhost:1'], 'api_key_env': 'GPASSK_KEY'}
-    for _ in range(2):
-        assert judging(judge).sample_level_fn.num_samples() == 4
-    [told] = [line for line in warnings_logged if 'nothing reads' in line]
-    assert 'variables GPASSK_N: settings are parameters of a task' in told
-
-
 def test_only_n_decides_which_responses_lighteval_takes_from_its_cache(server: JudgeServer) -> None:
     """It keeps them under the text of the task: another judge or k finds them, another n does not."""
     metrics = [metric_of(n=8, k=8), metric_of(n=8, k=[2, 4]), metric_of(n=8, k=8, judge=llm(server))]
