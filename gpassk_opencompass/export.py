@@ -65,7 +65,10 @@ def write_lm_eval(result: Result, folder: Path) -> list[Path]:
     date = moment.strftime('%Y-%m-%dT%H-%M-%S.%f')
     model = re.sub(r'["<>:/|\\?*\[\]]+', '__', run.model)
     names = {'max_out_len': 'max_gen_toks', 'random_seed': 'seed'}
-    settings = {'until': [], **{names.get(name, name): value for name, value in result.sampling.items()}}
+    settings: dict[str, Any] = {
+        'until': [],
+        **{names.get(name, name): value for name, value in result.sampling.items()},
+    }
     if 'temperature' in settings:
         settings['do_sample'] = settings['temperature'] > 0
     lines = ''.join(json_text(line) + '\n' for line in _lines(result, samples, settings))
@@ -126,7 +129,7 @@ def _lines(result: Result, samples: Samples, settings: dict[str, Any]) -> Iterat
 def _summary(result: Result, task: str, settings: dict[str, Any]) -> dict[str, Any]:
     scores = {name: value / 100 for name, value in result.scores().items() if '/' not in name}
     scores |= {'correct': int(result.table.c.sum()), 'unjudged': int(result.table.unjudged.sum())}
-    told = {f'{name},{FILTER}': value for name, value in scores.items()}
+    told: dict[str, Any] = {f'{name},{FILTER}': value for name, value in scores.items()}
     told |= {f'{name}_stderr,{FILTER}': 'N/A' for name in scores}
     size, model = len(result.table), result.run.model
     config = {
