@@ -10,7 +10,7 @@ import base64
 import logging
 import os
 import re
-from collections.abc import Callable, Iterator
+from functools import cache
 from html import unescape
 
 from .errors import InputError
@@ -21,19 +21,14 @@ MASK = '***'
 _PLACEHOLDERS = frozenset({'', 'env', 'empty', 'none', 'null', 'dummy', 'no-key', 'sk-no-key-required'})
 _SHORTEST = 4  # of a key that is one; *** for each 'a' would hide the message instead
 _LONG = 16  # characters of a key that no model writes by chance; short ones are words
-_FRAGMENT = 8  # characters of a key in a row that are hidden, also where the rest was cut off
-_ENCODED_FRAGMENT = 12  # of base64 or hexadecimal digits
-_ROUNDS = 4  # of decoding: JSON within JSON within a URL …
+_ROUNDS = 5  # of reading escapes: JSON within JSON within a URL …
 
 _ESCAPE = re.compile(
     r'\\+(?:u(?P<u>[0-9a-fA-F]{4})|x(?P<x>[0-9a-fA-F]{2})|(?P<octal>[0-7]{3}))|\\(?P<sign>[^a-zA-Z0-9\s])'
     r'|%(?P<url>[0-9a-fA-F]{2})|(?P<html>&#?[0-9a-zA-Z]{2,8};)'
 )
-_LINE_BREAK = re.compile(r'(?<=[A-Za-z0-9+/]{16})(?:\s+|\\[rn])')  # within base64
-_SMALL = str.maketrans('ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
-
-View = tuple[str, list[int]]
-"""A text as some decoder reads it, and where each of its characters, and its end, is in the original."""
+_ALIKE = str.maketrans('ABCDEFGHIJKLMNOPQRSTUVWXYZ-_', 'abcdefghijklmnopqrstuvwxyz+/')
+"""Capitals for small letters, and base64 for URLs for the other one."""
 
 
 def read_key(variable: str) -> str:
@@ -52,27 +47,55 @@ def read_key(variable: str) -> str:
 
 
 def hidden(text: str, *keys: str) -> str:
-    """Return the text with *** for each key, and for fragments of one, in whatever way they are written.
+    r"""Return the text with *** for each word in which a key stands, or a part of one, however it is written.
 
-    Found are the key as it stands (in upper or lower case too), with its characters escaped as JSON, Python,
-    URLs or HTML do it, also several times over, as hexadecimal digits, and within base64 (of the key alone or
-    after `Bearer ` or `user:`). What stands there for servers without keys (EMPTY, none) is left alone.
+    Found are eight characters of a key in a row, in upper or lower case and escaped as JSON, Python, URLs or
+    HTML do it, also several times over, and twelve digits of it in hexadecimal or base64. What stands there
+    for servers without keys (EMPTY, none) is left alone.
 
     >>> hidden(r'Incorrect API key: sk-ab\\/cd\\u0065fgh', 'sk-ab/cdefgh')
     'Incorrect API key: ***'
     >>> hidden('Authorization: Basic dXNlcjpzay1hYmNkZWZnaA==', 'sk-abcdefgh')
-    'Authorization: Basic dXNlcjp***A=='
+    'Authorization: Basic ***'
     """
-    parts = _keys_in(keys)
-    if not parts or len(text) < _SHORTEST:
+    parts = frozenset[str]().union(*map(_parts, _keys_in(keys)))
+    if not _holds(text, parts):
         return text
-    shown: list[str] = []
-    end = 0
-    for start, stop in sorted(span for view in _views(text) for key in parts for span in _spans(view, key)):
-        if start > end or not shown:
-            shown += text[end:start], MASK
-        end = max(end, stop)
-    return ''.join((*shown, text[end:]))
+    shown = re.sub(r'[^\s<>]+', lambda word: MASK if _holds(word[0], parts) else word[0], text)
+    return MASK if _holds(shown, parts) else shown
+
+
+@cache
+def _parts(key: str) -> frozenset[str]:
+    """Return what tells a key, in `_ALIKE` letters; of base64 digits those that depend on the key alone."""
+    written = [(key, 8), (key.encode().hex(), 12)]
+    for shift in range(3):
+        digits = base64.b64encode(b'\0' * shift + key.encode()).decode()
+        written.append((digits[-(-shift * 8 // 6) : (shift + len(key)) * 8 // 6], 12))
+    return frozenset(
+        whole[first : first + length].translate(_ALIKE)
+        for whole, most in written
+        for length in [min(most, len(whole))]
+        for first in range(len(whole) - length + 1)
+    )
+
+
+def _holds(text: str, parts: frozenset[str]) -> bool:
+    """Return whether one of the parts stands in the text, or in it with its escapes read once, twice, …"""
+    for _ in range(_ROUNDS):
+        alike = text.translate(_ALIKE)
+        if any(part in alike for part in parts):
+            return True
+        before, text = text, _ESCAPE.sub(_character, text)
+        if text == before:
+            break
+    return False
+
+
+def _character(found: re.Match[str]) -> str:
+    if digits := found['u'] or found['x'] or found['url']:
+        return chr(int(digits, 16))
+    return chr(int(found['octal'], 8)) if found['octal'] else found['sign'] or unescape(found[0])
 
 
 def _keys_in(keys: tuple[str, ...]) -> set[str]:
@@ -130,60 +153,6 @@ class HiddenKey(logging.Filter):
         if record.exc_text:  # which goes before exc_info where there is one
             record.exc_text = without_user(hidden(record.exc_text, *self._keys))
         return True
-
-
-def _views(text: str) -> Iterator[View]:
-    """Yield the text, and as it is with its escapes read once, twice, …"""
-    view = text, list(range(len(text) + 1))
-    yield view
-    for _ in range(_ROUNDS):
-        decoded = _replaced(view, _ESCAPE, _character)
-        if decoded[0] == view[0]:
-            return
-        view = decoded
-        yield view
-
-
-def _character(found: re.Match[str]) -> str:
-    if digits := found['u'] or found['x'] or found['url']:
-        return chr(int(digits, 16))
-    return chr(int(found['octal'], 8)) if found['octal'] else found['sign'] or unescape(found[0])
-
-
-def _replaced(view: View, pattern: re.Pattern[str], by: Callable[[re.Match[str]], str]) -> View:
-    text, places = view
-    parts: list[str] = []
-    moved: list[int] = []
-    at = 0
-    for found in pattern.finditer(text):
-        start, new = found.start(), by(found)
-        parts += text[at:start], new
-        moved += places[at:start] + [places[start]] * len(new)
-        at = found.end()
-    return (''.join((*parts, text[at:])), moved + places[at:]) if parts else view
-
-
-def _spans(view: View, key: str) -> Iterator[tuple[int, int]]:
-    """Where fragments of the key stand in the original."""
-    text, places = view
-    small = text.translate(_SMALL)
-    sought = [
-        (small, places, key.translate(_SMALL), _FRAGMENT),
-        (small, places, key.encode().hex(), _ENCODED_FRAGMENT),
-    ]
-    packed = _replaced((text.translate(str.maketrans('-_', '+/')), places), _LINE_BREAK, lambda _: '')
-    for shift in range(3):
-        # Only digits that depend on the key alone; those at its ends also hold parts of its neighbours.
-        digits = base64.b64encode(b'\0' * shift + key.encode()).decode()
-        whole = digits[-(-shift * 8 // 6) : (shift + len(key)) * 8 // 6]
-        sought.append((*packed, whole, _ENCODED_FRAGMENT))
-    for content, at, written, most in sought:
-        length = min(most, len(written))
-        for fragment in {written[first : first + length] for first in range(len(written) - length + 1)}:
-            start = content.find(fragment)
-            while start >= 0:
-                yield at[start], at[start + length]
-                start = content.find(fragment, start + 1)
 
 
 # What looks like a key
