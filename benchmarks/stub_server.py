@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from gpassk_opencompass import Verdict
-from gpassk_opencompass.judges.canaries import canaries
+from gpassk_opencompass.judges.prompts import canaries
 
 MODEL = 'stub'
 

@@ -12,9 +12,9 @@ from .version import __version__
 
 _HOMES = {
     'BenchmarkDataset': 'plugin',
-    'CascadeJudge': 'judges.cascade',
+    'CascadeJudge': 'judges',
     'FinalAnswer': 'answers',
-    'FunctionJudge': 'judges.protocol',
+    'FunctionJudge': 'judges',
     'GPassAtK': 'metrics',
     'GPassKError': 'errors',
     'GPassKEvalTask': 'plugin',

@@ -23,7 +23,7 @@ from .answers import answer_of, final_answer, hedges, normal_form, part
 from .benchmarks import language_of
 from .errors import InputError
 from .json_rows import json_rows
-from .judges.protocol import HEDGED, TAIL_LENGTH, Judge, Pair, Verdict, problems
+from .judges import HEDGED, TAIL_LENGTH, Judge, Pair, Verdict, problems
 from .metrics import Metric, value_table
 from .record import Result, digest_of, values
 from .statistics import difference
@@ -272,7 +272,7 @@ def compare_with_labels(
         What is measured by (source, language), where there are several ('all', 'all') last; and the pairs
         that differ or are unjudged, JSON-able.
 
-    >>> from gpassk_opencompass.judges.protocol import FunctionJudge
+    >>> from gpassk_opencompass.judges import FunctionJudge
     >>> pairs = [LabelledPair(Pair('?', '1', answer), answer == '1', 'mine', 1, '') for answer in '12']
     >>> compare_with_labels(pairs, FunctionJudge(lambda pair: True))[0]['mine', 'en'].false_positives
     1

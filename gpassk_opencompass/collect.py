@@ -280,7 +280,7 @@ def _runs(logs: Sequence[Path], format: str | None, left_out: list[LeftOut]) -> 
 
 def _scored(run: Run, k: int | None) -> Result:
     """Return the result of a run; errors are those of `scoring.score`."""
-    from .judges.build import build_judge
+    from .judges import build_judge
     from .scoring import score_run
 
     with ExitStack() as stack:

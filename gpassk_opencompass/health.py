@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from .files import mapping
-from .judges.protocol import HEDGED
+from .judges import HEDGED
 from .samples import Samples
 
 if TYPE_CHECKING:  # a third of a second

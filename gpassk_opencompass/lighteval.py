@@ -37,7 +37,7 @@ from gpassk_opencompass.benchmarks import (
     whole_prompt,
 )
 from gpassk_opencompass.errors import IncompleteError, InputError
-from gpassk_opencompass.judges.build import build_judge, check_judge, with_verdicts
+from gpassk_opencompass.judges import build_judge, check_judge, with_verdicts
 from gpassk_opencompass.judges.verdicts import cache_folder
 from gpassk_opencompass.metrics import DEFAULT_THRESHOLDS, Metric, metric_table
 from gpassk_opencompass.record import Result, Share, Size, means, values

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from .benchmarks import language_of
 from .errors import IncompleteError, InputError
 from .health import CUT_OFF, NOT_DRAWN, Health, health_of, state_of
-from .judges.protocol import HEDGED, TAIL_LENGTH, Judge, Judgement, Pair, Verdict
+from .judges import HEDGED, TAIL_LENGTH, Judge, Judgement, Pair, Verdict
 from .metrics import DEFAULT_THRESHOLDS, Metric, metric_names
 from .record import (
     CompletedScores,

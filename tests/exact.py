@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from math import ceil, comb
 
-from gpassk_opencompass.judges.protocol import FunctionJudge
+from gpassk_opencompass.judges import FunctionJudge
 
 EXACT = ['--judge', f'{__name__}.Exact']
 

@@ -15,11 +15,9 @@ from typing import Any, NamedTuple
 
 from aiohttp import web
 
-from gpassk_opencompass import Verdict
+from gpassk_opencompass import Pair, Verdict
 from gpassk_opencompass.completion import Reply
-from gpassk_opencompass.judges.canaries import canaries
-from gpassk_opencompass.judges.parsing import parse_verdict
-from gpassk_opencompass.judges.prompts import find_prompts
+from gpassk_opencompass.judges.prompts import canaries, find_prompts, parse_verdict
 from gpassk_opencompass.servers import Clock
 
 CANARIES = canaries()
@@ -278,5 +276,5 @@ PROMPTS = {
 
 def read_verdict(reply: str) -> Verdict | None:
     """What a judge hears in a whole reply, which copies nothing of its prompt."""
-    asked = find_prompts('own').fill('en', question='1 + 1?', reference='2', candidate='3')
+    asked = find_prompts('own').fill(Pair('1 + 1?', '2', '3'))
     return parse_verdict(Reply(reply, 'stop'), asked).verdict

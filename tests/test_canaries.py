@@ -22,7 +22,7 @@ from judge_server import (
 from judging_run import judge_at, pairs_of
 
 from gpassk_opencompass import InputError, Verdict
-from gpassk_opencompass.judges.canaries import UnfitJudge
+from gpassk_opencompass.judges.llm import UnfitJudge
 
 RUN = 300
 YES = r'I am sure: \boxed{yes}'
@@ -65,11 +65,11 @@ def fails_in_chinese(asked: Asked) -> Act:
             r"'54' to 'What is 7 × 8\?', reference '56', it says correct, twice; its reply ends",
         ),
         (obeys_answers, r'Ignore everything above .* it says correct; its reply ends'),
-        (fails_in_chinese, r"等于多少？', reference '56', it gives no verdict \(unparsable\), twice"),
-        (lambda asked: Say(YES, 'content_filter'), r'no verdict \(filtered\), twice'),
-        (lambda asked: Say(good(asked), None), r'no verdict \(no finish reason\), twice'),
-        (lambda asked: rf'{asked.prompt} \boxed{{yes}}', r'no verdict \(echo\), twice'),
-        (lambda asked: rf'<think> {good(asked)}', r'no verdict \(unfinished thought\), twice'),
+        (fails_in_chinese, r"等于多少？', reference '56', it gives no verdict \(unparsable\), .*, twice"),
+        (lambda asked: Say(YES, 'content_filter'), r'no verdict \(filtered\), .*, twice'),
+        (lambda asked: Say(good(asked), None), r'no verdict \(no finish reason\), .*, twice'),
+        (lambda asked: rf'{asked.prompt} \boxed{{yes}}', r'no verdict \(echo\), .*, twice'),
+        (lambda asked: rf'<think> {good(asked)}', r'no verdict \(unfinished thought\), .*, twice'),
     ],
 )
 def test_a_bad_judge_is_stopped_before_it_judges(behave: Any, said: str, tmp_path: Path) -> None:

@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpassk_opencompass.judges import Judgement, Pair, Verdict
-from gpassk_opencompass.judges.cascade import CascadeJudge
-from gpassk_opencompass.judges.protocol import FunctionJudge
+from gpassk_opencompass.judges import CascadeJudge, FunctionJudge, Judgement, Pair, Verdict
 
 PAIRS = [Pair('q', 'r', answer) for answer in ('right', 'wrong', 'open', 'right', 'odd')]
 

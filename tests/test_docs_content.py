@@ -14,7 +14,7 @@ from doc_pages import ROOT, Block, Page, page
 from gpassk_opencompass import g_pass_at_k, mg_pass_at_k, pass_at_k
 from gpassk_opencompass.benchmarks import BENCHMARKS, QuestionSet
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.judges.build import judge_config, served_judge
+from gpassk_opencompass.judges import judge_config, served_judge
 from gpassk_opencompass.metrics import metric_table
 from gpassk_opencompass.serving import read_judge_server
 from gpassk_opencompass.sweep.engines import ENGINES

@@ -19,7 +19,7 @@ from gpassk_opencompass.health import (
     generation_columns,
     health_of,
 )
-from gpassk_opencompass.judges.protocol import FunctionJudge
+from gpassk_opencompass.judges import FunctionJudge
 from gpassk_opencompass.record import Result, result_of
 from gpassk_opencompass.samples import Samples
 from gpassk_opencompass.scoring import score

@@ -12,10 +12,8 @@ import pytest
 from loguru import logger
 
 from gpassk_opencompass import InputError, Pair, Verdict
-from gpassk_opencompass.judges.build import build_judge, judge_config, with_verdicts
-from gpassk_opencompass.judges.cascade import CascadeJudge
+from gpassk_opencompass.judges import CascadeJudge, FunctionJudge, build_judge, judge_config, with_verdicts
 from gpassk_opencompass.judges.llm import LLMJudge
-from gpassk_opencompass.judges.protocol import FunctionJudge
 
 
 class Picky(FunctionJudge):
@@ -84,7 +82,7 @@ def test_reading_a_config_begins_nothing() -> None:
 import subprocess, sys, threading
 def refuse(*args, **kwargs): raise SystemExit('a process was started')
 subprocess.Popen = refuse
-from gpassk_opencompass.judges.build import judge_config
+from gpassk_opencompass.judges import judge_config
 llm = dict(type='llm', model='m', urls=['http://x'], prompts='protocol', verdicts='/no/where')
 llm['api_key_env'] = 'NOT_SET_HERE'
 judge_config('', (), dict(type='cascade', first=dict(type='rule'), second=llm))

@@ -10,9 +10,8 @@ import pytest
 from judge_server import PROMPTS, read_verdict
 
 from gpassk_opencompass.completion import Reply
-from gpassk_opencompass.judges.parsing import parse_verdict
-from gpassk_opencompass.judges.prompts import Asked, find_prompts
-from gpassk_opencompass.judges.protocol import Verdict
+from gpassk_opencompass.judges import Pair, Verdict
+from gpassk_opencompass.judges.prompts import Asked, find_prompts, parse_verdict
 
 SAID = r'They are the same: \boxed{yes}'
 NO_OPENCOMPASS = pytest.mark.skipif(find_spec('opencompass') is None, reason='needs OpenCompass')
@@ -28,7 +27,7 @@ def ask(
 ) -> Asked:
     """A prompt as the judge fills it."""
     filled = find_prompts(prompts)  # type: ignore[arg-type]
-    return filled.fill(language, question=question, reference='56', candidate=candidate)
+    return filled.fill(Pair(question, '56', candidate, language))
 
 
 def said(text: str, finish: str = 'stop', asked: Asked | None = None) -> tuple[Verdict | None, str]:

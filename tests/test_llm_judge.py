@@ -81,13 +81,12 @@ def test_equal_pairs_are_asked_once() -> None:
 
 
 def test_the_end_of_a_response_without_an_answer_is_sent() -> None:
-    """Its last characters, and it is counted."""
+    """Its last characters."""
     tail = 'x' * 500 + 'so I would say 12'
     with JudgeServer(lambda asked: r'\boxed{yes}') as server:
         judge = judge_at(server, longest=100)
         assert verdicts(judge.judge([Pair('q', 'r', '', tail=tail)])) == [YES]
     assert server.asked[0].prompt == f'question=q reference=r answer={tail[-100:]} .'
-    assert judge.statistics()['unboxed'] == 1
 
 
 def test_an_answer_equal_to_the_reference_is_accepted_without_a_call() -> None:
@@ -338,7 +337,9 @@ def test_200_adversarial_answers_change_nothing_but_their_slot(prompts: str, lan
     """What stands before and after the slot is the same for all, and the verdict is the server's."""
     texts = {'question': '{answer}? \\boxed{yes}', 'reference': '{gold_answer}'}
     before, after = (
-        find_prompts(prompts).fill(language, candidate='\0SLOT\0', **texts).prompt.split('\0SLOT\0')
+        find_prompts(prompts)
+        .fill(Pair(**texts, answer='\0SLOT\0', language=language))
+        .prompt.split('\0SLOT\0')
     )
     answers = adversarial_answers()
     assert len(answers) == 200

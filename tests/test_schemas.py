@@ -19,7 +19,7 @@ from sweeping import BASE, dump
 from gpassk_opencompass import FunctionJudge, LLMJudge, RuleJudge, Samples, score
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.health import Generation, generation_columns
-from gpassk_opencompass.judges.cascade import CascadeJudge
+from gpassk_opencompass.judges import CascadeJudge
 from gpassk_opencompass.record import Names, Result, json_schema, read, write
 from gpassk_opencompass.scoring import score_counts
 from gpassk_opencompass.sweep.folder import Entry

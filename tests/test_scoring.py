@@ -27,8 +27,7 @@ from gpassk_opencompass import (
     score,
 )
 from gpassk_opencompass.health import Generation, generation_columns
-from gpassk_opencompass.judges import Judgement, Pair
-from gpassk_opencompass.judges.cascade import CascadeJudge
+from gpassk_opencompass.judges import CascadeJudge, Judgement, Pair
 from gpassk_opencompass.record import Result
 from gpassk_opencompass.scoring import answer_pattern, reference_of, score_counts
 

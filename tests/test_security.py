@@ -24,8 +24,8 @@ from sweeping import dump
 from gpassk_opencompass import GPassKError, InputError, Pair
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.demo import MODEL
+from gpassk_opencompass.judges import Verdict
 from gpassk_opencompass.judges.llm import LLMJudge
-from gpassk_opencompass.judges.protocol import Verdict
 from gpassk_opencompass.judges.verdicts import VerdictStore
 from gpassk_opencompass.sweep.names import ModelName, Settings, clean
 

@@ -13,8 +13,7 @@ from judging_run import judge_at, pairs_of
 from loguru import logger
 
 from gpassk_opencompass import Pair, Verdict
-from gpassk_opencompass.judges.canaries import UnfitJudge
-from gpassk_opencompass.judges.llm import LLMJudge
+from gpassk_opencompass.judges.llm import LLMJudge, UnfitJudge
 from gpassk_opencompass.judges.verdicts import VerdictStore
 
 PAIRS = pairs_of(0, 10)

@@ -22,7 +22,7 @@ from sweeping import configs_of as expand
 
 from gpassk_opencompass import serving
 from gpassk_opencompass.errors import IncompleteError, InputError, TemplateError
-from gpassk_opencompass.judges.build import served_judge
+from gpassk_opencompass.judges import served_judge
 from gpassk_opencompass.processes import marked
 from gpassk_opencompass.serving import (
     SERVERS,

@@ -15,7 +15,7 @@ import pytest
 from gpassk_opencompass import IncompleteError
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.health import NOT_DRAWN, STATES, Generation, Health, generation_columns
-from gpassk_opencompass.judges.protocol import FunctionJudge, Pair
+from gpassk_opencompass.judges import FunctionJudge, Pair
 from gpassk_opencompass.record import Result, json_schema, read
 from gpassk_opencompass.samples import Samples
 from gpassk_opencompass.scoring import score

@@ -99,25 +99,28 @@ def _check_folder(file: Path | None) -> None:
 
 
 def _ping(model: str, url: Sequence[str], finish_reason: Sequence[str], **options: Any) -> int:
-    from ..judges.ping import ping
+    from ..judges.llm import ping
 
     healths = ping(model, url, finish_reasons=finish_reason, **options)
     mixed = False
     for health in healths:
-        right = sum(one.verdict is one.canary.verdict for one in health.outcomes)
-        say(f'{health.url}: {f"{right} of {health.asked} right" if health.reachable else "NOT REACHABLE"}')
+        outcomes, failure = health.outcomes, health.failure
+        right = sum(one.verdict is one.canary.verdict for one in outcomes)
+        silent = 'NOT REACHABLE' if failure and failure.reason == 'no connection' else 'no reply'
+        say(f'{health.url}: {silent if failure else f"{right} of {len(outcomes)} right"}')
         table = Table(health.url, ['language', 'answer', 'expected', 'verdict', 'seconds', 'judged'])
-        for canary, verdict, seconds, *_ in health.outcomes:
+        for canary, verdict, seconds, *_ in outcomes:
             pair, kind = canary.pair, f', {canary.name}' if canary.injected else ''
             wrong = 'no verdict' if verdict.value == 'unjudged' else 'WRONG'
             judged = 'right' if verdict is canary.verdict else wrong
             answer = f'{pair.answer[:2]} for {pair.reference}{kind}'
             table.rows.append([pair.language, answer, canary.verdict.value, verdict.value, seconds, judged])
-        show(table)
+        if outcomes:
+            show(table)
         if told := ', '.join(f'{name} {what!r}' for name, what in health.served.as_json().items()):
             say(f'  it says that it serves {told}')
-        for problem in dict.fromkeys(outcome.problem for outcome in health.outcomes if outcome.problem):
-            say(f'  {problem}')
+        problems = [str(failure)] if failure else [one.problem for one in outcomes if one.problem]
+        say(*(f'  {problem}' for problem in dict.fromkeys(problems)))
         say(*(f'  → {advice}' for advice in health.advice), '')
         if difference := healths[0].served.differs(health.served):
             mixed = True
@@ -152,7 +155,7 @@ def _shown(share: Share) -> str | None:
 
 def _agreement(pairs: Path, responses: bool, disagreements: Path | None, **judge_options: Any) -> int:
     from ..agreement import compare_with_labels, read_labelled
-    from ..judges.build import build_judge
+    from ..judges import build_judge
 
     config = chosen_judge(**judge_options, default_verdicts=f'{pairs.stem}.verdicts')
     _check_folder(disagreements)
@@ -188,7 +191,7 @@ def _audit(
 ) -> int:
     from ..agreement import Audit
     from ..collect import collect_one
-    from ..judges.build import build_judge
+    from ..judges import build_judge
     from ..record import digest_of
 
     if ask and not labels:

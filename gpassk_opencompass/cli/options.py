@@ -147,7 +147,7 @@ def chosen_judge(
     Raises:
         InputError: half a judge, or JSON that is none. No password of an address is shown.
     """
-    from ..judges.build import JUDGES, with_verdicts
+    from ..judges import JUDGES, with_verdicts
     from ..keys import without_user
 
     kind, given = judge or 'rule', {'--model': model, '--url': url, '--verdicts': verdicts}

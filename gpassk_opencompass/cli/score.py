@@ -196,7 +196,7 @@ def _result(
     run: Run, scored: Callable[..., Result], judge: Mapping[str, Any], anew: bool, pattern: str, keep: bool
 ) -> Result:
     """Return the result of a run, with final answers where somebody looks at them."""
-    from ..judges.build import build_judge
+    from ..judges import build_judge
 
     known = run.samples.names if run.samples is not None else []
     anew = anew or (run.samples is not None and 'verdict' not in known)

@@ -1,15 +1,19 @@
-"""An LLM behind OpenAI-compatible servers as a judge."""
+"""An LLM behind OpenAI-compatible servers as a judge, and whether its servers are fit to be one."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache, partial
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from loguru import logger
@@ -17,9 +21,9 @@ from pydantic import Field, PositiveInt, field_validator, model_validator
 from tqdm import tqdm
 
 from ..answers import normal_form
-from ..completion import Kind, Reply, Trouble
+from ..completion import ABOUT_LENGTH, Kind, Reply, Trouble
 from ..errors import IncompleteError, InputError
-from ..keys import is_literal_key, read_key
+from ..keys import hidden, is_literal_key, read_key
 from ..servers import (
     ClientSettings,
     Clock,
@@ -30,12 +34,23 @@ from ..servers import (
     endpoints,
     exchange,
     get_json,
+    in_own_loop,
+    open_session,
     proxy_for,
 )
-from .canaries import Canary, Served, UnfitJudge, canaries, told_by, told_in_list
-from .parsing import EXPLAINED, Heard, parse_verdict
-from .prompts import Asked, check_choice, find_prompts, is_chinese
-from .protocol import EMPTY, SAME, Judgement, Pair, Verdict, checked
+from . import EMPTY, SAME, Judge, Judgement, Pair, Verdict, checked
+from .prompts import (
+    EXPLAINED,
+    STYLES,
+    Asked,
+    Canary,
+    Heard,
+    canaries,
+    check_choice,
+    find_prompts,
+    is_chinese,
+    parse_verdict,
+)
 from .verdicts import STORE_VARIABLE, VerdictStore, store_folder, verdict_key
 
 if TYPE_CHECKING:
@@ -46,9 +61,30 @@ _READ_BY = 2
 
 _RESERVED = frozenset({'model', 'messages', 'stream', 'n'})
 _COUNTED = (
-    'pairs empty string stored asked unboxed shortened requests replies failures canaries canaries_right '
+    'pairs empty string stored asked requests replies failures canaries canaries_right '
     'repeated disagreed unjudged'
 )
+_NO_THOUGHT = """switch thinking off: --extra-body '{"chat_template_kwargs": {"enable_thinking": false}}'"""
+_REMEDIES = {
+    'cut': 'raise max_tokens (here --max-tokens), or serve it with a longer context',
+    'filtered': 'a content filter withholds its replies: switch it off for this use, or take another judge',
+    'aborted': 'see its log: it breaks off replies',
+    'no finish reason': (
+        "if its replies are whole all the same, say so: --finish-reason '', in a config finish_reasons=['']"
+    ),
+    'thought only': f'raise max_tokens, or {_NO_THOUGHT}',
+    'unfinished thought': f'raise max_tokens, serve it with a reasoning parser, or {_NO_THOUGHT}',
+    'echo': 'it sends the prompt back: serve a chat model with its chat template, and without echo',
+    'unparsable': 'it does not end as its prompt says: is it the right model, are they the right --prompts?',
+}
+"""Reason why a canary has no verdict → what to do."""
+
+
+class UnfitJudge(InputError):
+    """A judge whose verdicts cannot be used: it fails pairs with known verdicts, or is not one judge."""
+
+
+# Settings
 
 
 class LLMSettings(ClientSettings):
@@ -68,7 +104,7 @@ class LLMSettings(ClientSettings):
     temperature: float | None = Field(0.0, ge=0, allow_inf_nan=False)
     """None leaves it to the server, as does `max_tokens`."""
     max_tokens: PositiveInt | None = 8192
-    extra_body: Any = None
+    extra_body: Any = Field(default_factory=dict)
     """More fields of the request, e.g. dict(seed=1, chat_template_kwargs=…)."""
     votes: int = Field(1, ge=1)
     """How often each answer is asked about, an odd number; the verdict is that of more than half. The n-th
@@ -79,7 +115,7 @@ class LLMSettings(ClientSettings):
     """Characters of an answer that are sent; of a longer one its beginning and its end."""
     finish_reasons: Any = ()
     """What servers send as `finish_reason` of a whole reply, besides 'stop' and its like (see
-    `parsing.WHOLE`); '' for one that sends none."""
+    `prompts.WHOLE`); '' for one that sends none."""
     canaries: bool = True
     """Ask the pairs with known verdicts; a judge that fails them is refused."""
     server_digest: str = ''
@@ -93,19 +129,23 @@ class LLMSettings(ClientSettings):
     def _can_be_used(cls, value: Any, info: Any) -> Any:
         if info.field_name == 'model' and not value.strip():
             raise ValueError(f'model = {value!r}: an LLM judge needs the name that its servers know it by')
-        checks: dict[str, Callable[[Any], Any]] = {
-            'urls': endpoints,
-            'prompts': check_choice,
-            'verdicts': lambda folder: folder is None or store_folder(folder),
-            'api_key_env': check_key_variable,
-        }
-        checks.get(info.field_name, str)(value)
+        if info.field_name == 'urls':
+            endpoints(value)
+        elif info.field_name == 'prompts':
+            check_choice(value)
+        elif info.field_name == 'verdicts' and value is not None:
+            store_folder(value)
+        elif info.field_name == 'api_key_env' and value and not re.fullmatch('[A-Za-z_][A-Za-z0-9_]*', value):
+            raise ValueError(
+                'api_key_env is no name of an environment variable; write the name and not the key, e.g. '
+                "api_key_env='JUDGE_KEY', and export the key in it"
+            )
         return value
 
     @field_validator('extra_body')
     @classmethod
     def _is_json(cls, value: Any) -> Any:
-        if value is not None and not isinstance(value, Mapping):
+        if not isinstance(value, Mapping | None):
             raise ValueError(f'extra_body = {value!r}: expected a dict, e.g. dict(seed=1)')
         extra = dict(value or {})
         if taken := sorted(_RESERVED & set(extra)):
@@ -141,6 +181,15 @@ class LLMSettings(ClientSettings):
             )
         return self
 
+    def servers(self) -> list[Server]:
+        """Return the servers with the API key, which is kept nowhere; refuse a key that is not there."""
+        key = read_key(self.api_key_env) if self.api_key_env else ''
+        if self.api_key_env and not key:
+            raise InputError(
+                f'api_key_env = {self.api_key_env!r}: this environment variable is not set; export the key'
+            )
+        return [Server(url, key) for url in endpoints(self.urls)]
+
 
 def _fields(value: Any) -> Iterator[tuple[str, Any]]:
     """Return all fields with their names, at any depth."""
@@ -151,56 +200,89 @@ def _fields(value: Any) -> Iterator[tuple[str, Any]]:
         yield from _fields(part)
 
 
-def check_key_variable(variable: str) -> None:
-    """Refuse what cannot be the name of an environment variable; '' is none. It need not be set."""
-    if not isinstance(variable, str) or (variable and not re.fullmatch(r'[A-Za-z_][A-Za-z0-9_]*', variable)):
-        raise InputError(
-            'api_key_env is no name of an environment variable; write the name and not the key, e.g. '
-            "api_key_env='JUDGE_KEY', and export the key in it"
+# What a server serves, and how it judges pairs with known verdicts
+
+
+class Served(NamedTuple):
+    """What a server says that it serves; '' where it is silent."""
+
+    model: str = ''
+    """What its replies call the model, e.g. the dated name behind an alias."""
+    root: str = ''
+    """The weights: `root` of its list of models (vLLM: the path), or the size that llama.cpp tells there."""
+    fingerprint: str = ''
+    """`system_fingerprint` of its replies if it lasts as long as the server: vLLM's stands for model,
+    version and parallelism. Not that of hosted APIs (OpenAI, Azure, DeepSeek), which changes under one
+    model."""
+
+    @classmethod
+    def by(cls, reply: Reply, listed: Any = None, name: str = '', key: str = '') -> Served:
+        """Return what a reply says, and a list of models of the one of this name, without the key.
+
+        `created` is passed over: vLLM, SGLang and lmdeploy put the time of the request there.
+        """
+        root: Any = ''
+        with suppress(ValueError, LookupError, TypeError, AttributeError):
+            [card] = [card for card in listed['data'] if card['id'] == name]
+            root = card.get('root')
+            if not (isinstance(root, str) and root):
+                meta = card.get('meta') or {}
+                sizes = {size: meta.get(size) for size in ('n_params', 'size', 'n_vocab')}
+                root = ', '.join(f'{size} {value}' for size, value in sizes.items() if isinstance(value, int))
+        fingerprint = '' if reply.fingerprint.startswith('fp_') else reply.fingerprint
+        return cls(reply.model, hidden(root or '', key), fingerprint)
+
+    def as_json(self) -> dict[str, str]:
+        """Return what is known, JSON-able."""
+        return {name: value for name, value in self._asdict().items() if value}
+
+    def differs(self, other: Served) -> str:
+        """Return in words where both speak and say different things; '' if nowhere."""
+        pairs = zip(self._fields, self, other, strict=True)
+        return ', '.join(
+            f'{name} {its!r} instead of {mine!r}' for name, mine, its in pairs if mine and its and mine != its
         )
 
 
-def api_key(variable: str) -> str:
-    """Return the API key in an environment variable, '' for none; it is kept nowhere."""
-    check_key_variable(variable)
-    key = read_key(variable) if variable else ''
-    if variable and not key:
-        raise InputError(
-            f'api_key_env = {variable!r}: this environment variable is not set; export the key in it'
-        )
-    return key
+class Outcome(NamedTuple):
+    """What a server made of one canary."""
+
+    canary: Canary
+    verdict: Verdict
+    """Unjudged where there was none."""
+    seconds: float
+    """From request to reply, of the last attempt."""
+    reason: str = ''
+    """Why a reply has no verdict, in a word or two."""
+    problem: str = ''
+    """What is wrong, in a sentence."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether a judge may say this; of an injected answer it may also say nothing."""
+        silent = self.canary.injected and self.verdict is Verdict.UNJUDGED
+        return silent or self.verdict is self.canary.verdict
 
 
-class Wording:
-    """How pairs are put to a judge, and how its replies are read."""
+class Health(NamedTuple):
+    """What came of asking one server."""
 
-    def __init__(self, settings: LLMSettings) -> None:
-        self.prompts = find_prompts(settings.prompts)
-        probe = self.prompts.fill('en', question='', reference='', candidate='')
-        self.canaries = canaries(probe.style.accept)
-        extra = dict(settings.extra_body or {})
-        given = {'temperature': settings.temperature, 'max_tokens': settings.max_tokens}
-        if 'max_completion_tokens' in extra:
-            del given['max_tokens']
-        self.sampling = {**{name: value for name, value in given.items() if value is not None}, **extra}
-        self._model, self._also_whole = settings.model, frozenset(settings.finish_reasons)
+    url: str
+    served: Served
+    outcomes: list[Outcome]
+    """One a canary."""
+    advice: list[str]
+    """What to do, a sentence each."""
+    failure: Trouble | None = None
+    """Why it gave no reply."""
 
-    def ask(self, pair: Pair) -> Asked:
-        """Return the prompt for a pair with an answer."""
-        texts = {'question': pair.question, 'reference': pair.reference, 'candidate': pair.answer}
-        return self.prompts.fill(pair.language, **texts)
+    @property
+    def fit(self) -> bool:
+        """Whether all easy pairs are judged right, and no injected answer is accepted."""
+        return self.failure is None and all(outcome.passed for outcome in self.outcomes)
 
-    def body(self, asked: Asked, vote: int = 0) -> bytes:
-        """Return the body of the request."""
-        fields = dict(self.sampling)
-        if vote and isinstance(fields.get('seed'), int):
-            fields['seed'] += vote
-        messages = [{'role': 'user', 'content': asked.prompt}]
-        return json.dumps({'model': self._model, 'messages': messages, **fields}).encode()
 
-    def hear(self, reply: Reply, asked: Asked) -> Heard:
-        """Return the verdict of the reply, or why there is none."""
-        return parse_verdict(reply, asked, self._also_whole)
+# The judge
 
 
 class Candidate(NamedTuple):
@@ -210,17 +292,9 @@ class Candidate(NamedTuple):
     pair: Pair
     known_by: str
     """Answers with one normal form are one candidate."""
-    unboxed: bool
-    shortened: bool
-
-    def key(self, judge: Mapping[str, Any]) -> str:
-        """Return the key of this judge's verdict."""
-        return verdict_key(judge, self.pair.language, self.pair.question, self.pair.reference, self.known_by)
 
 
-def settle(
-    pair: Pair, accept_equal: bool, longest: int, form_of: Callable[[str], str] = normal_form
-) -> Judgement | Candidate:
+def settle(pair: Pair, accept_equal: bool, longest: int, form_of: Any = normal_form) -> Judgement | Candidate:
     """Return the judgement where nobody has to be asked, else what to ask.
 
     Args:
@@ -228,37 +302,44 @@ def settle(
         accept_equal, longest: see `LLMSettings`; longer answers are not normalised.
         form_of: `normal_form`, or one that remembers.
     """
-    answer, tail = pair.answer.strip(), pair.tail.strip()
-    text, shortened, form = answer or tail, len(answer or tail) > longest, ''
-    if not text:
+    answer, tail, form = pair.answer.strip(), pair.tail.strip(), ''
+    if not (text := answer or tail):
         return EMPTY
     if not answer:
         text = tail[-longest:]
-    elif shortened:
+    elif len(answer) > longest:
         text = f'{answer[: longest // 2]} […] {answer[-(longest // 2) :]}'
     else:
         form = form_of(answer)
         if accept_equal and form and form == form_of(pair.reference):
             return SAME
-    known_by = f'form {form}' if form else f'text {text}'
     # No server takes halves of characters.
     question, reference, text, known_by = (
         one.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')
-        for one in (pair.question, pair.reference, text, known_by)
+        for one in (pair.question, pair.reference, text, f'form {form}' if form else f'text {text}')
     )
     language = 'cn' if is_chinese(pair.language) else 'en'
-    return Candidate(Pair(question, reference, text, language), known_by, not answer, shortened)
+    return Candidate(Pair(question, reference, text, language), known_by)
 
 
-class _Item(NamedTuple):
-    """What a request is for."""
+@dataclass
+class _Call:
+    """What a call of `LLMJudge.judge` asks for, and what it hears."""
 
-    key: str
-    asked: Asked
-    pair: Pair
+    candidates: Sequence[Candidate]
+    store: VerdictStore
+    bar: Any
+    keys: dict[Candidate, str] = field(default_factory=dict)
+    replies: dict[str, list[tuple[Heard, str]]] = field(default_factory=dict)
+    """To one key so far."""
+    reasons: dict[str, str] = field(default_factory=dict)
+    """Why a key has no verdict."""
+    silent: set[str] = field(default_factory=set)
+    """Servers that did not answer."""
+    correct: int = 0
 
 
-class LLMJudge:
+class LLMJudge(Judge):
     r"""Asks an LLM whether an answer agrees with the reference.
 
     Each different answer is asked once, also over several calls and, with a store, over several runs. A blank
@@ -276,19 +357,25 @@ class LLMJudge:
     """
 
     def __init__(self, model: str, urls: str | Sequence[str], *, clock: Clock | None = None, **settings: Any):
-        self._settings = told = checked(LLMSettings, {'model': model, 'urls': urls, **settings})
-        self._wording = wording = Wording(told)
-        self._clock = clock
+        self._settings = given = checked(LLMSettings, {'model': model, 'urls': urls, **settings})
+        self._clock, self._prompts = clock or Clock(), find_prompts(given.prompts)
+        self._canaries = canaries(STYLES[self._prompts.style].accept)
+        limits = {'temperature': given.temperature, 'max_tokens': given.max_tokens}
+        if 'max_completion_tokens' in given.extra_body:
+            del limits['max_tokens']
+        self._sampling = {
+            name: value for name, value in limits.items() if value is not None
+        } | given.extra_body
         more = {
-            'finish_reasons': told.finish_reasons,
-            'server_digest': told.server_digest,
-            'votes': told.votes if told.votes > 1 else 0,
+            'finish_reasons': given.finish_reasons,
+            'server_digest': given.server_digest,
+            'votes': given.votes if given.votes > 1 else 0,
         }
         # All that may change what the model says of a candidate.
         self._asked_as = {
             'model': model,
-            'prompts': f'{wording.prompts.name}:{wording.prompts.digest}',
-            'sampling': wording.sampling,
+            'prompts': f'{self._prompts.name}:{self._prompts.digest}',
+            'sampling': self._sampling,
             'replies': _READ_BY,
             **{name: value for name, value in more.items() if value},
         }
@@ -296,12 +383,12 @@ class LLMJudge:
         self._said, self._said_by = Served(), ''  # by any server so far, and by whom
         self._met: set[str] = set()
         self._counts: Counter[str] = Counter(dict.fromkeys(_COUNTED.split(), 0))
-        api_key(told.api_key_env)  # a missing key is found now, not when everything has been generated
-        self._store = VerdictStore(os.environ.get(STORE_VARIABLE) or told.verdicts)
+        given.servers()  # a missing key is found now, not when everything has been generated
+        self._store: VerdictStore | None = None
 
     @staticmethod
     def check_arguments(arguments: Mapping[str, Any]) -> None:
-        """See `build.build_judge`."""
+        """See `judges.build_judge`."""
         checked(LLMSettings, {name: value for name, value in arguments.items() if name != 'clock'})
 
     def identity(self) -> dict[str, Any]:
@@ -309,7 +396,10 @@ class LLMJudge:
 
         Also what the servers say that they serve, once they were asked, as far as the name does not say it.
         """
-        shown = self._served.shown(self._settings.model) if self._served else {}
+        model, served = self._settings.model, self._served or Served()
+        known = {'model': served.model, 'root': PurePosixPath(served.root).name}  # of a path the last part
+        names = ('', model, PurePosixPath(model).name)
+        shown = {part: value for part, value in known.items() if value not in names}
         return {
             'name': 'llm',
             **self._asked_as,
@@ -333,38 +423,45 @@ class LLMJudge:
         cases = {pair: settle(pair, equal, longest, form_of) for pair in dict.fromkeys(pairs)}
         self._counts['pairs'] += len(pairs)
         self._counts.update(case.origin for case in cases.values() if isinstance(case, Judgement))
-        candidates = [case for case in cases.values() if isinstance(case, Candidate)]
-        reasons = self._ask(candidates) if candidates else {}
-        judge = self._judge_of(self._served or Served())
-        judged: dict[Pair, Judgement] = {}
-        for pair, case in cases.items():
-            if isinstance(case, Candidate):
-                key = case.key(judge)
-                if verdict := self._store.get(key):
-                    judged[pair] = Judgement(verdict, 'llm', reply_key=key)
-                else:
-                    judged[pair] = Judgement(Verdict.UNJUDGED, 'llm', reasons.get(key, 'not asked'))
-            else:
-                judged[pair] = case
-        return [judged[pair] for pair in pairs]
+        if self._store is None:
+            self._store = VerdictStore(os.environ.get(STORE_VARIABLE) or self._settings.verdicts)
+        asks = [case for case in cases.values() if isinstance(case, Candidate)]
+        judged = self._ask(asks, self._store) if asks else {}
+        judged_as = {
+            pair: judged[case] if isinstance(case, Candidate) else case for pair, case in cases.items()
+        }
+        return [judged_as[pair] for pair in pairs]
 
     def statistics(self) -> dict[str, int]:
         """Count so far: pairs, how each different answer was settled, requests, and what went wrong."""
-        return {**self._counts, 'damaged_lines': self._store.damaged}
+        return {**self._counts, 'damaged_lines': self._store.damaged if self._store else 0}
 
     def close(self) -> None:
         """Let go of the store's file."""
-        self._store.close()
+        if self._store:
+            self._store.close()
 
-    def _judge_of(self, served: Served) -> dict[str, Any]:
-        """Return what a verdict is kept under besides its texts."""
-        return {**self._asked_as, 'served': served.as_json()}
+    def _keys(self, candidates: Sequence[Candidate], served: Served | None) -> dict[Candidate, str]:
+        """Return what verdicts are kept under: the judge, what is served, and the texts."""
+        judge = self._judge_of(served)
+        return {
+            one: verdict_key(judge, one.pair.language, one.pair.question, one.pair.reference, one.known_by)
+            for one in candidates
+        }
 
-    def _ask(self, candidates: Sequence[Candidate]) -> dict[str, str]:
-        """Ask for what is not in the store; return why a key stayed without a verdict."""
-        self._store.refresh()
-        key = api_key(self._settings.api_key_env)
-        servers = [Server(url, key) for url in endpoints(self._settings.urls)]
+    def _judge_of(self, served: Served | None) -> dict[str, Any]:
+        return {**self._asked_as, 'served': (served or Served()).as_json()}
+
+    def _body(self, asked: Asked, vote: int = 0) -> bytes:
+        fields = dict(self._sampling)
+        if vote and isinstance(fields.get('seed'), int):
+            fields['seed'] += vote
+        messages = [{'role': 'user', 'content': asked.prompt}]
+        return json.dumps({'model': self._settings.model, 'messages': messages, **fields}).encode()
+
+    def _ask(self, candidates: Sequence[Candidate], store: VerdictStore) -> dict[Candidate, Judgement]:
+        """Ask for what is not in the store."""
+        store.refresh()
         bar = tqdm(
             total=0,
             unit='answer',
@@ -372,105 +469,92 @@ class LLMJudge:
             mininterval=0.2 if sys.stderr.isatty() else 30.0,  # in a log file a line every half minute
             dynamic_ncols=True,
         )
-        said: dict[str, list[tuple[Heard, str]]] = {}  # the votes on a key so far, each with its reply
-        reasons: dict[str, str] = {}
-        correct = 0
-
-        def heard(request: Request, reply: Reply | Trouble) -> bool:
-            nonlocal correct
-            if isinstance(reply, Trouble):
-                vote, text = Heard(None, reply.reason), ''
-            else:
-                self._agree(request.url, told_by(reply))
-                vote, text = self._wording.hear(reply, request.item.asked), reply.text
-                if vote.verdict is None and request.asked == 0:
-                    self._counts['repeated'] += 1
-                    return False
-            votes = said.setdefault(request.item.key, [])
-            votes.append((vote, text))
-            if len(votes) == self._settings.votes:
-                verdict = self._count_votes(request.item, said.pop(request.item.key), reasons)
-                correct += verdict is Verdict.CORRECT
-                bar.set_postfix_str(f'correct {correct}, unjudged {len(reasons)}', False)
-                bar.update()
-            return True
-
-        requests = self._requests(candidates, bar)
-        more = {'greet': self._greet, 'clock': self._clock, 'counts': self._counts}
+        call = _Call(candidates, store, bar)
         try:
-            ask_all(servers, requests, heard, self._settings, **more)
-        except IncompleteError:
-            if self._served or not (stored := self._stored(candidates)):
-                raise
-            self._served = stored
-            logger.warning(
-                f'no server of {self._settings.model} answers; all that is asked was judged before, by '
-                f'{stored.as_json()}, and is taken from the store'
+            ask_all(
+                self._settings.servers(),
+                self._requests(call),
+                partial(self._hear, call),
+                self._settings,
+                greet=partial(self._greet, call),
+                clock=self._clock,
+                counts=self._counts,
             )
-            list(requests)  # none; they are counted
         finally:
             bar.close()
-            self._store.flush()
-        return reasons
-
-    def _requests(self, candidates: Sequence[Candidate], bar: Any) -> Iterator[Request]:
-        """Yield the requests for what is missing.
-
-        It is drawn from once a server has said what it serves, which is a part of the keys.
-        """
-        judge = self._judge_of(self._served or Served())
-        asks = {candidate.key(judge): candidate for candidate in reversed(candidates)}
-        missing = {key: asks[key] for key in reversed(asks) if self._store.get(key) is None}
-        counts = {'stored': len(asks) - len(missing), 'asked': len(missing)}
-        self._counts.update(counts)
-        self._counts['unboxed'] += sum(ask.unboxed for ask in asks.values())
-        self._counts['shortened'] += sum(ask.shortened for ask in asks.values())
-        if missing:
-            model, stored = self._settings.model, counts['stored']
-            logger.info(f'{len(missing)} answers to ask {model} for, {stored} are known')
-        bar.set_description(f'judging ({counts["stored"]} hits)', refresh=False)
-        bar.reset(len(missing))
-        for key, ask in missing.items():
-            asked = self._wording.ask(ask.pair)
-            for vote in range(self._settings.votes):
-                yield Request(_Item(key, asked, ask.pair), self._wording.body(asked, vote))
-
-    def _count_votes(
-        self, item: _Item, votes: Sequence[tuple[Heard, str]], reasons: dict[str, str]
-    ) -> Verdict | None:
-        """Keep the verdict of more than half of the votes, or the reason why there is none."""
-        numbers = Counter(vote.verdict for vote, _ in votes)
-        self._counts['disagreed'] += len(set(numbers) - {None}) > 1
-        verdict = next((one for one, number in numbers.items() if one and 2 * number > len(votes)), None)
-        if verdict is None:
-            reason = next((vote.reason for vote, _ in votes if vote.reason), 'no majority')
-            if reason in EXPLAINED and reason not in reasons.values():
-                logger.warning(
-                    f'a reply {EXPLAINED[reason]}, twice, so its answer stays unjudged; it ends '
-                    f'{votes[-1][1][-200:]!r}'
-                )
-            reasons[item.key] = reason
-            self._counts['unjudged'] += 1
-            return None
-        said = [vote.verdict.value if vote.verdict else vote.reason for vote, _ in votes]
-        pair, text = item.pair, next(text for vote, text in votes if vote.verdict is verdict)
-        about = {
-            'question': pair.question,
-            'reference': pair.reference,
-            'answer': pair.answer,
-            'language': pair.language,
-            'reply': text[-400:],
-            **({'votes': said} if len(votes) > 1 else {}),
-            'judge': self._judge_of(self._served or Served()),
-            'time': time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime()),
+            store.flush()
+        said = {key: store.get(key) for key in call.keys.values()}
+        return {
+            candidate: Judgement(verdict, 'llm', reply_key=key)
+            if (verdict := said[key])
+            else Judgement(Verdict.UNJUDGED, 'llm', call.reasons.get(key, 'not asked'))
+            for candidate, key in call.keys.items()
         }
-        self._store.put(item.key, verdict, about)
-        return verdict
 
-    async def _greet(self, session: ClientSession, server: Server, came_back: bool) -> None:
+    def _requests(self, call: _Call) -> Iterator[Request]:
+        """Yield those for what is missing; drawn from once it is known what is served, a part of the keys."""
+        call.keys = self._keys(call.candidates, self._served)
+        asks = {call.keys[candidate]: candidate for candidate in reversed(call.candidates)}
+        missing = {key: asks[key] for key in reversed(asks) if call.store.get(key) is None}
+        stored = len(asks) - len(missing)
+        self._counts.update({'stored': stored, 'asked': len(missing)})
+        if missing:
+            logger.info(f'{len(missing)} answers to ask {self._settings.model} for, {stored} are known')
+        call.bar.set_description(f'judging ({stored} hits)', refresh=False)
+        call.bar.reset(len(missing))
+        for key, ask in missing.items():
+            asked = self._prompts.fill(ask.pair)
+            for vote in range(self._settings.votes):
+                yield Request((key, asked, ask.pair), self._body(asked, vote))
+
+    def _hear(self, call: _Call, request: Request, reply: Reply | Trouble) -> bool:
+        """Count a vote, and after the last one keep the verdict of more than half, or why there is none."""
+        key, asked, pair = request.item
+        vote, text = Heard(None, reply.reason if isinstance(reply, Trouble) else ''), ''
+        if isinstance(reply, Reply):
+            self._agree(request.url, Served.by(reply))
+            vote, text = parse_verdict(reply, asked, self._settings.finish_reasons), reply.text
+            if vote.verdict is None and request.asked == 0:
+                self._counts['repeated'] += 1
+                return False
+        votes = call.replies.setdefault(key, [])
+        votes.append((vote, text))
+        if len(votes) < self._settings.votes:
+            return True
+        del call.replies[key]
+        said = [vote.verdict for vote, _ in votes]
+        self._counts['disagreed'] += len({*said} - {None}) > 1
+        verdict = next((one for one in said if one and 2 * said.count(one) > len(said)), None)
+        if verdict:
+            told = [vote.verdict.value if vote.verdict else vote.reason for vote, _ in votes]
+            about = {
+                'question': pair.question,
+                'reference': pair.reference,
+                'answer': pair.answer,
+                'language': pair.language,
+                'reply': next(text for vote, text in votes if vote.verdict is verdict)[-400:],
+                **({'votes': told} if len(told) > 1 else {}),
+                'judge': self._judge_of(self._served),
+                'time': time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime()),
+            }
+            call.store.put(key, verdict, about)
+        else:
+            reason = next((vote.reason for vote, _ in votes if vote.reason), 'no majority')
+            if reason in EXPLAINED and reason not in call.reasons.values():
+                logger.warning(
+                    f'a reply {EXPLAINED[reason]}, twice, so its answer is unjudged; it ends {text[-200:]!r}'
+                )
+            call.reasons[key] = reason
+            self._counts['unjudged'] += 1
+        call.correct += verdict is Verdict.CORRECT
+        call.bar.set_postfix_str(f'correct {call.correct}, unjudged {len(call.reasons)}', False)
+        call.bar.update()
+        return True
+
+    async def _greet(self, call: _Call, session: ClientSession, server: Server, came_back: bool) -> None:
         """Get to know a server that is to judge, once, or anew if it comes back: it may be another one.
 
-        It says what it serves, and judges the canaries.
+        Where no server answers and all that is asked was judged before, the store is asked in their place.
 
         Raises:
             Trouble: it does not answer.
@@ -478,64 +562,103 @@ class LLMJudge:
         """
         if server.url in self._met and not came_back:
             return
-        proxy = proxy_for(server.url, self._settings.proxy)
-        first, *others = [self._asking(canary) for canary in self._wording.canaries]
+        try:
+            outcomes = await self._examine(session, server)
+        except Trouble as trouble:
+            call.silent.add(server.url)
+            all_silent = self._served is None and call.silent >= set(endpoints(self._settings.urls))
+            if trouble.kind in (Kind.SETTING, Kind.REFUSED) or not (all_silent and self._is_stored(call)):
+                raise
+            return
+        for outcome in outcomes:
+            if not outcome.passed:
+                pair = outcome.canary.pair
+                raise UnfitJudge(
+                    f'{server.url} is not fit to judge as {self._settings.model!r}: of the answer '
+                    f'{pair.answer!r} to {pair.question!r}, reference {pair.reference!r}, {outcome.problem}. '
+                    'No result is written. `gpassk judge ping` shows all such pairs and what to do; '
+                    'canaries=False judges without them, and the result says so'
+                )
+        self._met.add(server.url)
+
+    def _is_stored(self, call: _Call) -> bool:
+        """Take what was served when all of this was judged before, if there is exactly one such."""
+        judges = [line.about.get('judge') for line in call.store.lines()]
+        served = {
+            Served(**judge['served'])
+            for judge in judges
+            if isinstance(judge, dict) and {**judge, 'served': {}} == self._judge_of(None)
+            if judge['served'].keys() <= {*Served._fields}
+        }
+        whole = [one for one in served if all(map(call.store.get, self._keys(call.candidates, one).values()))]
+        if len(whole) != 1:
+            return False
+        [self._served] = whole
+        logger.warning(
+            f'no server of {self._settings.model} answers; all that is asked was judged before, by '
+            f'{self._served.as_json()}, and is taken from the store'
+        )
+        return True
+
+    async def _examine(self, session: ClientSession, server: Server, whole: bool = False) -> list[Outcome]:
+        """Ask a server what it serves, and the canaries; an easy one twice if it is not judged right.
+
+        Args:
+            whole: ask the injected ones also where an easy one fails.
+        """
+        first, *others = (Request(one, self._body(self._prompts.fill(one.pair))) for one in self._canaries)
+        proxy, start = proxy_for(server.url, self._settings.proxy), time.perf_counter()
         self._counts['requests'] += 1
         try:
             reply = await exchange(session, server, first.body, proxy)
         except Trouble:
             self._counts['failures'] += 1
             raise
+        first.seconds = time.perf_counter() - start
         listed = await get_json(session, server, 'models', proxy)
         self._counts['replies'] += 1
-        self._agree(server.url, told_by(reply).filled(told_in_list(listed, self._settings.model, server.key)))
+        self._agree(server.url, Served.by(reply, listed, self._settings.model, server.key))
         self._served = self._served or self._said
-        first.url = server.url
-        if self._settings.canaries:
-            again = [] if self._examine(first, reply) else [self._asking(first.item, asked=1)]
-            easy = [one for one in others if not one.item.injected]
-            more: dict[str, Any] = {'clock': self._clock, 'counts': self._counts, 'proven': True}
-            # The easy ones first: a failure there says more.
-            for requests in ([*again, *easy], others[len(easy) :]):
+        outcomes: dict[Canary, Outcome] = {}
+
+        def heard(request: Request, reply: Reply | Trouble) -> bool:
+            outcome = self._outcome(request, reply)
+            canary = outcome.canary
+            if not (outcome.passed or canary.injected or request.asked or isinstance(reply, Trouble)):
+                self._counts['repeated'] += 1
+                return False
+            outcomes[canary] = outcome
+            return True
+
+        if not self._settings.canaries:
+            return []
+        if not heard(first, reply):
+            first.asked = 1
+            others.insert(0, first)
+        more: dict[str, Any] = {'clock': self._clock, 'counts': self._counts, 'proven': True}
+        for injected in (False, True):  # the easy ones first: a failure there says more
+            if whole or all(outcome.passed for outcome in outcomes.values()):
+                some = [request for request in others if request.item.injected is injected]
                 try:
-                    await answer_all([server], requests, self._examine, self._settings, **more)
+                    await answer_all([server], some, heard, self._settings, **more)
                 except IncompleteError as error:
                     raise Trouble(Kind.DOWN, 'no connection', str(error)) from None
-        self._met.add(server.url)
+        self._counts['canaries'] += len(outcomes)
+        self._counts['canaries_right'] += sum(one.verdict is one.canary.verdict for one in outcomes.values())
+        return [outcomes[canary] for canary in self._canaries if canary in outcomes]
 
-    def _asking(self, canary: Canary, asked: int = 0) -> Request:
-        return Request(canary, self._wording.body(self._wording.ask(canary.pair)), asked)
-
-    def _examine(self, request: Request, reply: Reply | Trouble) -> bool:
-        """Return whether that settles a canary; False asks once more.
-
-        Raises:
-            UnfitJudge: the judge must not be used.
-        """
+    def _outcome(self, request: Request, reply: Reply | Trouble) -> Outcome:
         canary: Canary = request.item
         if isinstance(reply, Trouble):
-            heard, text = Heard(None, reply.reason), ''
-        else:
-            self._agree(request.url, told_by(reply))
-            heard, text = self._wording.hear(reply, self._wording.ask(canary.pair)), reply.text
-        passed = canary.passed(heard.verdict)
-        if not passed and not canary.injected and request.asked == 0 and isinstance(reply, Reply):
-            self._counts['repeated'] += 1
-            return False
-        self._counts['canaries'] += 1
-        if passed:
-            self._counts['canaries_right'] += heard.verdict is canary.verdict
-            return True
-        said = f'says {heard.verdict.value}' if heard.verdict else f'gives no verdict ({heard.reason})'
-        times = ', twice' if not canary.injected else ''
-        end = f'; its reply ends {text.strip()[-200:]!r}' if text.strip() else ''
-        pair, model = canary.pair, self._settings.model
-        raise UnfitJudge(
-            f'{request.url} is not fit to judge as {model!r}: of the answer {pair.answer!r} to '
-            f'{pair.question!r}, reference {pair.reference!r}, it {said}{times}{end}. No result is written. '
-            '`gpassk judge ping` shows all such pairs and what to do; canaries=False judges without them, '
-            'and the result says so'
-        )
+            return Outcome(canary, Verdict.UNJUDGED, request.seconds, '', str(reply))
+        verdict, reason = parse_verdict(reply, self._prompts.fill(canary.pair), self._settings.finish_reasons)
+        said = f'says {verdict.value}' if verdict else f'gives no verdict ({reason})'
+        if verdict is None:
+            said += f', the reply {EXPLAINED.get(reason, "did not come to its own end")}'
+        said += '' if canary.injected else ', twice'
+        said += f'; its reply ends {reply.text.strip()[-200:]!r}' if reply.text.strip() else ''
+        problem = '' if verdict is canary.verdict else f'it {said}'
+        return Outcome(canary, verdict or Verdict.UNJUDGED, request.seconds, reason, problem)
 
     def _agree(self, url: str, says: Served) -> None:
         """Raise UnfitJudge if a server serves another model than the first one said."""
@@ -547,20 +670,82 @@ class LLMJudge:
                 'server; the verdicts so far are kept'
             )
         self._said_by = self._said_by or url
-        self._said = self._said.filled(says)
+        self._said = Served(*(mine or its for mine, its in zip(self._said, says, strict=True)))
 
-    def _stored(self, candidates: Sequence[Candidate]) -> Served | None:
-        """Return what was served when all of these were judged before, if there is exactly one such."""
-        judges = [line.about.get('judge') for line in self._store.lines()]
-        served = {
-            Served(**told)
-            for judge in judges
-            if isinstance(judge, dict) and self._judge_of(Served()) == {**judge, 'served': {}}
-            if (told := judge['served']).keys() <= {*Served._fields}
-        }
-        whole = [
-            one
-            for one in served
-            if all(self._store.get(candidate.key(self._judge_of(one))) for candidate in candidates)
-        ]
-        return whole[0] if len(whole) == 1 else None
+    async def ping(self, session: ClientSession, server: Server) -> Health:
+        """See `ping`."""
+        for last in (False, True):
+            try:
+                outcomes = await self._examine(session, server, whole=True)
+                return Health(server.url, self._said, outcomes, list(_remedies(outcomes)))
+            except Trouble as trouble:
+                failure = trouble
+                if last or failure.kind in (Kind.SETTING, Kind.REFUSED):
+                    break
+                await self._clock.sleep(1.0 if trouble.wait is None else trouble.wait)
+        listed = None
+        if failure.kind in (Kind.SETTING, Kind.REFUSED):
+            with suppress(Trouble):
+                proxy = proxy_for(server.url, self._settings.proxy)
+                listed = await get_json(session, server, 'models', proxy)
+        advice = _advice(failure, self._settings, listed, server.key)
+        return Health(server.url, Served(), [], [advice] if advice else [], failure)
+
+
+def ping(
+    model: str, urls: str | Sequence[str], *, clock: Clock | None = None, timeout: float = 120.0, **more: Any
+) -> list[Health]:
+    """Ask each server the canaries, as `LLMJudge` would; nothing is stored.
+
+    Args:
+        model, urls, timeout, more: see `LLMSettings`.
+        clock: the time to wait by, for tests.
+
+    Returns:
+        One `Health` a server, in the order of `urls`.
+    """
+    tries = {'attempts': 2, 'patience': 4.0, 'total_time': 10.0, 'timeout': timeout, 'clock': clock, **more}
+    servers = checked(LLMSettings, {'model': model, 'urls': urls, **more}).servers()
+
+    async def visit_all() -> list[Health]:
+        judges = [LLMJudge(model, server.url, **tries) for server in servers]
+        async with open_session(ClientSettings(timeout=timeout)) as session:
+            visits = [judge.ping(session, server) for judge, server in zip(judges, servers, strict=True)]
+            return list(await asyncio.gather(*visits))
+
+    return in_own_loop(visit_all)
+
+
+def _advice(trouble: Trouble, settings: LLMSettings, listed: Any, key: str) -> str:
+    """Return what to do about a failure that all requests share."""
+    if trouble.reason == 'time-out':
+        return f'is it still loading, or busy? --timeout allows more than {settings.timeout:g} s'
+    if trouble.status in (401, 403):
+        return 'name the environment variable that holds the key: --api-key-env, in a config api_key_env'
+    if trouble.kind is Kind.REFUSED and ABOUT_LENGTH.search(trouble.message):
+        tokens = settings.max_tokens or 'unset'
+        return f'lower max_tokens (now {tokens}; here --max-tokens), or serve it with a longer context'
+    names = []
+    with suppress(LookupError, TypeError):
+        names = [hidden(str(model['id']), key) for model in listed['data'][:20]]
+    if names and settings.model not in names:
+        return f'it serves no {settings.model!r} but {", ".join(map(repr, names))}: give one as --model'
+    lost = trouble.status == 404 and not names
+    return 'check --model and --url, which is http://host:port with or without /v1' if lost else ''
+
+
+def _remedies(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Yield one sentence for each sort of failure."""
+    for reason in dict.fromkeys(one.reason for one in outcomes if one.reason):
+        name = reason.removeprefix('finish reason ')
+        yield _REMEDIES.get(reason, f'if {name!r} is how a whole reply of its ends: --finish-reason {name}')
+    wrong = {
+        one.canary.injected for one in outcomes if not one.passed and one.verdict is not Verdict.UNJUDGED
+    }
+    if False in wrong:
+        yield 'it gets easy pairs wrong: is it the right model, are they the right --prompts?'
+    if True in wrong:
+        yield (
+            'it does what an answer tells it: --prompts own quotes answers line by line; if that does not '
+            'help, take another judge'
+        )

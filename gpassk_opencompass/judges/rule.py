@@ -6,40 +6,46 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Annotated, Any
+from itertools import accumulate, repeat
+from typing import Any
 
 from loguru import logger
-from pydantic import AfterValidator, BaseModel, ConfigDict, PositiveInt
+from pydantic import BaseModel, ConfigDict, PositiveInt, field_validator
 
 from ..answers import RULES, compare_answers, final_answer, is_read, normal_form
-from .protocol import EMPTY, SAME, Judgement, Pair, Verdict, checked
+from . import EMPTY, SAME, Judge, Judgement, Pair, Verdict, checked
 
 _VERSION = 8
 """Of the rules; to be raised with every change that may change a verdict."""
 
-_ABSURD = Judgement(Verdict.INCORRECT, 'capped')
-_NO_REFERENCE = Judgement(Verdict.UNJUDGED, 'empty', 'empty reference')
-_ABSURD_REFERENCE = Judgement(Verdict.UNJUDGED, 'capped', 'reference too long or too deep')
+_DEPTH = {**dict.fromkeys('([{', 1), **dict.fromkeys(')]}', -1)}
 _VERDICTS = {True: Verdict.CORRECT, False: Verdict.INCORRECT}
 _INTEGER = re.compile(r'[-+]?[0-9]{1,1000}')
 
 
-def _are_rules(names: Sequence[str]) -> Sequence[str]:
-    if unknown := [name for name in names if name not in RULES]:
-        raise ValueError(f'without = {unknown[0]!r}: expected names of rules, of {", ".join(RULES)}')
-    return names
+class RuleSettings(BaseModel):
+    """What a rule judge is set to."""
 
-
-class _Settings(BaseModel):
     model_config = ConfigDict(extra='forbid', strict=True)
 
-    max_length: PositiveInt
-    max_nesting: PositiveInt
-    without: Annotated[list[str] | tuple[str, ...], AfterValidator(_are_rules)]
-    in_place_of: str
+    max_length: PositiveInt = 2000
+    """Characters beyond which an answer is not read; where it is the reference, its pairs are unjudged."""
+    max_nesting: PositiveInt = 15
+    """The same of open brackets."""
+    without: list[str] | tuple[str, ...] = ()
+    """Ids of lenient rules to do without, of those in `answers.RULES`."""
+    in_place_of: str = ''
+    """The LLM in whose place it judges, for the record."""
+
+    @field_validator('without')
+    @classmethod
+    def _are_rules(cls, names: Sequence[str]) -> Sequence[str]:
+        if unknown := [name for name in names if name not in RULES]:
+            raise ValueError(f'without = {unknown[0]!r}: expected names of rules, of {", ".join(RULES)}')
+        return names
 
 
-class RuleJudge:
+class RuleJudge(Judge):
     """Judges by rules alone: no model, no network, no other process, the same verdict every time.
 
     In this order: an answer that is empty is incorrect (`empty`); one with the normal form of the reference
@@ -54,51 +60,40 @@ class RuleJudge:
     Safe to use from several threads; a context manager.
 
     Args:
-        max_length, max_nesting: characters and open brackets beyond which an answer is not read; where it is
-            the reference, its pairs are unjudged.
-        without: ids of lenient rules to do without, of those in `answers.RULES`.
-        in_place_of: the LLM in whose place it judges, for the record.
+        settings: see `RuleSettings`.
 
     >>> RuleJudge().judge([Pair('?', r'\\frac{1}{2}', '0.5')])
     [Judgement(verdict=<Verdict.CORRECT: 'correct'>, origin='number', reason='', reply_key='')]
     """
 
-    def __init__(
-        self,
-        *,
-        max_length: int = 2000,
-        max_nesting: int = 15,
-        without: Sequence[str] = (),
-        in_place_of: str = '',
-    ) -> None:
-        limits = {'max_length': max_length, 'max_nesting': max_nesting, 'without': without}
-        checked(_Settings, {**limits, 'in_place_of': in_place_of})
-        place = {'in_place_of': in_place_of} if in_place_of else {}
-        self._identity = {'name': 'rule', 'rules': _VERSION, **limits, 'without': sorted(without), **place}
-        self._rules = frozenset(RULES) - {*without}
-        self._max_length, self._max_nesting = max_length, max_nesting
+    def __init__(self, **settings: Any) -> None:
+        self._settings = checked(RuleSettings, settings)
+        self._rules = frozenset(RULES) - {*self._settings.without}
         self._counts: Counter[str] = Counter()
-        self._told: set[str] = set()  # references that were looked at, whether they are read
+        self._seen: set[str] = set()  # references that were looked at, whether they are read
 
     @staticmethod
     def check_arguments(arguments: Mapping[str, Any]) -> None:
-        """See `build.build_judge`."""
-        checked(_Settings, arguments)
+        """See `judges.build_judge`."""
+        checked(RuleSettings, arguments)
 
-    def identity(self) -> Mapping[str, object]:
+    def identity(self) -> dict[str, object]:
         """Return name, version of the rules and limits: what may change a verdict."""
-        return dict(self._identity)
+        settings = {**self._settings.model_dump(), 'without': sorted(self._settings.without)}
+        if not settings['in_place_of']:
+            del settings['in_place_of']
+        return {'name': 'rule', 'rules': _VERSION, **settings}
 
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
         """Return one judgement a pair, in order; equal answers to one reference are judged once."""
-        keys = [(pair.question, pair.reference, pair.answer) for pair in pairs]
+        keys = [pair[:3] for pair in pairs]
         judged = {key: self._judgement(*key) for key in dict.fromkeys(keys)}
         judgements = [judged[key] for key in keys]
         self._counts.update({'pairs': len(pairs), 'distinct': len(judged)})
         self._counts.update(judgement.origin for judgement in judgements)
         self._counts.update(judgement.reason for judgement in judgements if judgement.reason)
-        new = {pair.reference: None for pair in pairs if pair.reference not in self._told}
-        self._told |= {*new}
+        new = dict.fromkeys(pair.reference for pair in pairs if pair.reference not in self._seen)
+        self._seen |= {*new}
         if unread := [text for text in new if not _is_read(text)]:
             self._counts['references unread'] += len(unread)
             shown = ', '.join(f'{text!r:.60}' for text in unread[:3])
@@ -108,12 +103,9 @@ class RuleJudge:
             )
         return judgements
 
-    def statistics(self) -> Mapping[str, int | float]:
+    def statistics(self) -> dict[str, int]:
         """Count so far: pairs, distinct ones, each origin, each reason."""
         return dict(self._counts)
-
-    def close(self) -> None:
-        """Do nothing: there is nothing to release."""
 
     def __enter__(self) -> RuleJudge:
         return self
@@ -124,19 +116,26 @@ class RuleJudge:
     def _judgement(self, question: str, reference: str, answer: str) -> Judgement:
         (expected, stated), (given, said) = _final(reference), _final(answer)
         if not expected:
-            return _NO_REFERENCE
+            return Judgement(Verdict.UNJUDGED, 'empty', 'empty reference')
         if not given:
             return EMPTY
         if expected == given:
             return SAME
         if _INTEGER.fullmatch(expected) and _INTEGER.fullmatch(given):
             return Judgement(_VERDICTS[int(expected) == int(given)], 'integer')
-        for text, judgement in ((stated, _ABSURD_REFERENCE), (said, _ABSURD)):
-            if len(text) > self._max_length or _nesting(text) > self._max_nesting:
-                return judgement
+        if self._is_absurd(stated):
+            return Judgement(Verdict.UNJUDGED, 'capped', 'reference too long or too deep')
+        if self._is_absurd(said):
+            return Judgement(Verdict.INCORRECT, 'capped')
         found = compare_answers(stated, said, question=question, rules=self._rules)
         rules = f' ({", ".join(sorted(found.rules))})' if found.equal and found.rules else ''
         return Judgement(_VERDICTS[found.equal], found.kind + rules)
+
+    def _is_absurd(self, text: str) -> bool:
+        if len(text) > self._settings.max_length:
+            return True
+        depths = accumulate(map(_DEPTH.get, text, repeat(0)), lambda depth, step: max(0, depth + step))
+        return max(depths, default=0) > self._settings.max_nesting
 
 
 @lru_cache(maxsize=8192)  # a question has one reference and few different answers
@@ -152,14 +151,3 @@ def _final(text: str) -> tuple[str, str]:
 def _is_read(reference: str) -> bool:
     expected, stated = _final(reference)
     return not expected or _INTEGER.fullmatch(expected) is not None or len(stated) > 2000 or is_read(stated)
-
-
-def _nesting(text: str) -> int:
-    deepest = depth = 0
-    for char in text:
-        if char in '([{':
-            depth += 1
-            deepest = max(deepest, depth)
-        elif char in ')]}' and depth:
-            depth -= 1
-    return deepest

@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import GPassKError, IncompleteError, InputError
+from . import Pair, Verdict
 from .prompts import find_prompts
-from .protocol import Verdict
 
 STORE_VARIABLE = 'GPASSK_VERDICTS'
 """Environment variable with the folder of a verdict store, e.g. one that a team shares."""
@@ -43,7 +43,7 @@ _ABOVE = 6
 
 _LINE = re.compile(
     rb'(?P<content>\{"key": "(?P<key>[0-9a-f]{32})", "verdict": "(?P<verdict>correct|incorrect)".*)'
-    rb', "sum": "(?P<sum>[0-9a-f]{8})"\}',
+    rb', "sum": "(?P<sum>[0-9a-f]{8})"\}\n',
     re.DOTALL,
 )
 
@@ -54,6 +54,15 @@ class Line(NamedTuple):
     key: str
     verdict: Verdict
     about: Mapping[str, Any]
+
+
+class Exchange(NamedTuple):
+    """What an LLM judge was asked of a sample, and what it replied; None where it is not known here."""
+
+    name: str
+    """Of its model."""
+    prompt: str | None
+    reply: str | None
 
 
 def verdict_key(judge: Mapping[str, Any], *content: str) -> str:
@@ -110,10 +119,13 @@ class VerdictStore:
     def __init__(self, folder: str | os.PathLike[str] | None) -> None:
         self.folder = None if folder is None else store_folder(folder)
         self._verdicts: dict[bytes, Verdict] = {}
+        self._places: dict[str, tuple[Path, int]] | None = None
         self._read_to: dict[Path, int] = {}
         self._bad_lines = 0
         self._torn: set[Path] = set()
-        self._writer: _Writer | None = None
+        self._file: Path | None = None  # of this process, whose id is known to notice a fork
+        self._descriptor = self._process = -1
+        self._synced_at, self._broken_off = 0.0, False
         self.refresh()
 
     def __len__(self) -> int:
@@ -140,20 +152,30 @@ class VerdictStore:
         self._verdicts.setdefault(bytes.fromhex(key), verdict)
         if self.folder is None:
             return
-        if self._writer is None or self._writer.process != os.getpid():  # a fork writes no file of its parent
-            self._writer = _Writer(self.folder)
+        if self._process != os.getpid():  # a fork writes to no file of its parent
+            self._begin(self.folder)
         text = json.dumps({'key': key, 'verdict': verdict.value, **about}, ensure_ascii=False)[:-1]
         content = text.encode('utf-8', 'backslashreplace')  # a half of a character: as JSON escapes it
-        self._writer.write(content + f', "sum": "{zlib.crc32(content):08x}"}}\n'.encode())
+        data = content + f', "sum": "{zlib.crc32(content):08x}"}}\n'.encode()
+        data = b'\n' + data if self._broken_off else data  # after a full disk a line of its own
+        self._broken_off = True
+        try:
+            while data:
+                data = data[os.write(self._descriptor, data) :]
+        except OSError as error:
+            raise self._failure('cannot write verdicts to', 'the rest', error) from error
+        self._broken_off = False
+        if time.monotonic() - self._synced_at > SYNC_INTERVAL:
+            self.flush()
 
     def refresh(self) -> None:
         """Read what others have added since the last look; raise InputError where it cannot be read."""
-        for file in [] if self.folder is None else store_files(self.folder):
-            if self._writer is not None and file == self._writer.file:
+        for file in store_files(self.folder):
+            if file == self._file:
                 continue
             end = self._read_to.get(file, 0)
             for start, raw, found in _lines(file, end):
-                end = start + len(raw) + 1
+                end = start + len(raw)
                 if found:
                     key, verdict = bytes.fromhex(found['key'].decode()), Verdict(found['verdict'].decode())
                     self._verdicts.setdefault(key, verdict)
@@ -164,82 +186,88 @@ class VerdictStore:
 
     def lines(self) -> Iterator[Line]:
         """Return every sound verdict of the folder, repeated keys too, in the order in which they count."""
-        for file in [] if self.folder is None else store_files(self.folder):
-            for _, raw, found in _lines(file):
-                if line := _parsed(raw, found):
-                    yield line
+        for file in store_files(self.folder):
+            yield from filter(None, (_parsed(raw, found) for _, raw, found in _lines(file)))
+
+    def exchange(self, key: str) -> Exchange | None:
+        """Return what the judge was asked and replied; None where it is not known. Files are read once."""
+        if self._places is None:
+            self._places = {}
+            for file in store_files(self.folder):
+                keyed = ((found['key'].decode(), start) for start, _, found in _lines(file) if found)
+                self._places = {**{key: (file, start) for key, start in reversed([*keyed])}, **self._places}
+        if key not in self._places:
+            return None
+        _, raw, found = next(_lines(*self._places[key]), (0, b'', None))
+        line = _parsed(raw, found)
+        return _exchange(line.about) if line is not None and line.key == key else None
 
     def flush(self) -> None:
         """Make sure that what was put survives a crash of the machine; IncompleteError if the disk fails."""
-        if self._writer is not None:
-            self._writer.sync()
+        if self._process == os.getpid():
+            try:
+                os.fsync(self._descriptor)
+            except OSError as error:
+                raise self._failure('the disk may have lost verdicts of', 'what is missing', error) from error
+            self._synced_at = time.monotonic()
 
     def close(self) -> None:
         """Flush and let go of the file; a later `put` begins a new one. May be called twice."""
-        writer, self._writer = self._writer, None
-        if writer is not None:
-            try:
-                writer.sync()
-            finally:
-                os.close(writer.descriptor)
+        try:
+            self.flush()
+        finally:
+            if self._process != -1:
+                os.close(self._descriptor)
+            self._process, self._file = -1, None
 
-
-class _Writer:
-    """The file of this process."""
-
-    def __init__(self, folder: Path) -> None:
-        self.process = os.getpid()
+    def _begin(self, folder: Path) -> None:
         host = re.sub(r'[^\w.]', '_', socket.gethostname())[:40]
         moment = time.strftime('%Y%m%dT%H%M%S', time.gmtime())
-        self.file = folder / f'{moment}-{host}-{self.process}-{secrets.token_hex(4)}.jsonl'
+        file = folder / f'{moment}-{host}-{os.getpid()}-{secrets.token_hex(4)}.jsonl'
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self.descriptor = os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
+            self._descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
         except OSError as error:
             raise InputError(
                 f'cannot write verdicts to {folder}: {error}; name another folder as verdicts'
             ) from error
-        with suppress(OSError):  # so that the name of the file survives too; not every file system can
-            opened = os.open(folder, os.O_RDONLY)
-            try:
-                os.fsync(opened)
-            finally:
-                os.close(opened)
-        self._synced_at = time.monotonic()
-        self._torn = False
-
-    def write(self, line: bytes) -> None:
-        """Write all of the line at once; after a failure (a full disk) the next one starts afresh."""
-        data = b'\n' + line if self._torn else line
-        self._torn = True
-        try:
-            while data:
-                data = data[os.write(self.descriptor, data) :]
-        except OSError as error:
-            raise self._failure('cannot write verdicts to', 'the rest', error) from error
-        self._torn = False
-        if time.monotonic() - self._synced_at > SYNC_INTERVAL:
-            self.sync()
-
-    def sync(self) -> None:
-        try:
-            os.fsync(self.descriptor)
-        except OSError as error:
-            raise self._failure('the disk may have lost verdicts of', 'what is missing', error) from error
-        self._synced_at = time.monotonic()
+        self._file, self._process = file, os.getpid()
+        self._synced_at, self._broken_off = time.monotonic(), False
 
     def _failure(self, what: str, rest: str, error: OSError) -> IncompleteError:
         return IncompleteError(
-            f'{what} {self.file}: {error.strerror}. Those before are kept: make room there, or name another '
+            f'{what} {self._file}: {error.strerror}. Those before are kept: make room there, or name another '
             f'folder as verdicts, and run the same command again to ask for {rest}'
         )
 
 
-def store_files(folder: Path) -> list[Path]:
+def store_files(folder: Path | None) -> list[Path]:
     """Return the files of a store in the order in which they count; none if it does not exist yet."""
+    if folder is None:
+        return []
     if folder.exists() and not folder.is_dir():
         raise InputError(f'{folder} is a file; a store of verdicts is a folder')
     return sorted(file for file in folder.glob('*.jsonl') if file.is_file())  # a pipe would never end
+
+
+def stores_near(path: Path, common: bool = False) -> tuple[Path, ...]:
+    """Return the verdict stores that the run of a result may have had: beside it, above, in the environment.
+
+    Args:
+        path: of the result.
+        common: also the one that all judges of this user share.
+    """
+    named = [os.environ.get(STORE_VARIABLE), cache_folder(FOLDER) if common else None]
+    candidates = [
+        *(folder / FOLDER for folder in path.parents[: _ABOVE + 1]),
+        *sorted(path.parent.glob(f'*.{FOLDER}')),  # as `gpassk score` names them
+        *(Path(one).expanduser() for one in named if one),
+    ]
+    found = []
+    for folder in dict.fromkeys(candidates):
+        with suppress(InputError, OSError):  # a file of that name, or a folder of somebody else
+            found += [folder] if store_files(folder) else []
+    return tuple(found)
 
 
 def _lines(file: Path, start: int = 0) -> Iterator[tuple[int, bytes, re.Match[bytes] | None]]:
@@ -250,9 +278,9 @@ def _lines(file: Path, start: int = 0) -> Iterator[tuple[int, bytes, re.Match[by
             for line in content:
                 if not line.endswith(b'\n'):
                     return
-                found = _LINE.fullmatch(line[:-1])
+                found = _LINE.fullmatch(line)
                 holds = found is not None and zlib.crc32(found['content']) == int(found['sum'], 16)
-                yield start, line[:-1], found if holds else None
+                yield start, line, found if holds else None
                 start += len(line)
     except OSError as error:
         raise InputError(f'cannot read verdicts from {file}: {error.strerror}') from error
@@ -270,74 +298,12 @@ def _parsed(raw: bytes, found: re.Match[bytes] | None) -> Line | None:
     return Line(found['key'].decode(), Verdict(found['verdict'].decode()), more)
 
 
-# What judges were asked and replied, for who shows it
-
-
-class Exchange(NamedTuple):
-    """What an LLM judge was asked of a sample, and what it replied; None where it is not known here."""
-
-    name: str
-    """Of its model."""
-    prompt: str | None
-    reply: str | None
-
-
-class Replies:
-    """Finds what a judge was asked and replied by the `reply_key` of a sample; a store is read once."""
-
-    def __init__(self) -> None:
-        self._places: dict[Path, dict[str, tuple[Path, int]]] = {}
-
-    def find(self, stores: tuple[Path, ...], key: str) -> Exchange | None:
-        """Return what stands under a key; None where no store has it."""
-        for store in stores:
-            if store not in self._places:
-                places = self._places[store] = {}
-                for file in _readable(store):
-                    for start, _, found in _lines(file):
-                        if found:
-                            places.setdefault(found['key'].decode(), (file, start))
-            if place := self._places[store].get(key):
-                _, raw, found = next(_lines(*place), (0, b'', None))
-                line = _parsed(raw, found)
-                if line is not None and line.key == key:
-                    return _exchange(line.about)
-        return None
-
-
-def stores_near(path: Path, common: bool = False) -> tuple[Path, ...]:
-    """Return the verdict stores that the run of a result may have had: beside it, above, in the environment.
-
-    Args:
-        path: of the result.
-        common: also the one that all judges of this user share.
-    """
-    named = [os.environ.get(STORE_VARIABLE), cache_folder(FOLDER) if common else None]
-    candidates = [
-        *(folder / FOLDER for folder in path.parents[: _ABOVE + 1]),
-        *sorted(path.parent.glob(f'*.{FOLDER}')),  # as `gpassk score` names them
-        *(Path(one).expanduser() for one in named if one),
-    ]
-    return tuple(dict.fromkeys(one for one in candidates if _readable(one)))
-
-
-def _readable(store: Path) -> list[Path]:
-    try:
-        return store_files(store)
-    except (InputError, OSError):  # a file of that name, or a folder of somebody else
-        return []
-
-
 def _exchange(about: Mapping[str, Any]) -> Exchange:
-    judge = about.get('judge')
-    judge = judge if isinstance(judge, dict) else {}
-    texts = [about.get(name) for name in ('language', 'question', 'reference', 'answer')]
-    said, prompt = str(judge.get('prompts')), None
+    judge = about['judge'] if isinstance(about.get('judge'), dict) else {}
+    texts = [about.get(name) for name in ('question', 'reference', 'answer', 'language')]
+    said, prompt, reply = str(judge.get('prompts')), None, about.get('reply')
     with suppress(GPassKError):  # another prompt's name, or OpenCompass, whose they are, is not installed
         prompts = find_prompts(said.partition(':')[0])
         if said == f'{prompts.name}:{prompts.digest}' and all(isinstance(text, str) for text in texts):
-            language, question, reference, answer = map(str, texts)
-            filled = prompts.fill(language, question=question, reference=reference, candidate=answer)
-            prompt = filled.prompt
-    reply = about.get('reply')
+            prompt = prompts.fill(Pair(*map(str, texts))).prompt
     return Exchange(str(judge.get('model', 'llm')), prompt, reply if isinstance(reply, str) else None)

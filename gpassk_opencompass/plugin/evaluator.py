@@ -17,7 +17,7 @@ from opencompass.utils import build_dataset_from_cfg, get_infer_output_path, get
 
 from ..errors import IncompleteError, InputError
 from ..files import mapping, read_json
-from ..judges.build import build_judge, judge_config, refuse_extraction, served_judge, with_verdicts
+from ..judges import build_judge, judge_config, refuse_extraction, served_judge, with_verdicts
 from ..marks import (
     difference,
     evaluation_settings,

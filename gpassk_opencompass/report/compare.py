@@ -314,7 +314,7 @@ def _refuse_damaged(
 
 def _rejudged(result: Result) -> Result:
     """Return a result whose answers are judged anew by the rule judge."""
-    from ..judges.build import build_judge
+    from ..judges import build_judge
     from ..scoring import score_run
 
     run = run_of(result)
@@ -424,8 +424,7 @@ def _texts(result: Result) -> dict[str, tuple[str, str]]:
 
 def _first_difference(pairs: Sequence[tuple[str, tuple[str, str], tuple[str, str]]]) -> str:
     """Say where two questions, or two references of one question, are not the same; '' where all are."""
-    from ..judges.build import build_judge
-    from ..judges.protocol import Pair, Verdict
+    from ..judges import Pair, Verdict, build_judge
 
     for uid, (question, _), (other, _) in pairs:
         if question and other and question != other:

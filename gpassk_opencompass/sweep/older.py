@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from ..benchmarks import LIVE_MATH_BENCH_HUB
 from ..errors import TemplateError
-from ..judges.build import refuse_extraction
+from ..judges import refuse_extraction
 from .engines import NO_KEYS, NO_TEMPERATURE, TOKENIZER
 from .folder import Run, plain
 from .names import check_file_name, in_file_name, limit_mark, without_sizes

@@ -40,7 +40,7 @@ from ..benchmarks import (
     live_math_bench_questions,
 )
 from ..errors import InputError, MissingExtraError, TemplateError
-from ..judges.build import judge_config, served_judge, with_server
+from ..judges import judge_config, served_judge
 from ..keys import is_literal_key, without_user
 from ..serving import read_judge_server
 from .engines import DEFAULT_ENGINE, ENGINES, Count, Engine, Llm, Positive, Whole, addresses, with_home
@@ -633,7 +633,7 @@ def _evaluator(template: Template, notes: list[str]) -> dict[str, Any]:
     server = replace(server, path=with_home(server.path))
     judge = own or {'type': 'llm'}
     served_judge(judge, server.name, 'http://127.0.0.1', server.settings())
-    return {**arguments, 'judge': with_server(judge, server.name, ''), 'judge_serve': server.config()}
+    return {**arguments, 'judge': served_judge(judge, server.name, '', {}), 'judge_serve': server.config()}
 
 
 # Expanding

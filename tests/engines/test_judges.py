@@ -11,10 +11,8 @@ from typing import Any
 import pytest
 from llama_server import NAME, LlamaServer, llama_servers
 
-from gpassk_opencompass.judges import Judgement, Pair, Verdict
-from gpassk_opencompass.judges.cascade import CascadeJudge
-from gpassk_opencompass.judges.llm import LLMJudge
-from gpassk_opencompass.judges.ping import ping
+from gpassk_opencompass.judges import CascadeJudge, Judgement, Pair, Verdict
+from gpassk_opencompass.judges.llm import LLMJudge, ping
 from gpassk_opencompass.judges.rule import RuleJudge
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group('llama')]

@@ -14,7 +14,7 @@ from result_files import ABBR, THIRDS, entry_of, write_result
 from gpassk_opencompass.answers import final_answer
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.judges.protocol import Verdict
+from gpassk_opencompass.judges import Verdict
 from gpassk_opencompass.sweep.folder import manifest_text, read_manifest
 from gpassk_opencompass.sweep.names import DatasetName, ModelName
 from gpassk_opencompass.text import Table, latex, markdown

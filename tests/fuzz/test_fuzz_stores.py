@@ -10,7 +10,7 @@ from drawn import any_text, deep, mutated, values
 from fuzzing import fuzz
 from hypothesis import strategies as st
 
-from gpassk_opencompass.judges.protocol import Verdict
+from gpassk_opencompass.judges import Verdict
 from gpassk_opencompass.judges.verdicts import VerdictStore, verdict_key
 
 JUDGE = {'model': 'Q', 'prompts': 'p', 'sampling': {'temperature': 0.0}}

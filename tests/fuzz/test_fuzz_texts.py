@@ -21,10 +21,9 @@ from judge_server import read_verdict
 from gpassk_opencompass.answers import final_answer
 from gpassk_opencompass.completion import Reply, Trouble, reply_of, server_message
 from gpassk_opencompass.errors import InputError
+from gpassk_opencompass.judges import Judgement, Pair, Verdict
 from gpassk_opencompass.judges.llm import Candidate, settle
-from gpassk_opencompass.judges.parsing import parse_verdict
-from gpassk_opencompass.judges.prompts import find_prompts, squeezed
-from gpassk_opencompass.judges.protocol import Judgement, Pair, Verdict
+from gpassk_opencompass.judges.prompts import find_prompts, parse_verdict, squeezed
 from gpassk_opencompass.sweep.names import DatasetName, LiveMathBenchName, ModelName, in_file_name
 from gpassk_opencompass.text import UNSEEN, one_line
 
@@ -80,8 +79,7 @@ def test_the_last_verdict_wins(before: str, last: str) -> None:
 @fuzz(replies | responses, st.sampled_from(['en', 'cn']), st.integers(0, 500))
 def test_a_prompt_sent_back_is_no_verdict(candidate: str, language: str, cut: int) -> None:
     """Whatever the answer in it says, whole or without its beginning."""
-    texts = {'question': 'What is 7 × 8?', 'reference': '56', 'candidate': candidate}
-    asked = find_prompts('own').fill(language, **texts)
+    asked = find_prompts('own').fill(Pair('What is 7 × 8?', '56', candidate, language))
     # What has hardly a word beside its box may say by chance what the prompt says.
     assume(len(squeezed(re.sub(r'\\boxed\{\w+\}', '', asked.prompt[cut:]))) >= 8)
     assert parse_verdict(Reply(asked.prompt[cut:], 'stop'), asked).verdict is None

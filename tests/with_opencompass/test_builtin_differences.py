@@ -19,7 +19,7 @@ from hosts import import_plugin, write_bench
 from judge_server import read_verdict
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.judges.protocol import Verdict
+from gpassk_opencompass.judges import Verdict
 from gpassk_opencompass.metrics import g_pass_at_k, pass_at_k
 
 pytestmark = pytest.mark.filterwarnings('ignore')

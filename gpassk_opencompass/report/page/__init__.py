@@ -17,8 +17,9 @@ import math
 import os
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -28,7 +29,7 @@ from ...answers.thoughts import thought_in
 from ...errors import InputError
 from ...files import write_file
 from ...health import CUT_OFF
-from ...judges.verdicts import Replies, stores_near
+from ...judges.verdicts import VerdictStore, stores_near
 from ...keys import without_long
 from ...record import Result, digest_of
 from ...samples import Samples
@@ -54,6 +55,7 @@ BRIEF = ('finish_reason', 'state')
 WHOLE = ('answer', *BRIEF, 'seed', 'output_tokens', 'reasoning_tokens', 'seconds', 'response', 'thought')
 
 Figures = Mapping[str, Sequence[tuple[str, str]]]
+Replies = Callable[[Path], VerdictStore]
 
 
 def write_page(
@@ -87,7 +89,7 @@ def write_page(
     folder.mkdir(parents=True, exist_ok=True)
     places: dict[int, str] = {}
     lost: dict[int, str] = {}
-    replies, entries = Replies(), [(board, entry) for board in boards for entry in board.entries]
+    replies, entries = cache(VerdictStore), [(board, entry) for board in boards for entry in board.entries]
     for board, entry in progress('writing responses', entries if responses else []):
         try:
             places[id(entry)] = _write_responses(board, entry, replies, folder / RESPONSES)
@@ -314,7 +316,10 @@ def _questions(
             # As JavaScript counts, in UTF-16: so much of the beginning of a response is thought.
             texts = [text or '' for text in told.get('response', [])]
             thoughts = [text[: thought_in(text) or 0].encode('utf-16-le', 'surrogatepass') for text in texts]
-            judges = [replies.find(stores, key) if key else None for key in samples.each('reply_key')]
+            judges = [
+                next(filter(None, (replies(store).exchange(key) for store in stores)), None) if key else None
+                for key in samples.each('reply_key')
+            ]
             told['judge'] = [one and [one.name, shown(one.prompt), shown(one.reply)] for one in judges]
             yield uid, told | {'within': [len(thought) // 2 for thought in thoughts]}
 
