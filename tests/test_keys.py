@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from marked_keys import JUDGE_KEY, MODEL_KEY, NEEDLES, quotations, told
 
-from gpassk_opencompass import InputError
-from gpassk_opencompass.judges.llm import api_key
+from gpassk_opencompass import InputError, LLMJudge
 from gpassk_opencompass.keys import HiddenKey, hidden, without_user
 from gpassk_opencompass.servers import endpoints
 
@@ -51,12 +50,12 @@ def test_a_key_that_cannot_be_sent_is_one_error_without_it(monkeypatch: pytest.M
     """With the name of the variable, and what to do."""
     monkeypatch.setenv('MARKED', bad.format(JUDGE_KEY[:20], JUDGE_KEY[20:]))
     with pytest.raises(InputError, match=r'variable MARKED has a blank.*export MARKED=') as caught:
-        api_key('MARKED')
+        LLMJudge('m', 'http://h', prompts='own', api_key_env='MARKED')
     assert not NEEDLES.search(str(caught.value).encode())
     assert len(str(caught.value).splitlines()) == 1
     monkeypatch.setenv('MARKED', ' \r\n')
     with pytest.raises(InputError, match='not set'):
-        api_key('MARKED')
+        LLMJudge('m', 'http://h', prompts='own', api_key_env='MARKED')
 
 
 ADDRESSES = [

@@ -117,10 +117,8 @@ class RuleJudge(Judge):
         (expected, stated), (given, said) = _final(reference), _final(answer)
         if not expected:
             return Judgement(Verdict.UNJUDGED, 'empty', 'empty reference')
-        if not given:
-            return EMPTY
-        if expected == given:
-            return SAME
+        if not given or expected == given:
+            return SAME if given else EMPTY
         if _INTEGER.fullmatch(expected) and _INTEGER.fullmatch(given):
             return Judgement(_VERDICTS[int(expected) == int(given)], 'integer')
         if self._is_absurd(stated):
