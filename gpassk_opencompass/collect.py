@@ -314,7 +314,7 @@ def _changed(result: Result, left_out: list[LeftOut]) -> bool:
 @lru_cache(maxsize=1)  # the results of a work directory follow each other
 def _entries(time: Path) -> dict[str, dict[str, Mapping[str, Any]]]:
     """Return the models and data sets of the configs of a time directory; of several the last one counts."""
-    from .runs.state import dicts_of, read_config
+    from .runs.plan import dicts_of, read_config
 
     found: dict[str, dict[str, Mapping[str, Any]]] = {'models': {}, 'datasets': {}}
     for path in sorted(time.glob('configs/*.py')):

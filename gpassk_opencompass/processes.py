@@ -1,8 +1,9 @@
 """Programs that are started here and end with whoever started them, however that dies.
 
-Each is started by a small process of its own, the guard, that holds the end of a pipe to its owner. Whatever
-ends a process, the system closes its pipes: then the guard ends the program with all that it has started.
-These are found by a mark in their environment, which children inherit, also those that leave their group.
+Each is started by a small process of its own, the guard, that holds the end of a pipe to its owner.
+Whatever ends a process, the system closes its pipes: then the guard ends the program with all that it has
+started. These are found by a mark in their environment, which children inherit, also those that leave their
+group.
 """
 
 from __future__ import annotations
@@ -45,11 +46,9 @@ class Child:
 
     Args:
         words: its command line.
-        log: gets what it says.
-        cwd: where it runs.
-        env: its environment.
+        log: gets what it says, without the `secrets`.
+        cwd, env: where it runs, with which environment.
         mark: for `end_marked`, beside its own.
-        secrets: texts that are hidden in the log.
     """
 
     def __init__(
@@ -67,17 +66,13 @@ class Child:
         outer = ','.join(filter(None, [env.get(MARKS, ''), mark]))
         env[MARKS] = ','.join(filter(None, [outer, self.mark]))
         order: dict[str, Any] = {
-            'words': list(words),
+            'words': [*words],
             'log': str(log.absolute()),
             'cwd': cwd and str(cwd),
             'env': env,
         }
-        order |= {
-            'secrets': [*filter(None, secrets)],
-            'mark': self.mark,
-            'owner': self._owner,
-            'grace': GRACE,
-        }
+        order |= {'secrets': [*filter(None, secrets)], 'mark': self.mark}
+        order |= {'owner': self._owner, 'grace': GRACE}
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open('ab') as output:
             self._guard = subprocess.Popen(
@@ -98,16 +93,9 @@ class Child:
     def poll(self) -> int | None:
         """Return the exit code of the program, negative for a signal; None while it runs."""
         code = self._guard.poll()
-        if code is None:
-            return None
-        if code < 0:  # somebody killed the guard, and what it guards may live
+        if code is not None and code < 0:  # somebody killed the guard, and what it guards may live
             end_marked(self.mark)
-        return 128 - code if 128 < code <= 192 else code
-
-    @property
-    def is_stopping(self) -> bool:
-        """Whether it was told to end."""
-        return self._pipe.closed
+        return 128 - code if code is not None and 128 < code <= 192 else code
 
     def stop(self) -> None:
         """Have it ended, without waiting for that; a copy of the owner does nothing."""
@@ -159,8 +147,7 @@ def guard() -> int:
     order = json.loads(sys.stdin.buffer.readline() or b'{}')
     if not order:
         return 0
-    stop = Stop()
-    stop.listen()
+    stop = Stop().__enter__()
     log = open(order['log'], 'ab', buffering=0)  # noqa: SIM115 # as long as this process
     libc = ctypes.CDLL(None, use_errno=True)
     try:
@@ -221,14 +208,10 @@ class Stop:
     def __bool__(self) -> bool:
         return self.count > 0
 
-    def listen(self) -> None:
-        """Count from here on."""
+    def __enter__(self) -> Stop:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
                 self._former[number] = signal.signal(number, self._receive)
-
-    def __enter__(self) -> Stop:
-        self.listen()
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -238,6 +221,10 @@ class Stop:
     def wait(self, seconds: float) -> None:
         """Sleep until the time is over or the user wants to stop."""
         self._event.wait(seconds)
+
+    def in_a_hurry(self) -> bool:
+        """Whether the user has said so twice."""
+        return self.count > 1
 
     def _receive(self, number: int, frame: FrameType | None) -> None:
         self.count += 1

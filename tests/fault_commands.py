@@ -48,8 +48,6 @@ def dump_configs(arguments: Sequence[str]) -> int:
 class ForkedChild:
     """In the place of `processes.Child`: the same line, in the same place, without imports."""
 
-    is_stopping = False
-
     def __init__(
         self, line: Sequence[str], log: Path, *, cwd: Path, env: Mapping[str, str], mark: str
     ) -> None:
@@ -73,7 +71,6 @@ class ForkedChild:
         return self._code
 
     def stop(self) -> None:
-        self.is_stopping = True
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGTERM)
 

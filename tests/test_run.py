@@ -31,10 +31,9 @@ from gpassk_opencompass.collect import collect
 from gpassk_opencompass.errors import IncompleteError, InputError
 from gpassk_opencompass.files import digest
 from gpassk_opencompass.processes import MARKS, Child, Stop, marked
-from gpassk_opencompass.runs.driver import part_of
-from gpassk_opencompass.runs.lock import Lock
 from gpassk_opencompass.runs.opencompass import environment, prepare_directory, read_options
-from gpassk_opencompass.runs.state import planned_runs
+from gpassk_opencompass.runs.plan import part_of, planned_runs, read_config
+from gpassk_opencompass.runs.work_dir import Lock
 from gpassk_opencompass.sweep.folder import Entry, ModelFacts, manifest_text
 
 pytestmark = pytest.mark.slow
@@ -114,7 +113,7 @@ def test_a_run_goes_on_in_its_time_directory_with_the_workers_of_its_start(
         (['--reuse', 'latest'], 'what there is to resume is found for each run'),
         (['-a', 'vllm'], 'engine = … in the template'),
         (['--dry-run'], 'gpassk check says what is missing'),
-        (['-m', 'viz'], 'allowed are all, infer, eval'),
+        (['-m', 'viz'], "choose from 'all', 'infer', 'eval'"),
         (['-m', 'nothing'], 'invalid choice'),
         (['--max-num-workers', '0'], 'at least 1'),
     ],
@@ -148,9 +147,12 @@ def test_a_changed_config_is_started_anew_and_a_changed_judge_takes_the_samples(
 @pytest.mark.parametrize(
     ('text', 'message'),
     [
-        ('import os\nllm_infos = [dict(path=os.sep)]\n', 'is a template; expand it first'),
-        ("models = [{'abbr': 'm'}]\n", 'has no datasets, so it is no config of OpenCompass'),
-        ('x = 1\n', 'has no models and no datasets'),
+        (
+            'import os\nllm_infos = [dict(path=os.sep)]\n',
+            'or is a template: gpassk expand writes configs of it',
+        ),
+        ("models = [{'abbr': 'm'}]\n", 'is no config of OpenCompass: it needs models and datasets'),
+        (f'import os\n{config_text()}', 'computes or imports its values'),
         ('models = [', 'is not valid Python'),
     ],
 )
@@ -312,12 +314,11 @@ def test_relative_paths_of_a_config_lead_where_they_led(tmp_path: Path) -> None:
     lines = ["path = './data/bench'", "other = 'Qwen/Qwen2.5-7B'", f'long = {"x" * 9999!r}']
     text = '\n'.join([*lines, "judge = dict(verdicts='./v/w')"])
     config = write(tmp_path / 'run.py', text)
-    directory = prepare_directory(tmp_path / 'out', [config], tmp_path)
+    directory = prepare_directory(tmp_path / 'out', read_config(config) or {}, tmp_path)
     assert (directory / './data/bench/x').read_text() == 'found'
     assert sorted(path.name for path in directory.iterdir()) == ['data', 'v']
     assert (tmp_path / 'v/w').is_dir()
-    write(config, 'path = 1')
-    assert list(prepare_directory(tmp_path / 'out', [config], tmp_path).iterdir()) == []
+    assert list(prepare_directory(tmp_path / 'out', {'path': 1}, tmp_path).iterdir()) == []
 
 
 @pytest.mark.parametrize('path', ['../elsewhere', 'tmp/data'])
@@ -363,9 +364,8 @@ def test_a_path_that_a_shell_would_take_apart_is_refused(
 def test_a_work_directory_in_use_is_left_alone(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The other runs go on, and the exit code says that not all is complete."""
     write_configs(sweep, 'a', 'ok')
-    lock = Lock(sweep / 'out' / 'a', 'mark')
-    assert run() == 1
-    lock.release()
+    with Lock(sweep / 'out' / 'a', 'mark'):
+        assert run() == 1
     assert f'in use by process {os.getpid()} on {socket.gethostname()}' in capsys.readouterr().out
     assert called(sweep) == ['ok']
 
@@ -393,7 +393,7 @@ def test_what_a_dead_process_left_is_ended_before_it_is_taken_over(tmp_path: Pat
     """Also what has left its group, as servers do, and ignores SIGTERM."""
     code = (
         'import os, signal, subprocess, sys\nfrom pathlib import Path\n'
-        'from gpassk_opencompass.runs.lock import Lock\n'
+        'from gpassk_opencompass.runs.work_dir import Lock\n'
         'from gpassk_opencompass.processes import MARKS\n'
         'signal.signal(signal.SIGTERM, signal.SIG_IGN)\n'
         "Lock(Path(sys.argv[1]), 'mark-of-this')\n"
@@ -406,12 +406,10 @@ def test_what_a_dead_process_left_is_ended_before_it_is_taken_over(tmp_path: Pat
     )
     child = psutil.Process(int(killed.stdout))
     assert child in marked('mark-of-this')
-    Lock(tmp_path, 'mine').release()
-    assert not is_running(child.pid)
-    lock = Lock(tmp_path, 'mine')
-    with pytest.raises(IncompleteError, match='in use by process'):
-        Lock(tmp_path, 'mine')
-    lock.release()
+    with Lock(tmp_path, 'mine'):
+        assert not is_running(child.pid)
+        with pytest.raises(IncompleteError, match='in use by process'):
+            Lock(tmp_path, 'mine')
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])

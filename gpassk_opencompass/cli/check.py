@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import time
 from argparse import ArgumentParser
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..text import Table, one_line, say, show, terminal, warn, width
@@ -51,7 +51,8 @@ def run(*, outputs: Path, configs: Sequence[Path] | None, follow: bool) -> int:
 
 
 def _examined(outputs: Path, configs: Sequence[Path] | None) -> list[Finding]:
-    from ..runs.state import discovered_runs, examine, planned_runs
+    from ..runs.plan import planned_runs
+    from ..runs.state import discovered_runs, examine
 
     if configs is None:
         return [examine(run, work_dir) for run, work_dir in discovered_runs(outputs)]
@@ -65,17 +66,15 @@ def _examined(outputs: Path, configs: Sequence[Path] | None) -> list[Finding]:
 
 def _followed(outputs: Path, configs: Sequence[Path] | None, findings: list[Finding]) -> list[Finding]:
     """Show the states again and again until all are complete, on a terminal in one place; return the last."""
-    from rich.console import Console
     from rich.live import Live
     from rich.text import Text
 
     from ..runs.state import State, summary
 
-    console = Console()
     try:
-        with Live(console=console, transient=True, auto_refresh=False) as live:
+        with Live(transient=True, auto_refresh=False) as live:
             while any(finding.state is not State.COMPLETE for finding in findings):
-                if console.is_terminal:
+                if live.console.is_terminal:
                     text = f'{terminal(states_table(findings), width())}\n\n{summary(findings)}'
                     live.update(Text(text), refresh=True)
                 else:
@@ -89,23 +88,24 @@ def _followed(outputs: Path, configs: Sequence[Path] | None, findings: list[Find
 
 def states_table(findings: Sequence[Finding]) -> Table:
     """Return a table with a row a run, in the order given; programs get all that is known."""
-    table = Table('runs', ['run', 'state', 'time', 'detail'], data=[])
-    assert isinstance(table.data, list)
+    rows: list[Sequence[Any]] = []
+    data: list[Mapping[str, Any]] = []
     for finding in findings:
         detail = finding.detail.replace(f'{finding.work_dir}/', '')
-        told = {'run': finding.name, 'state': finding.state.value, 'time': finding.time}
-        table.rows.append([*told.values(), shortened(detail)])
-        told |= {'detail': detail, 'work_dir': str(finding.work_dir)}
-        table.data.append(
+        brief = {'run': finding.name, 'state': finding.state.value, 'time': finding.time}
+        rows.append([*brief.values(), shortened(detail)])
+        data.append(
             {
-                **told,
+                **brief,
+                'detail': detail,
+                'work_dir': str(finding.work_dir),
                 'predictions': finding.predictions,
                 'expected': finding.expected,
                 'results': [str(path) for path in finding.results],
                 'logs': [{'path': str(path), 'lines': list(lines)} for path, lines in finding.logs],
             }
         )
-    return table
+    return Table('runs', ['run', 'state', 'time', 'detail'], rows, data=data)
 
 
 def shortened(detail: str) -> str:

@@ -40,7 +40,7 @@ def run(*, work_dir: Path) -> int:
     """
     if find_spec('opencompass') is None:
         raise MissingExtraError('opencompass', 'opencompass')
-    from ..runs.lock import NOTES
+    from ..runs.work_dir import NOTES
     from ..sweep.folder import MANIFEST
     from ..sweep.template import expand
 
@@ -74,7 +74,8 @@ def write_table(folder: Path, seconds: float) -> None:
     """Print the results of a demo's runs as a table, write all metrics to a file."""
     from ..record import read
     from ..report.tables import results_table
-    from ..runs.state import examine, planned_runs
+    from ..runs.plan import planned_runs
+    from ..runs.state import examine
 
     files = [
         file

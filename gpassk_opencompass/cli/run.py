@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 
 from ..errors import InputError
 from ..processes import Stop
-from ..runs.driver import Driver, Job, Watcher, part_of
-from ..runs.gpus import usable_gpus
+from ..runs.driver import Driver, Watcher
 from ..runs.opencompass import read_options
-from ..runs.state import Finding, Planned, State, examine, planned_runs, summary
+from ..runs.plan import Planned, part_of, planned_runs
+from ..runs.pool import usable_gpus
+from ..runs.state import Finding, State, examine, summary
+from ..runs.work_dir import DrawnSamples
 from ..text import duration, say, show, warn
 from . import INTERRUPTED
 from .check import log_lines, states_table
@@ -112,11 +114,12 @@ def run(
         return 0 if all(map(options.is_done, findings)) else 1
     left = len(runs) - len(findings)
     warn(f'stopped{f", with {left} runs not begun" if left else ""}. Nothing is lost; to go on:')
-    given = {'--gpus': gpus, '--jobs': jobs, '--part': part and '{}/{}'.format(*part), '--ray': ray}
-    given |= {'--keep': keep}
     words = ['gpassk', 'run', *map(str, configs), '-w', str(work_dir)]
-    words += [word for name, value in given.items() if value for word in (name, str(value))]
-    warn(f'  {shlex.join([*words, *(["--top-up"] if top_up else []), *(["--", *rest] if rest else [])])}')
+    given = {'--gpus': gpus, '--jobs': jobs, '--part': part and '{}/{}'.format(*part), '--ray': ray}
+    for name, value in {**given, '--keep': keep}.items():
+        words += [name, str(value)] if value else []
+    words += [*(['--top-up'] if top_up else []), *(['--', *rest] if rest else [])]
+    warn(f'  {shlex.join(words)}')
     return INTERRUPTED
 
 
@@ -169,35 +172,31 @@ class RunProgress(Watcher):
         """Say how a run ended, or that it was not begun: then `seconds` is None."""
         if self._progress and finding.name in self._lines:
             self._progress.remove_task(self._lines.pop(finding.name))
-        own = (
-            rf'(?<![\w-]){re.escape(finding.name)}(?![\w-])',
-            re.escape(str(finding.work_dir)),
-            re.escape(finding.progress),
-        )
-        reason, failed = re.sub('|'.join(own), '', finding.detail), finding.state is State.FAILED
+        detail, failed = finding.detail, finding.state is State.FAILED
+        own = map(re.escape, (str(finding.work_dir), finding.progress))
+        reason = re.sub('|'.join([rf'(?<![\w-]){re.escape(finding.name)}(?![\w-])', *own]), '', detail)
         first = self._reasons.setdefault(reason, finding.name) if failed else finding.name
-        detail = f': {finding.detail}' if finding.detail else ''
         if first != finding.name:
-            detail = f': for the same reason as {first}'
+            detail = f'for the same reason as {first}'
+        state = finding.state.value if seconds is None else f'{finding.state.value}, {duration(seconds)}'
         already = 'already ' if seconds is None and finding.state is State.COMPLETE else ''
-        taken = '' if seconds is None else f', {duration(seconds)}'
-        say(f'{self._label(finding.name)}: {already}{finding.state.value}{taken}{detail[:1000]}', flush=True)
+        text = ': '.join(filter(None, [self._label(finding.name), f'{already}{state}', detail[:1000]]))
+        say(text, flush=True)
         if failed and finding.logs:
             whole = first == finding.name and len(self._reasons) == 1
             warn(*(log_lines(finding, 20) if whole else [f'--- {finding.logs[0].path}']))
 
-    def working(self, jobs: Sequence[Job]) -> None:
+    def working(self, drawn: Sequence[DrawnSamples]) -> None:
         """Show how far the runs at work are, once a second."""
         if not self._progress or time.monotonic() - self._counted < 1:
             return
-        for job in jobs:
-            name, (drawn, total) = job.task.run.name, job.drawn.count()
+        for samples in drawn:
+            name, (count, total, speed) = samples.run.name, samples.count()
             if name not in self._lines:  # what was there before was not drawn in the time since
-                line = self._progress.add_task(self._label(name), completed=drawn, total=total, rate='')
+                line = self._progress.add_task(self._label(name), completed=count, total=total, rate='')
                 self._lines[name] = line
-            speed = job.drawn.tokens / max(1.0, time.monotonic() - job.began)
             rate = f'{speed:,.0f} tokens/s' if speed else ''
-            self._progress.update(self._lines[name], completed=drawn, total=total, rate=rate)
+            self._progress.update(self._lines[name], completed=count, total=total, rate=rate)
         self._counted = time.monotonic()
 
     def _label(self, name: str) -> str:

@@ -98,7 +98,7 @@ def _class_of(config: object) -> str:
 
 def _runs_in(time: Path) -> list[_Run]:
     """Return a run a model and data set that has a file in the folders of a time directory."""
-    from ..runs.state import dicts_of, read_config  # with all that starts runs: few files need them
+    from ..runs.plan import dicts_of, read_config
 
     datasets: dict[str, Mapping[str, Any]] = {}
     models: dict[str, Mapping[str, Any]] = {}

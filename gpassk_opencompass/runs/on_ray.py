@@ -16,10 +16,11 @@ from typing import Any
 
 from ..errors import GPassKError, IncompleteError, InputError
 from ..processes import Stop
-from .driver import Driver, Watcher, gpus_needed, judge_of, model_of, server_of
-from .lock import JOB
+from .driver import Driver, Watcher, gpus_needed, judge_of, server_of
 from .opencompass import Options
-from .state import Finding, Planned, examine
+from .plan import Planned
+from .state import Finding, examine
+from .work_dir import JOB
 
 RETRIES = 2
 """Times that a task is tried again."""
@@ -34,31 +35,28 @@ def run_on_ray(
     watcher: Watcher,
     stop: Stop,
 ) -> list[Finding]:
-    """Run what is not complete; return the state of each run that it came to.
-
-    Args:
-        address: of the cluster, as `ray.init` takes it: 'auto', 'node1:6379'.
-        runs, outputs, options, variables, watcher, stop: see `Driver`.
+    """Run what is not complete; return the state of each run that it came to, see `Driver`.
 
     Raises:
-        InputError: Ray is not installed, there is no such cluster, or it has too few GPUs for a model.
+        InputError: Ray is not installed, there is no such cluster, or a config cannot be read.
     """
     ray = _connect(address)
+    outputs = outputs.resolve()
     found: dict[str, Finding] = {}
 
     def tell(runs: Sequence[Planned], why: str) -> None:
         for run in runs:
-            finding = examine(run, outputs.resolve() / run.name)
+            finding = examine(run, outputs / run.name)
             done = options.is_done(finding) or not why
             found[run.name] = finding if done else replace(finding, detail=f'{finding.detail}; {why}')
             watcher.ended(found[run.name], None)
 
     models: dict[str, list[Planned]] = {}
     for run in runs:
-        if options.is_done(examine(run, outputs.resolve() / run.name)):
+        if options.is_done(examine(run, outputs / run.name)):
             tell([run], '')
         else:
-            models.setdefault(model_of(run), []).append(run)
+            models.setdefault(run.model, []).append(run)
     most = max((node['Resources'].get('GPU', 0) for node in ray.nodes() if node['Alive']), default=0)
     drive = ray.remote(max_retries=RETRIES, retry_exceptions=[IncompleteError])(_drive)
     job = f'ray {ray.get_runtime_context().get_job_id()}'
@@ -67,35 +65,26 @@ def run_on_ray(
         if gpus > most:
             tell(models[model], f'needs {gpus} GPUs, and no node of the cluster has more than {most:g}')
             continue
-        told = (models[model], outputs.resolve(), Path.cwd(), options, dict(variables), job)
-        tasks[drive.options(num_cpus=1, num_gpus=gpus, name=model).remote(*told)] = models[model]
+        order = (models[model], outputs, Path.cwd(), options, dict(variables), job)
+        tasks[drive.options(num_cpus=1, num_gpus=gpus, name=model).remote(*order)] = models[model]
         watcher.note(f'{model}: {len(models[model])} runs wait for {gpus} GPUs of the cluster')
     while tasks and not stop:
         for task in ray.wait(list(tasks), timeout=1.0)[0]:
             tell(tasks.pop(task), _failure(ray, task))
-    _cancel(ray, list(tasks))
+    _leave(ray, list(tasks))
     return [found[run.name] for run in runs if run.name in found]
 
 
 def _connect(address: str) -> Any:
     try:
         import ray
+
+        ray.init(address=address, log_to_driver=False, logging_level='ERROR')
     except ImportError as error:
         raise InputError('--ray: ray is not installed; run: pip install "ray>=2.10"') from error
-    try:
-        ray.init(address=address, log_to_driver=False, logging_level='ERROR')
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise InputError(f'--ray {address}: no cluster there: {error}') from error
     return ray
-
-
-def _cancel(ray: Any, tasks: list[Any]) -> None:
-    """Stop what is at work, as Ctrl-C does it, and leave the cluster."""
-    for task in tasks:
-        ray.cancel(task)
-    if tasks:
-        ray.wait(tasks, num_returns=len(tasks), timeout=60.0)
-    ray.shutdown()
 
 
 def _failure(ray: Any, task: Any) -> str:
@@ -107,12 +96,21 @@ def _failure(ray: Any, task: Any) -> str:
     return ''
 
 
+def _leave(ray: Any, tasks: list[Any]) -> None:
+    """Stop what is at work, as Ctrl-C does it, and leave the cluster."""
+    for task in tasks:
+        ray.cancel(task)
+    if tasks:
+        ray.wait(tasks, num_returns=len(tasks), timeout=60.0)
+    ray.shutdown()
+
+
 def _gpus_of(runs: Sequence[Planned]) -> int:
     """Return how many GPUs the runs of a model take at a time: the model, or its judge."""
     counts = [0]
-    for config in (run.values or {} for run in runs):
-        servers = (server_of(config, Options()), judge_of(config, Options()))
-        counts += [gpus_needed(config), *(server.gpus for server in servers if server)]
+    for run in runs:
+        servers = (server_of(run.values, Options()), judge_of(run.values, Options()))
+        counts += [gpus_needed(run.values), *(server.gpus for server in servers if server)]
     return max(counts)
 
 

@@ -112,9 +112,7 @@ def sweep(forks: Forks, tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     interrupted = interrupt(forks, root)
     failing = run_gpassk(root, 'run', *configs, '-w', 'out', '--jobs', '2')
     shutil.copytree(root / 'out' / 'good', root / 'out' / 'changed')
-    write_config(
-        root / 'configs' / 'changed.py', scripted(max_out_len=32), dataset_config(Path('data'), k=K, n=N)
-    )
+    write_config(root / 'configs' / 'changed.py', scripted(right=[0]), dataset_config(Path('data'), k=K, n=N))
     checked = run_gpassk(root, 'check', 'out', '--configs', 'configs')
     told = run_gpassk(root, 'check', 'out', '--configs', 'configs', '--json').said
     found, _ = json.JSONDecoder().raw_decode(told)

@@ -1,0 +1,196 @@
+"""What a sweep is to leave: configs, read as data, and the runs that they make. Nothing in them is executed.
+
+A run is a config, or all configs of one model and setting where the model is loaded in process: then it is
+loaded once.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import InputError
+from ..files import digest, mapping
+from ..sweep.folder import MANIFEST, NO_LITERAL, Entry, literal, plain, read_manifest
+
+Config = Mapping[str, Any]
+
+_IN_PROCESS = ('SeededTurboMind', 'SeededVLLM', 'SeededHuggingFace')
+"""Classes that load their model where they sample."""
+
+
+def read_config(path: Path) -> dict[str, Any] | None:
+    """Return the variables of a config of literals and `dict(…)`; None if it computes or imports something.
+
+    Raises:
+        InputError: it cannot be read or is no Python.
+    """
+    try:
+        lines = ast.parse(path.read_bytes(), str(path)).body
+    except OSError as error:
+        raise InputError(f'cannot read {path}: {error.strerror}') from error
+    except NO_LITERAL as error:
+        raise InputError(f'{path} is not valid Python: {error}') from error
+    values = {}
+    try:
+        for line in lines:
+            match line:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    values[name] = plain(literal(value), name)
+                case ast.Expr(value=ast.Constant()):
+                    pass
+                case _:
+                    return None
+    except NO_LITERAL:
+        return None
+    return values
+
+
+def dicts_of(config: Config, name: str) -> list[Config]:
+    """Return the dicts of a list of the config; none if it has no such list."""
+    entries = config.get(name)
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+
+
+def evaluator_of(dataset: Config) -> Config:
+    """Return the evaluator that a data set of a config names."""
+    return mapping(mapping(dataset.get('eval_cfg')).get('evaluator'))
+
+
+class Wanted(NamedTuple):
+    """One result: the entries in the config of its model and its data set."""
+
+    model: Config
+    dataset: Config
+    questions: int | None = None  # None where nobody knows yet
+
+    @property
+    def part(self) -> str:
+        """Return where its files lie below `results`, `predictions` and `logs/…`, without an ending."""
+        return f'{self.model["abbr"]}/{self.dataset["abbr"]}'
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One run.
+
+    Args:
+        name: of its work directory: that of the config without `.py`, or what several have before the @.
+        values: the variables of the config, with the data sets of all.
+        configs: none for a run that is known from its work directory alone.
+        entries: what the manifest beside a config says of it, where the config is as it was written.
+    """
+
+    name: str
+    values: Config = field(default_factory=dict)
+    configs: tuple[Path, ...] = ()
+    entries: tuple[Entry, ...] = ()
+
+    @property
+    def wanted(self) -> list[Wanted]:
+        """Return its results, of all models × data sets that have an abbreviation."""
+        models, datasets = (
+            [one for one in dicts_of(self.values, name) if isinstance(one.get('abbr'), str)]
+            for name in ('models', 'datasets')
+        )
+        questions = {entry.dataset_abbr: entry.questions for entry in self.entries}
+        return [Wanted(model, data, questions.get(data['abbr'])) for model, data in product(models, datasets)]
+
+    @property
+    def model(self) -> str:
+        """Return a text that runs of one model share."""
+        return ', '.join(f'{one.get("path")}' for one in dicts_of(self.values, 'models')) or self.name
+
+
+class Plan(NamedTuple):
+    """The runs, and the names of configs that are left out as the template no longer gives them."""
+
+    runs: tuple[Planned, ...]
+    left_out: tuple[str, ...]
+
+
+def planned_runs(paths: Sequence[Path]) -> Plan:
+    """Return the runs of configs, or of folders of configs.
+
+    A config that the manifest of its folder calls stale is left out, unless it is named itself.
+
+    Raises:
+        InputError: there is no such config, one cannot be read or is a template, or two have one name.
+    """
+    runs: dict[str, Planned] = {}
+    left_out: list[str] = []
+    for path in paths:
+        if path.name == MANIFEST:
+            raise InputError(
+                f'{path} is no config, but the list of those beside it: did you mean gpassk run '
+                f'{path.parent}?'
+            )
+        entries = {one.file: one for one in read_manifest(path if path.is_dir() else path.parent)}
+        configs = sorted(path.glob('*.py')) if path.is_dir() else [path]
+        if not configs:
+            raise InputError(f'no config in {path}: expand a template first, with gpassk expand')
+        for config in configs:
+            entry = entries.get(config.name)
+            if path.is_dir() and entry is not None and entry.stale:
+                left_out.append(config.name)
+                continue
+            run = _planned(config, entry)
+            other = runs.setdefault(run.name, run)
+            if other.configs != run.configs:
+                raise InputError(
+                    f'{other.configs[0]} and {run.configs[0]} have one name, so one work directory: rename '
+                    'one of them, or run them with different -w'
+                )
+    return Plan(_loaded_once(runs.values()), tuple(left_out))
+
+
+def _planned(config: Path, entry: Entry | None) -> Planned:
+    config = Path(os.path.abspath(config))  # a link keeps its name, which names the run
+    values = read_config(config)
+    if values is None or not (values.get('models') and values.get('datasets')):
+        raise InputError(
+            f'{config} computes or imports its values, or is a template: gpassk expand writes configs of it '
+            'that can be run'
+            if values is None or 'llm_infos' in values
+            else f'{config} is no config of OpenCompass: it needs models and datasets'
+        )
+    known = entry is not None and entry.sha256 == digest(config.read_bytes())
+    return Planned(config.stem, values, (config,), (entry,) if entry is not None and known else ())
+
+
+def _loaded_once(runs: Iterable[Planned]) -> tuple[Planned, ...]:
+    """Make one run of the configs `MODEL…@DATA…` that differ in their data sets alone."""
+    groups: dict[str, list[Planned]] = {}
+    for run in runs:
+        kinds = [str(one.get('type')).rpartition('.')[2] for one in dicts_of(run.values, 'models')]
+        shared = '@' in run.name and len(kinds) == 1 and kinds[0] in _IN_PROCESS
+        rest = {name: value for name, value in run.values.items() if name != 'datasets'}
+        groups.setdefault(repr((run.name.partition('@')[0], rest)) if shared else run.name, []).append(run)
+    found: list[Planned] = []
+    for group in groups.values():
+        name = group[0].name.partition('@')[0]
+        datasets = [one for run in group for one in dicts_of(run.values, 'datasets')]
+        alike = len({str(one.get('abbr')) for one in datasets}) < len(datasets)
+        if len(group) == 1 or alike or name in [run.name.partition('@')[0] for run in found]:
+            found += group
+            continue
+        configs = tuple(config for run in group for config in run.configs)
+        entries = tuple(entry for run in group for entry in run.entries)
+        found.append(Planned(name, {**group[0].values, 'datasets': datasets}, configs, entries))
+    return tuple(found)
+
+
+def part_of(runs: Sequence[Planned], number: int, parts: int) -> list[Planned]:
+    """Return the runs of one of several parts, from 1: all of a model together, about equally many each."""
+    models: dict[str, list[Planned]] = {}
+    for run in runs:
+        models.setdefault(run.model, []).append(run)
+    shares: list[list[Planned]] = [[] for _ in range(parts)]
+    for _, group in sorted(models.items(), key=lambda item: (-len(item[1]), item[0])):
+        min(shares, key=len).extend(group)
+    return [run for run in runs if run in shares[number - 1]]
