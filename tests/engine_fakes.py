@@ -44,7 +44,7 @@ Record = Callable[[Any, Any, dict[str, Any]], None]
 @contextmanager
 def _huggingface(patch: pytest.MonkeyPatch, record: Record) -> Iterator[dict[str, Any]]:
     """transformers itself, on the shipped model."""
-    module = import_plugin('.models.huggingface')
+    module = import_plugin('.engines')
     mixin = import_module('transformers').GenerationMixin
     plain, drawn, batch = mixin.generate, module.SeededMultinomial, {}
     names = ('do_sample', 'temperature', 'top_p', 'top_k', 'repetition_penalty', 'max_new_tokens')

@@ -16,12 +16,12 @@ _HOMES = {
     'GPassKSummarizer': 'summarizer',
     'LiveMathBenchDataset': 'dataset',
     'SeededGenInferencer': 'sampling',
-    'SeededHuggingFace': 'models.huggingface',
-    'SeededOpenAISDK': 'models.server',
-    'SeededServed': 'models.server',
-    'SeededTurboMind': 'models.turbomind',
-    'SeededTurboMindAPI': 'models.server',
-    'SeededVLLM': 'models.vllm',
+    'SeededHuggingFace': 'engines',
+    'SeededOpenAISDK': 'server_models',
+    'SeededServed': 'server_models',
+    'SeededTurboMind': 'engines',
+    'SeededTurboMindAPI': 'server_models',
+    'SeededVLLM': 'engines',
 }
 
 __all__ = list(_HOMES)

@@ -32,13 +32,6 @@ from ..benchmarks import (
 from ..errors import InputError
 from ..record import digest_of
 
-OPENCOMPASS: Mapping[str, Callable[[str, str | None], Any]] = {
-    'opencompass/aime2024': lambda path, subset: Aime2024Dataset.load(path),
-    'opencompass/aime2025': lambda path, subset: CustomDataset.load(path),
-    'RUC-AIBOX/OlymMATH': OlymMATHDataset.load,
-}
-"""Where OpenCompass's own class knows the data: its name for them, and how they are loaded."""
-
 LIMITS = 'gpassk_limits'
 """The column that tells of a trial, the same JSON in each row: limit, of; a whole run has none."""
 
@@ -79,9 +72,11 @@ class ReplicatedDataset(BaseDataset):  # type: ignore[misc]
     OpenCompass's subdivision and idx, and `gpassk_limits` in a trial.
 
     Args:
+        k, n: of G-Pass@k; n samples are drawn a question, every k at most n.
         limit: make a trial of so many of the questions: of each contest and language in turn the next one, in
             the order of the data (`benchmarks.limited`); all where there are not more. They keep their uids,
             so their samples have the seeds that they have in a whole run. The result is marked.
+        abbr, reader_cfg: see OpenCompass.
     """
 
     def __init__(
@@ -113,12 +108,11 @@ class ReplicatedDataset(BaseDataset):  # type: ignore[misc]
 # OpenCompass has a class of this name, which must stay what it is for those who use it.
 @LOAD_DATASET.register_module(name='GPassKLiveMathBenchDataset')
 class LiveMathBenchDataset(ReplicatedDataset):
-    """LiveMathBench, n rows a question, each row knowing which sample it is.
+    """LiveMathBench, with the config fields of OpenCompass's own class and those of `ReplicatedDataset`.
 
-    Takes the config fields of OpenCompass's own class. To the columns of `ReplicatedDataset` come question,
-    answer, question_type, options, prompt, `uid` (version, split, language and a hash of the question),
-    `problem` (one for both languages where the files are parallel), split, language and `source` (the file
-    and its hash, or the hub's commit).
+    Columns are question, answer, question_type, options, prompt, `uid` (version, split, language and a hash
+    of the question), `problem` (one for both languages where the files are parallel), split, language and
+    `source` (the file and its hash, or the hub's commit).
 
     Args:
         path: a folder with `<version>/<SPLIT>_<lang>.jsonl`, a folder with a copy of the hub data set, or
@@ -129,9 +123,6 @@ class LiveMathBenchDataset(ReplicatedDataset):
         dataset_splits, dataset_languages: every split × language is loaded, in this order.
         cot: ask for step-by-step reasoning, as the protocol does.
         revision: a commit, branch or tag of the hub data set; the default is its main branch.
-        k, n: of G-Pass@k; n samples are drawn a question, every k at most n.
-        limit: see `ReplicatedDataset`.
-        abbr, reader_cfg: see OpenCompass.
 
     Raises:
         InputError: naming the file, line or field, and what was expected.
@@ -148,12 +139,12 @@ class LiveMathBenchDataset(ReplicatedDataset):
     ) -> Dataset:
         """Load the questions, one row each."""
         rows = live_math_bench_rows(path, version, dataset_splits, dataset_languages, revision)
-        return with_prompts(rows, cot)
+        return _with_prompts(rows, cot)
 
 
 @LOAD_DATASET.register_module(name='GPassKBenchmarkDataset')
 class BenchmarkDataset(ReplicatedDataset):
-    """MATH500-L5, AIME, OlymMATH or a benchmark of one's own, n rows a question.
+    """MATH500-L5, AIME, OlymMATH or a benchmark of one's own, with the fields of `ReplicatedDataset`.
 
     Rows have the columns of `LiveMathBenchDataset`, with the protocol's prompt in the question's language.
     What a benchmark is called, its number of questions and its default source are in `benchmarks`.
@@ -167,9 +158,6 @@ class BenchmarkDataset(ReplicatedDataset):
             of AIME2024 and AIME2025 (it downloads them), the hub for the others.
         cot: ask for step-by-step reasoning, as the protocol does.
         revision: a commit, branch or tag of a hub data set; without it, OpenCompass's own copy is not used.
-        k, n: of G-Pass@k; n samples are drawn a question, every k at most n.
-        limit: see `ReplicatedDataset`.
-        abbr, reader_cfg: see OpenCompass.
 
     Raises:
         InputError: naming the file and line, and what was expected; also if questions are missing, too
@@ -185,12 +173,21 @@ class BenchmarkDataset(ReplicatedDataset):
         fields: Mapping[str, str] | None = None,
     ) -> Dataset:
         """Load the questions, one row each."""
-        return with_prompts(benchmark_rows(benchmark, path, LOADERS, revision, fields), cot)
+        loaders = dict.fromkeys(_OF_OPENCOMPASS, _load_with_opencompass)
+        return _with_prompts(benchmark_rows(benchmark, path, loaders, revision, fields), cot)
+
+
+_OF_OPENCOMPASS: Mapping[str, Callable[[str, str | None], Any]] = {
+    'opencompass/aime2024': lambda path, subset: Aime2024Dataset.load(path),
+    'opencompass/aime2025': lambda path, subset: CustomDataset.load(path),
+    'RUC-AIBOX/OlymMATH': OlymMATHDataset.load,
+}
+"""Where OpenCompass's own class knows the data: its name for them, and how they are loaded."""
 
 
 def _load_with_opencompass(path: str, subset: str | None, alternative: str) -> Listing:
     try:
-        loaded = OPENCOMPASS[path](path, subset)
+        loaded = _OF_OPENCOMPASS[path](path, subset)
     except (*HUB_ERRORS, AssertionError, KeyError, RuntimeError) as error:
         place = DATASETS_MAPPING.get(path, {}).get('local')
         own = f'put its copy at {place} (below $COMPASS_DATA_CACHE, if set), or ' if place else ''
@@ -201,13 +198,9 @@ def _load_with_opencompass(path: str, subset: str | None, alternative: str) -> L
     return rows_of(loaded, path, subset)
 
 
-LOADERS = {path: _load_with_opencompass for path in OPENCOMPASS}
-"""Hub names that OpenCompass loads with its own classes."""
-
-
-def with_prompts(rows: Sequence[Mapping[str, Any]], cot: bool) -> Dataset:
+def _with_prompts(rows: Sequence[Mapping[str, Any]], cot: bool) -> Dataset:
     """Return the rows with the protocol's prompt in the question's language."""
-    prompts = protocol_prompts(tuple(dict.fromkeys(row['language'] for row in rows)), cot)
+    prompts = _protocol_prompts(tuple(dict.fromkeys(row['language'] for row in rows)), cot)
     told = [
         {**row, 'prompt': prompts[row['language']].replace('{question}', row['question'])} for row in rows
     ]
@@ -216,18 +209,16 @@ def with_prompts(rows: Sequence[Mapping[str, Any]], cot: bool) -> Dataset:
 
 
 @cache
-def protocol_prompts(languages: tuple[str, ...], cot: bool) -> dict[str, str]:
+def _protocol_prompts(languages: tuple[str, ...], cot: bool) -> dict[str, str]:
     """Return the question prompt of the protocol in each language, `{question}` in the question's place.
 
     Asked of the installed OpenCompass: its own data set class makes the prompts of questions that are
     nothing but the placeholder, of all languages at once, as each of its data sets takes milliseconds.
     """
     with tempfile.TemporaryDirectory() as folder:
-        probe = Path(folder, 'probe')
-        probe.mkdir()
+        Path(folder, 'probe').mkdir()
         for language in languages:
-            question = json.dumps({'question': '{question}'})
-            (probe / f'probe_{language}.jsonl').write_text(question + '\n', encoding='utf-8')
+            Path(folder, 'probe', f'probe_{language}.jsonl').write_text('{"question": "{question}"}\n')
         rows = ProtocolDataset.load(
             path=folder, version='probe', dataset_splits=['probe'], dataset_languages=list(languages), cot=cot
         )

@@ -1,16 +1,15 @@
-"""The evaluation task of OpenCompass, with each response once in memory."""
+"""The evaluation task of OpenCompass, with each response once in memory; as a script, its process."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import sys
 from typing import Any
 
+from mmengine.config import Config
 from opencompass.registry import ICL_EVALUATORS, TASKS
 from opencompass.tasks import OpenICLEvalTask, openicl_eval
 
-from .evaluator import GPassKEvaluator
-
-_SCRIPT = Path(__file__).with_name('scripts') / 'gpassk_eval.py'
+from gpassk_opencompass.plugin.evaluator import GPassKEvaluator
 
 
 @TASKS.register_module()
@@ -26,7 +25,7 @@ class GPassKEvalTask(OpenICLEvalTask):  # type: ignore[misc]
     def get_command(self, cfg_path: str, template: str) -> str:
         """Return the command line of a process for this task, in the template of its runner."""
         command: str = super().get_command(cfg_path, template)
-        return command.replace(openicl_eval.__file__, str(_SCRIPT))
+        return command.replace(openicl_eval.__file__, __file__)
 
     def _load_predictions(self) -> tuple[Any, Any]:
         evaluator = self.eval_cfg.get('evaluator', {})
@@ -36,3 +35,8 @@ class GPassKEvalTask(OpenICLEvalTask):  # type: ignore[misc]
             return [{}], None
         found: tuple[Any, Any] = super()._load_predictions()
         return found
+
+
+if __name__ == '__main__':
+    del sys.path[0]  # Python looks beside a script for the modules that anything imports
+    GPassKEvalTask(Config.fromfile(openicl_eval.parse_args().config)).run()

@@ -6,7 +6,7 @@ import gc
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,6 @@ from ..marks import (
 from ..metrics import DEFAULT_THRESHOLDS, metric_names
 from ..predictions import Predictions, load_predictions, reopen
 from ..record import Names, Result, digest_of, remove_samples, write_samples
-from ..samples import Samples
 from ..scoring import score
 from ..serving import read_judge_server, server
 from ..text import whole_characters
@@ -97,18 +96,24 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         refuse_extraction(use_extract_model)
         super().__init__(pred_postprocessor=pred_postprocessor)
         self._keep = read_keep(keep)
-        _check_settings(thresholds, unjudged_tolerance)
+        if not isinstance(thresholds, Sequence) or isinstance(thresholds, str):
+            raise InputError(f'thresholds = {thresholds!r}: expected a list of numbers from 0 to 1')
+        try:
+            metric_names(1, thresholds)
+        except TypeError as error:
+            raise InputError(f'thresholds = {thresholds!r}: {error}') from error
+        if type(unjudged_tolerance) not in (int, float) or not 0 <= unjudged_tolerance <= 1:
+            raise InputError(f'unjudged_tolerance = {unjudged_tolerance!r}: expected a share from 0 to 1')
         self._settings = {'thresholds': tuple(thresholds), 'unjudged_tolerance': unjudged_tolerance}
+        given: dict[str, Any] = {'evaluator': evaluator, 'judge_serve': judge_serve, 'judge': judge}
+        given |= {'model_name': model_name or None, 'url': url or None}
+        first, *rivals = [name for name, value in given.items() if value is not None] or ['']
+        if first == 'judge_serve' and 'judge' in rivals:  # which says how the served model judges
+            rivals.remove('judge')
+        if rivals and first in ('evaluator', 'judge_serve'):
+            raise InputError(f'both {first} and a judge ({", ".join(rivals)}) are given: give one of them')
         self._wrapped = None if evaluator is None else WrappedEvaluator(evaluator)
         self._server = None if judge_serve is None else read_judge_server(judge_serve)
-        rivals = [name for name, one in (('model_name', model_name), ('url', url)) if one]
-        if self._wrapped is not None:
-            rivals += [
-                name for name, one in (('judge', judge), ('judge_serve', judge_serve)) if one is not None
-            ]
-        if rivals and (self._wrapped is not None or self._server is not None):
-            taken = 'judge_serve' if self._wrapped is None else 'evaluator'
-            raise InputError(f'both {taken} and a judge ({", ".join(rivals)}) are given: give one of them')
         if self._wrapped is not None:
             self.score = self._wrapped.score  # type: ignore[method-assign] # OpenCompass asks for its parameters
         elif self._server is not None:
@@ -133,8 +138,14 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         """
         # `<work_dir>/<time>/results/<model>/<dataset>`; None for another caller than OpenCompass.
         out = Path(self._out_dir) if hasattr(self, '_out_dir') else None
-        with _imports_uncollected():
+        frozen = gc.get_freeze_count() > _FROZEN  # by who wants it to last, as the process of `gpassk run`
+        if not frozen:  # a million imported objects would be searched for garbage again and again
+            gc.freeze()
+        try:
             result = self._evaluate(k, n, original_dataset, score_kwargs, out)
+        finally:
+            if not frozen:
+                gc.unfreeze()
         if out is not None:
             _write_samples(out.with_name(f'{out.name}.json').resolve(), result)
         return result.as_json()
@@ -142,14 +153,12 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
     def _evaluate(
         self, k: int | Sequence[int], n: int, rows: Any, given: dict[str, Any], out: Path | None
     ) -> Result:
-        told, provenance = {}, {}
+        told, provenance = {}, dict[str, Any]()
         if out is not None and (task := current_task()) is not None:
             # Responses are taken from the files, each row wherever it lies; OpenCompass pairs them by number.
             found = self._predictions(task, out, rows)
-            provenance = _provenance(found, task, out)
-            given['predictions'] = task._process_predictions(found.responses)
-            found.responses = []
-            told = found.columns(out)
+            told, provenance = found.columns(out), _provenance(found, task, out)
+            given['predictions'] = task._process_predictions([one.text for one in found.responses])
             del found  # judging may take hours
         given['predictions'] = _texts(self.pred_postprocess(_texts(given['predictions'] or [])))
         for value in given.values():
@@ -158,21 +167,24 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
                     f'{len(value)} predictions for {len(rows)} rows, so no result was written: run the same '
                     'command with -r, which draws what is missing'
                 )
-        if self._wrapped is not None:
-            # An evaluator of somebody else may write them to files that hold no half of a character.
+        foreign = self._wrapped is not None
+        if foreign:  # it may write them to files that hold no half of a character
             given['predictions'] = whole_characters(given['predictions'])
-        samples = samples_of(
-            rows, given['predictions'], given.get('references'), told, any_rows=self._wrapped is not None
-        )
-        created = str(provenance.get('created', ''))
-        names = Names(host='opencompass', created=created)
+        samples = samples_of(rows, given['predictions'], given.get('references'), told, any_rows=foreign)
+        names = Names(host='opencompass', created=str(provenance.get('created', '')))
         if out is not None:  # called as the folders are in which OpenCompass has the result
             model = out.parent.relative_to(_results(out)).as_posix()
             names = names.model_copy(update={'model': model, 'dataset': out.name})
-        versions = {package: version(package) for package in HOST_PACKAGES}
-        result = self._judged(
-            samples, given, out, {**self._settings, 'n': n, 'k': k, 'versions': versions, 'names': names}
-        )
+        settings: dict[str, Any] = {**self._settings, 'n': n, 'k': k, 'names': names}
+        settings['versions'] = {package: version(package) for package in HOST_PACKAGES}
+        if self._wrapped is not None:
+            verdicts = self._wrapped.verdicts(samples['replica'], out, given)
+            result = score(samples.replace(**verdicts), self._wrapped.identity(), answers=None, **settings)
+            if statistics := self._wrapped.statistics():
+                result.judge = {**result.judge, 'statistics': statistics}
+        else:
+            with self._judge_settings(out) as config, closing(build_judge(config)) as judge:
+                result = score(samples, judge, **settings)
         result.provenance = provenance
         if {'source', 'uid'} <= set(rows.column_names):
             result.data.sources = list(dict.fromkeys(rows['source']))
@@ -180,38 +192,21 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
             result.limited = json.loads(rows[0][LIMITS])
         return result
 
-    def _judged(
-        self, samples: Samples, given: Mapping[str, Any], out: Path | None, settings: Mapping[str, Any]
-    ) -> Result:
-        """Score samples by the judge, or by the evaluator in its place."""
-        if self._wrapped is not None:
-            verdicts = self._wrapped.verdicts(samples['replica'], out, given)
-            result = score(samples.replace(**verdicts), self._wrapped.identity(), answers=None, **settings)
-            if statistics := self._wrapped.statistics():
-                result.judge = {**result.judge, 'statistics': statistics}
-            return result
-        with self._judge_settings(out) as config:
-            judge = build_judge(
-                config if out is None else with_verdicts(config, str(_results(out).parent / 'verdicts'))
-            )
-            try:
-                return score(samples, judge, **settings)
-            finally:
-                judge.close()
-
     @contextmanager
     def _judge_settings(self, out: Path | None) -> Iterator[Mapping[str, Any]]:
         """Give the config of the judge, whose server lives as long as the block if it is started here."""
-        if self._server is None:
-            yield self._judge
-            return
-        logs = (Path.cwd() if out is None else _results(out).parent) / 'logs' / 'server'
-        with server(self._server, logs, get_logger().info) as running:
-            # Not before: the server may have brought the weights here, so that they can be told from others.
-            weights = files_of({'path': self._server.path}).get('path') or self._server.path
-            settings = {'server_digest': digest_of([weights, self._server.choosing()])[:16]}
-            settings = {**self._server.settings(), **settings}
-            yield served_judge(self._judge or None, self._server.name, running.addresses, settings)
+        work = None if out is None else _results(out).parent
+        with ExitStack() as stack:
+            config: Mapping[str, Any] = self._judge
+            if self._server is not None:
+                logs = (work or Path.cwd()) / 'logs' / 'server'
+                running = stack.enter_context(server(self._server, logs, get_logger().info))
+                # Not before: the server may have brought the weights here.
+                weights = files_of({'path': self._server.path}).get('path') or self._server.path
+                mark = digest_of([weights, self._server.choosing()])[:16]
+                settings = {**self._server.settings(), 'server_digest': mark}
+                config = served_judge(self._judge or None, self._server.name, running.addresses, settings)
+            yield config if work is None else with_verdicts(config, str(work / 'verdicts'))
 
     def _predictions(self, task: Any, out: Path, rows: Any) -> Predictions:
         """Read the predictions of a task, and check that they are of its data and its config."""
@@ -222,21 +217,19 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         inputs, output = reader['input_columns'], reader.get('output_column')
         inputs = inputs.split() if isinstance(inputs, str) else inputs
         samples = samples_asked(rows, inputs, output, settings, out.name)
-        folder = str(Path(task.work_dir, 'predictions'))
-        predictions = Path(get_infer_output_path(model, dataset, folder))
+        predictions = Path(get_infer_output_path(model, dataset, str(Path(task.work_dir, 'predictions'))))
         found = load_predictions(predictions, samples, settings, self._keep)
-        if found.unmarked:
-            if len(found.unmarked) != len(rows):
-                held = Counter(path.name for path, _ in found.places)
+        files = [one.path.name for one in found.responses]
+        if files and found.responses[0].task is None:
+            if len(files) != len(rows):
+                held = ', '.join(f'{name} has {count}' for name, count in Counter(files).items())
                 raise IncompleteError(
-                    f'{len(found.unmarked)} predictions for {len(rows)} rows '
-                    f'({", ".join(f"{name} has {count}" for name, count in held.items())}), so no result was '
+                    f'{len(files)} predictions for {len(rows)} rows ({held}), so no result was '
                     'written. If a shard is missing, run the same command with -r and the --max-num-workers '
                     'of the start. If there are too many, the data set was longer when they were sampled'
                 )
             check_by_place(found, rows, [one.reference for one in samples], settings['inference'], self._keep)
-            found.unmarked = []
-        elif self._wrapped is not None and found.places != sorted(found.places, key=lambda one: one[0].name):
+        elif self._wrapped is not None and files != sorted(files):
             reopen(predictions)  # others take what OpenCompass hands over, by number
             raise IncompleteError(
                 f'{out.name}: its shards are not those of this command: run it again with -r'
@@ -259,50 +252,21 @@ def _results(out: Path) -> Path:
     return next((above for above in out.parents[1:] if above.name == 'results'), out.parents[1])
 
 
-@contextmanager
-def _imports_uncollected() -> Iterator[None]:
-    """Keep what is imported by now, a million objects, from being searched for garbage again and again."""
-    if gc.get_freeze_count() > _FROZEN:  # whoever did it, as the process of `gpassk run`, wants it to last
-        yield
-        return
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
-
-
-def _check_settings(thresholds: Any, tolerance: Any) -> None:
-    """Refuse settings before anything is judged, which may take hours."""
-    if not isinstance(thresholds, Sequence) or isinstance(thresholds, str):
-        raise InputError(f'thresholds = {thresholds!r}: expected a list of numbers from 0 to 1')
-    try:
-        metric_names(1, thresholds)
-    except TypeError as error:
-        raise InputError(f'thresholds = {thresholds!r}: {error}') from error
-    if isinstance(tolerance, bool) or not isinstance(tolerance, (int, float)) or not 0 <= tolerance <= 1:
-        raise InputError(f'unjudged_tolerance = {tolerance!r}: expected a share from 0 to 1')
-
-
 def _provenance(found: Predictions, task: Any, out: Path) -> dict[str, Any]:
     """Return what the samples were drawn with and when, and what speaks against them."""
-    notes = read_notes(found.places[0][0].parent if found.places else out)
+    notes = read_notes(found.responses[0].path.parent if found.responses else out)
     servers, several = servers_told(notes)
-    warnings = [*found.warnings, *several]
+    warnings, marks = [*found.warnings, *several], [one.task for one in found.responses]
     for warning in warnings:
         get_logger().warning(f'{out.name}: {warning}')
-    known = {
-        'created': notes.created,
-        'servers': servers,
-        'taken': found.taken,
-        'hardware': ' and '.join(notes.hardware),
-    }
+    hardware = ' and '.join(notes.hardware)
+    known = {'created': notes.created, 'servers': servers, 'taken': found.taken, 'hardware': hardware}
     return {
         **found.settings,
         **(found.sources[0] if found.sources else {}),
         **{name: value for name, value in known.items() if value},
         'evaluation': evaluation_settings(task.dataset_cfg),
-        'samples': digest_of(found.marks) if all(found.marks) else '',
+        'samples': digest_of(marks) if all(marks) else '',
         'warnings': warnings,
     }
 
@@ -312,21 +276,16 @@ def _write_samples(path: Path, result: Result) -> None:
 
     Of a result that is there they stay: it is whole until OpenCompass writes the new one.
     """
-    try:
+    block: Mapping[str, Any] = {}
+    with suppress(OSError, ValueError):
         block = mapping(mapping(read_json(path)).get('gpassk'))
-    except (OSError, ValueError):
-        block = {}
     write_samples(path, result)
     new = result.sample_file.name if result.sample_file else ''
     remove_samples(path, str(mapping(block.get('sample_file')).get('name', '')), new)
 
 
 def _texts(predictions: Sequence[Any]) -> Sequence[str]:
-    """Return predictions if they are texts.
-
-    Raises:
-        InputError: one is none.
-    """
+    """Return predictions if they are texts; InputError names the first that is none."""
     bad = [row for row, prediction in enumerate(predictions) if not isinstance(prediction, str)]
     if bad:
         kind = type(predictions[bad[0]]).__name__

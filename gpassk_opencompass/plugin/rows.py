@@ -13,7 +13,7 @@ import pyarrow  # type: ignore[import-untyped]
 from ..benchmarks import language_of
 from ..errors import IncompleteError, InputError
 from ..marks import as_json
-from ..predictions import Predictions, Sample
+from ..predictions import Predictions, Response, Sample
 from ..record import digest_of
 from ..samples import Samples
 from .dataset import LIMITS
@@ -42,15 +42,13 @@ def samples_asked(
     uids, numbers = uids_of(rows), column_of(rows, 'idx') if 'idx' in names else range(len(rows))
     if 'uid' not in names and stem is not None:  # OpenCompass calls the parts of a shard by its name
         uids = [f'{name}{uid.removeprefix(stem)}' for uid in uids]
-    if 'replica' in names:
-        replicas: Sequence[int] = column_of(rows, 'replica')
-    else:
-        replicas = _occurrences([*before, *numbers])[len(before) :]
+    replicas = (
+        column_of(rows, 'replica') if 'replica' in names else _occurrences([*before, *numbers])[len(before) :]
+    )
     references = column_of(rows, output) if output is not None and output in names else [None] * len(rows)
-    asked = [column_of(rows, one) for one in names if one in inputs or f'{{{one}}}' in told]
-    contents = zip(*asked, strict=True) if asked else [()] * len(rows)
-    mark, known = digest_of(settings)[:16], dict[str, str]()
-    samples = []
+    parts = [column_of(rows, one) for one in names if one in inputs or f'{{{one}}}' in told]
+    contents = zip(*parts, strict=True) if parts else [()] * len(rows)
+    mark, known, samples = digest_of(settings)[:16], dict[str, str](), []
     for uid, replica, number, reference, content in zip(
         uids, replicas, numbers, references, contents, strict=True
     ):
@@ -117,12 +115,6 @@ def column_of(rows: Any, name: str) -> Sequence[Any]:
     return values
 
 
-def _as_text(value: Any) -> str:
-    if value is None:
-        return ''
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-
-
 def uids_of(rows: Any) -> list[str]:
     """Return the name of each row's question, the same in all replicas.
 
@@ -134,6 +126,12 @@ def uids_of(rows: Any) -> list[str]:
     if {'subdivision', 'idx'} <= set(names):
         return [f'{part}/{idx}' for part, idx in zip(rows['subdivision'], rows['idx'], strict=True)]
     raise InputError(f'rows have neither uid nor subdivision and idx, only {names}: cannot group replicas')
+
+
+def _as_text(value: Any) -> str:
+    if value is None:
+        return ''
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _occurrences(values: Sequence[Any]) -> list[int]:
@@ -157,13 +155,12 @@ def check_by_place(
     reference of each, which must hold the question (the columns that the template names), and be the
     reference, that are there now. What could not be compared, and what was accepted, goes to the warnings.
     """
-    told = found.unmarked
     for what, wrong in (
-        ('questions', _other_questions(told, rows, template, found.warnings)),
-        ('references', _other_references(told, references)),
+        ('questions', _other_questions(found, rows, template)),
+        ('references', _other_references(found.responses, references)),
     ):
-        places = [(found.places[number], text) for number, text in islice(wrong, 3)]
-        lines = '; '.join(f'{path.name}, row {row - 1}: {text}' for (path, row), text in places)
+        first = [(found.responses[number], text) for number, text in islice(wrong, 3)]
+        lines = '; '.join(f'{one.path.name}, row {one.row - 1}: {text}' for one, text in first)
         if lines and what not in keep:
             raise IncompleteError(
                 f'the predictions are of other {what} than the data set has now. {lines}. Put the data back '
@@ -175,48 +172,43 @@ def check_by_place(
             found.warnings.append(f'scored although {what} changed since sampling, as keep says: {lines}')
 
 
-def _other_questions(
-    told: Sequence[Mapping[str, Any]], rows: Any, template: Any, warnings: list[str]
-) -> Iterator[tuple[int, str]]:
-    """Find the rows whose prompt does not hold what their template names, or else one of the questions."""
+def _other_questions(found: Predictions, rows: Any, template: Any) -> Iterator[tuple[int, str]]:
+    """Find the rows whose prompt holds not what their template names, or else none of the questions."""
     columns = {name: column_of(rows, name) for name in QUESTION_COLUMNS if name in rows.column_names}
-    texts = {name: one for name, one in columns.items() if all(isinstance(text, str) for text in one)}
-    prompts = _solid([_text_in(row.get('origin_prompt')) for row in told])
-    if not any(prompts):
-        warnings.append('the predictions hold no prompts: they were not compared with the questions')
-        return
-    if not texts:
-        warnings.append('the data set has no column question, problem or prompt: prompts were not compared')
+    texts = {name: _solid(one) for name, one in columns.items() if all(isinstance(text, str) for text in one)}
+    prompts = _solid([_text_in(one.prompt) for one in found.responses])
+    if not any(prompts) or not texts:
+        why = (
+            'the predictions hold no prompts' if texts else 'the data set has no question, problem or prompt'
+        )
+        found.warnings.append(f'{why}: prompts were not compared with the questions')
         return
     named = json.dumps(template, default=str)
-    sent = [one for name, one in texts.items() if f'{{{name}}}' in named]
-    compared, rewritten = [], True
-    for column in sent or texts.values():
-        solid = _solid(column)
-        missing = [number for number, text in enumerate(solid) if text not in prompts[number]]
-        if len(missing) < len(solid):
-            rewritten = False
-        else:  # a template may write questions in its own way: then rows count whose prompt holds another's
-            others = set(filter(None, solid))
-            missing = [number for number in missing[:50] if any(one in prompts[number] for one in others)]
-        compared.append((column, missing))
+    sent = [name for name in texts if f'{{{name}}}' in named]
+    wrong = {name: [at for at, text in enumerate(texts[name]) if text not in prompts[at]] for name in texts}
     if not sent:  # one of them is enough
-        compared = [next((one for one in compared if not one[1]), compared[-1])]
-    if rewritten and not any(missing for _, missing in compared):
-        warnings.append('no prompt holds its question as the data set spells it: they were not compared')
-    for column, missing in compared:
-        for number in missing:
-            whole = column[number]  # of which the beginning may be instructions, the same in all rows
+        sent = [min(texts, key=lambda name: len(wrong[name]))]
+    if all(len(wrong[name]) == len(prompts) for name in sent):
+        # A template may write questions in its own way: then rows count whose prompt holds another's.
+        for name in sent:
+            others = set(filter(None, texts[name]))
+            wrong[name] = [at for at in wrong[name][:50] if any(one in prompts[at] for one in others)]
+        if not any(wrong[name] for name in sent):
+            found.warnings.append(
+                'no prompt holds its question as the data set spells it: they were not compared'
+            )
+    for name in sent:
+        for at in wrong[name]:
+            whole = columns[name][at]  # of which the beginning may be instructions, the same in all rows
             shown = repr(whole) if len(whole) <= 80 else f'… {whole[-80:]!r}'
-            yield number, f'its prompt does not hold {shown}'
+            yield at, f'its prompt does not hold {shown}'
 
 
-def _other_references(
-    told: Sequence[Mapping[str, Any]], references: Sequence[Any]
-) -> Iterator[tuple[int, str]]:
-    known = any(row.get('gold') is not None for row in told)
-    for number, (row, reference) in enumerate(zip(told, references, strict=False)):
-        gold = row.get('gold')
+def _other_references(responses: Sequence[Response], references: Sequence[Any]) -> Iterator[tuple[int, str]]:
+    known = any(one.gold is not None for one in responses)
+    for number, (gold, reference) in enumerate(
+        zip([one.gold for one in responses], references, strict=False)
+    ):
         if gold is None:  # OpenCompass leaves out what is empty or 0
             if known and reference:
                 yield number, f'the reference was empty or 0, and is {reference!r:.60}'

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -92,44 +93,11 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         folder = Path(output_json_filepath or self.output_json_filepath)
         predictions = folder / (output_json_filename or self.output_json_filename)
         if self.dump_only_message_path:
-            whole: list[Any] = super().inference(
-                retriever, ice_template, prompt_template, str(folder), predictions.name
-            )
-            return whole
-        task = current_task()
-        model = {'path': str(getattr(self.model, 'path', ''))} if task is None else task.model_cfg
-        settings = settings_of(model, {} if task is None else task.dataset_cfg)
-        identity = as_json(model_identity(settings['model'], self.model, model))
-        samples, name = self._samples(
-            retriever, ice_template, prompt_template, predictions.stem, settings, task
-        )
-        source, command = digest_of(identity)[:16], os.environ.get('GPASSK_COMMAND')
-        if command:  # another server may have other weights under the same name
-            command = digest_of([command, getattr(self.model, 'addresses', None)])[:16]
-        rows = Rows(predictions, name, samples, identity, settings, self._keep, command)
-        with locked(predictions), closing(rows):
-            notes = read_notes(folder)
-            if digest_of(settings)[:16] not in notes.settings:
-                note(folder, settings=settings)
-            if source not in notes.sources:
-                note(folder, source=identity)
-            missing = rows.find(other_runs(folder), self._top_up)
-            get_logger().info(f'{predictions.stem}: {len(missing)} of {len(samples)} samples are to be drawn')
-            if hasattr(self.model, 'folder'):
-                self.model.folder = folder
-            if missing:
-                elsewhere = getattr(self.model, 'is_api', False) and not getattr(self.model, 'loads', False)
-                known = os.environ.get('GPASSK_HARDWARE', '') if elsewhere else hardware()
-                if known and known not in notes.hardware:
-                    note(folder, hardware=known)
-            self._draw(missing, rows, source)
-            rows.publish()
-        return []
-
-    def _samples(
-        self, retriever: Any, ice_template: Any, prompt_template: Any, stem: str, settings: Any, task: Any
-    ) -> tuple[list[Sample], str]:
-        """Return the samples of this shard with their prompts, and the data set's name without its number."""
+            super().inference(retriever, ice_template, prompt_template, str(folder), predictions.name)
+            return []
+        task, model = current_task(), self.model
+        entry = task.model_cfg if task else {'path': str(getattr(model, 'path', ''))}
+        settings = settings_of(entry, task.dataset_cfg if task else {})
         prompts = self.get_generation_prompt_list_from_retriever_indices(
             retriever.retrieve(),
             retriever,
@@ -138,41 +106,68 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
             ice_template=ice_template,
             prompt_template=prompt_template,
         )
-        reader, name, before = retriever.dataset_reader, stem, ()
-        config = {} if task is None else task.dataset_cfg.get('reader_cfg') or {}
+        name, samples = self._samples(retriever.dataset_reader, prompts, predictions.stem, settings, task)
+        identity = as_json(model_identity(settings['model'], model, entry))
+        source, command = digest_of(identity)[:16], os.environ.get('GPASSK_COMMAND')
+        if command:  # another server may have other weights under the same name
+            command = digest_of([command, getattr(model, 'addresses', None)])[:16]
+        rows = Rows(predictions, name, samples, settings, self._keep, identity, command)
+        with locked(predictions), closing(rows):
+            notes = read_notes(folder)
+            if digest_of(settings)[:16] not in notes.settings:
+                note(folder, settings=settings)
+            if source not in notes.sources:
+                note(folder, source=identity)
+            missing = rows.find(other_runs(folder), self._top_up)
+            get_logger().info(f'{predictions.stem}: {len(missing)} of {len(samples)} samples are to be drawn')
+            if missing:
+                elsewhere = getattr(model, 'is_api', False) and not getattr(model, 'loads', False)
+                known = os.environ.get('GPASSK_HARDWARE', '') if elsewhere else hardware()
+                if known and known not in notes.hardware:
+                    note(folder, hardware=known)
+            if hasattr(model, 'folder'):
+                model.folder = folder
+            self._draw(missing, rows, source)
+            rows.publish()
+        return []
+
+    def _samples(
+        self, reader: Any, prompts: Sequence[Any], stem: str, settings: Any, task: Any
+    ) -> tuple[str, list[Sample]]:
+        """Return the data set's name without the number of a shard, and the samples with their prompts."""
+        name, before = stem, ()
+        config = (task.dataset_cfg.get('reader_cfg') if task else None) or {}
         if shard := _OF_SHARD.search(str(config.get('test_range') or '')):
-            whole = getattr(getattr(task, 'dataset', None), 'dataset', None)
-            whole = whole.get(config.get('test_split', 'test')) if isinstance(whole, dict) else whole
-            if (
-                whole is not None and 'idx' in whole.column_names
-            ):  # of the questions of all rows before the shard
-                before = whole['idx'][: int(shard[1])]
             name = without_shard(stem)
+            whole: Any = getattr(getattr(task, 'dataset', None), 'dataset', None)
+            whole = whole.get(config.get('test_split', 'test')) if isinstance(whole, dict) else whole
+            if 'idx' in getattr(whole, 'column_names', ()):  # of the questions of all rows before the shard
+                before = whole['idx'][: int(shard[1])]
         samples = samples_asked(
             reader.dataset['test'], reader.input_columns, reader.output_column, settings, name, stem, before
         )
+        seed_of = getattr(self.model, 'seed_of', lambda uid, replica: None)
         known: dict[str, Any] = {}  # n samples of a question have one prompt
-        found = []
-        for sample, prompt in zip(samples, self.model.parse_template(prompts, mode='gen'), strict=True):
-            text = json.dumps(prompt, default=str)
+        for at, prompt in enumerate(self.model.parse_template(prompts, mode='gen')):
+            one, text = samples[at], json.dumps(prompt, default=str)
             if text not in known:
                 known[text] = json.loads(text)
-            seed = self.model.seed_of(sample.uid, sample.replica) if hasattr(self.model, 'seed_of') else None
-            found.append(replace(sample, prompt=known[text], seed=seed))
-        return found, name
+            samples[at] = replace(one, prompt=known[text], seed=seed_of(one.uid, one.replica))
+        return name, samples
 
     def _draw(self, missing: Sequence[Sample], rows: Rows, source: str) -> None:
         """Draw samples, and write the row of each; those that are no usual response come last."""
         unusual: list[dict[str, Any]] = []
-        states, most = Counter(rows.states), max(int(self._most_failed * rows.size), LEAST)
+        states, size = Counter(rows.states), len(rows.samples)
+        most = max(int(self._most_failed * size), LEAST)
 
         def rate() -> str:
             named = ', '.join(f'{count} {state}' for state, count in states.most_common())
             shown = f'{states.total()} no usual response ({named})'
-            return f'{rows.predictions.stem}: {shown} of {rows.size} samples'
+            return f'{rows.predictions.stem}: {shown} of {size} samples'
 
-        def done(number: int, text: Any, generation: Generation, said: str = '') -> None:
-            row = rows.row(missing[number], source, text, generation)
+        def done(first: int, number: int, text: Any, generation: Generation, said: str = '') -> None:
+            row = rows.row(missing[first + number], source, text, generation)
             if self.dump_res_length:
                 row |= {'res_length': generation.output_tokens, 'input_length': generation.prompt_tokens}
             progress.update()
@@ -191,22 +186,17 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
                 )
 
         options = {'stopping_criteria': self.stopping_criteria, 'min_out_len': self.min_out_len}
-        draw, size = getattr(self.model, 'sample', None) or self._draw_without_seeds, self.batch_size or 1
+        draw, batch = getattr(self.model, 'sample', None) or self._draw_without_seeds, self.batch_size or 1
         if getattr(self.model, 'one_by_one', False):
-            size, options = max(len(missing), 1), {**options, 'at_once': self.batch_size}
+            batch, options = max(len(missing), 1), {**options, 'at_once': self.batch_size}
         with torch.no_grad(), tqdm(total=len(missing), disable=not missing) as progress:
-            for first in range(0, len(missing), size):
-                batch = missing[first : first + size]
+            for first in range(0, len(missing), batch):
+                asked = missing[first : first + batch]
                 prompts = [
-                    PromptList(one.prompt) if isinstance(one.prompt, list) else one.prompt for one in batch
+                    PromptList(one.prompt) if isinstance(one.prompt, list) else one.prompt for one in asked
                 ]
-                draw(
-                    prompts,
-                    [one.seed for one in batch],
-                    self.max_out_len,
-                    lambda number, *said, first=first: done(first + number, *said),
-                    **options,
-                )
+                seeds = [one.seed for one in asked]
+                draw(prompts, seeds, self.max_out_len, partial(done, first), **options)
         for row in unusual:
             rows.add(row)
         if states:
@@ -218,6 +208,5 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         """Have a model that knows nothing of samples answer a batch."""
         known = inspect.signature(self.model.generate).parameters
         given = {name: value for name, value in options.items() if name in known}
-        texts = self.model.generate(prompts, max_out_len=max_out_len, **given)
-        for number, text in enumerate(texts):
+        for number, text in enumerate(self.model.generate(prompts, max_out_len=max_out_len, **given)):
             done(number, text, Generation())

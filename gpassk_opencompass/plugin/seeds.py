@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
@@ -23,7 +23,7 @@ SEED_BITS = 53
 SERVER_BITS = 31
 """Seeds sent to a server stay below 2^31: some keep them in a signed 32-bit integer."""
 
-OPEN, CLOSE = '<think>', '</think>'
+CLOSE = '</think>'
 
 Done = Callable[[int, str, Generation, str], None]
 """Takes the response to a prompt: its number, the text, what the engine told, and what it said in words."""
@@ -107,7 +107,7 @@ class Seeded:
                 seeds.append(self.seed_of(mark, calls[mark]))
                 calls[mark] += 1
 
-        def done(number: int, text: str, generation: Generation, said: str) -> None:
+        def done(number: int, text: str, *_: Any) -> None:
             texts[number] = text
 
         options = {'stopping_criteria': list(stopping_criteria), 'min_out_len': min_out_len}
@@ -147,19 +147,14 @@ def response_of(
         state = end
     elif reply.calls_tool and not reply.text.strip() and end != 'cut':
         state = 'tool call'
-    told = Generation.from_json(
-        {
-            'finish_reason': CUT_OFF if end == 'cut' else reply.finish,
-            'prompt_tokens': reply.prompt_tokens,
-            'output_tokens': reply.output_tokens,
-            'seconds': seconds,
-            'reasoning_tokens': reply.reasoning_tokens,
-            'state': state,
-        }
-    )
+    counts = {name: getattr(reply, name) for name in ('prompt_tokens', 'output_tokens', 'reasoning_tokens')}
+    reason = CUT_OFF if end == 'cut' else reply.finish
+    told = Generation.from_json({'finish_reason': reason, 'seconds': seconds, 'state': state, **counts})
     text = reply.text if reply.text.strip() else reply.refusal or reply.text
     if reply.thought:  # an end within it would make an answer of what follows
-        text = f'{reply.thought}{think_tag}{text}' if text.strip() else f'{OPEN}{without_ends(reply.thought)}'
+        text = (
+            f'{reply.thought}{think_tag}{text}' if text.strip() else f'<think>{without_ends(reply.thought)}'
+        )
     # What was sent apart is no part of the text that tells, whatever `think_tag` is.
     return settled(text, told, telling=reply.text if reply.text.strip() else text)
 
@@ -183,9 +178,8 @@ def settled(text: str, told: Generation, prompt: str = '', telling: str = '') ->
     opening = opening_of(prompt) if prompt and told.finish_reason == CUT_OFF else ''
     text = f'{opening}{text}' if opening and not part(text).thought else text
     telling = telling or text
-    return text, told._replace(
-        state=told.state or state_of(telling, part(telling).said, None, told.finish_reason)
-    )
+    shown = told.state or state_of(telling, part(telling).said, None, told.finish_reason)
+    return text, told._replace(state=shown)
 
 
 # What a model class of OpenCompass would drop or overrule without a word, refused before it loads
@@ -196,15 +190,14 @@ SEED = (
     'one fixed value would give all samples of a question the same random numbers; write random_seed=… '
     'beside path, each sample then gets its own'
 )
-OWN = 'the model is named by path, and the prompt is that of the sample; remove it'
-
 OF_SAMPLE = {'seed': SEED, 'random_seed': SEED, 'n': COUNT}
 """What no engine may be given, and why."""
-OF_REQUEST = {**OF_SAMPLE, 'model': OWN, 'messages': OWN}
-"""What no field of a request may be, and why."""
 
-SAMPLING = ('temperature', 'top_p', 'top_k', 'min_p')
-"""Settings that mean nothing to an engine that takes the likeliest token."""
+
+def greedy_without(switch: str) -> dict[str, str]:
+    """Return the sampling settings that mean nothing to an engine that takes the likeliest token, and why."""
+    reason = f'without {switch} the engine is greedy and ignores it'
+    return dict.fromkeys(('temperature', 'top_p', 'top_k', 'min_p'), reason)
 
 
 def refuse(where: str, given: Mapping[str, Any], reasons: Mapping[str, str]) -> None:
@@ -217,18 +210,6 @@ def refuse(where: str, given: Mapping[str, Any], reasons: Mapping[str, str]) -> 
     for key, reason in reasons.items():
         if key in given:
             raise InputError(f'{where} has {key} = {given[key]!r}: {reason}')
-
-
-def refuse_unknown(where: str, given: Collection[str], kind: type) -> None:
-    """Raise InputError for keys that the class does not have: OpenCompass drops them silently."""
-    if unknown := sorted(key for key in given if not hasattr(kind, key)):
-        raise InputError(f'{where} has {unknown}, which the installed {kind.__name__} does not know')
-
-
-def refuse_greedy(where: str, given: Mapping[str, Any], switch: str) -> None:
-    """Raise InputError for sampling settings that the engine would not use without `switch`."""
-    if idle := [key for key in SAMPLING if key in given]:
-        raise InputError(f'{where} has {idle}, but without {switch} the engine is greedy and ignores them')
 
 
 def refuse_missing(path: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,32 +32,35 @@ class GPassKSummarizer(DefaultSummarizer):  # type: ignore[misc]
 
     def __init__(self, config: Any, **kwargs: Any) -> None:
         super().__init__(config, **kwargs)
-        self._logger = get_logger()
         self._stale: set[tuple[str, str]] = set()
 
     def summarize(self, output_path: str | None = None, time_str: str | None = None) -> None:
         """Write OpenCompass's summary and ours."""
-        time = time_str or utc_folder()
+        time, log = time_str or utc_folder(), get_logger()
         results, missing = self._results()
         try:
             super().summarize(output_path, time)
         except Exception as error:  # whatever it meets in a result, ours is shown all the same
-            self._logger.error(f"OpenCompass's own summary failed: {type(error).__name__}: {error}")
+            log.error(f"OpenCompass's own summary failed: {type(error).__name__}: {error}")
         for path, why in missing.items():
-            self._logger.error(f'no result at {path}: {why}')
+            log.error(f'no result at {path}: {why}')
         if not results:
             return
+        told = [(f'{one.run.model}@{one.run.dataset}', one) for one in results]
+        lines = [f'{name}: {result.signature}' for name, result in told]
+        lines += [f'WARNING {name}: {text}' for name, result in told for text in _warnings(result)]
+        lines += [f'MISSING {path}: {why}' for path, why in missing.items()]
         tables = (summary_table(results), markdown(results_table(results, by_group=True)))
-        text = ''.join(f'{table}\n\n' for table in tables) + _footnotes(results, missing)
+        text = '\n\n'.join([*tables, '\n'.join(lines)]) + '\n'
         print(text)
         folder = Path(self.work_dir, 'summary')
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f'gpassk_{time}.md').write_text(text, encoding='utf-8')
-        for name, by_group in (('csv', False), ('breakdown.csv', True)):
+        for ending, by_group in (('csv', False), ('breakdown.csv', True)):
             table = results_table(results, every_metric=True, by_group=by_group)
             content = csv_text([table.columns, *table.rows])
-            (folder / f'gpassk_{time}.{name}').write_text(content, encoding='utf-8')
-        self._logger.info(f'wrote {folder}/gpassk_{time}.md, .csv and .breakdown.csv')
+            (folder / f'gpassk_{time}.{ending}').write_text(content, encoding='utf-8')
+        log.info(f'wrote {folder}/gpassk_{time}.md, .csv and .breakdown.csv')
 
     def _pick_up_results(self) -> Any:
         """Leave out results that are not of the config as it is now."""
@@ -72,38 +74,34 @@ class GPassKSummarizer(DefaultSummarizer):  # type: ignore[misc]
         """Read the results of our evaluator; of those that cannot be shown: path, and why."""
         found: list[Result] = []
         missing: dict[str, str] = {}
-        folder = str(Path(self.work_dir, 'results'))
-        for model in self.model_cfgs:
-            for dataset in self.dataset_cfgs:
-                evaluator = str((dataset.get('eval_cfg') or {}).get('evaluator', {}).get('type', ''))
-                if evaluator and not evaluator.endswith('GPassKEvaluator'):
-                    continue
-                path = get_infer_output_path(model, dataset, folder)
-                try:
-                    result = read(Path(path))
-                except InputError as error:
-                    there = f'{error}; OpenCompass would keep it: move it away, and use -r'
-                    absent = 'its task failed or was not run; see logs/ beside it'
-                    missing[path] = there if Path(path).exists() else absent
-                    continue
-                if why := changed(result, model, dataset):
-                    missing[path] = f'{why}; OpenCompass keeps it: start anew, without -r, or move it away'
-                    name = model_abbr_from_cfg_used_in_summarizer(model)
-                    self._stale.add((name, dataset_abbr_from_cfg(dataset)))
-                else:
-                    found.append(result)
+        for model, dataset in (
+            (model, dataset) for model in self.model_cfgs for dataset in self.dataset_cfgs
+        ):
+            evaluator = str((dataset.get('eval_cfg') or {}).get('evaluator', {}).get('type', ''))
+            if evaluator and not evaluator.endswith('GPassKEvaluator'):
+                continue
+            path = get_infer_output_path(model, dataset, str(Path(self.work_dir, 'results')))
+            try:
+                result = read(Path(path))
+            except InputError as error:
+                there = f'{error}; OpenCompass would keep it: move it away, and use -r'
+                absent = 'its task failed or was not run; see logs/ beside it'
+                missing[path] = there if Path(path).exists() else absent
+                continue
+            if why := changed(result, model, dataset):
+                missing[path] = f'{why}; OpenCompass keeps it: start anew, without -r, or move it away'
+                self._stale.add(
+                    (model_abbr_from_cfg_used_in_summarizer(model), dataset_abbr_from_cfg(dataset))
+                )
+            else:
+                found.append(result)
         return found, missing
 
 
-def _footnotes(results: list[Result], missing: Mapping[str, str]) -> str:
-    """Return the signatures of results, what a reader should know of them, and what is missing."""
-    lines, warnings = [], []
-    for result in results:
-        name, unjudged = f'{result.run.model}@{result.run.dataset}', result.health.unjudged
-        lines.append(f'{name}: {result.signature}')
-        told = [*result.health.remarks(), *provenance_warnings(result), *result.remarks]
-        if unjudged:
-            low, high = result.bounds['accuracy']
-            told.append(f'{unjudged} samples unjudged: accuracy from {low:.2f} to {high:.2f}, see bounds')
-        warnings += [f'WARNING {name}: {text}' for text in told]
-    return '\n'.join([*lines, *warnings, *(f'MISSING {path}: {why}' for path, why in missing.items())]) + '\n'
+def _warnings(result: Result) -> list[str]:
+    """Return what a reader of a result should know."""
+    told = [*result.health.remarks(), *provenance_warnings(result), *result.remarks]
+    if unjudged := result.health.unjudged:
+        low, high = result.bounds['accuracy']
+        told.append(f'{unjudged} samples unjudged: accuracy from {low:.2f} to {high:.2f}, see bounds')
+    return told

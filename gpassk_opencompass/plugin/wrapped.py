@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
@@ -15,12 +12,11 @@ from datasets import Dataset
 from opencompass.registry import ICL_EVALUATORS
 
 from ..errors import InputError
+from ..marks import plain
+from ..record import digest_of
 
 LABELS = ('cascade_correct', 'correct', 'is_correct')
 """Where details carry a verdict."""
-
-SECRET = re.compile(r'(?:.*_)?(?:key|token)')
-"""Arguments that hold one."""
 
 REFUSED = {
     'LiveMathBenchEvaluator': 'it keeps verdicts by row number and takes them up again for another judge; '
@@ -46,7 +42,7 @@ class WrappedEvaluator:
     def __init__(self, config: Mapping[str, Any]) -> None:
         if not isinstance(config, Mapping) or not config.get('type'):
             raise InputError(f"evaluator = {config!r}: expected dict(type='…', …) as in eval_cfg")
-        kind = config.get('type')
+        kind = config['type']
         name = kind.__name__ if isinstance(kind, type) else str(kind).rpartition('.')[2]
         if name in REFUSED:
             raise InputError(f'evaluator {name}: {REFUSED[name]}')
@@ -55,7 +51,7 @@ class WrappedEvaluator:
         self.score = evaluator.score
         """OpenCompass hands over what this method's signature names."""
         self._name = type(evaluator).__name__
-        self._digest = _hash({**_without_keys(config), 'type': _without_keys(type(evaluator))})
+        self._digest = digest_of([type(evaluator).__module__, plain(config)])[:12]
         self._results: defaultdict[str, list[float]] = defaultdict(list)
 
     def verdicts(
@@ -84,9 +80,7 @@ class WrappedEvaluator:
                     verdicts[row] = 'correct' if label else 'incorrect'
                 # What the evaluator took for the answer, to be shown.
                 inner = detail.get('rule_evaluation', detail)
-                shown = [
-                    inner.get(name) for name in ('parsed', 'pred', 'prediction') if isinstance(inner, Mapping)
-                ]
+                shown = map(inner.get, ('parsed', 'pred', 'prediction')) if isinstance(inner, Mapping) else ()
                 answers[row] = next((text for text in shown if isinstance(text, str)), '')
         return {'verdict': verdicts, 'answer': answers, 'judged_by': [self._name] * len(replica)}
 
@@ -103,7 +97,7 @@ class WrappedEvaluator:
             return ICL_EVALUATORS.build(deepcopy(dict(self._config)))
         except (KeyError, TypeError, ImportError) as error:
             raise InputError(
-                f'evaluator {_without_keys(self._config)!r} cannot be built: {type(error).__name__}: {error}'
+                f'evaluator {plain(self._config)!r} cannot be built: {type(error).__name__}: {error}'
             ) from error
 
     def _details(
@@ -112,7 +106,10 @@ class WrappedEvaluator:
         """Have a replica scored; return a detail a row."""
         evaluator = self._build()
         evaluator._dataset_replica_idx = number
-        arguments = {name: _take(value, rows) for name, value in score_kwargs.items()}
+        arguments: dict[str, Any] = {}
+        for name, value in score_kwargs.items():
+            own = value.select(rows) if isinstance(value, Dataset) else value
+            arguments[name] = [value[row] for row in rows] if isinstance(value, Sequence) else own
         if folder is not None:
             # Of a data set its columns, since reading row by row takes minutes.
             told = {
@@ -120,16 +117,14 @@ class WrappedEvaluator:
                 for name, value in arguments.items()
                 if isinstance(value, Iterable)
             }
-            evaluator._out_dir = str(folder / f'replica_{number}-{_hash([self._digest, told])}')
+            evaluator._out_dir = str(folder / f'replica_{number}-{digest_of([self._digest, told])[:12]}')
         if 'predictions' in arguments:
             arguments['predictions'] = evaluator.pred_postprocess(arguments['predictions'])
         result = evaluator.score(**arguments)
-        if not isinstance(result, Mapping):
-            raise InputError(
-                f'evaluator {self._name}: its score gave {result!r}; expected a dict with details'
-            )
-        if 'error' in result:
-            raise InputError(f'evaluator {self._name}: {result["error"]}')
+        if not isinstance(result, Mapping) or 'error' in result:
+            what = result['error'] if isinstance(result, Mapping) else None
+            what = what or f'its score gave {result!r}; expected a dict with details'
+            raise InputError(f'evaluator {self._name}: {what}')
         for name, value in result.items():
             if isinstance(value, (int, float)) and not isinstance(value, bool):
                 self._results[name].append(float(value))
@@ -152,36 +147,15 @@ class WrappedEvaluator:
 
 def _label_of(detail: Any) -> Any:
     """Return the verdict of one detail; InputError if it carries none of `LABELS`."""
+    fields = detail if isinstance(detail, Mapping) else {}
     for name in LABELS:
-        if isinstance(detail, Mapping) and name in detail:
-            return detail[name]
+        if name in fields:
+            return fields[name]
     # CascadeEvaluator leaves the label out where the rules accepted every row of a replica.
-    if isinstance(detail, Mapping) and 'rule_evaluation' in detail:
-        return _label_of(detail['rule_evaluation'])
-    fields = sorted(detail) if isinstance(detail, Mapping) else type(detail).__name__
+    if 'rule_evaluation' in fields:
+        return _label_of(fields['rule_evaluation'])
+    shown = sorted(fields) or type(detail).__name__
     raise InputError(
-        f'the details carry none of {", ".join(LABELS)}, only {fields}; such an evaluator cannot judge for '
+        f'the details carry none of {", ".join(LABELS)}, only {shown}; such an evaluator cannot judge for '
         'G-Pass@k (GenericLLMEvaluator needs a dict_postprocessor that adds `correct`)'
     )
-
-
-def _take(value: Any, rows: Sequence[int]) -> Any:
-    if isinstance(value, Dataset):
-        return value.select(rows)
-    return [value[row] for row in rows] if isinstance(value, Sequence) else value
-
-
-def _without_keys(value: Any) -> Any:
-    """Return a config for a hash: classes by their path, and no secrets."""
-    if isinstance(value, Mapping):
-        return {
-            str(name): _without_keys(item) for name, item in value.items() if not SECRET.fullmatch(str(name))
-        }
-    if isinstance(value, type):
-        return f'{value.__module__}.{value.__qualname__}'
-    return [_without_keys(item) for item in value] if isinstance(value, (list, tuple)) else value
-
-
-def _hash(value: Any) -> str:
-    text = json.dumps(value, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:12]

@@ -78,7 +78,7 @@ def write(folder: Path, samples: Sequence[Sample], name: str = 'bench', publish:
     """Draw what is missing of some samples, as a task does."""
     note(folder, settings=SETTINGS)
     note(folder, source={})
-    with closing(Rows(folder / f'{name}.json', 'bench', samples, {}, SETTINGS)) as rows:
+    with closing(Rows(folder / f'{name}.json', 'bench', samples, SETTINGS, identity={})) as rows:
         for sample in rows.find():
             rows.add(rows.row(sample, digest_of({})[:16], text_of(sample), Generation()))
         if publish:
@@ -98,7 +98,7 @@ def test_of_a_damaged_journal_only_rows_as_they_were_written_are_kept(
         tried.update(_damage([tmp_path / 'bench.rows.jsonl'], chance))
         write(tmp_path, SAMPLES)
         found = load_predictions(tmp_path / 'bench.json', SAMPLES, SETTINGS)
-        assert found.responses == list(map(text_of, SAMPLES))
+        assert [one.text for one in found.responses] == list(map(text_of, SAMPLES))
         (tmp_path / 'bench.json').unlink()
         (tmp_path / 'bench.rows.jsonl').unlink(missing_ok=True)
 
@@ -115,7 +115,7 @@ def test_damaged_predictions_are_never_scored(
         tried.update(_damage(files, chance))
         with suppress(IncompleteError):
             found = load_predictions(tmp_path / 'bench.json', SAMPLES, SETTINGS)
-            assert found.responses == list(map(text_of, SAMPLES))
+            assert [one.text for one in found.responses] == list(map(text_of, SAMPLES))
         for path in tmp_path.glob('bench*.rows.jsonl'):  # a row was missing, so they may be gone on with
             path.unlink()
         for file, content in zip(files, sound, strict=True):

@@ -22,31 +22,21 @@ from judge_server import Act, Asked, Fail, Hang, JudgeServer, Reset, Say, Skippi
 from gpassk_opencompass import IncompleteError, InputError
 from gpassk_opencompass.demo import MODEL
 from gpassk_opencompass.health import Generation
-from gpassk_opencompass.servers import ClientSettings, endpoints
 
 plugin = import_plugin()
-models = import_plugin('.models.server')
 seeds = import_plugin('.seeds')
 marks = import_module('gpassk_opencompass.marks')
 
 pytestmark = [pytest.mark.filterwarnings('ignore')]
-INF = float('inf')
 PROMPTS = [f'prompt {number}' for number in range(6)]
 EXPECTED = [seeds.sample_seed(42, '202412/AMC_en/0', replica, 31) for replica in range(6)]
 
 
-class Plain(models.AskedModel):  # type: ignore[misc]
-    """The part that all three classes share."""
-
-    def body(self, prompt: Any, max_out_len: int, seed: int | None) -> dict[str, Any]:
-        return {'model': 'm', 'messages': [{'role': 'user', 'content': prompt}]}
-
-
-def asker(*urls: str, keys: tuple[str, ...] = ('',), clock: Any = None, **given: Any) -> Any:
+def asker(*urls: str, keys: tuple[str, ...] = ('EMPTY',), clock: Any = None, **given: Any) -> Any:
     """A model with time that passes when it is waited for."""
-    model = Plain()
-    limits = {'concurrency': 8, 'total_time': INF, 'patience': 600.0, 'attempts': 12, **given}
-    model.ask_at('m', endpoints(urls), keys, ClientSettings(**limits))
+    most = given.pop('concurrency', 8) * len(keys)
+    given = {'retry': given.pop('attempts', 12), 'max_workers': most, 'tokenizer_path': MODEL, **given}
+    model = plugin.SeededOpenAISDK('m', openai_api_base=list(urls), key=list(keys), **given)
     model.clock = clock or SkippingClock()
     return model
 

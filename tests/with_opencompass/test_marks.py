@@ -64,7 +64,12 @@ def draw(
         predictions.locked(folder / f'{name}.json'),
         closing(
             Rows(
-                folder / f'{name}.json', predictions.without_shard(name), samples, identity, settings, **more
+                folder / f'{name}.json',
+                predictions.without_shard(name),
+                samples,
+                settings,
+                identity=identity,
+                **more,
             )
         ) as rows,
     ):
@@ -360,10 +365,6 @@ QUESTIONS = ['What is 1 + 1?', 'What is 2 + 2?', 'What is 3 + 3?']
 REFERENCES = ['2', '4', '6']
 
 
-def rows(prompts: list[Any], golds: list[Any]) -> list[dict[str, Any]]:
-    return [{'origin_prompt': p, 'gold': g, 'prediction': ''} for p, g in zip(prompts, golds, strict=True)]
-
-
 def check(
     prompts: list[Any],
     golds: list[Any] = REFERENCES,
@@ -373,9 +374,12 @@ def check(
     template: Any = None,
 ) -> list[str]:
     data = Dataset.from_dict({'question': QUESTIONS}) if data is None else data
-    found = predictions.Predictions(
-        [], [], [], [], [(Path('made.json'), row + 1) for row in range(3)], rows(prompts, golds)
-    )
+    told = enumerate(zip(prompts, golds, strict=True), 1)
+    responses = [
+        predictions.Response('', Generation(), None, None, Path('made.json'), row, prompt, gold)
+        for row, (prompt, gold) in told
+    ]
+    found = predictions.Predictions(responses)
     asked.check_by_place(found, data, references, template, keep)
     return found.warnings
 

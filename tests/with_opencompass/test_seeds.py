@@ -10,7 +10,7 @@ from hosts import import_plugin
 from scipy.stats import chisquare
 
 torch = pytest.importorskip('torch', reason='OpenCompass is not installed in this environment')
-models = import_plugin('.models.huggingface')
+models = import_plugin('.engines')
 seeds = import_plugin('.seeds')
 
 PROBS = [0.5, 0.0, 0.3, 0.0, 0.2]

@@ -18,15 +18,15 @@ from opencompass.models.turbomind_api import valid_str
 from opencompass.registry import MODELS
 from opencompass.utils import get_logger
 
-from ... import serving
-from ...completion import ABOUT_LENGTH, Kind, Reply, Trouble, state_of_refusal
-from ...errors import IncompleteError, InputError
-from ...files import mapping
-from ...health import Generation
-from ...keys import HiddenKey, hidden, read_key
-from ...marks import note, read_notes
-from ...servers import ClientSettings, Clock, Request, Server, ask_all, endpoints, get_json, proxy_for
-from ..seeds import CLOSE, LENGTH, OF_REQUEST, SERVER_BITS, Done, Seeded, refuse, response_of
+from .. import serving
+from ..completion import ABOUT_LENGTH, Kind, Reply, Trouble, state_of_refusal
+from ..errors import IncompleteError, InputError
+from ..files import mapping
+from ..health import Generation
+from ..keys import HiddenKey, hidden, read_key
+from ..marks import note, read_notes
+from ..servers import ClientSettings, Clock, Request, Server, ask_all, endpoints, get_json, proxy_for
+from .seeds import LENGTH, OF_SAMPLE, SERVER_BITS, Done, Seeded, refuse, response_of
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
@@ -37,23 +37,22 @@ PATIENCE = 600.0
 ATTEMPTS = 12
 """Of a request that a server answers with an error, or loses; one that it cannot take now is none."""
 
-TIMEOUT = 3600.0
-"""Seconds that a reply may take."""
-
+_OWN = 'the model is named by path, and the prompt is that of the sample; remove it'
+_OF_REQUEST = {**OF_SAMPLE, 'model': _OWN, 'messages': _OWN}
 _KEY = 'Is the key right, and for this address? key_env names the environment variable that holds it'
-_NAME = 'Is the name (path) one that the server lists at /v1/models, and the address right?'
-_BY_STATUS = {401: _KEY, 403: _KEY, 404: _NAME}
+_BY_STATUS = {
+    401: _KEY,
+    403: _KEY,
+    404: 'Is the name (path) one that the server lists at /v1/models, and the address right?',
+}
 _BY_WORDS = {
-    r'\bseed\b': (
-        'It takes no seed: write random_seeds = None into the template (random_seed=None in a config)'
-    ),
+    r'\bseed\b': 'It takes no seed: write random_seeds = None into the template, or random_seed=None',
     r'\btop_k\b': 'Leave top_ks out of the template',
     r'\brepetition_penalty\b': 'Leave repetition_penalties out of the template',
     r'\btop_p\b': 'Leave top_ps out of the template, or change them',
     r'\btemperature\b': 'Leave temperatures out of the template, or change them',
     ABOUT_LENGTH.pattern: (
-        'Lower max_out_lens of the template (max_out_len in a config), or serve the model with a longer '
-        'context'
+        'Lower max_out_lens of the template (max_out_len in a config), or serve a longer context'
     ),
     r'quota|billing': 'See to the account that the key belongs to',
 }
@@ -73,164 +72,18 @@ def advise(trouble: Trouble) -> str:
     """
     if trouble.status in _BY_STATUS:
         return _BY_STATUS[trouble.status]
-    found = (text for words, text in _BY_WORDS.items() if re.search(words, trouble.message, re.IGNORECASE))
-    return next(found, 'Check path (the name of the model), the address, the key and extra_body')
-
-
-class AskedModel(Seeded):
-    """A model that is asked for at servers; comes before a model class of OpenCompass.
-
-    All servers are asked at once. A request is tried again while there is hope; one without a reply in the
-    end is a sample with a state. A server that is killed and comes back costs time only.
-    """
-
-    bits = SERVER_BITS
-    one_by_one = True
-    clock: Clock | None = None
-    folder: Path | None = None
-    """Of predictions, beside which it is noted what servers say that they are."""
-
-    def ask_at(
-        self,
-        name: str,
-        urls: Sequence[str],
-        keys: Sequence[str],
-        settings: ClientSettings,
-        headers: Mapping[str, str] | None = None,
-        think_tag: str = CLOSE,
-        texts: Mapping[int, str] | None = None,
-    ) -> None:
-        """Say how it is asked; `texts` stand for the replies of requests that fail with an HTTP status."""
-        self._name, self._client, self._think_tag, self._texts = name, settings, think_tag, texts or {}
-        self._servers = [Server(url, key, headers or {}, verbatim=True) for url in urls for key in keys]
-        self._proven = False
-        self._about: dict[str, dict[str, str]] = {}
-        self._noted: dict[str, dict[str, str]] = {}
-
-    @property
-    def addresses(self) -> list[str]:
-        """Return where its servers are."""
-        return sorted({server.url for server in self._servers})
-
-    def check(self) -> None:
-        """Raise an error if a server that was started here is gone for good."""
-
-    def body(self, prompt: Any, max_out_len: int, seed: int | None) -> dict[str, Any] | None:
-        """Return the request for a sample; None if the prompt does not fit the context."""
-        raise NotImplementedError
-
-    def sample(
-        self, prompts: Sequence[Any], seeds: Sequence[Any], max_out_len: int, done: Done, **options: Any
-    ) -> None:
-        """See `Seeded`; an option more is `at_once`: requests under way, at all servers together.
-
-        Raises:
-            InputError: the servers take no requests with these settings.
-            IncompleteError: no server answered for the patience given, or one has other weights.
-        """
-        settings, most = self._client, options.get('at_once')
-        if most is not None:
-            most = min(settings.concurrency, max(1, most // len(self._servers)))
-            settings = settings.model_copy(update={'concurrency': most})
-        stop = {'stop': list(words)} if (words := options.get('stopping_criteria')) else {}
-
-        def requests() -> Iterator[Request]:
-            for number, (prompt, seed) in enumerate(zip(prompts, seeds, strict=True)):
-                if (body := self.body(prompt, max_out_len, seed)) is not None:
-                    yield Request(number, json.dumps({**stop, **body}).encode())
-                else:
-                    done(number, '', Generation(state='too long'), 'the prompt is longer than max_seq_len')
-
-        def probe(request: Request) -> bytes:
-            """Ask for what no server has a reason to refuse."""
-            body = json.loads(request.body)
-            return json.dumps(body | {'messages': [{'role': 'user', 'content': 'Hi'}]}).encode()
-
-        def heard(request: Request, reply: Reply | Trouble) -> bool:
-            if isinstance(reply, Trouble) and (said := self._texts.get(reply.status or 0)) is not None:
-                reply = Reply(said)
-            if isinstance(reply, Trouble):
-                done(request.item, '', Generation(state=_state_of(reply)), str(reply))
-                return True
-            text, generation = response_of(reply, request.seconds, self._think_tag)
-            if generation.state == 'aborted':  # as by a server that is being stopped
-                raise Trouble(Kind.BROKEN, 'aborted', f'finish_reason {reply.finish}')
-            self._proven = True
-            self._note(request.url, reply)
-            done(request.item, text, generation, '')
-            return True
-
-        ask_all(
-            self._servers,
-            requests(),
-            heard,
-            settings,
-            greet=self._greet,
-            probe=probe,
-            check=self.check,
-            final=self._texts,
-            clock=self.clock,
-            proven=self._proven,
-            advice=advise,
-            kept='The samples so far',
-        )
-
-    async def _greet(self, session: ClientSession, server: Server, came_back: bool) -> None:
-        """Ask a server what it is; refuse one that has other weights than those of the samples so far."""
-        if server.url in self._about and not came_back:
-            return
-        proxy = proxy_for(server.url, self._client.proxy)
-        cards = mapping(await get_json(session, server, 'models', proxy)).get('data')
-        card: Mapping[str, Any] = next(
-            (one for one in cards or () if mapping(one).get('id') == self._name), {}
-        )
-        engine, version = str(card.get('owned_by') or ''), ''
-        if engine in _VERSIONS:
-            place, field = _VERSIONS[engine]
-            version = str(mapping(await get_json(session, server, place, proxy)).get(field) or '')
-        # What tells weights apart: their path (vLLM), or the sizes that llama.cpp tells.
-        root, meta = card.get('root'), mapping(card.get('meta'))
-        sizes = [
-            f'{name} {meta[name]}' for name in ('n_params', 'size', 'n_vocab') if type(meta.get(name)) is int
-        ]
-        about = {'engine': engine, 'version': version}
-        about['root'] = root if isinstance(root, str) and root else ', '.join(sizes)
-        about = {name: hidden(text, server.key) for name, text in about.items() if text}
-        for known in read_notes(self.folder).servers if self.folder and 'root' in about else ():
-            now, then = (PurePosixPath(one.get('root', '')).name for one in (about, known))
-            if then and now != then:
-                raise IncompleteError(
-                    f'{server.url} serves {now!r}, and this run has samples from {then!r}: serve that again, '
-                    'or start anew in another work directory'
-                )
-        self._about[server.url] = about
-        self._noted.pop(server.url, None)
-
-    def _note(self, url: str, reply: Reply) -> None:
-        """Note the first reply of a server, and one that says otherwise."""
-        # Those of hosted APIs (OpenAI, Azure, DeepSeek) change from request to request under one model.
-        steady = '' if reply.fingerprint.startswith('fp_') else reply.fingerprint
-        told = {'model': reply.model, 'fingerprint': steady}
-        if self.folder is not None and self._noted.get(url) != told:
-            self._noted[url] = told
-            said = {'url': url, **self._about.get(url, {}), **told}
-            note(self.folder, server={name: text for name, text in said.items() if text})
-
-
-def _state_of(trouble: Trouble) -> str:
-    if trouble.reason in ('aborted', 'no choice'):
-        return trouble.reason
-    refused = trouble.kind is Kind.REFUSED
-    return state_of_refusal(trouble.status, trouble.message) if refused else 'failed'
+    texts = (text for words, text in _BY_WORDS.items() if re.search(words, trouble.message, re.IGNORECASE))
+    return next(texts, 'Check path (the name of the model), the address, the key and extra_body')
 
 
 @MODELS.register_module()
-class SeededOpenAISDK(AskedModel, OpenAISDK):  # type: ignore[misc]
+class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
     """`OpenAISDK` with a seed a sample, in the field `seed` of each request; retries keep theirs.
 
     What a server makes of a seed is its own affair: vLLM and lmdeploy draw by it, OpenAI calls it best
     effort, others ignore or refuse it. Requests have the fields that those of OpenAISDK have, but all servers
-    get them, and none is lost while there is hope; see `AskedModel`.
+    are asked at once, and a request is tried again while there is hope; one without a reply in the end is a
+    sample with a state. A server that is killed and comes back costs time only.
 
     Args:
         path: the name of the model at the server.
@@ -249,6 +102,11 @@ class SeededOpenAISDK(AskedModel, OpenAISDK):  # type: ignore[misc]
             cannot be used, or an empty `key_env`.
     """
 
+    bits = SERVER_BITS
+    one_by_one = True
+    clock: Clock | None = None
+    folder: Path | None = None
+    """Of predictions, beside which it is noted what servers say that they are."""
     _counts = True
     """Whether tokens of prompts are counted here, by a tokenizer."""
 
@@ -259,7 +117,7 @@ class SeededOpenAISDK(AskedModel, OpenAISDK):  # type: ignore[misc]
         openai_api_base: str | Sequence[str] = OPENAISDK_API_BASE,
         query_per_second: float | None = None,
         retry: int = ATTEMPTS,
-        timeout: float = TIMEOUT,
+        timeout: float = 3600.0,
         patience: float = PATIENCE,
         random_seed: int | None = None,
         key_env: str | None = None,
@@ -267,9 +125,8 @@ class SeededOpenAISDK(AskedModel, OpenAISDK):  # type: ignore[misc]
     ) -> None:
         extra = kwargs.get('openai_extra_kwargs') or {}
         for where in ('openai_extra_kwargs', 'extra_body'):
-            refuse(
-                where, kwargs.get(where) or {}, OF_REQUEST | {'stream': 'replies are read whole; remove it'}
-            )
+            reasons = _OF_REQUEST | {'stream': 'replies are read whole; remove it'}
+            refuse(where, kwargs.get(where) or {}, reasons)
         if arguments := sorted({'extra_headers', 'extra_query', 'extra_body', 'timeout'} & set(extra)):
             raise InputError(
                 f'openai_extra_kwargs has {arguments}, which are no fields of a request; write fields into '
@@ -294,13 +151,13 @@ class SeededOpenAISDK(AskedModel, OpenAISDK):  # type: ignore[misc]
         super().__init__(path, openai_api_base=urls[0], **kwargs)
         self.random_seed = random_seed
         self.logger.addFilter(HiddenKey(*self.keys))
-        proxy, verify = _proxy(self.proxy_url, self.http_client_cfg)
         variables = {'OpenAI-Organization': 'OPENAI_ORG_ID', 'OpenAI-Project': 'OPENAI_PROJECT_ID'}
         headers = {name: value for name, variable in variables.items() if (value := os.environ.get(variable))}
         if len(self.orgs or ()) > 1:
             raise InputError(f'org has {len(self.orgs)} organizations: give one')
         headers |= {'OpenAI-Organization': self.orgs[0]} if self.orgs else {}
-        settings = ClientSettings(
+        proxy, verify = _proxy(self.proxy_url, self.http_client_cfg)
+        self._client = ClientSettings(
             concurrency=-(-self.max_workers // len(self.keys)),
             rate=query_per_second,
             timeout=timeout,
@@ -310,7 +167,15 @@ class SeededOpenAISDK(AskedModel, OpenAISDK):  # type: ignore[misc]
             proxy=proxy,
             verify=verify,
         )
-        self.ask_at(path, urls, self.keys, settings, headers, self.think_tag, self.status_code_mappings)
+        self._servers = [Server(url, key, headers, verbatim=True) for url in urls for key in self.keys]
+        self._proven = False
+        self._about: dict[str, dict[str, str]] = {}
+        self._noted: dict[str, dict[str, str]] = {}
+
+    @property
+    def addresses(self) -> list[str]:
+        """Return where its servers are."""
+        return sorted({server.url for server in self._servers})
 
     def _generate(self, input: Any, max_out_len: int, temperature: float) -> str:
         """See the base class: one prompt, without a seed."""
@@ -330,8 +195,15 @@ class SeededOpenAISDK(AskedModel, OpenAISDK):  # type: ignore[misc]
         """Return the tokens of a text, 0 where the server counts them."""
         return int(super().get_token_len(prompt)) if self._counts else 0
 
+    def check(self) -> None:
+        """Raise an error if a server that was started here is gone for good."""
+
+    def kept_text(self, text: str) -> str:
+        """Return of the text of a reply what is the response."""
+        return text
+
     def body(self, prompt: Any, max_out_len: int, seed: int | None) -> dict[str, Any] | None:
-        """Return a request with the fields that one of the base class has."""
+        """Return a request with the fields of the base class; None if the prompt does not fit the context."""
         try:
             messages, room = self._preprocess_messages(
                 prompt, max_out_len, self.max_seq_len, self.mode, self.get_token_len
@@ -352,6 +224,103 @@ class SeededOpenAISDK(AskedModel, OpenAISDK):  # type: ignore[misc]
             **(self.extra_body or {}),
             **({} if seed is None else {'seed': seed}),
         }
+
+    def sample(
+        self, prompts: Sequence[Any], seeds: Sequence[Any], max_out_len: int, done: Done, **options: Any
+    ) -> None:
+        """See `Seeded`; an option more is `at_once`: requests under way, at all servers together.
+
+        Raises:
+            InputError: the servers take no requests with these settings.
+            IncompleteError: no server answered for the patience given, or one has other weights.
+        """
+        settings = self._client
+        if (most := options.get('at_once')) is not None:
+            most = min(settings.concurrency, max(1, most // len(self._servers)))
+            settings = settings.model_copy(update={'concurrency': most})
+        stop = {'stop': list(words)} if (words := options.get('stopping_criteria')) else {}
+
+        def requests() -> Iterator[Request]:
+            for number, (prompt, seed) in enumerate(zip(prompts, seeds, strict=True)):
+                if (body := self.body(prompt, max_out_len, seed)) is not None:
+                    yield Request(number, json.dumps({**stop, **body}).encode())
+                else:
+                    done(number, '', Generation(state='too long'), 'the prompt is longer than max_seq_len')
+
+        def probe(request: Request) -> bytes:
+            """Ask for what no server has a reason to refuse."""
+            return json.dumps(
+                json.loads(request.body) | {'messages': [{'role': 'user', 'content': 'Hi'}]}
+            ).encode()
+
+        def heard(request: Request, reply: Reply | Trouble) -> bool:
+            done(request.item, *self._response_to(request, reply))
+            return True
+
+        ask_all(
+            self._servers,
+            requests(),
+            heard,
+            settings,
+            greet=self._greet,
+            probe=probe,
+            check=self.check,
+            final=self.status_code_mappings,
+            clock=self.clock,
+            proven=self._proven,
+            advice=advise,
+            kept='The samples so far',
+        )
+
+    def _response_to(self, request: Request, reply: Reply | Trouble) -> tuple[str, Generation, str]:
+        texts = self.status_code_mappings
+        if isinstance(reply, Trouble) and reply.status in texts:
+            reply = Reply(texts[reply.status])
+        if isinstance(reply, Trouble):
+            state = reply.reason if reply.reason in ('aborted', 'no choice') else 'failed'
+            if state == 'failed' and reply.kind is Kind.REFUSED:
+                state = state_of_refusal(reply.status, reply.message)
+            return '', Generation(state=state), str(reply)
+        text, generation = response_of(reply, request.seconds, self.think_tag)
+        if generation.state == 'aborted':  # as by a server that is being stopped
+            raise Trouble(Kind.BROKEN, 'aborted', f'finish_reason {reply.finish}')
+        self._proven = True
+        # The fingerprints of hosted APIs (OpenAI, Azure, DeepSeek) change under one model.
+        steady = '' if reply.fingerprint.startswith('fp_') else reply.fingerprint
+        told = {'model': reply.model, 'fingerprint': steady}
+        if self.folder is not None and self._noted.get(request.url) != told:
+            self._noted[request.url] = told
+            said = {'url': request.url, **self._about.get(request.url, {}), **told}
+            note(self.folder, server={name: value for name, value in said.items() if value})
+        return self.kept_text(text), generation, ''
+
+    async def _greet(self, session: ClientSession, server: Server, came_back: bool) -> None:
+        """Ask a server what it is; refuse one that has other weights than those of the samples so far."""
+        if server.url in self._about and not came_back:
+            return
+        proxy = proxy_for(server.url, self._client.proxy)
+        cards = mapping(await get_json(session, server, 'models', proxy)).get('data') or ()
+        card: Any = next((one for one in cards if mapping(one).get('id') == self.path), {})
+        about = {'engine': str(card.get('owned_by') or '')}
+        if about['engine'] in _VERSIONS:
+            place, field = _VERSIONS[about['engine']]
+            about['version'] = str(mapping(await get_json(session, server, place, proxy)).get(field) or '')
+        # What tells weights apart: their path (vLLM), or the sizes that llama.cpp tells.
+        root, meta = card.get('root'), mapping(card.get('meta'))
+        sizes = [
+            f'{name} {meta[name]}' for name in ('n_params', 'size', 'n_vocab') if type(meta.get(name)) is int
+        ]
+        about['root'] = root if isinstance(root, str) and root else ', '.join(sizes)
+        about = {name: hidden(text, server.key) for name, text in about.items() if text}
+        for known in read_notes(self.folder).servers if self.folder and 'root' in about else ():
+            now, then = (PurePosixPath(one.get('root', '')).name for one in (about, known))
+            if then and now != then:
+                raise IncompleteError(
+                    f'{server.url} serves {now!r}, and this run has samples from {then!r}: serve that again, '
+                    'or start anew in another work directory'
+                )
+        self._about[server.url] = about
+        self._noted.pop(server.url, None)
 
 
 def _proxy(proxy: str | None, client: Mapping[str, Any]) -> tuple[str, bool | str]:
@@ -410,15 +379,13 @@ class SeededServed(SeededOpenAISDK):
             raise InputError(f'{taken[0]}: the server is started here, and asked without a proxy; remove it')
         self._counts = tokenizer_path is not None
         self._running: serving.Running | None = None
-        self._stack = ExitStack()
         name = served_name or PurePosixPath(path).name or path
-        timeout = serving.read_serve(serve).timeout
         super().__init__(
             name,
             openai_api_base='http://127.0.0.1:9/v1',  # until it has an address; port 9 discards what it gets
             key_env=key_env,
             key='EMPTY',
-            patience=max(PATIENCE, timeout) if patience is None else patience,
+            patience=max(PATIENCE, serving.read_serve(serve).timeout) if patience is None else patience,
             tokenizer_path=tokenizer_path,
             **kwargs,
         )
@@ -430,26 +397,20 @@ class SeededServed(SeededOpenAISDK):
         if self._running is not None:
             self._running.check()
 
-    def sample(
-        self, prompts: Sequence[Any], seeds: Sequence[Any], max_out_len: int, done: Done, **options: Any
-    ) -> None:
-        """See `AskedModel`; the server is started at the first call."""
+    def sample(self, *arguments: Any, **options: Any) -> None:
+        """See `SeededOpenAISDK`; the server is started at the first call."""
         if self._running is None:
             # `<work_dir>/<time>/logs/server`, for another caller than OpenCompass ./logs/server.
-            above = [
-                one.parent
-                for one in (self.folder.parents if self.folder else ())
-                if one.name == 'predictions'
-            ]
-            logs = (above[-1] if above else Path.cwd()) / 'logs' / 'server'
-            started = serving.server(self._served, logs, get_logger().info)
-            self._running = self._stack.enter_context(started)
+            folders = self.folder.parents if self.folder else ()
+            above = [one.parent for one in folders if one.name == 'predictions'] or [Path.cwd()]
+            stack, logs = ExitStack(), above[-1] / 'logs' / 'server'
+            self._running = stack.enter_context(serving.server(self._served, logs, get_logger().info))
             # With --debug the process goes on, to other models and to the evaluation.
-            weakref.finalize(self, self._stack.close)
+            weakref.finalize(self, stack.close)
             urls = endpoints(self._running.addresses)
             self._servers = [Server(url, self.keys[0], verbatim=True) for url in urls]
         self.check()
-        super().sample(prompts, seeds, max_out_len, done, **options)
+        super().sample(*arguments, **options)
 
 
 @MODELS.register_module()
@@ -493,7 +454,7 @@ class SeededTurboMindAPI(SeededOpenAISDK):
     ) -> None:
         ruled = dict.fromkeys(('max_tokens', 'max_new_tokens', 'max_completion_tokens'), LENGTH)
         greedy = 'a server of lmdeploy always samples; top_k = 1 is greedy'
-        refuse('gen_config', gen_config or {}, {**OF_REQUEST, **ruled, 'do_sample': greedy})
+        refuse('gen_config', gen_config or {}, {**_OF_REQUEST, **ruled, 'do_sample': greedy})
         sampling = {'temperature': temperature, 'top_p': top_p, 'top_k': top_k}
         fields = {name: value for name, value in sampling.items() if value is not None}
         super().__init__(
@@ -508,16 +469,10 @@ class SeededTurboMindAPI(SeededOpenAISDK):
         self.template_parser = LMTemplateParser(meta_template)
         self._end = end_str
 
-    def sample(
-        self, prompts: Sequence[Any], seeds: Sequence[Any], max_out_len: int, done: Done, **options: Any
-    ) -> None:
-        """See `AskedModel`."""
-
-        def taken(number: int, text: str, generation: Generation, said: str) -> None:
-            text = valid_str(text)
-            done(number, text.split(self._end)[0] if self._end else text, generation, said)
-
-        super().sample(prompts, seeds, max_out_len, taken, **options)
+    def kept_text(self, text: str) -> str:
+        """Return what stands before the end, without broken characters."""
+        text = valid_str(text)
+        return text.split(self._end, 1)[0] if self._end else text
 
     def body(self, prompt: Any, max_out_len: int, seed: int | None) -> dict[str, Any] | None:
         """Return the request for a sample."""
