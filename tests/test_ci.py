@@ -25,7 +25,7 @@ def test_a_change_of_its_sources_makes_a_tier_due_and_else_each_has_its_turn(tie
     """Also where sources of all have changed."""
     due, names = tiers['due'], list(tiers['TIERS'])
     for path, tier in {
-        'gpassk_opencompass/formats/verl.py': 'harnesses',
+        'gpassk_opencompass/formats/rollouts.py': 'harnesses',
         'gpassk_opencompass/report/page/source/app.tsx': 'browsers',
         'tests/faults/test_kills.py': 'faults',
     }.items():

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,27 +18,15 @@ from ..errors import InputError
 from ..files import listed, mapping
 from ..health import NOT_DRAWN
 from ..json_rows import Row
-from .format import Format, at, first_row, named, object_beside, rows_of
+from .format import Format, asked_in, at, first_row, object_beside, parts_of, rows_of, sampling
 
-_KINDS = _REVIEWS, _PREDICTIONS = 'reviews', 'predictions'
+_KINDS = 'reviews', 'predictions'
 """Folders of the two kinds of files."""
 
 _STATES = {'model_length': 'too long', 'content_filter': 'filtered'}
 """Why a model stopped → the state of a sample whose text is the error of a server, and no response."""
 
-_UNSCORED = '{count} samples were not scored by EvalScope (its judge, or a metric, failed): they are unjudged'
-_BROKEN = (
-    '{count} samples have the score 0 because a metric failed, as EvalScope notes there: they are unjudged'
-)
-_SEVERAL = (
-    '{count} samples are of a question with several accepted answers: the reference is the first, and the '
-    'verdicts of EvalScope are by all of them'
-)
-_UNREVIEWED = '{count} responses have no review: they are unjudged'
-_UNKNOWN = (
-    '{count} predictions without a review are left out: no config of the run tells how many samples a '
-    'question has (repeats), so nobody knows of which question they are'
-)
+_FINISH = {'max_tokens': 'length', 'model_length': None, 'unknown': None}
 
 
 class _Subset(NamedTuple):
@@ -46,7 +36,8 @@ class _Subset(NamedTuple):
     model: str
     benchmark: str
     name: str
-    files: Mapping[str, Path]  # by kind, as far as they are there
+    reviews: Path
+    predictions: Path
     config: Mapping[str, Any] = {}  # the last one of the model
     report: Mapping[str, Any] | None = None  # of the benchmark; None while the run goes on, or broke off
     size: int | None = None  # samples a question, where the config says so
@@ -57,13 +48,12 @@ def _subset(path: Path) -> _Subset:
     path, stem = path.absolute(), path.name.split('.jsonl')[0]
     root = next((above.parent for above in path.parents if above.name in _KINDS), None)
     if root is None:
-        kind = _kind(first_row(path))
-        return _Subset(None, '', stem.removesuffix('_default'), '', {kind: path} if kind else {})
+        return _Subset(None, '', stem.removesuffix('_default'), '', path, path.parent)
     within = path.relative_to(root).parts[1:]
+    reviews, predictions = (root.joinpath(kind, *within) for kind in _KINDS)
     model = '/'.join(within[:-1])
-    files = {kind: root.joinpath(kind, *within) for kind in _KINDS}
     written = sorted(root.glob('configs/task_config*.yaml'), key=lambda path: -path.stat().st_mtime)
-    configs = [_upper_levels(path) for path in written]
+    configs = list(map(_config, written))
     known = {str(name) for config in configs for name in listed(config.get('datasets'))}
     known |= {path.stem for path in root.glob('reports/**/*.json')}
     fitting = [name for name in known if stem.startswith(f'{name}_') and len(name) + 1 < len(stem)]
@@ -71,80 +61,90 @@ def _subset(path: Path) -> _Subset:
     config = next((config for config in configs if str(config.get('model_id')) == model), {})
     told, report = config.get('repeats'), root / 'reports' / model / f'{benchmark}.json'
     size = told if benchmark in listed(config.get('datasets')) and type(told) is int and told > 0 else None
-    there = {kind: file for kind, file in files.items() if file.is_file()}
     ended = object_beside(report) if report.is_file() else None
-    return _Subset(root, model, benchmark, stem[len(benchmark) + 1 :], there, config, ended, size)
+    name = stem[len(benchmark) + 1 :]
+    return _Subset(root, model, benchmark, name, reviews, predictions, config, ended, size)
 
 
-def _upper_levels(path: Path) -> dict[str, Any]:
-    """Read the two upper levels of a YAML file as EvalScope writes it, without a YAML package."""
-    text, found = path.read_bytes().decode(errors='replace'), {}
-    for key, block in re.findall(r'^([\w-]+):(.*\n(?:[ -].*\n)*)', f'{text}\n', re.MULTILINE):
-        inner = {name: _scalar(one) for name, one in re.findall(r'^  ([\w-]+): (.*)$', block, re.MULTILINE)}
-        listed = [_scalar(one) for one in re.findall(r'^- (.*)$', block, re.MULTILINE)]
-        found[key] = inner or listed or _scalar(block)
+def _config(path: Path) -> Row:
+    """Read the two upper levels of a YAML file as EvalScope writes it: {'a': 1, 'b.c': 2, 'd': ['e']}."""
+    found, above = Row(), ''
+    pattern = re.compile(r'^(  )?(?:([\w-]+):(?: (.*))?|- (.*))$', re.MULTILINE)
+    for indent, key, value, entry in pattern.findall(path.read_bytes().decode(errors='replace')):
+        text = (entry or value).strip()
+        try:
+            told = text[1:-1].replace("''", "'") if text[:1] == "'" else json.loads(text)
+        except ValueError:
+            told = text
+        if key:
+            above = above if indent else key
+            found[f'{above}.{key}' if indent else key] = told
+        elif not indent:
+            found[above] = [*listed(found.get(above)), told]
     return found
 
 
-def _scalar(text: str) -> Any:
-    text = text.strip()
-    try:
-        return text[1:-1].replace("''", "'") if text[:1] == "'" else json.loads(text)
-    except ValueError:
-        return text
+def _recognises(path: Path, first: Row | None) -> bool:
+    """Whether a file has reviews, or predictions, which belong to the reviews beside them."""
+    of_review = 'score' in mapping(at(first, 'sample_score'))
+    return 'index' in (first or {}) and (of_review or 'choices' in mapping(at(first, 'model_output')))
 
 
-def _kind(row: Row | None) -> str | None:
-    """Return which kind of file a first row is of; None of another program's."""
-    if 'index' not in (row or {}):
-        return None
-    if 'score' in mapping(at(row, 'sample_score')):
-        return _REVIEWS
-    return _PREDICTIONS if 'choices' in mapping(at(row, 'model_output')) else None
-
-
-def _rows(path: Path) -> Iterator[Row]:
-    """Yield the samples with a review, then those that were drawn alone, then those that failed."""
+def _run_of(path: Path) -> Hashable:
     subset = _subset(path)
-    reviews, predictions = (subset.files.get(kind) for kind in _KINDS)
-    if not reviews and subset.size is None:
-        raise InputError(
-            f'{path}: there are no reviews, and nothing tells which predictions are of one question: '
-            'expected the configs/task_config.yaml of the run, with its repeats'
-        )
-    beside = {file.stem[len(subset.benchmark) :] for file in path.parent.glob(f'{subset.benchmark}_*.jsonl')}
-    split = subset.name if subset.root and beside - {'_default'} else ''
-    shared = {'_scores': _scores_in(reviews), '_split': split}
-    endings = {str(row.get('index')): _ending(row) for row in rows_of(predictions)} if predictions else {}
-    reviewed: set[int] = set()
-    begun: dict[int, tuple[Row, set[int]]] = {}
-    for file in filter(None, (reviews, predictions)):
-        for row in rows_of(file):
+    return (subset.root, subset.model, subset.benchmark) if subset.root else path
+
+
+def _rows(files: Sequence[Path]) -> Iterator[Row]:
+    """Yield of each subset the samples with a review, then those that were asked for and have none."""
+    for path in sorted({_subset(path).reviews for path in files}):
+        if not path.is_file() or not mapping(at(first_row(path), 'sample_score')):
+            raise InputError(
+                f'{path} is not there: predictions have no verdicts; give the reviews of the run too'
+            )
+        subset = _subset(path)
+        beside = {
+            file.stem[len(subset.benchmark) :] for file in path.parent.glob(f'{subset.benchmark}_*.jsonl')
+        }
+        shared: Row = {'_subset': subset, '_scores': _scores_in(path)}
+        shared['_split'] = subset.name if subset.root and beside - {'_default'} else ''
+        predictions = rows_of(subset.predictions) if subset.predictions.is_file() else ()
+        endings = {str(row.get('index')): _ending(row) for row in predictions}
+        begun: dict[int, tuple[Row, set[int]]] = defaultdict(lambda: ({}, set()))
+        for row in rows_of(path):
             try:
                 group, replica = _place(row, subset.size)
             except ValueError as error:
-                yield {'_bad': str(error), **row, '_file': file}
+                yield {'_bad': str(error), **row}
                 continue
-            if file == predictions and row['index'] in reviewed:
-                continue
-            if file == predictions and subset.size is None:
-                yield {'_skipped': _UNKNOWN}
-                continue
-            reviewed.add(row['index'])
-            first, there = begun.setdefault(group, (row, set())) if subset.size else (row, set())
-            there.add(replica)
-            own = {'_group': group, '_replica': replica, '_ending': endings.get(str(row['index']))}
-            yield {**row, **shared, **own, '_first': first, '_file': file}
-    if not subset.size or subset.report is None:
-        return
-    # Samples that were asked for and are in no file: EvalScope goes on after errors.
-    planned = at(mapping(at(subset.report, 'execution_summary.subsets')).get(subset.name), 'requested')
-    whole = type(planned) is int and planned > 0
-    for group in range(planned // subset.size if whole else max(begun, default=-1) + 1):
-        first, there = begun.get(group, ({}, set()))
-        for replica in sorted(set(range(subset.size)) - there):
-            own = {'_group': group, '_replica': replica, '_ending': {'state': 'failed'}, '_first': first}
-            yield {'messages': first.get('messages'), **own, **shared}
+            begun.setdefault(group, (row, set()))[1].add(replica)
+            yield {**row, **shared, '_place': (group, replica), '_ending': endings.get(str(row['index']))}
+        if not subset.size or subset.report is None:
+            continue
+        # EvalScope goes on after errors: these are in no file, or have a response and no review.
+        planned = at(mapping(at(subset.report, 'execution_summary.subsets')).get(subset.name), 'requested')
+        size = planned // subset.size if type(planned) is int and planned > 0 else max(begun, default=-1) + 1
+        for group in range(size):
+            first, there = begun[group]
+            for replica in sorted(set(range(subset.size)) - there):
+                own = {
+                    '_place': (group, replica),
+                    '_ending': {'state': 'failed'},
+                    '_file': path,
+                    '_row': None,
+                }
+                yield {**shared, **own, 'messages': first.get('messages'), 'target': first.get('target')}
+
+
+def _scores_in(reviews: Path) -> tuple[str, list[str], Any]:
+    """Return which score is the verdict, all scores, and who judged, by the first review with a score."""
+    for row in rows_of(reviews):
+        score = mapping(at(row, 'sample_score.score'))
+        if there := list(mapping(score.get('value'))):
+            # Where EvalScope names no main one, a usual one, or the first.
+            usual = (score.get('main_score_name'), 'acc', 'accuracy', 'exact_match', there[0])
+            return next(one for one in usual if one in there), there, at(score, 'judge_summary.judge_models')
+    return '', [], None
 
 
 def _place(row: Row, size: int | None) -> tuple[int, int]:
@@ -163,88 +163,61 @@ def _place(row: Row, size: int | None) -> tuple[int, int]:
     return expected if group is None else group, place if replica is None else replica
 
 
-def _scores_in(reviews: Path | None) -> tuple[str, list[str], Any]:
-    """Return which score is the verdict, all scores, and who judged, by the first review with a score."""
-    for row in rows_of(reviews) if reviews else ():
-        score = mapping(at(row, 'sample_score.score'))
-        if there := list(mapping(score.get('value'))):
-            # Where EvalScope names no main one, a usual one, or the first.
-            usual = (score.get('main_score_name'), 'acc', 'accuracy', 'exact_match', there[0])
-            return next(one for one in usual if one in there), there, at(score, 'judge_summary.judge_models')
-    return '', [], None
-
-
 def _ending(row: Row) -> Row:
     """Return what a prediction tells of how its response came to its end, and its thought."""
     choice, usage = at(row, 'model_output.choices.0') or {}, at(row, 'model_output.usage')
-    reason, (thought, text) = choice.get('stop_reason'), _parts(choice.get('message') or {})
+    reason, (thought, text) = choice.get('stop_reason'), parts_of(choice.get('message') or {})
     state = _STATES.get(str(reason))
     if not choice:
         state = 'failed' if at(row, 'model_output.error') else 'no choice'
     elif reason == 'tool_calls' and not text.strip():
         state = 'tool call'
-    known = {'max_tokens': 'length', 'model_length': None, 'unknown': None}
     return {
-        'finish_reason': known.get(str(reason), reason),
+        'finish_reason': _FINISH.get(str(reason), reason),
         'prompt_tokens': at(usage, 'input_tokens'),
         **{name: at(usage, name) for name in ('output_tokens', 'reasoning_tokens')},
-        'seconds': at(row, 'model_output.time'),
-        'state': state,
-        'thought': thought,
+        **{'seconds': at(row, 'model_output.time'), 'state': state, 'thought': thought},
     }
-
-
-def _parts(message: Row) -> tuple[str, str]:
-    """Return the thought and the text of a message."""
-    content = message.get('content') or ''
-    if isinstance(content, str):
-        return '', content
-    thoughts, texts = (
-        [str(part.get(kind) or '') for part in content if part.get('type') == kind]
-        for kind in ('reasoning', 'text')
-    )
-    return '\n'.join(thoughts), '\n'.join(texts)
 
 
 def _sample(row: Row) -> Iterator[Row]:
-    """Yield a row with its scores under their names, and what the columns of a sample need."""
-    metric, messages = row['_scores'][0], row.get('messages') or []
+    """Yield the sample of a row, and put its scores into the row under their names."""
+    messages, score, metric = (
+        row.get('messages') or [],
+        at(row, 'sample_score.score') or {},
+        row['_scores'][0],
+    )
     answer: Row = next((one for one in reversed(messages) if one.get('role') == 'assistant'), {})
-    told, score = at(answer, 'perf_metrics'), at(row, 'sample_score.score') or {}
+    told, (thought, text) = at(answer, 'perf_metrics'), parts_of(answer)
     ending = row['_ending'] or {
-        'prompt_tokens': at(told, 'input_tokens'),
-        'output_tokens': at(told, 'output_tokens'),
+        **{name: at(told, name.replace('prompt', 'input')) for name in ('prompt_tokens', 'output_tokens')},
         'seconds': at(told, 'latency'),
     }
+    response = text if score.get('prediction') is None and answer else score.get('prediction')
     values, said = _values(score, metric)
-    if 'sample_score' in row:
-        thought, text = _parts(answer)
-        response = text if score.get('prediction') is None and answer else score.get('prediction')
-    else:
-        thought, response = _parts(at(row, 'model_output.choices.0.message') or {})
-        said = [_UNREVIEWED] if metric and not ending['state'] else []
-    if ending.get('state') in NOT_DRAWN:
-        response, values = None, dict.fromkeys(values)
-    target, asked = row['_first'].get('target'), []
+    target = row.get('target')
     accepted = target if isinstance(target, list) else [target]
     if not all(one is None or type(one) in (str, int, float) for one in accepted):
         raise ValueError(f'the target is {target!r:.60}; expected a text, or a list of texts')
-    for message in messages:
-        if message.get('role') == 'assistant':
-            break
-        asked += [_parts(message)[1]] if message.get('role') == 'user' else []
-    own = {
-        'uid': f'{row["_split"]}/{row["_group"]}' if row['_split'] else row['_group'],
-        'question': '\n\n'.join(asked),
+    if len(accepted) > 1:
+        several = (
+            '{count} samples are of a question with several accepted answers: the reference is the first'
+        )
+        said.append(f'{several}, the verdicts of EvalScope are by all of them')
+    row.update({**values, 'metadata': at(row, 'sample_score.sample_metadata'), **row})
+    group, replica = row['_place']
+    yield {
+        **{'uid': f'{row["_split"]}/{group}' if row['_split'] else group, 'split': row['_split']},
+        'replica': replica,
+        'question': asked_in(list(takewhile(lambda one: one.get('role') != 'assistant', messages))),
         'reference': accepted[0] if accepted else None,
-        'response': response,
-        'thought': thought or ending.get('thought'),
         'answer': score.get('extracted_prediction'),
         'correct': values.get(metric),
-        'said': [*said, *([_SEVERAL] if len(accepted) > 1 else [])],
+        **ending,
+        'response': None if ending.get('state') in NOT_DRAWN else response,
+        'thought': thought or ending.get('thought'),
+        '_said': said,
     }
-    metadata = {'metadata': at(row, 'sample_score.sample_metadata')}
-    yield {**values, **metadata, **row, **{f'_{name}': one for name, one in {**ending, **own}.items()}}
 
 
 def _values(score: Mapping[str, Any], metric: str) -> tuple[dict[str, Any], list[str]]:
@@ -252,59 +225,35 @@ def _values(score: Mapping[str, Any], metric: str) -> tuple[dict[str, Any], list
     values, beside = dict(score.get('value') or {}), score.get('metadata') or {}
     usable = score.get('status') in (None, 'success', 'fallback', 'degraded')
     if not usable or (score and metric not in values):
-        return dict.fromkeys(values), [_UNSCORED]
+        said = '{count} samples were not scored by EvalScope (its judge, or a metric, failed)'
+        return dict.fromkeys(values), [f'{said}: they are unjudged']
     failed = tuple(beside.get('metric_errors') or ())
     noted = [name for name in values if name.startswith(failed) or str(beside.get(name)).startswith('error')]
     broken = [name for name in noted if not values[name]]
-    return values | dict.fromkeys(broken), [_BROKEN] if metric in broken else []
+    said = '{count} samples have the score 0 because a metric failed, as EvalScope notes there'
+    return values | dict.fromkeys(broken), [f'{said}: they are unjudged'] if metric in broken else []
 
 
-def _about(paths: Sequence[Path], row: Row) -> Mapping[str, Any]:
-    subset, (metric, there, models) = _subset(paths[0]), row['_scores']
-    settings = named(
-        'temperature top_p top_k max_tokens repetition_penalty presence_penalty frequency_penalty do_sample '
-        'seed reasoning_effort'
-    )
-    config, remarks = subset.config, []
-    told, strategy = mapping(config.get('generation_config')), at(config, 'judge.strategy')
-    names = [row.get('model'), *(at(one, 'model') for one in row.get('messages') or ())]
+def _about(row: Row) -> Mapping[str, Any]:
+    subset, (metric, there, models), remarks = row['_subset'], row['_scores'], []
+    names = [subset.model, row.get('model'), *(at(one, 'model') for one in row.get('messages') or ())]
     if subset.size and subset.report is None:
         remarks.append('EvalScope wrote no report of this run: it is still going on, or broke off')
     if len(there) > 1:
         remarks.append(
             f'the verdicts are the score {metric!r} of {", ".join(there)}; --field correct=NAME takes another'
         )
+    strategy, version = subset.config.get('judge.strategy'), subset.config.get('evalscope_version') or ''
     judge = {'name': f'{metric} of EvalScope', 'metric': metric, 'models': models, 'strategy': strategy}
+    settings = {name.removeprefix('generation_config.'): one for name, one in subset.config.items()}
     return {
-        'model': subset.model or next((name for name in names if isinstance(name, str)), ''),
+        'model': next((name for name in names if isinstance(name, str) and name), ''),
         'dataset': subset.benchmark,
-        'written_by': f'EvalScope {config.get("evalscope_version") or ""}'.strip(),
+        'written_by': f'EvalScope {version}'.strip(),
         'judge': {key: one for key, one in judge.items() if one and one != 'auto'} if metric else {},
-        'settings': {name: told[name] for name in settings if told.get(name) is not None},
+        'settings': sampling(settings),
         'remarks': remarks,
     }
 
 
-def _run_of(path: Path) -> Hashable:
-    subset = _subset(path)
-    return (subset.root, subset.model, subset.benchmark) if subset.root else path
-
-
-def _chosen(paths: Sequence[Path]) -> list[Path]:
-    """Return a file of each subset, that of the reviews where there is one."""
-    return sorted({next(iter(_subset(path).files.values()), path) for path in paths})
-
-
-FORMAT = Format(
-    fields=named(
-        'uid replica split question reference response thought answer correct state '
-        'finish_reason prompt_tokens output_tokens reasoning_tokens seconds',
-        '_',
-    ),
-    recognises=lambda path, row: _kind(row) is not None,
-    run_of=_run_of,
-    chosen=_chosen,
-    rows=_rows,
-    expand=_sample,
-    about=_about,
-)
+FORMAT = Format(recognises=_recognises, run_of=_run_of, rows=_rows, expand=_sample, about=_about)

@@ -1,19 +1,21 @@
-"""What a format is: which files are of it, what a row of them is, and where a row keeps what."""
+"""What a format is, and what its functions share: rows of files, and values in what programs log."""
 
 from __future__ import annotations
 
 import csv
 import gzip
 import io
+import math
 import re
 import zlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..files import mapping, read_json
+from ..files import listed, mapping, read_json
 from ..json_rows import Row, first_object, json_rows, open_text
 from ..samples import COLUMNS, MISSING
 from ..text import read_csv_cell
@@ -33,6 +35,17 @@ OF_SAMPLE = (
 )
 """What it may tell of a sample; `correct` is the verdict as it is told."""
 
+_SETTINGS = {
+    **dict.fromkeys(('max_gen_toks', 'max_tokens', 'max_new_tokens', 'max_out_len'), 'max_out_len'),
+    **dict.fromkeys(('seed', 'random_seed'), 'random_seed'),
+    **{name: name for name in ('temperature', 'top_p', 'top_k', 'min_p', 'reasoning_effort')},
+    **{f'{name}_penalty': f'{name}_penalty' for name in ('repetition', 'presence', 'frequency')},
+}
+"""Name of a setting of the sampling, as programs call it → as it is called here."""
+
+
+# ---- values ----------------------------------------------------------------------------------------------
+
 
 def at(row: Any, path: str) -> Any:
     """Return what stands under a dotted path; None where anything on the way is missing.
@@ -50,20 +63,12 @@ def at(row: Any, path: str) -> Any:
     return row
 
 
-def has(row: Row, path: str) -> bool:
-    """Whether a row has something under a dotted path, be it null."""
-    way, _, last = path.rpartition('.')
-    inner = at(row, way) if way else row
-    return path in row or (isinstance(inner, dict) and last in inner)
-
-
-def named(names: str, prefix: str = '') -> dict[str, str]:
-    """Return the fields that a row has under their own names, with something before it.
-
-    >>> named('uid answer', '_')
-    {'uid': '_uid', 'answer': '_answer'}
-    """
-    return {name: f'{prefix}{name}' for name in names.split()}
+def has(row: Row | None, paths: Iterable[str]) -> bool:
+    """Whether a row has something under each of some dotted paths, be it null."""
+    parts = ((path, *path.rpartition('.')) for path in paths)
+    return all(
+        path in (row or {}) or last in mapping(at(row, way) if dot else row) for path, way, dot, last in parts
+    )
 
 
 def number_in(value: Any) -> Any:
@@ -74,33 +79,75 @@ def number_in(value: Any) -> Any:
         except ValueError:
             return None if value.strip().lower() in MISSING else value
     if isinstance(value, float):
-        return None if value != value else int(value) if value.is_integer() else value  # noqa: PLR0124
+        return None if math.isnan(value) else int(value) if value.is_integer() else value
     return value
 
 
-def rows_of(path: Path) -> Iterator[Row]:
-    """Yield the rows of a file of JSON, CSV, TSV or Parquet, each also with .gz; '_row' is their number.
+def parts_of(message: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the thought and the text of a message, whose content is a text or a list of parts."""
+    content = message.get('content')
+    if not isinstance(content, list):
+        thought = message.get('reasoning_content') or message.get('reasoning')
+        return thought if isinstance(thought, str) else '', content if isinstance(content, str) else ''
+    texts: dict[str, list[str]] = {'reasoning': [], 'text': []}
+    for part in map(mapping, content):
+        if (kind := part.get('type', 'text')) in texts:
+            told = part.get('summary' if part.get('redacted') else kind)
+            texts[kind] += [told] if told and isinstance(told, str) else []
+    return '\n'.join(texts['reasoning']), '\n'.join(texts['text'])
 
-    A row that cannot be read is {'_row': …, '_bad': why}; a file that cannot is an InputError.
+
+def asked_in(messages: Any) -> str:
+    """Return what the user asked, in a text or in messages."""
+    if isinstance(messages, str):
+        return messages
+    users = [one for one in map(mapping, listed(messages)) if one.get('role') == 'user']
+    return '\n\n'.join(filter(None, (parts_of(one)[1] for one in users or map(mapping, listed(messages)))))
+
+
+def sampling(*told: Any) -> Row:
+    """Return the settings of the sampling in some dictionaries, of which the last that tells one counts."""
+    found: Row = {}
+    for one in map(mapping, told):
+        named = {_SETTINGS[name]: value for name, value in one.items() if name in _SETTINGS}
+        found |= {
+            name: value
+            for name, value in named.items()
+            if (type(value) in (int, float) and math.isfinite(value))
+            or (name == 'reasoning_effort' and value)
+        }
+        found |= {'temperature': 0.0} if one.get('do_sample') is False else {}
+    return found
+
+
+# ---- files -----------------------------------------------------------------------------------------------
+
+
+def rows_of(path: Path) -> Iterator[Row]:
+    """Yield the rows of a file of JSON, CSV, TSV or Parquet, each also with .gz.
+
+    '_row' is the number of a row, '_file' its file. One that cannot be read is {'_bad': why, …}; a file that
+    cannot is an InputError.
     """
     kind = _kind(path)
-    if kind == 'json':
-        for number, row in json_rows(path, strict=False):
-            row['_row'] = number
-            yield row
-    else:
-        yield from _parquet_rows(path) if kind == 'parquet' else _csv_rows(path)
+    read = {'parquet': _parquet_rows, 'csv': _csv_rows}.get(kind)
+    for number, row in read(path) if read else json_rows(path, strict=False):
+        row['_row'], row['_file'] = number, path
+        yield row
+
+
+def rows_in(files: Iterable[Path]) -> Iterator[Row]:
+    """Yield the rows of several files, one after the other."""
+    return chain.from_iterable(map(rows_of, files))
 
 
 def first_row(path: Path) -> Row | None:
     """Return the first row of a file, of a large JSON object how it begins; None where there is none."""
     kind = _kind(path)
-    if kind == 'zip':
-        return None
-    if kind == 'json':
-        return first_object(path)
+    if kind in ('zip', 'json'):
+        return first_object(path) if kind == 'json' else None
     rows = _parquet_rows(path, 1) if kind == 'parquet' else _csv_rows(path)
-    return next((row for row in rows if '_bad' not in row), None)
+    return next((row for _, row in rows if '_bad' not in row), None)
 
 
 def begins_with(path: Path, pattern: re.Pattern[bytes]) -> bool:
@@ -134,13 +181,12 @@ def _kind(path: Path) -> str:
         raise InputError(f'cannot read {path}: it does not begin as Parquet does')
     if b'\0' in head[:4]:
         raise InputError(f'cannot read {path}: it begins as UTF-16 or binary data do; expected text in UTF-8')
-    if name.endswith(('.csv', '.tsv')):
-        return 'csv'
     begun = head.removeprefix(b'\xef\xbb\xbf').lstrip()[:1]
-    return 'json' if begun in (b'{', b'[', b'') or name.endswith(('.json', '.jsonl')) else 'csv'
+    json = name.endswith(('.json', '.jsonl')) or (begun in b'{[' and not name.endswith(('.csv', '.tsv')))
+    return 'json' if json else 'csv'
 
 
-def _parquet_rows(path: Path, size: int = 256) -> Iterator[Row]:
+def _parquet_rows(path: Path, size: int = 256) -> Iterator[tuple[int, Row]]:
     import pyarrow  # type: ignore[import-untyped]
     from pyarrow import parquet
 
@@ -148,15 +194,12 @@ def _parquet_rows(path: Path, size: int = 256) -> Iterator[Row]:
         packed = path.name.lower().endswith('.gz')
         with parquet.ParquetFile(io.BytesIO(gzip.decompress(path.read_bytes())) if packed else path) as file:
             _check_distinct(path, file.schema_arrow.names)
-            batches = file.iter_batches(size)
-            for number, row in enumerate((row for batch in batches for row in batch.to_pylist()), 1):
-                row['_row'] = number
-                yield row
+            yield from enumerate((row for batch in file.iter_batches(size) for row in batch.to_pylist()), 1)
     except (OSError, EOFError, zlib.error, MemoryError, pyarrow.ArrowException) as error:
         raise InputError(f'cannot read {path}: {error}') from error
 
 
-def _csv_rows(path: Path) -> Iterator[Row]:
+def _csv_rows(path: Path) -> Iterator[tuple[int, Row]]:
     csv.field_size_limit(2**30)
     usual = '\t' if path.name.lower().removesuffix('.gz').endswith('.tsv') else ','
     try:
@@ -170,13 +213,10 @@ def _csv_rows(path: Path) -> Iterator[Row]:
             read = read_csv_cell if ours else str
             for number, cells in enumerate(csv.reader(file, delimiter=delimiter, strict=True), 1):
                 if len(cells) == len(header):
-                    yield {**dict(zip(header, map(read, cells), strict=True)), '_row': number}
+                    yield number, dict(zip(header, map(read, cells), strict=True))
                 elif cells:
-                    why = (
-                        f'has {len(cells)} cells and the header {len(header)}; is the file still being '
-                        'written, or a text with commas without quotes?'
-                    )
-                    yield {'_row': number, '_bad': why}
+                    bad = f'has {len(cells)} cells and the header {len(header)}; is the file still being '
+                    yield number, {'_bad': f'{bad}written, or a text with commas without quotes?'}
     except csv.Error as error:
         raise InputError(f'{path} cannot be read as a table: {error}') from error
 
@@ -186,13 +226,15 @@ def _check_distinct(path: Path, columns: Sequence[str]) -> None:
         raise InputError(f'{path}: two columns have one name: {", ".join(columns)}')
 
 
+# ---- formats ---------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class Options:
     """What somebody asks of the reader; one that changes nothing is an error."""
 
     fields: Mapping[str, str] = field(default_factory=dict)  # --field NAME=YOURS: name → its path in a row
     correct_from: float | None = None  # the least number that is a verdict of correct; None: 1
-    only: Sequence[str] = ()  # parts of the names of the runs that count; empty: all
     drop_bad: bool = False  # leave out rows that cannot be read
     kind: str | None = None  # responses, labels or counts, by which a run is scored; None: what there is
 
@@ -208,41 +250,37 @@ class Format:
     where it stands. What is wrong with a whole file is an InputError.
 
     Args:
-        fields: one of `OF_QUESTION` or `OF_SAMPLE` → where a row has it. Rows have '_file' (Path) and '_row'.
+        fields: one of `OF_QUESTION` or `OF_SAMPLE` → where a row of a sample has it; None: under its name.
         needs: what the first row has, dotted: by it files of rows are recognised.
         recognises: tells by its name, its first row (None of a folder, and of a file that has none) and what
             lies beside it whether a file is of this format, beside `needs`; or a folder, where there is
             `files`. It reads no whole file.
         files: of a folder that `recognises`: the files of each run.
         run_of: what the files of one run have in common; the default makes each file a run.
-        chosen: of the files of a run those that are read.
-        rows: of a file. A row is {'_bad': why} where it cannot be read, {'_skipped': sentence} where it does
-            not count; '_said' in one of a sample has sentences too. They become remarks, `{count}` in them is
-            how often they are there.
-        read: the rows of all files of a run together, in the place of `rows`; each row names its '_file'.
-        expand: makes rows of samples of a row of a file.
-        about: of the files and the first row of a run: what `Run` has besides (model, dataset, …).
+        rows: of the files of a run; '_file' and '_row' say where each stands. A row is {'_bad': why} where it
+            cannot be read, {'_skipped': sentence} where it does not count.
+        expand: makes rows of samples of a row. '_said' in one is a list of sentences, which become remarks;
+            `{count}` in them is how often they are there.
+        about: of the first row of a run: what `Run` has besides (model, dataset, …).
         specialise: makes of this the format of one run, by its first row.
-        options: names that --field may give, besides those of `fields`, which `specialise` uses.
+        options: names that --field may give, besides the usual ones, which `specialise` uses.
     """
 
-    fields: Mapping[str, Field] = field(default_factory=dict)
+    fields: Mapping[str, Field] | None = None
     needs: frozenset[str] = frozenset()
     recognises: Callable[[Path, Row | None], bool] | None = None
     files: Callable[[Path], list[list[Path]]] | None = None
     run_of: Callable[[Path], Hashable] = Path
-    chosen: Callable[[Sequence[Path]], list[Path]] = sorted
-    rows: Callable[[Path], Iterator[Row]] = rows_of
-    read: Callable[[Sequence[Path]], Iterator[Row]] | None = None
-    expand: Callable[[Row], Iterable[Row]] = lambda row: (row,)
-    about: Callable[[Sequence[Path], Row], Mapping[str, Any]] = lambda files, row: {}
-    specialise: Callable[[Row, Options], Format] | None = None
+    rows: Callable[[Sequence[Path]], Iterator[Row]] = rows_in
+    expand: Callable[[Row], Iterable[Row]] | None = None
+    about: Callable[[Row], Mapping[str, Any]] = lambda row: {}
+    specialise: Callable[[Row, Options], Format | None] = lambda first, options: None
     options: frozenset[str] = frozenset()
 
     def claims(self, path: Path, first: Row | None) -> bool:
         """Whether a file is of this format, or a folder is, whose first row is None."""
         if path.is_dir():
             return self.files is not None and self.recognises is not None and self.recognises(path, None)
-        if self.needs and not (first and all(has(first, key) for key in self.needs)):
+        if self.needs and not has(first, self.needs):
             return False
         return bool(self.needs) if self.recognises is None else self.recognises(path, first)

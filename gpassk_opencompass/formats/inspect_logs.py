@@ -8,14 +8,13 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
 from ..files import listed, mapping
 from ..json_rows import Row, json_entries
-from .format import Format, at, begins_with, named
+from .format import Format, asked_in, at, begins_with, parts_of, sampling
 
 _BEGIN = re.compile(
     rb'PK\x03\x04.{26}(header\.json|_journal/|samples/|summaries\.json|reductions\.json)'
@@ -40,46 +39,44 @@ _SAID = {
     'error': '{count} samples ended in an error and count as they were scored all the same',
     'limit': '{count} samples were ended by a limit of inspect_ai and count as it has scored them',
 }
-_TARGETS = '{count} samples have several targets: the first is the reference, for who judges anew'
 
 
 def _log(path: Path) -> Iterator[Row]:
-    """Yield what a log tells beside its samples, then its samples.
+    """Yield what a log tells beside its samples, then its samples; of two of one name the later alone.
 
     Raises:
         InputError: it is damaged, cut off, or another file.
     """
-    if zipfile.is_zipfile(path) or path.suffix == '.eval':
-        try:
-            with zipfile.ZipFile(path) as log:
-                yield from _members(log, path)
-        except _DAMAGES as error:
-            raise InputError(f'{path} is damaged, cut off or still being copied: {error}') from error
+    if not (zipfile.is_zipfile(path) or path.suffix == '.eval'):
+        header: Row | None = {}
+        for keys, value in json_entries(path, 'samples'):
+            if keys[0] != 'samples' and header is not None:
+                header[keys[0]] = value
+            elif len(keys) > 1:
+                if header is not None:  # what is told of the whole comes before the samples
+                    yield header
+                    header = None
+                yield {**value, '_row': int(keys[1]) + 1}
         return
-    header: Row | None = {}
-    for keys, value in json_entries(path, 'samples'):
-        if keys[0] != 'samples' and header is not None:
-            header[keys[0]] = value
-        elif len(keys) > 1:
-            if header is not None:  # what is told of the whole comes before the samples
-                yield header
-                header = None
-            yield {**value, '_row': int(keys[1]) + 1}
-
-
-def _members(log: zipfile.ZipFile, path: Path) -> Iterator[Row]:
-    """Yield the header of a `.eval`, and its samples: of two of one name the later, which was drawn again."""
-    names = log.NameToInfo  # the later member of a name
-    # While it is written, a log has no header, but how it began.
-    begun = next((name for name in ('header.json', '_journal/start.json') if name in names), None)
-    if begun is None:
-        raise ValueError('it has neither header.json nor _journal/start.json, as "inspect eval" writes them')
-    yield json.loads(_unpacked(log, names[begun], path))
-    for number, found in enumerate(filter(None, map(_SAMPLE.fullmatch, names)), 1):
-        row = json.loads(_unpacked(log, names[found[0]], path))
-        if (str(row.get('id')), str(row.get('epoch'))) != found.groups():
-            row = {'_bad': f'{found[0]} holds epoch {row.get("epoch")!r:.20} of {row.get("id")!r:.60}'}
-        yield {**row, '_row': number}
+    try:
+        with zipfile.ZipFile(path) as log:
+            names = log.NameToInfo  # the later member of a name, which was drawn again
+            # While it is written, a log has no header, but how it began.
+            begun = next((name for name in ('header.json', '_journal/start.json') if name in names), None)
+            if begun is None:
+                raise ValueError(
+                    'it has neither header.json nor _journal/start.json, as "inspect eval" writes'
+                )
+            yield json.loads(_unpacked(log, names[begun], path))
+            for number, member in enumerate(filter(None, map(_SAMPLE.fullmatch, names)), 1):
+                row = json.loads(_unpacked(log, names[member[0]], path))
+                if (str(row.get('id')), str(row.get('epoch'))) != member.groups():
+                    row = {
+                        '_bad': f'{member[0]} holds epoch {row.get("epoch")!r:.20} of {row.get("id")!r:.60}'
+                    }
+                yield {**row, '_row': number}
+    except _DAMAGES as error:
+        raise InputError(f'{path} is damaged, cut off or still being copied: {error}') from error
 
 
 def _unpacked(log: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> bytes:
@@ -102,33 +99,31 @@ def _unpacked(log: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> byte
     return bytes(held)
 
 
-def _rows(path: Path) -> Iterator[Row]:
-    """Yield the samples, each also with its scores under their names: `credit`, `parts.number`."""
-    log = _log(path)
-    header, count, shared = next(log, {}), 0, Row()
-    for row in log:
-        count += 1
-        if not shared and '_bad' not in row:
-            names, chosen = _chosen(header, _scores(row))
-            shared = {'_header': header, '_names': names, '_chosen': chosen}
-        try:
-            told = {} if '_bad' in row else _sample(row, shared['_chosen'], at(header, 'eval.model'))
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            told = {'_bad': str(error)}
-        # Several times as long as what is read of them.
-        for name in ('events', 'messages', 'attachments', 'store', 'input', 'output'):
-            row.pop(name, None)
-        yield {**row, **told, **shared}
-    keys, epochs = at(header, 'eval.dataset.sample_ids'), at(header, 'eval.config.epochs') or 1
-    missing = len(keys) * epochs - count if isinstance(keys, list) and isinstance(epochs, int) else 0
-    if missing > 0:
-        said = f'{missing} of the {missing + count} samples that the log was to have are not in it'
-        yield {'_skipped': said}
-
-
-def _scores(row: Row) -> Mapping[str, Any]:
-    """Return the scores of a sample by name; the first versions had one, without a name."""
-    return mapping(row.get('scores')) or ({'score': row['score']} if row.get('score') else {})
+def _rows(files: Sequence[Path]) -> Iterator[Row]:
+    """Yield the samples of a log, each with its scores under their names: `credit`, `parts.number`."""
+    for path in files:
+        log = _log(path)
+        header, count, shared = next(log, {}), 0, Row()
+        for row in log:
+            count += 1
+            try:
+                if '_bad' not in row:
+                    scores = mapping(row.get('scores')) or (
+                        {'score': row['score']} if row.get('score') else {}
+                    )
+                    shared = shared or dict(zip(('_names', '_chosen'), _chosen(header, scores), strict=True))
+                    row.update(_sample(row, scores, shared['_chosen'], at(header, 'eval.model')))
+            except (ValueError, TypeError, KeyError, AttributeError) as error:
+                row['_bad'] = str(error)
+            # Several times as long as what is read of them.
+            for name in ('events', 'messages', 'attachments', 'store', 'input', 'output'):
+                row.pop(name, None)
+            yield {**row, **shared, '_header': header, '_file': path}
+        keys, epochs = at(header, 'eval.dataset.sample_ids'), at(header, 'eval.config.epochs') or 1
+        missing = len(keys) * epochs - count if isinstance(keys, list) and isinstance(epochs, int) else 0
+        if missing > 0:
+            told = f'{missing} of the {missing + count} samples'
+            yield {'_skipped': f'{told} that the log was to have are not in it'}
 
 
 def _chosen(header: Row, scores: Mapping[str, Any]) -> tuple[list[str], str]:
@@ -150,12 +145,12 @@ def _value(value: Any) -> Any:
     return 0.5 if value == 'P' else value
 
 
-def _sample(row: Row, chosen: str, model: Any) -> Row:
-    """Return what was asked and said, how it ended, the scores, and which of them counts."""
+def _sample(row: Row, scores: Mapping[str, Any], chosen: str, model: Any) -> Row:
+    """Return the scores of a row, and as '_sample' what was asked and said, how it ended, which counts."""
     if type(row.get('id')) not in (str, int) or type(row.get('epoch')) is not int:
         told = f'{row.get("id")!r:.40}, {row.get("epoch")!r:.40}'
         raise ValueError(f'id and epoch are {told}; expected the key and the number of a sample')
-    scores, valid = _scores(row), not row.get('invalidation')
+    valid = not row.get('invalidation')
     values = {name: _value(at(one, 'value')) if valid else None for name, one in scores.items()}
     correct, score = at(values, chosen), scores.get(chosen.partition('.')[0]) or {}
     if isinstance(correct, dict) and len(correct) == 1:
@@ -164,8 +159,10 @@ def _sample(row: Row, chosen: str, model: Any) -> Row:
         raise ValueError(
             f'the score {chosen} is {correct!r:.60}; say which value: --field correct={chosen}.KEY'
         )
+    if kept := row.get('attachments'):  # texts that come several times are kept elsewhere
+        row.update({name: _resolved(row.get(name), kept) for name in ('input', 'output')})
     choice, limit = at(row, 'output.choices.0') or {}, at(row, 'limit.type')
-    thought, response = _parts(choice.get('message') or {}, row) if choice else ('', '' if limit else None)
+    thought, response = parts_of(choice.get('message') or {}) if choice else ('', '' if limit else None)
     if response is None and correct is not None and correct == correct:  # noqa: PLR0124 (NaN)
         response = ''  # as of an agent whose work is scored, not its words
     reason, state = choice.get('stop_reason'), 'failed' if response is None else None
@@ -173,61 +170,43 @@ def _sample(row: Row, chosen: str, model: Any) -> Row:
         state = 'filtered'
     said = [told for key, told in _SAID.items() if row.get(key)] if 'value' in score and not state else []
     target = row['target'] if isinstance(row.get('target'), list) else [row.get('target')]
+    if len(target) > 1:
+        said.append('{count} samples have several targets: the first is the reference, for who judges anew')
     usage, seconds = at(row, 'output.usage'), at(row, 'output.time')
     if not usage or row.get('turn_count') not in (None, 1):  # of all requests, where a sample took several
         usage, seconds = mapping(row.get('model_usage')).get(model), row.get('working_time')
     prompt = [at(usage, f'input_tokens{more}') or 0 for more in ('', '_cache_read', '_cache_write')]
-    if limit and not choice:
-        reason = f'{limit} limit'
-    return {
-        **values,
-        '_question': _question(row),
-        '_reference': target[0] if target else None,
-        '_response': response,
-        '_thought': thought,
-        '_answer': score.get('answer') if score else '',
-        '_correct': correct,
-        '_finish_reason': _ENDINGS.get(reason, reason),
-        '_state': state,
-        '_prompt_tokens': sum(prompt) if usage else None,
-        **{f'_{name}': at(usage, name) for name in ('output_tokens', 'reasoning_tokens')},
-        '_seconds': seconds if usage else None,
-        '_said': said + ([_TARGETS] if len(target) > 1 else []),
-    }
-
-
-def _question(row: Row) -> str:
-    """Return what the user asked, with the choices that he gave."""
-    asked = row.get('input')
-    if isinstance(asked, list):
-        users = [message for message in asked if message.get('role') == 'user'] or asked
-        asked = '\n\n'.join(_parts(message, row)[1] for message in users)
+    reason = f'{limit} limit' if limit and not choice else reason
     choices = [f'{chr(ord("A") + place)}) {one}' for place, one in enumerate(row.get('choices') or ())]
-    return '\n'.join([_resolved(asked, row), *choices])
+    sample = {
+        'uid': row['id'],
+        'replica': row['epoch'],
+        'question': '\n'.join([asked_in(row.get('input')), *choices]),
+        'reference': target[0] if target else None,
+        'response': response,
+        'thought': thought,
+        'answer': score.get('answer') if score else '',
+        'correct': correct,
+        'finish_reason': _ENDINGS.get(reason, reason),
+        'state': state,
+        'prompt_tokens': sum(prompt) if usage else None,
+        **{name: at(usage, name) for name in ('output_tokens', 'reasoning_tokens')},
+        'seconds': seconds if usage else None,
+        '_said': said,
+    }
+    return {**values, '_sample': sample}
 
 
-def _parts(message: Row, row: Row) -> tuple[str, str]:
-    """Return the thought and the text of a message, whose content is a text or a list of parts."""
-    content = message.get('content')
-    if not isinstance(content, list):
-        return _resolved(message.get('reasoning'), row), _resolved(content, row)
-    said: dict[str, list[str]] = {'reasoning': [], 'text': []}
-    for part in content:
-        kind = part.get('type')
-        if kind in said:
-            said[kind].append(_resolved(part.get('summary' if part.get('redacted') else kind), row))
-    return '\n'.join(filter(None, said['reasoning'])), '\n'.join(said['text'])
+def _resolved(value: Any, kept: Mapping[str, Any]) -> Any:
+    """Return messages with the texts that stand in the attachments of their log."""
+    if isinstance(value, dict):
+        return {name: _resolved(one, kept) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_resolved(one, kept) for one in value]
+    return kept.get(value.removeprefix('attachment://'), value) if isinstance(value, str) else value
 
 
-def _resolved(text: Any, row: Row) -> str:
-    """Return a text, also one that the log keeps elsewhere because it comes several times."""
-    kept = text if isinstance(text, str) else ''
-    if kept.startswith('attachment://'):
-        return str(mapping(row.get('attachments')).get(kept.removeprefix('attachment://'), kept))
-    return kept
-
-
-def _about(paths: Sequence[Path], row: Row) -> Mapping[str, Any]:
+def _about(row: Row) -> Mapping[str, Any]:
     header, chosen, names, remarks = row['_header'], row['_chosen'], ', '.join(row['_names']), []
     if (status := header.get('status') or 'started') != 'success':
         remarks.append(
@@ -238,26 +217,20 @@ def _about(paths: Sequence[Path], row: Row) -> Mapping[str, Any]:
         remarks.append(
             f'of the scores {names} the verdicts are those of {chosen}; --field correct=NAME takes another'
         )
-    told = {**mapping(at(header, 'eval.model_generate_config')), **mapping(at(header, 'plan.config'))}
-    numbers = {name: one for name, one in told.items() if isinstance(one, (int, float)) and isfinite(one)}
     return {
         'model': at(header, 'eval.model') or '',
         'dataset': at(header, 'eval.task') or '',
         'written_by': f'inspect_ai {at(header, "eval.packages.inspect_ai") or ""}'.strip(),
         'judge': {'name': f'{chosen} of inspect_ai'} if chosen else {},
-        'settings': numbers | {name: one for name, one in told.items() if name == 'reasoning_effort'},
+        'settings': sampling(at(header, 'eval.model_generate_config'), at(header, 'plan.config')),
         'created': at(header, 'eval.created') or '',
         'remarks': remarks,
     }
 
 
 FORMAT = Format(
-    fields={
-        **{'uid': 'id', 'replica': 'epoch'},
-        **named('question reference response thought answer correct finish_reason state', '_'),
-        **named('prompt_tokens output_tokens reasoning_tokens seconds', '_'),
-    },
     recognises=lambda path, row: begins_with(path, _BEGIN),
     rows=_rows,
+    expand=lambda row: (row['_sample'],),
     about=_about,
 )

@@ -20,9 +20,8 @@ from ..errors import InputError
 from ..files import listed, mapping, read_json
 from ..health import CUT_OFF
 from ..json_rows import Row
-from ..record import data_of
 from ..sweep.names import DatasetName, ModelName, Settings, clean, last_part
-from .format import Format, at, named
+from .format import Format, at
 
 _METRIC = 'G-Pass@k'
 _TIME = r'_(?P<time>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9.-]+)'
@@ -30,16 +29,12 @@ _DETAILS = re.compile(rf'details_.+{_TIME}\.parquet', re.DOTALL)
 _SUMMARY = re.compile(rf'results{_TIME}\.json')
 
 _DOC = 'id query choices gold_index task_name num_samples generation_size specific sampling_methods'
-_COLUMNS = (
-    *(*named(_DOC, 'doc.').values(), 'metric'),
-    *named('text reasonings padded_tokens_count', 'model_response.').values(),
-)
-_TOKENS = 'model_response.input_tokens', 'model_response.output_tokens'
-_SEVERAL = '{count} questions have several references, of which the first one is kept'
-_FULL = (
-    '{count} responses have as many tokens as they may have, and are taken for cut off: Lighteval keeps no '
-    'finish reasons'
-)
+_COLUMNS = [
+    *(f'doc.{name}' for name in _DOC.split()),
+    *(f'model_response.{name}' for name in ('text', 'reasonings', 'padded_tokens_count')),
+    'metric',
+]
+_TOKENS = ['model_response.input_tokens', 'model_response.output_tokens']
 
 
 def _recognises(path: Path, first: Row | None) -> bool:
@@ -57,14 +52,15 @@ def _run_of(path: Path) -> Path:
     return (details or [path])[0].resolve()
 
 
-def _rows(path: Path) -> Iterator[Row]:
+def _rows(files: Sequence[Path]) -> Iterator[Row]:
     """Yield the questions in the order of the data, which Lighteval shuffles."""
+    path = next((path for path in files if path.suffix == '.parquet'), files[0])
     if path.suffix == '.json':
         raise InputError(
             f'{path} has the means of tasks, and no details of their questions; run lighteval with '
             '--save-details and give the folder above both'
         )
-    rows, seen = [], set()
+    rows: dict[str, Row] = {}
     for number, row in enumerate(_questions(path), 1):
         doc, where = row['doc'], f'{path}, row {number}'
         if not row['model_response']['text'] and 'GENERATIVE' not in listed(doc['sampling_methods']):
@@ -73,25 +69,17 @@ def _rows(path: Path) -> Iterator[Row]:
                 'samples nothing; expected details of a generative task'
             )
         key = str(number - 1 if doc['id'] is None else doc['id'])
-        if key in seen:
+        if key in rows:
             raise InputError(
                 f'{where}: question {key!r:.60} is there a second time, as with several seeds of examples '
                 '(--num-fewshot-seeds): which answers are samples of one prompt is not told'
             )
-        seen.add(key)
-        rows.append({**row, '_row': number, '_key': key})
-    if all(row['_key'].isdecimal() for row in rows):
-        rows.sort(key=lambda row: int(row['_key']))
-    if rows and (block := _block(rows[0])):
-        counted = [row['doc']['specific'] for row in rows if not row['metric'][_METRIC].get('left_out')]
-        columns = [[one[name] or '' for one in counted] for name in ('uid', 'question', 'reference')]
-        if at(block, 'data.sha256') != data_of(columns[0], columns[1], columns[2]).sha256:
-            raise InputError(
-                f'{path} is damaged: its {len(counted)} questions are not the '
-                f'{at(block, "data.questions")} that were scored'
-            )
-    limit = _model(path, rows[0]['doc'])[1].get('max_out_len') if rows else None
-    yield from ({**row, '_limit': limit} for row in rows)
+        rows[key] = {**row, '_row': number, '_key': key, '_file': path}
+    if not rows:
+        return
+    limit = _model(path, next(iter(rows.values()))['doc'])[1].get('max_out_len')
+    keys = sorted(rows, key=int) if all(map(str.isdecimal, rows)) else list(rows)
+    yield from ({**rows[key], '_limit': limit} for key in keys)
 
 
 def _questions(path: Path) -> Iterator[Row]:
@@ -102,7 +90,7 @@ def _questions(path: Path) -> Iterator[Row]:
     try:
         with parquet.ParquetFile(path) as file:
             # 32 questions at a time: with 64 samples of 32,000 tokens, they take half a gigabyte.
-            batches = (file.iter_batches(32, columns=list(names)) for names in (_COLUMNS, _TOKENS))
+            batches = (file.iter_batches(32, columns=names) for names in (_COLUMNS, _TOKENS))
             for batch, tokens in zip(*batches, strict=True):
                 for row, told in zip(batch.to_pylist(), tokens.column(0), strict=True):
                     padding = row['model_response']['padded_tokens_count'] or 0
@@ -136,10 +124,10 @@ def _block(row: Row) -> Mapping[str, Any]:
 
 def _samples(row: Row) -> Iterator[Row]:
     """Yield a row a response, with its verdict where this package judged it."""
-    doc, told, own = row['doc'], row['model_response'], mapping(row['metric'].get(_METRIC))
+    doc, told, own, several = row['doc'], row['model_response'], mapping(row['metric'].get(_METRIC)), False
     own = own if 'gpassk' in own else {}
     if own:
-        common, notes = {**doc['specific']}, []
+        common = {**doc['specific']}
     else:
         choices, places = listed(doc['choices']), doc['gold_index']
         places = places if isinstance(places, list) else [places]
@@ -148,26 +136,38 @@ def _samples(row: Row) -> Iterator[Row]:
                 f'gold_index is {doc["gold_index"]!r:.40}, of {len(choices)} choices; expected the place of '
                 'the reference answer among them'
             )
-        common = {'uid': row['_key'], 'question': doc['query'], 'reference': choices[places[0]]}
-        notes = [_SEVERAL] if len(places) > 1 else []
-    names = ('answers', 'verdicts', 'judged_by', 'why', 'reply_key', 'state')
-    lists = {name: listed(own.get(name)) for name in names}
-    lists |= {'text': listed(told['text']), 'thought': listed(told['reasonings']), 'length': row['lengths']}
-    for replica in range(len(lists['verdicts']) or max(len(lists['text']), doc['num_samples'] or 1)):
-        said = {name: one[replica] if replica < len(one) else None for name, one in lists.items()}
-        full = not own and said['length'] is not None and said['length'] == row['_limit']
-        notes += [_FULL] if full else []
-        yield {
-            **{name: row[name] for name in ('_row', '_file', 'prompt_tokens')},
-            **common,
-            **said,
-            'replica': replica,
-            'correct': said['verdicts'],
-            'finish_reason': CUT_OFF if full else None,
-            'state': said['state'] if said['text'] is not None or said['thought'] else 'failed',
-            '_said': notes,
+        common, several = {'question': doc['query'], 'reference': choices[places[0]]}, len(places) > 1
+        common['uid'] = row['_key']
+    lists = {
+        name: listed(own.get(name))
+        for name in ('verdicts', 'answers', 'judged_by', 'why', 'reply_key', 'state')
+    }
+    lists |= {
+        'response': listed(told['text']),
+        'thought': listed(told['reasonings']),
+        'output_tokens': row['lengths'],
+    }
+    for replica in range(len(lists['verdicts']) or max(len(lists['response']), doc['num_samples'] or 1)):
+        sample = {name: one[replica] if replica < len(one) else None for name, one in lists.items()}
+        full = not own and sample['output_tokens'] is not None and sample['output_tokens'] == row['_limit']
+        there = sample['response'] is not None or sample['thought']
+        said = {
+            '{count} questions have several references, of which the first one is kept': several
+            and not replica,
+            '{count} responses have as many tokens as they may have, and are taken for cut off: Lighteval '
+            'keeps no finish reasons': full,
         }
-        notes = []
+        yield {
+            **common,
+            **sample,
+            'prompt_tokens': row['prompt_tokens'],
+            'replica': replica,
+            'answer': sample['answers'],
+            'correct': sample['verdicts'],
+            'finish_reason': CUT_OFF if full else None,
+            'state': sample['state'] if there else 'failed',
+            '_said': [sentence for sentence, holds in said.items() if holds],
+        }
 
 
 def _model(path: Path, doc: Row) -> tuple[str, dict[str, Any]]:
@@ -194,9 +194,9 @@ def _model(path: Path, doc: Row) -> tuple[str, dict[str, Any]]:
     return str(config.get('model_name') or name), numbers
 
 
-def _about(files: Sequence[Path], row: Row) -> Row:
-    named, block = _DETAILS.fullmatch(files[0].name), _block(row)
-    model, settings = _model(files[0], row['doc'])
+def _about(row: Row) -> Row:
+    named, block = _DETAILS.fullmatch(row['_file'].name), _block(row)
+    model, settings = _model(row['_file'], row['doc'])
     about: Row = {
         'model': model,
         'dataset': str(row['doc']['task_name'] or '').partition('|')[0],
@@ -219,16 +219,4 @@ def _about(files: Sequence[Path], row: Row) -> Row:
     return about
 
 
-FORMAT = Format(
-    fields={
-        **named('uid problem split language replica question reference thought correct judged_by why'),
-        **named('reply_key state finish_reason prompt_tokens'),
-        **{'response': 'text', 'answer': 'answers', 'output_tokens': 'length'},
-    },
-    recognises=_recognises,
-    run_of=_run_of,
-    chosen=lambda files: [path for path in files if path.suffix == '.parquet'] or list(files),
-    rows=_rows,
-    expand=_samples,
-    about=_about,
-)
+FORMAT = Format(recognises=_recognises, run_of=_run_of, rows=_rows, expand=_samples, about=_about)

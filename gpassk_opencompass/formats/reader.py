@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from itertools import chain, islice
+from itertools import groupby, islice
 from math import exp, inf, log
 from pathlib import Path
 from typing import Any
@@ -18,46 +18,35 @@ from ..files import SAMPLES
 from ..health import NOT_DRAWN, STATES
 from ..json_rows import Row
 from ..samples import COLUMNS, MISSING, Counts, Run, Samples
-from . import (
-    batch,
-    evalscope,
-    every_eval_ever,
-    inspect_logs,
-    lighteval_details,
-    lm_eval,
-    matharena,
-    nemo_skills,
-    opencompass,
-    tau2,
-    verifiers,
-    verl,
-)
+from . import batch, evalscope, harnesses, inspect_logs, lighteval_details, opencompass, rollouts
 from .format import NO_OPTIONS, OF_QUESTION, OF_SAMPLE, Format, Options, at, first_row, number_in
 from .table import TABLE
 
 FORMATS: dict[str, Format] = {
-    'lm-eval': lm_eval.FORMAT,
+    'lm-eval': harnesses.LM_EVAL,
     'inspect': inspect_logs.FORMAT,
     'evalscope': evalscope.FORMAT,
-    'nemo-skills': nemo_skills.FORMAT,
-    'verl': verl.FORMAT,
-    'matharena': matharena.FORMAT,
+    'nemo-skills': harnesses.NEMO_SKILLS,
+    'verl': rollouts.VERL,
+    'matharena': harnesses.MATHARENA,
     'opencompass': opencompass.FORMAT,
     'lighteval': lighteval_details.FORMAT,
-    'verifiers': verifiers.FORMAT,
-    'tau2': tau2.FORMAT,
-    'every-eval-ever': every_eval_ever.FORMAT,
+    'verifiers': rollouts.VERIFIERS,
+    'tau2': rollouts.TAU2,
+    'every-eval-ever': harnesses.EVERY_EVAL_EVER,
     'batch': batch.FORMAT,
     'table': TABLE,
 }
 """Name of a format → where its files keep what; a file that no other recognises may be a table."""
 
+_ENDINGS = '.json', '.jsonl', '.eval', '.parquet', '.csv', '.tsv'
 _NUMBERS = {'n', 'c', 'unjudged', *(one.name for one in COLUMNS if one.kind in ('int64', 'double'))}
+_KNOWN = {*OF_QUESTION, *OF_SAMPLE}
 _LARGEST = 2**53
 _FOREIGN = KeyError, IndexError, TypeError, AttributeError, ValueError
 """What a function of a row raises where the row is not what it expects."""
 
-_WORDS: dict[Any, str] = {
+_WORDS = {
     **dict.fromkeys(('correct', 'c', 'true', 'yes', 'pass'), 'correct'),
     **dict.fromkeys(('incorrect', 'i', 'n', 'false', 'no', 'fail'), 'incorrect'),
     **dict.fromkeys(('unjudged', '?', *MISSING), 'unjudged'),
@@ -98,10 +87,7 @@ def read_samples(
     if unknown := sorted(options.fields.keys() - known):
         raise InputError(f'{unknown[0]!r} is no field; expected one of {", ".join(known)}')
     given = list(map(Path, paths))
-    runs: list[Run] = []
-    bad: list[str] = []
-    failed: list[str] = []
-    numbers = False
+    runs, bad, failed, numbers = list[Run](), list[str](), list[str](), False
     for name, files in _files(given, format, tell):
         reading = _Reading(name, files, options)
         try:
@@ -125,17 +111,7 @@ def read_samples(
             f'--correct-from {options.correct_from:g} changes nothing: no verdict is a number; leave it out, '
             'or name the field of a score: --field correct=NAME'
         )
-    return _only(runs, options.only)
-
-
-def _only(runs: list[Run], parts: Sequence[str]) -> list[Run]:
-    names = [run.name or run.files[0].name for run in runs]
-    for part in parts:
-        if not any(part in name for name in names):
-            there = ', '.join(sorted(set(names)))
-            raise InputError(f'no run has --only {part!r} in its name; there are {there}')
-    named = zip(runs, names, strict=True)
-    return [run for run, name in named if not parts or any(part in name for part in parts)]
+    return runs
 
 
 def _lines(lines: Sequence[str]) -> str:
@@ -157,7 +133,7 @@ def _files(
         passed_over: list[Path] = []
         some = path.resolve() in seen
         for place in _places(path, seen):
-            name = _format_of(place, wanted, place == path)
+            name = _format_of(place, wanted, place == path and path.is_file())
             some |= name is not None
             if name is None:
                 passed_over += [] if place.is_dir() else [place]
@@ -184,16 +160,14 @@ def _places(path: Path, seen: set[Path]) -> Iterator[Path]:
         return
     seen.add(path.resolve())
     yield path
-    endings = '.json', '.jsonl', '.eval', '.parquet', '.csv', '.tsv'
     for entry in sorted(path.iterdir()) if path.is_dir() else ():
-        named = entry.is_file() and entry.name.lower().removesuffix('.gz').endswith(endings)
+        named = entry.is_file() and entry.name.lower().removesuffix('.gz').endswith(_ENDINGS)
         if entry.name[0] != '.' and not entry.name.endswith(SAMPLES) and (named or entry.is_dir()):
             yield from _places(entry, seen)
 
 
 def _format_of(path: Path, wanted: str | None, given: bool) -> str | None:
-    """Return the format of a file or folder; None where no format recognises it."""
-    given &= not path.is_dir()
+    """Return the format of a folder or file, which somebody may have given; None where none recognises it."""
     if wanted and given:
         return wanted
     try:
@@ -215,54 +189,23 @@ def _format_of(path: Path, wanted: str | None, given: bool) -> str | None:
 # ---- rows ------------------------------------------------------------------------------------------------
 
 
-def _text(value: Any) -> str | None:
-    """Return a value as text, a whole number without a point; None where there is nothing."""
-    if isinstance(value, str):
-        return None if len(value) < 9 and value.strip().lower() in MISSING else value
-    if value is None or value != value:  # noqa: PLR0124 (NaN)
-        return None
-    if isinstance(value, (list, dict, bytes, tuple)):
-        raise ValueError(f'{value!r:.60} is a {type(value).__name__}; expected a text or a number')
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def _number(name: str, value: Any) -> float | None:
-    """Return a number; None where there is nothing, or no sensible number of tokens or seconds."""
-    number = number_in(value)
-    real = type(number) in (int, float)
-    if name == 'seconds':
-        return float(number) if real and 0 <= number < _LARGEST else None
-    whole = number if real and isinstance(number, int) else None
-    if name.endswith('_tokens'):
-        return whole if whole is not None and 0 <= whole < _LARGEST else None
-    if number == whole and abs(whole or 0) < 2**63:
-        return whole
-    raise ValueError(
-        f'{name} is {value!r:.40}; expected a whole number, or another column: --field {name}=NAME'
-    )
-
-
 class _Reading:
     """The rows of one run's files, as columns; the files may turn out to hold several runs."""
 
     def __init__(self, name: str, files: Sequence[Path], options: Options) -> None:
-        self.files, self.options = files, options
         self.bad: list[str] = []
         self.numbers = False  # whether a verdict was a number
-        self._name, self._format = name, FORMATS[name]
+        self._files, self._options, self._name, self._format = files, options, name, FORMATS[name]
         told = {} if name == 'table' else options.fields  # a table finds all of them itself
         self._given = {key: one for key, one in told.items() if key not in self._format.options}
         self._touched: set[str] = set()
         self._first: Row | None = None
         self._said: Counter[str] = Counter()
-        self._columns: dict[str, list[Any]] = defaultdict(list)
+        self._size = 0
+        self._columns: dict[str, list[Any]] = {}
         self._pools: dict[str, dict[Any, Any]] = defaultdict(dict)  # equal texts are one object
         self._least = 1.0 if options.correct_from is None else options.correct_from
-        self._known = {True: 'correct', False: 'incorrect'} if options.correct_from is None else {}
-
-    @property
-    def _where(self) -> str:
-        return f'{self.files[0]}' + (f' and {len(self.files) - 1} more files' if len(self.files) > 1 else '')
+        self._where = f'{files[0]}' + (f' and {len(files) - 1} more files' if len(files) > 1 else '')
 
     def runs(self) -> list[Run]:
         """Read all files and return the runs in them; none where rows are wrong and nobody leaves them out.
@@ -270,127 +213,110 @@ class _Reading:
         Raises:
             InputError: a file cannot be read, or samples contradict each other.
         """
-        self.files = self._format.chosen(self.files)
-        whole = self._format.read
-        for path in self.files[:1] if whole else self.files:
-            rows, first = whole(self.files) if whole else self._format.rows(path), 1
-            while batch := self._batch(path, rows, first):
-                self._add(batch)
-                first += len(batch)
-        if self.bad and not (self.options.drop_bad and self._columns):
-            if self.options.drop_bad:
-                raise InputError(f'no row is left:\n{_lines(self.bad)}')
-            return []
-        if not self._columns:
-            why = f': {"; ".join(self._remarks())}' if self._said else ''
-            raise InputError(f'{self._where} is empty; expected samples, counts or responses{why}')
-        for name, where in self._given.items():
-            if name not in self._touched:
-                there = ', '.join(one for one in self._first or () if one[:1] not in '_-')
-                raise InputError(f'--field {name}={where} finds nothing in {self._where}; a row has {there}')
-        return [self._run(*part) for part in self._parts()]
-
-    def _batch(self, path: Path, rows: Iterator[Row], first: int) -> list[Row]:
+        rows = self._format.rows(self._files)
         try:
-            batch = list(islice(rows, 256))
+            while batch := list(islice(rows, 256)):
+                self._add(batch)
         except InputError:
             raise
         except _FOREIGN as error:
-            raise InputError(f'{path} is not as {self._name} writes it: {error!r:.200}') from error
-        for number, row in enumerate(batch, first):
-            row.setdefault('_row', number)
-            row.setdefault('_file', path)
-        return batch
-
-    def _parts(self) -> Iterator[tuple[dict[str, str], dict[str, list[Any]]]]:
-        """Yield what the rows call a run, and its columns."""
-        names = {key: self._columns.pop(key, None) for key in ('model', 'dataset', 'run')}
-        told = {key: column for key, column in names.items() if column}
-        parts: dict[tuple[str | None, ...], list[int]] = defaultdict(list)
+            raise InputError(f'{self._where} is not as {self._name} writes it: {error!r:.200}') from error
+        if self.bad and not (self._options.drop_bad and self._size):
+            if self._options.drop_bad:
+                raise InputError(f'no row is left:\n{_lines(self.bad)}')
+            return []
+        if not self._size:
+            why = ''.join(f': {one}' for one in _sentences(self._said))
+            raise InputError(f'{self._where} is empty; expected samples, counts or responses{why}')
+        for name in self._given.keys() - self._touched:
+            there = ', '.join(one for one in self._first or () if one[:1] not in '_-')
+            where = f'--field {name}={self._given[name]}'
+            raise InputError(f'{where} finds nothing in {self._where}; a row has {there}')
+        columns, parts = self._columns, defaultdict[Any, list[int]](list)
+        told = {key: columns.pop(key) for key in ('model', 'dataset', 'run') if key in columns}
         for row, called in enumerate(zip(*told.values(), strict=True)):
             parts[called].append(row)
-        if not told:
-            yield {}, self._columns
-        for called, rows in parts.items():
-            about = {name: value for name, value in zip(told, called, strict=True) if value}
-            about = {'model': about.pop('run'), **about} if 'run' in about else about
-            yield about, {name: [column[row] for row in rows] for name, column in self._columns.items()}
-
-    def _remarks(self) -> list[str]:
-        return [sentence.replace('{count}', str(count)) for sentence, count in self._said.items()]
+        return [
+            self._run(
+                zip(told, called, strict=True),
+                {key: [one[row] for row in rows] for key, one in columns.items()},
+            )
+            for called, rows in parts.items()
+        ] or [self._run((), columns)]
 
     def _add(self, batch: list[Row]) -> None:
         """Add rows to the columns: all at once, or one by one where one of them is wrong."""
         try:
-            for name, values in self._converted(batch).items():
-                self._columns[name] += values
+            columns = self._converted(batch)
         except InputError:
             raise
         except _FOREIGN as error:
-            if len(batch) > 1:
-                for row in batch:
-                    self._add([row])
-                return
-            foreign = not isinstance(error, ValueError)
-            why = f'not as {self._name} writes it: {error!r:.99}' if foreign else str(error)
-            self.bad.append(f'{batch[0]["_file"]}:{batch[0]["_row"]}: {why}')
+            for row in batch if len(batch) > 1 else ():
+                self._add([row])
+            if len(batch) == 1:
+                foreign = '' if isinstance(error, ValueError) else f'not as {self._name} writes it: '
+                why = f'{foreign}{error!r:.99}' if foreign else str(error)
+                self.bad.append(f'{batch[0]["_file"]}:{batch[0]["_row"]}: {why}')
+            return
+        size = len(columns['row'])
+        for name in {**self._columns, **columns}:
+            column = self._columns.setdefault(name, [None] * self._size)
+            column += columns.get(name) or [None] * size
+        self._size += size
 
     def _converted(self, batch: list[Row]) -> dict[str, list[Any]]:
-        if wrong := next((row['_bad'] for row in batch if '_bad' in row), None):
-            raise ValueError(wrong)
-        if self._first is None:  # which shows where rows keep what
-            self._first = batch[0]
-            if self._format.specialise:
-                try:
-                    self._format = self._format.specialise(self._first, self.options)
-                except InputError as error:
-                    raise InputError(f'{self._where}: {error}') from error
-            self._fields = {**self._format.fields, **{name: f'--{name}' for name in self._given}}
-            self._about = self._format.about(self.files, self._first)
-        rows = batch
-        if self._given or self._format.expand is not Format.expand:
-            expand = self._format.expand
-            parts = ((row,) if '_skipped' in row else expand(row) for row in batch)
-            if self._given:
-                parts = (self._with_given(*both) for both in zip(batch, parts, strict=True))
-            rows = list(chain.from_iterable(parts))
-        skipped = [row['_skipped'] for row in rows if '_skipped' in row]
-        rows = [row for row in rows if '_skipped' not in row] if skipped else rows
-        columns: dict[str, list[Any]] = {}
-        for name, how in self._fields.items():
-            if callable(how):
+        """Return the columns of the samples of some rows."""
+        for row in batch:
+            if '_bad' in row:
+                raise ValueError(row['_bad'])
+        if self._first is None and '_skipped' not in batch[0]:  # which shows where rows keep what
+            try:
+                self._format = self._format.specialise(batch[0], self._options) or self._format
+            except InputError as error:
+                raise InputError(f'{self._where}: {error}') from error
+            self._first, self._about = batch[0], self._format.about(batch[0])
+        expand, rows, origins = self._format.expand, batch, batch
+        if expand or self._given:
+            samples = [[row] if '_skipped' in row or not expand else list(expand(row)) for row in batch]
+            rows = [one for some in samples for one in some if '_skipped' not in one]
+            origins = [
+                row for row, some in zip(batch, samples, strict=True) for one in some if '_skipped' not in one
+            ]
+            self._said.update(one['_skipped'] for some in samples for one in some if '_skipped' in one)
+        fields = self._format.fields or {name: name for name in set().union(*rows) & _KNOWN}
+        columns = {}
+        for name, how in {**fields, **self._given}.items():
+            if name in self._given:
+                values = self._values_given(name, origins)
+            elif callable(how):
                 values = [how(row) for row in rows]
             else:
                 values = [at(row, how) for row in rows] if '.' in how else [row.get(how) for row in rows]
-            if name == 'correct':
-                columns['verdict'], columns['_note'] = self._verdicts(values)
-            else:
-                columns[name] = self._cleaned(name, values)
-        files = {id(row['_file']): str(row['_file']) for row in rows[:1] + rows[-1:]}
-        columns['file'] = [files.get(id(row['_file'])) or str(row['_file']) for row in rows]
-        columns['row'] = [row['_row'] for row in rows]
+            columns[name] = values if name == 'correct' else self._cleaned(name, values)
+        if 'correct' in columns:
+            columns['verdict'], columns['_note'] = self._verdicts(columns.pop('correct'))
+        columns['file'] = [str(row['_file']) for row in origins]
+        columns['row'] = [row['_row'] for row in origins]
         columns['_said'] = [row.get('_said') for row in rows]
-        self._said.update(skipped)
-        return columns if rows else {}
+        return columns
 
-    def _with_given(self, row: Row, of_samples: Iterable[Row]) -> list[Row]:
-        """Return the rows of the samples of a row, with what the options give under '--NAME'."""
-        samples = list(of_samples)
-        for name, path in self._given.items():
-            told = at(row, path)
-            values = [at(one, path) for one in samples] if told is None else [told] * len(samples)
-            if told is not None and name in OF_SAMPLE:
-                if isinstance(told, list) and len(told) == len(samples):
-                    values = told
-                elif len(samples) != 1:
-                    raise ValueError(
-                        f'--field {name}={path} gives {told!r:.60} for {len(samples)} samples; expected a '
-                        'list of as many'
-                    )
-            if any(value is not None for value in values):
-                self._touched.add(name)
-            samples = [{**one, f'--{name}': value} for one, value in zip(samples, values, strict=True)]
-        return samples
+    def _values_given(self, name: str, origins: Sequence[Row]) -> list[Any]:
+        """Return what an option gives for samples of rows, those of a row one after the other."""
+        path, values = self._given[name], list[Any]()
+        for _, same in groupby(origins, key=id):
+            n, told = len(some := list(same)), at(some[0], path)
+            if (
+                told is not None
+                and n > 1
+                and name in OF_SAMPLE
+                and not (isinstance(told, list) and len(told) == n)
+            ):
+                given = f'--field {name}={path} gives {told!r:.60} for {n} samples'
+                raise ValueError(f'{given}; expected a list of as many')
+            of_all = told is None or n == 1 or name not in OF_SAMPLE
+            values += [told] * n if of_all else told
+        self._touched |= {name} if any(one is not None for one in values) else set()
+        return values
 
     def _cleaned(self, name: str, values: list[Any]) -> list[Any]:
         """Return a column by the rules for all formats."""
@@ -400,12 +326,9 @@ class _Reading:
             return values if plain else [_number(name, value) for value in values]
         if name == 'reference' and list in kinds:
             values = [one[0] if isinstance(one, list) and len(one) == 1 else one for one in values]
-        if kinds == {str}:
-            texts = [one if len(one) > 8 or one.strip().lower() not in MISSING else None for one in values]
-        else:
-            texts = values if kinds == {type(None)} else list(map(_text, values))
+        texts = values if kinds == {type(None)} else list(map(_text, values))
         if name == 'uid' and None in texts:
-            key = self.options.fields.get('uid')
+            key = self._options.fields.get('uid')
             option = f'--field uid={key}' if key else 'its key'
             raise ValueError(f'nothing tells the question of this row: {option} finds nothing in it')
         if name == 'state':
@@ -420,95 +343,102 @@ class _Reading:
 
     def _verdicts(self, values: list[Any]) -> tuple[list[str], list[str | None]]:
         """Return verdicts, and the key of what is to be said of each."""
-        try:
-            return [self._known[one] for one in values], [None] * len(values)
-        except (KeyError, TypeError):
-            both = list(map(self._verdict, values))
-        return [verdict for verdict, _ in both], [note for _, note in both]
+        verdicts, notes = list[str](), list[str | None]()
+        for value in values:
+            note = None
+            if isinstance(value, bool):
+                verdict = 'correct' if value else 'incorrect'
+            elif isinstance(value, str) and (word := value.strip().lower()) in _WORDS:
+                verdict, note = _WORDS[word], 'none' if word in MISSING else None
+            elif (number := number_in(value)) is None:
+                verdict, note = 'unjudged', 'none'
+            elif not isinstance(number, (int, float, Decimal)) or abs(number) == inf:
+                raise ValueError(
+                    f'{value!r:.60} is no verdict; expected true or false, a number, "correct" or '
+                    '"incorrect", or null where nobody judged'
+                )
+            else:
+                self.numbers, verdict = True, 'correct' if number >= self._least else 'incorrect'
+                note = 'below' if number < 0 else 'partial' if 0 < number < self._least else None
+                note = 'above' if number > max(1, self._least) else note
+            verdicts.append(verdict)
+            notes.append(note)
+        return verdicts, notes
 
-    def _verdict(self, value: Any) -> tuple[str, str | None]:
-        if isinstance(value, bool):
-            return ('correct' if value else 'incorrect'), None
-        if isinstance(value, str) and (word := value.strip().lower()) in _WORDS:
-            return _WORDS[word], 'none' if word in MISSING else None
-        number = number_in(value)
-        if number is None:
-            return 'unjudged', 'none'
-        if not isinstance(number, (int, float, Decimal)) or abs(number) == inf:
-            raise ValueError(
-                f'{value!r:.60} is no verdict; expected true or false, a number, "correct" or '
-                '"incorrect", or null where nobody judged'
-            )
-        self.numbers = True
-        correct = number >= self._least
-        note = 'below' if number < 0 else 'partial' if number and not correct else None
-        return ('correct' if correct else 'incorrect'), 'above' if number > max(1, self._least) else note
+    # ---- runs
 
-    def _run(self, called: Mapping[str, Any], columns: dict[str, list[Any]]) -> Run:
-        about = {**self._about, **called}
+    def _run(self, called: Iterable[tuple[str, str | None]], columns: dict[str, list[Any]]) -> Run:
+        names = {name: value for name, value in called if value}
+        about = {**self._about, 'files': tuple(map(Path, dict.fromkeys(columns['file'])))}
+        about |= {'model': names.pop('run'), **names} if 'run' in names else names
         remarks = list(about.pop('remarks', ()))
         if self.bad:
             remarks.append(f'{len(self.bad)} bad rows are left out, the first: {self.bad[0]}')
-        if field := self.options.fields.get('correct'):
+        if field := self._options.fields.get('correct'):
             about['judge'] = {'name': f'field {field}'}
-        said = Counter(one for some in columns.pop('_said') if some for one in some)
-        remarks += [
-            sentence.replace('{count}', str(count)) for sentence, count in (said + self._said).items()
-        ]
+        remarks += _sentences(
+            Counter(one for some in columns.pop('_said') for one in some or ()) + self._said
+        )
         splits, languages = columns.pop('split', None), columns.get('language')
         if 'group' not in columns and (splits or languages):
             nothing = [None] * len(columns['uid'])
             both = zip(splits or nothing, languages or nothing, strict=True)
             columns['group'] = ['_'.join(filter(None, one)) or 'all' for one in both]
-        about['files'], wanted = tuple(self.files), self.options.kind
+        wanted = self._options.kind
         if 'c' in columns:
             self._refuse_copy(columns)
-            held, run = ['counts'], Run(None, _counts(columns), **about)
+            run, held = Run(None, _counts(columns), **about), ['counts']
         else:
             samples = self._samples(columns, remarks)
-            kinds = {'responses': 'response', 'labels': 'verdict'}
-            held = [kind for kind, column in kinds.items() if column in samples]
-            if wanted == 'responses' or 'verdict' not in samples:
+            held = [
+                kind for kind, one in (('responses', 'response'), ('labels', 'verdict')) if one in samples
+            ]
+            if wanted == 'responses' or 'labels' not in held:
                 samples, about['judge'] = samples.replace(verdict=None, judged_by=None, why=None), {}
             run = Run(samples, **about)
         if wanted not in (None, *held):
+            option = '--judge' if wanted == 'responses' else '--judge none'
             raise InputError(
-                f'{self._where} holds {" and ".join(held) or "nothing"}, and no {wanted}; leave out '
-                + ('--judge' if wanted == 'responses' else '--judge none')
+                f'{self._where} holds {" and ".join(held) or "nothing"}, and no {wanted}; leave out {option}'
             )
         return replace(run, remarks=tuple(remarks))
 
     def _samples(self, columns: dict[str, list[Any]], remarks: list[str]) -> Samples:
         """Return the samples of a run: each once, numbered from 0."""
-        numbered = None not in columns.get('replica', [None])
-        columns['replica'] = _replicas(columns['uid'], columns.get('replica'))
-        notes = columns.pop('_note', [])
-        _settle(columns, notes)
-        if 'verdict' in columns and self.options.kind != 'responses':
-            odd = Counter(notes)
-            remarks += [
-                one.format(count=odd[key], least=self._least) for key, one in _NOTES.items() if odd[key]
-            ]
-        known = {name for name, column in columns.items() if any(one is not None for one in column)}
-        samples = Samples({name: columns[name] for name in columns if name in known or name == 'verdict'})
+        uids, told = columns['uid'], columns.get('replica') or [None] * len(columns['uid'])
+        unnumbered = {uid for uid, place in zip(uids, told, strict=True) if place is None}
+        in_order: Counter[str] = Counter()
+        columns['replica'] = []
+        for uid, place in zip(uids, told, strict=True):
+            columns['replica'].append(in_order[uid] if uid in unnumbered else place)
+            in_order[uid] += 1
+        odd = _settle(columns)
+        if 'verdict' in columns and self._options.kind != 'responses':
+            told_of = ((sentence, odd[key]) for key, sentence in _NOTES.items() if odd[key])
+            remarks += [sentence.format(count=count, least=self._least) for sentence, count in told_of]
+        known = (
+            name for name, one in columns.items() if name == 'verdict' or any(v is not None for v in one)
+        )
+        samples = Samples({name: columns[name] for name in known})
         try:
             samples.check()
         except InputError as error:
             raise InputError(f'{error}{self._hint(samples)}') from error
-        by_row = self._fields.get('uid') == '_row'
-        if not numbered or by_row:
+        uid = (self._format.fields or {}).get('uid')
+        if unnumbered or uid == '_row':
             self._refuse_copy({name: samples[name] for name in samples.names})
         questions = samples.by_question()
-        sizes = {uid: len(rows) for uid, rows in questions.items()}
         places = zip(samples['uid'], samples['replica'], strict=True)
-        if not all(0 <= place < sizes[uid] for uid, place in places):
-            dense = [0] * len(samples)
-            for place, row in (both for rows in questions.values() for both in enumerate(rows)):
-                dense[row] = place
-            samples = samples.replace(replica=dense)
-        if max(sizes.values()) == 1 < len(sizes) and self._name == 'table' and not by_row:
+        if not all(0 <= place < len(questions[uid]) for uid, place in places):
+            dense = {row: place for rows in questions.values() for place, row in enumerate(rows)}
+            samples = samples.replace(replica=[dense[row] for row in range(len(samples))])
+        if (
+            max(map(len, questions.values())) == 1 < len(questions)
+            and self._name == 'table'
+            and uid != '_row'
+        ):
             remarks.append(
-                f'each row is a question of its own by {self._fields["uid"]}; if several are samples of one, '
+                f'each row is a question of its own by {uid}; if several are samples of one, '
                 '--field uid=NAME names the column that tells the questions apart'
             )
         return samples
@@ -518,22 +448,22 @@ class _Reading:
         first: dict[Any, int] = {}
         keys = enumerate(zip(samples['uid'], samples['replica'], strict=True))
         row = next((row for row, key in keys if first.setdefault(key, row) != row), 0)
-        if not row or len(self.files) > 1 or self._format.read or 'model' in self._fields:
+        fields = self._format.fields or {}
+        if not row or self._name != 'table' or len(self._files) > 1 or 'model' in fields:
             return ''
         before = first[samples['uid'][row], samples['replica'][row]]
         places = samples['row'][before], samples['row'][row]
-        rows = enumerate(self._format.rows(self.files[0]), 1)
-        one, other = [told for number, told in rows if told.get('_row', number) in places][:2] or ({}, {})
-        known = {'_row', *map(str, self._fields.values())}
-        names = (name for name in one if name not in known and isinstance(one[name], str))
-        name = next((name for name in names if one[name] != other.get(name)), '')
+        both = [told for told in self._format.rows(self._files) if told['_row'] in places]
+        known = {'_row', '_file', *map(str, fields.values())}
+        names = (key for key, one in both[0].items() if key not in known and isinstance(one, str))
+        name = next((key for key in names if both[0][key] != both[-1].get(key)), '')
         return f'\n{name!r} differs between them: where it names models, --field model={name}' if name else ''
 
     def _refuse_copy(self, columns: Mapping[str, Sequence[Any]]) -> None:
         """Refuse files whose second half is their first half once more, and is so by no accident."""
         uids, (half, odd) = columns['uid'], divmod(len(columns['uid']), 2)
         # A question may be as stable as it likes.
-        keys = [''] * (2 * half) if self._fields.get('uid') == '_row' else uids
+        keys = [''] * (2 * half) if (self._format.fields or {}).get('uid') == '_row' else uids
         told = [column for name, column in columns.items() if name not in ('replica', 'row', 'file', 'uid')]
         if half < 2 or odd or any(column[:half] != column[half:] for column in (keys, *told)):
             return
@@ -547,21 +477,42 @@ class _Reading:
             )
 
 
-def _replicas(uids: Sequence[str], told: Sequence[int | None] | None) -> list[int]:
-    """Return which of its question's samples each is: as told, else in the order of the file."""
-    told = told or [None] * len(uids)
-    unnumbered = {uid for uid, place in zip(uids, told, strict=True) if place is None}
-    seen: Counter[str] = Counter()
-    places = []
-    for uid, place in zip(uids, told, strict=True):
-        places.append(seen[uid] if place is None or uid in unnumbered else place)
-        seen[uid] += 1
-    return places
+def _sentences(said: Mapping[str, int]) -> list[str]:
+    return [sentence.replace('{count}', str(count)) for sentence, count in said.items()]
 
 
-def _settle(columns: dict[str, list[Any]], notes: list[str | None]) -> None:
-    """Take out what says nothing: verdicts that nobody gave, responses that are not there."""
-    verdicts, responses = columns.get('verdict'), columns.get('response')
+def _text(value: Any) -> str | None:
+    """Return a value as text, a whole number without a point; None where there is nothing."""
+    if isinstance(value, str):
+        return None if len(value) < 9 and value.strip().lower() in MISSING else value
+    if value is None or value != value:  # noqa: PLR0124 (NaN)
+        return None
+    if isinstance(value, (list, dict, bytes, tuple)):
+        raise ValueError(f'{value!r:.60} is a {type(value).__name__}; expected a text or a number')
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _number(name: str, value: Any) -> float | None:
+    """Return a number; None where there is nothing, or no sensible number of tokens or seconds."""
+    number = number_in(value)
+    real = type(number) in (int, float) and abs(number) < 2**63
+    if name == 'seconds' or name.endswith('_tokens'):
+        sensible = real and 0 <= number < _LARGEST and (name == 'seconds' or isinstance(number, int))
+        return (float(number) if name == 'seconds' else int(number)) if sensible else None
+    if number is None or (real and isinstance(number, int)):
+        return number
+    raise ValueError(
+        f'{name} is {value!r:.40}; expected a whole number, or another column: --field {name}=NAME'
+    )
+
+
+def _settle(columns: dict[str, list[Any]]) -> Counter[str]:
+    """Take out what says nothing: verdicts that nobody gave, responses that are not there.
+
+    Returns:
+        How many verdicts there are of which something is to be said, by its key in `_NOTES`.
+    """
+    notes, verdicts, responses = columns.pop('_note', []), columns.get('verdict'), columns.get('response')
     for row, state in enumerate(columns.get('state', ())):
         if state in NOT_DRAWN:
             if verdicts:
@@ -572,6 +523,7 @@ def _settle(columns: dict[str, list[Any]], notes: list[str | None]) -> None:
         del columns['verdict']
     elif verdicts and responses and not any(responses):
         del columns['response']
+    return Counter(filter(None, notes))
 
 
 def _counts(columns: dict[str, list[Any]]) -> Counts:
@@ -579,21 +531,22 @@ def _counts(columns: dict[str, list[Any]]) -> Counts:
     uids, size = columns['uid'], len(columns['uid'])
     if len(set(uids)) < size:
         first: dict[str, int] = {}
+        twice = (row for row, uid in enumerate(uids) if first.setdefault(uid, row) != row)
+        where = columns['file'], columns['row']
         raise InputError(
             _lines(
                 [
-                    f'{columns["file"][row]}:{columns["row"][row]}: {uid!r:.60} is there twice, first in row '
-                    f'{columns["row"][first[uid]]}: are these two runs?'
-                    for row, uid in enumerate(uids)
-                    if first.setdefault(uid, row) != row
+                    f'{where[0][row]}:{where[1][row]}: {uids[row]!r:.60} is there twice, first in row '
+                    f'{where[1][first[uids[row]]]}: are these two runs?'
+                    for row in twice
                 ]
             )
         )
     problems = columns.get('problem') or uids
-    unjudged = [one or 0 for one in columns['unjudged']] if 'unjudged' in columns else [0] * size
+    unjudged = [one or 0 for one in columns.get('unjudged', [0] * size)]
     return Counts(
         uids,
-        problems if problems is uids else [one or uid for one, uid in zip(problems, uids, strict=True)],
+        [one or uid for one, uid in zip(problems, uids, strict=True)],
         columns.get('group') or ['all'] * size,
         *(np.array(column, dtype=np.int64) for column in (columns['n'], columns['c'], unjudged)),
     )

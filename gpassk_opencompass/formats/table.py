@@ -13,39 +13,33 @@ from ..json_rows import Row
 from ..metrics import LARGEST_N
 from .format import NO_OPTIONS, OF_QUESTION, OF_SAMPLE, Field, Format, Options, at, has, number_in
 
-ALIASES: dict[str, tuple[str, ...]] = {
-    'uid': ('uid', 'id', 'idx', 'question_id', 'task_id', 'doc_id', 'problem_idx', 'problem_id'),
-    'question': ('question', 'prompt', 'query', 'input', 'problem'),
-    'problem': ('problem', 'problem_id', 'cluster'),
-    'reference': ('reference', 'gold', 'ground_truth', 'gt', 'target', 'expected_answer', 'answer'),
-    'response': (
-        *('response', 'responses', 'output', 'outputs', 'completion', 'completions'),
-        *('generation', 'generations', 'samples', 'text'),
-    ),
-    'correct': (
-        *('correct', 'is_correct', 'verdict', 'verdicts', 'label', 'labels'),
-        *('acc', 'accuracy', 'score', 'scores'),
-    ),
-    'answer': (
-        *('answer', 'answers', 'final_answer', 'pred', 'preds', 'prediction'),
-        *('extracted_answer', 'parsed_answer'),
-    ),
-    'replica': ('replica', 'sample', 'sample_index', 'repeat', 'epoch'),
-    'split': ('split', 'subset', 'category'),
-    'language': ('language', 'lang'),
-    'model': ('model', 'model_name', 'model_id', 'llm'),
-    'dataset': ('dataset', 'benchmark', 'task'),
-    'finish_reason': ('finish_reason', 'stop_reason'),
-    'output_tokens': ('output_tokens', 'completion_tokens'),
-    'prompt_tokens': ('prompt_tokens', 'input_tokens'),
-    'seconds': ('seconds', 'latency'),
-    'thought': ('thought', 'reasoning', 'reasoning_content'),
-    'n': ('n', 'num_samples'),
-    'c': ('c', 'num_correct', 'n_correct'),
+_ALIASES = """
+uid: uid id idx question_id task_id doc_id problem_idx problem_id
+question: question prompt query input problem
+problem: problem problem_id cluster
+reference: reference gold ground_truth gt target expected_answer answer
+response: response responses output outputs completion completions generation generations samples text
+correct: correct is_correct verdict verdicts label labels acc accuracy score scores
+answer: answer answers final_answer pred preds prediction extracted_answer parsed_answer
+replica: replica sample sample_index repeat epoch
+split: split subset category
+language: language lang
+model: model model_name model_id llm
+dataset: dataset benchmark task
+finish_reason: finish_reason stop_reason
+output_tokens: output_tokens completion_tokens
+prompt_tokens: prompt_tokens input_tokens
+seconds: seconds latency
+thought: thought reasoning reasoning_content
+n: n num_samples
+c: c num_correct n_correct
+"""
+ALIASES = {
+    field: names.split() for field, names in (line.split(': ') for line in _ALIASES.strip().splitlines())
 }
 """Field → the names that a column of it may have; of two fields the first takes a name that both know."""
 
-ALIASES |= {name: (name,) for name in (*OF_QUESTION, *OF_SAMPLE) if name not in (*ALIASES, 'run')}
+ALIASES |= {name: [name] for name in (*OF_QUESTION, *OF_SAMPLE) if name not in (*ALIASES, 'run')}
 
 _NAMES = frozenset(name for names in ALIASES.values() for name in names)
 _COUNTS = 'n', 'c', 'unjudged'
@@ -56,87 +50,213 @@ _WEAK = frozenset({'label', 'score'})
 """Columns that data of any kind has: alone they make no file one of samples."""
 
 _NUMBERED = re.compile(r'(.*?)[_\-. ]?(\d+)')
-Lists = Mapping[str, str | list[str]]
-"""Field of samples → the column with a list, or the columns of one sample each."""
+_Where = str | list[str]
+"""Where the samples of a row are: a column with a list, or the columns of one sample each."""
 
 
-def _specialise(first: Row, options: Options) -> Format:
-    """Return the format of a table by its first row; refuse one in which nothing can be scored."""
-    columns: dict[str, str] = {}
-    for name in first:
-        if name not in ('_row', '_file') and columns.setdefault(name.strip().lower(), name) != name:
-            raise InputError(
-                f'{columns[name.strip().lower()]!r} and {name!r} are one name, as capitals and blanks do not '
-                'count; rename one of them'
-            )
-    given = options.fields
-    for path in given.values():
-        if not has(first, path) and at(first, path) is None:
-            raise InputError(f'there is no column {path!r}; there is {_shown(columns)}')
-    lists = _lists(first, columns, given)
-    names = _names(columns, given, lists)
-    if options.kind == 'counts' or ({'n', 'c'} <= names.keys() and not lists):
-        return _of_counts(names, columns)
-    if lists:
-        return _of_questions(names, lists, columns, options)
-    return _of_samples(names, columns, given)
+class _Layout:
+    """Which columns of a table hold what, as its first row shows."""
 
+    def __init__(self, first: Row, options: Options) -> None:
+        self.first, self.given, self.kind = first, options.fields, options.kind
+        self.columns: dict[str, str] = {}  # in small letters → as it is written
+        for name in (name for name in first if name not in ('_row', '_file')):
+            if (known := self.columns.setdefault(name.strip().lower(), name)) != name:
+                raise InputError(
+                    f'{known!r} and {name!r} are one name, but for capitals and blanks; rename one'
+                )
+        for path in self.given.values():
+            if not has(first, [path]) and at(first, path) is None:
+                raise InputError(f'there is no column {path!r}; there is {self.shown}')
+        self.lists = self._lists()
+        self.names = self._names()
 
-def _lists(first: Row, columns: Mapping[str, str], given: Mapping[str, str]) -> Lists:
-    """Return where a row a question has its samples: in lists, or in columns that are numbered."""
-    lists: dict[str, str | list[str]] = {}
-    for field in OF_SAMPLE:
-        known = [columns[one] for one in ALIASES.get(field, ()) if one in columns]
-        names = [given[field]] if field in given else [one for one in known if one not in given.values()]
-        if listed := [name for name in names if _is_list(field, name, at(first, name))]:
-            lists[field] = listed[0]
-        if field == 'correct' and field in lists and lists[field] != names[0] and 'response' not in lists:
-            said = [first.get(columns.get(one, '')) for one in ALIASES['response']]
-            if type(first.get(names[0])) not in (list, type(None)) and str in map(type, said):
-                del lists[field]  # what the verdict beside a response is made of
-    if not {'response', 'correct'} & lists.keys():
-        return _numbered(columns, given)
-    try:
-        sizes = {len(_values(first, where) or ()) for key, where in lists.items() if key != 'answer'}
-        if lists.get('answer') == 'answer' and len(_values(first, 'answer') or ()) not in sizes:
-            del lists['answer']  # the reference, in a list of its own
-    except ValueError as error:
-        raise InputError(str(error)) from error
-    return lists
+    @property
+    def shown(self) -> str:
+        names = [name[:40] for name in self.columns.values()]
+        return ', '.join([*names[:20], *(['…'] if len(names) > 20 else [])]) or 'none'
 
+    def known(self, field: str) -> list[str]:
+        """Return the columns that may be of a field, the best one first; what is given is of no other one."""
+        if field in self.given:
+            return [self.given[field]]
+        there = (self.columns[one] for one in ALIASES.get(field, ()) if one in self.columns)
+        return [name for name in there if name not in self.given.values()]
 
-def _numbered(columns: Mapping[str, str], given: Mapping[str, str]) -> Lists:
-    """Return where columns of samples are numbered, `response_1`, `response_2`, ….
+    def need(self, fields: Iterable[str], what: str = '') -> None:
+        for field in fields:
+            if field not in self.names:
+                raise InputError(
+                    f'there is no {field}: expected {what}{field} is one of {", ".join(ALIASES[field])}, or '
+                    f'give its name: --field {field}=NAME; there is {self.shown}'
+                )
 
-    A column without a number whose name is a better one counts before them: `correct` before the `score_1`,
-    `score_2` that it may be made of.
+    def _lists(self) -> dict[str, _Where]:
+        """Return where a row a question has its samples, field by field; {} where a row is a sample."""
+        numbered: dict[str, dict[int, str]] = {}
+        for called, name in self.columns.items():
+            if parts := _NUMBERED.fullmatch(called):
+                numbered.setdefault(parts[1], {})[int(parts[2])] = name
+        lists: dict[str, _Where] = {}
+        for field in OF_SAMPLE:
+            names = self.known(field)
+            found = [name for name in names if _is_list(field, name, at(self.first, name))]
+            if found and field == 'correct' and found[0] != names[0] and 'response' not in lists:
+                # Beside a response and its verdict a list is what the verdict is made of.
+                texts = (self.first.get(name) for name in self.known('response'))
+                alone = not isinstance(self.first.get(names[0]), (list, type(None)))
+                found = [] if alone and str in map(type, texts) else found
+            lists |= {field: found[0]} if found else {}
+        if {'response', 'correct'} & lists.keys():
+            try:
+                sizes = {field: len(_values(self.first, where) or ()) for field, where in lists.items()}
+            except ValueError as error:
+                raise InputError(str(error)) from error
+            if lists.get('answer') == 'answer' and sizes.pop('answer') not in sizes.values():
+                del lists['answer']  # the reference, in a list of its own
+            return lists
+        lists = {field: wide for field in OF_SAMPLE if (wide := self._wide(field, numbered))}
+        return lists if {'response', 'correct'} & lists.keys() else {}
 
-    Raises:
-        InputError: there are different numbers of them.
-    """
-    lists: dict[str, str | list[str]] = {}
-    numbered: dict[str, dict[int, str]] = {}
-    for called, name in columns.items():
-        if found := _NUMBERED.fullmatch(called):
-            numbered.setdefault(found[1], {})[int(found[2])] = name
-    for field in (one for one in OF_SAMPLE if one not in given):
-        for base in ALIASES.get(field, ()):
-            if field in ('response', 'correct') and base in columns and base not in numbered:
-                break
+    def _wide(self, field: str, numbered: Mapping[str, Mapping[int, str]]) -> list[str]:
+        """Return the columns of a field that are numbered, `response_1`, `response_2`, …; [] if none are.
+
+        A column without a number whose name is a better one counts before them: `correct` before the
+        `score_1`, `score_2` that it may be made of.
+        """
+        for base in ALIASES.get(field, ()) if field not in self.given else ():
             wide = numbered.get(base, {})
+            if field in ('response', 'correct') and base in self.columns and not wide:
+                return []
             if sorted(wide) in (list(range(len(wide))), list(range(1, len(wide) + 1))) and len(wide) > 1:
-                lists.setdefault(field, [wide[place] for place in sorted(wide)])
-            elif wide and base == field:  # of other names no column is known to be one
-                lists.setdefault(field, next(iter(wide.values())))
-    if all(isinstance(lists.get(field, ''), str) for field in ('response', 'correct')):
-        return {}
-    if len({isinstance(wide, list) and len(wide) for wide in lists.values()}) > 1:
-        told = ', '.join(
-            f'{len(wide)} of {field}' if isinstance(wide, list) else f'{wide} without all those before it'
-            for field, wide in lists.items()
-        )
-        raise InputError(f'there are numbered columns for different numbers of samples: {told}')
-    return lists
+                return [wide[place] for place in sorted(wide)]
+            if wide and base == field:  # of other names no column is known to be one
+                raise InputError(f'there is {next(iter(wide.values()))} without all those before it')
+        return []
+
+    def _names(self) -> dict[str, str]:
+        """Return which column holds what, of all but the lists."""
+        names = dict(self.given)
+        of_lists = {
+            name for where in self.lists.values() for name in ([where] if isinstance(where, str) else where)
+        }
+        counts = self.known('n') and self.known('c')
+        for field in ALIASES:
+            if field in self.given or (self.lists and field in OF_SAMPLE):
+                continue
+            taken = {*names.values(), *of_lists}
+            there = [self.columns[one] for one in ALIASES[field] if one in self.columns]
+            if field == 'question':
+                taken.discard(
+                    self.given.get('uid', '')
+                )  # the column that tells questions apart may be their text
+                if 'response' not in self.lists and (self.lists or counts):
+                    taken.add(self.columns.get('problem', ''))  # it is what translations share
+            names |= next(({field: name} for name in there if name not in taken), {})
+        return names
+
+    # ---- formats
+
+    def format(self) -> Format:
+        """Return the format of the table, which refuses columns that only later rows have.
+
+        Raises:
+            InputError: nothing can be scored in it.
+        """
+        known, counts = {*self.columns.values(), '_row', '_file'}, {'n', 'c'} <= self.names.keys()
+        made = self._of_questions() if self.lists else self._of_counts() if counts else self._of_samples()
+        written_by, fields, expand, about = made
+
+        def checked(row: Row) -> Iterable[Row]:
+            for name in () if row.keys() <= known else row.keys() - known:
+                base = _NUMBERED.fullmatch(name)
+                if name in _NAMES or (base and base[1] in _NAMES):
+                    late = f'has {name!r}, which the first row does not have'
+                    raise ValueError(f'{late}; write it in all rows, null where it is not known')
+            return expand(row)
+
+        return Format(fields, expand=checked, about=lambda row: {**about, 'written_by': written_by})
+
+    def _of_samples(self) -> _Made:
+        names = self.names
+        if 'uid' not in names and 'question' not in names:
+            raise InputError(
+                'nothing tells the questions apart; say which column does: --field uid=NAME. There is '
+                f'{self.shown}'
+            )
+        alone = 'correct' in names and not {'response', 'answer'} & names.keys()
+        if alone and 'reference' not in self.given and names.get('reference', '').strip().lower() == 'answer':
+            names['answer'] = names.pop('reference')  # beside verdicts alone it is what was judged
+        if 'correct' not in names:
+            self.need(('n', 'c') if 'n' in names or 'c' in names else ())
+            self.need(
+                ('question', 'reference', 'response'), 'verdicts, or question, reference and response; '
+            )
+        about = {'judge': {'name': f'column {names["correct"]}'}} if 'correct' in names else {}
+        fields = {'uid': names.get('question', ''), **names}
+        return 'a table with a row a sample', fields, lambda row: (row,), about
+
+    def _of_counts(self) -> _Made:
+        columns = [self.names.get(key, '') for key in _COUNTS]
+
+        def check(row: Row) -> Iterable[Row]:
+            n, c, unjudged = (at(row, name) if name else 0 for name in columns)
+            if not (type(n) is type(c) is type(unjudged) is int):
+                n, c, unjudged = number_in(n), number_in(c), number_in(unjudged) or 0
+            whole = type(n) is type(c) is type(unjudged) is int
+            if not (whole and 0 <= c <= n - unjudged <= n and 1 <= n <= LARGEST_N):
+                told = f'n = {n!r:.40}, c = {c!r:.40}, unjudged = {unjudged!r:.40}; expected whole numbers'
+                raise ValueError(f'{told}, 1 <= n <= {LARGEST_N} and 0 <= c <= n - unjudged')
+            return (row,)
+
+        of_question = ('uid', 'problem', 'split', 'language', 'model', 'dataset', *_COUNTS)
+        fields = {'uid': '_row', **{key: name for key, name in self.names.items() if key in of_question}}
+        return 'counts, a row a question', fields, check, {}
+
+    def _of_questions(self) -> _Made:
+        lists, names = self.lists, self.names
+        if 'correct' not in lists:
+            self.need(('question', 'reference'))
+
+        def expand(row: Row) -> Iterable[Row]:
+            values = {field: _values(row, where) for field, where in lists.items()}
+            sizes = {_called(lists[field]): len(one) for field, one in values.items() if one is not None}
+            if not sizes or 0 in sizes.values():
+                raise ValueError(
+                    f'{" and ".join(map(_called, lists.values()))} is empty; expected a value a sample'
+                )
+            n, told = next(iter(sizes.values())), number_in(at(row, names['n'])) if 'n' in names else None
+            if len(set(sizes.values())) > 1:
+                found = ' and '.join(f'{size} {name}' for name, size in sizes.items())
+                raise ValueError(f'{found}; expected one of each a sample')
+            if type(told) in (int, float) and told != n:
+                raise ValueError(f'{names["n"]} = {told}, and there are {n} samples; are some missing?')
+            for place in range(n):
+                of_sample = {f'_{field}': one and one[place] for field, one in values.items()}
+                yield {**row, '_replica': place, **of_sample}
+
+        fields = {'uid': '_row', **{key: name for key, name in names.items() if key not in _COUNTS}}
+        fields |= {'replica': '_replica', **{field: f'_{field}' for field in lists}}
+        remarks, used = [], [*names.values(), *lists.values()]
+        verdicts = [
+            self.columns[one] for one in ALIASES['correct'] if one in self.columns and one not in _WEAK
+        ]
+        others = [self.columns[one] for one in ALIASES['reference'] if one in self.columns]
+        others = [
+            name for name in others if name not in used and 'response' in lists and self.kind != 'labels'
+        ]
+        if verdicts and 'correct' not in lists:
+            remarks.append(
+                f'{verdicts[0]} has one verdict a question and none of each sample: it is not taken'
+            )
+        if others and 'reference' in names and 'reference' not in self.given:
+            more = f'so may {" or ".join(others)} be: --field reference=NAME'
+            remarks.append(f'the reference is {names["reference"]}; {more}')
+        judge = {'name': f'column {_called(lists["correct"])}'} if 'correct' in lists else {}
+        return 'a table with a row a question', fields, expand, {'judge': judge, 'remarks': remarks}
+
+
+_Made = tuple[str, Mapping[str, Field], Callable[[Row], Iterable[Row]], Mapping[str, Any]]
 
 
 def _is_list(field: str, name: str, value: Any) -> bool:
@@ -148,112 +268,7 @@ def _is_list(field: str, name: str, value: Any) -> bool:
     return labels or (several and value[0] == '[' and value.rstrip()[-1] == ']')
 
 
-def _names(columns: Mapping[str, str], given: Mapping[str, str], lists: Lists) -> dict[str, str]:
-    """Return which column holds what, of all but the lists; case and blanks of its name do not count."""
-    names = dict(given)
-    of_lists = {name for wide in lists.values() for name in ([wide] if isinstance(wide, str) else wide)}
-    counts = all(any(one in columns for one in ALIASES[name]) for name in ('n', 'c'))
-    for field, aliases in ALIASES.items():
-        if field in given or (lists and field in OF_SAMPLE):
-            continue
-        taken = {*names.values(), *of_lists}
-        if field == 'question':
-            taken.discard(given.get('uid', ''))  # the column that tells questions apart may be their text
-        if field == 'question' and 'response' not in lists and (lists or counts):
-            taken.add(columns.get('problem', ''))  # it is what translations share
-        free = [columns[one] for one in aliases if one in columns and columns[one] not in taken]
-        if free:
-            names[field] = free[0]
-    return names
-
-
-def _of_samples(names: dict[str, str], columns: Mapping[str, str], given: Mapping[str, str]) -> Format:
-    if 'uid' not in names and 'question' not in names:
-        raise InputError(
-            'nothing tells the questions apart; say which column does: --field uid=NAME. There is '
-            f'{_shown(columns)}'
-        )
-    alone = 'correct' in names and not {'response', 'answer'} & names.keys()
-    if alone and 'reference' not in given and names.get('reference', '').strip().lower() == 'answer':
-        names['answer'] = names.pop('reference')  # beside verdicts alone it is what was judged
-    if 'correct' not in names:
-        if 'n' in names or 'c' in names:
-            _need(names, ('n', 'c'), columns)
-        needed = ('question', 'reference', 'response')
-        _need(names, needed, columns, 'verdicts, or question, reference and response')
-    fields = {'uid': names.get('question', ''), **names}
-    about = {'written_by': 'a table with a row a sample'}
-    return _format(fields, columns, about, lambda row: (row,), names.get('correct', ''))
-
-
-def _of_counts(names: dict[str, str], columns: Mapping[str, str]) -> Format:
-    _need(names, ('n', 'c'), columns)
-
-    n_name, c_name, doubt = (names.get(key, '') for key in _COUNTS)
-
-    def check(row: Row) -> Iterable[Row]:
-        n, c = row.get(n_name), row.get(c_name)  # whole numbers, mostly
-        if type(n) is int and type(c) is int and doubt not in row and 0 <= c <= n <= LARGEST_N and n:
-            return (row,)
-        n, c, unjudged = (number_in(at(row, names[key])) if key in names else 0 for key in _COUNTS)
-        unjudged = 0 if unjudged is None else unjudged
-        whole = type(n) is int and type(c) is int and type(unjudged) is int
-        if not (whole and 0 <= c <= n - unjudged <= n and 1 <= n <= LARGEST_N):
-            raise ValueError(
-                f'n = {n!r:.40}, c = {c!r:.40}, unjudged = {unjudged!r:.40}; expected whole numbers, '
-                f'1 <= n <= {LARGEST_N} and 0 <= c <= n - unjudged'
-            )
-        return (row,)
-
-    of_question = ('uid', 'problem', 'split', 'language', 'model', 'dataset', *_COUNTS)
-    fields = {'uid': '_row', **{key: name for key, name in names.items() if key in of_question}}
-    return _format(fields, columns, {'written_by': 'counts, a row a question'}, check)
-
-
-def _of_questions(
-    names: dict[str, str], lists: Lists, columns: Mapping[str, str], options: Options
-) -> Format:
-    if 'correct' not in lists:
-        _need(names, ('question', 'reference'), columns)
-
-    def expand(row: Row) -> Iterable[Row]:
-        values = {field: _values(row, where) for field, where in lists.items()}
-        sizes = {_called(lists[field]): len(one) for field, one in values.items() if one is not None}
-        if not sizes or 0 in sizes.values():
-            raise ValueError(
-                f'{" and ".join(map(_called, lists.values()))} is empty; expected a value a sample'
-            )
-        if len(set(sizes.values())) > 1:
-            found = ' and '.join(f'{size} {name}' for name, size in sizes.items())
-            raise ValueError(f'{found}; expected one of each a sample')
-        n = next(iter(sizes.values()))
-        said = number_in(at(row, names['n'])) if 'n' in names else None
-        if type(said) in (int, float) and said != n:
-            raise ValueError(f'{names["n"]} = {said}, and there are {n} samples; are some missing?')
-        samples: list[Row] = [{**row, '_replica': place} for place in range(n)]
-        for field, of_samples in values.items():
-            for sample, value in zip(samples, of_samples or [None] * n, strict=True):
-                sample[f'_{field}'] = value
-        return samples
-
-    fields = {'uid': '_row', **{key: name for key, name in names.items() if key not in _COUNTS}}
-    fields |= {'replica': '_replica', **{field: f'_{field}' for field in lists}}
-    remarks: list[str] = []
-    about = {'written_by': 'a table with a row a question', 'remarks': remarks}
-    verdicts = [columns[one] for one in ALIASES['correct'] if one in columns and one not in _WEAK]
-    if verdicts and 'correct' not in lists:
-        remarks.append(f'{verdicts[0]} has one verdict a question and none of each sample: it is not taken')
-    used = (*names.values(), *lists.values())
-    others = [columns[one] for one in ALIASES['reference'] if one in columns and columns[one] not in used]
-    judged = 'response' in lists and options.kind != 'labels' and 'reference' not in options.fields
-    if judged and 'reference' in names and others:
-        remarks.append(
-            f'the reference is {names["reference"]}; so may {" or ".join(others)} be: --field reference=NAME'
-        )
-    return _format(fields, columns, about, expand, _called(lists['correct']) if 'correct' in lists else '')
-
-
-def _values(row: Row, where: str | list[str]) -> list[Any] | None:
+def _values(row: Row, where: _Where) -> list[Any] | None:
     """Return the values of the samples of a row; None where there is nothing."""
     if not isinstance(where, str):
         values = [at(row, name) for name in where]
@@ -270,57 +285,17 @@ def _values(row: Row, where: str | list[str]) -> list[Any] | None:
             raise ValueError(f'{where} is no list in JSON: {error}') from error
     if value is None or isinstance(value, list):
         return value
-    raise ValueError(
-        f'{where} is {value!r:.60}; expected the list of all samples of the question, or labels like "10?1"'
-    )
+    raise ValueError(f'{where} is {value!r:.60}; expected the list of all samples, or labels like "10?1"')
 
 
-def _called(where: str | list[str]) -> str:
+def _called(where: _Where) -> str:
     return where if isinstance(where, str) else f'{where[0]} … {where[-1]}'
-
-
-def _need(
-    names: Mapping[str, str], fields: Iterable[str], columns: Mapping[str, str], what: str = ''
-) -> None:
-    for field in fields:
-        if field not in names:
-            expected = f'{what}; ' if what else ''
-            raise InputError(
-                f'there is no {field}: expected {expected}{field} is one of {", ".join(ALIASES[field])}, or '
-                f'give its name: --field {field}=NAME; there is {_shown(columns)}'
-            )
-
-
-def _format(
-    fields: Mapping[str, Field],
-    columns: Mapping[str, str],
-    about: Mapping[str, Any],
-    expand: Callable[[Row], Iterable[Row]],
-    verdict: str = '',
-) -> Format:
-    """Return the format of a table, which refuses columns that only later rows have."""
-    about = {**about, **({'judge': {'name': f'column {verdict}'}} if verdict else {})}
-    known = {*columns.values(), '_row', '_file'}
-
-    def checked(row: Row) -> Iterable[Row]:
-        if row.keys() <= known:
-            return expand(row)
-        for name in row.keys() - known:
-            base = _NUMBERED.fullmatch(name)
-            if name in _NAMES or (base and base[1] in _NAMES):
-                raise ValueError(
-                    f'has {name!r}, which the first row does not have; write it in all rows, null where it '
-                    'is not known'
-                )
-        return expand(row)
-
-    return Format(fields, expand=checked, about=lambda files, row: about)
 
 
 def _recognises(path: Path, first: Row | None) -> bool:
     """Whether a file has rows of samples, of questions with lists, or of counts, and says which question."""
     try:
-        fields = _specialise(first, NO_OPTIONS).fields if first else {}
+        fields = _Layout(first, NO_OPTIONS).format().fields or {} if first else {}
     except InputError:
         return False
     if not fields or (fields['uid'] == '_row' and 'question' not in fields):
@@ -330,9 +305,4 @@ def _recognises(path: Path, first: Row | None) -> bool:
     return whole or (bool(verdict) and verdict not in _WEAK)
 
 
-def _shown(columns: Mapping[str, str]) -> str:
-    names = [name[:40] for name in list(columns.values())[:20]]
-    return ', '.join(names) + (', …' if len(columns) > len(names) else '') if names else 'none'
-
-
-TABLE = Format(recognises=_recognises, specialise=_specialise)
+TABLE = Format(recognises=_recognises, specialise=lambda first, options: _Layout(first, options).format())

@@ -104,16 +104,15 @@ def test_models_and_subsets_of_a_work_directory_are_told_apart(copy: Path) -> No
     assert set(verdicts(runs['scripted-1/math_500'])) == {'default/0', 'Level 2/0', 'Level 2/1'}
 
 
-def test_a_prediction_that_was_not_reviewed_is_an_unjudged_sample(copy: Path) -> None:
-    """EvalScope goes on after an error of a scorer; the response is there, and can be judged anew."""
+def test_a_response_that_was_not_reviewed_is_unjudged(copy: Path) -> None:
+    """EvalScope goes on after an error of a scorer."""
     lines = (copy / REVIEW).read_text().splitlines(keepends=True)
     place = next(at for at, line in enumerate(lines) if '"group_id": 2' in line and '"acc": 1.0' in line)
     (copy / REVIEW).write_text(''.join(lines[:place] + lines[place + 1 :]))
     run = runs_of(copy)[AIME]
     assert ''.join(sorted(verdicts(run)['2'])) == '011?'
-    assert all(one.startswith('Sample') for one in of_questions(run, 'response')['2'])
     assert of_questions(run, 'reference')['2'] == ['9'] * 4
-    assert '1 responses have no review: they are unjudged' in said(run)
+    assert of_questions(run, 'state')['2'].count('failed') == 1
 
 
 def test_a_run_of_evalscope_that_is_not_over_is_said_to_be_so(copy: Path) -> None:
@@ -133,18 +132,11 @@ def test_a_question_all_of_whose_samples_failed_is_kept(copy: Path) -> None:
     assert of_questions(run, 'state')['5'] == ['failed'] * N
 
 
-def test_predictions_alone_are_responses_grouped_by_the_repeats_of_the_config(tmp_path: Path) -> None:
-    """Their metadata may have references; without the config nobody knows which are of one question."""
-    folder = Path(shutil.copytree(SCORES, tmp_path / 'run'))
-    shutil.rmtree(folder / 'reviews')
-    run = run_of(folder, fields={'reference': 'metadata.answer'})
-    assert of_questions(run, 'reference') == {'0': ['32'] * N, '1': ['34'] * N}
-    assert set(verdicts(run).values()) == {'-' * N}
-    for responses in of_questions(run, 'response').values():
-        assert sorted(int(one[7]) for one in responses) == list(range(N))
-    shutil.rmtree(folder / 'configs')
-    with pytest.raises(InputError, match=r'of one question: expected the configs/task_config\.yaml'):
-        run_of(folder)
+def test_predictions_alone_are_refused(copy: Path) -> None:
+    """They have neither verdicts nor references."""
+    shutil.rmtree(copy / 'reviews')
+    with pytest.raises(InputError, match=r'aime24_default\.jsonl is not there: .* give the reviews'):
+        run_of(copy / PREDICTION)
 
 
 def test_one_sample_of_evalscope_twice_or_of_other_repeats_is_refused(copy: Path) -> None:

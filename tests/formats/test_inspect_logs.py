@@ -58,7 +58,7 @@ def test_responses_thoughts_ends_and_tokens_are_those_of_the_model(name: str) ->
 @pytest.mark.parametrize('name', WHOLE)
 def test_a_log_of_inspect_says_what_was_run_and_what_is_odd(name: str) -> None:
     run = run_of(INSPECT / name)
-    assert run.settings == {'temperature': 0.7, 'top_p': 0.9, 'max_tokens': 256}
+    assert run.settings == {'temperature': 0.7, 'top_p': 0.9, 'max_out_len': 256}
     assert run.judge == {'name': 'number of inspect_ai'}
     assert run.written_by == f'inspect_ai {"0.3.100" if name == "older.eval" else "0.3.285"}'
     assert run.created.startswith('2026-')

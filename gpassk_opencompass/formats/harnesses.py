@@ -1,0 +1,420 @@
+"""Rows of other harnesses: lm-evaluation-harness, NeMo-Skills, MathArena, Every Eval Ever."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from ..errors import ForeignFileError, InputError
+from ..files import listed, mapping
+from ..json_rows import Row
+from .format import Format, Options, at, first_row, has, number_in, object_beside, rows_in, rows_of, sampling
+
+# ---- lm-evaluation-harness 0.4: `samples_<task>_<date>.jsonl` of --log_samples, a row a question and filter
+#
+# The harness scores the filtered response, which with `repeats` above 1 is one of n; only a task that scores
+# each leaves a verdict of all n. Model and sampling stand in `results_<date>.json` beside the samples.
+
+_LM_EVAL = {'doc_id', 'doc', 'target', 'arguments', 'resps', 'filtered_resps', 'filter', 'metrics'}
+_LM_EVAL_NAME = re.compile(r'samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.jsonl(?:\.gz)?')
+_OF_OURS = ('uid', 'problem', 'split', 'language')
+"""What the data of our own tasks say of a question."""
+
+
+def _responses(row: Row) -> list[str | None] | None:
+    """Return the responses to a question; None where choices were weighed."""
+    [first, *more] = row['resps']
+    if all(isinstance(one, (list, tuple)) for one in first):
+        if isinstance(at(row, 'arguments.gen_args_0.arg_1'), str):
+            return None
+        raise ValueError('its responses are likelihoods of texts, of a perplexity task; expected texts')
+    if more:
+        raise ValueError(f'it has {len(more) + 1} prompts; expected one, with all responses in resps[0]')
+    if bad := [one for one in first if one is not None and not isinstance(one, str)]:
+        raise ValueError(f'resps[0] holds a {type(bad[0]).__name__}; expected texts')
+    return list(first)
+
+
+def _left(row: Row) -> list[Any]:
+    """Return what the filter left of the responses, also where it stands in a list within the list."""
+    kept = row['filtered_resps']
+    return list(kept[0] if len(kept) == 1 and isinstance(kept[0], list) else kept)
+
+
+def _metric(row: Row) -> str:
+    """Return the metric with a verdict of each response; '' where there is none of all n.
+
+    A list may hold a verdict of each instruction instead: unless its name tells, it is taken where the filter
+    left all n responses, and of one response only if there is no number.
+    """
+    n, told = len(_responses(row) or [None]), {name: row[name] for name in row['metrics'] if name in row}
+    numbers = [name for name, one in told.items() if isinstance(one, (bool, int, float))]
+    lists = [name for name, one in told.items() if isinstance(one, list) and len(one) == n]
+    lists = [name for name in lists if {*map(type, told[name])} <= {bool, int, float, type(None)}]
+    if 'correct' in lists:
+        return 'correct'
+    return next(iter([*(numbers if n == 1 else []), *(lists if n == 1 or len(_left(row)) == n else [])]), '')
+
+
+class _Filter:
+    """The rows of one filter, of which the first shows which metric has a verdict of each response."""
+
+    def __init__(self, first: Row, options: Options) -> None:
+        self.name, self.given = options.fields.get('filter', first['filter']), options.fields
+        self.metric, self.texts = _metric(first), _responses(first) is not None
+        self.known = (
+            first['filter'] == self.name
+        )  # all filters have one kind of metrics, each its own responses
+
+    def samples(self, row: Row) -> Iterator[Row]:
+        """Yield a row of each response."""
+        if row['filter'] != self.name:
+            other = f'{{count}} rows are of another filter than {self.name!r} and were passed over'
+            yield {'_skipped': f'{other}: --field filter=… chooses another'}
+            return
+        texts, left, doc = _responses(row), _left(row), row['doc']
+        if not self.known:
+            self.metric, self.texts, self.known = _metric(row), texts is not None, True
+        if (texts is not None) != self.texts:
+            raise ValueError('some rows hold responses and some likelihoods of choices; expected one kind')
+        n, metric, told = len(texts or [None]), self.metric, row.get(self.metric)
+        verdicts = told if isinstance(told, list) else [told] * n
+        alike = len(left) == n or metric == 'correct' or n == 1
+        if metric and (metric not in row or len(verdicts) != n or not alike):
+            raise ValueError(
+                f'{metric} is {told!r:.60}, and filtered_resps {row["filtered_resps"]!r:.60}, for {n} '
+                'responses; expected a verdict of each, as in the first row'
+            )
+        answers = left if metric and len(left) == n and left != texts else [None] * n
+        fields = ('question', 'problem', 'Question', 'Problem', 'query', 'input')
+        question = next((doc[name] for name in fields if isinstance(doc.get(name), str)), None)
+        said = []
+        if question is None and 'question' not in self.given:
+            said.append(
+                'the data of {count} questions has no field known to hold it: the whole prompt stands for it'
+            )
+        if not metric and n > 1 and row['metrics'] and 'correct' not in self.given:
+            said.append(
+                f'of {{count}} questions the harness scored only what its filter {self.name!r} left of {n} '
+                f'responses ({", ".join(row["metrics"])}): these verdicts are not taken'
+            )
+        ours = all(isinstance(doc.get(name), str) for name in _OF_OURS)
+        target = row['target']
+        for place, text in enumerate(texts or [None]):
+            empty = self.texts and text in (None, 'None')
+            none = ['{count} responses are "None", written where a server sent no text: they count as empty']
+            yield {
+                'uid': doc['uid'] if ours else row['doc_id'],
+                'problem': doc['problem'] if ours else None,
+                **{name: doc.get(name) for name in ('split', 'language')},
+                'question': at(row, 'arguments.gen_args_0.arg_0') if question is None else question,
+                'reference': json.dumps(target) if isinstance(target, (list, dict)) else target,
+                'replica': place,
+                'response': '' if empty else text,
+                'answer': answers[place],
+                'correct': verdicts[place],
+                'state': 'empty' if empty else None,
+                '_said': (said if place == 0 else []) + (none if empty else []),
+            }
+
+    def about(self, row: Row) -> Mapping[str, Any]:
+        """Return what the summary of the run tells, which was written beside it at the same moment."""
+        name, summary, path = _LM_EVAL_NAME.fullmatch(row['_file'].name), Row(), row['_file']
+        task = name['task'] if name else ''
+        for beside in sorted(path.parent.glob(f'*_{name["date"]}.json')) if name else ():
+            told = {**object_beside(beside)}
+            summary = told if _is_summary(told) else summary
+        args = at(summary, 'config.model_args')
+        args = mapping(args) or dict(pair.split('=', 1) for pair in str(args).split(',') if '=' in pair)
+        names = [summary.get('model_name'), args.get('pretrained'), args.get('model')]
+        judge = {'name': f'{self.metric} of lm-eval', 'task': task, 'filter': self.name}
+        judge['version'] = at(summary, f'versions.{task}')
+        own = at(summary, f'configs.{task}.metadata.gpassk.judge')
+        engine, version = at(summary, 'config.model'), summary.get('lm_eval_version')
+        settings = sampling(at(row, 'arguments.gen_args_0.arg_1'))
+        return {
+            'model': next((name for name in names if isinstance(name, str) and name), ''),
+            'dataset': task,
+            'written_by': f'lm-eval {version}' if isinstance(version, str) else 'lm-eval',
+            'judge': (own or {key: one for key, one in judge.items() if one}) if self.metric else {},
+            'settings': settings | ({'engine': engine} if isinstance(engine, str) else {}),
+        }
+
+
+def _is_summary(row: Row | None) -> bool:
+    return has(row, ('results', 'configs', 'versions')) and 'gpassk' not in (row or {})
+
+
+def _lm_eval_rows(files: Sequence[Path]) -> Iterator[Row]:
+    if _is_summary(first_row(files[0])):
+        raise ForeignFileError(
+            f"{files[0]} is lm-eval's summary, without samples; give the samples_*.jsonl beside it, which "
+            'lm_eval writes with --log_samples'
+        )
+    return rows_in(files)
+
+
+def _of_filter(first: Row, options: Options) -> Format:
+    rows = _Filter(first, options)
+    return replace(LM_EVAL, expand=rows.samples, about=rows.about, specialise=Format.specialise)
+
+
+LM_EVAL = Format(
+    recognises=lambda path, row: has(row, _LM_EVAL) or _is_summary(row),
+    rows=_lm_eval_rows,
+    specialise=_of_filter,
+    options=frozenset({'filter'}),
+)
+
+
+# ---- NeMo-Skills: `output-rs<seed>.jsonl` of `ns eval` and `ns generate`, a file a seed
+#
+# The seeds of a folder are one run, and `output.jsonl` is another. Chunks of a seed may be not merged yet.
+
+_OUTPUT = re.compile(r'(?P<stem>.+?)(?:-rs(?P<seed>\d+))?(?:_chunk_(?P<chunk>\d+))?(?:\.jsonl(?:-async)?)?')
+_JUDGED, _WAITING = 'eval-results', 'tmp-eval-results'
+"""Folders of what is finished, and of responses that an LLM judge still has to see."""
+
+_VERDICTS = ('judgement', 'symbolic_correct', 'is_correct')
+"""Fields with a verdict, the one that counts first; the last is of versions before 0.7."""
+
+
+def _output(path: Path) -> tuple[str, str | None, str | None]:
+    """Return what the name of a file tells: what it begins with, the seed, the chunk."""
+    return _OUTPUT.fullmatch(path.name).group('stem', 'seed', 'chunk')  # type: ignore[union-attr,return-value]
+
+
+def _seeds_of(path: Path) -> tuple[Path, str, bool]:
+    """Return the folder in which a run is judged to its end, and which of the runs there it is."""
+    folder, (stem, seed, _) = path.absolute().parent, _output(path)
+    return Path(*(_JUDGED if part == _WAITING else part for part in folder.parts)), stem, seed is not None
+
+
+def _outputs(paths: Sequence[Path]) -> Iterator[Row]:
+    """Yield the rows of each finished seed, with their line, and the field of its verdicts."""
+    folder = _seeds_of(paths[0])[0]
+    seeds: dict[str, dict[int, Path]] = defaultdict(dict)
+    for path in [path for path in paths if path.absolute().parent == folder] or paths:
+        _, seed, chunk = _output(path)
+        seeds[seed or ''][-1 if chunk is None else int(chunk)] = path
+    started = [path.with_name(f'{path.name.removesuffix("-async")}-async') for path in paths]
+    unfinished = {_output(path)[1] or '' for path in started if path.exists()}
+    if unfinished >= seeds.keys():
+        raise InputError(
+            f'{started[-1]} is unfinished, as is every seed beside it: NeMo-Skills writes the answers to the '
+            'name without -async when all are there, and goes on with ++skip_filled=True'
+        )
+    # Of the model in whose place a judge that was asked leaves its own.
+    replaced = ('finish_reason', 'reasoning_content', 'num_reasoning_tokens', 'num_answer_tokens')
+    for seed in sorted(seeds.keys() - unfinished):
+        files, verdict = seeds[seed], ''
+        chunks = [files[chunk] for chunk in sorted(files) if chunk >= 0]
+        if -1 not in files and (missing := next(iter({*range(max(files))} - files.keys()), -1)) >= 0:
+            raise InputError(
+                f'{chunks[0]}: its seed has no chunk {missing}, without which nobody knows which question a '
+                'line of the others is'
+            )
+        for line, row in enumerate(rows_in(chunks if 0 in files else [files[-1]]), 1):
+            verdict = verdict or next((name for name in _VERDICTS if name in row), 'none')
+            # A judgement that was given without asking comes first in its row, and then nothing was replaced.
+            asked = 'judgement' in row and next(iter(row)) != 'judgement'
+            kept = {name: one for name, one in row.items() if not asked or name not in replaced}
+            yield {**kept, '_line': line, '_verdict': verdict, '_seed': int(seed or 0)}
+
+
+def _of_nemo_skills(row: Row) -> Iterator[Row]:
+    response, whole, thought = row['generation'], row.get('_full_generation'), row.get('reasoning_content')
+    if not isinstance(response, str):
+        raise ValueError(f'generation is {response!r:.60}; expected a text')
+    if isinstance(whole, str) and whole.strip() != response.strip():
+        thought = whole[: whole.rfind(response)] if response in whole and response else whole
+        thought = thought.strip().removeprefix('<think>').removesuffix('</think>')
+    state, said, verdict = None, [], row.get(row['_verdict'])
+    if response == '' and row.get('num_generated_tokens') == 0 and not row.get('finish_reason'):
+        # What NeMo-Skills writes where it goes on after a request that the server did not answer.
+        error = row.get('error')
+        state = 'too long' if error == 'context_window_exceeded' else 'refused' if error else 'failed'
+    elif row['_verdict'] == 'judgement' and isinstance(verdict, str):
+        _, mark, told = verdict.rpartition('Judgement:')  # the last one counts, as NeMo-Skills reads it
+        told = told.strip().lower()
+        verdict = told.startswith('yes') if mark and told.startswith(('yes', 'no')) else None
+        if verdict is None:
+            neither = '{count} judgements say neither "Judgement: Yes" nor "Judgement: No" and are unjudged'
+            said.append(f'{neither}; NeMo-Skills counts them as incorrect')
+        elif isinstance(row.get('symbolic_correct'), bool) and row['symbolic_correct'] != verdict:
+            said.append('{count} judgements differ from symbolic_correct, which does not count here')
+    yield {
+        'uid': row['id'] if type(row.get('id')) in (str, int) else row['_line'],
+        'replica': row['_seed'],
+        'seed': row['_seed'],
+        'question': row.get('problem', row.get('question')),
+        'reference': row['expected_answer'],
+        'response': response,
+        'thought': thought,
+        'answer': row.get('predicted_answer'),
+        'correct': None if state else verdict,
+        'state': state,
+        'split': row.get('subset_for_metrics'),
+        'finish_reason': row.get('finish_reason'),
+        'prompt_tokens': row.get('num_input_tokens'),
+        'output_tokens': row.get('num_generated_tokens'),
+        'reasoning_tokens': row.get('num_reasoning_tokens'),
+        'seconds': row.get('generation_time'),
+        '_said': said,
+    }
+
+
+def _about_nemo_skills(row: Row) -> Mapping[str, Any]:
+    """Return model and benchmark by `<model>/eval-results/<benchmark>`; else the folder is the benchmark."""
+    folder, (stem, seed, _) = row['_file'].absolute().parent, _output(row['_file'])
+    parts = folder.parts
+    places = [place for place, part in enumerate(parts[:-1]) if part in (_JUDGED, _WAITING)]
+    dataset = '/'.join(parts[places[-1] + 1 :]) if places else folder.name
+    greedy = seed is None and any(folder.glob(f'{stem}-rs*.jsonl'))
+    unfinished = sorted(folder.glob(f'{stem}-rs*.jsonl-async')) if seed else ()
+    remarks = [f'{path.name} is unfinished: the samples of this seed are left out' for path in unfinished]
+    waiting = Path(*(_WAITING if part == _JUDGED else part for part in parts))
+    if waiting != folder and waiting.is_dir():
+        remarks.append(f'the same responses before they were judged, in {_WAITING}, are not counted')
+    return {
+        'model': parts[places[-1] - 1] if places else '',
+        'dataset': (dataset if stem == 'output' else stem) + ('-greedy' if greedy else ''),
+        'written_by': 'NeMo-Skills',
+        'judge': {'name': f'NeMo-Skills {row["_verdict"]}'} if row['_verdict'] in _VERDICTS else {},
+        'remarks': remarks,
+    }
+
+
+NEMO_SKILLS = Format(
+    needs=frozenset({'generation', 'expected_answer'}),
+    recognises=lambda path, row: isinstance(at(row, 'generation'), str),
+    run_of=_seeds_of,
+    rows=_outputs,
+    expand=_of_nemo_skills,
+    about=_about_nemo_skills,
+)
+
+
+# ---- MathArena: the tables as it uploads them, a row a sample, in Parquet or JSON lines; a run a model
+
+
+def _of_matharena(row: Row) -> Iterator[Row]:
+    if type(row['idx_answer']) is not int:
+        raise ValueError(f'idx_answer is {row["idx_answer"]!r:.40}; expected the number of the sample')
+    ungraded = isinstance(row['correct'], str) and row['correct'].startswith('TODO')
+    yield {
+        'model': row.get('model_config', row.get('model_name')),
+        'uid': row['problem_idx'],
+        'replica': row['idx_answer'],
+        'question': row.get('problem'),
+        'reference': row.get('gold_answer'),
+        'response': row['answer'],
+        'answer': '' if row.get('parsed_answer') in (None, 'None') else row['parsed_answer'],
+        'correct': None if ungraded else row['correct'],
+        'state': 'failed' if row['answer'] is None else None if str(row['answer']).strip() else 'empty',
+        'prompt_tokens': row.get('input_tokens'),
+        'output_tokens': row.get('output_tokens'),
+        'seconds': row.get('time'),
+        '_said': ['{count} samples are not yet graded: they are unjudged'] if ungraded else [],
+    }
+
+
+MATHARENA = Format(
+    needs=frozenset({'problem_idx', 'idx_answer', 'answer', 'correct'}),
+    recognises=lambda path, row: has(row, ['model_config']) or has(row, ['model_name']),
+    expand=_of_matharena,
+    about=lambda row: {'written_by': 'MathArena', 'judge': {'name': 'MathArena'}},
+)
+
+
+# ---- Every Eval Ever: `<uuid>_samples.jsonl` beside `<uuid>.json`, a row a response under one evaluation
+#
+# A row that holds several responses has one score for all of them. inspect_ai's converter writes the mean, or
+# another sum, of all epochs of a sample into the row of each. Neither is the verdict of a single response.
+
+_SUFFIX = '_samples.jsonl'
+
+
+def _responses_of_all(files: Sequence[Path]) -> Iterator[Row]:
+    if not (own := [path for path in files if path.suffix != '.json']):
+        raise InputError(f'{files[0]} has the means of an evaluation; give the {_SUFFIX} beside it too')
+    for path in own:
+        scores: defaultdict[Any, set[Any]] = defaultdict(set)
+        epochs: set[Any] = set()
+        for row in rows_of(path):
+            epochs.add(at(row, 'metadata.epoch'))
+            if None in epochs:
+                break
+            if (score := number_in(at(row, 'evaluation.score'))) is not None:
+                scores[row.get('evaluation_name'), row.get('sample_id')].add(score)
+        shared = len(epochs) > 1 and None not in epochs and all(len(one) == 1 for one in scores.values())
+        yield from ({**row, '_shared': shared} for row in rows_of(path))
+
+
+def _of_every_eval_ever(row: Row) -> Iterator[Row]:
+    """Yield a row a response, with the verdict of the row where it is its own."""
+    references, epoch = listed(at(row, 'input.reference')), at(row, 'metadata.epoch')
+    last = [one for one in listed(row.get('messages')) if at(one, 'role') == 'assistant'][-1:]
+    texts = listed(at(row, 'output.raw')) or [at(one, 'content') for one in last] or [None]
+    thoughts = listed(at(row, 'output.reasoning_trace')) or [at(one, 'reasoning_trace') for one in last]
+    score, right = at(row, 'evaluation.score'), at(row, 'evaluation.is_correct')
+    if right is None or (isinstance(score, (int, float)) and 0 < score < 1):
+        right = score  # partial credit, which converters call correct
+    alone, name, result = len(texts) == 1, row['evaluation_name'], row.get('evaluation_result_id')
+    told = {
+        '{count} rows hold several responses and one score for all of them: they are unjudged': not alone,
+        '{count} rows have one score for all epochs of a sample, as converters write it: they are unjudged, '
+        'unless --field correct=evaluation.score takes it': row['_shared'],
+        '{count} rows have several references, of which the first one is kept': len(references) > 1,
+    }
+    for number, text in enumerate(texts):
+        yield {
+            'model': row['model_id'],
+            'dataset': name if result in (None, name) else f'{name} {result}',
+            'uid': row['sample_id'],
+            'replica': int(epoch) - 1 if alone and str(epoch).isdecimal() else None,
+            'question': at(row, 'input.raw'),
+            'reference': references[0] if references else None,
+            'response': text,
+            'thought': thoughts[number] if number < len(thoughts) else None,
+            'answer': at(row, 'answer_attribution.-1.extracted_value') if alone else None,
+            'correct': right if alone and not row['_shared'] else 'unjudged',
+            'state': 'failed' if row.get('error') and not text else None,
+            'prompt_tokens': at(row, 'token_usage.input_tokens'),
+            'output_tokens': at(row, 'token_usage.output_tokens') if alone else None,
+            'reasoning_tokens': at(row, 'token_usage.reasoning_tokens') if alone else None,
+            '_said': [sentence for sentence, holds in told.items() if holds and not number],
+        }
+
+
+def _about_every_eval_ever(row: Row) -> Row:
+    told = object_beside(row['_file'].with_name(row['_file'].name.replace(_SUFFIX, '.json')))
+    time = str(told.get('evaluation_timestamp') or '')
+    if time.replace('.', '', 1).isdecimal():
+        time = datetime.fromtimestamp(float(time), timezone.utc).isoformat()
+    name = str(at(told, 'eval_library.name') or 'Every Eval Ever')
+    version = str(at(told, 'eval_library.version') or '').rpartition(':')[2]
+    return {
+        'written_by': f'{name} {version}'.strip(),
+        'judge': {'name': name},
+        'settings': sampling(at(told, 'evaluation_results.0.generation_config.generation_args')),
+        'created': time,
+    }
+
+
+_ROWS = ('evaluation_id', 'model_id', 'evaluation_name', 'sample_id', 'evaluation')
+EVERY_EVAL_EVER = Format(
+    recognises=lambda path, row: (
+        has(row, _ROWS) or has(row, ('schema_version', 'eval_library', 'evaluation_results'))
+    ),
+    run_of=lambda path: path.with_name(f'{path.stem}{_SUFFIX}') if path.suffix == '.json' else path,
+    rows=_responses_of_all,
+    expand=_of_every_eval_ever,
+    about=_about_every_eval_ever,
+)
