@@ -240,7 +240,7 @@ def test_a_damaged_record_is_refused_or_makes_whole_tables(record: dict[str, Any
         folder = Path(name)
         found, left_out = boards(results_with(record, folder))
         data = frame(found)
-        write_tables(found, data, sections(found, data), folder, left_out)
+        write_tables(data, sections(found, data), folder, left_out)
         assert set(data[data.group == ''].questions.dropna()) <= {24}
 
 

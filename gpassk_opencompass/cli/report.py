@@ -98,11 +98,10 @@ def run(
         )
     data = frame(tables)
     shown = sections(tables, data)
-    for section in shown:
-        if section.main:
-            say(section.heading, *filter(None, [section.lead]), '')
-            show(section.table)
-            say('')
+    for lead, table, _ in shown:
+        say(table.title, *filter(None, [lead]), '')
+        show(table)
+        say('')
     own = [f'{one.resolve().parent}/' for one in paths]  # no path of this machine is passed on
     lines = [re.sub('|'.join(map(re.escape, own)), '', line) for line in left_out]
     try:
@@ -127,7 +126,7 @@ def _write(
     if 'tables' in parts:
         from ..report.tables import write_tables
 
-        write_tables(tables, data, shown, folder, left_out)
+        write_tables(data, shown, folder, left_out)
         say(f'the tables: {folder}: leaderboard.md, scores.csv, tables/*.tex')
     if 'figures' in parts:
         from ..report.figures import write_figures

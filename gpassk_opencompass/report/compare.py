@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -64,31 +64,17 @@ QUESTIONS = {
 class Row(NamedTuple):
     """One metric on one benchmark, of the new run and an old one."""
 
-    old_name: str
-    benchmark: str
-    metric: Metric
-    runs: tuple[int, int]
-    scores: tuple[float, float]
-    """Of the new and the old runs, means over reruns, from 0 to 1."""
     difference: Interval
-    won: int
-    lost: int
-    """Source problems on which the new run is better, and worse."""
-    moved: str
-    """The questions that lost most, for a reader."""
-    open: str
-    """Why nothing is said of these very questions; '' where something is."""
-    rests_on: str
+    told: dict[str, Any]  # what --json tells of it; `open` says why nothing is said of these very questions
 
 
-class Answer(NamedTuple):
+@dataclass
+class Answer:
     """What is said of a new run beside old ones."""
 
-    outcome: str
-    """'better', 'equivalent', 'not worse', 'worse' or 'undecided'."""
+    outcome: str  # 'better', 'equivalent', 'not worse', 'worse' or 'undecided'
     new: str
     rows: list[Row]
-    outcomes: list[str]
     margin: float | None
     level: float
     questions: str
@@ -102,17 +88,15 @@ class Answer(NamedTuple):
     @property
     def line(self) -> str:
         """Return the answer in a line."""
+        rows = [row.told for row in self.rows]
         undecided = 'not told apart' if self.margin is None else 'not decided'
         outcome = undecided if self.outcome == 'undecided' else self.outcome
-        start = f'{outcome}: {self.new} against {", ".join(dict.fromkeys(row.old_name for row in self.rows))}'
-        if len(self.rows) > 1:
-            each = zip(self.rows, self.outcomes, strict=True)
-            worse = dict.fromkeys(row.benchmark for row, one in each if one == 'worse')
-            return f'{start}, {len(self.rows)} rows{"; worse on " if worse else ""}{", ".join(worse)}'
-        [row] = self.rows
-        low, high = (100 * float(end) for end in row.difference.at(self.level))
-        points = f'{100 * float(row.difference.estimate):+.2f} points [{low:+.1f}, {high:+.1f}]'
-        return f'{start}, {row.metric} on {row.benchmark}: {points}'
+        start = f'{outcome}: {self.new} against {", ".join(dict.fromkeys(row["old"] for row in rows))}'
+        if len(rows) > 1:
+            worse = dict.fromkeys(row['benchmark'] for row in rows if row['outcome'] == 'worse')
+            return f'{start}, {len(rows)} rows{"; worse on " if worse else ""}{", ".join(worse)}'
+        points = '{metric} on {benchmark}: {difference:+.2f} points [{low:+.1f}, {high:+.1f}]'
+        return f'{start}, {points.format(**rows[0])}'
 
     @property
     def basis(self) -> str:
@@ -126,33 +110,19 @@ class Answer(NamedTuple):
 
     def table(self) -> Table:
         """Return a row a benchmark, metric and old run; the title is the answer."""
-        many = len({row.old_name for row in self.rows}) > 1
+        rows: list[Mapping[str, Any]] = [row.told for row in self.rows]
+        many = len({row['old'] for row in rows}) > 1
         heads = ['benchmark', 'metric', 'new', 'old', 'new − old', 'won', 'lost', 'outcome']
-        data: list[Mapping[str, Any]] = []
-        table = Table(self.line, ['against', *heads] if many else heads, data=data)
-        for row, outcome in zip(self.rows, self.outcomes, strict=True):
-            low, high = (100 * float(end) for end in row.difference.at(self.level))
-            new, old = (100 * score for score in row.scores)
-            difference, metric = 100 * float(row.difference.estimate), str(row.metric)
-            points = f'{difference:+.2f} [{low:+.1f}, {high:+.1f}]'
-            shown = 'not decided' if outcome == 'undecided' else outcome
-            cells = [row.benchmark, metric, new, old, points, row.won, row.lost, shown]
-            table.rows.append([row.old_name, *cells] if many else cells)
-            data.append(
-                {
-                    'answer': self.outcome, 'new': self.new, 'old': row.old_name, 'benchmark': row.benchmark,
-                    'metric': metric, 'outcome': outcome, 'score new': new, 'score old': old,
-                    'difference': difference, 'low': low, 'high': high, 'level': self.level,
-                    'margin': None if self.margin is None else 100 * self.margin,
-                    'questions': self.questions, 'problems': row.difference.problems,
-                    'problems in effect': row.difference.effective, 'won': row.won, 'lost': row.lost,
-                    'runs new': row.runs[0], 'runs old': row.runs[1], 'rests on': row.rests_on,
-                    'open': row.open,
-                }
-            )  # fmt: skip
-            where = f'{row.benchmark}, {metric}' if len(self.rows) > 1 else 'It rests on'
-            moved = f'Lost most on {row.benchmark}: {row.moved}' if row.moved else ''
-            table.notes += filter(None, [f'{where}: {row.rests_on}', row.open, moved])
+        table = Table(self.line, ['against', *heads] if many else heads, data=rows)
+        for row in rows:
+            cells = [row[name] for name in ('benchmark', 'metric', 'score new', 'score old')]
+            points = '{difference:+.2f} [{low:+.1f}, {high:+.1f}]'.format(**row)
+            outcome = 'not decided' if row['outcome'] == 'undecided' else row['outcome']
+            cells += [points, row['won'], row['lost'], outcome]
+            table.rows.append([row['old'], *cells] if many else cells)
+            where = '{benchmark}, {metric}'.format(**row) if len(rows) > 1 else 'It rests on'
+            moved = 'Lost most on {benchmark}: {lost most}'.format(**row) if row['lost most'] else ''
+            table.notes += filter(None, [f'{where}: {row["rests on"]}', row['open'], moved])
         table.notes += self.remarks
         return table
 
@@ -193,25 +163,31 @@ def compare(
     """
     check_level(level)
     new, olds, remarks = _sides(paths, with_limited, judge, benchmarks)
-    rows = []
+    rows: list[Row] = []
     for old in olds:
         for benchmark, ours, theirs in _benchmarks_of(new, old, benchmarks):
             others = [side.results.get(benchmark, []) for side in olds if side is not old]
             least = min(one.n for one in (*ours, *theirs))
             shared = set.intersection(*({k for k in one.ks if 1 < k <= least} for one in (*ours, *theirs)))
+            sides = [ours, theirs, *(runs for runs in others if len(runs) > 1)]
             for metric in metrics or [Metric.mg_pass_at(max(shared, default=least))]:
-                rows.append(_row(old.name, benchmark, metric, [ours, theirs, *others], questions, run_sd))
+                row = _row(benchmark, metric, sides, questions, run_sd)
+                row.told['old'] = old.name
+                rows.append(row)
             remarks += _remarks(benchmark, ours, theirs)
-    intervals = [row.difference for row in rows]
+    intervals, ends = [row.difference for row in rows], [row.difference.at(level) for row in rows]
     if margin is not None:
         outcome, outcomes = decide_rows(intervals, margin, level)
     else:
-        ends = [one.at(level) for one in intervals]
         outcomes = ['better' if low > 0 else 'worse' if high < 0 else 'undecided' for low, high in ends]
         outcome = outcomes[0] if len(set(outcomes)) == 1 else 'worse' if 'worse' in outcomes else 'undecided'
-    if any(row.open for row in rows):
-        outcomes = ['undecided' if row.open else one for row, one in zip(rows, outcomes, strict=True)]
-        outcome = 'worse' if 'worse' in outcomes and outcome == 'worse' else 'undecided'
+    outcomes = ['undecided' if row.told['open'] else one for row, one in zip(rows, outcomes, strict=True)]
+    if any(row.told['open'] for row in rows) and not (outcome == 'worse' and 'worse' in outcomes):
+        outcome = 'undecided'
+    about = {'answer': outcome, 'new': new.name, 'level': level, 'questions': questions}
+    about['margin'] = None if margin is None else 100 * margin
+    for row, one, (low, high) in zip(rows, outcomes, ends, strict=True):
+        row.told.update(about, outcome=one, low=100 * float(low), high=100 * float(high))
     if margin is not None and questions == 'new':
         problems = min(one.problems for one in intervals)
         if margin < (least_passed := least_margin(problems, level)):
@@ -220,8 +196,8 @@ def compare(
                 f'With {problems} source problems two equal runs pass for no margin below '
                 f'{100 * least_passed:.2f} points: take more questions, or --questions same.',
             )
-    remarks += [f'{one.benchmark}: {one.difference.remark}.' for one in rows if one.difference.remark]
-    return Answer(outcome, new.name, rows, outcomes, margin, level, questions, list(dict.fromkeys(remarks)))
+    remarks += [f'{row.told["benchmark"]}: {few}.' for row in rows if (few := row.difference.remark)]
+    return Answer(outcome, new.name, rows, margin, level, questions, list(dict.fromkeys(remarks)))
 
 
 # Which runs are compared
@@ -231,15 +207,9 @@ def compare(
 class Side:
     """A model with its settings, and its results on each benchmark: one, or reruns with other seeds."""
 
-    place: int
-    """Which of the given paths it came from."""
+    place: int  # which of the given paths it came from
     results: dict[str, list[Result]] = field(default_factory=dict)
     name: str = ''
-
-    @property
-    def first(self) -> Result:
-        """Return one of its results."""
-        return next(iter(self.results.values()))[0]
 
 
 def _sides(
@@ -273,7 +243,7 @@ def _sides(
             side = found.setdefault(twins[0] if twins else (place, key), Side(place))
             side.results.setdefault(result.benchmark, []).append(result)
     sides = list(found.values())
-    names = run_names([side.first for side in sides])
+    names = run_names([next(iter(side.results.values()))[0] for side in sides])
     models = [name.partition(' (')[0] for name in names]
     for side, name, model in zip(sides, names, models, strict=True):
         plain = re.sub(r' \(\d+\)$', '', name)
@@ -285,27 +255,18 @@ def _sides(
                 f'{path} holds {len(several)} runs, {", ".join(several[:8])}{", …" * (len(several) > 8)}: '
                 'give the folder of one, <work_dir>/<time>/results/<model>'
             )
-    new, *olds = sides
-    _refuse_damaged(damaged, paths, sides, benchmarks)
-    return new, olds, remarks
+    _refuse_damaged(damaged, sides, benchmarks)
+    return sides[0], sides[1:], remarks
 
 
-def _refuse_damaged(
-    damaged: Sequence[LeftOut], paths: Sequence[Path], sides: Sequence[Side], benchmarks: Sequence[str]
-) -> None:
-    """Refuse to decide without a file that may be a result of one of the runs."""
-    given = {path.resolve() for path in paths}
-    files = [
-        one.path
-        for side in sides
-        for name, results in side.results.items()
-        for one in results
-        if not benchmarks or any(part.casefold() in name.casefold() for part in benchmarks)
-    ]
-    folders, file_names = {path.parent.name for path in files}, {path.name for path in files}
-    for broken in damaged:  # an older result must not stand for it, nor may a benchmark go unseen
-        beside = broken.path.parent.name in folders and (not benchmarks or broken.path.name in file_names)
-        if broken.path.resolve() in given or (beside and not broken.foreign):
+def _refuse_damaged(damaged: Sequence[LeftOut], sides: Sequence[Side], benchmarks: Sequence[str]) -> None:
+    """Let no older result stand for a damaged file of one of the runs, and no benchmark go unseen."""
+    chosen = [(side.results[name]) for side in sides for name in _chosen(side.results, benchmarks)]
+    files = [one.path for results in chosen for one in results]
+    folders, names = {path.parent.name for path in files}, {path.name for path in files}
+    for broken in damaged:
+        beside = broken.path.parent.name in folders and (not benchmarks or broken.path.name in names)
+        if beside and not broken.foreign:
             raise InputError(
                 f'{broken.why}; it may be a result of one of the runs: mend it or take it away, or name the '
                 'files that count, or --benchmark'
@@ -326,6 +287,11 @@ def _rejudged(result: Result) -> Result:
     return anew
 
 
+def _chosen(names: Iterable[str], parts: Sequence[str]) -> list[str]:
+    """Return the names with one of these parts in them; all of them if there are none."""
+    return [name for name in names if not parts or any(part.casefold() in name.casefold() for part in parts)]
+
+
 def _benchmarks_of(
     new: Side, old: Side, wanted: Sequence[str]
 ) -> Iterator[tuple[str, list[Result], list[Result]]]:
@@ -334,27 +300,28 @@ def _benchmarks_of(
     if len(ours) == len(theirs) == 1 and not wanted:  # logs of two programs call one benchmark differently
         ours = {next(iter(theirs)): next(iter(ours.values()))}
     both = dict.fromkeys([*theirs, *ours])
-    for part in wanted:
-        if not any(part.casefold() in name.casefold() for name in both):
-            raise InputError(f'{part!r} is no benchmark here; there is {", ".join(both)}')
-    names = [name for name in both if any(part.casefold() in name.casefold() for part in wanted)]
+    if unknown := [part for part in wanted if not _chosen(both, [part])]:
+        raise InputError(f'{unknown[0]!r} is no benchmark here; there is {", ".join(both)}')
+    names = _chosen(both, wanted) if wanted else list(theirs)
+    names = [name for name in both if any(part.casefold() in name.casefold() for part in wanted)] or list(
+        theirs
+    )
     for side, results in ((new, ours), (old, theirs)):
-        if missing := [name for name in names or theirs if name not in results]:
+        if missing := [name for name in names if name not in results]:
             raise InputError(
                 f'{side.name} has no complete result on {", ".join(missing)}; it has {", ".join(results)}; '
                 '--benchmark NAME decides on some alone'
             )
-    for name in names or theirs:
-        for side, runs in ((new, ours[name]), (old, theirs[name])):
-            seeds = [config_of(one)[1] for one in runs]
-            if len(runs) > 1 and (None in seeds or len(set(seeds)) < len(seeds)):
-                each = zip(runs, seeds, strict=True)
+        for name in names:
+            seeds = [config_of(one)[1] for one in results[name]]
+            if len(seeds) > 1 and (None in seeds or len(set(seeds)) < len(seeds)):
+                each = zip(results[name], seeds, strict=True)
                 files = ', '.join(f'{one.path.name} (seed {seed})' for one, seed in each)
                 raise InputError(
-                    f'{side.name} has {len(runs)} results on {name}: {files}; reruns need different seeds '
+                    f'{side.name} has {len(seeds)} results on {name}: {files}; reruns need different seeds '
                     'that their records tell; give the path of one of them'
                 )
-        yield name, ours[name], theirs[name]
+    yield from ((name, ours[name], theirs[name]) for name in names)
 
 
 # The same questions
@@ -369,8 +336,9 @@ def matched(first: Result, other: Result) -> list[int]:
     Raises:
         InputError: the judges differ, or there is a question that only one has, or another one in both.
     """
+    uids, others = first.counts.uid, other.counts.uid
     if first is other:
-        return list(range(len(first.counts.uid)))
+        return list(range(len(uids)))
     if (first.path.resolve(), first.run) == (other.path.resolve(), other.run) and first.path.name:
         raise InputError(f'{first.path} is the new and the old run: a run is not compared with itself')
     whole = f'{first.path} and {other.path} cannot be compared'
@@ -379,7 +347,6 @@ def matched(first: Result, other: Result) -> list[int]:
             f'{whole}: another judge, or one with other settings ({judge_line(first)} and '
             f'{judge_line(other)}); --judge rule judges both anew, where they have responses'
         )
-    uids, others = first.counts.uid, other.counts.uid
     if first.data.sha256 == other.data.sha256 and set(uids) == set(others):
         return rows_of(other, uids)
     ours, theirs = _texts(first), _texts(other)
@@ -388,11 +355,10 @@ def matched(first: Result, other: Result) -> list[int]:
     if known and any(ours[uid][0] != theirs.get(uid, (None, ''))[0] for uid in uids):
         by_text = {question: uid for uid, (question, _) in theirs.items() if question}
         partner |= {uid: by_text[ours[uid][0]] for uid in uids if ours[uid][0] in by_text}
-    alone = [uid for uid in uids if partner.get(uid) not in set(others)]
-    extra = set(others) - {partner[uid] for uid in uids if uid in partner}
+    pairs = {uid: partner[uid] for uid in uids if partner.get(uid) in set(others)}
     for name, texts, missing in (
-        (first.run.model, ours, alone),
-        (other.run.model, theirs, [uid for uid in others if uid in extra]),
+        (first.run.model, ours, [uid for uid in uids if uid not in pairs]),
+        (other.run.model, theirs, [uid for uid in others if uid not in set(pairs.values())]),
     ):
         if missing:
             question = texts.get(missing[0], ('', ''))[0]
@@ -405,9 +371,9 @@ def matched(first: Result, other: Result) -> list[int]:
             f'{whole}: their questions have the same names, but data.sha256 differs, and without both sample '
             'files nobody can say where: keep the .samples.parquet beside the .json'
         )
-    if different := _first_difference([(uid, ours[uid], theirs[partner[uid]]) for uid in uids]):
+    if different := _first_difference({uid: (ours[uid], theirs[pairs[uid]]) for uid in uids}):
         raise InputError(f'{whole}: {different}')
-    return rows_of(other, [partner[uid] for uid in uids])
+    return rows_of(other, pairs.values())
 
 
 def _texts(result: Result) -> dict[str, tuple[str, str]]:
@@ -422,19 +388,17 @@ def _texts(result: Result) -> dict[str, tuple[str, str]]:
     }
 
 
-def _first_difference(pairs: Sequence[tuple[str, tuple[str, str], tuple[str, str]]]) -> str:
+def _first_difference(pairs: Mapping[str, tuple[tuple[str, str], tuple[str, str]]]) -> str:
     """Say where two questions, or two references of one question, are not the same; '' where all are."""
     from ..judges import Pair, Verdict, build_judge
 
-    for uid, (question, _), (other, _) in pairs:
+    for uid, ((question, _), (other, _)) in pairs.items():
         if question and other and question != other:
             return f'question {uid!r:.60} asks {question!r:.80} in one and {other!r:.80} in the other'
-    unlike = [(uid, one[0], one[1], other[1]) for uid, one, other in pairs if one[1] != other[1]]
-    if not unlike:
-        return ''
+    unlike = {uid: (one, other[1]) for uid, (one, other) in pairs.items() if one[1] != other[1]}
     with closing(build_judge({'type': 'rule'})) as rule:
-        judged = rule.judge([Pair(question=q, reference=a, answer=b) for _, q, a, b in unlike])
-    for (uid, _, one, other), judgement in zip(unlike, judged, strict=True):
+        judged = rule.judge([Pair(question=q, reference=a, answer=b) for (q, a), b in unlike.values()])
+    for (uid, ((_, one), other)), judgement in zip(unlike.items(), judged, strict=True):
         if judgement.verdict is not Verdict.CORRECT:
             return f'question {uid!r:.60} has the reference {one!r:.60} in one and {other!r:.60} in the other'
     return ''
@@ -444,14 +408,9 @@ def _first_difference(pairs: Sequence[tuple[str, tuple[str, str], tuple[str, str
 
 
 def _row(
-    old_name: str,
-    benchmark: str,
-    metric: Metric,
-    sides: Sequence[list[Result]],
-    questions: str,
-    run_sd: float | None,
+    benchmark: str, metric: Metric, sides: Sequence[list[Result]], questions: str, run_sd: float | None
 ) -> Row:
-    """Compare one metric on one benchmark; `sides`: the new runs, the old ones, those of further sides."""
+    """Compare one metric on one benchmark; `sides`: the new runs, the old ones, reruns of further sides."""
     new, old, first = sides[0], sides[1], sides[0][0]
     if not metric.steps:
         raise InputError(f'{metric} is 0 for every model; take k of at least 2')
@@ -464,55 +423,61 @@ def _row(
             raise InputError(
                 f'{metric} takes {metric.k} samples a question; {one.run.model} has {one.n}: {one.path}'
             )
-    values = [
-        np.stack([one.values(metric)[matched(first, one)] for one in runs])
-        for place, runs in enumerate(sides)
-        if place < 2 or len(runs) > 1
-    ]
-    ours, theirs, problems = values[0], values[1], first.counts.problem
-    between, moves, why = None, 'what moves a score from run to run is not in it', ''
+    values = [np.stack([one.values(metric)[matched(first, one)] for one in runs]) for runs in sides]
+    problems = first.counts.problem
+    moves, why = 'what moves a score from run to run is not in it', ''
     variance, freedom = between_runs(values, problems)
+    between = (float(variance), float(freedom)) if freedom else None
     if run_sd is not None:
-        between = run_sd**2, math.inf
-        moves = f'runs move by {100 * run_sd:g} points, as --run-sd says'
-    elif freedom:
-        between = float(variance), float(freedom)
+        between, moves = (run_sd**2, math.inf), f'runs move by {100 * run_sd:g} points, as --run-sd says'
+    elif between:
         moves = f'runs move by {100 * between[0] ** 0.5:.2f} points ({freedom:g} degrees of freedom)'
     elif questions == 'same':
         why = not_the_model_alone(first, old[0])
         same = 'engine, versions, hardware and settings are the same in both, so only the model differs'
         moves = moves if why else same
-    table, sampling = partial(value_table, metric), 0.0
+    sampling = 0.0
     for runs in (new, old):
+        table = partial(value_table, metric)
         errors = [math.nan if one.counts.n else float(rerun_error(one.table.c, one.n, table)) for one in runs]
         sampling += float(np.mean(np.square(errors))) / len(runs)
-    now, was = ours.mean(0), theirs.mean(0)
+    found = compare_runs(values[0], values[1], problems, questions, sampling, between)
+    now, was = values[0].mean(0), values[1].mean(0)
     gains, _ = problem_sums(now - was, problems)
     worst = [row for row in np.argsort(now - was, kind='stable')[:3] if now[row] < was[row] - 0.005]
-    count = len(set(problems))
+    of = f' of {found.problems} problems' if found.problems < len(problems) else ''
     samples = f'{first.n}' if first.n == old[0].n else f'{first.n} (new) and {old[0].n} (old)'
-    return Row(
-        old_name, benchmark, metric, (len(new), len(old)), (float(ours.mean()), float(theirs.mean())),
-        compare_runs(ours, theirs, problems, questions, sampling, between),
-        int((gains > 1e-9).sum()), int((gains < -1e-9).sum()),
-        ', '.join(
+    told = {
+        'benchmark': benchmark,
+        'metric': str(metric),
+        'score new': 100 * float(now.mean()),
+        'score old': 100 * float(was.mean()),
+        'difference': 100 * float(found.estimate),
+        'problems': found.problems,
+        'problems in effect': found.effective,
+        'won': int((gains > 1e-9).sum()),  # source problems
+        'lost': int((gains < -1e-9).sum()),
+        'runs new': len(new),
+        'runs old': len(old),
+        'lost most': ', '.join(
             f'{first.counts.uid[row]:.40} {100 * was[row]:.0f} → {100 * now[row]:.0f}' for row in worst
         ),
-        why and f'{benchmark}: {why}',
-        f'{len(problems)} questions{f" of {count} problems" if count < len(problems) else ""}, {samples} '
-        f'samples each, judge {judge_line(first)}; {len(new)} run{"s"[: len(new) != 1]} against {len(old)}; '
-        f'sampling alone moves the difference by {100 * math.sqrt(sampling):.2f} (standard error); {moves}.',
-    )  # fmt: skip
+        'rests on': f'{len(problems)} questions{of}, {samples} samples each, judge {judge_line(first)}; '
+        f'{len(new)} run{"s"[: len(new) != 1]} against {len(old)}; sampling alone moves the difference by '
+        f'{100 * math.sqrt(sampling):.2f} (standard error); {moves}.',
+        'open': why and f'{benchmark}: {why}',
+    }
+    return Row(found, told)
 
 
 def not_the_model_alone(new: Result, old: Result) -> str:
     """Return what else than the model differs, or is not told, of one run a side; '' if nothing."""
 
     def facts(one: Result) -> dict[str, str]:
-        settings = [f'{name} {value}' for name, value in one.sampling.items() if name != 'random_seed']
-        hardware = one.provenance.get('hardware') or ''
-        parts = {'engine and versions': one.engine, 'hardware': str(hardware)}
-        return {**parts, 'settings': ', '.join(sorted(settings)), 'samples a question': str(one.n)}
+        settings = sorted(f'{name} {value}' for name, value in one.sampling.items() if name != 'random_seed')
+        hardware = str(one.provenance.get('hardware') or '')
+        about = {'engine and versions': one.engine, 'hardware': hardware, 'settings': ', '.join(settings)}
+        return {**about, 'samples a question': str(one.n)}
 
     theirs = facts(old)
     for name, ours in facts(new).items():
@@ -528,20 +493,22 @@ def not_the_model_alone(new: Result, old: Result) -> str:
 def _remarks(benchmark: str, new: Sequence[Result], old: Sequence[Result]) -> list[str]:
     """Return what may have made a difference beside the model."""
     ours, theirs = new[0], old[0]
+    differing = []
+    for name in dict.fromkeys([*theirs.sampling, *ours.sampling]):
+        pair = [one.sampling.get(name) for one in (ours, theirs)]
+        now, was = ('not told' if value is None else value for value in pair)
+        if pair[0] != pair[1] and name != 'random_seed':
+            differing.append(f'{name} {now} in the new run, {was} in the old')
+    if ours.engine and theirs.engine and ours.engine != theirs.engine:
+        differing.append(f'engine {ours.engine} in the new run, {theirs.engine} in the old')
+    cut, before = (one.health.share('truncated') for one in (ours, theirs))
+    counts_alike = ours.n == theirs.n and (ours.table.c == theirs.table.c[matched(ours, theirs)]).all()
     lines = []
     if ours.n != theirs.n:
         sizes = f'{ours.n} samples a question in the new run, {theirs.n} in the old'
         lines.append(f'{sizes}: scores of any n ≥ k compare')
-    names = [name for name in {**theirs.sampling, **ours.sampling} if name != 'random_seed']
-    pairs = [(name, ours.sampling.get(name), theirs.sampling.get(name)) for name in names]
-    pairs += [('engine', ours.engine, theirs.engine)] if ours.engine and theirs.engine else []  # type: ignore[list-item]
-    if differing := [
-        f'{name} {"not told" if a is None else a} in the new run, {"not told" if b is None else b} in the old'
-        for name, a, b in pairs
-        if a != b
-    ]:
+    if differing:
         lines.append(f'sampled differently: {"; ".join(differing)}')
-    cut, before = (one.health.share('truncated') for one in (ours, theirs))
     if cut is not None and before is not None and abs(cut - before) > NOTEWORTHY:
         lines.append(
             f'{100 * cut:.1f} % of the responses cut off in the new run, {100 * before:.1f} % in the old'
@@ -553,7 +520,7 @@ def _remarks(benchmark: str, new: Sequence[Result], old: Sequence[Result]) -> li
             own.append(f'{lost} samples ({share:.2g} %) are unjudged and count as incorrect')
         own += [f'a trial on {limit}' for limit in [limits_line(one)] if limit]
         lines += [f'{side}: {line}' for line in own]
-    if ours.n == theirs.n and (ours.table.c == theirs.table.c[matched(ours, theirs)]).all():
+    if counts_alike:
         lines.append('every question has the same count in both: is it one run, or two with the same seeds?')
     return [f'{benchmark}: {line}' for line in lines]
 
@@ -588,25 +555,26 @@ def beside_published(boards: Sequence[Board], data: DataFrame, against: str | No
         raise InputError(f'{against!r} is not published; close: {", ".join(close)}')
     names = ['model', 'published as', 'benchmark', 'metric']
     numbers: list[Mapping[str, Any]] = []
-    table = Table(
-        'Beside published scores', [*names, 'ours', 'published', 'difference', 'published is'], data=numbers
-    )
-    alone = []
+    heads = [*names, 'ours', 'published', 'difference', 'published is']
+    table, alone = Table('Beside published scores', heads, data=numbers), []
     for board in boards:
-        asked = theirs[(theirs.here == board.benchmark) & (theirs.questions == board.questions)]
+        asked = theirs[(theirs.here == board.benchmark) & (theirs.questions == len(board.uids))]
         for entry in board.entries:
             model = entry.result.model
             name = models.get(letters(model)) or (models[letters(against)] if against else None)
-            before = len(table.rows)
-            for row in asked[asked.model == name].itertuples():
-                if score := ours.get((board.title, entry.name, '', row.metric)):
-                    inside = 'inside' if score.low <= row.value <= score.high else 'outside'
-                    cells = [entry.name, name, row.benchmark, row.metric]
-                    gap = f'{score.value - row.value:+.2f}'
-                    table.rows.append([*cells, str(score), float(row.value), gap, inside])
-                    told = {'ours': score.value, 'low': score.low, 'high': score.high, 'published': row.value}
-                    numbers.append(dict(zip(names, cells, strict=True)) | told | {'published is': inside})
-            if len(table.rows) == before:
+            known = [
+                (row, score)
+                for row in asked[asked.model == name].itertuples()
+                if (score := ours.get((board.title, entry.name, '', row.metric)))
+            ]
+            for row, score in known:
+                inside = 'inside' if score.low <= row.value <= score.high else 'outside'
+                cells = [entry.name, name, row.benchmark, row.metric]
+                gap = f'{score.value - row.value:+.2f}'
+                table.rows.append([*cells, str(score), float(row.value), gap, inside])
+                told = {'ours': score.value, 'low': score.low, 'high': score.high, 'published': row.value}
+                numbers.append(dict(zip(names, cells, strict=True)) | told | {'published is': inside})
+            if not known:
                 what = 'its questions are not published' if asked.empty else f'no published model {model!r}'
                 close = difflib.get_close_matches(model, models.values(), 1, 0.5)
                 hint = f'; --against {close[0]}?' if close and not asked.empty else ''

@@ -28,8 +28,8 @@ from ..files import write_file
 from ..metrics import Metric, value_table
 from ..statistics import REACH, mean_interval, rerun_error
 from ..text import progress
-from .frame import GREEDY, SETTINGS, Board, Entry, Floats, scores_of
-from .tables import Scores, file_name
+from .frame import GREEDY, SETTINGS, Board, Entry, Floats, Scores, scores_of
+from .tables import file_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -336,7 +336,7 @@ def _sheet(
     grid = figure.subplots(rows, columns, squeeze=False, sharey=share_y).ravel().tolist()
     for axes in grid[count:]:
         axes.remove()
-    about = f'{drawable(board.title, 80)}: {board.questions} questions from {board.problems} problems.'
+    about = f'{drawable(board.title, 80)}: {board.size}.'
     figure.suptitle(f'{title}\n{about}', x=0.01, ha='left', size=9.5)
     return figure, grid[:count]
 

@@ -11,7 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import combinations, takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,7 +26,7 @@ from ..samples import parted_group
 from ..statistics import AllPairs, Interval, all_pairs, between_runs, mean_interval, rerun_error
 
 if TYPE_CHECKING:
-    import pandas
+    from pandas import DataFrame
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -50,12 +50,12 @@ AVERAGE = 'average'
 ON_HUB = re.compile(r'[\w-][\w.-]*/[\w.-]+')
 """What a model is called on the hub: its owner and its name."""
 
-SCORE = ('value', 'low', 'high', 'rerun', 'bound_low', 'bound_high', 'rank_low', 'rank_high')
-SIZES = ('questions', 'problems', 'effective')
+SCORE = ('value', 'low', 'high', 'level', 'rerun', 'bound_low', 'bound_high', 'rank_low', 'rank_high')
 HEALTH = ('unjudged', 'truncated', 'unanswered', 'unusual', 'copies', 'output_tokens')
 COLUMNS = (
-    *('benchmark', 'run', 'model', 'host', *SETTINGS, 'group', 'metric', *SCORE[:3], 'level', *SCORE[3:]),
-    *('k', 'n', *SIZES, 'limited', *HEALTH, 'health', 'note', 'engine', 'judge', 'signature'),
+    *('benchmark', 'run', 'model', 'host', *SETTINGS, 'group', 'metric', *SCORE),
+    *('k', 'n', 'questions', 'problems', 'effective', 'limited', *HEALTH),
+    *('health', 'note', 'engine', 'judge', 'signature'),
 )
 """Of the frame, in this order."""
 
@@ -79,12 +79,13 @@ class Entry:
             return ''
         length, ours = (one.sampling.get('max_out_len') for one in (self.greedy, self.result))
         health = self.greedy.health
-        known = None not in (length, ours) and length != ours
-        notes = [f'greedy run with max_out_len {length}'] if known else []
+        notes = [f'with max_out_len {length}'] if None not in (length, ours) and length != ours else []
         if health.unjudged:
-            notes.append(f'greedy run with {health.unjudged} of {health.samples} samples unjudged')
+            notes.append(f'with {health.unjudged} of {health.samples} samples unjudged')
         more = filter(None, (health.mark, *health.remarks('undecided'), *provenance_warnings(self.greedy)))
-        return '; '.join([*notes, *(f'greedy run: {note}' for note in more)])
+        return '; '.join(
+            [*(f'greedy run {note}' for note in notes), *(f'greedy run: {note}' for note in more)]
+        )
 
     @property
     def remarks(self) -> list[str]:
@@ -98,30 +99,24 @@ class Entry:
 class Board:
     """Runs that may be compared: the same questions, judged by the same judge; best mG-Pass@k first."""
 
+    title: str  # the benchmark, and what tells boards of one benchmark apart
     benchmark: str
-    part: str
-    """What tells boards of one benchmark apart; '' where there is one."""
-    reason: str
-    """Why they are apart."""
-    k: int
-    entries: tuple[Entry, ...] = ()
-    level: float = 0.95
-    thresholds: Sequence[float] = SHOWN_THRESHOLDS
+    reason: str  # why it stands apart from others of its benchmark, or ''
+    level: float
+    metrics: list[Metric]  # the columns: G-Pass@k at each threshold, then mG-Pass@k, which ranks
+    entries: tuple[Entry, ...]
+    uids: list[str]  # the questions, in the order of all arrays
+    problem: list[str]  # the source problem of each
 
     @property
-    def title(self) -> str:
-        """Return the benchmark, and what tells this part from the others."""
-        return f'{self.benchmark} ({self.part})' if self.part else self.benchmark
-
-    @property
-    def metrics(self) -> list[Metric]:
-        """Return the columns: G-Pass@k at each threshold, then mG-Pass@k."""
-        return metrics_of(self.k, self.thresholds)
+    def k(self) -> int:
+        """Return the k of its metrics."""
+        return self.ranked_by.k
 
     @property
     def ranked_by(self) -> Metric:
-        """Return the metric that orders the runs: mG-Pass@k."""
-        return Metric.mg_pass_at(self.k)
+        """Return mG-Pass@k."""
+        return self.metrics[-1]
 
     @property
     def judge(self) -> str:
@@ -129,24 +124,11 @@ class Board:
         return judge_line(self.entries[0].result)
 
     @property
-    def uids(self) -> list[str]:
-        """Return the questions, in the order of all arrays of the board."""
-        return self.entries[0].result.counts.uid
-
-    @property
-    def problem(self) -> list[str]:
-        """Return the source problem of each question."""
-        return self.entries[0].result.counts.problem
-
-    @property
-    def questions(self) -> int:
-        """Return how many were asked."""
-        return len(self.uids)
-
-    @property
-    def problems(self) -> int:
-        """Return how many source problems the questions come from."""
-        return len(set(self.problem))
+    def size(self) -> str:
+        """Return how many questions were asked, and of how many problems where those are fewer."""
+        problems = len(set(self.problem))
+        of = '' if problems == len(self.uids) else f' of {problems} source problems'
+        return f'{len(self.uids)} questions{of}'
 
     @cached_property
     def groups(self) -> dict[str, Integers]:
@@ -175,7 +157,7 @@ class Board:
                 "prompt around a question and the chat template are each host's own, and a difference "
                 'between hosts may come from them.'
             )
-        if remark := mean_interval(np.zeros(self.questions), self.problem).remark:
+        if remark := mean_interval(np.zeros(len(self.uids)), self.problem).remark:
             notes.append(remark)
         variance, freedom = self.between
         if freedom:
@@ -202,10 +184,7 @@ class Board:
 
     @cached_property
     def between(self) -> tuple[float, float]:
-        """Return the variance of the score from one run to the next, of runs that differ in their seed alone.
-
-        With its degrees of freedom; (0, 0) where no run has a rerun.
-        """
+        """Return the variance of the score between runs that differ in their seed alone, with its freedom."""
         reruns: defaultdict[Any, dict[Any, int]] = defaultdict(dict)
         for place, entry in enumerate(self.entries):
             config, seed = config_of(entry.result)
@@ -218,8 +197,9 @@ class Board:
     def pairs(self) -> AllPairs:
         """Return every two runs compared by mG-Pass@k, all right at once; i and j are places in `entries`."""
         variance, freedom = self.between
-        runs = (variance, freedom, [1] * len(self.entries)) if freedom else None
-        return all_pairs(self.ranked_values, self.problem, self.level, runs=runs)
+        return all_pairs(
+            self.ranked_values, self.problem, self.level, runs=(variance, freedom, [1] * len(self.entries))
+        )
 
 
 # Which results stand together
@@ -261,23 +241,29 @@ def boards(
             )
         else:
             kinds[one.benchmark].setdefault((one.data.sha256, one.judge_digest), []).append(one)
-    found = []
+    found: list[tuple[str, str, str, int, list[Entry]]] = []
     for benchmark, parts in kinds.items():
         for number, (key, members) in enumerate(parts.items(), 1):
+            names = 'other questions or references', 'another judge'
             what = [
-                text
-                for place, text in enumerate(('other questions or references', 'another judge'))
-                if any(other[place] != key[place] for other in parts)
+                name for place, name in enumerate(names) if any(other[place] != key[place] for other in parts)
             ]
             reason = f'apart from the other tables of this benchmark: {" and ".join(what)}' if what else ''
             entries, size, lines = _entries(members, k)
             left_out += lines
             if entries:
-                part = f'part {number}' if what else ''
-                found.append(Board(benchmark, part, reason, size, entries, level, tuple(thresholds)))
-    names = iter(run_names([entry.result for board in found for entry in board.entries]))
-    named = [replace(one, entries=tuple(replace(e, name=next(names)) for e in one.entries)) for one in found]
-    return [_best_first(board) for board in named], left_out
+                title = f'{benchmark} (part {number})' if what else benchmark
+                found.append((title, benchmark, reason, size, entries))
+    run_name = iter(run_names([entry.result for *_, entries in found for entry in entries]))
+    tables = []
+    for title, benchmark, reason, size, entries in found:
+        own, counts = metrics_of(size, thresholds), entries[0].result.counts
+        named = tuple(replace(entry, name=next(run_name)) for entry in entries)
+        board = Board(title, benchmark, reason, level, own, named, counts.uid, counts.problem)
+        means = board.ranked_values.mean(1).tolist()
+        best = sorted(range(len(named)), key=lambda row: (-means[row], named[row].name))
+        tables.append(replace(board, entries=tuple(named[row] for row in best)))
+    return tables, left_out
 
 
 def check_level(level: float) -> None:
@@ -294,72 +280,58 @@ def full_runs(results: Sequence[Result], with_limited: bool = False) -> tuple[li
     return full, [line] if count else []
 
 
-def _entries(members: Sequence[Result], k: int | None) -> tuple[tuple[Entry, ...], int, list[str]]:
+def _entries(members: Sequence[Result], k: int | None) -> tuple[list[Entry], int, list[str]]:
     """Return the rows of a table, its k, and a line for each result that is none of them.
 
     Results say by one hash that their questions are the same; a damaged or edited file may still have others.
     """
     [(usual, _)] = Counter(frozenset(one.counts.uid) for one in members).most_common(1)
     alike = [one for one in members if frozenset(one.counts.uid) == usual]
-    why = {
-        id(one): 'its questions (counts.uid) are not those of the other results with its data.sha256'
-        for one in members
-        if one not in alike
-    }
     lists = [{k for k in one.ks if k > 1} for one in alike if one.n > 1]
     shared = set.intersection(*lists) if lists else set()
     size = k or max(shared, default=max((k for ks in lists for k in ks), default=0))
-    sampled = [one for one in alike if 1 < size <= one.n]
-    entries = tuple(Entry(one, greedy_of(one, alike)) for one in sampled)
-    models = {(one.run.host, one.model) for one in sampled}
+    greedy = [one for one in alike if one.greedy]
+    entries = [Entry(one, greedy_of(one, greedy)) for one in alike if 1 < size <= one.n]
+    models = {(entry.result.run.host, entry.result.model) for entry in entries}
     shown = {id(one) for entry in entries for one in (entry.result, entry.greedy)}
-    for one in alike:
-        if id(one) in shown:
-            continue
+
+    def why(one: Result) -> str:
+        if one not in alike:
+            return 'its questions (counts.uid) are not those of the other results with its data.sha256'
         if one.greedy:
             there = (one.run.host, one.model) in models
-            reason = 'another greedy run of its model stands beside its samples'
-            reason = reason if there else 'a greedy run without samples of its model beside it'
-        elif one.n == 1 and one.sampling.get('temperature') is None:
-            reason = (
+            none = 'a greedy run without samples of its model beside it'
+            return 'another greedy run of its model stands beside its samples' if there else none
+        if one.n == 1 and one.sampling.get('temperature') is None:
+            return (
                 'one sample a question at a temperature that is not known: neither its record nor its name '
                 "tells it, and no sweep's manifest; a greedy run may be called model_t0_l8192"
             )
-        elif one.n == 1:
-            reason = 'one sample at a temperature above 0 says nothing of stability'
-        elif not size:
-            reason = f'it was evaluated for k = {one.ks}, and one answer says nothing of stability'
-        else:
-            reason = f'n = {one.n} is less than k = {size}'
-        why[id(one)] = reason
-    return entries, size, [f'{one.path}: {why[id(one)]}' for one in members if id(one) in why]
+        if one.n == 1:
+            return 'one sample at a temperature above 0 says nothing of stability'
+        if not size:
+            return f'it was evaluated for k = {one.ks}, and one answer says nothing of stability'
+        return f'n = {one.n} is less than k = {size}'
+
+    return entries, size, [f'{one.path}: {why(one)}' for one in members if id(one) not in shown]
 
 
-def _best_first(board: Board) -> Board:
-    means = board.ranked_values.mean(1).tolist()
-    order = sorted(range(len(means)), key=lambda place: (-means[place], board.entries[place].name))
-    return replace(board, entries=tuple(board.entries[place] for place in order))
-
-
-def greedy_of(result: Result, members: Sequence[Result]) -> Result | None:
+def greedy_of(result: Result, greedy: Sequence[Result]) -> Result | None:
     """Return the host's greedy run of the same model with responses of the same length, else of the largest.
 
     A model is the same by its name, or by its path whatever it is called; models of one name from two owners
     on the hub are two.
     """
-
-    def of_one_model(other: Result) -> bool:
-        paths = {result.model_path, other.model_path}
-        if result.run.host != other.run.host or (len(paths) == 2 and all(map(ON_HUB.fullmatch, paths))):
-            return False
-        return result.model == other.model or (len(paths) == 1 and '' not in paths)
-
-    def fits(one: Result) -> tuple[bool, bool, float]:
-        length = one.sampling.get('max_out_len')
-        alike = one.model_path == result.model_path, length == result.sampling.get('max_out_len')
-        return (*alike, length or 0)
-
-    return max((one for one in members if one.greedy and of_one_model(one)), key=fits, default=None)
+    length, path = result.sampling.get('max_out_len'), result.model_path
+    found: list[tuple[bool, bool, float, int]] = []
+    for place, one in enumerate(greedy):
+        paths = {path, one.model_path}
+        two_owners = len(paths) == 2 and all(map(ON_HUB.fullmatch, paths))
+        alike = result.model == one.model or (len(paths) == 1 and path != '')
+        if one.run.host == result.run.host and alike and not two_owners:
+            own = one.sampling.get('max_out_len')
+            found.append((len(paths) == 1, own == length, own or 0, -place))
+    return greedy[-max(found)[3]] if found else None
 
 
 def config_of(result: Result) -> tuple[tuple[Any, ...], Any]:
@@ -392,31 +364,27 @@ def run_names(results: Sequence[Result]) -> list[str]:
         }
         own |= {'host': one.run.host, 'path': _own_part(one.model_path, paths[one.model])}
         facts.append(own | {'n': f'n={one.n}', 'k': f'k={"_".join(map(str, one.ks))}'})
+
+    def places() -> list[Any]:  # which no two may share
+        each = zip(results, names, strict=True)
+        return [(one.benchmark, one.data.sha256, one.judge_digest, name) for one, name in each]
+
     names = models
     for what in (*SETTINGS, 'host', 'path', 'n', 'k'):
-        general = what in SETTINGS or what == 'host'
-        places: list[Any] = models if general else _places(results, names)
+        beside: list[Any] = models if what in SETTINGS or what == 'host' else places()
         told: defaultdict[Any, set[str | None]] = defaultdict(set)
-        for place, own in zip(places, facts, strict=True):
+        for place, own in zip(beside, facts, strict=True):
             if what not in SETTINGS or SETTINGS.keys() & own.keys():  # who tells no settings has no say
                 told[place].add(own.get(what))
         names = [
             f'{name} {own[what]}' if len(told[place]) > 1 and own.get(what) else name
-            for name, place, own in zip(names, places, facts, strict=True)
+            for name, place, own in zip(names, beside, facts, strict=True)
         ]
     seen: Counter[Any] = Counter()
-    for place, key in enumerate(_places(results, names)):
-        seen[key] += 1
-        names[place] += f' ({seen[key]})' if seen[key] > 1 else ''
+    for number, place in enumerate(places()):
+        seen[place] += 1
+        names[number] += f' ({seen[place]})' if seen[place] > 1 else ''
     return names
-
-
-def _places(results: Sequence[Result], names: Sequence[str]) -> list[Any]:
-    """Return what no two results may share."""
-    return [
-        (one.benchmark, one.data.sha256, one.judge_digest, name)
-        for one, name in zip(results, names, strict=True)
-    ]
 
 
 def _own_part(path: str, paths: Iterable[str]) -> str:
@@ -439,7 +407,7 @@ def _own_part(path: str, paths: Iterable[str]) -> str:
 # The numbers
 
 
-def frame(tables: Sequence[Board]) -> pandas.DataFrame:
+def frame(tables: Sequence[Board]) -> DataFrame:
     """Return all numbers of the boards: a row a benchmark, run, group and metric, in percent and points.
 
     NaN and '' stand where there is nothing. Columns: `benchmark` (the board's title), `run`, `model`, `host`,
@@ -460,56 +428,53 @@ def frame(tables: Sequence[Board]) -> pandas.DataFrame:
     return whole.assign(**whole[texts].fillna(''))
 
 
-def _board_frame(board: Board) -> pandas.DataFrame:
-    """Return the rows of a board: run by run, in each group by group."""
+def _board_frame(board: Board) -> DataFrame:
+    """Return the rows of a board: run by run, in each group by group, in each metric by metric."""
     import pandas
 
+    groups = {'': np.arange(len(board.uids)), **board.groups}
+    greedy = {place: entry.greedy for place, entry in enumerate(board.entries) if entry.greedy}
+    sampled = dict(enumerate(entry.result for entry in board.entries))
+    parts = _scores(board, greedy, groups, {GREEDY: ACCURACY}) if greedy else []
     metrics = [ACCURACY, Metric.pass_at(board.k), *board.metrics]
-    sampled = [entry.result for entry in board.entries]
-    groups = {'': np.arange(board.questions), **board.groups}
-    names = [GREEDY, *map(str, metrics)]
-    numbers = np.full((len(sampled), len(groups), len(names), len(SCORE) + len(SIZES)), np.nan)
-    numbers[:, :, 1:] = _scores(board, sampled, groups, metrics)
-    if greedy := {place: entry.greedy for place, entry in enumerate(board.entries) if entry.greedy}:
-        numbers[list(greedy), :, :1] = _scores(board, list(greedy.values()), groups, [ACCURACY])
-    ranks = slice(SCORE.index('rank_low'), SCORE.index('rank_high') + 1)
-    numbers[:, 0, names.index(str(board.ranked_by)), ranks] = board.pairs.ranks
-
-    runs, each = len(sampled), len(groups) * len(names)
+    parts += _scores(board, sampled, groups, {str(metric): metric for metric in metrics})
+    numbers = pandas.concat(map(pandas.DataFrame, parts), ignore_index=True)
+    order = np.lexsort((numbers['group'].map(list(groups).index), numbers['place']))
+    numbers = numbers.iloc[order].reset_index(drop=True)
     about = pandas.DataFrame([_about(board, entry, of) for entry in board.entries for of in (False, True)])
-    of_greedy = np.tile([name == GREEDY for name in names], runs * len(groups))
-    data = about.iloc[2 * np.repeat(np.arange(runs), each) + of_greedy].reset_index(drop=True)
-    data['group'] = np.tile(np.repeat(np.array(list(groups), dtype=object), len(names)), runs)
-    data['metric'] = np.tile(np.array(names, dtype=object), runs * len(groups))
-    data[[*SCORE, *SIZES]] = numbers.reshape(-1, numbers.shape[-1])
-    return data[data['value'].notna()]
+    rows = about.iloc[2 * numbers['place'] + (numbers['metric'] == GREEDY)].reset_index(drop=True)
+    return pandas.concat([rows, numbers.drop(columns='place')], axis=1)
 
 
 def _scores(
-    board: Board, results: Sequence[Result], groups: Mapping[str, Integers], metrics: Sequence[Metric]
-) -> Floats:
-    """Return `SCORE` and `SIZES` of each result, group and metric, in this order of the axes."""
-    sizes, counts, doubt = (list(column) for column in zip(*board.counts(results), strict=True))
+    board: Board, results: Mapping[int, Result], groups: Mapping[str, Integers], metrics: Mapping[str, Metric]
+) -> list[dict[str, Any]]:
+    """Return for each metric and group the numbers of the results, a column each."""
+    counts, places = board.counts(results.values()), np.array(list(results))
     problem = np.unique(board.problem, return_inverse=True)[1]
-    found = np.full((len(results), len(groups), len(metrics), len(SCORE) + len(SIZES)), np.nan)
-    for number, metric in enumerate(metrics):
-        values = np.stack([value_table(metric, n)[c] for n, c in zip(sizes, counts, strict=True)])
-        for place, rows in enumerate(groups.values()):
-            interval = mean_interval(values[:, rows], problem[rows], metric.top)
-            low, high = interval.at(board.level)
-            found[:, place, number, :3] = 100 * np.stack([interval.estimate, low, high], axis=-1)
-            found[:, place, number, len(SCORE) :] = len(rows), interval.problems, interval.effective
-        best = [value_table(metric, n)[c + d].mean() for n, c, d in zip(sizes, counts, doubt, strict=True)]
-        found[:, 0, number, 4:6] = np.stack([found[:, 0, number, 0], 100 * np.array(best)], axis=-1)
-    for size in set(sizes):
-        alike = [place for place, n in enumerate(sizes) if n == size]
-        tables = partial(_value_tables, metrics)
-        found[alike, 0, :, 3] = 100 * rerun_error(np.stack([counts[one] for one in alike]), size, tables).T
-    return found
 
+    def tables(n: int) -> Floats:
+        return np.stack([value_table(metric, n) for metric in metrics.values()])
 
-def _value_tables(metrics: Sequence[Metric], n: int) -> Floats:
-    return np.stack([value_table(metric, n) for metric in metrics])
+    reruns = np.empty((len(metrics), len(counts)))
+    for size in {n for n, _, _ in counts}:
+        alike = [row for row, (n, _, _) in enumerate(counts) if n == size]
+        reruns[:, alike] = rerun_error(np.stack([counts[row][1] for row in alike]), size, tables)
+    parts: list[dict[str, Any]] = []
+    for (name, metric), rerun in zip(metrics.items(), reruns, strict=True):
+        values = np.stack([value_table(metric, n)[c] for n, c, _ in counts])
+        for group, rows in groups.items():
+            found = mean_interval(values[:, rows], problem[rows], metric.top)
+            low, high = found.at(board.level)
+            part = {'place': places, 'group': group, 'metric': name, 'value': 100 * found.estimate}
+            part |= {'low': 100 * low, 'high': 100 * high, 'questions': len(rows)}
+            parts.append(part | {'problems': found.problems, 'effective': found.effective})
+            if not group:
+                best = [100 * value_table(metric, n)[c + doubt].mean() for n, c, doubt in counts]
+                bounds = {'bound_low': part['value'], 'bound_high': best}
+                ranks = dict(zip(('rank_low', 'rank_high'), board.pairs.ranks.T, strict=True))
+                parts[-1] |= {'rerun': 100 * rerun, **bounds, **(ranks if metric == board.ranked_by else {})}
+    return parts
 
 
 def _about(board: Board, entry: Entry, of_greedy: bool) -> dict[str, Any]:
@@ -564,6 +529,20 @@ def _averages(tables: Sequence[Board]) -> list[dict[str, Any]]:
     return rows
 
 
+def why_no_average(tables: Sequence[Board]) -> str:
+    """Return why no average over these boards means anything; '' if one does."""
+    if parted := sorted({board.benchmark for board in tables if board.reason}):
+        return f'{parted[0]} has results that must not stand together (other questions or another judge)'
+    if len({board.entries[0].result.judge_digest for board in tables}) > 1:
+        return 'the benchmarks were judged by different judges'
+    if len({board.k for board in tables}) > 1:
+        return f'the benchmarks have different k ({", ".join(str(board.k) for board in tables)}); give one k'
+    for first, second in combinations(tables, 2):
+        if shared := set(first.problem) & set(second.problem):
+            return f'{first.title} and {second.title} share {len(shared)} problems, which would count twice'
+    return ''
+
+
 class Score(NamedTuple):
     """A cell of a table: percent and points."""
 
@@ -577,24 +556,14 @@ class Score(NamedTuple):
         return f'{self.value:.2f} [{self.low:.1f}, {self.high:.1f}]'
 
 
-def scores_of(data: pandas.DataFrame) -> dict[tuple[str, str, str, str], Score]:
-    """Return the scores of a frame by benchmark, run, group and metric."""
+Scores = Mapping[tuple[str, str, str, str], Score]
+"""(benchmark, run, group, metric) → the score."""
+
+
+def scores_of(data: DataFrame) -> Scores:
+    """Return the scores of a frame."""
     keys = zip(*(data[name] for name in ('benchmark', 'run', 'group', 'metric')), strict=True)
     return dict(zip(keys, map(Score, *(data[name].tolist() for name in Score._fields)), strict=True))
-
-
-def why_no_average(tables: Sequence[Board]) -> str:
-    """Return why no average over these boards means anything; '' if one does."""
-    if parted := sorted({board.benchmark for board in tables if board.part}):
-        return f'{parted[0]} has results that must not stand together (other questions or another judge)'
-    if len({board.entries[0].result.judge_digest for board in tables}) > 1:
-        return 'the benchmarks were judged by different judges'
-    if len({board.k for board in tables}) > 1:
-        return f'the benchmarks have different k ({", ".join(str(board.k) for board in tables)}); give one k'
-    for first, second in combinations(tables, 2):
-        if shared := set(first.problem) & set(second.problem):
-            return f'{first.title} and {second.title} share {len(shared)} problems, which would count twice'
-    return ''
 
 
 # What is asked of one result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..files import save
-from ..metrics import ACCURACY, SHOWN_THRESHOLDS, Kind, Metric, metrics_of
+from ..metrics import ACCURACY, SHOWN_THRESHOLDS, Metric, metrics_of
 from ..record import Result
 from ..statistics import mean_interval
 from ..text import Table, csv_cell, csv_lines, latex, markdown, markdown_line
@@ -21,7 +21,7 @@ from .frame import (
     GREEDY,
     WHOLE,
     Board,
-    Score,
+    Scores,
     health_line,
     run_names,
     scores_of,
@@ -38,32 +38,23 @@ HOW_TO_READ = (
     'count as incorrect.'
 )
 
-Scores = Mapping[tuple[str, str, str, str], Score]
-"""(benchmark, run, group, metric) → the score, as `scores_of` gives them."""
-
 
 class Section(NamedTuple):
-    """A table of a report with what stands around it."""
+    """A leaderboard, or the overview, with what stands above it, and its groups, which are in files alone."""
 
-    heading: str
     lead: str
     table: Table
-    main: bool
-    """Whether it is a leaderboard or the overview, which are printed; the others are in files alone."""
+    groups: list[Table]
 
 
 def sections(boards: Sequence[Board], data: DataFrame) -> list[Section]:
     """Return all tables of a report, in their order."""
     scores, found = scores_of(data), []
     for board in boards:
-        problems = '' if board.questions == board.problems else f' of {board.problems} source problems'
         why = [f'This table stands {board.reason}.'] if board.reason else []
-        lead = [f'{board.questions} questions{problems}, judge: {board.judge}.', *why, *board.notes]
-        found.append(Section(board.title, ' '.join(lead), leaderboard(board, scores), main=True))
-        found += [Section(table.title, '', table, main=False) for table in by_group(board, scores)]
-    if len(boards) > 1:
-        found.append(Section('All benchmarks', '', overview(boards, scores), main=True))
-    return found
+        lead = [f'{board.size}, judge: {board.judge}.', *why, *board.notes]
+        found.append(Section(' '.join(lead), leaderboard(board, scores), by_group(board, scores)))
+    return [*found, Section('', overview(boards, scores), [])] if len(boards) > 1 else found
 
 
 def leaderboard(board: Board, scores: Scores) -> Table:
@@ -73,35 +64,32 @@ def leaderboard(board: Board, scores: Scores) -> Table:
     notes = [HOW_TO_READ.format(level=100 * board.level, k=board.k)]
     table = Table(board.title, ['model', *shown, 'rank', 'n', 'health'], notes=notes, data=data)
     for entry, (best, worst) in zip(board.entries, board.pairs.ranks.tolist(), strict=True):
-        health, n = health_line(entry.result), entry.result.n
-        own = {
-            name: score
-            for name in [GREEDY, 'accuracy', f'pass@{board.k}', *shown[1:]]
-            if (score := scores.get((board.title, entry.name, '', name)))
-        }
+        health, n = entry.result.health, entry.result.n
+        names = [GREEDY, 'accuracy', f'pass@{board.k}', *shown[1:]]
+        own = {name: scores.get((board.title, entry.name, '', name)) for name in names}
         rank = f'{best}–{worst}' if best < worst else f'{best}'
-        cells = [str(own[name]) if name in own else None for name in shown]
-        table.rows.append([entry.name, *cells, rank, n, health or 'ok'])
+        cells = [own[name] and str(own[name]) for name in shown]
+        table.rows.append([entry.name, *cells, rank, n, health_line(entry.result) or 'ok'])
         row: dict[str, Any] = {'model': entry.name}
         for name, score in own.items():
-            row |= {name: score.value, f'{name} low': score.low, f'{name} high': score.high}
-        row |= {'rerun': own[str(board.ranked_by)].rerun, 'rank low': best, 'rank high': worst, 'n': n}
-        data.append({**row, 'health': health, 'unjudged': entry.result.health.unjudged})
+            row |= {name: score.value, f'{name} low': score.low, f'{name} high': score.high} if score else {}
+        rerun = scores[board.title, entry.name, '', shown[-1]].rerun
+        row |= {'rerun': rerun, 'rank low': best, 'rank high': worst, 'n': n}
+        data.append({**row, 'health': health_line(entry.result), 'unjudged': health.unjudged})
         notes += [f'{entry.name}: {note}' for note in (entry.greedy_note, *entry.remarks) if note]
     return table
 
 
-def by_group(board: Board, scores: Scores) -> Iterator[Table]:
-    """Yield a table a metric: runs × contest and language, and each contest and language as a whole."""
-    groups = list(board.groups)
+def by_group(board: Board, scores: Scores) -> list[Table]:
+    """Return a table a metric: runs × contest and language, and each contest and language as a whole."""
+    found = []
     for metric in [GREEDY, *map(str, board.metrics)]:
-        table = Table(f'{board.title}: {metric} by contest and language', ['model', *groups])
+        table = Table(f'{board.title}: {metric} by contest and language', ['model', *board.groups])
         for entry in board.entries:
-            cells = [scores.get((board.title, entry.name, group, metric)) for group in groups]
-            if any(cells):
-                table.rows.append([entry.name, *(cell and str(cell) for cell in cells)])
-        if table.rows:
-            yield table
+            cells = [scores.get((board.title, entry.name, group, metric)) for group in board.groups]
+            table.rows += [[entry.name, *(cell and str(cell) for cell in cells)]] if any(cells) else []
+        found += [table] if table.rows else []
+    return found
 
 
 def overview(boards: Sequence[Board], scores: Scores) -> Table:
@@ -109,12 +97,38 @@ def overview(boards: Sequence[Board], scores: Scores) -> Table:
     why_not = why_no_average(boards)
     columns = {f'{board.title}: {board.ranked_by}': (board.title, str(board.ranked_by)) for board in boards}
     columns |= {} if why_not else {AVERAGE: (AVERAGE, str(boards[0].ranked_by))}
-    table = Table('All benchmarks', ['model', *columns])
+    note = f'no average: {why_not}' if why_not else 'No average where a benchmark is missing.'
+    table = Table('All benchmarks', ['model', *columns], notes=[note])
     for run in dict.fromkeys(entry.name for board in boards for entry in board.entries):
         cells = [scores.get((title, run, '', metric)) for title, metric in columns.values()]
         table.rows.append([run, *(cell and str(cell) for cell in cells)])
-    table.notes = [f'no average: {why_not}'] if why_not else ['No average where a benchmark is missing.']
     return table
+
+
+def write_tables(
+    data: DataFrame, tables: Sequence[Section], folder: Path, left_out: Sequence[str] = ()
+) -> None:
+    """Write `leaderboard.md` with all tables, `tables/*.tex` one each, and `scores.csv`, the whole frame."""
+    parts, names = ['# G-Pass@k\n'], set[str]()
+    for lead, main, groups in tables:
+        name = file_name(main.title, names)
+        for table, above in ((main, [markdown_line(lead)] if lead else []), *((one, []) for one in groups)):
+            text = '\n\n'.join([*above, markdown(table)])
+            parts.append(f'{"##" if table is main else "###"} {markdown_line(table.title)}\n\n{text}\n')
+        save(folder / f'tables/{name}.tex', latex(main))
+        if groups:
+            save(folder / f'tables/{name}.groups.tex', '\n'.join(map(latex, groups)))
+    runs = data[data.metric.isin(['accuracy', GREEDY]) & (data.group == '')]
+    marks = [' (greedy)' if metric == GREEDY else '' for metric in runs.metric]
+    signed = [
+        f'{title}: {run}{mark}: {signature}'
+        for title, run, mark, signature in zip(runs.benchmark, runs.run, marks, runs.signature, strict=True)
+    ]
+    for heading, lines in (('Signatures', signed), ('Left out', left_out)):
+        if lines:
+            parts.append(f'## {heading}\n\n' + ''.join(f'- {markdown_line(line)}\n' for line in lines))
+    save(folder / 'leaderboard.md', '\n'.join(parts))
+    save(folder / 'scores.csv', scores_csv(data))
 
 
 def scores_csv(data: DataFrame) -> str:
@@ -131,37 +145,6 @@ def scores_csv(data: DataFrame) -> str:
         cells[unknown] = None
         columns.append(cells.tolist())
     return csv_lines([COLUMNS, *zip(*columns, strict=True)])
-
-
-def write_tables(
-    boards: Sequence[Board],
-    data: DataFrame,
-    tables: Sequence[Section],
-    folder: Path,
-    left_out: Sequence[str] = (),
-) -> None:
-    """Write `leaderboard.md` with all tables, `tables/*.tex` one each, and `scores.csv`, the whole frame."""
-    parts, files = ['# G-Pass@k\n'], {'scores.csv': scores_csv(data)}
-    names, name = set[str](), ''
-    for heading, lead, table, main in tables:
-        text = '\n\n'.join(filter(None, [markdown_line(lead), markdown(table)]))
-        parts.append(f'{"##" if main else "###"} {markdown_line(heading)}\n\n{text}\n')
-        name = file_name(heading, names) if main else name
-        tex = f'tables/{name}.tex' if main else f'tables/{name}.groups.tex'
-        files[tex] = '\n'.join(filter(None, [files.get(tex), latex(table)]))
-    signed = [
-        f'{board.title}: {entry.name}{mark}: {run.signature}'
-        for board in boards
-        for entry in board.entries
-        for run, mark in ((entry.result, ''), (entry.greedy, ' (greedy)'))
-        if run is not None
-    ]
-    for heading, lines in (('Signatures', signed), ('Left out', left_out)):
-        if lines:
-            parts.append(f'## {heading}\n\n' + ''.join(f'- {markdown_line(line)}\n' for line in lines))
-    files['leaderboard.md'] = '\n'.join(parts)
-    for name, text in files.items():
-        save(folder / name, text)
 
 
 def file_name(title: str, taken: set[str]) -> str:
@@ -185,18 +168,15 @@ def file_name(title: str, taken: set[str]) -> str:
 
 def results_table(results: Sequence[Result], *, every_metric: bool = False, by_group: bool = False) -> Table:
     """Return a row a run, or a run and group: the columns of the published tables, or every metric."""
-    metrics = _metric_columns(results, every_metric)
-    heads = [*(['group'] if by_group else ['n']), *map(str, metrics), *([] if by_group else ['unjudged'])]
-    title = 'Results by contest and language' if by_group else 'Results'
-    table = Table(title, ['model', 'dataset', *heads])
+    metrics = list(map(str, _metric_columns(results, every_metric)))
+    heads = ['group', *metrics] if by_group else ['n', *metrics, 'unjudged']
+    table = Table(f'Results{" by contest and language" * by_group}', ['model', 'dataset', *heads])
     for result in results:
         scores, names = result.scores(), [result.run.model, result.run.dataset]
-        if by_group:
-            for group in dict.fromkeys(result.counts.group):
-                table.rows.append([*names, group, *(scores.get(f'{group}/{metric}') for metric in metrics)])
-        else:
-            cells = [scores.get(metric.name) for metric in metrics]
-            table.rows.append([*names, result.n, *cells, result.health.unjudged])
+        for group in dict.fromkeys(result.counts.group) if by_group else ():
+            table.rows.append([*names, group, *(scores.get(f'{group}/{metric}') for metric in metrics)])
+        if not by_group:
+            table.rows.append([*names, result.n, *map(scores.get, metrics), result.health.unjudged])
     return table
 
 
@@ -206,35 +186,32 @@ def summary_table(results: Sequence[Result], level: float = 0.95) -> str:
     What all rows share stands in the heading, the settings in which models differ below their names: a line
     fits a terminal of 120 columns.
     """
-    names = dict(zip(map(id, results), run_names(results), strict=True))
-    texts, remarks = [], []
-    for dataset, runs in groupby(
-        sorted(results, key=lambda one: one.run.dataset), lambda one: one.run.dataset
-    ):
+    texts, remarks = [], dict[str, None]()
+    named = sorted(zip(results, run_names(results), strict=True), key=lambda one: one[0].run.dataset)
+    for dataset, runs in groupby(named, lambda one: one[0].run.dataset):
         members = list(runs)
-        metrics = _metric_columns(members, every_metric=False)
+        metrics = _metric_columns([result for result, _ in members], every_metric=False)
         table = Table(dataset, ['model', *map(str, metrics)])
-        for result in members:
-            scores, intervals, name = result.scores(), [], names[id(result)]
+        for result, name in members:
+            scores, intervals = result.scores(), []
             for metric in metrics:
-                if metric.name in scores:
-                    values = result.values(metric)
-                    low, high = mean_interval(values, result.counts.problem, metric.top).at(level)
-                    intervals.append(f'{100 * low:.1f}–{100 * high:.1f}')
-                else:
-                    intervals.append('')
+                known = metric.name in scores
+                found = (
+                    mean_interval(result.values(metric), result.counts.problem, metric.top) if known else None
+                )
+                low, high = found.at(level) if found else (0, 0)
+                intervals.append(f'{100 * low:.1f}–{100 * high:.1f}' if found else '')
             model = result.model if name.startswith(result.model) else name
             below = ', '.join(filter(None, [name.removeprefix(model).strip(), result.health.mark]))
-            table.rows.append([model, *(scores.get(one.name) for one in metrics)])
+            table.rows.append([model, *(scores.get(str(one)) for one in metrics)])
             table.rows.append([below, *intervals])
-            remarks += [f'{name}: {line}' for line in result.health.remarks('copies')]
-        sizes = ', '.join(map(str, sorted({one.n for one in members})))
-        unjudged = sum(one.health.unjudged for one in members)
+            remarks |= dict.fromkeys(f'{name}: {line}' for line in result.health.remarks('copies'))
+        sizes = ', '.join(map(str, sorted({one.n for one, _ in members})))
+        unjudged = sum(one.health.unjudged for one, _ in members)
         heading = markdown_line(f'{dataset}: n = {sizes}, {unjudged} samples unjudged')
         texts.append(f'{heading}\n\n{markdown(table)}')
-    kind = 'interval for new questions of the same kind, clustered by problem.'
-    below = f'Below each score: its {100 * level:g} % {kind}'
-    return '\n\n'.join([*texts, '\n'.join([below, *map(markdown_line, dict.fromkeys(remarks))])])
+    kind = f'its {100 * level:g} % interval for new questions of the same kind, clustered by problem.'
+    return '\n\n'.join([*texts, '\n'.join([f'Below each score: {kind}', *map(markdown_line, remarks)])])
 
 
 def _metric_columns(results: Iterable[Result], every_metric: bool) -> list[Metric]:
@@ -246,4 +223,4 @@ def _metric_columns(results: Iterable[Result], every_metric: bool) -> list[Metri
         ks = ks[-1:]
         thresholds = [tau for tau in thresholds if tau in SHOWN_THRESHOLDS] or thresholds
     found = metrics_of(ks, thresholds, pass_at=every_metric) if ks else []
-    return [ACCURACY, *(metric for metric in found if metric.k > 1 or metric.kind is not Kind.MG_PASS)]
+    return [ACCURACY, *(metric for metric in found if metric.steps)]

@@ -199,7 +199,7 @@ def test_all_tables_can_be_written_and_read_back(folder: Path, texts: dict[str, 
     found = board_with(folder, texts)
     out = folder / 'tables_of_one'
     data = frame(found)
-    write_tables(found, data, sections(found, data), out)
+    write_tables(data, sections(found, data), out)
     for path in out.rglob('*.*'):
         assert path.resolve().is_relative_to(out)
         path.read_text(encoding='utf-8')

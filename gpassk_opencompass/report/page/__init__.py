@@ -35,8 +35,18 @@ from ...record import Result, digest_of
 from ...samples import Samples
 from ...text import progress
 from ...version import __version__
-from ..frame import AVERAGE, Board, Entry, Score, health_line, limits_line, rows_of, scores_of, why_no_average
-from ..tables import Scores
+from ..frame import (
+    AVERAGE,
+    Board,
+    Entry,
+    Score,
+    Scores,
+    health_line,
+    limits_line,
+    rows_of,
+    scores_of,
+    why_no_average,
+)
 
 if TYPE_CHECKING:
     from pandas import DataFrame
