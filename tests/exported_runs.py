@@ -48,14 +48,10 @@ def scored_responses(folder: Path, name: str = 'theirs', **more: Any) -> Path:
         }
         for number, verdicts in enumerate(TRUTH)
     ]
-    return _scored(folder, name, rows, '--k', 1, 2, 3)
-
-
-def _scored(folder: Path, name: str, rows: Sequence[Any], *options: object) -> Path:
     given, result = folder / f'{name}.jsonl', folder / f'{name}.gpassk.json'
     folder.mkdir(parents=True, exist_ok=True)
     given.write_text(''.join(json.dumps(row) + '\n' for row in rows), encoding='utf-8')
-    assert main(['score', str(given), '-o', str(result), *map(str, options)]) == 0
+    assert main(['score', str(given), '-o', str(result), '--k', '1', '2', '3']) == 0
     return result
 
 

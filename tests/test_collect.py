@@ -34,16 +34,27 @@ def paths_of(*given: Path) -> list[Path]:
 # Records and work directories
 
 
-def test_the_newest_result_of_a_run_counts(tmp_path: Path) -> None:
-    """By the time that names its folder; the older one is named with the newer one."""
-    old = write_result(tmp_path, MODEL, [0] * 24, time='20260101_000000')
-    new = write_result(tmp_path, MODEL, THIRDS, time='20260102_000000')
+@pytest.mark.parametrize(
+    ('first', 'second', 'count'),
+    [
+        ({}, {}, ['rule']),  # in one work directory
+        ({'judge': 'rule'}, {'judge': 'llm'}, ['llm']),  # evaluated again: its owner means the later one
+        ({'work': 'a', 'judge': 'rule'}, {'work': 'b', 'judge': 'llm'}, ['llm', 'rule']),  # another run
+        ({'work': 'a'}, {'work': 'b'}, ['rule']),  # the same run in two work directories
+    ],
+)
+def test_the_newest_result_of_a_run_counts(
+    first: dict[str, str], second: dict[str, str], count: list[str], tmp_path: Path
+) -> None:
+    """By the time that names its folder, the older one is named with the newer one."""
+    new = write_result(tmp_path, MODEL, THIRDS, time='20260102_000000', **second)
+    old = write_result(tmp_path, MODEL, THIRDS, time='20260101_000000', **first)
     found = collect([tmp_path])
-    assert [result.path for result in found.results] == [new.resolve()]
-    assert found.passed_over == []
-    [line] = found.older
-    assert str(old) in line
-    assert str(new) in line
+    assert sorted(result.judge['name'] for result in found.results) == count
+    assert (new.resolve() in [result.path for result in found.results], found.passed_over) == (True, [])
+    assert found.older == (
+        [f'{old.resolve()}: there is a newer result of this run, {new.resolve()}'] * (2 - len(count))
+    )
 
 
 @pytest.mark.parametrize(('seed', 'k'), [(42, [4]), (43, [4]), (42, [2])])
@@ -99,29 +110,6 @@ def test_a_damaged_newer_result_does_not_hide_a_complete_one(tmp_path: Path) -> 
     assert 'cannot be read' in found.passed_over[0]
 
 
-def test_another_judge_in_the_same_work_directory_replaces_the_result(tmp_path: Path) -> None:
-    """The run was evaluated again: its owner means the later one."""
-    write_result(tmp_path, MODEL, THIRDS, time='20260101_000000', judge='rule')
-    write_result(tmp_path, MODEL, THIRDS, time='20260102_000000', judge='llm')
-    assert [result.judge['name'] for result in collect([tmp_path]).results] == ['llm']
-
-
-def test_another_judge_in_another_work_directory_is_another_run(tmp_path: Path) -> None:
-    """Both stay, and do not meet in one table."""
-    write_result(tmp_path, MODEL, THIRDS, work='a', judge='rule')
-    write_result(tmp_path, MODEL, THIRDS, work='b', judge='llm')
-    assert {result.judge['name'] for result in collect([tmp_path]).results} == {'rule', 'llm'}
-
-
-def test_the_same_run_in_two_work_directories_counts_once(tmp_path: Path) -> None:
-    """The same model, data set, questions and judge."""
-    write_result(tmp_path, MODEL, THIRDS, work='a', time='20260103_000000')
-    write_result(tmp_path, MODEL, THIRDS, work='b', time='20260102_000000')
-    found = collect([tmp_path])
-    assert [result.path.parents[3].name for result in found.results] == ['a']
-    assert len(found.older) == 1
-
-
 def scored(path: Path, c: list[int], time: float, **run: str) -> Path:
     """A `*.gpassk.json` of one and the same run, as `gpassk score -o` names it."""
     names = {'model': 'm', 'dataset': 'MATH500-L5', 'host': 'file', **run}
@@ -132,18 +120,14 @@ def scored(path: Path, c: list[int], time: float, **run: str) -> Path:
 
 
 def test_of_scored_files_the_one_made_last_counts(tmp_path: Path) -> None:
-    """By `created` of the record, whatever the names and the times of the files say."""
-    scored(tmp_path / 'z.gpassk.json', HALVES, 9e8, created='2026-01-01T10:00:00+00:00')
-    new = scored(tmp_path / 'a.gpassk.json', THIRDS, 1e8, created='2026-01-01T12:30:00+02:00')
-    assert paths_of(tmp_path) == [new.resolve()]
-
-
-def test_of_scored_files_that_do_not_say_it_the_time_of_the_file_counts(tmp_path: Path) -> None:
-    """Not the last name, nor that of a folder; a `created` that is no time is none."""
-    scored(tmp_path / 'z' / 'x' / 'y' / 'z.gpassk.json', HALVES, 1e8)
-    other = scored(tmp_path / 'b.gpassk.json', HALVES, 2e8, created='yesterday')
-    new = scored(tmp_path / 'a.gpassk.json', THIRDS, 3e8)
-    assert paths_of(tmp_path) == paths_of(new, other) == [new.resolve()]
+    """By `created` of the record, whatever its name and time; where none tells it, by the file's time."""
+    scored(tmp_path / 'one' / 'z.gpassk.json', HALVES, 9e8, created='2026-01-01T10:00:00+00:00')
+    new = scored(tmp_path / 'one' / 'a.gpassk.json', THIRDS, 1e8, created='2026-01-01T12:30:00+02:00')
+    assert paths_of(tmp_path / 'one') == [new.resolve()]
+    scored(tmp_path / 'two' / 'z' / 'x' / 'y' / 'z.gpassk.json', HALVES, 1e8)
+    other = scored(tmp_path / 'two' / 'b.gpassk.json', HALVES, 2e8, created='yesterday')  # which is no time
+    new = scored(tmp_path / 'two' / 'a.gpassk.json', THIRDS, 3e8)
+    assert paths_of(tmp_path / 'two') == paths_of(new, other) == [new.resolve()]
 
 
 def test_what_is_missing_is_refused(tmp_path: Path) -> None:
@@ -190,22 +174,18 @@ def test_a_manifest_tells_what_a_name_does_not(tmp_path: Path) -> None:
         assert one.sampling == {'temperature': 0.7, 'max_out_len': 100}
 
 
-def test_what_the_template_says_now_counts_before_what_is_stale(tmp_path: Path) -> None:
-    """A config that it no longer gives keeps the facts of its time."""
-    write_result(tmp_path, NAME, THIRDS)
+def test_of_several_manifests_what_holds_now_counts_and_a_contradiction_tells_nothing(tmp_path: Path) -> None:
+    """A stale config keeps the facts of its time; of two models of one name it might be either."""
+    write_result(tmp_path / 'one', NAME, THIRDS)
     now = entry('Qwen/Qwen2.5-7B', facts=ModelFacts(open_source=True))
-    saved(tmp_path / 'configs', now, entry('Qwen/Qwen2.5-7B', stale=True))
-    [result] = collect([tmp_path]).results
+    saved(tmp_path / 'one' / 'configs', now, entry('Qwen/Qwen2.5-7B', stale=True))
+    [result] = collect([tmp_path / 'one']).results
     assert result.manifest is not None
     assert result.manifest.facts == ModelFacts(open_source=True)
-
-
-def test_manifests_of_two_models_of_one_name_tell_nothing(tmp_path: Path) -> None:
-    """It might be either."""
-    write_result(tmp_path, NAME, THIRDS)
-    saved(tmp_path / 'a', entry('a/x'))
-    saved(tmp_path / 'b', entry('b/y'))
-    [result] = collect([tmp_path]).results
+    write_result(tmp_path / 'two', NAME, THIRDS)
+    saved(tmp_path / 'two' / 'a', entry('a/x'))
+    saved(tmp_path / 'two' / 'b', entry('b/y'))
+    [result] = collect([tmp_path / 'two']).results
     assert result.manifest is None
     assert (result.model, result.run.model) == ('Qwen2.5-7B', NAME)
 

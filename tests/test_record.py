@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -95,30 +96,22 @@ def test_the_pair_gives_the_result_back(tmp_path: Path) -> None:
     assert list(samples_of(found, rows=(4, 8))['response']) == list(expected['response'][4:8])
 
 
-def test_the_json_alone_gives_scores_and_counts(tmp_path: Path, warnings: list[str]) -> None:
-    """Any k and τ of them, too; that samples are missing is said once, where they are asked for."""
-    write(tmp_path / 'x.json', made(OLD))
-    [samples] = tmp_path.glob('*.parquet')
-    samples.unlink()
-    found = read(tmp_path / 'x.json')
-    assert found.values(Metric.parse('G-Pass@3_1.0')).tolist() == [0.0, 0.0, 0.25]
-    assert warnings == []
-    assert found.samples() is None
-    assert read(tmp_path / 'x.json').samples() is None
-    assert warnings == [
-        f'{samples} is missing or cannot be read: single samples cannot be shown; the scores stand'
-    ]
-
-
-def test_damaged_samples_are_never_shown(tmp_path: Path, warnings: list[str]) -> None:
-    """One byte is enough."""
+@pytest.mark.parametrize('how', ['missing or cannot be read', 'damaged'])
+def test_the_json_alone_gives_scores_and_counts(how: str, tmp_path: Path, warnings: list[str]) -> None:
+    """Any k and τ of them, too; that samples are not there, or one byte of them, is said once."""
     write(tmp_path / 'x.json', made(OLD))
     [samples] = tmp_path.glob('*.parquet')
     content = bytearray(samples.read_bytes())
     content[len(content) // 2] ^= 1
     samples.write_bytes(content)
+    if how != 'damaged':
+        samples.unlink()
+    found = read(tmp_path / 'x.json')
+    assert found.values(Metric.parse('G-Pass@3_1.0')).tolist() == [0.0, 0.0, 0.25]
+    assert warnings == []
+    assert found.samples() is None
     assert read(tmp_path / 'x.json').samples() is None
-    assert warnings == [f'{samples} is damaged: single samples cannot be shown; the scores stand']
+    assert warnings == [f'{samples} is {how}: single samples cannot be shown; the scores stand']
 
 
 def test_a_reader_of_the_json_sees_questions_answers_and_verdicts(tmp_path: Path) -> None:
@@ -358,9 +351,13 @@ def test_a_record_that_contradicts_itself_is_refused(tmp_path: Path, place: str,
 
 
 def test_fields_of_later_versions_are_kept() -> None:
-    """They need no new schema."""
+    """They need no new schema; servers may say anything of themselves."""
     content = changed(content_of(made(OLD)), 'gpassk/counts/weight', [1, 2, 3])
-    assert content_of(Result.model_validate(content['gpassk']))['gpassk']['counts']['weight'] == [1, 2, 3]
+    servers = [{'engine': 'vllm', 'version': '0.32.0'}, {'model': 'm'}, {'version': '7'}, 'damaged']
+    content['gpassk']['provenance'] = {'versions': {'torch': '2.13.0'}, 'servers': [*servers, servers[0]]}
+    result = Result.model_validate(content['gpassk'])
+    assert content_of(result)['gpassk']['counts']['weight'] == [1, 2, 3]
+    assert result.engine == 'torch 2.13.0, vllm 0.32.0, 7'
 
 
 @pytest.mark.parametrize(
@@ -370,30 +367,24 @@ def test_fields_of_later_versions_are_kept() -> None:
         ('[1]', ForeignFileError, 'is no result'),
         ('{"error": "it failed"}', InputError, 'says that its evaluation failed: it failed'),
         ('{"gpassk": {"schema": 3}}', InputError, 'is damaged: gpassk.n is missing'),
+        ('{"gpassk": {"schema": 3, "x": ' + '[' * 200 + ']' * 200 + '}}', InputError, 'more than 100 deep'),
         ('{"gpassk": ', InputError, 'cannot be read: '),
         ('[' * 100_000, InputError, 'cannot be read: '),
         ('{"gpassk": {"schema": 3, "n": ' + '9' * 5000 + '}}', InputError, 'cannot be read: '),
     ],
 )
 def test_what_is_no_record_is_told(tmp_path: Path, content: str, error: type[Exception], said: str) -> None:
-    """Somebody else's file is none that is damaged."""
+    """Somebody else's file is none that is damaged; nor is a folder, a file of samples, or none at all."""
     (tmp_path / 'x.json').write_text(content, encoding='utf-8')
-    with pytest.raises(error) as told:
+    with pytest.raises(error, match=re.escape(said)):
         read(tmp_path / 'x.json')
-    assert said in str(told.value)
-
-
-def test_what_is_no_json_at_all_is_told(tmp_path: Path) -> None:
-    """A folder, a file of samples, none."""
-    write(tmp_path / 'x.json', made(OLD))
-    [samples] = tmp_path.glob('*.parquet')
-    for path, said in (
-        (tmp_path, 'is a folder; give one result file'),
-        (samples, r'has the samples of a result; give the \.json beside it'),
-        (tmp_path / 'none.json', 'cannot be read: No such file'),
+    for name, why in (
+        ('', 'is a folder; give one result file'),
+        ('x.0123456789ab.samples.parquet', r'has the samples of a result; give the \.json beside it'),
+        ('none.json', 'cannot be read: No such file'),
     ):
-        with pytest.raises(InputError, match=said):
-            read(path)
+        with pytest.raises(InputError, match=why):
+            read(tmp_path / name)
 
 
 if __name__ == '__main__':
