@@ -27,7 +27,7 @@ from gpassk_opencompass.health import (
     generation_columns,
     health_of,
 )
-from gpassk_opencompass.judges.protocol import Pair
+from gpassk_opencompass.judges import Pair
 from gpassk_opencompass.record import Result, read
 
 # What an engine says of a sample
