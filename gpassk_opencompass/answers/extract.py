@@ -10,15 +10,14 @@ time linear in the response.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from .boxes import last_boxes
 from .choices import letters_of
 from .equal import LENIENT, distinct, read_answer
 from .normal import join_thousands, normal_form
-from .numeric import Number, Symbol
+from .numeric import Expression, Symbol
 from .thoughts import Parted, part
 from .values import PAIRS, Amount, Named, Relation, Several, Value, Words
 
@@ -36,6 +35,19 @@ class FinalAnswer(NamedTuple):
     hedged: bool = False
     """Whether the response states several answers that differ, in boxes of their own or in words. They can
     be right only where the reference asks for several, see `hedges`."""
+
+
+_RUNAWAY = re.compile(
+    r'\n[ \t]{0,9}(?:(?:Human|User|USER|Question|Problem|Q|问题|题目)\s?[:：]|###\s?(?:Instruction|Question))'
+    r'|<\|im_start\|>\s?user'
+)
+_JSON = re.compile(
+    r'\s*\{(?:[^{}]*,)?\s*"(?:final_)?answer"\s*:\s*'
+    r'(?P<value>"[^"{}]*"|-?[0-9.]+)\s*(?:,\s*"(?!(?:final_)?answer)[^{}]*)?\}\s*'
+)
+_LETTER = re.compile(r'[^\W0-9_]')  # of any script: nothing is stated without one
+# A text without an answer that stops after one of these was not finished.
+_UNFINISHED = re.compile(r'[A-Za-z\u4e00-\u9fff,，、;；:：=+\-*/^_<(\[{（\\]$')
 
 
 def final_answer(response: str) -> FinalAnswer:
@@ -68,27 +80,25 @@ def answer_of(response: Parted) -> FinalAnswer:
     text = response.said
     if runaway := _RUNAWAY.search(text):
         before = text[: runaway.start()]
-        if last_boxes(before).answers or _value_of(_spoken(before)):
+        if _last_boxes(before)[0] or _plain_value(_spoken(before)):
             text = before
-    boxes = last_boxes(text)
-    answers, boxed = boxes.answers, bool(boxes.answers)
-    if boxed:
-        rest = text[boxes.end :]
-        if _SPEAKS.search(rest):
-            if later := _later(rest, answers):
-                answers, boxed = [later], False
-            elif other := _offered(rest, answers[-1]):
-                answers = [*answers, other]
-        answers = _without_repetitions(answers)
-    elif spoken := json['value'].strip('" ') if (json := _JSON.fullmatch(text)) else _spoken(text):
-        answers = [spoken]
-    elif alone := _alone(text):
-        answers = [alone]
+    answers, end, is_open = _last_boxes(text)
+    boxed = bool(answers)
+    if boxed and _LETTER.search(rest := text[end:]):
+        if later := _later(rest, answers):
+            answers, boxed = [later], False
+        elif other := _offered(rest, answers[-1]):
+            answers = [*answers, other]
+    if not answers:
+        json = _JSON.fullmatch(text)
+        stated = json['value'].strip('" ') if json else _spoken(text) or _alone(text)
+        answers = [stated] if stated else []
+    answers = _without_repetitions(answers)
     hedged = len(answers) > 1 or (not boxed and len(_values_in(''.join(answers))) > 1)
     # The letter of an option and what it says are one.
     if len(answers) == 2 and sum(map(_is_option, answers)) == 1:
         answers, hedged = sorted(answers, key=_is_option, reverse=True), False
-    cut_off = response.open or boxes.open or (not answers and bool(_UNFINISHED.search(text.rstrip()[-1:])))
+    cut_off = response.open or is_open or (not answers and bool(_UNFINISHED.search(text.rstrip()[-1:])))
     return FinalAnswer(', '.join(answers), boxed, cut_off, hedged)
 
 
@@ -103,56 +113,40 @@ def hedges(answer: FinalAnswer, reference: str) -> bool:
     """
     values = _values_in(answer.text)
     count = max(len(values), 2 if answer.hedged else 1)
-    return count > 1 and count > _asked_for(reference, all(map(_is_tuple, values)))
-
-
-def _is_tuple(value: Value) -> bool:
-    return isinstance(value, Several) and (value.kind == 'tuple' or value.kind in PAIRS)
+    are_tuples = all(isinstance(one, Several) and one.kind in PAIRS | {'tuple'} for one in values)
+    return count > 1 and count > _most_values(reference, are_tuples)
 
 
 @lru_cache(maxsize=4096)  # every sample of a question is held against one reference
-def _asked_for(reference: str, tuples: bool) -> int:
+def _most_values(reference: str, tuples: bool) -> int:
     """Return the most values that `reference` may be read as: of `tuples`, pairs and intervals."""
     reference = final_answer(reference).text or reference  # it may be a whole solution
     if letters := letters_of(reference):
         return len(letters)
-    value, *others = (reading.value for reading in read_answer(reference))
-    if isinstance(value, Amount) and value.unit is None and not others:
-        return 1
-    if tuples and isinstance(value, Several):
-        return len(value.items) if value.kind in {'list', 'set', 'union'} else 1
+    match [reading.value for reading in read_answer(reference)]:
+        case [Amount(unit=None)]:
+            return 1
+        case [Several(kind, items), *_] if tuples:
+            return len(items) if kind in {'list', 'set', 'union'} else 1
     separators = _ANY_SEPARATOR.findall(join_thousands(reference))
     return 1 + len(separators) - min(separators.count('='), 1)
 
 
-_RUNAWAY = re.compile(
-    r'\n[ \t]{0,9}(?:(?:Human|User|USER|Question|Problem|Q|问题|题目)\s?[:：]|###\s?(?:Instruction|Question))'
-    r'|<\|im_start\|>\s?user'
-)
-_JSON = re.compile(
-    r'\s*\{(?:[^{}]*,)?\s*"(?:final_)?answer"\s*:\s*'
-    r'(?P<value>"[^"{}]*"|-?[0-9.]+)\s*(?:,\s*"(?!(?:final_)?answer)[^{}]*)?\}\s*'
-)
-_SPEAKS = re.compile(r'[^\W0-9_]')  # a letter of any script: nothing is stated without one
-# A text without an answer that stops after one of these was not finished.
-_UNFINISHED = re.compile(r'[A-Za-z\u4e00-\u9fff,，、;；:：=+\-*/^_<(\[{（\\]$')
-
 # Values: which an answer lists, and which of them are one in two spellings
 
 _COMPARED = 20  # answers that are held against one another
-_LONGEST_LIST = 1000  # characters of an answer that are searched for several values
 _VOICED = re.compile(
-    r'(?<![a-zA-Z\\])(?:maybe|possibly|perhaps|even|also|either|both|approximately|about)(?![a-zA-Z])|也?可能是?|也许是?|或者?是',
+    r'(?<![a-zA-Z\\])(?:maybe|possibly|perhaps|even|also|either|both|approximately|about)(?![a-zA-Z])|也?可能是?|也许是?|(或者?)是',
     re.IGNORECASE,
 )
-_LETTERS = frozenset(map(Symbol, 'ABCDEFGH'))
-_OPENS_WITH_OR = re.compile(r'[\s.,;]*(?:or|and|或|和|about|approximately|roughly|大?约)', re.IGNORECASE)
 _APART = re.compile(r'\\q?quad(?![a-zA-Z])|(?<![a-zA-Z])(?:versus|vs\.?)(?![a-zA-Z])|、')
 _ANY_SEPARATOR = re.compile(
     r'[,;，、；&\n]|\\\\|\\cup|\\pm|\\mp|±|(?<![a-zA-Z\\])(?:and|or)(?![a-zA-Z])|[和或与及]|(?<=[0-9])\s+(?=[-+]?[0-9])'
     r'|(?<=[0-9]\))\s*(?=\([0-9])|=',
     re.IGNORECASE,
 )
+_LETTERS = frozenset(map(Symbol, 'ABCDEFGH'))
+_OPENS_WITH_OR = re.compile(r'[\s.,;]*(?:or|and|或|和|about|approximately|roughly|大?约)', re.IGNORECASE)
 
 
 @lru_cache(maxsize=4096)  # n samples of a question give few answers
@@ -161,49 +155,41 @@ def _values_in(answer: str) -> Sequence[Value]:
 
     A list in brackets is one value, and so are `2 hours and 5 minutes` and what holds words or conditions.
     """
-    if len(answer) > _LONGEST_LIST:
+    if len(answer) > 1000:
         return [Words('text', (answer,))]
-    bare = _APART.sub(' , ', _VOICED.sub(lambda one: '或' if one[0].startswith('或') else ' ', answer))
-    value = read_answer(bare)[0].value
+    value = read_answer(_APART.sub(' , ', _VOICED.sub(lambda one: (one[1] and '或') or ' ', answer)))[0].value
     items = value.items if isinstance(value, Several) and value.kind == 'list' else ()
     plain = [item.value if isinstance(item, Named) else item for item in items]
     units = [item.unit for item in items if isinstance(item, Amount) and item.unit]
     one_measure = len({*units}) == len(units) == len(items)
-    letters = [item for item in plain if isinstance(item, Amount) and item.expression in _LETTERS]
+    letters = [one for one in plain if isinstance(one, Amount) and one.expression in _LETTERS]
     letter_and_text = len(items) == 2 and len(letters) == 1
-    has_words = any(isinstance(item, Words | Relation) for item in plain)
-    if not (one_measure or letter_and_text or has_words):
-        return distinct(items, LENIENT)
-    return [read_answer(answer)[0].value]
+    if one_measure or letter_and_text or any(isinstance(item, Words | Relation) for item in plain):
+        return [read_answer(answer)[0].value]
+    return distinct(items, LENIENT)
 
 
 def _without_repetitions(answers: list[str]) -> list[str]:
     """Return answers each once; of two spellings of one value the last counts, or the exact one."""
-    kept = list({normal_form(answer): answer for answer in answers}.values()) if len(answers) > 1 else answers
-    if not 1 < len(kept) <= _COMPARED:
-        return kept
-    answers, kept = kept, []
-    for answer in answers:
-        same = next((one for one in kept if _are_alike(one, answer)), '')
-        if not same:
+    last = list({normal_form(answer): answer for answer in answers}.values()) if len(answers) > 1 else answers
+    if len(last) > _COMPARED:
+        return last
+    kept: list[str] = []
+    for answer in last:
+        same = next((one for one in kept if _are_alike(one, answer)), None)
+        digits = [getattr(_number_in(one), 'digits', None) for one in (answer, same or '')]
+        if same is None:
             kept.append(answer)
-        elif not _is_rounded(answer) or _is_rounded(same):
+        elif digits[0] is None or digits[1] is not None:
             kept[kept.index(same)] = answer
     return kept
 
 
-def _number_in(answer: str) -> Amount | None:
+def _number_in(answer: str) -> Expression | None:
     """Return the number that an answer is, perhaps with a name and a unit."""
     value = read_answer(answer)[0].value if len(answer) <= 200 and not _OPENS_WITH_OR.match(answer) else None
     value = value.value if isinstance(value, Named) else value
-    return value if isinstance(value, Amount) and not value.expression.variables else None
-
-
-def _is_rounded(answer: str) -> bool:
-    number = _number_in(answer)
-    return (
-        number is not None and isinstance(number.expression, Number) and number.expression.digits is not None
-    )
+    return value.expression if isinstance(value, Amount) and not value.expression.variables else None
 
 
 def _is_option(answer: str) -> bool:
@@ -217,6 +203,227 @@ def _are_alike(one: str, other: str) -> bool:
     if any(letters):
         return letters[0] == letters[1]
     return LENIENT.texts(one, other).equal or LENIENT.texts(other, one).equal
+
+
+# Boxes. Up to four backslashes: a response that was escaped once too often, or a line break before the box
+
+_BOX_OR_BRACE = re.compile(r'(?P<box>\\{1,4}(?:boxed|fbox|framebox)(?![a-zA-Z])\s*)|\\.|[{}]', re.DOTALL)
+_FIRST_BOX = re.compile(r'(?<!\\)\\+(?:boxed|fbox|framebox)(?![a-zA-Z])')
+_BARE_BOX = re.compile(
+    r'[-+]?[0-9](?:[0-9.,/]*[0-9])?|[A-Z](?![A-Za-z])'
+)  # TeX boxes one token of `\boxed 5`
+_NOT_BLANK = re.compile(r'\S')
+
+
+def _last_boxes(text: str) -> tuple[list[str], int, bool]:  # noqa: C901
+    r"""Return what the last box holds and those tied to it, where it ends, and whether a later one is open.
+
+    Two boxes are tied where no more than this stands between them: a unit, a comma or a stop, "and" or "or",
+    a line break, the marker of a list, `x =`; or a short passage that voices doubt ("it could also be").
+
+    >>> _last_boxes(r'$x = \boxed{2}$ or $x = -\boxed{3}$.')[0]
+    ['2', '-3']
+    """
+    boxes: list[tuple[int, int, int, int]] = []  # start and end of each, and of its content
+    open_braces: list[tuple[int, int]] = []  # where the content starts, and the box; -1 if it is none
+    start = -1
+    # Braces before the first box change nothing, and a response is mostly that.
+    before = max(0, text.find('box') - 6)
+    while before and text[before - 1] == '\\':
+        before -= 1
+    first = _FIRST_BOX.search(text, before) if 'box' in text else None
+    for match in _BOX_OR_BRACE.finditer(text, first.start()) if first else ():
+        if match['box']:
+            start = match.start()
+            if not text.startswith('{', match.end()):
+                if value := _BARE_BOX.match(text, match.end()):
+                    boxes.append((start, value.end(), *value.span()))
+                start = -1
+        elif match[0] == '{':
+            open_braces.append((match.end(), start))
+            start = -1
+        elif match[0] == '}' and open_braces:
+            content, box = open_braces.pop()
+            if box < 0:
+                continue
+            inner = None
+            while boxes and boxes[-1][0] > box:
+                inner = boxes.pop()
+            end = match.start()
+            if inner and not text[content : inner[0]].strip() and not text[inner[1] : end].strip():
+                boxes.append((box, end + 1, *inner[2:]))
+            elif _NOT_BLANK.search(text, content, end):
+                boxes.append((box, end + 1, content, end))
+    is_open = max((box for _, box in open_braces), default=-1) > (boxes[-1][0] if boxes else -1)
+    if not boxes:
+        return [], 0, is_open
+    last = len(boxes) - 1
+    while last and _are_tied(text, boxes[last - 1][1], boxes[last][0]):
+        last -= 1
+    many = len(boxes) - last > 50  # nobody asks for more
+    answers = [
+        content if many else _with_sides(text, begin, end, content)
+        for begin, end, content in [(*box[:2], text[slice(*box[2:])].strip()) for box in boxes[last:]]
+    ]
+    return answers, boxes[-1][1], is_open
+
+
+_UNWRITTEN = re.compile(r'\$|\\[()\[\],;:! ]|\\q?quad|\\(?:text|mathrm|textbf)(?![a-zA-Z])|[{}*`~]')
+_COMMAND = re.compile(r'(\\[a-zA-Z]+)\s+')
+_SIGN = re.compile(r'(?:[-−–±∓]|\\pm|\\mp)\s*$')
+_NAME = re.compile(
+    r'[^\s,，、;；.。=\u4e00-\u9fff]{1,60}\s*(?:=|[<>≤≥≠]|\\(?:le|ge|lt|gt|ne)(?:q|qslant)?(?![a-zA-Z]))\s*$'
+)
+_ENGLISH = re.compile(r'(?<![\\a-zA-Z])[a-zA-Z]{2,}')
+_MARKER = re.compile(
+    r'(?:(?:^|\n)\s*[-+•]|[(（]?(?<![^\W_])[0-9a-zA-ZⅠ-Ⅻ一二三四五六]{1,3}[.)、．）](?<!\w\.\w\.)|[①-⑳]'
+    r'|(?i:option|case|answer|solution|candidate|part|选项|情况|答案|解)\s{0,2}[0-9a-zA-Z一二三四]{1,2}\s?[:：.)])\s*$'
+)
+_AND_OR = re.compile(
+    r'(?:(?<![a-zA-Z])(?:and|or|versus|vs\.?)|&|/|以及|和|或者|或是|或|与|及)'
+    r'(?:\s(?:maybe|possibly|perhaps|also|even|else|about|approximately|roughly))?\s*$'
+)
+_STOP = re.compile(r'[,，、;；.。]\s*$')
+_ROUGHLY = re.compile(
+    r'[\s,，.。(（]*(?:(?:or|and|that is|which is|i\.e\.|or,)?\s*(?:about|approximately|roughly)|\\approx|≈'
+    r'|(?:即|也即|或)?(?:大约|约等于|约为|约是|约))(?:\s*(?:equal to|is|=))?\s*\Z'
+)
+_REMARK = re.compile(r'[^.。\n=\\]{0,60}')
+_UNIT = re.compile(r'\s*(?:[^\W\d_][\w/^°]*\s*){0,3}')
+_DOUBTS = re.compile(
+    r'(?i)\b(?:maybe|perhaps|possibly|alternatively|either|else|another|could|might|may)\b|可能|也许|或许|抑或|要么'
+)
+_DECISION = re.compile(
+    r'(?i)\b(?:no|not|wait|actually|correct\w*|mistake\w*|error|wrong|instead|rather|should|therefore|thus|hence|so'
+    r'|final\w*|conclu\w+|check\w*|verif\w+|because|since|then|express\w*|writ\w+|simpl\w+|equivalent\w*)\b'
+    r'|不|更正|错|应|因此|所以|故|最终|综上|等等|检查|检验|验证|则|写'
+)
+
+
+def _are_tied(text: str, start: int, end: int) -> bool:
+    """Return whether the boxes before and behind this passage make one answer; it is read from its end."""
+    if end - start > 120:
+        return False
+    between = _COMMAND.sub(r'\1', _UNWRITTEN.sub('', text[start:end]))
+    if _DOUBTS.search(between) and not _DECISION.search(between):
+        return True
+    unsigned = _SIGN.sub('', between)  # `x = -`, or the minus of `or -`
+    if any(before.search(unsigned) for before in (_NAME, _AND_OR, _STOP)):
+        between = unsigned
+    if (name := _NAME.search(between)) and not _ENGLISH.search(name[0]):
+        between = between[: name.start()]
+    if _ROUGHLY.fullmatch(between):
+        return True
+    marked = _MARKER.sub('', between)
+    joined = _AND_OR.sub('', marked)
+    rest = _STOP.sub('', joined)
+    # Words may stand here only where something joins what follows them: not "\boxed{3} gives \boxed{5}".
+    allowed = _REMARK if joined != marked else _UNIT
+    between_words = rest != marked and allowed.fullmatch(rest) and not _DECISION.search(rest)
+    return not rest.strip() or bool(between_words)
+
+
+# What stands beside a box and belongs to it: factors, terms, a scale, a sign, a relation
+
+OPTION = re.compile(r'(?:\\text\{)?\(?[A-H]\)?\}?')
+_MEMBER = re.compile(
+    r'(?:[-+*/^_(){}\[\]|!0-9a-zA-Z.\s·×%]|\\%'
+    r'|\\(?:[cdt]?frac|sqrt|pi|cdot|times|log|ln|sin|cos|tan|[lr]floor|circ)(?![a-zA-Z]))*'
+)
+_SCALE_AFTER = re.compile(
+    r'[\s$*~]*(?:\\[ ,;])?\s*(?:\\text\s*\{\s*)?(?P<scale>'
+    r'(?:hundred|thousand|million|billion|trillion|dozen)s?|percent|tenths|hundredths|thousandths|[百千万亿])(?![a-zA-Z])'
+)
+_SPACING = re.compile(r'\\[,;:! ]|\\q?quad(?![a-zA-Z])|~|\\(?:displaystyle|left|right)(?![a-zA-Z])')
+_RELATION_SIGN = (
+    r'=|[<>≤≥≠≈,，;；&]|\\\\'
+    r'|\\(?:leq?|geq?|leqslant|geqslant|neq?|lt|gt|approx|equiv|to|Rightarrow|implies|q?quad)(?![a-zA-Z])'
+)
+_NEW_MEMBER = re.compile(f'.*(?:{_RELATION_SIGN}|[:：])', re.DOTALL)
+_MEMBER_ENDS = re.compile(rf'\$|\\[)\]]|\n|\\text(?![a-zA-Z])|{_RELATION_SIGN}')
+_OPENS = re.compile(r'(?<!\\)\$\$?|\\[(\[]')
+_LONGEST_LINE = 400
+_BOX_LEAD = (
+    r'(?:\$\$?|\\[(\[,;:! ]|\\q?quad(?![a-zA-Z])|\\left(?![a-zA-Z])|\\displaystyle(?![a-zA-Z])|[{*~`\s])*$'
+)
+_SIGNED = re.compile(r'[-−–±∓<>≤≥≠]|\\(?:pm|mp|le|ge|lt|gt|ne|not)')
+_SIGN_BEFORE = re.compile(r'(?P<sign>\\pm(?![a-zA-Z])|\\mp(?![a-zA-Z])|[±∓−–-])(?P<gap>' + _BOX_LEAD + ')')
+_RELATED = re.compile(
+    r'(?P<left>(?<![a-zA-Z\\])(?:\\[a-zA-Z]+|[a-zA-Z])(?:_\{?\w{1,4}\}?|\([a-zA-Z]\))?\s*)?'
+    r'(?P<relation>\\(?:leqslant|geqslant|leq|geq|le|ge|lt|gt|neq|ne|not\s?=)(?![a-zA-Z])|(?:<|>)=?|[≤≥≠])'
+    + _BOX_LEAD
+)
+_UNARY = re.compile(
+    r'(?:=|[<>≤≥≠≈]|\\(?:leqslant|geqslant|leq|geq|le|ge|lt|gt|neq|ne|approx|equiv)(?![a-zA-Z]))\s*$'
+    r'|(?:(?:^|[\s:：,，(（*\u4e00-\u9fff])\$\$?|\\\(|\\\[)\s*$'
+)
+_ARROW_OR_TAG = re.compile(r'(?:[-=]>|</?[a-zA-Z|][^<>\n]*>|(?:^|\n)\s*>)\s*' + _BOX_LEAD)
+_SPELLED = {'±': r'\pm ', '∓': r'\mp ', r'\pm': r'\pm ', r'\mp': r'\mp '}
+_RELATION_INSIDE = re.compile(r'[=<>≤≥≠]|\\(?:le|ge|ne|in)(?:q|qslant)?(?![a-zA-Z])')
+
+
+def _with_sides(text: str, start: int, end: int, content: str) -> str:
+    r"""Return the content of a box with what belongs to it: its member of a formula, its sign and relation.
+
+    A box before an equals sign is a blank that is filled in, and one of two terms is the answer. A hyphen is
+    a sign behind a relation, at the start of a formula, and where it touches the box behind a blank; it is
+    none as a dash, as the bullet of a list, or between two terms. `=` and `\approx` go.
+
+    >>> _last_boxes(r'$2 \cdot \boxed5$')[0], _last_boxes(r'$3 \cdot \boxed4 = 12$')[0]
+    (['2 \\cdot(5)'], ['4'])
+    """
+    if scale := _SCALE_AFTER.match(text, end):
+        content = rf'{content} \text{{ {scale["scale"]}}}'
+    elif not (text[start - 1 : start] in {'$', '['} and text[end : end + 1] in {'', '$', '.', '\n'}):
+        start, content = _member(text, start, end, content)
+    before = text[max(0, start - 80) : start]
+    if not _SIGNED.search(before) or _RELATION_INSIDE.search(content) or OPTION.fullmatch(content):
+        return content
+    if sign := _SIGN_BEFORE.search(before):
+        left, gap = before[: sign.start()], sign['gap']
+        alone = not left or left[-1] in ' \t\n:：,，(（{*' or '\u4e00' <= left[-1] <= '\u9fff'
+        if _UNARY.search(left) or (alone and not gap[:1].isspace()):
+            has_terms = re.search(r'[-+−]|\\pm', content)
+            content = f'({content})' if has_terms else content
+            before, content = left, _SPELLED.get(sign['sign'], '-') + content
+    if _ARROW_OR_TAG.search(before) or not (related := _RELATED.search(before)):
+        return content
+    return f'{(related["left"] or "").strip()} {related["relation"]} {content}'.strip()
+
+
+def _member(text: str, start: int, end: int, content: str) -> tuple[int, str]:
+    """Return where the member of a formula begins in which a box stands, and that member."""
+    line = max(text.rfind('\n', max(0, start - _LONGEST_LINE), start) + 1, start - _LONGEST_LINE, 0)
+    opened = list(_OPENS.finditer(text, line, start))
+    closed = opened and opened[-1][0][0] == '$' and sum(one[0][0] == '$' for one in opened) % 2 == 0
+    before, after = text[opened[-1].end() if opened else line : start], text[end : end + _LONGEST_LINE]
+    stop = _MEMBER_ENDS.search(after)
+    after = after[: stop.start()] if stop else after
+    has_words = _ENGLISH.search(f'{before} {after}')
+    member = _NEW_MEMBER.match(before)
+    before = before[member.end() :] if member else before
+    filled_in = stop is not None and stop[0] in {'=', r'\approx', '≈'}
+    in_list = not opened and _MARKER.search(before)
+    if closed or filled_in or in_list or text.startswith('\\\\', start) or has_words:
+        return start, content
+    begins = start - len(before)
+    before, after = (_SPACING.sub(' ', side).strip() for side in (before, after.rstrip(' .')))
+    if before[:1] == '[' and ']' not in before + after[:-1]:  # of a display that lost its backslashes
+        before = before[1:].lstrip()
+    if after[-1:] == ']' and '[' not in before + after:
+        after = after[:-1].rstrip()
+    beside = before.strip('+-−{ ') or after.strip('{} ')
+    a_term = not after and before[-1:] in {'+', '-', '−'}
+    whole = f'{before}({content}){after}'
+    if (
+        not beside
+        or a_term
+        or re.fullmatch(r'\^\s*\{?\s*\\circ\s*\}?', after)
+        or whole.count('{') != whole.count('}')
+        or not (_MEMBER.fullmatch(before) and _MEMBER.fullmatch(after))
+    ):
+        return start, content
+    return begins, whole
 
 
 # Statements in words
@@ -248,8 +455,6 @@ _OF_ANOTHER = re.compile(
     r'|(?:错误的?|不正确的?|不)$',
     re.IGNORECASE,
 )
-_WINDOW = 2000
-_ATTEMPTS = 3
 _SENTENCE_END = re.compile(
     ''.join(rf'(?<!\b{one})' for one in (r'i\.e', r'e\.g', 'vs', 'cf', 'approx', 'resp', 'viz', 'ca'))
     + r'\.(?=\s|$)(?!(?<=\betc\.)\s{1,3}[a-z,])(?!(?<=\bNo\.)\s?[0-9])(?!\s{1,3}[Oo]r\b)'
@@ -261,8 +466,7 @@ _ADVERB = re.compile(
     re.IGNORECASE,
 )
 _AND_NOT = re.compile(r'(?<=[\w$)}]),?\s(?:and\s)?not\s\S{1,20}\Z')
-_LEADING = ' \t\r\n*_`:：=，,是为】}'
-_TRAILING = ' \t\r*_`"”.,;:，；：。'
+_TRAILING = ' \t\r\n*_`"”.,;:，；：。'
 _ANSWER_WORD = re.compile(
     r'(?i:yes|no|true|false|none|no (?:real )?solutions?)|是|否|对|错|正确|错误|无解|不存在'
 )
@@ -285,14 +489,20 @@ _DOUBTED = re.compile(
 )
 
 
+def _statements(text: str, ends: list[int]) -> Iterator[str]:
+    """Yield what is stated behind the last three of these places, the last one first."""
+    for end in reversed(ends[-3:]):
+        yield _statement(text[end : end + 2000])
+
+
 def _spoken(text: str) -> str:
     """Return the answer of the last statement in words, without its math delimiters; '' if there is none."""
-    matches = _SPOKEN.finditer(text)
     ends = [
-        one.end() for one in matches if not _OF_ANOTHER.search(text[max(0, one.start() - 60) : one.start()])
+        one.end()
+        for one in _SPOKEN.finditer(text)
+        if not _OF_ANOTHER.search(text[max(0, one.start() - 60) : one.start()])
     ]
-    statements = (_statement(text[end : end + _WINDOW]) for end in reversed(ends[-_ATTEMPTS:]))
-    return next((statement for statement in statements if statement), '')
+    return next(filter(None, _statements(text, ends)), '')
 
 
 def _later(rest: str, boxed: list[str]) -> str:
@@ -302,17 +512,14 @@ def _later(rest: str, boxed: list[str]) -> str:
     rounded form of it takes nothing back, and neither does a value behind the letter of an option.
     """
     ends = sorted({match.end() for pattern in (_SPOKEN, _CORRECTED) for match in pattern.finditer(rest)})
-    values = (_value_of(_statement(rest[end : end + _WINDOW])) for end in reversed(ends[-_ATTEMPTS:]))
-    stated, whole = next((value for value in values if value), ''), ', '.join(boxed)
+    stated = next(filter(None, map(_plain_value, _statements(rest, ends))), '')
+    whole = ', '.join(boxed)
     if not stated or (any(map(_is_option, boxed)) and not _is_option(stated)):
         return ''
     if re.search(r'[0-9]\.[0-9]', stated) and _EXACT.search(whole):
         return ''
-    theirs = _values_in(whole)
-    repeated = all(
-        any(LENIENT.values(one, other) is not None for other in theirs)
-        for one in _values_in(stated)[:_COMPARED]
-    )
+    theirs, ours = _values_in(whole), _values_in(stated)[:_COMPARED]
+    repeated = all(any(LENIENT.values(one, other) is not None for other in theirs) for one in ours)
     return '' if repeated or any(_are_alike(stated, one) for one in (whole, *boxed)) else stated
 
 
@@ -326,7 +533,7 @@ def _offered(rest: str, boxed: str) -> str:
 
 def _statement(rest: str) -> str:
     """Return the formula that `rest` starts with, if nothing follows it, else the sentence."""
-    rest = _ADVERB.sub('', rest.lstrip(_LEADING))
+    rest = _ADVERB.sub('', rest.lstrip(' \t\r\n*_`:：=，,是为】}'))
     for opener, closer in (('$$', '$$'), ('$', '$'), (r'\[', r'\]'), (r'\(', r'\)')):
         if rest.startswith(opener):
             formula, _, after = rest[len(opener) :].partition(closer)
@@ -337,16 +544,14 @@ def _statement(rest: str) -> str:
 
 
 def _sentence(rest: str) -> str:
-    sentence = (
-        _SENTENCE_END.split(rest, maxsplit=1)[0].replace('**', '').replace('\\"', '').strip(_TRAILING).strip()
-    )
+    sentence = _SENTENCE_END.split(rest, maxsplit=1)[0].replace('**', '').replace('\\"', '').strip(_TRAILING)
     sentence = _AND_NOT.sub('', sentence)
     return sentence if '{' in sentence else sentence.rstrip('} \n"')  # of {"answer": 4}
 
 
-def _value_of(statement: str) -> str:
+def _plain_value(statement: str) -> str:
     """Return `statement` if it is nothing but a value; '' otherwise."""
-    text = statement.strip(_TRAILING).strip()
+    text = statement.strip(_TRAILING)
     if not text or len(text) > 100 or r'\boxed' in text:
         return ''
     if _ANSWER_WORD.fullmatch(text) or _is_option(text) or _number_in(text):
@@ -366,17 +571,15 @@ _TOKENS = re.compile(r'(?:\s*(?:<\|[^<>|\n]{1,30}\|>|</?s>))+\s*\Z|\A\s*(?:<\|[^
 _COUNTED = re.compile(r'([^0-9]{0,20}?(?:有|为|是|要|需要?|花了?|用了?|等于|得))\s*([-$\\]*[0-9].*)')
 _CHANGED = re.compile('[不非没未无若至最超多少约从每第倍]')
 _POINT = re.compile(r'[(\[]\s*[-+]?[0-9./]+(?:\s*,\s*[-+]?[0-9./]+)+\s*[)\]]')
-_TAIL = 400
-"""Characters at the end in which a value behind a mark is looked for."""
 
 
 def _alone(text: str) -> str:
     """Return the value that is all a response says, or its last line behind a mark; '' if there is none."""
     text = text.strip()
-    whole = (text[:-_TAIL] + _TOKENS.sub('', text[-_TAIL:])).strip()
-    if marked := _BEHIND_A_MARK.search(whole[-_TAIL:]):
+    whole = (text[:-400] + _TOKENS.sub('', text[-400:])).strip()
+    if marked := _BEHIND_A_MARK.search(whole[-400:]):
         return (marked['hashes'] or marked['tag']).strip()
-    if (told := _TOLD.search(whole[-_TAIL:])) and len(re.findall(r'[0-9]+', told['value'])) == 1:
+    if (told := _TOLD.search(whole[-400:])) and len(re.findall(r'[0-9]+', told['value'])) == 1:
         value = told['value'].strip(_TRAILING)
         counted = _COUNTED.fullmatch(value)
         return value if counted is None or _CHANGED.search(counted[1]) else counted[2]
@@ -384,9 +587,7 @@ def _alone(text: str) -> str:
         return chosen['value']
     if '\n' in whole or len(whole) > 60:
         return ''
-    bare = whole.strip(_TRAILING).strip()
-    bare = bare if _ONE_FORMULA.fullmatch(bare) else bare.strip('$').strip(_TRAILING).strip()
-    patterns = (_ANSWER_WORD, _ONE_FORMULA, _POINT)
-    return (
-        whole if _is_option(bare) or _number_in(bare) or any(one.fullmatch(bare) for one in patterns) else ''
-    )
+    bare = whole.strip(_TRAILING)
+    bare = bare if _ONE_FORMULA.fullmatch(bare) else bare.strip('$').strip(_TRAILING)
+    is_value = any(one.fullmatch(bare) for one in (_ANSWER_WORD, _ONE_FORMULA, _POINT))
+    return whole if is_value or _is_option(bare) or _number_in(bare) else ''

@@ -7,18 +7,16 @@ from typing import NamedTuple
 
 # How models mark what they think aloud: DeepSeek, Qwen and most others, Seed-OSS; Magistral; OpenThinker;
 # Kimi; gpt-oss, whose thought ends where another channel begins, with its special tokens and without; Gemma.
+# A group stands where the mark is an end.
 _MARK = re.compile(
-    r'<(?P<end>/?)(?:[a-z0-9_-]{1,12}:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|analysis|scratchpad)>'
-    r'|(?-i:\[(?P<end2>/?)THINK\])'  # in small letters it is a heading
-    r'|<\|(?:begin|(?P<end3>end))_of_thought\|>'
-    r'|◁(?P<end4>/?)think▷'
-    r'|<\|channel\|>(?:analysis|(?P<end5>final|commentary))(?:<\|message\|>)?'
-    r'|<unused(?:94>(?:thought)?|(?P<end6>95)>)'
-    r'|(?-i:\Aanalysis\s?(?=[A-Z\u4e00-\u9fff])|(?P<end7>assistantfinal))',
+    r'<(?:(/))?(?:[a-z0-9_-]{1,12}:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|analysis|scratchpad)>'
+    r'|(?-i:\[(?:(/))?THINK\])'  # in small letters it is a heading
+    r'|<\|(?:begin|(end))_of_thought\|>|◁(?:(/))?think▷'
+    r'|<\|channel\|>(?:analysis|(final|commentary))(?:<\|message\|>)?|<unused(?:94>(?:thought)?|(95)>)'
+    r'|(?-i:\Aanalysis\s?(?=[A-Z\u4e00-\u9fff])|(assistantfinal))',
     re.IGNORECASE,
 )
-# Every mark in angle brackets holds one of them, in small letters: a substring is found faster than a
-# pattern.
+# A substring is found faster than a pattern; each mark in angle brackets holds one, in small letters.
 _HINTS = (
     'think> thinking> think▷ thought reasoning> reason> reflection> analysis> scratchpad> |channel| <unused9'
 ).split()
@@ -67,7 +65,7 @@ def part(text: str, quotable: str = '') -> Parted:  # noqa: C901
     for mark in _MARK.finditer(text):
         if _is_quoted(text, mark):
             continue
-        if any(mark.groups()):
+        if mark.lastindex:
             begin = opened[0] if opened else None
             if begin or thoughts:
                 spoken.append(text[start : (begin or mark).start()])
@@ -82,12 +80,11 @@ def part(text: str, quotable: str = '') -> Parted:  # noqa: C901
             begins_line = leads or '\n' in text[before:at] or text.startswith('<|', at)
             if (begins_line or opened is None) and (leads or mark[0] not in quotable):
                 opened = mark, begins_line
-    doubtful = opened is not None and not opened[1]
-    end = opened[0] if opened and not doubtful else None
+    end = opened[0] if opened and opened[1] else None
     spoken.append(text[start : end.start() if end else len(text)])
     thoughts += [text[end.end() :]] if end else []
     said = next((span for span in reversed(spoken) if span.strip()), spoken[-1])
-    return Parted(said, ''.join(thoughts), end is not None, doubtful)
+    return Parted(said, ''.join(thoughts), end is not None, opened is not None and end is None)
 
 
 def _is_quoted(text: str, mark: re.Match[str]) -> bool:
@@ -115,8 +112,7 @@ def opening_of(prompt: str) -> str:
     ('<think>', '')
     """
     end = prompt[-64:].rstrip()
-    last = next((mark for mark in _MARK.finditer(end) if mark.end() == len(end)), None)
-    return last[0] if last and not any(last.groups()) else ''
+    return next((one[0] for one in _MARK.finditer(end) if one.end() == len(end) and not one.lastindex), '')
 
 
 def without_ends(text: str) -> str:
@@ -125,4 +121,4 @@ def without_ends(text: str) -> str:
     >>> without_ends('2 + 2</think> = 4')
     '2 + 2 = 4'
     """
-    return _MARK.sub(lambda mark: '' if any(mark.groups()) else mark[0], text)
+    return _MARK.sub(lambda mark: '' if mark.lastindex else mark[0], text)
