@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from scipy.special import betaincinv, ndtri, stdtrit
 
-from .answers import answer_of, final_answer, hedges, normal_form, part
+from .answers import final_answer, normal_form
 from .benchmarks import language_of
 from .errors import InputError
 from .json_rows import json_rows
-from .judges import HEDGED, TAIL_LENGTH, Judge, Pair, Verdict, problems
+from .judges import HEDGED, Judge, Pair, problems
 from .metrics import Metric, value_table
 from .record import Result, digest_of, values
 from .statistics import difference
@@ -89,15 +89,17 @@ def measure(
     """
     every = range(len(verdicts))
     questions, answers = (every if column is None else column for column in (questions, answers))
+
+    def numbered(contents: Iterable[Hashable]) -> NDArray[np.int64]:
+        numbers: dict[Hashable, int] = {}
+        return np.array([numbers.setdefault(one, len(numbers)) for one in contents], np.int64)
+
     judged = [place for place, verdict in enumerate(verdicts) if verdict is not None]
     said, true = (np.array([column[place] for place in judged], bool) for column in (verdicts, labels))
-    clusters = _numbered(questions[place] for place in judged)
-    copies = _numbered((questions[place], answers[place]) for place in judged)
-    right = said == true
-    both, false, missed, neither = (
-        int(np.sum(one)) for one in (said & true, said & ~true, ~said & true, ~said & ~true)
-    )
-    effective = effective_pairs(right, clusters, copies)
+    clusters = numbered(questions[place] for place in judged)
+    copies = numbered((questions[place], answers[place]) for place in judged)
+    cells = said & true, said & ~true, ~said & true, ~said & ~true
+    both, false, missed, neither = (int(np.sum(cell)) for cell in cells)
 
     def share(hits: Hits, of: Hits) -> Share:
         if not of.any():
@@ -105,28 +107,18 @@ def measure(
         trials = effective_pairs(hits[of], clusters[of], copies[of])
         return _interval(float(np.mean(hits[of])), trials, exact)
 
+    right = said == true
     # With one rounding: where κ is 0, it is exactly 0.
     expected = (both + false) * (false + neither) + (both + missed) * (missed + neither)
-    kappa = 2 * (both * neither - false * missed) / expected if expected else None
     return Agreement(
         len(verdicts),
         len(set(questions)),
         len(verdicts) - len(judged),
-        both,
-        false,
-        missed,
-        neither,
-        effective,
-        share(right, np.ones_like(right)),
-        share(said, ~true),
-        share(~said, true),
-        kappa,
+        *(both, false, missed, neither),
+        effective_pairs(right, clusters, copies),
+        *(share(right, np.ones_like(right)), share(said, ~true), share(~said, true)),
+        2 * (both * neither - false * missed) / expected if expected else None,
     )
-
-
-def _numbered(contents: Iterable[Hashable]) -> NDArray[np.int64]:
-    numbers: dict[Hashable, int] = {}
-    return np.array([numbers.setdefault(one, len(numbers)) for one in contents], np.int64)
 
 
 def effective_pairs(hits: Hits, clusters: NDArray[np.int64], copies: NDArray[np.int64]) -> float:
@@ -184,11 +176,10 @@ def _named(*names: str, default: Any = '') -> Any:
 
 
 Text = Annotated[str, BeforeValidator(lambda value: '' if value is None else value)]
-Label = Annotated[bool, BeforeValidator(_label)]
 
 
-class _Line(BaseModel):
-    """What a line of labelled pairs says, under any of the names that it may have."""
+class Labelled(BaseModel):
+    """An answer and what somebody says of it, under any of the usual names; numbers are taken as written."""
 
     model_config = ConfigDict(coerce_numbers_to_str=True)
 
@@ -196,73 +187,40 @@ class _Line(BaseModel):
         'reference', 'gold', 'ground_truth', 'reference_answer', 'gold_answer', default=...
     )
     answer: Text = _named('answer', 'pred', 'prediction', 'candidate', 'model_answer', default=...)
-    label: Label = _named('label', 'correct', 'is_correct', default=...)
+    label: Annotated[bool, BeforeValidator(_label)] = _named('label', 'correct', 'is_correct', default=...)
     question: Text = _named('question', 'problem', 'prompt')
     language: Text = _named('language', 'lang')
     source: Text = _named('source', 'dataset')
     id: Text = ''
 
     @classmethod
-    def read(cls, place: str, row: Mapping[str, Any]) -> _Line:
-        """Return a row, whose place in its file stands before what is wrong with it."""
+    def of(cls, place: str, row: Mapping[str, Any]) -> Labelled:
+        """Return what a row says; its place stands before what is wrong with it."""
         try:
             return cls.model_validate(row)
         except ValidationError as error:
             raise InputError(f'{place}: {problems(error, cls)}; it has {", ".join(row)}') from None
 
-
-class LabelledPair(NamedTuple):
-    """A pair and what somebody said of it."""
-
-    pair: Pair
-    label: bool
-    source: str
-    line: int
-    """Its line in the file, from 1."""
-    name: str
-    """Its `id`, or ''."""
-    hedged: bool = False
-    """Whether a whole response states more answers than are asked for, so that no judge is asked."""
+    @property
+    def pair(self) -> Pair:
+        """Return what a judge is asked."""
+        return Pair(self.question, self.reference, self.answer, self.language or 'en')
 
 
-def read_labelled(path: Path, *, responses: bool = False) -> list[LabelledPair]:
-    """Read labelled pairs: JSON lines, or a result, whose verdicts then stand where labels would.
-
-    Args:
-        path: each line an object with the fields of `_Line`; numbers are taken as they are written, null as
-            empty text; a label is true or false, 1 or 0, or 'correct' or 'incorrect'.
-        responses: the answers are whole responses, to be judged by their final answers as in a run.
+def read_labelled(path: Path) -> dict[int, Labelled]:
+    """Return line → labelled pair of a file of JSON lines.
 
     Raises:
         InputError: names the file and the line.
     """
-    from .collect import collect_one, holds_record
-
-    if path.is_dir() or holds_record(path):
-        audit = Audit(collect_one(path))
-        return [
-            LabelledPair(one.pair, verdict, audit.result.run.dataset, one.row + 1, one.name)
-            for one in audit.answers_of(range(len(audit.answers)))
-            for verdict in (True,) * one.accepted + (False,) * one.rejected
-        ]
-    found = []
-    for number, row in json_rows(path):
-        line = _Line.read(f'{path}:{number}', row)
-        answer, tail, hedged = line.answer, '', False
-        if responses:
-            response = part(answer)
-            stated = answer_of(response)
-            answer, hedged = stated.text, hedges(stated, line.reference)
-            tail = '' if answer else response.said[-TAIL_LENGTH:]
-        pair = Pair(line.question, line.reference, answer, line.language or 'en', tail)
-        found.append(LabelledPair(pair, line.label, line.source, number, line.id, hedged))
+    found = {number: Labelled.of(f'{path}:{number}', row) for number, row in json_rows(path)}
     if not found:
         raise InputError(f'{path} holds no pairs; expected a JSON object a line')
     return found
 
 
 def compare_with_labels(
-    labelled: Sequence[LabelledPair], judge: Judge
+    labelled: Mapping[int, Labelled], judge: Judge
 ) -> tuple[dict[tuple[str, str], Agreement], list[dict[str, Any]]]:
     """Have labelled pairs judged and compare the verdicts with the labels.
 
@@ -273,27 +231,23 @@ def compare_with_labels(
         that differ or are unjudged, JSON-able.
 
     >>> from gpassk_opencompass.judges import FunctionJudge
-    >>> pairs = [LabelledPair(Pair('?', '1', answer), answer == '1', 'mine', 1, '') for answer in '12']
-    >>> compare_with_labels(pairs, FunctionJudge(lambda pair: True))[0]['mine', 'en'].false_positives
+    >>> pairs = {line: Labelled(reference='1', answer=str(line), label=line == 1) for line in (1, 2)}
+    >>> compare_with_labels(pairs, FunctionJudge(lambda pair: True))[0]['', 'en'].false_positives
     1
     """
-    said = iter(judge.judge([one.pair for one in labelled if not one.hedged]))
-    meaning = {Verdict.CORRECT: True, Verdict.INCORRECT: False, Verdict.UNJUDGED: None}
+    said = judge.judge([one.pair for one in labelled.values()])
     groups: dict[tuple[str, str], list[tuple[Any, ...]]] = {}
     differing = []
-    for one in labelled:
-        judgement, pair = HEDGED if one.hedged else next(said), one.pair
-        given = pair.answer.strip() or pair.tail.strip()
-        given = final_answer(given).text or given
+    for (line, one), judgement in zip(labelled.items(), said, strict=True):
+        pair, verdict = one.pair, {'correct': True, 'incorrect': False}.get(judgement.verdict.value)
+        given = final_answer(pair.answer).text or pair.answer.strip()
         question = pair.language, pair.question, '' if pair.question.strip() else pair.reference
-        verdict = meaning[judgement.verdict]
         row = verdict, one.label, question, (pair.reference, normal_form(given) or given)
         groups.setdefault((one.source, pair.language), []).append(row)
         if verdict is not one.label:
-            about = {'line': one.line, 'id': one.name, 'source': one.source, **pair._asdict()}
-            said_of_it = judgement.verdict.value, judgement.origin, judgement.reason
-            about['label'] = 'correct' if one.label else 'incorrect'
-            differing.append({**about, **dict(zip(('verdict', 'origin', 'reason'), said_of_it, strict=True))})
+            about = {'line': line, 'id': one.id, 'source': one.source, **pair._asdict()}
+            about |= {'label': 'correct' if one.label else 'incorrect', 'verdict': judgement.verdict.value}
+            differing.append({**about, 'origin': judgement.origin, 'reason': judgement.reason})
     if len(groups) > 1:
         groups['all', 'all'] = [row for rows in groups.values() for row in rows]
     return {group: measure(*zip(*rows, strict=True)) for group, rows in groups.items()}, differing
@@ -422,7 +376,7 @@ class Audit:
             drawn[one.row] = None
             if line.get('label') in (None, ''):
                 continue
-            label = _Line.read(place, line).label
+            label = Labelled.of(place, line).label
             if labels.setdefault(one.name, label) is not label:
                 raise InputError(f'{place}: {one.name} stands there twice, with both labels; keep one line')
         if not drawn:

@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from io import StringIO
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ from scipy.stats import binomtest
 from gpassk_opencompass.agreement import Agreement, Audit, measure, read_labelled, reported
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.cli.options import chosen_judge
-from gpassk_opencompass.collect import collect_one
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.judges import Pair
 from gpassk_opencompass.metrics import ACCURACY, Metric
@@ -117,23 +115,13 @@ def test_fields_may_have_the_usual_names(tmp_path: Path) -> None:
         {'ground_truth': 'x', 'model_answer': None, 'is_correct': 0, 'note': 'ignored'},
     ]
     found = read_labelled(write_lines(tmp_path / 'pairs.jsonl', rows))
-    assert [one[:2] for one in found] == [
+    assert [(one.pair, one.label) for one in found.values()] == [
         (Pair('1 + 1?', '2', '2'), True),
         (Pair('?', '2', '0.5', 'zh'), False),
         (Pair('', 'x', ''), False),
     ]
-    assert [(one.source, one.line, one.name) for one in found] == [('s', 1, '7'), ('', 2, ''), ('', 3, '')]
-
-
-def test_whole_responses_count_by_their_final_answer(tmp_path: Path) -> None:
-    """As in a run: the boxed answer, or the end of a response without one."""
-    rows = [
-        {'reference': '2', 'answer': r'<think>3</think>It is \boxed{2}.', 'label': True},
-        {'reference': '2', 'answer': 'I give up', 'label': False},
-    ]
-    boxed, none = read_labelled(write_lines(tmp_path / 'pairs.jsonl', rows), responses=True)
-    assert (boxed.pair.answer, boxed.pair.tail) == ('2', '')
-    assert (none.pair.answer, none.pair.tail) == ('', 'I give up')
+    named = [(line, one.source, one.id) for line, one in found.items()]
+    assert named == [(1, 's', '7'), (2, '', ''), (3, '', '')]
 
 
 @pytest.mark.parametrize(
@@ -354,22 +342,17 @@ def test_the_interval_of_a_corrected_score_holds_the_score_of_the_labels() -> No
     assert held / audits >= 0.94
 
 
-def test_a_plan_shows_what_clean_labels_would_give(result: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nobody is asked."""
-    capsys.readouterr()
-    assert audited(result, '--questions', 6) == 0
-    out = capsys.readouterr().out
-    assert '12 questions, n = 5, judged by rule' in out
-    assert '6 questions are drawn, with 24 different answers; 0 labels' in out
-    assert 'nobody was asked yet' in out
-
-
 def test_a_person_fills_in_a_file_and_gives_it_back(
     result: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Labels in words, numbers and truth values; a question with an answer that has none does not count."""
     file = tmp_path / 'labels.jsonl'
+    capsys.readouterr()
     assert audited(result, '--questions', 4, '--seed', 4, '--labels', file) == 0
+    out = capsys.readouterr().out
+    assert '12 questions, n = 5, judged by rule' in out
+    assert '4 questions are drawn, with 16 different answers; 0 labels' in out
+    assert 'no question is labelled' in out
     rows = lines_of(file)
     assert len(rows) == 16
     assert {row['label'] for row in rows} == {None}
@@ -392,35 +375,6 @@ def test_a_person_fills_in_a_file_and_gives_it_back(
     assert accuracy['reported'] == accuracy['corrected'] == pytest.approx(40.0)
     assert accuracy['low'] < 40 < accuracy['high']
     assert len(read_labelled(write_lines(file, [row for row in rows if row['label'] is not None]))) == 15
-
-
-def test_a_person_is_asked_and_each_reply_is_kept(
-    result: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Yes, skip, back, yes, no, a slip, the end of the input; the next session asks for the rest."""
-    file = tmp_path / 'labels.jsonl'
-    monkeypatch.setattr('sys.stdin', StringIO('y\ns\nb\ny\nN\nwhat\n'))
-    assert audited(result, '--labels', file, '--ask', '--questions', 3) == 0
-    out = capsys.readouterr().out
-    assert [row['label'] for row in lines_of(file)] == [True, True, False, *[None] * 9]
-    assert out.count('[2 of 12]') == 2
-    monkeypatch.setattr('sys.stdin', StringIO('y\n' * 9))
-    assert audited(result, '--labels', file, '--ask') == 0
-    assert '9 answers have no label' in capsys.readouterr().out
-    assert sorted(row['label'] for row in lines_of(file)) == [False, *[True] * 11]
-
-
-def test_an_answer_cannot_steer_the_terminal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Its controls are shown as escapes, and come back from the file as they were."""
-    result, file = scored(tmp_path, ['\x1b[2J7', '2'] * 2), tmp_path / 'labels.jsonl'
-    monkeypatch.setattr('sys.stdin', StringIO('n\n' * 40))
-    assert audited(result, '--labels', file, '--ask') == 0
-    out = capsys.readouterr().out
-    assert '\x1b' not in out
-    assert '\\x1b[2J7' in out
-    assert any(row['answer'] == '\x1b[2J7' for row in lines_of(file))
 
 
 def test_an_llm_is_asked_in_a_persons_place(
@@ -479,9 +433,8 @@ def test_labels_that_are_not_of_this_run_are_refused(
 
 @pytest.mark.parametrize(
     'options',
-    [['--ask'], ['--judge', 'rule'], ['--judge', 'cascade'], ['--judge', 'llm', '--model', 'm'],
-     ['--model', 'm'],
-     ['--labels', 'no/such/folder/l.jsonl'], ['--labels', 'l.jsonl', '--ask', '--judge', 'my.Judge']],
+    [[], ['--judge', 'rule'], ['--judge', 'cascade'], ['--judge', 'llm', '--model', 'm'], ['--model', 'm'],
+     ['--labels', 'no/such/folder/l.jsonl']],
 )  # fmt: skip
 def test_an_audit_that_cannot_be_is_refused(
     options: list[str], result: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -493,19 +446,6 @@ def test_an_audit_that_cannot_be_is_refused(
     assert audited(result, *options) == 2
     assert capsys.readouterr().out == ''
     assert sorted(result.parent.iterdir()) == before
-
-
-def test_a_run_stands_for_labels(result: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its verdicts, sample by sample, beside those of another judge."""
-    found = read_labelled(result)
-    assert Counter((one.pair.answer, one.label) for one in found) == {
-        ('2', True): 12, ('2.0', True): 12, ('3', False): 12, ('4', False): 12
-    }  # fmt: skip
-    assert {one.source for one in found} == {collect_one(result).run.dataset}
-    capsys.readouterr()
-    assert main(['judge', 'agreement', str(result), '--judge', 'rule', '--json']) == 0
-    [[row]] = rows_of(capsys)
-    assert (row['pairs'], row['agreement']) == (48, 1.0)
 
 
 # What errors of a judge do

@@ -148,7 +148,7 @@ def test_a_full_disk_behind_standard_output_is_one_line(buffered: bool) -> None:
         'check . --configs',
         'compare .',
         'judge agreement',
-        'judge audit',
+        'judge audit --labels l',
         'plan --half-width 2',
         'report',
         'run',

@@ -328,9 +328,8 @@ COMMANDS: dict[str, Callable[[Path], list[str]]] = {
     'plan': lambda path: ['plan', str(path), '--half-width', '5'],
     'score': lambda path: ['score', str(path)],
     'compare': lambda path: ['compare', str(path), str(path.parents[4] / 'other')],
-    'judge agreement': lambda path: ['judge', 'agreement', str(path), '--judge', 'rule'],
     'check': check,
-    'judge audit': lambda path: ['judge', 'audit', str(path)],
+    'judge audit': lambda path: ['judge', 'audit', str(path), '--labels', str(path.with_name('l'))],
 }
 DAMAGES: dict[str, Callable[[dict[str, Any]], str]] = {
     'cut by a kill': lambda record: json.dumps(record)[:100],

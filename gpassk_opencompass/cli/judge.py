@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,15 +19,13 @@ if TYPE_CHECKING:
 
 _AGREEMENT = """\
 A line of PAIRS has a reference, an answer and a label (true, false) and, where
-known, question, language and source; of a result the verdicts are the labels.
-Shares are in percent, κ is at most 1; in [brackets] the 95 % interval.
+known, question, language and source. Shares are in percent, κ is at most 1; in
+[brackets] stands the 95 % interval.
 """
 _AUDIT = """\
 Questions are drawn, and each different answer to them is labelled: by a person
-(in FILE, or here with --ask) or by --judge. Without either you see how much so
-many questions would tell.
+in FILE, or by --judge.
 """
-_KEYS = 'y correct, n incorrect, s skip, b back, q quit'
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -35,7 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.epilog = examples(
         'gpassk judge ping --model Qwen2.5-72B-Instruct --url http://node1:23333',
         'gpassk judge agreement pairs.jsonl --judge rule',
-        'gpassk judge audit outputs/…/results/m/d.json --labels labels.jsonl --ask',
+        'gpassk judge audit outputs/…/results/m/d.json --labels labels.jsonl',
     )
     actions = parser.add_subparsers(dest='action', required=True, metavar='ACTION')
 
@@ -59,9 +57,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add('--timeout', type=float, default=120.0, metavar='SECONDS', help='of one request; default: 120')
 
     add, sub = action('agreement', 'how well does a judge agree with labels?', _AGREEMENT)
-    add('pairs', type=path, metavar='PAIRS', help='labelled pairs, a JSON object a line, or a result')
+    add('pairs', type=path, metavar='PAIRS', help='labelled pairs, a JSON object a line')
     add_judge_options(sub, 'rule (the default), llm, cascade, a dotted path, or a config as JSON')
-    add('--responses', action='store_true', help='the answers are whole responses: judge their final answers')
     add('--disagreements', type=path, metavar='FILE', help='write them there, a JSON object a line')
 
     add, sub = action('audit', 'how many verdicts of a run are wrong, and what is its score without?', _AUDIT)
@@ -69,12 +66,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     add('--questions', type=positive, default=40, metavar='N', help='how many to draw (default: 40)')
     add('--seed', type=int, default=0, metavar='S', help='of the draw (default: 0)')
     add('--labels', type=path, metavar='FILE', help='of the drawn answers; a new one is written')
-    add('--ask', action='store_true', help='ask here for labels that are missing')
     add_judge_options(sub, 'labels what is missing: llm, a dotted path, or a config as JSON')
 
 
 def run(*, action: str, **options: Any) -> int:
     """Run one of the three; 0, or 1 where a server is not fit or nothing could be compared."""
+    for file in (options.get('disagreements'), options.get('labels')):  # before anybody is asked
+        if file and not file.parent.is_dir():
+            raise InputError(f'there is no folder {file.parent} to write {file.name} to')
     actions: dict[str, Callable[..., int]] = {'ping': _ping, 'agreement': _agreement, 'audit': _audit}
     return actions[action](**options)
 
@@ -91,11 +90,6 @@ def _json_object(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ArgumentTypeError(f'{text!r}: expected an object like {{"seed": 1}}')
     return value
-
-
-def _check_folder(file: Path | None) -> None:
-    if file and not file.parent.is_dir():
-        raise InputError(f'there is no folder {file.parent} to write {file.name} to')
 
 
 def _ping(model: str, url: Sequence[str], finish_reason: Sequence[str], **options: Any) -> int:
@@ -133,9 +127,6 @@ def _ping(model: str, url: Sequence[str], finish_reason: Sequence[str], **option
     return 0 if fit == len(healths) and not mixed else 1
 
 
-# Shares of verdicts
-
-
 def _digits(found: Agreement) -> dict[str, Any]:
     """Return all numbers of an agreement by name."""
     ends = ('', '_low', '_high')
@@ -153,29 +144,26 @@ def _shown(share: Share) -> str | None:
     return f'{value} [{", ".join(map(str, ends))}]' if ends[0] else value
 
 
-def _agreement(pairs: Path, responses: bool, disagreements: Path | None, **judge_options: Any) -> int:
+def _agreement(pairs: Path, disagreements: Path | None, **judge_options: Any) -> int:
     from ..agreement import compare_with_labels, read_labelled
     from ..judges import build_judge
 
     config = chosen_judge(**judge_options, default_verdicts=f'{pairs.stem}.verdicts')
-    _check_folder(disagreements)
-    labelled = read_labelled(pairs, responses=responses)
+    labelled = read_labelled(pairs)
     with closing(build_judge(config)) as judge:
         groups, differing = compare_with_labels(labelled, judge)
     columns = ['source', 'language', 'pairs', 'questions', 'unjudged']
-    table = Table('agreement', [*columns, 'agreement', 'false pos.', 'false neg.', 'κ'], data=[])
+    table = Table('agreement', [*columns, 'agreement', 'false pos.', 'false neg.', 'κ'])
+    data: list[Mapping[str, Any]] = []
     for (source, language), one in groups.items():
         shares = map(_shown, (one.agreement, one.false_positive_rate, one.false_negative_rate))
-        table.rows.append(
-            [source, language, *one[:3], *shares, None if one.kappa is None else f'{one.kappa:.3f}']
-        )
-        table.data.append({'source': source, 'language': language, **_digits(one)})  # type: ignore[union-attr]
-    if reasons := Counter(
-        one['reason'] or one['origin'] for one in differing if one['verdict'] == 'unjudged'
-    ):
-        table.notes.append(f'unjudged, by reason: {dict(reasons)}; the shares are of the others')
-    if unanswered := sum(bool(one.pair.tail) for one in labelled):
-        table.notes.append(f'{unanswered} responses hold no final answer: a rule has nothing to judge there')
+        kappa = None if one.kappa is None else f'{one.kappa:.3f}'
+        table.rows.append([source, language, *one[:3], *shares, kappa])
+        data.append({'source': source, 'language': language, **_digits(one)})
+    table.data = data
+    unjudged = [one['reason'] or one['origin'] for one in differing if one['verdict'] == 'unjudged']
+    if unjudged:
+        table.notes.append(f'unjudged, by reason: {dict(Counter(unjudged))}; the shares are of the others')
     show(table)
     if disagreements:
         write_file(disagreements, ''.join(f'{json_text(one)}\n' for one in differing).encode())
@@ -183,34 +171,27 @@ def _agreement(pairs: Path, responses: bool, disagreements: Path | None, **judge
     return 0 if any(one.agreement.value is not None for one in groups.values()) else 1
 
 
-# The audit of a run
-
-
 def _audit(
-    result: Path, questions: int, seed: int, labels: Path | None, ask: bool, judge: str | None, **more: Any
+    result: Path, questions: int, seed: int, labels: Path | None, judge: str | None, **more: Any
 ) -> int:
     from ..agreement import Audit
     from ..collect import collect_one
     from ..judges import build_judge
     from ..record import digest_of
 
-    if ask and not labels:
-        raise InputError('--ask keeps each reply at once: give --labels FILE, a new file or one of before')
-    if ask and judge:
-        raise InputError('--ask has a person label, --judge a judge: give one of them')
+    if not (labels or judge):
+        raise InputError('nobody labels: give --labels FILE, a new file or one that is filled in, or --judge')
     if judge in {'rule', 'cascade'}:
         raise InputError(f'--judge {judge}: a rule would accept its own errors; give llm, or a judge as JSON')
-    _check_folder(labels)
     config = chosen_judge(judge, **more, default_verdicts=f'{result.stem}.verdicts')
     audit = Audit(collect_one(result))
     known = bool(labels and labels.exists())
     drawn, told = audit.read(labels) if labels and known else (audit.draw(questions, seed), {})
     if judge:
         missing = [one for one in audit.answers_of(drawn) if one.name not in told]
-        # Equal spellings are asked about, too.
-        with closing(
-            build_judge({**{'accept_equal': False}, **config} if config['type'] == 'llm' else config)
-        ) as asked:
+        if config['type'] == 'llm':
+            config = {'accept_equal': False, **config}  # equal spellings are asked about, too
+        with closing(build_judge(config)) as asked:
             if digest_of({**asked.identity()}) == audit.result.judge_digest:
                 raise InputError(
                     'the judge that is asked is the one that judged the run, and would agree with itself'
@@ -221,34 +202,8 @@ def _audit(
     if labels and (judge or not known):
         write_file(labels, audit.text(drawn, told).encode())
         say(f'{labels} holds the drawn answers: give each a "label" and run the same command again')
-    if labels and ask:
-        _ask(labels, audit, drawn, told)
     _show_audit(audit, drawn, told)
     return 0
-
-
-def _ask(file: Path, audit: Audit, drawn: Sequence[int], labels: dict[str, bool]) -> None:
-    """Ask for the labels that are missing, up to `q` or the end of the input; each reply is kept at once."""
-    answers, place = [one for one in audit.answers_of(drawn) if one.name not in labels], 0
-    say(f'{len(answers)} answers have no label. Do answer and reference say the same? {_KEYS}')
-    while place < len(answers):
-        pair = answers[place].pair
-        say(f'\n[{place + 1} of {len(answers)}]')
-        say(f'question:  {pair.question}', f'reference: {pair.reference}', f'answer:    {pair.answer}')
-        try:
-            reply = input('y/n/s/b/q? ').strip().lower()
-        except EOFError:
-            reply = 'q'
-        if reply == 'q':
-            break
-        if reply in ('y', 'n'):
-            labels[answers[place].name] = reply == 'y'
-            write_file(file, audit.text(drawn, labels).encode())
-        elif reply not in ('s', 'b'):
-            say(_KEYS)
-            continue
-        place = max(place - 1, 0) if reply == 'b' else place + 1
-    say(f'\n{file} holds {len(labels)} labels\n')
 
 
 def _show_audit(audit: Audit, drawn: Sequence[int], labels: dict[str, bool]) -> None:
@@ -262,31 +217,28 @@ def _show_audit(audit: Audit, drawn: Sequence[int], labels: dict[str, bool]) -> 
         f'judged by {result.judge.get("name", "an unnamed judge")}',
         f'{len(drawn)} questions are drawn, with {len(answers)} different answers; {len(labels)} labels\n',
     )
-    scores = Table('scores', ['score', 'reported', 'corrected'], data=[])
-    if not labels:
-        scores.notes.append('nobody was asked yet: so labels that contradict no verdict would have it')
+    scores = Table('scores', ['score', 'reported', 'corrected'])
+    if not rows:  # what would labels tell that contradict no verdict?
+        scores.notes.append('no question is labelled: so labels that contradict no verdict would have it')
+        rows, labels = list(drawn), {one.name: one.accepted > 0 for one in answers}
     elif len(rows) < len(drawn):
         scores.notes.append(f'{len(drawn) - len(rows)} drawn questions are left out: an answer has no label')
-    if not rows:  # what would labels tell that contradict no verdict?
-        rows, labels = list(drawn), {one.name: one.accepted > 0 for one in answers}
     found = audit.agreement(rows, labels)
-    false, missed, right = found.false_positives, found.false_negatives, found.both_correct
+    false, missed = found.false_positives, found.false_negatives
     verdicts = Table('verdicts', ['answers', 'number', 'judged wrongly', 'in percent'], data=[_digits(found)])
-    verdicts.rows += [
-        [
-            'incorrect, by their labels',
-            false + found.both_incorrect,
-            false,
-            _shown(found.false_positive_rate),
-        ],
-        ['correct, by their labels', missed + right, missed, _shown(found.false_negative_rate)],
-    ]
+    for kind, wrong, right, share in (
+        ('incorrect', false, found.both_incorrect, found.false_positive_rate),
+        ('correct', missed, found.both_correct, found.false_negative_rate),
+    ):
+        verdicts.rows.append([f'{kind}, by their labels', wrong + right, wrong, _shown(share)])
+    data: list[Mapping[str, Any]] = []
     for metric in [ACCURACY, *metrics_of(result.ks, result.thresholds, pass_at=True)]:
         if metric.k <= result.table.n.min():
             one = audit.corrected(rows, labels, metric)
             interval = f'{one.corrected:.1f} [{one.low:.1f}, {one.high:.1f}]'
             scores.rows.append([str(metric), f'{one.reported:.1f}', interval])
-            scores.data.append({**one._asdict(), 'metric': str(metric)})  # type: ignore[union-attr]
+            data.append({**one._asdict(), 'metric': str(metric)})
+    scores.data = data
     show(verdicts)
     say('')
     show(scores)
