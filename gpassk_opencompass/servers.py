@@ -1,8 +1,8 @@
 """Many chat completions from OpenAI-compatible servers: the one module that speaks HTTP.
 
-One event loop in one thread. Every server has as many workers as it is asked at once, and all workers pull
-from one queue. A server that fails stops pulling for a while and its request goes to another one; what no
-server takes ends the run, and with it all that is queued.
+One event loop in one thread. All servers pull from one queue, each as many requests as it takes at once. A
+server that fails stops pulling for a while and its request goes to another one; what no server takes ends
+the run, and with it all that is queued.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ import json
 import random
 import re
 import time
-import zlib
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 T = TypeVar('T')
 
 LARGEST_REPLY, LARGEST_ERROR = 2**22, 2**16
-"""Bytes of a body, as sent and unpacked; the longest reply that there is a reason for is a tenth of it."""
+"""Bytes of a body; the longest reply that there is a reason for is a tenth of it."""
 
 DEAD_AFTER = 8
 """Failures in a row after which a server is set aside."""
@@ -48,7 +47,6 @@ REFUSALS = 3
 """Refused requests (HTTP 400, 413, 422) without a single reply that show that the settings are wrong."""
 
 _COMPLETIONS = '/chat/completions'
-_WINDOW_BITS = {'gzip': 31, 'x-gzip': 31, 'deflate': 47}  # 47: zlib's own header, as the standard has it
 _NUMBER = re.compile(r'\s*[0-9]{1,9}(?:\.[0-9]*)?\s*')
 
 
@@ -229,9 +227,10 @@ async def exchange(session: ClientSession, server: Server, body: bytes, proxy: s
     if not hides(server.key):
         return reply
     written = ('text', 'thought', 'refusal') if server.verbatim else ()
-    words = {name: word for name, word in reply._asdict().items() if isinstance(word, str)}
     shown = {
-        name: (without_long if name in written else hidden)(word, server.key) for name, word in words.items()
+        name: (without_long if name in written else hidden)(word, server.key)
+        for name, word in reply._asdict().items()
+        if isinstance(word, str)
     }
     return reply._replace(**shown)  # type: ignore[arg-type]
 
@@ -271,15 +270,18 @@ async def _sent(
     try:
         async with session.request(method, url, **sent) as response:
             limit = LARGEST_REPLY if response.status == 200 else LARGEST_ERROR
+            packed = response.headers.get('Content-Encoding', 'identity').strip().casefold()
+            if response.status == 200 and packed not in ('identity', ''):
+                raise Trouble(
+                    Kind.BROKEN, 'malformed reply', f'packed as {packed[:20]!r}, nobody asked for it'
+                )
             content = bytearray()
             async for part in response.content.iter_any():
                 content += part
                 if len(content) > limit:
                     break
-            if response.status == 200:  # of an error the status says enough
-                content = _unpacked(content, response.headers.get('Content-Encoding', ''), limit)
-                if len(content) > limit:
-                    raise Trouble(Kind.BROKEN, 'reply too large', f'more than {limit >> 20} MB')
+            if response.status == 200 and len(content) > limit:  # of an error the status says enough
+                raise Trouble(Kind.BROKEN, 'reply too large', f'more than {limit >> 20} MB')
             return response.status, response.headers, bytes(content[:limit])
     except (aiohttp.ClientConnectorError, aiohttp.ServerTimeoutError) as error:
         # Only connecting has a time-out of its own; that of the whole request is an asyncio.TimeoutError.
@@ -293,47 +295,27 @@ async def _sent(
         raise Trouble(Kind.LOST, 'connection lost', str(error)) from None
 
 
-def _unpacked(content: bytearray, packing: str, limit: int) -> bytearray:
-    """Return a body that a server packed although nobody asked for it, little more than the limit of it."""
-    packing = packing.strip().casefold()
-    if packing in ('identity', ''):
-        return content
-    if packing not in _WINDOW_BITS:
-        raise Trouble(Kind.BROKEN, 'malformed reply', f'packed as {packing[:20]!r}, which nobody asked for')
-    try:
-        return bytearray(zlib.decompressobj(_WINDOW_BITS[packing]).decompress(content, limit + 1))
-    except zlib.error as error:
-        raise Trouble(Kind.BROKEN, 'malformed reply', f'{packing}: {error}') from None
-
-
 # All requests
 
 
 @dataclass(eq=False)
 class _Line:
-    """A server and how it is doing. Its window, how many workers may ask, follows what it takes."""
+    """A server and how it is doing. Its window, the requests that it gets at once, follows what it takes."""
 
     server: Server
     proxy: str | None
     most: int
-    greets: bool
+    known: bool
     window: int = 0
     in_flight: int = 0
     failures: int = 0
     pauses: int = 0
     resume_at: float = -inf
-    paced_until: float = -inf
     replied_at: float = -inf
-    known: bool = False
     came_back: bool = False
     aside: bool = False
     unreachable: bool = False
-    gone: bool = False
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    wider: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def __post_init__(self) -> None:
-        self.window, self.known = self.most, not self.greets
+    free: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def silent(self) -> bool:
@@ -344,12 +326,11 @@ class _Line:
         self.failures = self.pauses = 0
         self.unreachable, self.replied_at = False, now
         self.window = min(self.most, self.window + 1)
-        self.wider.set()
         if self.aside:
             self.aside = False
             logger.info(f'{self.server.url} answers again')
 
-    def failed(self, trouble: Trouble, now: float) -> None:
+    def failed(self, trouble: Trouble, now: float, greets: bool) -> None:
         """Pause if the server asks for it, is busy or seems dead; once for all that failed together."""
         self.unreachable = trouble.kind is Kind.DOWN
         self.failures += trouble.kind is not Kind.REFUSED  # who refuses one request may take the next
@@ -357,153 +338,114 @@ class _Line:
         dead = self.failures >= DEAD_AFTER and trouble.kind in (Kind.DOWN, Kind.LOST)
         if dead and not self.aside and trouble.wait is None:
             self.aside = self.came_back = True  # who comes back may be another one
-            self.known = not self.greets
+            self.known = not greets
             logger.warning(f'{self.server.url} is set aside and tried again later: {trouble}')
         if (busy or dead) and first:
             self.window = max(1, self.window // 2) if busy else 1
             self.pauses += 1
         pause = trouble.wait
-        if pause is None and (busy or (dead and first)):
-            pause = backoff(max(1, self.pauses), 1.0, 30.0)
-        elif pause is None and not self.known and not dead:
-            pause = backoff(max(1, self.failures), 1.0, 30.0)
+        if pause is None and (busy or (dead and first) or not self.known):
+            pause = backoff(max(1, self.pauses if busy or dead else self.failures), 1.0, 30.0)
         self.resume_at = max(self.resume_at, now + pause) if pause is not None else self.resume_at
 
 
+@dataclass(eq=False)
 class _Run:
-    """See `answer_all`."""
+    """Asks for all replies; see `answer_all`."""
 
-    def __init__(
-        self,
-        servers: Sequence[Server],
-        requests: Iterable[Request],
-        heard: Heard,
-        settings: ClientSettings,
-        *,
-        greet: Greet | None = None,
-        probe: Callable[[Request], bytes] | None = None,
-        check: Callable[[], None] = lambda: None,
-        final: Iterable[int] = (),
-        clock: Clock | None = None,
-        counts: Counter[str] | None = None,
-        proven: bool = False,
-        advice: Callable[[Trouble], str] = lambda trouble: (
-            'Check the model name, the address, the key and extra_body'
-        ),
-        kept: str = 'The verdicts so far',
-    ) -> None:
-        self.requests, self.heard, self.settings = iter(requests), heard, settings
-        self.greet, self.probe, self.check, self.final = greet, probe, check, frozenset(final)
-        self.clock, self.proven, self.advice, self.kept = clock or Clock(), proven, advice, kept
-        self.counts = Counter() if counts is None else counts
+    servers: Sequence[Server]
+    requests: Iterator[Request]
+    heard: Heard
+    settings: ClientSettings
+    greet: Greet | None = None
+    probe: Callable[[Request], bytes] | None = None
+    check: Callable[[], None] = lambda: None
+    final: Collection[int] = ()
+    clock: Clock = field(default_factory=Clock)
+    counts: Counter[str] = field(default_factory=Counter)
+    proven: bool = False
+    advice: Callable[[Trouble], str] = lambda _: 'Check the model name, the address, the key and extra_body'
+    kept: str = 'The verdicts so far'
+
+    def __post_init__(self) -> None:
+        most, known = self.settings.concurrency, self.greet is None
         self.lines = [
-            _Line(server, proxy_for(server.url, settings.proxy), settings.concurrency, greet is not None)
-            for server in servers
+            _Line(server, proxy_for(server.url, self.settings.proxy), most, known, window=most)
+            for server in self.servers
         ]
         # Under way or waiting for another attempt: not everything is thrown at servers that always fail.
-        self.most_open = 4 * settings.concurrency * len(self.lines)
+        self.most_open = 4 * most * len(self.lines)
         self.open = self.refused = 0
         self.drawn = False
         self.refusal: InputError | None = None
         self.queue: asyncio.Queue[Request] = asyncio.Queue()
-        self.finished, self.probing = asyncio.Event(), asyncio.Lock()
-        self.waiting: set[asyncio.Task[None]] = set()
+        self.probing = asyncio.Lock()
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.end: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.last_reply = self.clock.now()
 
     async def go(self) -> None:
         async with open_session(self.settings) as self.session:
-            places = range(self.settings.concurrency)
-            workers = [asyncio.create_task(self.work(line, place)) for place in places for line in self.lines]
-            tasks: list[asyncio.Task[Any]] = [asyncio.create_task(self.finished.wait()), *workers]
+            for line in self.lines:
+                self.start(self.serve(line))
             try:
-                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-                for task in workers:
-                    if task.done():
-                        task.result()
+                await self.end
                 if self.refusal is not None and not self.proven:
                     raise self.refusal
             finally:
-                for task in (*tasks, *self.waiting):
+                tasks = [*self.tasks]
+                for task in tasks:
                     task.cancel()
-                await asyncio.gather(*tasks, *self.waiting, return_exceptions=True)
+                await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def work(self, line: _Line, place: int) -> None:
-        """Pull requests for one server for ever."""
-        while True:
-            await self.turn(line, place)
-            request = await self.next_request()
-            now = self.clock.now()
-            if line.resume_at > now or not line.known or line.gone:  # since: another one takes it
-                self.queue.put_nowait(request)
-                continue
-            request.since = now if request.since is None else request.since
-            if now - request.since > self.settings.total_time:
-                self.give_up(request, request.trouble or Trouble(Kind.LOST, 'out of time'))
-                continue
-            line.in_flight += 1
-            if self.settings.rate:
-                start = max(now, line.paced_until)
-                line.paced_until = start + 1.0 / self.settings.rate
-                await self.clock.sleep(start - now)
-            self.counts['requests'] += 1
-            request.url = line.server.url
-            start = time.perf_counter()
-            try:
-                reply = await exchange(self.session, line.server, request.body, line.proxy)
-            except Trouble as trouble:
-                await self.failed(line, request, trouble)
-                continue
-            request.seconds = time.perf_counter() - start
-            self.counts['replies'] += 1
-            line.in_flight -= 1
-            self.answered(line)
-            try:
-                settled = self.heard(request, reply)
-            except Trouble as trouble:
-                self.again(request, trouble)
-                continue
-            if settled:
-                self.settle()
-            else:
-                request.asked += 1
-                self.queue.put_nowait(request)
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do it beside all else; what it raises ends the run."""
+        task = asyncio.create_task(work)
+        self.tasks.add(task)
+        task.add_done_callback(self.over)
 
-    async def turn(self, line: _Line, place: int) -> None:
-        """Wait until this worker may ask its server."""
-        while True:
-            if line.gone:
-                await asyncio.Event().wait()
-            elif (pause := line.resume_at - self.clock.now()) > 0:
+    def over(self, task: asyncio.Task[None]) -> None:
+        self.tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) and not self.end.done():
+            self.end.set_exception(error)
+
+    async def serve(self, line: _Line) -> None:
+        """Pull requests for one server as long as it is used."""
+        next_start = -inf
+        while line in self.lines:
+            if (pause := max(line.resume_at, next_start) - self.clock.now()) > 0:
                 await self.clock.sleep(pause)
-            elif place >= line.window:
-                line.wider.clear()
-                await line.wider.wait()
-            elif not line.known:
-                await self.meet(line)
+            elif line.in_flight >= line.window:
+                line.free.clear()
+                await line.free.wait()
+            elif not line.known and self.greet is not None:
+                await self.meet(line, self.greet)
             else:
-                return
+                request = await self.next_request()
+                now = self.clock.now()
+                if line.resume_at > now or not line.known or line not in self.lines:  # since
+                    self.queue.put_nowait(request)
+                    continue
+                request.since = now if request.since is None else request.since
+                if now - request.since > self.settings.total_time:
+                    self.give_up(request, request.trouble or Trouble(Kind.LOST, 'out of time'))
+                    continue
+                if self.settings.rate:
+                    next_start = max(now, next_start) + 1.0 / self.settings.rate
+                line.in_flight += 1
+                self.start(self.ask(line, request))
 
-    async def meet(self, line: _Line) -> None:
-        async with line.lock:
-            if self.greet is None or line.known or line.gone or line.resume_at > self.clock.now():
-                return
-            line.in_flight += 1
-            try:
-                await self.greet(self.session, line.server, line.came_back)
-            except Trouble as trouble:
-                self.no_reply(line, trouble, fatal=trouble.kind is Kind.REFUSED)
-            except Exception:  # which ends the run
-                line.gone = True
-                raise
-            else:
-                line.in_flight -= 1
-                line.known = True
-                if self.probe is None:  # else that it answers shows nothing of what it makes of requests
-                    self.answered(line)
-
-    def answered(self, line: _Line) -> None:
-        self.last_reply, self.proven = self.clock.now(), True
-        line.replied(self.last_reply)
+    async def meet(self, line: _Line, greet: Greet) -> None:
+        line.in_flight += 1
+        try:
+            await greet(self.session, line.server, line.came_back)
+        except Trouble as trouble:
+            self.no_reply(line, trouble, fatal=trouble.kind is Kind.REFUSED)
+            return
+        line.in_flight -= 1
+        line.known = True
+        if self.probe is None:  # else that it answers shows nothing of what it makes of requests
+            self.answered(line)
 
     async def next_request(self) -> Request:
         if self.queue.empty() and not self.drawn and self.open < self.most_open:
@@ -514,14 +456,44 @@ class _Run:
             self.settle(0)
         return await self.queue.get()
 
+    async def ask(self, line: _Line, request: Request) -> None:
+        self.counts['requests'] += 1
+        request.url = line.server.url
+        start = time.perf_counter()
+        try:
+            reply = await exchange(self.session, line.server, request.body, line.proxy)
+        except Trouble as trouble:
+            await self.failed(line, request, trouble)
+            return
+        request.seconds = time.perf_counter() - start
+        self.counts['replies'] += 1
+        line.in_flight -= 1
+        self.answered(line)
+        try:
+            settled = self.heard(request, reply)
+        except Trouble as trouble:
+            self.again(request, trouble)
+            return
+        if settled:
+            self.settle()
+        else:
+            request.asked += 1
+            self.queue.put_nowait(request)
+
+    def answered(self, line: _Line) -> None:
+        self.last_reply, self.proven = self.clock.now(), True
+        line.replied(self.last_reply)
+        line.free.set()
+
     def settle(self, count: int = 1) -> None:
         self.open -= count
-        if self.drawn and not self.open:
-            self.finished.set()
+        if self.drawn and not self.open and not self.end.done():
+            self.end.set_result(None)
 
     async def failed(self, line: _Line, request: Request, trouble: Trouble) -> None:
         if trouble.status in self.final:
             line.in_flight -= 1
+            line.free.set()
             self.give_up(request, trouble)
             return
         if self.probe and (trouble.status == 403 or (trouble.kind is Kind.REFUSED and not self.proven)):
@@ -553,9 +525,7 @@ class _Run:
             await self.clock.sleep(backoff(request.failures, 0.5, 8.0))
             self.queue.put_nowait(request)
 
-        task = asyncio.create_task(wait())
-        self.waiting.add(task)
-        task.add_done_callback(self.waiting.discard)
+        self.start(wait())
 
     def give_up(self, request: Request, trouble: Trouble) -> None:
         logger.warning(f'a request was given up after {request.failures} failures, the last: {trouble}')
@@ -565,36 +535,33 @@ class _Run:
     def no_reply(self, line: _Line, trouble: Trouble, fatal: bool = False) -> None:
         """Take a failure of a server; raise what ends the run, from the trouble."""
         self.check()
-        now = self.clock.now()
+        now, url = self.clock.now(), line.server.url
         line.in_flight -= 1
-        line.failed(trouble, now)
+        line.failed(trouble, now, self.greet is not None)
         others = [other for other in self.lines if other is not line]
-        if trouble.kind is Kind.SETTING and any(other.server.url == line.server.url for other in others):
-            line.gone = True
+        if trouble.kind is Kind.SETTING and any(other.server.url == url for other in others):
             self.lines = others
-            logger.warning(f'one of the keys is used no more, {line.server.url} refuses it: {trouble}')
+            logger.warning(f'one of the keys is used no more, {url} refuses it: {trouble}')
         elif trouble.kind in (Kind.SETTING, Kind.REFUSED):
-            self.refusal = InputError(f'{line.server.url} refuses: {trouble}. {self.advice(trouble)}')
+            self.refusal = InputError(f'{url} refuses: {trouble}. {self.advice(trouble)}')
             self.refusal.__cause__ = trouble
             self.refused += trouble.kind is Kind.REFUSED
             if fatal or trouble.kind is Kind.SETTING or (self.refused >= REFUSALS and not self.proven):
                 raise self.refusal
-        silent = now - self.last_reply
-        if silent >= self.settings.patience and all(other.silent for other in self.lines):
-            raise self.hopeless(f'no reply for {silent:.0f} s, last: {trouble}') from trouble
-        if any(other.in_flight for other in self.lines) or not all(other.failures for other in self.lines):
-            return
+        silent, patience = now - self.last_reply, self.settings.patience
         wait = min(other.resume_at for other in self.lines) - now
-        silent = silent if all(other.failures >= DEAD_AFTER for other in self.lines) else 0.0
-        if silent + wait > self.settings.patience:
-            raise self.hopeless(f'the next try would be due in {wait:.0f} s, last: {trouble}') from trouble
-
-    def hopeless(self, what: str) -> IncompleteError:
-        urls = ', '.join(dict.fromkeys(line.server.url for line in self.lines))
-        return IncompleteError(
-            f'no server answers ({urls}): {what}; patience is {self.settings.patience:g} s. {self.kept} '
-            'are kept: start the servers and run the same command again to ask for the rest.'
-        )
+        what = ''
+        if silent >= patience and all(other.silent for other in self.lines):
+            what = f'no reply for {silent:.0f} s'
+        elif wait > patience and not any(other.in_flight for other in self.lines):
+            what = f'the next try would be due in {wait:.0f} s'
+        if what:
+            urls = ', '.join(dict.fromkeys(other.server.url for other in self.lines))
+            raise IncompleteError(
+                f'no server answers ({urls}): {what}, last: {trouble}; patience is {patience:g} s. '
+                f'{self.kept} are kept: start the servers and run the same command again to ask for the rest.'
+            ) from trouble
+        line.free.set()
 
 
 async def answer_all(
@@ -602,6 +569,8 @@ async def answer_all(
     requests: Iterable[Request],
     heard: Heard,
     settings: ClientSettings,
+    *,
+    clock: Clock | None = None,
     **more: Any,
 ) -> None:
     """Ask for all replies; `requests` is drawn from as servers get free.
@@ -610,29 +579,23 @@ async def answer_all(
         servers: with several keys for one address, a key that is turned away is given up while another is
             left.
         heard: gets one last word for each request, in the thread of the event loop.
+        clock: the time to live by.
         more: `greet` gets to know a server before it is asked; `probe` makes of a request the body of one
             that every server takes which takes its settings, asked where a refusal may be the request's own
             fault; `check` is called at each failure of a server, and what it raises ends the run; a status in
-            `final` is a request's last word; `clock` is the time to live by; `requests`, `replies` and
-            `failures` are added to `counts`; `proven` says that these settings had replies before; `advice`
-            and `kept` end the errors.
+            `final` is a request's last word; `requests`, `replies` and `failures` are added to `counts`;
+            `proven` says that these settings had replies before; `advice` and `kept` end the errors.
 
     Raises:
         InputError: a server takes no requests like these (key, model name, address, settings).
         IncompleteError: no server answered for `patience` seconds. Both are caused by the last `Trouble`.
     """
-    await _Run(servers, requests, heard, settings, **more).go()
+    await _Run(servers, iter(requests), heard, settings, clock=clock or Clock(), **more).go()
 
 
-def ask_all(
-    servers: Sequence[Server],
-    requests: Iterable[Request],
-    heard: Heard,
-    settings: ClientSettings,
-    **more: Any,
-) -> None:
+def ask_all(*what: Any, **more: Any) -> None:
     """Do what `answer_all` does in an event loop and a thread of their own, and wait for its end."""
-    in_own_loop(lambda: answer_all(servers, requests, heard, settings, **more))
+    in_own_loop(lambda: answer_all(*what, **more))
 
 
 def in_own_loop(work: Callable[[], Coroutine[Any, Any, T]]) -> T:

@@ -166,4 +166,4 @@ def test_a_key_that_a_list_of_models_quotes_is_kept_nowhere(
         assert judge.judge([Pair('q', 'r', 'a')])[0].verdict is Verdict.CORRECT
         judge.close()
     kept = {path.suffix: path.read_text() for path in tmp_path.iterdir()}
-    assert all(key not in text and '/weights/***/m' in text for text in kept.values())
+    assert all(key not in text and '***' in text for text in kept.values())
