@@ -137,13 +137,6 @@ def find_runs(
     given += [f'--correct-from {options.correct_from:g}'] if options.correct_from is not None else []
     if given and not logs:
         raise InputError(f'{given[0]} goes with files of other programs, not with results')
-    column = {'responses': 'response', 'labels': 'verdict'}.get(options.kind or '', '')
-    for run in runs if column else ():
-        if run.samples is None or column not in run.samples:
-            raise InputError(
-                f'{run.files[0]} has no {options.kind}: its samples have none, or the file of its samples is '
-                'not there or damaged'
-            )
     return [*runs, *(read_samples(logs, format, options, tell) if logs else [])]
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from logging import getLogger  # inspect_ai shows and logs what goes through it
-from typing import Any
 
 from inspect_ai import scorer as inspect
 
@@ -38,12 +36,12 @@ def g_pass_at_k(
         level: of intervals for new questions, `…_lower` and `…_upper`; None: without them.
     """
     taus = SHOWN_THRESHOLDS if thresholds is None else thresholds
-    metrics_of(4 if k is None else k, taus)
+    metrics_of(4 if k is None else k, taus)  # refuses what is no k or τ
     if level is not None and not 0 < level < 1:
         raise InputError(f'level = {level!r}: expected a confidence between 0 and 1, e.g. 0.95')
 
     def compute(scores: list[inspect.SampleScore]) -> dict[str, float]:
-        n, c, problem = _counted(scores, partial(_is_correct, value, to_float), cluster)
+        n, c, problem = _counted(scores, value, to_float, cluster)
         most = max(n.values(), default=4)
         ks = k if k is not None else [usual for usual in (4, 8, 16) if usual <= most] or [most]
         means, beside, few = {}, {}, {}
@@ -69,21 +67,18 @@ def g_pass_at_k(
 
 
 def _counted(
-    scores: Sequence[inspect.SampleScore], correct: Callable[[Any], bool], cluster: str | None
+    scores: Sequence[inspect.SampleScore], least: float, to_float: inspect.ValueToFloat, cluster: str | None
 ) -> tuple[Counter[str], Counter[str], dict[str, str]]:
     """Return the scored epochs of each question, those that are correct, and its problem."""
     n, c, problem = Counter[str](), Counter[str](), {}
     for one in scores:
-        uid, about = str(one.sample_id), one.sample_metadata or {}
-        problem[uid] = uid if cluster is None else str(about.get(cluster))
+        uid, about, value = str(one.sample_id), one.sample_metadata or {}, one.score.value
         if cluster is not None and about.get(cluster) is None:
             raise InputError(f'cluster: the metadata of sample {uid} has no {cluster!r}, but {list(about)}')
+        if isinstance(value, (Mapping, list)):
+            told = f'a score is {value!r:.40}, not one value'
+            raise InputError(f"{told}; say metrics={{'KEY': [g_pass_at_k(4)]}}")
+        problem[uid] = uid if cluster is None else str(about[cluster])
         n[uid] += 1
-        c[uid] += correct(one.score.value)
+        c[uid] += bool(to_float(value) >= least)
     return n, c, problem
-
-
-def _is_correct(least: float, to_float: inspect.ValueToFloat, value: Any) -> bool:
-    if isinstance(value, (Mapping, list)):
-        raise InputError(f"a score is {value!r:.40}, not one value; say metrics={{'KEY': [g_pass_at_k(4)]}}")
-    return bool(to_float(value) >= least)

@@ -454,16 +454,9 @@ def _refuse_unjudged(samples: Samples, tolerance: float) -> None:
     reasons, share = Counter(why[row] for row in rows), len(rows) / len(samples)
     most = Counter((uids[row], reference[row]) for row in rows).most_common(_SHOWN)
     where = ', '.join(f'{uid!r} ({count}; reference {text!r:.60})' for (uid, text), count in most)
-    advice = ''
-    if not reasons.keys() <= NOT_DRAWN:
-        advice += (
-            'Mend the judge, or the references that it names, and evaluate again (OpenCompass: with -r). '
-        )
-    if not reasons.keys().isdisjoint(NOT_DRAWN):
-        advice += (
-            'To draw anew those without a response, move their predictions away, and run '
-            'the same command with -r. '
-        )
+    mend = 'Mend the judge, or the references that it names, and evaluate again (OpenCompass: with -r). '
+    draw = 'To draw anew those without a response, move their predictions away, and run with -r. '
+    advice = mend * (not reasons.keys() <= NOT_DRAWN) + draw * (not reasons.keys().isdisjoint(NOT_DRAWN))
     raise IncompleteError(
         f'{len(rows)} of {len(samples)} samples ({share:.1%}) stayed unjudged {dict(reasons)}, more than the '
         f'tolerated {tolerance:.1%}, most of them of {where}; no result was written. '

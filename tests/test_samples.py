@@ -107,29 +107,22 @@ def test_one_question_is_read_from_its_row_groups_alone(
         Samples.read(path)
 
 
-@pytest.mark.parametrize('layout', [None, '1', '3'])
-def test_a_file_of_another_layout_is_refused(tmp_path: Path, layout: str | None) -> None:
-    """Somebody else's Parquet, one of an earlier release, one of a later."""
-    table = pyarrow.table({'uid': ['a'], 'replica': [0]})
-    meta = {} if layout is None else {'gpassk.samples': layout}
-    parquet.write_table(table.replace_schema_metadata(meta), tmp_path / 'x.parquet')
-    with pytest.raises(
-        InputError, match=rf'x\.parquet .*layout of samples is {layout or "none"}; .* reads 2'
-    ):
-        Samples.read(tmp_path / 'x.parquet')
-
-
-def test_a_damaged_file_is_an_error_of_one_line(tmp_path: Path) -> None:
-    """Cut, empty, a text, a folder, missing, without uids: each with its path."""
+def test_a_file_that_is_damaged_or_of_another_layout_is_an_error_of_one_line(tmp_path: Path) -> None:
+    """Cut, empty, a text, a folder, missing, without uids; somebody else's, one of another release."""
     whole = written(tmp_path / 'whole').read_bytes()
     (tmp_path / 'folder').mkdir()
-    bare = parquet.read_table(tmp_path / 'whole').drop_columns(['uid'])
-    parquet.write_table(bare, tmp_path / 'bare')
+    parquet.write_table(parquet.read_table(tmp_path / 'whole').drop_columns(['uid']), tmp_path / 'bare')
     damaged = {'cut': whole[:-20], 'empty': b'', 'text': b'{"uid": 1}\n', 'middle': whole[:99] + whole[199:]}
     for name, content in damaged.items():
         (tmp_path / name).write_bytes(content)
-    for name in (*damaged, 'folder', 'missing', 'bare'):
-        with pytest.raises(InputError, match=rf'{name} cannot be read as samples') as told:
+    said = dict.fromkeys((*damaged, 'folder', 'missing', 'bare'), 'cannot be read as samples')
+    for name, layout in (('none', None), ('1', '1'), ('3', '3')):
+        table = pyarrow.table({'uid': ['a'], 'replica': [0]})
+        meta = {'gpassk.samples': layout} if layout else {}
+        parquet.write_table(table.replace_schema_metadata(meta), tmp_path / name)
+        said[name] = f'layout of samples is {name}; this version reads 2'
+    for name, why in said.items():
+        with pytest.raises(InputError, match=f'{name} .*{why}') as told:
             Samples.read(tmp_path / name)
         assert '\n' not in str(told.value).strip(), name
 
@@ -170,33 +163,6 @@ def test_counts_are_of_each_question_in_order_of_appearance() -> None:
     assert counts.select([2]).uid == ['c']
 
 
-# Contradictions
-
-
-def test_all_contradictions_are_told_at_once() -> None:
-    """A sample that is there twice, one question with two references and one with two texts; with places."""
-    samples = Samples(
-        {
-            'uid': ['a', 'a', 'a', 'b', 'b'],
-            'replica': [0, 1, 1, 0, 1],
-            'question': ['?', '?', '?', 'x', 'y'],
-            'reference': ['1', '1', '2', '1', '1'],
-            'file': ['f.jsonl'] * 5,
-            'row': [1, 2, 3, 4, 5],
-        }
-    )
-    with pytest.raises(InputError) as told:
-        samples.check()
-    assert str(told.value).splitlines() == [
-        "f.jsonl:3: sample 1 of 'a' is there twice, first at f.jsonl:2: were the logs of two runs put "
-        'together?',
-        "f.jsonl:3: the samples of 'a' have different references, '1' and '2' (f.jsonl:1): are these two "
-        'questions under one key?',
-        "f.jsonl:5: the samples of 'b' have different questions, 'x' and 'y' (f.jsonl:4): are these two "
-        'questions under one key?',
-    ]
-
-
 @pytest.mark.parametrize(
     ('column', 'said'),
     [
@@ -208,9 +174,25 @@ def test_all_contradictions_are_told_at_once() -> None:
         ({'seconds': ['1', None]}, "row 1: seconds is '1'; expected a number"),
         ({'verdict': ['yes', None]}, "row 1: verdict is 'yes'; expected correct, incorrect or unjudged"),
         ({'reference': ['1', None]}, "different references, '1' and None"),
+        ({'replica': [3, 3]}, "row 2: sample 3 of 'a' is there twice, first at row 1: were the logs of two"),
+        (
+            {'file': ['f', 'f'], 'row': [8, 9], 'question': ['x', 'y']},
+            r"f:9: .* questions, 'x' and 'y' \(f:8\)",
+        ),
+        ({'uid': [], 'replica': []}, 'there is nothing to score: 0 samples'),
     ],
 )
-def test_a_value_of_a_wrong_type_is_named(column: dict[str, list[Any]], said: str) -> None:
-    """None is no number of a sample; a list of texts is no response."""
+def test_what_cannot_be_scored_is_named(column: dict[str, list[Any]], said: str) -> None:
+    """By its place. None is no number of a sample; a list of texts is no response."""
     with pytest.raises(InputError, match=said):
         Samples({'uid': ['a', 'a'], 'replica': [0, 1], **column}).check()
+
+
+def test_all_contradictions_are_told_at_once() -> None:
+    """Two on one row, one on another; at most twenty lines."""
+    columns = {'uid': ['a', 'a', 'b', 'b'], 'replica': [0, 0, 0, 1], 'reference': ['1', '2', '1', '2']}
+    with pytest.raises(InputError) as told:
+        Samples(columns).check()
+    assert len(str(told.value).splitlines()) == 3
+    with pytest.raises(InputError, match='… and 9 more'):
+        Samples({'uid': ['a'] * 30, 'replica': [0] * 30}).check()

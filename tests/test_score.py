@@ -453,8 +453,7 @@ def test_nothing_is_written_over_that_is_read(tmp_path: Path, capsys: pytest.Cap
 @pytest.mark.parametrize(
     ('options', 'message'),
     [
-        (['--judge', 'rule'], 'has no responses: its samples have none, or the file of its samples is not'),
-        (['--judge', 'none'], 'has no labels'),
+        (['--judge', 'rule'], 'there are no responses to judge'),
         (['--correct-from', '0.5'], '--correct-from 0.5 goes with files of other programs'),
     ],
 )
@@ -465,7 +464,7 @@ def test_what_a_result_without_its_samples_cannot_give_is_refused(
     record = tmp_path / 'x.json'
     assert scored(write_rows(tmp_path / 'rows.jsonl', answered({'a': ['2', '3']})), '-o', record) == 0
     next(tmp_path.glob('*.samples.parquet')).unlink()
-    assert scored(record) == 0
+    assert scored(record) == scored(record, '--judge', 'none') == 0
     capsys.readouterr()
     assert scored(record, *options) == 2
     assert message in capsys.readouterr().err
