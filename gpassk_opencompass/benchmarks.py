@@ -130,10 +130,16 @@ _SETS = (
     _olymmath('hard', 'en-hard', 'zh-hard'),
 )
 
+STANDARD_ROWS: Mapping[str, LiveMathBenchRows] = {
+    '202412': LiveMathBenchRows('202412', STANDARD_SPLITS, STANDARD_LANGUAGES),
+    '202505': LiveMathBenchRows('202505', ('all',), ('en',)),
+}
+"""Version of LiveMathBench: the part that is meant where nothing else is said."""
+
 BENCHMARKS: Mapping[str, LiveMathBenchRows | QuestionSet] = {
-    'livemathbench-v202412': LiveMathBenchRows('202412', STANDARD_SPLITS, STANDARD_LANGUAGES),
+    'livemathbench-v202412': STANDARD_ROWS['202412'],
     'livemathbench-v202412-hard': LiveMathBenchRows('202412', ('hard',), STANDARD_LANGUAGES),
-    'livemathbench-v202505': LiveMathBenchRows('202505', ('all',), ('en',)),
+    'livemathbench-v202505': STANDARD_ROWS['202505'],
     'livemathbench-v202505-hard': LiveMathBenchRows('202505', ('hard',), ('en',)),
     **{questions.label.lower(): questions for questions in _SETS},
 }

@@ -280,7 +280,7 @@ def test_a_benchmark_of_ones_own_is_a_path_and_two_fields(folder: Path) -> None:
         ('benchmarks = [1]', ['benchmarks[0] is 1']),
         ("benchmarks = 'aime2024'\ndataset_path = '/d'", ['for LiveMathBench', "{'aime2024': '/d'}"]),
         ("dataset_path = {'aime': '/d'}", ['dataset_path', "'aime2024'"]),
-        ("dataset_path = {'aime2024': 1}", ['dataset_path', "'aime2024' has 1"]),
+        ("dataset_path = {'aime2024': 1}", ['dataset_path.aime2024 is 1']),
         ("version = '202601'", ['dataset_splits is missing', '202601', '202412, 202505']),
     ],
 )

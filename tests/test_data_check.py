@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,9 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeHub]:
     """A hub on this machine, and a home without a token or a cache, where commands are typed."""
     constants = pytest.importorskip('huggingface_hub.constants', reason=NOT_INSTALLED)
     monkeypatch.setattr(constants, 'HF_HUB_OFFLINE', False)  # as it was when it was first imported
+    http = import_module('huggingface_hub.utils._http')
+    forget = getattr(http, 'reset_sessions', None) or http.close_session  # which may be offline ones
+    forget()
     fake = FakeHub()
 
     class Handler(BaseHTTPRequestHandler):
@@ -85,6 +89,7 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeHub]:
     monkeypatch.setenv('NO_PROXY', '127.0.0.1')
     monkeypatch.chdir(tmp_path)
     yield fake
+    forget()
     server.shutdown()
     server.server_close()
     thread.join()

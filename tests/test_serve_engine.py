@@ -82,7 +82,7 @@ def test_a_greedy_run_of_lmdeploy_takes_the_likeliest_token() -> None:
         ({'max_seq_len': 4096}, 'max_seq_len does nothing without tokenizer_path'),
         ({'openai_api_base': 'http://x'}, "is for engine 'openai'"),
         ({'temperatures': [2.5]}, 'at most 2'),
-        ({'key_env': 'sk-123'}, 'must name an environment variable'),
+        ({'key_env': 'sk-123'}, 'name of another environment variable'),
     ],
 )
 def test_what_would_not_be_done_is_refused(lines: dict[str, Any], complaint: str) -> None:

@@ -140,7 +140,7 @@ def test_what_cannot_be_expanded_is_one_line(
     empty: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
 ) -> None:
     """And nothing is written."""
-    (empty / 'bad.py').write_text('x = 1')
+    (empty / 'bad.py').write_text('temperatures = max_out_lens = 1')
     assert main(['expand', *arguments]) == 2
     error = capsys.readouterr().err
     assert error.startswith(f'gpassk expand: {said}')

@@ -6,19 +6,19 @@ An engine refuses whatever its class would drop without a word, so that a name t
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import partial
 from math import inf
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field
 
 from ..errors import InputError, TemplateError
+from ..servers import endpoints
 from ..serving import PRESETS, Preset, read_serve
 from ..text import words
 from .names import ModelName, Settings, last_part
@@ -30,50 +30,29 @@ Count = Annotated[int, Field(ge=1)]
 Positive = Annotated[float, Field(gt=0)]
 
 
-def addresses(value: Any, added: str = '') -> Any:
-    """Return an address or list of them; ValueError for what is none, has `added` or a password."""
-    urls: list[Any] = [value] if isinstance(value, str) else value if isinstance(value, list) else [None]
-    for url in urls:
-        try:
-            known = isinstance(url, str) and re.match('https?://', url) and urlsplit(url).hostname
-        except ValueError:  # half of an IPv6 address
-            known = False
-        if not known:
-            raise ValueError('expected http://… or https://…, or a list of such')
-        if '@' in url:
-            raise ValueError("leave the user and the password out, write key_env='MY_API_KEY' and export it")
-        if added and url.rstrip('/').endswith(added):
-            raise ValueError(f'leave out {added!r}, it is added to it')
+def addresses(value: Any) -> Any:
+    """Return an address or a list of them, with or without /v1; InputError for what is none."""
+    if value:
+        endpoints(value, 'key_env')
     return value
 
 
-def _variable(value: str) -> str:
-    if not re.fullmatch('[A-Z][A-Z0-9_]*', value):
-        raise ValueError("it must name an environment variable, such as 'MY_API_KEY'")
-    return value
-
-
-def _key(value: str) -> str:
-    if value not in NO_KEYS:
-        raise ValueError(
-            "key must be 'ENV' (that in $OPENAI_API_KEY) or 'EMPTY' (a server that needs none); anything "
-            "else would be sent as the key itself. For another variable write key_env='NAME'"
-        )
-    return value
-
-
-KeyVariable = Annotated[str, AfterValidator(_variable)]
+def with_home(path: str) -> str:
+    """Return a path with the home directory for a leading `~`, which no engine knows, else TemplateError."""
+    whole = os.path.expanduser(path)
+    if whole.startswith('~'):
+        raise TemplateError(f'{path}: there is no such home directory; write the whole path')
+    return whole
 
 
 @dataclass(frozen=True)
 class Llm:
-    """One model of a template: what its engine loads, its name, its GPUs (`tp`), requests at a time, options.
+    """One model of a template: what its engine loads, its GPUs (`tp`), requests at a time, options.
 
     `mistakes`: what its engine would not do as told, each once.
     """
 
     path: str
-    name: str
     tp: int
     batch_size: int
     options: Mapping[str, Any]
@@ -86,17 +65,6 @@ class Llm:
     def refuse(self, reason: str) -> None:
         """Note a mistake."""
         self.mistakes[f'{self.path}: {reason}'] = None
-
-    def refuse_keys(self, option: str, keys: Iterable[str], reason: str) -> None:
-        """Note those of the keys that an option has."""
-        if taken := sorted(set(keys) & set(self.options.get(option, {}))):
-            self.refuse(f'{option} has {taken}; {reason}')
-
-    def refuse_unknown(self, option: str, known: Iterable[str], reason: str) -> None:
-        """Note the keys of an option that are not among those known."""
-        for key in set(self.options.get(option, {})) - set(known):
-            near = get_close_matches(str(key), sorted(known), n=1)
-            self.refuse(f'{option} has {key!r}, {reason}{f"; did you mean {near[0]!r}?" if near else ""}')
 
 
 @dataclass(frozen=True)
@@ -111,8 +79,8 @@ class Engine:
             `batch_size` and `run_cfg`. A setting that is None is left to the engine's default.
         about, entry, example: of a first template: the comment on the engine, what stands beside a path, and
             the path where the user names none.
-        loads: the model is loaded here, so its path may be a folder, and it takes a GPU unless told
-            otherwise; else its path is a name that a server knows.
+        gpus: how many a model takes, from … to; with none at all its path is a name that a server knows.
+        known: option → the keys that it may have; `never`: those that it may not have, and why.
         api: settings of the sampling and seeds are passed only where the template has them.
         unseeded: `random_seeds = None` is allowed.
         hottest: the highest temperature that it takes.
@@ -124,14 +92,27 @@ class Engine:
     about: str
     entry: str = 'tp=1, batch_size=64'
     example: str = 'Qwen/Qwen2.5-7B-Instruct'
-    loads: bool = True
+    gpus: tuple[int, float] = (1, inf)
+    known: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    never: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     api: bool = False
     unseeded: bool = False
     hottest: float = 2.0
 
     def config(self, name: ModelName, llm: Llm) -> dict[str, Any]:
         """Return the model of one run, as OpenCompass takes it; what cannot be is noted in `llm.mistakes`."""
-        settings, context = name.settings, llm.options.get('max_seq_len')
+        settings, context, (least, most) = name.settings, llm.options.get('max_seq_len'), self.gpus
+        if not least <= llm.tp <= most:
+            takes = 'needs at least one GPU' if most else 'needs no GPU here: leave tp out'
+            llm.refuse(f'tp is {llm.tp}, but a model of this engine {takes}')
+        for option, keys in self.never.items():
+            for key in keys.keys() & llm.options.get(option, {}).keys():
+                llm.refuse(f'{option} has {key!r}; {keys[key]}')
+        for option, known in self.known.items():
+            for key in llm.options.get(option, {}).keys() - known:
+                near = get_close_matches(str(key), sorted(known), n=1)
+                hint = f'; did you mean {near[0]!r}?' if near else ''
+                llm.refuse(f'{option} has {key!r}, which lmdeploy {LMDEPLOY} does not take here{hint}')
         if (settings.temperature or 0) > self.hottest:
             llm.refuse(f'temperature {settings.temperature}; this engine takes at most {self.hottest:.0f}')
         if context is not None and context <= settings.max_out_len:
@@ -145,20 +126,12 @@ class Engine:
         return {
             'type': self.type,
             'abbr': str(name),
-            'path': with_home(llm.path) if self.loads else llm.path,
+            'path': with_home(llm.path) if most else llm.path,
             **self.arguments(llm, settings),
             'max_out_len': settings.max_out_len,
             'batch_size': llm.batch_size,
             'run_cfg': {'num_gpus': llm.tp * stages},
         }
-
-
-def with_home(path: str) -> str:
-    """Return a path with the home directory for a leading `~`, which no engine knows, else TemplateError."""
-    whole = os.path.expanduser(path)
-    if whole.startswith('~'):
-        raise TemplateError(f'{path}: there is no such home directory; write the whole path')
-    return whole
 
 
 # Engines that load the model on GPUs of this machine
@@ -192,8 +165,6 @@ PYTORCH_FIELDS = words(f"""{_ENGINE_FIELDS}
 VLLM_LEAST_TEMPERATURE = 0.01
 """vLLM raises a temperature between 0 and this one to it."""
 
-_TP = 'write tp in llm_infos, it counts the GPUs too'
-
 
 def _sampling(settings: Settings) -> dict[str, Any]:
     if settings.greedy:
@@ -202,17 +173,12 @@ def _sampling(settings: Settings) -> dict[str, Any]:
     return {'do_sample': True, **settings.passed('temperature', 'top_p', 'top_k', 'repetition_penalty')}
 
 
-def _lmdeploy(llm: Llm, settings: Settings, backend: str, fields: frozenset[str]) -> dict[str, Any]:
-    if llm.tp < 1:
-        llm.refuse(f'tp is {llm.tp}; engine {backend!r} needs at least one GPU')
-    llm.refuse_keys('engine_config', ['tp'], _TP)
-    reason = f'which lmdeploy {LMDEPLOY} does not know for engine {backend!r} and OpenCompass would drop'
-    llm.refuse_unknown('engine_config', fields, reason)
+def _lmdeploy(llm: Llm, settings: Settings, backend: Mapping[str, str]) -> dict[str, Any]:
     context = llm.chosen('max_seq_len')
     session = {'session_len': context['max_seq_len']} if context else {}
     batch = {'tp': llm.tp, 'max_batch_size': llm.batch_size}
     return {
-        **({'backend': backend} if backend == 'pytorch' else {}),
+        **backend,
         'engine_config': {**batch, **session, **llm.options.get('engine_config', {})},
         'gen_config': _sampling(settings),
         **context,
@@ -222,20 +188,16 @@ def _lmdeploy(llm: Llm, settings: Settings, backend: str, fields: frozenset[str]
 
 def _huggingface(llm: Llm, settings: Settings) -> dict[str, Any]:
     return {
-        **llm.chosen('model_kwargs', 'tokenizer_kwargs'),
+        **llm.chosen('model_kwargs', 'tokenizer_kwargs', 'max_seq_len'),
         'generation_kwargs': _sampling(settings),
-        **llm.chosen('max_seq_len'),
         **settings.passed('random_seed'),
     }
 
 
 def _vllm(llm: Llm, settings: Settings) -> dict[str, Any]:
-    if llm.tp < 1:
-        llm.refuse(f"tp is {llm.tp}; engine 'vllm' needs at least one GPU")
-    llm.refuse_keys('model_kwargs', ['tensor_parallel_size'], _TP)
-    context = llm.chosen('max_seq_len')
-    if context:
-        llm.refuse_keys('model_kwargs', ['max_model_len'], 'max_seq_len says the same; give one of them')
+    given, context = llm.options.get('model_kwargs', {}), llm.chosen('max_seq_len')
+    if context and 'max_model_len' in given:
+        llm.refuse('model_kwargs has max_model_len, and max_seq_len says the same; give one of them')
     if 0 < (settings.temperature or 0) < VLLM_LEAST_TEMPERATURE:
         llm.refuse(
             f'temperature {settings.temperature}; vLLM would make it {VLLM_LEAST_TEMPERATURE}, so write '
@@ -244,18 +206,14 @@ def _vllm(llm: Llm, settings: Settings) -> dict[str, Any]:
     length = {'max_model_len': context['max_seq_len']} if context else {}
     sampling = {key: value for key, value in _sampling(settings).items() if key != 'do_sample'}
     return {
-        'model_kwargs': {'tensor_parallel_size': llm.tp, **length, **llm.options.get('model_kwargs', {})},
+        'model_kwargs': {'tensor_parallel_size': llm.tp, **length, **given},
         'generation_kwargs': {'temperature': settings.temperature, **sampling},
-        **context,
-        **llm.chosen('chat_template_kwargs'),
+        **llm.chosen('max_seq_len', 'chat_template_kwargs'),
         **settings.passed('random_seed'),
     }
 
 
 # Engines that ask a server
-
-NO_KEYS = frozenset({'ENV', 'EMPTY'})
-"""What OpenAISDK may be given as key: $OPENAI_API_KEY, or the placeholder that local servers ignore."""
 
 NO_TEMPERATURE = ('o1', 'o3', 'o4', 'gpt-5')
 """OpenAISDK leaves the temperature out for a model whose path contains one of these."""
@@ -278,75 +236,52 @@ REQUEST_FIELDS = words("""
 """The fields of a request to `/v1/chat/completions` of lmdeploy's server; it ignores others."""
 
 _NEVER_IN_BODY = {
-    'seed random_seed n': 'a fixed seed would make the n samples of a question copies of each other; '
-    'random_seeds = [42] gives each its own',
-    'temperature top_p top_k repetition_penalty': 'write them as axes, so that they are in the name',
-    'max_tokens max_completion_tokens messages model stream input_ids session_id': 'these are set for each '
-    'request; remove them',
+    key: reason
+    for keys, reason in {
+        'seed random_seed n': 'a fixed seed would make the n samples of a question copies of each other; '
+        'random_seeds = [42] gives each its own',
+        'temperature top_p top_k repetition_penalty': 'write them as axes, so that they are in the name',
+        'max_tokens max_completion_tokens messages model stream input_ids session_id': 'these are set for '
+        'each request; remove them',
+    }.items()
+    for key in keys.split()
 }
-
-_ASKING: Mapping[str, Any] = {
-    'max_workers': Count,
-    'patience': Positive,
-    'query_per_second': Positive,
-    'retry': Count,
-    'timeout': Positive,
-}
-"""How a server is asked, and how hard."""
-
-
-def is_openai(url: Any) -> bool:
-    """Return whether an address is OpenAI's or Azure's, whose reasoning models refuse a temperature.
-
-    >>> is_openai('https://eu.api.openai.com/v1'), is_openai('https://api.notopenai.com/v1')
-    (True, False)
-    """
-    return f'.{urlsplit(url).hostname or ""}'.endswith(('.openai.com', '.azure.com'))
-
-
-def _refuse_in_request(llm: Llm) -> None:
-    for keys, reason in _NEVER_IN_BODY.items():
-        llm.refuse_keys('extra_body', keys.split(), reason)
-
-
-def _refuse_gpus(llm: Llm) -> None:
-    if llm.tp:
-        llm.refuse(f'tp is {llm.tp}, but an API model needs no GPU here; leave tp out')
 
 
 def _openai(llm: Llm, settings: Settings) -> dict[str, Any]:
-    _refuse_gpus(llm)
-    _refuse_in_request(llm)
     if {'key', 'key_env'} <= set(llm.options):
         llm.refuse('both key and key_env are given; give one of them')
     bases = llm.options.get('openai_api_base', [])
+    hosts = [f'.{urlsplit(url).hostname}' for url in ([bases] if isinstance(bases, str) else bases)]
+    theirs = not hosts or any(host.endswith(('.openai.com', '.azure.com')) for host in hosts)
     part = next((part for part in NO_TEMPERATURE if part in llm.path), None)
-    theirs = not bases or any(map(is_openai, [bases] if isinstance(bases, str) else bases))
     if part and settings.temperature is not None and theirs:
         llm.refuse(
             f'OpenAISDK sends no temperature to a model with {part!r} in its path, and OpenAI takes none; '
             'put such models into a template of their own without temperatures. For a server of your own, '
             'give its openai_api_base'
         )
-    return _request(llm, settings, bool(part))
-
-
-def _request(llm: Llm, settings: Settings, temperature_dropped: bool) -> dict[str, Any]:
-    """Return the arguments of `SeededOpenAISDK`."""
-    roles = [{'role': 'HUMAN', 'api_role': 'HUMAN'}, {'role': 'BOT', 'api_role': 'BOT', 'generate': True}]
-    # Fields that the OpenAI client does not know reach a server in the body alone.
-    body = {**llm.options.get('extra_body', {}), **settings.passed('top_k', 'repetition_penalty')}
-    always = settings.passed('top_p', *(['temperature'] if temperature_dropped else []))
     own = {name: value for name, value in llm.options.items() if name != 'extra_body'}
-    if 'tokenizer_path' in own:
-        own['tokenizer_path'] = with_home(own['tokenizer_path'])
+    key = {} if 'key_env' in own else {'key': 'ENV'}
+    body = llm.options.get('extra_body', {})
+    return {**key, 'tokenizer_path': TOKENIZER, **_request(llm, settings, own, body, bool(part))}
+
+
+def _request(
+    llm: Llm, settings: Settings, own: Mapping[str, Any], body: Mapping[str, Any], temperature_dropped: bool
+) -> dict[str, Any]:
+    """Return the arguments of `SeededOpenAISDK`."""
+    # Fields that the OpenAI client does not know reach a server in the body alone.
+    body = {**body, **settings.passed('top_k', 'repetition_penalty')}
+    always = settings.passed('top_p', *(['temperature'] if temperature_dropped else []))
+    roles = [{'role': 'HUMAN', 'api_role': 'HUMAN'}, {'role': 'BOT', 'api_role': 'BOT', 'generate': True}]
+    tokenizer = {name: with_home(own[name]) for name in ('tokenizer_path',) if name in own}
     return {
-        **({} if 'key_env' in llm.options else {'key': 'ENV'}),
         'meta_template': {'round': roles},
-        'tokenizer_path': TOKENIZER,
         'max_seq_len': settings.max_out_len + PROMPT_ROOM,
         'max_workers': llm.batch_size,  # else as few requests at a time as the machine has cores
         **own,
+        **tokenizer,
         **settings.passed('temperature'),
         **({'openai_extra_kwargs': always} if always else {}),
         **({'extra_body': body} if body else {}),
@@ -355,18 +290,14 @@ def _request(llm: Llm, settings: Settings, temperature_dropped: bool) -> dict[st
 
 
 def _lmdeploy_server(llm: Llm, settings: Settings) -> dict[str, Any]:
-    _refuse_gpus(llm)
-    _refuse_in_request(llm)
     if not llm.options.get('api_addr'):
         llm.refuse("api_addr is missing: where is the server? 'http://node1:23333'")
-    llm.refuse_unknown('extra_body', REQUEST_FIELDS, f'which a server of lmdeploy {LMDEPLOY} would ignore')
-    body = llm.options.get('extra_body', {})
     sampling: dict[str, Any] = settings.passed('temperature', 'top_p', 'top_k')
     if settings.greedy:
         # The server always samples; this is what lmdeploy itself makes of a greedy GenerationConfig.
         sampling = {'temperature': 1.0, 'top_p': 1.0, 'top_k': 1}
         settings = replace(settings, repetition_penalty=1.0)
-    body = {**body, **settings.passed('repetition_penalty')}
+    body = {**llm.options.get('extra_body', {}), **settings.passed('repetition_penalty')}
     return {
         **llm.chosen('api_addr', 'key_env', *_ASKING),
         **sampling,
@@ -377,38 +308,32 @@ def _lmdeploy_server(llm: Llm, settings: Settings) -> dict[str, Any]:
 
 def _serve(llm: Llm, settings: Settings) -> dict[str, Any]:
     """Return the arguments of `SeededServed`, which starts the model's server by itself."""
-    _refuse_in_request(llm)
-    server = llm.options.get('server')
+    own = dict(llm.options)
+    server, pp = own.pop('server', None), own.pop('pp', 1)
     try:
-        serve = read_serve(llm.options.get('serve', {}), server)
+        serve = read_serve(own.pop('serve', {}), server)
     except InputError as error:
         raise TemplateError(f'{llm.path}: {error}') from error
     preset = PRESETS.get(server or '', Preset(''))
-    if llm.options.get('pp', 1) > 1 and '{pp}' not in serve.command:
+    if pp > 1 and '{pp}' not in serve.command:
         llm.refuse(
-            f'pp is {llm.options["pp"]}, and the command line of the server has no {{pp}}: remove pp, or '
-            'take a server that knows pipeline parallelism'
+            f'pp is {pp}, and the command line of the server has no {{pp}}: remove pp, or take a server '
+            'that knows pipeline parallelism'
         )
-    if 'max_seq_len' in llm.options and 'tokenizer_path' not in llm.options:
+    if 'max_seq_len' in own and 'tokenizer_path' not in own:
         llm.refuse(
             'max_seq_len does nothing without tokenizer_path, with which prompts are counted; the '
             "server's own limit belongs into its arguments, as --max-model-len"
         )
     path = with_home(llm.path)
-    name = llm.options.get('served_name', path if preset.named_by_path else last_part(path))
-    of_server = ('server', 'serve', 'served_name', 'pp')
-    asked = {option: value for option, value in llm.options.items() if option not in of_server}
-    more: dict[str, Any] = {**preset.to_sample, **asked.get('extra_body', {})}
-    if settings.greedy:
-        more = asked.get('extra_body', {})
-        if preset.always_samples:
-            more = {**more, 'top_k': 1, 'repetition_penalty': 1.0}
-            settings = replace(settings, temperature=1.0, top_p=1.0, top_k=None, repetition_penalty=None)
-    options = {'key': 'EMPTY', **asked, 'extra_body': more}
-    dropped = any(part in name for part in NO_TEMPERATURE)
-    given = _request(replace(llm, path=name, options=options), settings, dropped)
-    if 'tokenizer_path' not in asked:
-        del given['tokenizer_path']  # that of an API
+    name = own.pop('served_name', path if preset.named_by_path else last_part(path))
+    body = own.pop('extra_body', {})
+    if not settings.greedy:
+        body = {**preset.to_sample, **body}
+    elif preset.always_samples:
+        body = {**body, 'top_k': 1, 'repetition_penalty': 1.0}
+        settings = replace(settings, temperature=1.0, top_p=1.0, top_k=None, repetition_penalty=None)
+    given = _request(llm, settings, own, body, any(part in name for part in NO_TEMPERATURE))
     if fields := given.get('extra_body'):
         penalty = {'repetition_penalty': preset.repetition_penalty}
         given['extra_body'] = {penalty.get(one, one): value for one, value in fields.items()}
@@ -417,33 +342,43 @@ def _serve(llm: Llm, settings: Settings) -> dict[str, Any]:
         'served_name': name,
         'tp': max(1, llm.tp),
         **llm.chosen('pp'),
-        **{option: value for option, value in given.items() if option != 'key'},
+        **given,
     }
 
 
 # All of them
 
+
+_ASKING: Mapping[str, Any] = {
+    **dict.fromkeys(('max_workers', 'retry'), Count),
+    **dict.fromkeys(('patience', 'query_per_second', 'timeout'), Positive),
+}
+"""How a server is asked, and how hard."""
+_REQUEST = {'extra_body': dict, 'key_env': Annotated[str, Field(pattern='^[A-Z][A-Z0-9_]*$')], **_ASKING}
 _LOCAL = 'path: a hub name or a folder. tp: GPUs a model. batch_size: requests at a time.'
-_REQUEST = {'extra_body': dict, 'key_env': KeyVariable, **_ASKING}
+_TP = 'write tp in llm_infos, it counts the GPUs too'
 
 
-def _turbomind(called: str, backend: str, fields: frozenset[str]) -> Engine:
+def _turbomind(called: str, fields: frozenset[str], backend: Mapping[str, str]) -> Engine:
     return Engine(
         type='gpassk_opencompass.SeededTurboMind',
         options={'engine_config': dict, 'max_seq_len': Count},
-        arguments=partial(_lmdeploy, backend=backend, fields=fields),
+        arguments=partial(_lmdeploy, backend=backend),
         about=f'lmdeploy\'s {called}, on GPUs here: pip install "gpassk_opencompass[lmdeploy]"\n{_LOCAL}',
+        known={'engine_config': fields},
+        never={'engine_config': {'tp': _TP}},
     )
 
 
 ENGINES: Mapping[str, Engine] = {
-    'turbomind': _turbomind('TurboMind', 'turbomind', TURBOMIND_FIELDS),
-    'pytorch': _turbomind('PyTorch engine', 'pytorch', PYTORCH_FIELDS),
+    'turbomind': _turbomind('TurboMind', TURBOMIND_FIELDS, {}),
+    'pytorch': _turbomind('PyTorch engine', PYTORCH_FIELDS, {'backend': 'pytorch'}),
     'vllm': Engine(
         type='gpassk_opencompass.SeededVLLM',
         options={'model_kwargs': dict, 'max_seq_len': Count, 'chat_template_kwargs': dict},
         arguments=_vllm,
         about=f'vLLM, on GPUs of this machine: pip install "gpassk_opencompass[vllm]"\n{_LOCAL}',
+        never={'model_kwargs': {'tensor_parallel_size': _TP}},
     ),
     'huggingface': Engine(
         type='gpassk_opencompass.SeededHuggingFace',
@@ -452,16 +387,14 @@ ENGINES: Mapping[str, Engine] = {
         about='transformers, on any machine: pip install "gpassk_opencompass[opencompass]"\n'
         f'{_LOCAL} tp=0: no GPU.',
         entry='tp=1, batch_size=16',
+        gpus=(0, inf),
         hottest=inf,
     ),
     'openai': Engine(
         type='gpassk_opencompass.SeededOpenAISDK',
         options={
-            **_REQUEST,
-            'key': Annotated[str, AfterValidator(_key)],
-            'max_seq_len': Count,
-            'openai_api_base': Annotated[Any, AfterValidator(partial(addresses, added='/chat/completions'))],
-            'tokenizer_path': str,
+            **{**_REQUEST, 'max_seq_len': Count, 'tokenizer_path': str},
+            **{'key': Literal['ENV', 'EMPTY'], 'openai_api_base': Annotated[Any, AfterValidator(addresses)]},
         },
         arguments=_openai,
         about="""\
@@ -472,32 +405,30 @@ query_per_second = 8: no more requests than this. tokenizer_path='org/model': co
 (default: that of gpt-4o, which is downloaded).""",
         entry='batch_size=32',
         example='gpt-4o-2024-11-20',
-        loads=False,
+        gpus=(0, 0),
+        never={'extra_body': _NEVER_IN_BODY},
         api=True,
         unseeded=True,
     ),
     'lmdeploy_server': Engine(
         type='gpassk_opencompass.SeededTurboMindAPI',
-        options={**_REQUEST, 'api_addr': Annotated[Any, AfterValidator(partial(addresses, added='/v1'))]},
+        options={**_REQUEST, 'api_addr': Annotated[Any, AfterValidator(addresses)]},
         arguments=_lmdeploy_server,
         about="""\
 A server of lmdeploy, started with `lmdeploy serve api_server PATH --model-name NAME`. path: that NAME.
 api_addr: where it listens; a list: several servers. batch_size: requests at a time.""",
         entry="api_addr='http://localhost:23333', batch_size=64",
         example='Qwen2.5-7B-Instruct',
-        loads=False,
+        gpus=(0, 0),
+        known={'extra_body': REQUEST_FIELDS},
+        never={'extra_body': _NEVER_IN_BODY},
         unseeded=True,
     ),
     'serve': Engine(
         type='gpassk_opencompass.SeededServed',
         options={
-            **_REQUEST,
-            'server': str,
-            'serve': dict,
-            'served_name': str,
-            'pp': Count,
-            'max_seq_len': Count,
-            'tokenizer_path': str,
+            **{**_REQUEST, 'serve': dict, 'pp': Count, 'max_seq_len': Count},
+            **dict.fromkeys(('server', 'served_name', 'tokenizer_path'), str),
         },
         arguments=_serve,
         about=f"""\
@@ -505,6 +436,8 @@ A server that is started for each model: server = 'vllm', 'sglang', 'lmdeploy', 
 'transformers'. {_LOCAL}
 The program must be on $PATH, or be named:
 serve = dict(command='/…/bin/vllm serve {{model}} --port {{port}} …').""",
+        gpus=(0, inf),
+        never={'extra_body': _NEVER_IN_BODY},
         unseeded=True,
     ),
 }

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from ..benchmarks import LIVE_MATH_BENCH_HUB
 from ..errors import TemplateError
 from ..judges import refuse_extraction
-from .engines import NO_KEYS, NO_TEMPERATURE, TOKENIZER
+from .engines import NO_TEMPERATURE, TOKENIZER
 from .folder import Run, plain
 from .names import check_file_name, in_file_name, limit_mark, without_sizes
 
@@ -166,7 +166,7 @@ def _our_model(model: Mapping[str, Any], said: Counter[str]) -> dict[str, Any]:
         said['no max_completion_tokens, which OpenAISDK does not take any more; max_out_len counts'] += 1
     if any(part in config['path'] for part in NO_TEMPERATURE) and config.pop('temperature', None) is not None:
         said['no temperature: OpenAISDK sends none to a model of this name'] += 1
-    if (key := config.get('key', 'ENV')) not in NO_KEYS:  # it would be sent as it stands
+    if (key := config.get('key', 'ENV')) not in ('ENV', 'EMPTY'):  # it would be sent as it stands
         host = urlsplit(str(config.get('openai_api_base', ''))).hostname or 'api.openai.com'
         placeholder = key.startswith(('YOU_', 'YOUR_'))
         config['key_env'] = f'{".".join(host.split(".")[-2:-1]).upper()}_API_KEY' if placeholder else key

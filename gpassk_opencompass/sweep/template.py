@@ -1,7 +1,7 @@
 """A template expanded: one OpenCompass config a model × sampling setting × benchmark × k list × n.
 
-A template is Python with flat assignments. `Template` says which settings there are and what each may be; all
-mistakes are told at once, before anything is written. Any other name is a helper of the template's own.
+A template is Python with flat assignments. `Template` and `Model` say which settings there are and what each
+may be; all mistakes are told at once, before anything is written. Any other name is a helper of the template.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ import os
 import re
 import runpy
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from functools import cache
 from itertools import product
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -36,7 +37,9 @@ from ..benchmarks import (
     BENCHMARKS,
     LIVE_MATH_BENCH,
     LIVE_MATH_BENCH_HUB,
+    STANDARD_ROWS,
     LiveMathBenchRows,
+    QuestionSet,
     live_math_bench_questions,
 )
 from ..errors import InputError, MissingExtraError, TemplateError
@@ -62,9 +65,8 @@ ANY_VERSION = LIVE_MATH_BENCH.lower()
 """The benchmark whose rows a template's version, dataset_splits and dataset_languages say."""
 
 _NAMES = [ANY_VERSION, *BENCHMARKS]
+_BEGINNINGS = {name.rsplit('-', cuts)[0] for name in _NAMES for cuts in range(name.count('-') + 1)}
 _T = TypeVar('_T')
-_Kind = TypeVar('_Kind', bound=BaseModel)
-
 
 # What a template may say
 
@@ -113,20 +115,10 @@ def _benchmark(value: Any) -> Any:
     return value.lower()
 
 
-def _by_benchmark(value: Any) -> dict[str, str]:
-    """Return benchmark, or the beginning of its name up to a `-` → its folder, file, hub name or revision."""
-    value = _text_of_path(value)
-    given = {ANY_VERSION: value} if isinstance(value, str) else value
-    if not isinstance(given, dict):
-        raise ValueError(f"expected text such as '{LIVE_MATH_BENCH_HUB}', or a dict of it by benchmark")
-    known = {name.rsplit('-', cuts)[0] for name in _NAMES for cuts in range(name.count('-') + 1)}
-    found = {str(key).lower(): _text_of_path(item) for key, item in given.items()}
-    for key, item in found.items():
-        if key not in known:
-            raise ValueError(_unknown('benchmark', key, known))
-        if not isinstance(item, str) or not item:
-            raise ValueError(f'{key!r} has {item!r}; expected text that is not empty')
-    return found
+def _beginning(name: str) -> str:
+    if name.lower() not in _BEGINNINGS:
+        raise ValueError(_unknown('benchmark', name, _BEGINNINGS))
+    return name.lower()
 
 
 Axis = Annotated[list[_T], BeforeValidator(_listed), Field(min_length=1), AfterValidator(_distinct)]
@@ -135,20 +127,20 @@ KLists = Annotated[
     BeforeValidator(_nested),
     AfterValidator(_distinct),
 ]
-Word = Annotated[str, Field(min_length=1)]
+Word = Annotated[str, BeforeValidator(_text_of_path), Field(min_length=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Temperature = Annotated[float, Field(ge=0), AfterValidator(lambda value: value + 0.0)]  # no negative zero
 TopP = Annotated[float, Field(gt=0, le=1)]
-ByBenchmark = Annotated[dict[str, str], BeforeValidator(_by_benchmark)]
+ByBenchmark = Annotated[
+    dict[Annotated[str, AfterValidator(_beginning)], Word],
+    BeforeValidator(lambda value: value if isinstance(value, dict) else {ANY_VERSION: value}),
+]
+"""Benchmark, or the beginning of its name up to a `-` → its folder, file, hub name or revision."""
 Urls = Annotated[
-    list[str], BeforeValidator(lambda value: _one_or_more(value or [])), AfterValidator(addresses),
+    list[str], BeforeValidator(lambda urls: _one_or_more(urls or [])), AfterValidator(addresses),
     AfterValidator(_distinct),
 ]  # fmt: skip
-ModelPath = Annotated[
-    str,
-    BeforeValidator(_text_of_path),
-    _matching('.*[^./ ]', "text, e.g. 'Qwen/Qwen2.5-7B-Instruct'"),
-]
+ModelPath = Annotated[Word, _matching('.*[^./ ]', "text, e.g. 'Qwen/Qwen2.5-7B-Instruct'")]
 
 
 class _Strict(BaseModel):
@@ -159,7 +151,7 @@ class OwnBenchmark(_Strict):
     """A benchmark of the template's own: a JSON Lines file or hub data set, and two of its fields."""
 
     name: Annotated[str, _matching(r'[A-Za-z0-9][A-Za-z0-9_+-]{0,63}$', 'up to 64 letters, digits, _ + -')]
-    path: Annotated[Word, BeforeValidator(_text_of_path)]
+    path: Word
     question: Word = 'question'
     answer: Word = 'answer'
     revision: Word | None = None
@@ -171,8 +163,15 @@ class OwnBenchmark(_Strict):
         return self
 
 
-class Lines(_Strict):
-    """Lines of a template that a model of `llm_infos` may have for itself, beside options of its engine."""
+class Model(_Strict):
+    """A model of `llm_infos`, with the template's lines where it has none of its own."""
+
+    path: ModelPath
+    name: ModelPath | None = None
+    tp: Whole | None = None
+    batch_size: Count = 64
+    parameters: Annotated[str, _matching(r'\d+(\.\d+)?[MBT]$', "'7B', '1.5B' or '500M'")] | None = None
+    link: Annotated[str, _matching(r'https?://[^\s/]\S*$', "an address, 'https://…'")] | None = None
 
     temperatures: Axis[Temperature] | None = None
     top_ps: Axis[TopP] | None = None
@@ -190,17 +189,6 @@ class Lines(_Strict):
     mathematical: bool | None = None
     o1_like: bool | None = None
 
-
-class Model(Lines):
-    """A model of `llm_infos`, with the template's lines where it has none of its own."""
-
-    path: ModelPath
-    name: ModelPath | None = None
-    tp: Whole | None = None
-    batch_size: Count = 64
-    parameters: Annotated[str, _matching(r'\d+(\.\d+)?[MBT]$', "'7B', '1.5B' or '500M'")] | None = None
-    link: Annotated[str, _matching(r'https?://[^\s/]\S*$', "an address, 'https://…'")] | None = None
-
     @property
     def label(self) -> str:
         """What it is called in names."""
@@ -208,9 +196,8 @@ class Model(Lines):
 
     @model_validator(mode='after')
     def _can_be(self, info: ValidationInfo) -> Model:
-        engine: Any = info.context
-        given, temperatures = self.model_fields_set, self.temperatures or []
-        wrong = []
+        engine, trial = info.context or (ENGINES[DEFAULT_ENGINE], False)
+        given, temperatures, wrong = self.model_fields_set, self.temperatures or [], []
         if {'n', 'replications'} <= given:
             wrong.append('both n and replications are given; n = replication × max(k): give one of them')
         if 'random_seeds' in given and self.random_seeds is None and not engine.unseeded:
@@ -223,6 +210,9 @@ class Model(Lines):
             wrong.append('temperatures has 0.0, the greedy run, and greedy = False turns it off: remove one')
         if 'greedy' in given and self.greedy and engine.api and not temperatures:
             wrong.append('greedy = True needs temperatures: without them the model is told none')
+        largest = max(map(max, self.k_lists))
+        if not trial and 'k_lists' in given and largest > min(self.n or [largest]):
+            wrong.append(f'k_lists has k = {largest}, but n = {min(self.n or [])}: n samples have no more')
         if wrong:
             raise ValueError('\n'.join(wrong))
         return self
@@ -238,7 +228,7 @@ class Model(Lines):
         for values in product(*axes.values()):
             yield Settings(**dict(zip(axes, values, strict=True)))
 
-    def sizes(self, trial: bool, notes: list[str]) -> list[tuple[tuple[int, ...], int]]:
+    def sizes(self, notes: list[str]) -> list[tuple[tuple[int, ...], int]]:
         """Return (k list, n) of each sampled run: n = replication × max(k), or these n.
 
         A k above n is left out of a trial, and where the template has no `k_lists`.
@@ -248,10 +238,6 @@ class Model(Lines):
         found = []
         for ks, n in product(self.k_lists, self.n):
             if above := [k for k in ks if k > n]:
-                if not trial and 'k_lists' in self.model_fields_set:
-                    raise TemplateError(
-                        f'k_lists has k = {max(ks)}, but n = {n}: at most n of n samples can be drawn'
-                    )
                 instead = '' if len(above) < len(ks) else f', k = {n} in its place'
                 notes.append(f'k = {", ".join(map(str, above))} left out, above n = {n}{instead}')
             found.append((tuple(k for k in ks if k <= n) or (n,), n))
@@ -294,11 +280,25 @@ class Rule(_Strict):
         return True
 
 
-class Template(_Strict):
-    """The settings of a template that all its models share."""
+_OneModel = TypeVar('_OneModel', bound=Model)
+
+
+def _named_apart(models: list[_OneModel]) -> list[_OneModel]:
+    names = [in_file_name(model.label) for model in models]
+    for i, name in enumerate(names):
+        if (first := names.index(name)) < i:
+            raise ValueError(
+                f'llm_infos[{first}] and llm_infos[{i}] are both called {name!r} in file names, so one would '
+                "overwrite the runs of the other; give it another: name='…'"
+            )
+    return models
+
+
+class Template(_Strict, Generic[_OneModel]):
+    """The settings of a template that all its models share, and the models of its engine."""
 
     engine: str = DEFAULT_ENGINE
-    llm_infos: Annotated[list[Any], BeforeValidator(_one_or_more), Field(min_length=1)]
+    llm_infos: Annotated[list[_OneModel], Field(min_length=1), AfterValidator(_named_apart)]
     exclude: Annotated[list[Rule], BeforeValidator(_one_or_more)] = []
     limit: Count | None = None
     dataset_path: ByBenchmark = {}
@@ -319,9 +319,10 @@ class Template(_Strict):
     not_keys: list[str] = []
 
 
-SETTINGS = frozenset(Template.model_fields) | frozenset(Lines.model_fields).union(
-    *(engine.options for engine in ENGINES.values())
-)
+_LINES = frozenset(Model.model_fields) - {'path', 'name', 'tp', 'batch_size', 'parameters', 'link'}
+"""Lines of a template that a model may have for itself, beside options of its engine."""
+
+SETTINGS = _LINES.union(Template.model_fields, *(engine.options for engine in ENGINES.values()))
 """What a template may assign, with the options of all engines."""
 
 _AXES = {
@@ -334,10 +335,16 @@ _AXES = {
 }
 """Template line: the field of `Settings` that it varies."""
 
-_FACTS = ModelFacts.__dataclass_fields__
-
 _MEANT = {'k': 'k_lists', 'ks': 'k_lists', 'parameters': 'parameters of an entry of llm_infos'}
 """Names that are no helper, and are not close to the setting that is meant."""
+
+
+@cache
+def _template_for(engine: str) -> type[Template[Any]]:
+    """Return what reads a template of an engine, whose options its models have."""
+    options: dict[str, Any] = {name: (kind | None, None) for name, kind in ENGINES[engine].options.items()}
+    kind: Any = create_model('Model', __base__=Model, **options)
+    return Template[kind]
 
 
 # Mistakes
@@ -351,45 +358,36 @@ def _unknown(what: str, name: object, allowed: Iterable[str]) -> str:
     return f'unknown {what} {name!r}{question} Allowed: {", ".join(names)}'
 
 
-def _valid(
-    kind: type[_Kind],
-    values: Mapping[str, Any],
-    mistakes: list[str],
-    *,
-    known: Collection[str] = (),
-    place: str = '',
-    title: str = '',
-    engine: Engine | None = None,
-) -> _Kind | None:
-    """Return the values as a model, or None and add a line for each mistake: where, what came, what may be.
-
-    Args:
-        known: fields whose mistakes have been told.
-        place, title: where the values stand, and whose lines they are.
-    """
-    try:
-        return kind.model_validate(values, context=engine)
-    except ValidationError as error:
-        errors = [found for found in error.errors(include_url=False) if not {*found['loc'][:1]} & {*known}]
-    for found in errors:
-        parts = (f'[{part}]' if isinstance(part, int) else f'.{part}' for part in found['loc'])
-        where = f'{place}{"".join(parts)}'.removeprefix('.')
+def _told(error: ValidationError, entries: Sequence[Any], engine: Engine) -> Iterator[str]:
+    """Yield of each mistake where it is, what came and what may be; `entries`: the models as given."""
+    fields = {'exclude': [*Rule.model_fields], 'benchmarks': [*OwnBenchmark.model_fields]}
+    for found in error.errors(include_url=False):
+        loc, kind, said = found['loc'], found['type'], found['msg'].removeprefix('Value error, ')
+        entry = entries[int(loc[1])] if loc[0] == 'llm_infos' and loc[1:] else None
+        if entry is not None and loc[2:] and loc[2] not in entry and kind != 'missing':
+            loc = loc[2:]  # a line of the template, told of each of its models
+        where = ''.join(f'[{part}]' if isinstance(part, int) else f'.{part}' for part in loc).lstrip('.')
         above, _, name = where.rpartition('.')
-        said = found['msg'].removeprefix('Value error, ').replace('Input should', 'it should')
-        if found['type'] == 'missing':
-            mistakes.append(f'{where} is missing')
-        elif found['type'] == 'extra_forbidden':
-            fields = Rule.model_fields if above.startswith('exclude') else kind.model_fields
-            mistakes.append(_unknown(f'key of {above}', name, fields))
-        elif not found['loc']:
-            mistakes += [f'{title}{line}' for line in said.splitlines()]
+        if kind == 'missing':
+            yield f'{where} is missing'
+        elif kind == 'extra_forbidden':
+            listed = str(loc[-3]) if loc[2:] else ''
+            allowed = fields.get(listed) or [*Model.model_fields, *engine.options]
+            yield _unknown(f'key of {above}', name, allowed)
+        elif entry is not None and len(found['loc']) == 2 and kind == 'value_error':
+            lines = ', '.join(name for name in Model.model_fields if name in entry and name in _LINES)
+            title = f'{entry["path"]}, with its own {lines}: ' if lines else ''
+            yield from (f'{title}{line}' for line in said.splitlines())
         elif name in ('key', 'key_env'):  # what stands there may be the key itself
-            mistakes.append(f'{where}: {said}')
+            yield (
+                f"{where}: expected key='ENV' (that in $OPENAI_API_KEY), key='EMPTY' (a server without one), "
+                "or the name of another environment variable, key_env='MY_API_KEY'"
+            )
         else:
-            if found['type'] == 'too_short':
+            if kind == 'too_short':
                 said = 'it is empty; give it at least one value, or remove the line'
-            mistakes.append(f'{where} is {without_user(repr(found["input"]))[:200]}: {said}')
-    return None
+            said = said.replace('Input should', 'it should')
+            yield f'{where} is {without_user(repr(found["input"]))[:200]}: {said}'
 
 
 def _raise(mistakes: Iterable[str]) -> None:
@@ -401,41 +399,47 @@ def _raise(mistakes: Iterable[str]) -> None:
 
 
 def _raise_unfit(settings: Mapping[str, Any], allowed: Any) -> None:
-    """Raise one TemplateError for all values of a template that must not be written."""
+    """Raise one TemplateError for all values of a template that must not be written.
+
+    Those are keys, numbers without end and halves of characters. A literal key would land in every config,
+    log and work directory; no message repeats it.
+    """
     if not isinstance(allowed, (list, tuple)):  # before anything else: it says what may be written
         raise TemplateError('not_keys must be a list of the values that are no keys')
+    mistakes = []
     try:
-        _raise(line for name, value in settings.items() for line in _unfit(value, set(allowed), name))
+        leaves = [leaf for name, value in settings.items() for leaf in _leaves(value, name)]
     except RecursionError:
         raise TemplateError('a value holds itself, or is nested too deep') from None
-
-
-def _unfit(value: Any, allowed: Collection[str], where: str) -> Iterator[str]:
-    """Yield what of a value must not be written: keys, numbers without end, halves of characters.
-
-    A literal key would land in every config, log and work directory; no message repeats it.
-    """
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from _unfit(key, allowed, f'the name of an entry of {where}')
-            yield from _unfit(item, allowed, f'{where}.{key}')
-    elif isinstance(value, (list, tuple, set)):
-        for i, item in enumerate(value):
-            yield from _unfit(item, allowed, f'{where}[{i}]')
-    elif isinstance(value, int) and abs(value) > LARGEST:
-        yield f'{where} is a whole number of more than 40 digits; no setting is as large'
-    elif isinstance(value, (str, os.PathLike)):
-        text = str(os.fspath(value))
-        if any('\ud800' <= character <= '\udfff' for character in text):  # from a file name that is no UTF-8
-            yield f'{where} has a half of a character, which no file can hold: give it in UTF-8'
-        if text not in allowed and is_literal_key(re.sub(r'\[\d+\]$', '', where).rpartition('.')[2], text):
+    for where, value in leaves:
+        text = os.fspath(value) if isinstance(value, (str, os.PathLike)) else ''
+        if isinstance(value, int) and abs(value) > LARGEST:
+            mistakes.append(f'{where} is a whole number of more than 40 digits; no setting is as large')
+        elif re.search('[\ud800-\udfff]', str(text)):  # from a file name that is no UTF-8
+            mistakes.append(f'{where} has a half of a character, which no file can hold: give it in UTF-8')
+        elif text not in allowed and is_literal_key(
+            re.sub(r'\[\d+\]$', '', where).rpartition('.')[2], str(text)
+        ):
             advice = "write key_env='MY_API_KEY', or key='ENV' (the default, for OPENAI_API_KEY)"
             if re.search(r'^eval_(?:urls|model_name)|(?:^|\.)judge(?:\.|$)', where):
                 advice = "give the judge api_key_env='JUDGE_KEY', the name of an environment variable"
-            yield (
+            mistakes.append(
                 f'{where} looks like a literal API key; keys come from the environment: {advice}, and export '
                 'the key in it before running opencompass. If it is none, repeat it in not_keys = […]'
             )
+    _raise(mistakes)
+
+
+def _leaves(value: Any, where: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield f'the name of an entry of {where}', key
+            yield from _leaves(item, f'{where}.{key}')
+    elif isinstance(value, (list, tuple, set)):
+        for i, item in enumerate(value):
+            yield from _leaves(item, f'{where}[{i}]')
+    else:
+        yield where, value
 
 
 # Reading
@@ -468,12 +472,11 @@ def read_template(path: Path) -> dict[str, Any]:
         names = run(str(path))
     except (Exception, SystemExit) as error:
         raise TemplateError(f'running the template failed: {type(error).__name__}: {error}') from error
+    values = {name: value for name, value in names.items() if name == name.lower() and name[0] != '_'}
     return {
         name: value
-        for name, value in names.items()
-        if name == name.lower()
-        and name[0] != '_'
-        and (name in SETTINGS or not (callable(value) or isinstance(value, ModuleType)))
+        for name, value in values.items()
+        if name in SETTINGS or not (callable(value) or isinstance(value, ModuleType))
     }
 
 
@@ -510,33 +513,29 @@ def read_overrides(texts: Iterable[str]) -> dict[str, Any]:
     return lines
 
 
-class _Sweep(NamedTuple):
-    """What a template says: its settings, its models with a title for messages, and what is to be noted."""
-
-    template: Template
-    models: list[tuple[str, Model]]
-    evaluator: dict[str, Any]
-    notes: list[str]
-
-
-def _read(variables: Mapping[str, Any], n: int | None) -> _Sweep:
-    """Return what the variables of a template say; TemplateError for all that they must not."""
+def _read(
+    variables: Mapping[str, Any], n: int | None, notes: list[str]
+) -> tuple[Template[Any], dict[str, Any]]:
+    """Return what the variables of a template say, and the arguments of its `GPassKEvaluator`."""
     mistakes: list[str] = []
-    notes: list[str] = []
     settings = _settings_in(variables, mistakes, notes)
     engine = ENGINES[settings.get('engine', DEFAULT_ENGINE)]
-    template = _valid(
-        Template, {name: settings.pop(name) for name in Template.model_fields if name in settings}, mistakes
-    )
-    models = _models(template.llm_infos if template else [], settings, engine, n, mistakes)
-    evaluator: dict[str, Any] = {}
+    own = {name: settings.pop(name) for name in Template.model_fields if name in settings}
+    if not (entries := [_entry(one) for one in _one_or_more(own.get('llm_infos', []))]):
+        mistakes.append("llm_infos is missing, or empty: which models? e.g. ['Qwen/Qwen2.5-7B-Instruct']")
+        entries = [{'path': 'none'}]  # to tell what is wrong with the other lines
+    own['llm_infos'] = [_joined(settings, one, n) if isinstance(one, dict) else one for one in entries]
     try:
-        evaluator = _evaluator(template, notes) if template else {}
+        template = _template_for(own.get('engine', DEFAULT_ENGINE)).model_validate(
+            own, context=(engine, n is not None)
+        )
+        evaluator = _evaluator(template, notes)
+    except ValidationError as error:
+        mistakes += _told(error, entries, engine)
     except InputError as error:
         mistakes.append(str(error))
     _raise(mistakes)
-    assert template
-    return _Sweep(template, models, evaluator, notes)
+    return template, evaluator
 
 
 def _settings_in(variables: Mapping[str, Any], mistakes: list[str], notes: list[str]) -> dict[str, Any]:
@@ -555,48 +554,24 @@ def _settings_in(variables: Mapping[str, Any], mistakes: list[str], notes: list[
     if not isinstance(engine, str) or engine not in ENGINES:
         _raise([*mistakes, _unknown('engine', engine, ENGINES)])
     options = ENGINES[engine].options
-    for name in sorted(settings.keys() - {*Template.model_fields, *Lines.model_fields, *options}):
-        takers = [repr(other) for other in ENGINES if name in ENGINES[other].options]
-        mistakes.append(f'{name} is for engine {" or ".join(takers)}; engine {engine!r} would ignore it')
-        del settings[name]
-    for name in sorted({*PARTS, 'judge', *options} & settings.keys()):
+    for name in sorted(settings):
         try:
-            plain(settings[name], name)
+            if name not in (_LINES | Template.model_fields.keys() | options.keys()):
+                takers = ' or '.join(repr(other) for other in ENGINES if name in ENGINES[other].options)
+                raise TemplateError(f'{name} is for engine {takers}; engine {engine!r} would ignore it')
+            if name in {*PARTS, 'judge', *options}:
+                plain(settings[name], name)
         except TemplateError as error:
             mistakes.append(str(error))
             del settings[name]
     return settings
 
 
-def _models(
-    entries: Sequence[Any], shared: Mapping[str, Any], engine: Engine, n: int | None, mistakes: list[str]
-) -> list[tuple[str, Model]]:
-    """Return the models, each with the template's lines where it has none of its own."""
-    options: dict[str, Any] = {name: (kind | None, None) for name, kind in engine.options.items()}
-    _valid(create_model('Lines', __base__=Lines, **options), shared, mistakes)
-    kind = create_model('Model', __base__=Model, **options)
-    models: dict[str, tuple[str, Model]] = {}
-    for i, entry in enumerate(entries):
-        where, own = f'llm_infos[{i}]', entry
-        if isinstance(entry, (str, os.PathLike)):
-            own = {'path': entry}
-        elif isinstance(entry, (list, tuple)) and len(entry) == 3:
-            own = dict(zip(('path', 'tp', 'batch_size'), entry, strict=True))
-        if not isinstance(own, dict):
-            mistakes.append(f'{where} is {entry!r:.80}: expected dict(path=…, tp=…, batch_size=…)')
-            continue
-        lines = ', '.join(name for name in Lines.model_fields if name in own)
-        title = f'{own.get("path")}, with its own {lines}: ' if lines else ''
-        known, values = shared.keys() - own.keys(), _joined(shared, own, n)
-        model = _valid(kind, values, mistakes, known=known, place=where, title=title, engine=engine)
-        if model and (name := in_file_name(model.label)) in models:
-            mistakes.append(
-                f'llm_infos[{[*models].index(name)}] and {where} are both called {name!r} in file names, so '
-                "their runs would overwrite each other; give one of them another: name='…'"
-            )
-        elif model:
-            models[name] = title, model
-    return list(models.values())
+def _entry(entry: Any) -> Any:
+    if isinstance(entry, (str, os.PathLike)):
+        return {'path': entry}
+    whole = isinstance(entry, (list, tuple)) and len(entry) == 3
+    return dict(zip(('path', 'tp', 'batch_size'), entry, strict=True)) if whole else entry
 
 
 def _joined(shared: Mapping[str, Any], own: Mapping[str, Any], n: int | None) -> dict[str, Any]:
@@ -610,7 +585,7 @@ def _joined(shared: Mapping[str, Any], own: Mapping[str, Any], n: int | None) ->
     return values if n is None else {key: values[key] for key in values.keys() - sizes} | {'n': [n]}
 
 
-def _evaluator(template: Template, notes: list[str]) -> dict[str, Any]:
+def _evaluator(template: Template[Any], notes: list[str]) -> dict[str, Any]:
     """Return the arguments of `GPassKEvaluator`, checked as far as that shows without servers and keys.
 
     Raises:
@@ -620,10 +595,8 @@ def _evaluator(template: Template, notes: list[str]) -> dict[str, Any]:
     if name and not urls and own is None and template.judge_serve is None:
         notes.append(f'eval_model_name is {name!r} and eval_urls is empty: answers are judged by rule')
         name = ''
-    arguments: dict[str, Any] = {'model_name': name, 'url': urls}
-    for line in ('thresholds', 'unjudged_tolerance', 'judge'):
-        if (value := getattr(template, line)) is not None:
-            arguments[line] = value
+    given = template.model_dump(include={'thresholds', 'unjudged_tolerance', 'judge'}, exclude_none=True)
+    arguments = {'model_name': name, 'url': urls, **given}
     if template.judge_serve is None:
         judge_config(name, urls, own)
         return arguments
@@ -699,24 +672,23 @@ def expand_variables(variables: Mapping[str, Any], n: int | None = None) -> Expa
     Raises:
         TemplateError: a variable or value that is not allowed, or two combinations with one name.
     """
-    sweep = _read(variables, n)
+    notes: list[str] = []
+    template, evaluator = _read(variables, n, notes)
     used: set[int] = set()
     mistakes: list[str] = []
     runs: list[Run] = []
-    for title, model in sweep.models:
-        wrong: list[str] = []
+    for model in template.llm_infos:
         try:
-            runs += _runs_of(model, sweep, n is not None, used, wrong)
+            runs += _runs_of(model, template, evaluator, used, notes, mistakes)
         except InputError as error:
-            wrong.append(str(error))
-        mistakes += [f'{title}{line}' for line in wrong]
+            mistakes.append(str(error))
     _raise(mistakes)
     if not runs:
         raise TemplateError('exclude leaves out every combination of the template')
-    for i in sorted(set(range(len(sweep.template.exclude))) - used):
-        sweep.notes.append(f'exclude[{i}] fits no combination of the template, so it leaves nothing out')
-    trial = n is not None or sweep.template.limit is not None
-    return Expansion(_distinct_files(runs), list(dict.fromkeys(sweep.notes)), trial)
+    for i in sorted(set(range(len(template.exclude))) - used):
+        notes.append(f'exclude[{i}] fits no combination of the template, so it leaves nothing out')
+    trial = n is not None or template.limit is not None
+    return Expansion(_distinct_files(runs), list(dict.fromkeys(notes)), trial)
 
 
 def _distinct_files(runs: list[Run]) -> list[Run]:
@@ -725,120 +697,123 @@ def _distinct_files(runs: list[Run]) -> list[Run]:
     return runs
 
 
-def _runs_of(model: Model, sweep: _Sweep, trial: bool, used: set[int], wrong: list[str]) -> Iterator[Run]:
+def _runs_of(
+    model: Model,
+    template: Template[Any],
+    evaluator: Mapping[str, Any],
+    used: set[int],
+    notes: list[str],
+    mistakes: list[str],
+) -> Iterator[Run]:
     """Yield the runs of one model; a part that several share is one object, so it is rendered once.
 
     Args:
-        used, wrong: get the numbers of the rules of `exclude` that fit, and what the engine would not do.
+        used, mistakes: get the numbers of the rules of `exclude` that fit, and what the engine would not do.
     """
-    template, notes = sweep.template, sweep.notes
     engine = ENGINES[template.engine]
     options = {name: value for name in engine.options if (value := getattr(model, name)) is not None}
-    tp = int(engine.loads) if model.tp is None else model.tp
-    llm = Llm(model.path, model.label, tp, model.batch_size, options)
-    facts = {name: getattr(model, name) for name in _FACTS if name in model.model_fields_set}
-    sizes = model.sizes(trial, notes)
-    combinations = [
-        (each, *size)
-        for each in model.settings(None if engine.api else 42)
-        for size in ([((1,), 1)] if each.greedy else sizes)
-    ]
+    tp = int(engine.gpus[1] > 0) if model.tp is None else model.tp
+    llm, label = Llm(model.path, tp, model.batch_size, options), model.label
+    facts = ModelFacts(**model.model_dump(include={*ModelFacts.__dataclass_fields__}))
+    sizes, greedy = model.sizes(notes), [((1,), 1)]
+    settings = list(model.settings(None if engine.api else 42))
+    combinations = [(one, *size) for one in settings for size in (greedy if one.greedy else sizes)]
     parts = {name: value for name in PARTS if (value := getattr(template, name)) is not None}
-    names = {llm.name, in_file_name(llm.name), llm.path, last_part(llm.path)}
+    names = {label, in_file_name(label), llm.path, last_part(llm.path)}
     inferencer = {} if template.most_failed is None else {'most_failed': template.most_failed}
     models: dict[Settings, list[dict[str, Any]]] = {}
-    for key, label, questions, rows in _benchmarks(model, template):
-        limit = template.limit
+    for benchmark in _benchmarks(model, template):
+        limit, questions = template.limit, benchmark.questions
         if limit is not None and questions is not None and limit >= questions:
-            notes.append(f'{label}: limit = {limit} is not below its {questions} questions: all are asked')
+            notes.append(
+                f'{benchmark.label}: limit = {limit} is not below its {questions} questions: all are asked'
+            )
             limit = None
         datasets: dict[tuple[DatasetName, int], list[dict[str, Any]]] = {}
-        for each, ks, n in combinations:
-            passed = each.passed()
-            values = {**passed, 'k': list(ks), 'n': n, 'model': names, 'benchmark': {key, label}}
+        for one, ks, n in combinations:
+            passed = one.passed()
+            values = {**passed, 'k': list(ks), 'n': n, 'model': names, 'benchmark': set(benchmark[:2])}
             if rules := [i for i, rule in enumerate(template.exclude) if rule.holds(values)]:
                 used.update(rules)
                 continue
-            name = RunName(ModelName(llm.name, each), DatasetName(label, ks, n, template.cot, limit))
-            if each not in models:  # not before: an engine may refuse what is left out
-                models[each] = [engine.config(name.model, llm)]
-            shared = name.dataset, each.max_out_len
+            name = RunName(ModelName(label, one), DatasetName(benchmark.label, ks, n, template.cot, limit))
+            if one not in models:  # not before: an engine may refuse what is left out
+                models[one] = [engine.config(name.model, llm)]
+            shared = name.dataset, one.max_out_len
             if shared not in datasets:
-                datasets[shared] = [dataset_config(*shared, rows, sweep.evaluator, inferencer)]
+                datasets[shared] = [dataset_config(*shared, benchmark.rows, evaluator, inferencer)]
             yield Run(
                 file=check_file_name(str(name)),
-                config={'models': models[each], 'datasets': datasets[shared], **parts},
-                model=llm.name,
-                path=models[each][0]['path'],
-                benchmark=label,
+                config={'models': models[one], 'datasets': datasets[shared], **parts},
+                model=label,
+                path=models[one][0]['path'],
+                benchmark=benchmark.label,
                 settings=passed,
                 k=ks,
                 n=n,
-                questions=questions if None in (limit, questions) else limit,
-                facts=ModelFacts(**facts),
+                questions=questions if limit is None or questions is None else limit,
+                facts=facts,
                 limit=limit,
             )
-    wrong += llm.mistakes
+    mistakes += llm.mistakes
 
 
-Benchmark = tuple[str, str, int | None, dict[str, Any]]
-"""Its key, its label, its number of questions, and the fields of the data set that say which they are."""
+class _Benchmark(NamedTuple):
+    """What a template calls it, what names call it, and the fields of a data set that say which rows."""
+
+    key: str
+    label: str
+    questions: int | None
+    rows: dict[str, Any]
 
 
-def _benchmarks(model: Model, template: Template) -> list[Benchmark]:
+def _benchmarks(model: Model, template: Template[Any]) -> list[_Benchmark]:
     path, keys = template.dataset_path.get(ANY_VERSION, LIVE_MATH_BENCH_HUB), model.benchmarks
     named = [key for key in keys if isinstance(key, str)]
-    if (
-        not any(key.startswith(ANY_VERSION) for key in named)
-        and len(template.dataset_path) == 1
-        and path != LIVE_MATH_BENCH_HUB
-    ):
+    of_ours = any(key.startswith(ANY_VERSION) for key in named)
+    if not of_ours and len(template.dataset_path) == 1 and path != LIVE_MATH_BENCH_HUB:
         raise TemplateError(
             f'dataset_path is {path!r}, which is for LiveMathBench, and benchmarks does not have it; for '
             f"another write dataset_path = {{'{(*named, 'math500-l5')[0]}': {path!r}}}"
         )
-    found = [each for key in keys for each in _questions_of(key, model.version, template)]
-    labels = [label for _, label, _, _ in found]
+    found = [each for key in keys for each in _rows_of(key, model.version, template)]
+    labels = [each.label for each in found]
     if twice := [label for label in labels if labels.count(label) > 1]:
         raise TemplateError(f'benchmarks has two that are both {twice[0]}; remove one')
     return found
 
 
-def _questions_of(
-    key: str | OwnBenchmark, versions: Sequence[str], template: Template
-) -> Iterator[Benchmark]:
+def _rows_of(
+    key: str | OwnBenchmark, versions: Sequence[str], template: Template[Any]
+) -> Iterator[_Benchmark]:
     if isinstance(key, OwnBenchmark):
         at = {} if key.revision is None else {'revision': key.revision}
-        fields = {'fields': {'question': key.question, 'answer': key.answer}}
-        rows = {'type': f'{OWN}BenchmarkDataset', 'benchmark': key.name, 'path': key.path, **at, **fields}
-        yield key.name.lower(), key.name, None, rows
+        fields = {'question': key.question, 'answer': key.answer}
+        rows = {'benchmark': key.name, 'path': key.path, **at, 'fields': fields}
+        yield _Benchmark(key.name.lower(), key.name, None, {'type': f'{OWN}BenchmarkDataset', **rows})
         return
     path, revision = (
         # What is given for the longest beginning of the name.
-        max(
-            ((len(part), text) for part, text in given.items() if f'{key}-'.startswith(f'{part}-')),
-            default=(0, None),
-        )[1]
+        given[max(fitting, key=len)]
+        if (fitting := [part for part in given if f'{key}-'.startswith(f'{part}-')])
+        else None
         for given in (template.dataset_path, template.dataset_revision)
     )
     at = {} if revision is None else {'revision': revision}
-    known = None if key == ANY_VERSION else BENCHMARKS[key]
-    if known is not None and not isinstance(known, LiveMathBenchRows):
-        rows = {'type': f'{OWN}BenchmarkDataset', 'benchmark': key, 'path': path or known.source, **at}
-        yield key, known.label, known.questions, rows
+    known = BENCHMARKS.get(key)
+    if isinstance(known, QuestionSet):
+        rows = {'benchmark': key, 'path': path or known.source, **at}
+        yield _Benchmark(key, known.label, known.questions, {'type': f'{OWN}BenchmarkDataset', **rows})
         return
-    standard = {rows.version: rows for name, rows in BENCHMARKS.items()
-                if isinstance(rows, LiveMathBenchRows) and not name.endswith('-hard')}  # fmt: skip
     for version in [known.version] if known else versions:
-        which = known or standard.get(version, LiveMathBenchRows(version, (), ()))
-        splits, languages = which.splits, which.languages
-        if known is None:
-            splits = tuple(template.dataset_splits or splits)
-            languages = tuple(template.dataset_languages or languages)
-        for line, words in (('dataset_splits', splits), ('dataset_languages', languages)):
-            if not words:
-                has = ', '.join(sorted(standard))
-                raise TemplateError(f'{line} is missing: {version!r} has no standard ones, only {has} have')
+        which = known or STANDARD_ROWS.get(version, LiveMathBenchRows(version, (), ()))
+        own = template if known is None else Template.model_construct()
+        splits = tuple(own.dataset_splits or which.splits)
+        languages = tuple(own.dataset_languages or which.languages)
+        if not (splits and languages):
+            line = 'dataset_languages' if splits else 'dataset_splits'
+            has = ', '.join(STANDARD_ROWS)
+            raise TemplateError(f'{line} is missing: {version!r} has no standard ones, only {has} have')
         rows = {
             'type': f'{OWN}LiveMathBenchDataset',
             'path': path or LIVE_MATH_BENCH_HUB,
@@ -848,7 +823,7 @@ def _questions_of(
             'dataset_languages': list(languages),
         }
         label = str(LiveMathBenchName(version, splits, languages))
-        yield key, label, live_math_bench_questions(version, splits, languages), rows
+        yield _Benchmark(key, label, live_math_bench_questions(version, splits, languages), rows)
 
 
 def dataset_config(
@@ -894,6 +869,7 @@ def dataset(key: str) -> dict[str, Any]:
     >>> dataset('aime2024')['abbr']
     'AIME2024-k4_8_16-r3'
     """
-    [(_, label, _, rows)] = _questions_of(key, ['202412'], Template(llm_infos=['']))
-    judge = {'model_name': '', 'url': []}
-    return dataset_config(DatasetName(label, (4, 8, 16), 48), None, rows, judge, {})
+    [one] = _rows_of(key, ['202412'], Template.model_construct())
+    return dataset_config(
+        DatasetName(one.label, (4, 8, 16), 48), None, one.rows, {'model_name': '', 'url': []}, {}
+    )
