@@ -16,22 +16,16 @@ GOOGLE = dict(
     batch_size=32,  # questions handed over at a time
     openai_api_base='https://generativelanguage.googleapis.com/v1beta/openai/',
     key_env='GEMINI_API_KEY',
-    link='https://ai.google.dev/gemini-api/docs/models/gemini',
 )
 
 # Those of the paper; a provider may have retired one, and then says so at the first request.
 llm_infos = [
-    dict(
-        path='gpt-4o-2024-11-20',
-        batch_size=32,
-        link='https://openai.com/index/gpt-4o-system-card/',
-    ),
+    dict(path='gpt-4o-2024-11-20', batch_size=32),
     dict(
         path='claude-3-5-sonnet-20241022',
         batch_size=32,
         openai_api_base='https://api.anthropic.com/v1/',
         key_env='ANTHROPIC_API_KEY',
-        link='https://docs.anthropic.com/claude/docs/models-overview',
     ),
     dict(path='gemini-2.0-flash', **GOOGLE),
     dict(path='gemini-1.5-pro', **GOOGLE),
@@ -41,21 +35,14 @@ llm_infos = [
         batch_size=32,
         openai_api_base='https://dashscope.aliyuncs.com/compatible-mode/v1',
         key_env='DASHSCOPE_API_KEY',
-        link='https://qwenlm.github.io/blog/qwen2.5-max/',
     ),
     dict(
         path='deepseek-chat',
         batch_size=32,
         openai_api_base='https://api.deepseek.com/v1',
         key_env='DEEPSEEK_API_KEY',
-        open_source=True,
-        link='https://github.com/deepseek-ai/DeepSeek-V3',
     ),
 ]
-
-open_source = False
-mathematical = False
-o1_like = False
 
 query_per_second = 8  # no more requests than this
 retry = 20

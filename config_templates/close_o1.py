@@ -13,29 +13,15 @@ engine = 'openai'
 # deepseek-reasoner is the name under which DeepSeek's API serves its newest reasoner, DeepSeek-R1 when the
 # paper's tables were made; what a server says that it serves is in the record of each run.
 llm_infos = [
-    dict(
-        path='o1-mini-2024-09-12',
-        batch_size=32,
-        link='https://openai.com/index/openai-o1-mini-advancing-cost-efficient-reasoning/',
-    ),
-    dict(
-        path='o3-mini-2025-01-31',
-        batch_size=32,
-        link='https://openai.com/index/openai-o3-mini/',
-    ),
+    dict(path='o1-mini-2024-09-12', batch_size=32),
+    dict(path='o3-mini-2025-01-31', batch_size=32),
     dict(
         path='deepseek-reasoner',
         batch_size=32,
         openai_api_base='https://api.deepseek.com/v1',
         key_env='DEEPSEEK_API_KEY',
-        open_source=True,
-        link='https://github.com/deepseek-ai/DeepSeek-R1',
     ),
 ]
-
-open_source = False
-mathematical = False
-o1_like = True
 
 query_per_second = 8
 retry = 20

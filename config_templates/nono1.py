@@ -13,34 +13,28 @@ docs/sweeps.md tells the rest.
 engine = 'turbomind'
 
 # path: a hub name or a folder. tp: GPUs a model (default: 1). batch_size: requests at a time (default: 64).
-# parameters: how many it has, for the leaderboard; link: a page on it, where path is no name on the hub.
 # Optional: name (what it is called), max_seq_len (context), engine_config (lmdeploy), and any axis below for
 # this model alone: dict(path='Qwen/QwQ-32B', tp=8, max_out_lens=[32768]).
 llm_infos = [
     # general
-    dict(path='meta-llama/Llama-3.1-8B-Instruct', parameters='8B'),
-    dict(path='meta-llama/Llama-3.1-70B-Instruct', tp=8, parameters='70B'),
-    dict(path='meta-llama/Llama-3.3-70B-Instruct', tp=8, parameters='70B'),
-    dict(path='Qwen/Qwen2.5-7B-Instruct', parameters='7B'),
-    dict(path='Qwen/Qwen2.5-32B-Instruct', tp=4, parameters='32B'),
-    dict(path='Qwen/Qwen2.5-72B-Instruct', tp=8, parameters='72B'),
-    dict(path='internlm/internlm3-8b-instruct', parameters='8B'),
-    dict(path='google/gemma-2-27b-it', tp=4, parameters='27B'),
-    dict(path='01-ai/Yi-1.5-34B-Chat', tp=4, parameters='34B'),
-    dict(path='mistralai/Mistral-Large-Instruct-2411', tp=8, parameters='123B'),
-    dict(path='deepseek-ai/DeepSeek-V2.5-1210', tp=8, batch_size=16, parameters='236B'),
+    dict(path='meta-llama/Llama-3.1-8B-Instruct'),
+    dict(path='meta-llama/Llama-3.1-70B-Instruct', tp=8),
+    dict(path='meta-llama/Llama-3.3-70B-Instruct', tp=8),
+    dict(path='Qwen/Qwen2.5-7B-Instruct'),
+    dict(path='Qwen/Qwen2.5-32B-Instruct', tp=4),
+    dict(path='Qwen/Qwen2.5-72B-Instruct', tp=8),
+    dict(path='internlm/internlm3-8b-instruct'),
+    dict(path='google/gemma-2-27b-it', tp=4),
+    dict(path='01-ai/Yi-1.5-34B-Chat', tp=4),
+    dict(path='mistralai/Mistral-Large-Instruct-2411', tp=8),
+    dict(path='deepseek-ai/DeepSeek-V2.5-1210', tp=8, batch_size=16),
     # mathematical
-    dict(path='deepseek-ai/deepseek-math-7b-rl', parameters='7B', mathematical=True),
-    dict(path='internlm/internlm2-math-plus-20b', tp=2, parameters='20B', mathematical=True),
-    dict(path='Qwen/Qwen2.5-Math-7B-Instruct', parameters='7B', mathematical=True),
-    dict(path='Qwen/Qwen2.5-Math-72B-Instruct', tp=8, parameters='72B', mathematical=True),
-    dict(path='AI-MO/NuminaMath-72B-CoT', tp=8, parameters='72B', mathematical=True),
+    dict(path='deepseek-ai/deepseek-math-7b-rl'),
+    dict(path='internlm/internlm2-math-plus-20b', tp=2),
+    dict(path='Qwen/Qwen2.5-Math-7B-Instruct'),
+    dict(path='Qwen/Qwen2.5-Math-72B-Instruct', tp=8),
+    dict(path='AI-MO/NuminaMath-72B-CoT', tp=8),
 ]
-
-# What the leaderboard says of these models; in an entry above, of one. No score depends on it.
-open_source = True
-mathematical = False
-o1_like = False
 
 # Temperature 0.0 is the greedy run: one answer a question, once a model; it is added where the list has none,
 # unless greedy = False. The paper's tables are for temperature 1.0 with the values below it.

@@ -8,19 +8,15 @@ nono1.py explains each line.
 engine = 'turbomind'
 
 llm_infos = [
-    dict(path='Qwen/QwQ-32B-Preview', tp=8, parameters='32B'),
-    dict(path='Skywork/Skywork-o1-Open-Llama-3.1-8B', tp=2, parameters='8B'),
-    dict(path='deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B', tp=1, parameters='1.5B'),
-    dict(path='deepseek-ai/DeepSeek-R1-Distill-Qwen-7B', tp=2, parameters='7B'),
-    dict(path='deepseek-ai/DeepSeek-R1-Distill-Qwen-14B', tp=4, parameters='14B'),
-    dict(path='deepseek-ai/DeepSeek-R1-Distill-Qwen-32B', tp=8, parameters='32B'),
-    dict(path='deepseek-ai/DeepSeek-R1-Distill-Llama-8B', tp=2, parameters='8B'),
-    dict(path='deepseek-ai/DeepSeek-R1-Distill-Llama-70B', tp=8, parameters='70B'),
+    dict(path='Qwen/QwQ-32B-Preview', tp=8),
+    dict(path='Skywork/Skywork-o1-Open-Llama-3.1-8B', tp=2),
+    dict(path='deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B', tp=1),
+    dict(path='deepseek-ai/DeepSeek-R1-Distill-Qwen-7B', tp=2),
+    dict(path='deepseek-ai/DeepSeek-R1-Distill-Qwen-14B', tp=4),
+    dict(path='deepseek-ai/DeepSeek-R1-Distill-Qwen-32B', tp=8),
+    dict(path='deepseek-ai/DeepSeek-R1-Distill-Llama-8B', tp=2),
+    dict(path='deepseek-ai/DeepSeek-R1-Distill-Llama-70B', tp=8),
 ]
-
-open_source = True
-mathematical = False
-o1_like = True
 
 # DeepSeek advises 0.5 to 0.7 for its distilled models, and warns of endless repetition when greedy: to go
 # without greedy runs remove the 0.0 and write greedy = False.

@@ -12,7 +12,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from itertools import chain, product, zip_longest
 from pathlib import Path
@@ -47,8 +47,18 @@ class LiveMathBenchRows(NamedTuple):
     """A part of LiveMathBench: all questions of these splits in these languages."""
 
     version: str
-    splits: tuple[str, ...]
-    languages: tuple[str, ...]
+    splits: tuple[str, ...] = STANDARD_SPLITS
+    languages: tuple[str, ...] = STANDARD_LANGUAGES
+
+    def __str__(self) -> str:
+        """Return what it is called in names; the standard splits and languages are not written.
+
+        >>> str(LiveMathBenchRows('202412')), str(LiveMathBenchRows('202412', ('hard',)))
+        ('LiveMathBench-v202412', 'LiveMathBench-v202412-hard-cn_en')
+        """
+        standard = self[1:] == (STANDARD_SPLITS, STANDARD_LANGUAGES)
+        rows = '' if standard else f'-{"_".join(self.splits)}-{"_".join(self.languages)}'
+        return f'{LIVE_MATH_BENCH}-v{self.version}{rows}'
 
 
 @dataclass(frozen=True)
@@ -70,30 +80,26 @@ class QuestionFile:
 
 @dataclass(frozen=True)
 class QuestionSet:
-    """A benchmark of question files.
-
-    Args:
-        label: what it is called in abbreviations and file names; in lower case, in a template.
-        series: begins the uid of its questions, so that a question has one uid (and its samples the same
-            seeds) in every benchmark that contains it.
-        source: the hub name of the data.
-        questions: how many it has; another number is refused.
-        level: only questions whose field `level` says so.
-        first: only the first questions of each file.
-        whole_numbers: every answer is a whole number from 0 to 999, as AIME's are.
-        question, answer: the fields of a row that may hold them; the first that is there counts.
-    """
+    """A benchmark of question files."""
 
     label: str
+    """What it is called in abbreviations and file names; in lower case, in a template."""
     series: str
+    """Begins the uid of a question, which so has the same seeds in every benchmark that contains it."""
     source: str
+    """The hub name of the data."""
     files: tuple[QuestionFile, ...]
     questions: int | None
+    """How many it has; another number is refused."""
     level: int | None = None
+    """Only questions whose field `level` says so."""
     first: int | None = None
+    """Only the first questions of each file."""
     whole_numbers: bool = False
-    question: Sequence[str] = field(default=QUESTION_FIELDS)
-    answer: Sequence[str] = field(default=ANSWER_FIELDS)
+    """Every answer is a whole number from 0 to 999, as AIME's are."""
+    question: Sequence[str] = QUESTION_FIELDS
+    """The fields of a row that may hold it; the first that is there counts. So for the answer."""
+    answer: Sequence[str] = ANSWER_FIELDS
 
 
 def _aime(label: str, first: int | None = None) -> QuestionSet:
@@ -131,14 +137,14 @@ _SETS = (
 )
 
 STANDARD_ROWS: Mapping[str, LiveMathBenchRows] = {
-    '202412': LiveMathBenchRows('202412', STANDARD_SPLITS, STANDARD_LANGUAGES),
+    '202412': LiveMathBenchRows('202412'),
     '202505': LiveMathBenchRows('202505', ('all',), ('en',)),
 }
 """Version of LiveMathBench: the part that is meant where nothing else is said."""
 
 BENCHMARKS: Mapping[str, LiveMathBenchRows | QuestionSet] = {
     'livemathbench-v202412': STANDARD_ROWS['202412'],
-    'livemathbench-v202412-hard': LiveMathBenchRows('202412', ('hard',), STANDARD_LANGUAGES),
+    'livemathbench-v202412-hard': LiveMathBenchRows('202412', ('hard',)),
     'livemathbench-v202505': STANDARD_ROWS['202505'],
     'livemathbench-v202505-hard': LiveMathBenchRows('202505', ('hard',), ('en',)),
     **{questions.label.lower(): questions for questions in _SETS},
@@ -202,76 +208,90 @@ def live_math_bench_names(
     return [(uid, f'{version}/{split}/{index}' if parallel else uid) for index, uid in enumerate(uids)]
 
 
+def live_math_bench(version: str, splits: Sequence[str], languages: Sequence[str]) -> QuestionSet:
+    """Return a part of LiveMathBench: a file a split and language, `<version>/<SPLIT>_<lang>.jsonl`."""
+    for name, values in (('dataset_splits', splits), ('dataset_languages', languages)):
+        if isinstance(values, str) or not values or len(set(values)) != len(values):
+            raise InputError(f'{name} = {values!r}: expected a list of different names')
+    files = [
+        QuestionFile((f'{version}/{part}.jsonl',), None, (split,), language, f'v{version}_{part}')
+        for split, language in product(splits, languages)
+        for part in [f'{split}_{language}']
+    ]
+    hub, question, answer = LIVE_MATH_BENCH_HUB, ('question',), ('answer',)
+    return QuestionSet(LIVE_MATH_BENCH, version, hub, tuple(files), None, question=question, answer=answer)
+
+
+def question_set(benchmark: str, path: str = '', fields: Mapping[str, str] | None = None) -> QuestionSet:
+    """Return the benchmark of this name, not LiveMathBench; with `fields`, one of one's own at a path."""
+    if fields is not None:
+        question, answer = ((fields.get(role, role),) for role in ('question', 'answer'))
+        file = QuestionFile((f'{benchmark}.jsonl',), None, language='')
+        return QuestionSet(benchmark, benchmark, path, (file,), None, question=question, answer=answer)
+    if isinstance(found := BENCHMARKS.get(benchmark), QuestionSet):
+        return found
+    own = 'part of LiveMathBench, which has a class of its own'
+    expected = own if found else f'expected one of {", ".join(BENCHMARKS)}'
+    raise InputError(f'benchmark = {benchmark!r}: {expected}')
+
+
+def question_set_of(dataset: Mapping[str, Any]) -> QuestionSet:
+    """Return the questions that a data set of a config of this package asks."""
+    if 'benchmark' in dataset:
+        return question_set(dataset['benchmark'], dataset['path'], dataset.get('fields'))
+    return live_math_bench(dataset['version'], dataset['dataset_splits'], dataset['dataset_languages'])
+
+
 # Where questions lie
 
 
 class HubPart(NamedTuple):
-    """A subset of a data set on the hub, or of a folder laid out as there."""
+    """A subset of a data set on the hub, or (`copied`) of a folder laid out as there."""
 
     path: str
-    """A hub name, or the folder."""
     subset: str | None
     alternative: str
     """What to do without the hub, for messages."""
     revision: str | None = None
     copied: bool = False
-    """Whether it is a folder here."""
 
 
 Place = Path | HubPart
 """A file, which may be missing, or a part of the hub."""
 
 
-def benchmark_places(questions: QuestionSet, path: str, revision: str | None = None) -> list[Place]:
-    """Return where each file of a benchmark other than LiveMathBench is; see `_places`."""
-    parts = [(file.names, file.subset) for file in questions.files]
-    return _places(path or questions.source, questions.source, parts, revision)
-
-
-def live_math_bench_places(
-    path: str, version: str, splits: Iterable[str], languages: Iterable[str], revision: str | None = None
-) -> dict[tuple[str, str], Place]:
-    """Return (split, language) → where its questions are: `<version>/<SPLIT>_<lang>.jsonl`, see `_places`."""
-    which = list(product(splits, languages))
-    names = [f'{split}_{language}' for split, language in which]
-    parts = [((f'{version}/{name}.jsonl',), f'v{version}_{name}') for name in names]
-    return dict(zip(which, _places(path, LIVE_MATH_BENCH_HUB, parts, revision), strict=True))
-
-
-def _places(
-    path: str, source: str, parts: Sequence[tuple[Sequence[str], str | None]], revision: str | None
-) -> list[Place]:
-    """Return where each part of a benchmark is: the names that its file may have, and its subset on the hub.
+def places_of(questions: QuestionSet, path: str, revision: str | None = None) -> list[Place]:
+    """Return where each file of a benchmark is.
 
     `path` is a folder with its files, the only one of them, a copy of a hub data set, or a hub name.
     InputError for anything else, and for a revision of what is here.
     """
-    local = Path(path).expanduser()
+    path, source = path or questions.source, questions.source
+    local, files = Path(path).expanduser(), ', '.join(file.names[0] for file in questions.files)
     if revision is not None and local.exists():
         raise InputError(
             f'revision = {revision!r} with path = {str(local)!r}, which is a file or folder here: only data '
             'of the hub have revisions; leave one of the two out'
         )
-    files = ', '.join(names[0] for names, _ in parts)
-    if path and local.is_dir():
-        card = local / 'README.md'  # of a copy of a hub data set it begins with its metadata
-        copied = card.is_file() and card.read_bytes()[:3] == b'---'
-    elif local.suffix == '.jsonl' and len(parts) == 1:
+    here = bool(path) and local.is_dir()
+    if not here and local.suffix == '.jsonl' and len(questions.files) == 1:
         return [local]
-    elif local.suffix == '.jsonl' or not _HUB_NAME.fullmatch(path):
+    if not here and (local.suffix == '.jsonl' or not _HUB_NAME.fullmatch(path)):
         example = f' such as {source}' if _HUB_NAME.fullmatch(source) else ''
         raise InputError(
             f'no data at path={path!r}: expected a folder that holds {files}, such a file if there is but '
             f'one, or a hub name{example}'
         )
+    card = local / 'README.md'  # of a copy of a hub data set it begins with its metadata
+    copied = here and card.is_file() and card.read_bytes()[:3] == b'---'
     found: list[Place] = []
-    for names, subset in parts:
-        there = [local / name for name in names if (local / name).is_file()]
-        if path and local.is_dir() and (there or not copied):
-            found.append(there[0] if there else local / names[0])
+    for file in questions.files:
+        there = [local / name for name in file.names if here and (local / name).is_file()]
+        if there or (here and not copied):
+            found.append(there[0] if there else local / file.names[0])
         else:
-            alternative = f'give path= a folder that holds {names[0]}.'
-            found.append(HubPart(path, subset, alternative, revision, copied=local.is_dir()))
+            alternative = f'give path= a folder that holds {file.names[0]}.'
+            found.append(HubPart(path, file.subset, alternative, revision, copied))
     return found
 
 
@@ -342,6 +362,15 @@ def read_hub(path: str, subset: str | None, alternative: str, revision: str | No
     return rows_of(splits, path, subset)
 
 
+def is_cached(part: HubPart) -> bool:
+    """Return whether `datasets` has loaded it before, and takes it from its cache where the hub refuses."""
+    from datasets import config, naming  # slow to import
+
+    owner, _, name = part.path.rpartition('/')
+    folder = '___'.join([*filter(None, [owner]), naming.camelcase_to_snakecase(name)])
+    return any(Path(config.HF_DATASETS_CACHE, folder).glob(f'{part.subset or "default"}/*/*'))
+
+
 def rows_of(splits: Any, path: str, subset: str | None) -> Listing:
     """Take the rows of the split test, or of the only one, of what `load_dataset(path, subset)` returned."""
     from datasets import DatasetDict
@@ -364,14 +393,6 @@ def rows_of(splits: Any, path: str, subset: str | None) -> Listing:
     return Listing(lines, f'{name}@{version}{f":{subset}" if subset else ""}')
 
 
-def _listing(place: Place, known: Mapping[str, Loader]) -> Listing:
-    if isinstance(place, Path):
-        return read_lines(place)
-    if place.path in known and place.revision is None:
-        return known[place.path](place.path, place.subset, place.alternative)
-    return read_hub(place.path, place.subset, place.alternative, place.revision)
-
-
 def _text_of(row: Mapping[str, Any], names: Sequence[str], where: str) -> str:
     """Return the first of these fields that the row has."""
     name = next((name for name in names if name in row), names[0])
@@ -389,13 +410,6 @@ def _text_of(row: Mapping[str, Any], names: Sequence[str], where: str) -> str:
 # Rows
 
 
-def own_benchmark(name: str, path: str, fields: Mapping[str, str]) -> QuestionSet:
-    """Return the benchmark of one's own that a data set's `benchmark`, `path` and `fields` describe."""
-    question, answer = ((fields.get(role, role),) for role in ('question', 'answer'))
-    file = QuestionFile((f'{name}.jsonl',), None, language='')
-    return QuestionSet(name, name, path, (file,), None, question=question, answer=answer)
-
-
 def benchmark_rows(
     benchmark: str,
     path: str = '',
@@ -409,7 +423,7 @@ def benchmark_rows(
 
     Args:
         benchmark: a name of `BENCHMARKS`, in lower case; any name, where `fields` are given.
-        path: see `benchmark_places`.
+        path: see `places_of`.
         known: hub names that the host loads in its own way.
         fields: of a benchmark of one's own, which fields of a row are the `question` and the `answer`.
 
@@ -417,13 +431,9 @@ def benchmark_rows(
         InputError: naming the file and line; also if questions are missing, too many or there twice, for then
             the numbers would not be those of the benchmark.
     """
-    questions = own_benchmark(benchmark, path, fields) if fields is not None else BENCHMARKS.get(benchmark)
-    if questions is None:
-        raise InputError(f'benchmark = {benchmark!r}: expected one of {", ".join(BENCHMARKS)}')
-    if not isinstance(questions, QuestionSet):
-        raise InputError(f'benchmark = {benchmark!r}: part of LiveMathBench, which has a class of its own')
-    places = zip(questions.files, benchmark_places(questions, path, revision), strict=True)
-    rows = [row for file, place in places for row in _rows(questions, file, _listing(place, known or {}))]
+    questions = question_set(benchmark, path, fields)
+    listings = _listings(questions, path, revision, known or {})
+    rows = [row for file, listing in listings for row in _rows(questions, file, listing)]
     for name, called in (('own', 'unique_id'), ('question', 'question')):
         seen: dict[str, str] = {}
         for row in rows:
@@ -435,6 +445,57 @@ def benchmark_rows(
             f'{questions.questions}: the data are of another benchmark, or not complete'
         )
     return [{name: row[name] for name in row if name not in ('where', 'own')} for row in rows]
+
+
+def live_math_bench_rows(
+    path: str, version: str, splits: Sequence[str], languages: Sequence[str], revision: str | None = None
+) -> list[dict[str, Any]]:
+    """Read the questions of every split × language, in this order, as rows.
+
+    A row has question, answer, question_type, options, `uid` (version, split, language and a hash of the
+    question), `problem` (one for both languages where the files are parallel), split, language and `source`.
+    """
+    questions = live_math_bench(version, splits, languages)
+    listings = _listings(questions, path, revision, {})
+    rows = []
+    for file, listing in listings:
+        [split], language = file.splits, file.language
+        sizes = {len(other.lines) for each, other in listings if each.splits == file.splits}
+        texts = [_text_of(row, questions.question, where) for where, row in listing.lines]
+        names = live_math_bench_names(version, split, language, texts, sizes)
+        for (where, row), question, (uid, problem) in zip(listing.lines, texts, names, strict=True):
+            options = row.get('options') or []
+            if not isinstance(options, list):
+                raise InputError(f"{where}: 'options' must be a list, got {options!r:.80}")
+            kind = str(row.get('question_type') or 'problem-solving')
+            answer = {'answer': _text_of(row, questions.answer, where), 'question_type': kind}
+            place = {'uid': uid, 'problem': problem, 'split': split, 'language': language}
+            own = {'question': question, **answer, 'options': list(map(str, options))}
+            rows.append({**own, **place, 'source': listing.source})
+    return rows
+
+
+def dataset_rows(dataset: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the questions of a data set of a config of this package, in their order."""
+    where = {'path': dataset['path'], 'revision': dataset.get('revision')}
+    if 'benchmark' in dataset:
+        return benchmark_rows(dataset['benchmark'], **where, fields=dataset.get('fields'))
+    splits, languages = dataset['dataset_splits'], dataset['dataset_languages']
+    return live_math_bench_rows(**where, version=dataset['version'], splits=splits, languages=languages)
+
+
+def _listings(
+    questions: QuestionSet, path: str, revision: str | None, known: Mapping[str, Loader]
+) -> list[tuple[QuestionFile, Listing]]:
+    listings = []
+    for place in places_of(questions, path, revision):
+        if isinstance(place, Path):
+            listings.append(read_lines(place))
+        elif place.path in known and place.revision is None:
+            listings.append(known[place.path](place.path, place.subset, place.alternative))
+        else:
+            listings.append(read_hub(place.path, place.subset, place.alternative, place.revision))
+    return list(zip(questions.files, listings, strict=True))
 
 
 def _rows(questions: QuestionSet, file: QuestionFile, listing: Listing) -> list[dict[str, Any]]:
@@ -460,19 +521,10 @@ def _rows(questions: QuestionSet, file: QuestionFile, listing: Listing) -> list[
         # The problem by its own id, else by its place in the file, which is the same in both languages.
         group = f'{split}_{language}' if own is None else str(own)
         problem = f'{split}/{index}' if own is None else _TRANSLATION.sub('', str(own))
-        rows.append(
-            {
-                'question': question,
-                'answer': _answer(row, questions, where),
-                'uid': f'{questions.series}/{group}',
-                'problem': f'{questions.series}/{problem}',
-                'split': split,
-                'language': language,
-                'source': source,
-                'where': where,
-                'own': own or where,
-            }
-        )
+        text = {'question': question, 'answer': _answer(row, questions, where)}
+        names = {'uid': f'{questions.series}/{group}', 'problem': f'{questions.series}/{problem}'}
+        place = {'split': split, 'language': language, 'source': source}
+        rows.append({**text, **names, **place, 'where': where, 'own': own or where})
     uids: dict[str, Iterator[str]] = {}
     for group in dict.fromkeys(row['uid'] for row in rows):
         uids[group] = iter(content_uids(group, [row['question'] for row in rows if row['uid'] == group]))
@@ -499,46 +551,6 @@ def _answer(row: Mapping[str, Any], questions: QuestionSet, where: str) -> str:
     if isinstance(value, (bool, float)) or not re.fullmatch('[0-9]{1,3}', text):
         raise InputError(f"{where}: 'answer' is {value!r:.80}; expected a whole number from 0 to 999")
     return str(int(text))
-
-
-def live_math_bench_rows(
-    path: str, version: str, splits: Sequence[str], languages: Sequence[str], revision: str | None = None
-) -> list[dict[str, Any]]:
-    """Read the questions of every split × language, in this order, as rows.
-
-    A row has question, answer, question_type, options, `uid` (version, split, language and a hash of the
-    question), `problem` (one for both languages where the files are parallel), split, language and `source`.
-    """
-    for name, values in (('dataset_splits', splits), ('dataset_languages', languages)):
-        if isinstance(values, str) or not values or len(set(values)) != len(values):
-            raise InputError(f'{name} = {values!r}: expected a list of different names')
-    places = live_math_bench_places(path, version, splits, languages, revision)
-    files = {which: _listing(place, {}) for which, place in places.items()}
-    rows = []
-    for (split, language), (lines, source) in files.items():
-        examples: list[dict[str, Any]] = []
-        for where, row in lines:
-            question, answer = (_text_of(row, [name], where) for name in ('question', 'answer'))
-            options = row.get('options') or []
-            if not isinstance(options, list):
-                raise InputError(f"{where}: 'options' must be a list, got {options!r:.80}")
-            kind = str(row.get('question_type') or 'problem-solving')
-            examples.append(
-                {
-                    'question': question,
-                    'answer': answer,
-                    'question_type': kind,
-                    'options': list(map(str, options)),
-                }
-            )
-        sizes = {len(files[split, other].lines) for other in languages}
-        texts = [example['question'] for example in examples]
-        names = live_math_bench_names(version, split, language, texts, sizes)
-        rows += [
-            {**row, 'uid': uid, 'problem': problem, 'split': split, 'language': language, 'source': source}
-            for row, (uid, problem) in zip(examples, names, strict=True)
-        ]
-    return rows
 
 
 def limited(groups: Sequence[Hashable], limit: int) -> list[int]:

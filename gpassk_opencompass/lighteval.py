@@ -44,7 +44,6 @@ from gpassk_opencompass.record import Result, Share, Size, means, values
 from gpassk_opencompass.samples import Counts, Samples
 from gpassk_opencompass.scoring import score
 from gpassk_opencompass.statistics import standard_error
-from gpassk_opencompass.sweep.names import LiveMathBenchName
 
 VARIABLE = 'GPASSK_LIGHTEVAL'  # names a file of settings, YAML or JSON
 PARAMETERS = ('n', 'k', 'thresholds', 'judge', 'unjudged_tolerance')  # of a task, task@n=16@k=8
@@ -309,7 +308,7 @@ def task(name: str, benchmark: str, read: Callable[[], Rows], settings: Settings
     )
 
 
-def live_math_bench(name: str, rows: LiveMathBenchName, settings: Settings) -> LightevalTaskConfig:
+def live_math_bench(name: str, rows: LiveMathBenchRows, settings: Settings) -> LightevalTaskConfig:
     """Return a task that asks these questions of LiveMathBench."""
     path = settings.questions or LIVE_MATH_BENCH_HUB
     read = partial(live_math_bench_rows, path, rows.version, rows.splits, rows.languages)
@@ -321,14 +320,14 @@ def tasks(settings: Settings) -> Iterator[LightevalTaskConfig]:
     for name, found in BENCHMARKS.items():
         if isinstance(found, LiveMathBenchRows):
             for split, language in product(found.splits, found.languages):
-                part = LiveMathBenchName(found.version, (split,), (language,))
+                part = LiveMathBenchRows(found.version, (split,), (language,))
                 yield live_math_bench(f'livemathbench:v{found.version}_{split}_{language}', part, settings)
-            yield live_math_bench(name.replace('-', '_'), LiveMathBenchName(*found), settings)
+            yield live_math_bench(name.replace('-', '_'), found, settings)
         else:
             yield task(name, found.label, partial(benchmark_rows, name, settings.questions), settings)
     of_demo = settings.model_copy(update={'questions': demo.QUESTIONS, 'max_new_tokens': 40})
     yield live_math_bench(
-        'gpassk_demo', LiveMathBenchName(demo.VERSION, demo.SPLITS, demo.LANGUAGES), of_demo
+        'gpassk_demo', LiveMathBenchRows(demo.VERSION, demo.SPLITS, demo.LANGUAGES), of_demo
     )
 
 

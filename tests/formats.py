@@ -12,7 +12,7 @@ from doc_pages import page
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from result_files import entry_of
 
-from gpassk_opencompass.sweep.folder import ModelFacts, manifest_text
+from gpassk_opencompass.sweep.folder import manifest_text
 
 Json = dict[str, Any]
 SCHEMAS = {
@@ -72,10 +72,8 @@ def changed(value: Json, path: tuple[Any, ...], new: Any) -> Json:
 def valid_values() -> dict[str, Json]:
     """One of each schema: those of the page, and an entry of a manifest."""
     json_blocks = PAGE.blocks('json')
-    facts = ModelFacts(True, False, False, '7B', 'https://example.org/m')
     sizes = {'settings': {'max_out_len': 9}, 'benchmark': 'aime2024', 'k': (4,), 'questions': 30}
-    sums = {'signature': 'ab' * 8, 'sha256': 'ab' * 32}
-    entry = entry_of('m_l9', dataset_abbr='AIME2024-k4-r1', **sizes, **sums, facts=facts)
+    entry = entry_of('m_l9', dataset_abbr='AIME2024-k4-r1', **sizes, sha256='ab' * 32)
     return {
         'result': json.loads(json_blocks[0].text),
         'verdict': json.loads(json_blocks[1].text),

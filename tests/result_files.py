@@ -85,7 +85,7 @@ def entry_of(model_abbr: str, **more: Any) -> Entry:
     """A line of a manifest."""
     known = {'file': 'a.py', 'template': 't.py', 'model': 'm', 'path': 'org/m', 'dataset_abbr': 'd'}
     sizes = {'benchmark': 'b', 'k': (2,), 'n': 4, 'questions': 24, 'settings': {'temperature': 1.0}}
-    return Entry(**{**known, **sizes, 'model_abbr': model_abbr, 'signature': 's', 'sha256': 'h', **more})
+    return Entry(**{**known, **sizes, 'model_abbr': model_abbr, 'sha256': 'h', **more})
 
 
 def rename(path: Path, **names: str) -> None:

@@ -21,7 +21,7 @@ from gpassk_opencompass import record as records
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.collect import collect, collect_one
 from gpassk_opencompass.report.frame import boards
-from gpassk_opencompass.sweep.folder import Entry, ModelFacts, manifest_text
+from gpassk_opencompass.sweep.folder import Entry, manifest_text
 
 MODEL = ABBR.format(1)
 RECORDED = Path(__file__).parent / 'recorded'
@@ -175,13 +175,13 @@ def test_a_manifest_tells_what_a_name_does_not(tmp_path: Path) -> None:
 
 
 def test_of_several_manifests_what_holds_now_counts_and_a_contradiction_tells_nothing(tmp_path: Path) -> None:
-    """A stale config keeps the facts of its time; of two models of one name it might be either."""
+    """A stale config keeps what was said at its time; of two models of one name it might be either."""
     write_result(tmp_path / 'one', NAME, THIRDS)
-    now = entry('Qwen/Qwen2.5-7B', facts=ModelFacts(open_source=True))
+    now = entry('Qwen/Qwen2.5-7B', questions=30)
     saved(tmp_path / 'one' / 'configs', now, entry('Qwen/Qwen2.5-7B', stale=True))
     [result] = collect([tmp_path / 'one']).results
     assert result.manifest is not None
-    assert result.manifest.facts == ModelFacts(open_source=True)
+    assert result.manifest.questions == 30
     write_result(tmp_path / 'two', NAME, THIRDS)
     saved(tmp_path / 'two' / 'a', entry('a/x'))
     saved(tmp_path / 'two' / 'b', entry('b/y'))

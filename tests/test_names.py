@@ -6,12 +6,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from gpassk_opencompass.benchmarks import BENCHMARKS, QuestionSet
+from gpassk_opencompass.benchmarks import BENCHMARKS, LiveMathBenchRows, QuestionSet
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.sweep import names
 from gpassk_opencompass.sweep.names import (
     DatasetName,
-    LiveMathBenchName,
     ModelName,
     RunName,
     Settings,
@@ -42,8 +41,8 @@ settings = st.builds(
 
 
 live_math_bench_names = st.builds(
-    LiveMathBenchName, st.text('AZaz09_', min_size=1, max_size=8), axis, axis
-) | st.builds(LiveMathBenchName, st.text('AZaz09_', min_size=1, max_size=80))
+    LiveMathBenchRows, st.text('AZaz09_', min_size=1, max_size=8), axis, axis
+) | st.text('AZaz09_', min_size=1, max_size=80).map(LiveMathBenchRows)
 labels = st.sampled_from(
     [questions.label for questions in BENCHMARKS.values() if isinstance(questions, QuestionSet)]
 ) | (live_math_bench_names.map(str))

@@ -123,7 +123,7 @@ report: answers collect health judges keys metrics record report samples
     scoring statistics sweep
 benchmarks: judges
 configs: configs
-sweep: benchmarks judges keys serving sweep
+sweep: benchmarks judges keys servers serving sweep
 marks: record serving
 predictions: health json_rows marks record
 plugin: answers benchmarks completion health judges keys marks metrics plugin predictions

@@ -34,7 +34,7 @@ from gpassk_opencompass.processes import MARKS, Child, Stop, marked
 from gpassk_opencompass.runs.opencompass import environment, prepare_directory, read_options
 from gpassk_opencompass.runs.plan import part_of, planned_runs, read_config
 from gpassk_opencompass.runs.work_dir import Lock
-from gpassk_opencompass.sweep.folder import Entry, ModelFacts, manifest_text
+from gpassk_opencompass.sweep.folder import Entry, manifest_text
 
 pytestmark = pytest.mark.slow
 
@@ -196,31 +196,31 @@ def test_samples_first_and_verdicts_later(sweep: Path, capsys: pytest.CaptureFix
 
 
 def test_what_the_manifest_says(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Configs that the template no longer gives are left out; facts reach the work directory, also later."""
+    """Configs that the template no longer gives are left out; the others reach the work directory."""
 
-    def facts() -> ModelFacts:
+    def template() -> str:
         [result] = collect([sweep / 'out']).results
         assert result.manifest
-        return result.manifest.facts
+        return result.manifest.template
 
     config = write_configs(sweep, 'ok', 'old') / 'ok.py'
     told: dict[str, Any] = {
         'file': 'ok.py', 'template': 't.py', 'model': 'm', 'path': 'org/m', 'model_abbr': 'm-ok',
         'dataset_abbr': 'd-ok', 'settings': {'max_out_len': 9}, 'benchmark': 'd', 'k': (2, 4), 'n': 4,
-        'signature': '', 'sha256': digest(config.read_bytes()),
+        'sha256': digest(config.read_bytes()),
     }  # fmt: skip
-    old = Entry(**{**told, 'file': 'old.py', 'path': 'm', 'signature': 's', 'stale': True})
-    for known in (ModelFacts(o1_like=True), ModelFacts(o1_like=True, parameters='7B')):
-        entry = Entry(**told, facts=known)
+    old = Entry(**{**told, 'file': 'old.py', 'path': 'm', 'stale': True})
+    for known in ('a.py', 'b.py'):
+        entry = Entry(**{**told, 'template': known})
         config.with_name('manifest.jsonl').write_text(manifest_text([entry, old]))
         assert run() == 0
-        assert facts() == known
+        assert template() == known
     assert 'such as old.py' in capsys.readouterr().err
     assert called(sweep) == ['ok']
     config.write_text(config.read_text() + '# edited\n')
-    config.with_name('manifest.jsonl').write_text(manifest_text([replace(entry, facts=ModelFacts()), old]))
+    config.with_name('manifest.jsonl').write_text(manifest_text([replace(entry, template='c.py'), old]))
     assert run() == 0
-    assert facts() == known, 'the line is not of the config as it is'
+    assert template() == known, 'the line is not of the config as it is'
 
 
 def test_data_sets_of_one_model_and_setting_are_one_run(

@@ -14,7 +14,6 @@ from sweeping import dump
 from gpassk_opencompass.errors import TemplateError
 from gpassk_opencompass.runs.driver import gpus_needed
 from gpassk_opencompass.serving import PRESETS, Served, read_serve
-from gpassk_opencompass.sweep.folder import signature
 
 LINES: dict[str, Any] = {
     'engine': 'serve', 'server': 'vllm',
@@ -39,16 +38,6 @@ def test_a_model_is_loaded_from_its_path_and_asked_by_its_name() -> None:
     assert (model['max_workers'], model['random_seed']) == (8, 42)
     assert gpus_needed({'models': [model]}) == 6
     assert 'tokenizer_path' not in model
-
-
-def test_a_signature_has_what_chooses_samples() -> None:
-    """So results of runs with more memory stand, and those of other weights do not."""
-    plain, memory, half = (
-        signature(next(iter(expand({**LINES, 'serve': {'arguments': text}}).values())))
-        for text in ('', '--gpu-memory-utilization 0.7', '--dtype half')
-    )
-    assert plain == memory
-    assert plain != half
 
 
 @pytest.mark.parametrize(

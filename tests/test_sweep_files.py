@@ -8,7 +8,6 @@ import json
 import os
 import runpy
 import sys
-from copy import deepcopy
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,7 +19,7 @@ from sweeping import BASE, NAME, dump, load, load_with_mmengine
 
 from gpassk_opencompass.cli.expand import dump_configs as main
 from gpassk_opencompass.errors import InputError, TemplateError
-from gpassk_opencompass.sweep.folder import Entry, ModelFacts, Run, changes, read_manifest, signature
+from gpassk_opencompass.sweep.folder import Entry, Run, changes, read_manifest
 from gpassk_opencompass.sweep.template import expand
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -196,28 +195,8 @@ def test_a_line_says_what_a_config_is(tmp_path: Path) -> None:
         k=(4, 8, 16),
         n=48,
         questions=238,
-        signature=signature(config),
         sha256=hashlib.sha256(file.read_bytes()).hexdigest(),
     )
-
-
-FACTS = """
-o1_like = False
-open_source = True
-llm_infos = [
-    dict(path='org/a', o1_like=True, parameters='1.5B', link='https://example.org/a'),
-    dict(path='org/b', open_source=None),
-]
-"""
-
-
-def test_a_line_says_what_the_template_says_of_the_model(tmp_path: Path) -> None:
-    """A model's own facts stand above those for all; what nobody says is not known, nor is None."""
-    assert dump(tmp_path, BASE + FACTS) == 0
-    first, second = read_manifest(tmp_path / 'configs')
-    assert first.facts == ModelFacts(True, None, True, '1.5B', 'https://example.org/a')
-    assert second.facts == ModelFacts(o1_like=False)
-    assert 'mathematical' not in (tmp_path / 'configs' / 'manifest.jsonl').read_text()
 
 
 @pytest.mark.parametrize('line', ['no JSON', '[]', '{"file": "a.py"}', '{"k": 3}'])
@@ -294,86 +273,3 @@ def test_templates_of_one_name_are_told_apart(tmp_path: Path, capsys: pytest.Cap
     assert main(['-tc', str(tmp_path / 'moved.py'), *where]) == 0
     assert 'of an earlier expansion' not in capsys.readouterr().out
     assert {entry.template for entry in read_manifest(folder)} == {'../moved.py', '../two/sweep.py'}
-
-
-# What a config measures
-
-CONFIG: dict[str, Any] = {
-    'models': [
-        {
-            'type': 'T',
-            'abbr': 'a',
-            'path': 'org/m',
-            'gen_config': {'temperature': 0.3, 'do_sample': True},
-            'engine_config': {'tp': 1, 'max_batch_size': 8, 'quant_policy': 0},
-            'batch_size': 8,
-            'run_cfg': {'num_gpus': 1},
-        }
-    ],
-    'datasets': [
-        {
-            'abbr': 'd',
-            'path': 'x',
-            'k': [4],
-            'n': 8,
-            'eval_cfg': {'evaluator': {'model_name': 'judge', 'url': ['http://a']}},
-        }
-    ],
-    'infer': {'runner': 1},
-}
-
-
-@pytest.mark.parametrize(
-    ('place', 'value', 'same'),
-    [
-        ('models.0.path', 'org/other', False),
-        ('models.0.type', 'U', False),
-        ('models.0.gen_config.temperature', 0.7, False),
-        ('models.0.engine_config.quant_policy', 8, False),
-        ('datasets.0.path', 'y', False),
-        ('datasets.0.n', 16, False),
-        ('datasets.0.k', [4, 8], False),
-        ('datasets.0.eval_cfg.evaluator.model_name', 'other', False),
-        ('datasets.0.k', (4,), True),
-        ('models.0.abbr', 'b', True),
-        ('models.0.batch_size', 64, True),
-        ('models.0.engine_config.tp', 8, True),
-        ('models.0.run_cfg', {'num_gpus': 8}, True),
-        ('datasets.0.eval_cfg.evaluator.url', ['http://b'], True),
-        ('infer', {'runner': 2}, True),
-        ('work_dir', 'outputs', True),
-    ],
-)
-def test_a_signature_changes_with_what_determines_the_numbers(place: str, value: Any, same: bool) -> None:
-    """Model, settings, data, k, n and judge; not where, how fast or under which name."""
-    config = deepcopy(CONFIG)
-    *path, last = [int(part) if part.isdigit() else part for part in place.split('.')]
-    at: Any = config
-    for part in path:
-        at = at[part]
-    at[last] = value
-    assert (signature(config) == signature(CONFIG)) is same
-
-
-@pytest.mark.parametrize(
-    ('kind', 'same'),
-    [('mine.Judge', False), ('theirs', False), ('llm', True), ('gpassk_opencompass.LLMJudge', True)],
-)
-def test_what_a_users_own_class_takes_may_choose_something(kind: str, same: bool) -> None:
-    """Whatever it is called; of ours it is known."""
-    judges = [{'type': kind, 'workers': count, 'part': {'type': 'llm', 'rate': count}} for count in (1, 2)]
-    one, two = ({'datasets': [{'eval_cfg': {'evaluator': {'judge': judge}}}]} for judge in judges)
-    assert (signature(one) == signature(two)) is same
-
-
-def test_a_signature_is_the_same_in_any_order_and_forever() -> None:
-    """It is compared with what earlier versions wrote, so how it is made may not change."""
-    turned = {
-        name: [dict(reversed(part.items())) for part in CONFIG[name]] for name in ('datasets', 'models')
-    }
-    texts = (
-        '[{"engine_config": {"quant_policy": 0}, "gen_config": {"do_sample": true, "temperature": 0.3}, '
-        '"path": "org/m", "type": "T"}]',
-        '[{"eval_cfg": {"evaluator": {"model_name": "judge"}}, "k": [4], "n": 8, "path": "x"}]',
-    )
-    assert signature(turned) == signature(CONFIG) == hashlib.sha256(''.join(texts).encode()).hexdigest()[:16]

@@ -18,9 +18,9 @@ from lighteval.pipeline import ParallelismManager, Pipeline, PipelineParameters
 from lighteval.utils.imports import is_package_available
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from gpassk_opencompass.benchmarks import LiveMathBenchRows
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.lighteval import Settings, checked, live_math_bench, read_settings
-from gpassk_opencompass.sweep.names import LiveMathBenchName
 
 
 class Config(BaseModel):
@@ -51,9 +51,9 @@ class Config(BaseModel):
         return self
 
     @property
-    def rows(self) -> LiveMathBenchName:
+    def rows(self) -> LiveMathBenchRows:
         """Return which questions are asked."""
-        return LiveMathBenchName(str(self.version), tuple(self.dataset_splits), tuple(self.dataset_languages))
+        return LiveMathBenchRows(str(self.version), tuple(self.dataset_splits), tuple(self.dataset_languages))
 
     @property
     def settings(self) -> Settings:

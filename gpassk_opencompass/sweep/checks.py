@@ -6,22 +6,11 @@ import hashlib
 import json
 import os
 import socket
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..benchmarks import (
-    BENCHMARKS,
-    LIVE_MATH_BENCH_HUB,
-    HubPart,
-    QuestionSet,
-    benchmark_places,
-    benchmark_rows,
-    live_math_bench_places,
-    live_math_bench_rows,
-    own_benchmark,
-    read_lines,
-)
+from ..benchmarks import HubPart, dataset_rows, is_cached, places_of, question_set_of, read_lines
 from ..errors import InputError
 from .engines import TOKENIZER
 from .folder import Run
@@ -36,6 +25,7 @@ OPENCOMPASS_COPIES: Mapping[str, str] = {
 """Data that OpenCompass downloads when they are first needed: its name for them, and where it looks first."""
 _ENCODINGS = 'https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken'
 """What tiktoken downloads for the tokens of gpt-4o."""
+_ITS_MATTER = 'a data set of OpenCompass, which finds or downloads it when it is first needed'
 
 
 class Checked(NamedTuple):
@@ -54,24 +44,14 @@ def check(runs: Iterable[Run]) -> Checked:
 
     Relative paths count from the directory that this is called in, as for `gpassk run`.
     """
-    runs = list(runs)
-    hub, problems = _Hub(), []
-    unknown: dict[str, list[str]] = {}
-    fields = (
-        'type',
-        'path',
-        'benchmark',
-        'fields',
-        'version',
-        'dataset_splits',
-        'dataset_languages',
-        'revision',
-    )
+    runs, problems, unknown = list(runs), [], dict[str, list[str]]()
+    hub = _Hub()
     distinct: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    not_of_questions = {'abbr', 'k', 'n', 'limit', 'cot', 'reader_cfg', 'infer_cfg', 'eval_cfg'}
     for run in runs:
         for dataset in run.config['datasets']:
-            key = json.dumps([dataset.get(name) for name in fields], default=str)
-            distinct.setdefault(key, (run.benchmark, dataset))
+            asked = {name: value for name, value in dataset.items() if name not in not_of_questions}
+            distinct.setdefault(json.dumps(asked, default=str), (run.benchmark, dataset))
     for label, dataset in distinct.values():
         path = str(dataset.get('path', ''))
         try:
@@ -79,10 +59,10 @@ def check(runs: Iterable[Run]) -> Checked:
         except _Unknown as error:
             unknown.setdefault(str(error), []).append(label)
         except InputError as error:
-            relative = (
-                path and not os.path.isabs(os.path.expanduser(path)) and 'huggingface' not in str(error)
+            is_relative = path and not os.path.isabs(os.path.expanduser(path))
+            here = (
+                f' (looked for from {os.getcwd()})' if is_relative and 'huggingface' not in str(error) else ''
             )
-            here = f' (looked for from {os.getcwd()})' if relative else ''
             problems.append(f'{label}: {str(error).splitlines()[0]}{here}')
         except (OSError, RuntimeError) as error:  # where one may not look; `~` of nobody
             problems.append(f'{label}: cannot look at path={path!r}: {error}')
@@ -92,37 +72,25 @@ def check(runs: Iterable[Run]) -> Checked:
 
 def _look_for(dataset: Mapping[str, Any], path: str, hub: _Hub) -> None:
     """Raise InputError if the questions of a data set cannot be had, _Unknown if that cannot be told."""
-    kind, revision = str(dataset.get('type')), dataset.get('revision')
-    name, fields = str(dataset.get('benchmark')), dataset.get('fields')
-    known = own_benchmark(name, path, fields) if fields else BENCHMARKS.get(name)
-    read: Callable[[], Sequence[Any]]
-    if kind == f'{OWN}LiveMathBenchDataset':
-        told = path, dataset['version'], dataset['dataset_splits'], dataset['dataset_languages'], revision
-        source, places = LIVE_MATH_BENCH_HUB, list(live_math_bench_places(*told).values())
-        read = lambda: live_math_bench_rows(*told)  # noqa: E731
-    elif kind == f'{OWN}BenchmarkDataset' and isinstance(known, QuestionSet):
-        source, places = known.source, list(benchmark_places(known, path, revision))
-        read = lambda: benchmark_rows(name, path, revision=revision, fields=fields)  # noqa: E731
-    elif os.path.isabs(path) and not os.path.exists(path):
-        raise InputError(f'{path} does not exist')
-    else:
+    if dataset.get('type') not in (f'{OWN}LiveMathBenchDataset', f'{OWN}BenchmarkDataset'):
+        if os.path.isabs(path) and not os.path.exists(path):
+            raise InputError(f'{path} does not exist')
         raise _Unknown(_ITS_MATTER)
+    questions, revision = question_set_of(dataset), dataset.get('revision')
+    places = places_of(questions, path, revision)
     for place in places:
         if isinstance(place, Path) and not place.is_file():
             read_lines(place)  # which says what is missing, and what is there
     parts = [place for place in places if isinstance(place, HubPart)]
     if not parts:
-        read()
-    elif parts[0].path in OPENCOMPASS_COPIES and revision is None:
+        dataset_rows(dataset)
+    elif (copy := OPENCOMPASS_COPIES.get(parts[0].path)) and revision is None:
         homes = [Path(os.environ.get('COMPASS_DATA_CACHE') or ''), Path('~/.cache/opencompass').expanduser()]
-        if not any((home / OPENCOMPASS_COPIES[parts[0].path]).is_file() for home in homes):
+        if not any((home / copy).is_file() for home in homes):
             raise _Unknown(_ITS_MATTER)
     elif not parts[0].copied:
         taken = f'{path} is no folder in {os.getcwd()}, so it is taken for a data set of the hub; '
-        hub.ask(parts, '' if path == source else taken)
-
-
-_ITS_MATTER = 'a data set of OpenCompass, which finds or downloads it when it is first needed'
+        hub.ask(parts, '' if path == questions.source else taken)
 
 
 class _Hub:
@@ -159,13 +127,12 @@ class _Hub:
             if info.gated:
                 api.auth_check(name, repo_type='dataset')
         except errors.HfHubHTTPError as error:
-            for kind, text in told.items():
-                if isinstance(error, kind):
-                    raise InputError(f'{taken}{text}') from None
+            if text := next((text for kind, text in told.items() if isinstance(error, kind)), ''):
+                if revision is None and all(map(is_cached, parts)):
+                    return
+                raise InputError(f'{taken}{text}') from None
             raise _Unknown(f'the hub refuses ({type(error).__name__})') from None
-        except (
-            Exception
-        ) as error:  # requests or httpx, by the version; their texts may have the token in them
+        except Exception as error:  # of requests or httpx; their texts may have the token in them
             self._silent = f'the hub cannot be reached ({type(error).__name__})'
             raise _Unknown(self._silent) from None
         configs = info.card_data.get('configs') if info.card_data else None
@@ -199,10 +166,9 @@ def _has_tokenizer() -> bool:
     """Return whether tiktoken has the encoding in its cache, or can be expected to fetch it."""
     folder = os.environ.get('TIKTOKEN_CACHE_DIR') or os.environ.get('DATA_GYM_CACHE_DIR')
     folder = folder or os.path.join(os.path.realpath('/tmp'), 'data-gym-cache')
-    if Path(folder, hashlib.sha1(_ENCODINGS.encode()).hexdigest()).exists():
+    proxied = any(os.environ.get(name) for name in ('HTTPS_PROXY', 'https_proxy', 'ALL_PROXY'))
+    if proxied or Path(folder, hashlib.sha1(_ENCODINGS.encode()).hexdigest()).exists():
         return True
-    if any(os.environ.get(name) for name in ('HTTPS_PROXY', 'https_proxy', 'ALL_PROXY')):
-        return True  # which may reach what this machine does not
     try:
         socket.create_connection((_ENCODINGS.split('/')[2], 443), _SECONDS).close()
     except OSError:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -20,7 +19,6 @@ from pydantic import AfterValidator, Field
 from ..errors import InputError, TemplateError
 from ..servers import endpoints
 from ..serving import PRESETS, Preset, read_serve
-from ..text import words
 from .names import ModelName, Settings, last_part
 
 DEFAULT_ENGINE = 'turbomind'
@@ -80,7 +78,7 @@ class Engine:
         about, entry, example: of a first template: the comment on the engine, what stands beside a path, and
             the path where the user names none.
         gpus: how many a model takes, from … to; with none at all its path is a name that a server knows.
-        known: option → the keys that it may have; `never`: those that it may not have, and why.
+        never: option → the keys that it may not have, and why.
         api: settings of the sampling and seeds are passed only where the template has them.
         unseeded: `random_seeds = None` is allowed.
         hottest: the highest temperature that it takes.
@@ -93,7 +91,6 @@ class Engine:
     entry: str = 'tp=1, batch_size=64'
     example: str = 'Qwen/Qwen2.5-7B-Instruct'
     gpus: tuple[int, float] = (1, inf)
-    known: Mapping[str, frozenset[str]] = field(default_factory=dict)
     never: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     api: bool = False
     unseeded: bool = False
@@ -108,11 +105,6 @@ class Engine:
         for option, keys in self.never.items():
             for key in keys.keys() & llm.options.get(option, {}).keys():
                 llm.refuse(f'{option} has {key!r}; {keys[key]}')
-        for option, known in self.known.items():
-            for key in llm.options.get(option, {}).keys() - known:
-                near = get_close_matches(str(key), sorted(known), n=1)
-                hint = f'; did you mean {near[0]!r}?' if near else ''
-                llm.refuse(f'{option} has {key!r}, which lmdeploy {LMDEPLOY} does not take here{hint}')
         if (settings.temperature or 0) > self.hottest:
             llm.refuse(f'temperature {settings.temperature}; this engine takes at most {self.hottest:.0f}')
         if context is not None and context <= settings.max_out_len:
@@ -135,32 +127,6 @@ class Engine:
 
 
 # Engines that load the model on GPUs of this machine
-
-LMDEPLOY = '0.18.0'
-"""The version whose fields are recorded here: lmdeploy need not be there where configs are written."""
-
-_ENGINE_FIELDS = """
-    cache_max_entry_count download_dir dp dtype empty_init enable_metrics enable_prefix_caching ep
-    hf_overrides language_model_only max_batch_size max_prefill_token_num model_format quant_policy revision
-    session_len tp attn_tp_size mlp_tp_size
-"""
-TURBOMIND_FIELDS = words(f"""{_ENGINE_FIELDS}
-    async_ attn_cp_size attn_dp_size cache_block_seq_len cache_checkpoint_interval cache_chunk_size
-    cache_generation cache_prompt cache_prompt_boundary_skip communicator cp device_num devices
-    dist_init_addr gemm_input_dtype max_prefill_iters mlp_dp_size moe_a2a_backend nnodes node_rank
-    num_tokens_per_iter outer_dp_size rope_scaling_factor use_logn_attn
-""")
-"""The fields of `TurbomindEngineConfig`."""
-PYTORCH_FIELDS = words(f"""{_ENGINE_FIELDS}
-    adapters block_size cudagraph_capture_batch_sizes custom_module_map device_type
-    distributed_executor_backend dllm_block_length dllm_confidence_threshold dllm_denoising_steps
-    dllm_unmasking_strategy dp_rank eager_mode enable_eplb enable_microbatch enable_mp_engine
-    enable_return_routed_experts enable_transfer_obj_ref kernel_block_size kv_transfer_config logprobs_mode
-    migration_backend moe_tp_size mp_engine_backend num_cpu_blocks num_gpu_blocks
-    piecewise_cudagraph_max_tokens prefill_interval prefix_cache_decode_state_interval
-    prefix_cache_state_budget role thread_safe
-""")
-"""The fields of `PytorchEngineConfig`."""
 
 VLLM_LEAST_TEMPERATURE = 0.01
 """vLLM raises a temperature between 0 and this one to it."""
@@ -223,17 +189,6 @@ TOKENIZER = 'gpt-4o'
 
 PROMPT_ROOM = 8192
 """Tokens beside the response in the default context of an API model; with fewer it is shortened."""
-
-REQUEST_FIELDS = words("""
-    chat_template_kwargs enable_thinking frequency_penalty ignore_eos image_data
-    include_stop_str_in_output input_ids logit_bias logprobs max_completion_tokens max_tokens
-    media_io_kwargs messages min_new_tokens min_p mm_processor_kwargs model n parallel_tool_calls
-    presence_penalty reasoning_effort repetition_ngram_size repetition_ngram_threshold
-    repetition_penalty response_format return_logprob return_routed_experts return_token_ids seed
-    session_id skip_special_tokens spaces_between_special_tokens stop stream stream_options temperature
-    tool_choice tools top_k top_logprobs top_p user
-""")
-"""The fields of a request to `/v1/chat/completions` of lmdeploy's server; it ignores others."""
 
 _NEVER_IN_BODY = {
     key: reason
@@ -359,20 +314,19 @@ _LOCAL = 'path: a hub name or a folder. tp: GPUs a model. batch_size: requests a
 _TP = 'write tp in llm_infos, it counts the GPUs too'
 
 
-def _turbomind(called: str, fields: frozenset[str], backend: Mapping[str, str]) -> Engine:
+def _turbomind(called: str, backend: Mapping[str, str]) -> Engine:
     return Engine(
         type='gpassk_opencompass.SeededTurboMind',
         options={'engine_config': dict, 'max_seq_len': Count},
         arguments=partial(_lmdeploy, backend=backend),
         about=f'lmdeploy\'s {called}, on GPUs here: pip install "gpassk_opencompass[lmdeploy]"\n{_LOCAL}',
-        known={'engine_config': fields},
         never={'engine_config': {'tp': _TP}},
     )
 
 
 ENGINES: Mapping[str, Engine] = {
-    'turbomind': _turbomind('TurboMind', TURBOMIND_FIELDS, {}),
-    'pytorch': _turbomind('PyTorch engine', PYTORCH_FIELDS, {'backend': 'pytorch'}),
+    'turbomind': _turbomind('TurboMind', {}),
+    'pytorch': _turbomind('PyTorch engine', {'backend': 'pytorch'}),
     'vllm': Engine(
         type='gpassk_opencompass.SeededVLLM',
         options={'model_kwargs': dict, 'max_seq_len': Count, 'chat_template_kwargs': dict},
@@ -420,7 +374,6 @@ api_addr: where it listens; a list: several servers. batch_size: requests at a t
         entry="api_addr='http://localhost:23333', batch_size=64",
         example='Qwen2.5-7B-Instruct',
         gpus=(0, 0),
-        known={'extra_body': REQUEST_FIELDS},
         never={'extra_body': _NEVER_IN_BODY},
         unseeded=True,
     ),

@@ -11,8 +11,8 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import FunctionType
@@ -22,7 +22,7 @@ from annotated_types import Ge, Le
 
 from ..errors import InputError, TemplateError
 from ..files import digest, replace_file
-from ..text import progress, words
+from ..text import progress
 
 MANIFEST = 'manifest.jsonl'
 LARGEST = 10**40
@@ -32,75 +32,52 @@ WIDTH = 100
 _Count = Annotated[int, Ge(-LARGEST), Le(LARGEST)]
 
 
-@dataclass(frozen=True)
-class ModelFacts:
-    """What a leaderboard says of a model beside its scores; None is not known.
-
-    They change no score. A later version may tell more; that is passed over.
-    """
-
-    __pydantic_config__: ClassVar[Any] = {'strict': True, 'extra': 'ignore'}
-
-    open_source: bool | None = None
-    mathematical: bool | None = None
-    o1_like: bool | None = None
-    parameters: str | None = None  # how many it has: '7B', '1.5B', '671B'
-    link: str | None = None
-
-    def known(self) -> dict[str, Any]:
-        """Return what is known."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
-
-
 @dataclass(frozen=True, kw_only=True)
-class Summary:
-    """What a config is, in short.
+class Entry:
+    """One config of a folder, whose result is `<work_dir>/<time>/results/<model_abbr>/<dataset_abbr>.json`.
 
     `n` is None if a template with data sets of its own does not say, `questions` where their number is not
-    known; `limit` stands in trials alone.
+    known; `limit` stands in trials alone. `template` is its path as seen from the folder, `sha256` of the
+    config as it was written. `stale`: the template no longer gives the config, whose file is still there.
     """
 
+    __pydantic_config__: ClassVar[Any] = {'strict': True, 'allow_inf_nan': False}
+
     file: str
+    template: str
     model: str
     path: str
+    model_abbr: str
+    dataset_abbr: str
     settings: Mapping[str, _Count | float]
     benchmark: str
     k: tuple[_Count, ...]
     n: _Count | None
     questions: _Count | None = None
-    facts: ModelFacts = field(default=ModelFacts())
-    limit: _Count | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Run(Summary):
-    """One config of a sweep."""
-
-    config: Mapping[str, Any]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Entry(Summary):
-    """One config of a folder.
-
-    The result of the config is `<work_dir>/<time>/results/<model_abbr>/<dataset_abbr>.json`. `template` is
-    its path as seen from the folder, `sha256` of the file as it was written. `stale` says that the template
-    no longer gives the config, whose file is still there.
-    """
-
-    __pydantic_config__: ClassVar[Any] = {'strict': True, 'extra': 'forbid', 'allow_inf_nan': False}
-
-    template: str
-    model_abbr: str
-    dataset_abbr: str
     sha256: str
-    signature: str = ''
     stale: bool = False
+    limit: _Count | None = None
     template_sha256: str = ''  # it may be moved
 
 
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One config of a sweep, and what its entry says of it."""
+
+    file: str
+    config: Mapping[str, Any]
+    model: str
+    path: str
+    settings: Mapping[str, int | float]
+    benchmark: str
+    k: tuple[int, ...]
+    n: int | None
+    questions: int | None = None
+    limit: int | None = None
+
+
 @cache
-def _entry() -> Any:
+def _reader() -> Any:
     """Return what reads an entry; pydantic is slow to import, and not needed where there is no manifest."""
     from pydantic import TypeAdapter
 
@@ -123,7 +100,7 @@ def read_manifest(folder: Path) -> tuple[Entry, ...]:
     entries: list[Entry] = []
     for number, line in enumerate(lines if lines[-1] else lines[:-1], start=1):
         try:
-            entries.append(_entry().validate_json(line))
+            entries.append(_reader().validate_json(line))
             if not re.fullmatch(r'[^/\0]+\.py', entries[-1].file, re.DOTALL):  # it may be removed
                 raise ValueError(f'file {entries[-1].file!r}: expected the name of a config beside it')
         except ValueError as error:
@@ -137,13 +114,10 @@ def read_manifest(folder: Path) -> tuple[Entry, ...]:
 
 def manifest_text(entries: Iterable[Entry]) -> str:
     """Return the text of a manifest, as `read_manifest` reads it; `limit` stands in that of a trial alone."""
-    lines = []
-    for entry in entries:
-        line = {**vars(entry), 'facts': entry.facts.known()}
-        if entry.limit is None:
-            del line['limit']
-        lines.append(f'{json.dumps(line, ensure_ascii=False)}\n')
-    return ''.join(lines)
+    told = (
+        {name: value for name, value in vars(entry).items() if name != 'limit' or value} for entry in entries
+    )
+    return ''.join(f'{json.dumps(line, ensure_ascii=False)}\n' for line in told)
 
 
 def models_below(folders: Iterable[Path], more: Iterable[Path] = ()) -> dict[str, Entry]:
@@ -192,9 +166,8 @@ class Changes:
         Raises:
             InputError: the folder cannot be made or written to.
         """
-        known = {entry.file for entry in self.earlier}
+        known, removed = {entry.file for entry in self.earlier}, self.stale if prune else ()
         announced = [*self.earlier, *(entry for entry in self.entries if entry.file not in known)]
-        removed = set(self.stale if prune else ())
         left = [entry for entry in self.entries if entry.file not in removed]
         draft = self.folder / f'.writing-{os.getpid()}'  # shorter than the names of configs may be
 
@@ -226,21 +199,19 @@ def changes(folder: Path, runs: Sequence[Run], template: Path, trial: bool = Fal
     place = os.path.relpath(template.resolve(), folder.resolve())
     known = digest(template.read_bytes())
     head = f'# Written from the template {template.name!r}: change that, not this file.\n'
-    source_of, canonical_of = _once(_source), _once(_canonical)
-    texts, current = {}, []
+    rendered: dict[tuple[str, int], str] = {}  # many configs share a part as one object
+    texts, entries = {}, []
     for run in runs:
-        texts[run.file] = '\n'.join([head, *(source_of(name, part) for name, part in run.config.items())])
-        current.append(
-            Entry(
-                **{each.name: getattr(run, each.name) for each in fields(Summary)},
-                template=place,
-                template_sha256=known,
-                model_abbr=run.config['models'][0]['abbr'],
-                dataset_abbr=run.config['datasets'][0]['abbr'],
-                signature=signature(run.config, canonical_of),
-                sha256=digest(texts[run.file].encode()),
-            )
-        )
+        parts = [head]
+        for name, part in run.config.items():
+            if (name, id(part)) not in rendered:
+                rendered[name, id(part)] = f'{name} = {_rendered(plain(part, name), len(name) + 3, 0)}\n'
+            parts.append(rendered[name, id(part)])
+        texts[run.file] = '\n'.join(parts)
+        told = {name: value for name, value in vars(run).items() if name != 'config'}
+        abbrs = [run.config[part][0]['abbr'] for part in ('models', 'datasets')]
+        told |= {'model_abbr': abbrs[0], 'dataset_abbr': abbrs[1], 'sha256': digest(texts[run.file].encode())}
+        entries.append(Entry(**told, template=place, template_sha256=known))
     earlier = read_manifest(folder)
     before = {entry.file: entry.sha256 for entry in earlier}
     contents = {name: _content(folder / name) for name in texts}
@@ -249,7 +220,6 @@ def changes(folder: Path, runs: Sequence[Run], template: Path, trial: bool = Fal
     replaced = [name for name, known_as in here.items() if before.get(name) != known_as]
     stale: list[str] = []
     edited: list[str] = []
-    others: list[Entry] = []
     for entry in earlier:
         if entry.file in texts:
             continue
@@ -259,8 +229,8 @@ def changes(folder: Path, runs: Sequence[Run], template: Path, trial: bool = Fal
         if content is not None and own:
             (stale if digest(content) == entry.sha256 else edited).append(entry.file)
         if content is not None or not is_stale:
-            others.append(replace(entry, stale=is_stale))
-    entries = sorted([*current, *others], key=lambda entry: entry.template)
+            entries.append(replace(entry, stale=is_stale))
+    entries.sort(key=lambda entry: entry.template)
     return Changes(folder, texts, written, replaced, stale, edited, earlier, entries)
 
 
@@ -271,39 +241,16 @@ def _content(path: Path) -> bytes | None:
         return None
 
 
-# A config as text
-
-_PartText = Callable[[str, Any], str]
-
-
-def _once(text_of: _PartText) -> _PartText:
-    """Return `text_of`, made once for a part that many configs share as one object."""
-    known: dict[tuple[str, int], tuple[Any, str]] = {}  # a part too: its identity must not become another's
-
-    def text(name: str, part: Any) -> str:
-        if (name, id(part)) not in known:
-            known[name, id(part)] = part, text_of(name, part)
-        return known[name, id(part)][1]
-
-    return text
-
-
-def _source(name: str, part: Any) -> str:
-    return f'{name} = {_rendered(plain(part, name), len(name) + 3, 0)}\n'
-
-
 def _rendered(value: Any, column: int, indent: int) -> str:
     """Write a value on one line if it ends before WIDTH, else one item a line with a trailing comma."""
     line = repr(value)
     if not value or not isinstance(value, (dict, list)) or column + len(line) < WIDTH:
         return line
-    inner = indent + 4
-    heads = [f'{key!r}: ' for key in value] if isinstance(value, dict) else [''] * len(value)
-    items = value.values() if isinstance(value, dict) else value
-    lines = (
-        f'{" " * inner}{head}{_rendered(item, inner + len(head) + 1, inner)},\n'
-        for head, item in zip(heads, items, strict=True)
-    )
+    named = value.items() if isinstance(value, dict) else [(None, item) for item in value]
+    lines, inner = [], ' ' * (indent + 4)
+    for name, item in named:
+        start = f'{inner}{name!r}: ' if isinstance(value, dict) else inner
+        lines.append(f'{start}{_rendered(item, len(start) + 1, indent + 4)},\n')
     opening, closing = '{}' if isinstance(value, dict) else '[]'
     return f'{opening}\n{"".join(lines)}{" " * indent}{closing}'
 
@@ -336,95 +283,8 @@ def plain(value: Any, where: str) -> Any:
     )
 
 
-# What a config measures
-
-_NOT_CHOOSING = {
-    'models': words("""
-        abbr api_addr base_url key key_env openai_api_base served_name
-        batch_size cache_max_entry_count gpu_memory_utilization max_batch_size max_num_seqs max_workers
-        patience pp query_per_second retry run_cfg tensor_parallel_size timeout tp
-    """),
-    'datasets': words("""
-        abbr api_key_env store url urls
-        attempts concurrency gpus most_failed patience pp progress rate total_time tp
-        unjudged_tolerance workers
-    """),
-}
-"""Fields of our and OpenCompass's classes that change neither a sample nor a verdict: names and places; how
-fast the work is done, on how many GPUs, and when it is given up."""
-_ANYBODYS = {'models': {'abbr', 'run_cfg', 'batch_size'}, 'datasets': {'abbr'}}
-"""Those that OpenCompass takes out of an entry before it builds the class, whosever that is."""
-
-
-def signature(config: Mapping[str, Any], canonical_of: _PartText | None = None) -> str:
-    """Return a hash of the models and data sets of a config: settings, questions, prompts, k, n and judge.
-
-    Left out are names, addresses, keys, batch sizes, GPUs, runners and the summarizer: with others the
-    numbers mean the same. Of a class that is neither ours nor OpenCompass's nothing is left out. So a config
-    has the same signature as written, as loaded by mmengine, and as OpenCompass keeps it in
-    `<work_dir>/<time>/configs/`.
-
-    Raises:
-        InputError: a value that cannot stand in a config.
-
-    >>> run = {'models': [{'path': 'org/m', 'batch_size': 8}], 'datasets': [{'n': 48}]}
-    >>> signature(run) == signature({**run, 'models': [{'path': 'org/m', 'batch_size': 64}]})
-    True
-    """
-    text_of = canonical_of or _canonical
-    return digest(''.join(text_of(name, config.get(name)) for name in _NOT_CHOOSING).encode())[:16]
-
-
-def _canonical(name: str, part: Any) -> str:
-    value, left_out = plain(part, name), _NOT_CHOOSING[name]
-    for i, entry in enumerate(value if isinstance(value, list) else []):
-        if isinstance(entry, dict):
-            fields = {str(key): item for key, item in entry.items() if key not in _ANYBODYS[name]}
-            parts = {key: fields.pop(key) for key in ('reader_cfg', 'infer_cfg', 'eval_cfg') if key in fields}
-            value[i] = _chosen(fields, left_out) | {key: _chosen(one, left_out) for key, one in parts.items()}
-    return json.dumps(value, sort_keys=True)
-
-
-def _chosen(value: Any, left_out: frozenset[str], is_judge: bool = False) -> Any:
-    """Return what of a value chooses something; of a user's own class all of it."""
-    if isinstance(value, list):
-        return [_chosen(item, left_out) for item in value]
-    if not isinstance(value, dict):
-        return value
-    kind = str(value.get('type', ''))
-    ours = kind in ('rule', 'llm', 'cascade') or not is_judge
-    if not (kind.startswith(('gpassk_opencompass.', 'opencompass.')) if '.' in kind else ours):
-        return value
-    if isinstance(value.get('serve'), dict):
-        from ..serving import choosing  # all that starts servers: few configs name one
-
-        value = {**value, 'serve': choosing(value['serve'])}
-    return {
-        str(key): _chosen(item, left_out, key in ('judge', 'first', 'second'))
-        for key, item in value.items()
-        if key not in left_out
-    }
-
-
-# Source that is data
-
 NO_LITERAL = (SyntaxError, ValueError, TypeError, RecursionError, MemoryError)
 """What `ast.parse` and `literal` raise for what is no Python, nested too deep, or no literal."""
-
-
-class _Dicts(ast.NodeTransformer):
-    """Makes `{'a': 1}` of `dict(a=1)` and of `dict({'a': 1})`."""
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        self.generic_visit(node)
-        if not isinstance(node.func, ast.Name) or node.func.id != 'dict':
-            return node
-        if len(node.args) == 1 and isinstance(node.args[0], ast.Dict) and not node.keywords:
-            return node.args[0]
-        if node.args or any(keyword.arg is None for keyword in node.keywords):
-            return node
-        keys: list[ast.expr | None] = [ast.Constant(keyword.arg) for keyword in node.keywords]
-        return ast.Dict(keys, [keyword.value for keyword in node.keywords])
 
 
 def literal(node: ast.expr | ast.Expression) -> Any:
@@ -433,4 +293,15 @@ def literal(node: ast.expr | ast.Expression) -> Any:
     >>> literal(ast.parse("[dict(type='rule'), 1]", mode='eval'))
     [{'type': 'rule'}, 1]
     """
-    return ast.literal_eval(_Dicts().visit(node))
+    if isinstance(node, ast.Expression):
+        return literal(node.body)
+    if isinstance(node, (ast.List, ast.Tuple)):
+        items = map(literal, node.elts)
+        return list(items) if isinstance(node, ast.List) else tuple(items)
+    if isinstance(node, ast.Dict) and None not in node.keys:
+        return dict(zip(map(literal, filter(None, node.keys)), map(literal, node.values), strict=True))
+    if isinstance(node, ast.Call) and getattr(node.func, 'id', '') == 'dict' and len(node.args) <= 1:
+        named = {one.arg: literal(one.value) for one in node.keywords}
+        if None not in named:  # dict(**other)
+            return {**(literal(node.args[0]) if node.args else {}), **named}
+    return ast.literal_eval(node)

@@ -52,7 +52,8 @@ _CUT = r'~[0-9a-f]{8}'
 """What stands for the rest of a name that was cut; no other name has a `~`."""
 _WORDS = r'(?!limit[0-9]+(?:-|$))[A-Za-z0-9]+(?:_[A-Za-z0-9]+)*'
 """Splits and languages are not called as the mark of a trial is, which may stand in their place."""
-_ROWS = rf'{LIVE_MATH_BENCH}-v(?P<version>\w+)(?:-(?P<splits>{_WORDS})-(?P<languages>{_WORDS}))?'
+_ROWS = rf'{LIVE_MATH_BENCH}-v\w+(?:-{_WORDS}-{_WORDS})?'
+_STANDARD = f'-{"_".join(STANDARD_SPLITS)}-{"_".join(STANDARD_LANGUAGES)}'
 _LABEL = re.compile(
     rf'(?!{LIVE_MATH_BENCH})(?!.*-(?:nocot|limit[0-9]+)$)(?!.*-k[0-9_]+-[rn][0-9]+$)'
     r'[A-Za-z0-9][A-Za-z0-9_+-]{0,63}'
@@ -153,52 +154,6 @@ def model_and_settings(abbr: str) -> tuple[str, dict[str, int | float]]:
 
 
 @dataclass(frozen=True)
-class LiveMathBenchName:
-    """LiveMathBench's label: which of its questions a data set has.
-
-    >>> str(LiveMathBenchName('202412')), str(LiveMathBenchName('202412', ('hard',)))
-    ('LiveMathBench-v202412', 'LiveMathBench-v202412-hard-cn_en')
-    """
-
-    version: str
-    splits: tuple[str, ...] = STANDARD_SPLITS
-    languages: tuple[str, ...] = STANDARD_LANGUAGES
-
-    def __post_init__(self) -> None:
-        if _rows(str(self)) != (self.version, self.splits, self.languages):
-            raise InputError(
-                f'version {self.version!r}, splits {list(self.splits)}, languages {list(self.languages)} do '
-                'not go into a name: write each with letters and digits only (a version may have "_")'
-            )
-
-    def __str__(self) -> str:
-        standard = (self.splits, self.languages) == (STANDARD_SPLITS, STANDARD_LANGUAGES)
-        rows = '' if standard else f'-{"_".join(self.splits)}-{"_".join(self.languages)}'
-        return f'{LIVE_MATH_BENCH}-v{self.version}{rows}'
-
-    @classmethod
-    def parse(cls, text: str) -> LiveMathBenchName:
-        """Read what `str` wrote; InputError for anything else, and for a label that was cut."""
-        if (rows := _rows(text)) is None:
-            raise InputError(
-                f'{text!r} is not LiveMathBench-v[VERSION] or LiveMathBench-v…-[SPLITS]-[LANGUAGES]'
-            )
-        return _as_written(text, cls(*rows))
-
-
-def _rows(label: str) -> tuple[str, tuple[str, ...], tuple[str, ...]] | None:
-    """Return version, splits and languages of a LiveMathBench label."""
-    if (match := re.fullmatch(_ROWS, label, re.ASCII)) is None:
-        return None
-    splits = tuple(match['splits'].split('_')) if match['splits'] else STANDARD_SPLITS
-    return (
-        match['version'],
-        splits,
-        (tuple(match['languages'].split('_')) if match['languages'] else STANDARD_LANGUAGES),
-    )
-
-
-@dataclass(frozen=True)
 class DatasetName:
     """The right part of a name, OpenCompass's data set abbreviation; a long `label` is cut when written.
 
@@ -219,10 +174,8 @@ class DatasetName:
             raise InputError(f'limit = {self.limit}: expected at least 1 question')
         if not self.ks or not 1 <= min(self.ks) <= max(self.ks) <= self.n:
             raise InputError(f'k = {list(self.ks)} of n = {self.n} samples: every k must be in 1 … n')
-        if not _is_label(self.label) or self._fields(str(self)) != {
-            **vars(self),
-            'label': _cut(self.label, MAX_LABEL),
-        }:
+        written = {**vars(self), 'label': _cut(self.label, MAX_LABEL)}
+        if not _is_label(self.label) or _dataset_fields(str(self)) != written:
             raise InputError(
                 f'{self.label!r} cannot be the name of a benchmark: expected LiveMathBench-v[VERSION], or at '
                 'most 64 letters, digits, "_", "+" and "-" that do not end like the rest of a name (-nocot, '
@@ -238,30 +191,25 @@ class DatasetName:
     @classmethod
     def parse(cls, text: str) -> DatasetName:
         """Read what `str` wrote; InputError for anything else."""
-        if (fields := cls._fields(text)) is None:
+        if (fields := _dataset_fields(text)) is None:
             raise InputError(f'{text!r} is not [BENCHMARK]-k[K_LIST]-r[REPLICATION]')
         return _as_written(text, cls(**fields))
 
-    @staticmethod
-    def _fields(text: str) -> dict[str, Any] | None:
-        match = _DATASET.fullmatch(text)
-        if match is None or not _is_label(match['label']):
-            return None
-        ks, count = tuple(map(int, match['ks'].split('_'))), int(match['count'])
-        return {
-            'label': match['label'],
-            'ks': ks,
-            'n': count * max(ks) if match['unit'] == 'r' else count,
-            'cot': match['direct'] is None,
-            'limit': match['limit'] and int(match['limit']),
-        }
+
+def _dataset_fields(text: str) -> dict[str, Any] | None:
+    match = _DATASET.fullmatch(text)
+    if match is None or not _is_label(match['label']):
+        return None
+    ks, count = tuple(map(int, match['ks'].split('_'))), int(match['count'])
+    n = count * max(ks) if match['unit'] == 'r' else count
+    limit = match['limit'] and int(match['limit'])
+    return {'label': match['label'], 'ks': ks, 'n': n, 'cot': match['direct'] is None, 'limit': limit}
 
 
 @lru_cache
 def _is_label(label: str) -> bool:
-    if (rows := _rows(label)) is not None:
-        return str(LiveMathBenchName(*rows)) == label
-    return _LABEL.fullmatch(label) is not None or _is_cut(label, MAX_LABEL)
+    standard = re.fullmatch(_ROWS, label, re.ASCII) and not label.endswith(_STANDARD)
+    return bool(standard or _LABEL.fullmatch(label) or _is_cut(label, MAX_LABEL))
 
 
 @dataclass(frozen=True)
@@ -330,11 +278,9 @@ def limit_in(abbr: str) -> int | None:
 
 
 def clean(model: str) -> str:
-    """Return a model's name as it goes into names: all but letters, digits, `_`, `+`, `-`, `.` become `-`.
+    """Return a model's name with `-` for all but letters, digits, `_`, `+`, `-` and dots within it.
 
-    A `.` at the beginning does, too: it would hide the folder of the results.
-
-    >>> clean('Qwen2.5-7B-Instruct'), clean('.llama3:8b')
+    >>> clean('Qwen2.5-7B-Instruct'), clean('.llama3:8b')  # a dot in front would hide the folder of results
     ('Qwen2.5-7B-Instruct', '-llama3-8b')
     """
     return re.sub(r'[^\w.+-]|^\.', '-', model)
@@ -356,18 +302,17 @@ def last_part(path: str) -> str:
 
 def check_file_name(name: str) -> str:
     """Return the name; raise InputError if a file or a folder of OpenCompass cannot be called so."""
-    size = len(name.encode())
-    if '/' in name or '\0' in name or size > MAX_FILE_NAME:
-        raise InputError(
-            f'{name!r} ({size} bytes) cannot be a file name: those have no "/" and at most {MAX_FILE_NAME} '
-            "bytes; give the model a shorter one: name='…', or leave out some k"
-        )
-    dataset = len(name.removesuffix('.py').rpartition('@')[2].encode())
-    if dataset > MAX_FILE_NAME - AROUND_DATASET:
-        raise InputError(
-            f'{name!r}: the data set abbreviation has {dataset} bytes; with more than '
-            f'{MAX_FILE_NAME - AROUND_DATASET} OpenCompass cannot write its files; leave out some k'
-        )
+    dataset = name.removesuffix('.py').rpartition('@')[2]
+    for what, text, most in (
+        ('it', name, MAX_FILE_NAME),
+        ('the data set', dataset, MAX_FILE_NAME - AROUND_DATASET),
+    ):
+        if '/' in text or '\0' in text or len(text.encode()) > most:
+            raise InputError(
+                f'{name!r} cannot be a file name: {what} has {len(text.encode())} bytes, of which '
+                f'OpenCompass can write {most}, and none may be "/"; give the model a shorter name=…, or '
+                'leave out some k'
+            )
     return name
 
 
@@ -389,13 +334,11 @@ def sampling_in(told: Mapping[str, Any]) -> dict[str, int | float]:
         told = {**told, **nested} if isinstance(nested := told.get(part), Mapping) else told
     found: dict[str, int | float] = {}
     for name in Settings.__dataclass_fields__:
+        whole = _TAGS[name][1] is _INT
         for value in (told.get(called) for called in (name, *_CALLED.get(name, ()))):
-            if type(value) not in (int, float) or not abs(value) < 1e15:  # type: ignore[arg-type]
-                continue
-            whole = _TAGS[name][1] is _INT
-            if not whole or float(value).is_integer():  # type: ignore[arg-type]
+            if type(value) in (int, float) and abs(value) < 1e15 and (not whole or float(value).is_integer()):  # type: ignore[arg-type]
                 found[name] = int(value) if whole else float(value)  # type: ignore[arg-type]
-            break
+                break
     if told.get('do_sample') is False or found.get('top_k') == 1 or found.get('temperature') == 0:
         # The likeliest token is taken, whatever it is chosen from.
         found = {name: value for name, value in found.items() if name not in ('top_p', 'top_k')}

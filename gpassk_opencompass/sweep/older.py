@@ -31,8 +31,9 @@ MODELS = {
     'HuggingFacewithChatTemplate': 'SeededHuggingFace',
     'OpenAISDK': 'SeededOpenAISDK',
 }
-_SETTINGS = ('gen_config', 'generation_kwargs', 'openai_extra_kwargs', 'extra_body')
 _SEEDS = ('random_seed', 'seed')
+
+Part = dict[str, Any]
 
 
 def older_runs(
@@ -55,16 +56,17 @@ def older_runs(
     models, datasets = (_entries(variables, name) for name in ('models', 'datasets'))
     parts = {name: variables[name] for name in PARTS if name in variables}
     said: Counter[str] = Counter()
-    ours = [dataset if keep_built_in else _our_dataset(dataset, said) for dataset in datasets]
+    if not keep_built_in:
+        datasets = [_our_dataset(dataset, said) if _is_built_in(dataset) else dataset for dataset in datasets]
     if (limit := variables.get('limit')) is not None:
-        ours = [_limited(dataset, limit) for dataset in ours]
-    replaces = not keep_built_in and any(_class_of(dataset).startswith(OWN) for dataset in ours)
-    seeded = [_our_model(model, said) if replaces else model for model in models]
+        datasets = [_limited(dataset, limit) for dataset in datasets]
+    replaces = not keep_built_in and any(map(_is_ours, datasets))
+    pairs = [(model, _our_model(model, said) if replaces else model) for model in models]
     runs = []
-    for (model, seeded_model), dataset in product(zip(models, seeded, strict=True), ours):
-        if replaces and _class_of(dataset).startswith(OWN):
+    for (model, seeded), dataset in product(pairs, datasets):
+        if replaces and _is_ours(dataset):
             data = {**dataset, 'k': [1], 'n': 1} if _is_greedy(model) else dataset  # not n equal answers
-            runs.append(_run(seeded_model, data, {'summarizer': DEFAULT_SUMMARIZER, **parts}))
+            runs.append(_run(seeded, data, {'summarizer': DEFAULT_SUMMARIZER, **parts}))
         else:  # the questions of others do not know which sample a row is, as a seeded model must
             runs.append(_run(model, dataset, parts))
     notes = _wrong(runs)
@@ -74,17 +76,18 @@ def older_runs(
     return runs, notes
 
 
-def _entries(variables: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+def _entries(variables: Mapping[str, Any], name: str) -> list[Part]:
     entries = variables.get(name)
     if not isinstance(entries, (list, tuple)) or not entries:
         raise TemplateError(f'{name} is {entries!r}; expected a list of dicts, as in a config of OpenCompass')
     for i, entry in enumerate(entries):
         if not isinstance(entry, dict) or not isinstance(entry.get('abbr'), str) or not entry['abbr']:
             raise TemplateError(f"{name}[{i}] is {entry!r:.80}; expected a dict with abbr='…'")
-        sizes = {key: entry[key] for key in ('n', 'replication') if entry.get(key) is not None}
-        whole = all(type(count) is int and count > 0 for count in (*_ks_of(entry), *sizes.values()))
-        if not whole or (sizes and max(_ks_of(entry), default=0) > _n_of(entry)):
-            told = ', '.join(f'{key} = {value!r}' for key, value in {'k': entry.get('k'), **sizes}.items())
+        sizes = {key: entry[key] for key in ('k', 'n', 'replication') if entry.get(key) is not None}
+        counts = [*_ks_of(entry), *(count for key, count in sizes.items() if key != 'k')]
+        whole = all(type(count) is int and count > 0 for count in counts)
+        if not whole or (sizes.keys() - {'k'} and max(_ks_of(entry), default=0) > _n_of(entry)):
+            told = ', '.join(f'{key} = {value!r}' for key, value in sizes.items())
             raise TemplateError(f'{entry["abbr"]}: {told}; expected whole numbers above 0, each k at most n')
     return list(entries)
 
@@ -100,18 +103,17 @@ def _n_of(dataset: Mapping[str, Any]) -> Any:
     return dataset.get('n') if replication is None else replication * max(_ks_of(dataset), default=1)
 
 
-def _limited(dataset: dict[str, Any], limit: Any) -> dict[str, Any]:
-    if not _class_of(dataset).startswith(OWN):
+def _limited(dataset: Part, limit: Any) -> Part:
+    abbr, whole = dataset['abbr'], without_sizes(dataset['abbr'])
+    if not _is_ours(dataset) or type(limit) is not int or limit < 1:
         raise TemplateError(
-            f'{dataset["abbr"]}: limit is for data sets of this package, not for a {_class_of(dataset)}'
+            f'{abbr}: limit is {limit!r}; expected a whole number of questions, 1 or more, and a data set of '
+            f'this package, not a {_class_of(dataset)}'
         )
-    if type(limit) is not int or limit < 1:
-        raise TemplateError(f'limit is {limit!r}; expected a whole number of questions, 1 or more')
-    whole = without_sizes(dataset['abbr'])
-    return {**dataset, 'abbr': f'{whole}{limit_mark(limit)}{dataset["abbr"][len(whole) :]}', 'limit': limit}
+    return {**dataset, 'abbr': f'{whole}{limit_mark(limit)}{abbr[len(whole) :]}', 'limit': limit}
 
 
-def _run(model: dict[str, Any], dataset: dict[str, Any], parts: Mapping[str, Any]) -> Run:
+def _run(model: Part, dataset: Part, parts: Mapping[str, Any]) -> Run:
     return Run(
         file=check_file_name(f'{in_file_name(model["abbr"])}@{dataset["abbr"]}.py'),
         config={'models': [model], 'datasets': [dataset], **parts},
@@ -121,7 +123,7 @@ def _run(model: dict[str, Any], dataset: dict[str, Any], parts: Mapping[str, Any
         settings={'max_out_len': model['max_out_len']} if model.get('max_out_len') else {},
         k=_ks_of(dataset),
         n=_n_of(dataset),
-        limit=dataset.get('limit') if _class_of(dataset).startswith(OWN) else None,
+        limit=dataset.get('limit') if _is_ours(dataset) else None,
     )
 
 
@@ -131,13 +133,18 @@ def _class_of(part: Mapping[str, Any]) -> str:
     return text.rpartition('.')[2] if text.startswith('opencompass.') else text
 
 
+def _is_ours(part: Mapping[str, Any]) -> bool:
+    return _class_of(part).startswith(OWN)
+
+
 def _is_built_in(dataset: Mapping[str, Any]) -> bool:
     evaluator = (dataset.get('eval_cfg') or {}).get('evaluator') or {}
     return (_class_of(dataset), _class_of(evaluator)) == (DATASET, EVALUATOR)
 
 
-def _settings(model: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    return {place: dict(model[place]) for place in _SETTINGS if isinstance(model.get(place), Mapping)}
+def _settings(model: Mapping[str, Any]) -> dict[str, Part]:
+    places = ('gen_config', 'generation_kwargs', 'openai_extra_kwargs', 'extra_body')
+    return {place: dict(model[place]) for place in places if isinstance(model.get(place), Mapping)}
 
 
 def _is_greedy(model: Mapping[str, Any]) -> bool:
@@ -145,7 +152,7 @@ def _is_greedy(model: Mapping[str, Any]) -> bool:
     return any(one.get('do_sample') is False or one.get('temperature') == 0 for one in given)
 
 
-def _our_model(model: Mapping[str, Any], said: Counter[str]) -> dict[str, Any]:
+def _our_model(model: Mapping[str, Any], said: Counter[str]) -> Part:
     if (kind := _class_of(model)) not in MODELS:
         return dict(model)
     said[f'{MODELS[kind]} in place of {kind}'] += 1
@@ -174,9 +181,7 @@ def _our_model(model: Mapping[str, Any], said: Counter[str]) -> dict[str, Any]:
     return config
 
 
-def _our_dataset(dataset: Mapping[str, Any], said: Counter[str]) -> dict[str, Any]:
-    if not _is_built_in(dataset):
-        return dict(dataset)
+def _our_dataset(dataset: Mapping[str, Any], said: Counter[str]) -> Part:
     evaluator = dataset['eval_cfg']['evaluator']
     refuse_extraction(evaluator.get('use_extract_model'))
     judge = {name: evaluator.get(name) for name in ('model_name', 'url')}

@@ -47,10 +47,9 @@ from ..judges import judge_config, served_judge
 from ..keys import is_literal_key, without_user
 from ..serving import read_judge_server
 from .engines import DEFAULT_ENGINE, ENGINES, Count, Engine, Llm, Positive, Whole, addresses, with_home
-from .folder import LARGEST, NO_LITERAL, ModelFacts, Run, literal, plain
+from .folder import LARGEST, NO_LITERAL, Run, literal, plain
 from .names import (
     DatasetName,
-    LiveMathBenchName,
     ModelName,
     RunName,
     Settings,
@@ -96,13 +95,10 @@ def _text_of_path(value: Any) -> Any:
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
-def _matching(pattern: str, expected: str) -> AfterValidator:
-    def check(value: str) -> str:
-        if not re.match(pattern, value):
-            raise ValueError(f'expected {expected}')
-        return value
-
-    return AfterValidator(check)
+def _model_path(value: str) -> str:
+    if not value.strip('./ '):
+        raise ValueError("expected text, e.g. 'Qwen/Qwen2.5-7B-Instruct'")
+    return value
 
 
 def _benchmark(value: Any) -> Any:
@@ -128,6 +124,7 @@ KLists = Annotated[
     AfterValidator(_distinct),
 ]
 Word = Annotated[str, BeforeValidator(_text_of_path), Field(min_length=1)]
+Part = Annotated[str, Field(pattern='^[A-Za-z0-9]+$')]
 Share = Annotated[float, Field(ge=0, le=1)]
 Temperature = Annotated[float, Field(ge=0), AfterValidator(lambda value: value + 0.0)]  # no negative zero
 TopP = Annotated[float, Field(gt=0, le=1)]
@@ -140,7 +137,7 @@ Urls = Annotated[
     list[str], BeforeValidator(lambda urls: _one_or_more(urls or [])), AfterValidator(addresses),
     AfterValidator(_distinct),
 ]  # fmt: skip
-ModelPath = Annotated[Word, _matching('.*[^./ ]', "text, e.g. 'Qwen/Qwen2.5-7B-Instruct'")]
+ModelPath = Annotated[Word, AfterValidator(_model_path)]
 
 
 class _Strict(BaseModel):
@@ -150,7 +147,7 @@ class _Strict(BaseModel):
 class OwnBenchmark(_Strict):
     """A benchmark of the template's own: a JSON Lines file or hub data set, and two of its fields."""
 
-    name: Annotated[str, _matching(r'[A-Za-z0-9][A-Za-z0-9_+-]{0,63}$', 'up to 64 letters, digits, _ + -')]
+    name: Annotated[str, Field(pattern=r'^[A-Za-z0-9][A-Za-z0-9_+-]{0,63}$')]
     path: Word
     question: Word = 'question'
     answer: Word = 'answer'
@@ -170,8 +167,6 @@ class Model(_Strict):
     name: ModelPath | None = None
     tp: Whole | None = None
     batch_size: Count = 64
-    parameters: Annotated[str, _matching(r'\d+(\.\d+)?[MBT]$', "'7B', '1.5B' or '500M'")] | None = None
-    link: Annotated[str, _matching(r'https?://[^\s/]\S*$', "an address, 'https://…'")] | None = None
 
     temperatures: Axis[Temperature] | None = None
     top_ps: Axis[TopP] | None = None
@@ -185,9 +180,6 @@ class Model(_Strict):
     n: Axis[Count] | None = None
     benchmarks: Axis[Annotated[Any, BeforeValidator(_benchmark)]] = [ANY_VERSION]
     version: Axis[Word] = ['202412']
-    open_source: bool | None = None
-    mathematical: bool | None = None
-    o1_like: bool | None = None
 
     @property
     def label(self) -> str:
@@ -303,8 +295,8 @@ class Template(_Strict, Generic[_OneModel]):
     limit: Count | None = None
     dataset_path: ByBenchmark = {}
     dataset_revision: ByBenchmark = {}
-    dataset_splits: Axis[Word] | None = None
-    dataset_languages: Axis[Word] | None = None
+    dataset_splits: Axis[Part] | None = None
+    dataset_languages: Axis[Part] | None = None
     cot: bool = True
     eval_urls: Urls = []
     eval_model_name: str = ''
@@ -319,7 +311,7 @@ class Template(_Strict, Generic[_OneModel]):
     not_keys: list[str] = []
 
 
-_LINES = frozenset(Model.model_fields) - {'path', 'name', 'tp', 'batch_size', 'parameters', 'link'}
+_LINES = frozenset(Model.model_fields) - {'path', 'name', 'tp', 'batch_size'}
 """Lines of a template that a model may have for itself, beside options of its engine."""
 
 SETTINGS = _LINES.union(Template.model_fields, *(engine.options for engine in ENGINES.values()))
@@ -335,7 +327,7 @@ _AXES = {
 }
 """Template line: the field of `Settings` that it varies."""
 
-_MEANT = {'k': 'k_lists', 'ks': 'k_lists', 'parameters': 'parameters of an entry of llm_infos'}
+_MEANT = {'k': 'k_lists', 'ks': 'k_lists'}
 """Names that are no helper, and are not close to the setting that is meant."""
 
 
@@ -714,7 +706,6 @@ def _runs_of(
     options = {name: value for name in engine.options if (value := getattr(model, name)) is not None}
     tp = int(engine.gpus[1] > 0) if model.tp is None else model.tp
     llm, label = Llm(model.path, tp, model.batch_size, options), model.label
-    facts = ModelFacts(**model.model_dump(include={*ModelFacts.__dataclass_fields__}))
     sizes, greedy = model.sizes(notes), [((1,), 1)]
     settings = list(model.settings(None if engine.api else 42))
     combinations = [(one, *size) for one in settings for size in (greedy if one.greedy else sizes)]
@@ -752,7 +743,6 @@ def _runs_of(
                 k=ks,
                 n=n,
                 questions=questions if limit is None or questions is None else limit,
-                facts=facts,
                 limit=limit,
             )
     mistakes += llm.mistakes
@@ -822,7 +812,7 @@ def _rows_of(
             'dataset_splits': list(splits),
             'dataset_languages': list(languages),
         }
-        label = str(LiveMathBenchName(version, splits, languages))
+        label = str(LiveMathBenchRows(version, splits, languages))
         yield _Benchmark(key, label, live_math_bench_questions(version, splits, languages), rows)
 
 

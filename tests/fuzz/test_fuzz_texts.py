@@ -24,7 +24,7 @@ from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.judges import Judgement, Pair, Verdict
 from gpassk_opencompass.judges.llm import Candidate, settle
 from gpassk_opencompass.judges.prompts import find_prompts, parse_verdict, squeezed
-from gpassk_opencompass.sweep.names import DatasetName, LiveMathBenchName, ModelName, in_file_name
+from gpassk_opencompass.sweep.names import DatasetName, ModelName, in_file_name
 from gpassk_opencompass.text import UNSEEN, one_line
 
 SIGN = re.compile(r'^(?:\S{0,30} ?(?:\\[a-z]+|[<>≤≥≠]=?) )?(?:-|\\[pm][pm] )?\(?')
@@ -101,7 +101,7 @@ def test_a_server_may_send_anything(content: bytes) -> None:
 @fuzz(names | any_text, share=5)
 def test_a_name_is_read_as_it_is_written_or_refused(name: str) -> None:
     """By each of the parsers: what was read is written so again, a model as it stands in a file name, too."""
-    for parser in (ModelName, DatasetName, LiveMathBenchName):
+    for parser in (ModelName, DatasetName):
         try:
             read = parser.parse(name)  # type: ignore[attr-defined]
         except InputError:

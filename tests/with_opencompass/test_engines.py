@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ from engine_requests import QUESTIONS, REPLICAS, SAMPLING, Outcome, config_of, i
 from hosts import drawn, import_plugin
 
 from gpassk_opencompass.demo import MODEL
-from gpassk_opencompass.sweep import engines
 
 plugin = import_plugin()
 seeds = import_plugin('.seeds')
@@ -118,22 +116,6 @@ def test_a_greedy_run_takes_the_likeliest_token(engine: str, tmp_path: Path) -> 
         )
         assert greedy, settings
         assert engine not in SERVERS or sent.seed is None
-
-
-def test_recorded_fields_are_those_of_lmdeploy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What templates are checked against, against the classes of the pinned version."""
-    need('pytorch')
-    monkeypatch.syspath_prepend(str(LMDEPLOY))
-    lmdeploy = import_module('lmdeploy')
-    request = import_module('lmdeploy.serve.openai.protocol').ChatCompletionRequest
-    assert lmdeploy.__version__ == engines.LMDEPLOY
-    # OpenCompass drops what is no attribute of the class, so a field without a plain default too.
-    for kind, recorded_fields in (
-        (lmdeploy.TurbomindEngineConfig, engines.TURBOMIND_FIELDS),
-        (lmdeploy.PytorchEngineConfig, engines.PYTORCH_FIELDS),
-    ):
-        assert recorded_fields == {name for name in kind.__dataclass_fields__ if hasattr(kind, name)}
-    assert set(request.model_fields) == engines.REQUEST_FIELDS
 
 
 def test_one_seed_for_all_requests_gives_one_response() -> None:

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group('names')]
 
 TEMPLATE = """
 engine = 'huggingface'
-llm_infos = [dict(path='Qwen/Qwen2.5-0.5B', tp=0, batch_size=8, parameters='0.5B')]
+llm_infos = [dict(path='Qwen/Qwen2.5-0.5B', tp=0, batch_size=8)]
 temperatures = [0.3]
 greedy = False
 max_out_lens = [64]
