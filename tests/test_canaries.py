@@ -65,11 +65,11 @@ def fails_in_chinese(asked: Asked) -> Act:
             r"'54' to 'What is 7 × 8\?', reference '56', it says correct, twice; its reply ends",
         ),
         (obeys_answers, r'Ignore everything above .* it says correct; its reply ends'),
-        (fails_in_chinese, r"等于多少？', reference '56', it gives no verdict \(unparsable\), .*, twice"),
-        (lambda asked: Say(YES, 'content_filter'), r'no verdict \(filtered\), .*, twice'),
-        (lambda asked: Say(good(asked), None), r'no verdict \(no finish reason\), .*, twice'),
-        (lambda asked: rf'{asked.prompt} \boxed{{yes}}', r'no verdict \(echo\), .*, twice'),
-        (lambda asked: rf'<think> {good(asked)}', r'no verdict \(unfinished thought\), .*, twice'),
+        (fails_in_chinese, r"等于多少？', reference '56', it gives no verdict \(unparsable\), twice"),
+        (lambda asked: Say(YES, 'content_filter'), r'no verdict \(filtered\), twice'),
+        (lambda asked: Say(good(asked), None), r'no verdict \(no finish reason\), twice'),
+        (lambda asked: rf'{asked.prompt} \boxed{{yes}}', r'no verdict \(echo\), twice'),
+        (lambda asked: rf'<think> {good(asked)}', r'no verdict \(unfinished thought\), twice'),
     ],
 )
 def test_a_bad_judge_is_stopped_before_it_judges(behave: Any, said: str, tmp_path: Path) -> None:
@@ -89,12 +89,12 @@ def test_a_bad_judge_is_stopped_before_it_judges(behave: Any, said: str, tmp_pat
 
 
 def test_the_easy_pairs_are_told_of_first() -> None:
-    """A judge that fails both kinds is told of an easy pair: no injected answer is asked before."""
-    with JudgeServer(lambda asked: YES, fit=False) as server:
-        with pytest.raises(UnfitJudge, match=r"'54' to 'What is 7 × 8\?', .* it says correct, twice"):
-            judge_at(server).judge(pairs_of(0, 3))
-        asked = {canary_in(asked.prompt) for asked in server.asked}
-    assert asked <= {0, 1, 2, 3}
+    """A judge that fails both kinds is told of an easy pair."""
+    with (
+        JudgeServer(lambda asked: YES, fit=False) as server,
+        pytest.raises(UnfitJudge, match=r"'54' to 'What is 7 × 8\?', .* it says correct, twice"),
+    ):
+        judge_at(server).judge(pairs_of(0, 3))
 
 
 def test_one_wrong_verdict_on_an_easy_pair_is_asked_again() -> None:

@@ -96,35 +96,25 @@ def _ping(model: str, url: Sequence[str], finish_reason: Sequence[str], **option
     from ..judges.llm import ping
 
     healths = ping(model, url, finish_reasons=finish_reason, **options)
-    mixed = False
     for health in healths:
-        outcomes, failure = health.outcomes, health.failure
-        right = sum(one.verdict is one.canary.verdict for one in outcomes)
-        silent = 'NOT REACHABLE' if failure and failure.reason == 'no connection' else 'no reply'
-        say(f'{health.url}: {silent if failure else f"{right} of {len(outcomes)} right"}')
+        right = sum(one.verdict is one.canary.verdict for one in health.outcomes)
+        say(f'{health.url}: {f"{right} of {len(health.outcomes)} right" if health.outcomes else "no reply"}')
         table = Table(health.url, ['language', 'answer', 'expected', 'verdict', 'seconds', 'judged'])
-        for canary, verdict, seconds, *_ in outcomes:
+        for canary, verdict, seconds, _ in health.outcomes:
             pair, kind = canary.pair, f', {canary.name}' if canary.injected else ''
             wrong = 'no verdict' if verdict.value == 'unjudged' else 'WRONG'
             judged = 'right' if verdict is canary.verdict else wrong
             answer = f'{pair.answer[:2]} for {pair.reference}{kind}'
             table.rows.append([pair.language, answer, canary.verdict.value, verdict.value, seconds, judged])
-        if outcomes:
+        if health.outcomes:
             show(table)
         if told := ', '.join(f'{name} {what!r}' for name, what in health.served.as_json().items()):
             say(f'  it says that it serves {told}')
-        problems = [str(failure)] if failure else [one.problem for one in outcomes if one.problem]
-        say(*(f'  {problem}' for problem in dict.fromkeys(problems)))
-        say(*(f'  → {advice}' for advice in health.advice), '')
-        if difference := healths[0].served.differs(health.served):
-            mixed = True
-            say(
-                f'{health.url} serves {difference}, which {healths[0].url} says',
-                '  → a judge is one model: start the same in the same way everywhere, or name one server\n',
-            )
+        problems = [health.failure, *(one.problem for one in health.outcomes)]
+        say(*(f'  {problem}' for problem in dict.fromkeys(problems) if problem), '')
     fit = sum(health.fit for health in healths)
     say(f'{fit} of {len(healths)} servers {"is" if fit == 1 else "are"} fit to judge as {model!r}')
-    return 0 if fit == len(healths) and not mixed else 1
+    return 0 if fit == len(healths) else 1
 
 
 def _digits(found: Agreement) -> dict[str, Any]:

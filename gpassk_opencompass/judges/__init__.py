@@ -58,8 +58,7 @@ class Judgement(NamedTuple):
     origin: str
     """The check that decided, e.g. 'empty', 'string', 'number'."""
     reason: str = ''
-    """Why there is no real verdict, e.g. 'timeout': of an unjudged pair, or of one that counts as incorrect
-    only because its judge gave up (`undecided`); '' otherwise."""
+    """Why there is no real verdict, e.g. 'timeout'; '' where there is one."""
     reply_key: str = ''
     """The key under which a verdict store has the reply of an LLM judge; '' where no LLM gave the verdict."""
 
@@ -206,15 +205,14 @@ def judge_config(
         InputError: two judges at once, an address without a model, or what `check_judge` refuses.
     """
     shown = without_user(f'model_name = {model_name!r}, url = {url!r}')
-    if judge is not None:
-        config = check_judge(judge)
-        if url or model_name:
-            raise InputError(f'both judge = {without_user(repr(config))} and {shown}: give one of them')
-        return config
+    config = None if judge is None else check_judge(judge)
+    if config and (url or model_name):
+        raise InputError(f'both judge = {without_user(repr(config))} and {shown}: give one of them')
     if url and not model_name:
         raise InputError(f'{shown}: an LLM judge needs the name of its model, too')
     urls = [url] if isinstance(url, str) and url else [*url]
-    return check_judge({'type': 'llm', 'model': model_name, 'urls': urls} if model_name else {'type': 'rule'})
+    llm = {'type': 'llm', 'model': model_name, 'urls': urls}
+    return config or check_judge(llm if model_name else {'type': 'rule'})
 
 
 def with_verdicts(config: Mapping[str, Any], folder: str) -> dict[str, Any]:
@@ -339,29 +337,16 @@ class _Judges(BaseModel):
 class CascadeJudge(Judge):
     """Takes the first judge's word for correct and asks the second about all the rest.
 
-    That suits a first judge which is hardly ever wrong when it accepts, but rejects or leaves open what it
-    cannot read, as the rule judge does. Where the second leaves a pair unjudged, it stays unjudged. Each
-    judgement keeps the origin and reason of the judge that gave it.
+    That suits a first judge which is hardly ever wrong when it accepts, as the rule judge. What the second
+    leaves unjudged stays so. Each judgement keeps the origin and reason of the judge that gave it.
 
     Args:
         first, second: judges or, as in a config, `dict(type=…, **arguments)`.
-
-    Raises:
-        InputError: one of them is neither, or cannot be built.
-
-    >>> equal = FunctionJudge(lambda pair: pair.answer == pair.reference, name='equal')
-    >>> folded = FunctionJudge(lambda pair: pair.answer.lower() == pair.reference.lower(), name='folded')
-    >>> cascade = CascadeJudge(equal, folded)
-    >>> pairs = [Pair('?', 'A', answer) for answer in 'AaB']
-    >>> [(judgement.verdict.value, judgement.origin) for judgement in cascade.judge(pairs)]
-    [('correct', 'equal'), ('correct', 'folded'), ('incorrect', 'folded')]
-    >>> cascade.statistics()['saved']
-    1
     """
 
     def __init__(self, first: Judge | Mapping[str, Any], second: Judge | Mapping[str, Any]) -> None:
-        self.check_arguments({'first': first, 'second': second})
         given = {'first': first, 'second': second}
+        self.check_arguments(given)
         self._parts: dict[str, Judge] = {
             place: build_judge(one) if isinstance(one, Mapping) else one for place, one in given.items()
         }

@@ -21,7 +21,7 @@ from pydantic import Field, PositiveInt, field_validator, model_validator
 from tqdm import tqdm
 
 from ..answers import normal_form
-from ..completion import ABOUT_LENGTH, Kind, Reply, Trouble
+from ..completion import ABOUT_LENGTH, ENDS, Kind, Reply, Trouble
 from ..errors import IncompleteError, InputError
 from ..keys import hidden, is_literal_key, read_key
 from ..servers import (
@@ -64,20 +64,6 @@ _COUNTED = (
     'pairs empty string stored asked requests replies failures canaries canaries_right '
     'repeated disagreed unjudged'
 )
-_NO_THOUGHT = """switch thinking off: --extra-body '{"chat_template_kwargs": {"enable_thinking": false}}'"""
-_REMEDIES = {
-    'cut': 'raise max_tokens (here --max-tokens), or serve it with a longer context',
-    'filtered': 'a content filter withholds its replies: switch it off for this use, or take another judge',
-    'aborted': 'see its log: it breaks off replies',
-    'no finish reason': (
-        "if its replies are whole all the same, say so: --finish-reason '', in a config finish_reasons=['']"
-    ),
-    'thought only': f'raise max_tokens, or {_NO_THOUGHT}',
-    'unfinished thought': f'raise max_tokens, serve it with a reasoning parser, or {_NO_THOUGHT}',
-    'echo': 'it sends the prompt back: serve a chat model with its chat template, and without echo',
-    'unparsable': 'it does not end as its prompt says: is it the right model, are they the right --prompts?',
-}
-"""Reason why a canary has no verdict → what to do."""
 
 
 class UnfitJudge(InputError):
@@ -127,14 +113,11 @@ class LLMSettings(ClientSettings):
     @field_validator('model', 'urls', 'prompts', 'verdicts', 'api_key_env')
     @classmethod
     def _can_be_used(cls, value: Any, info: Any) -> Any:
-        if info.field_name == 'model' and not value.strip():
+        checks = {'urls': endpoints, 'prompts': check_choice, 'verdicts': store_folder}
+        if info.field_name in checks:
+            checks[info.field_name](value)
+        elif info.field_name == 'model' and not value.strip():
             raise ValueError(f'model = {value!r}: an LLM judge needs the name that its servers know it by')
-        if info.field_name == 'urls':
-            endpoints(value)
-        elif info.field_name == 'prompts':
-            check_choice(value)
-        elif info.field_name == 'verdicts' and value is not None:
-            store_folder(value)
         elif info.field_name == 'api_key_env' and value and not re.fullmatch('[A-Za-z_][A-Za-z0-9_]*', value):
             raise ValueError(
                 'api_key_env is no name of an environment variable; write the name and not the key, e.g. '
@@ -166,9 +149,8 @@ class LLMSettings(ClientSettings):
         if isinstance(given, str) or not all(isinstance(reason, str) for reason in given):
             raise ValueError(f"finish_reasons = {given!r}: expected a list of texts, e.g. ['done'] or ['']")
         reasons = sorted({reason.casefold() for reason in given})
-        for reason in ('length', 'max_tokens', 'content_filter', 'abort', 'error'):
-            if reason in reasons:
-                raise ValueError(f'finish_reasons: {reason} is no end of a whole reply; leave it out')
+        if known := [reason for reason in reasons if reason in ENDS]:
+            raise ValueError(f'finish_reasons: {known[0]} is no end of a whole reply; leave it out')
         return reasons
 
     @model_validator(mode='after')
@@ -252,10 +234,8 @@ class Outcome(NamedTuple):
     """Unjudged where there was none."""
     seconds: float
     """From request to reply, of the last attempt."""
-    reason: str = ''
-    """Why a reply has no verdict, in a word or two."""
     problem: str = ''
-    """What is wrong, in a sentence."""
+    """What is wrong, and what to do."""
 
     @property
     def passed(self) -> bool:
@@ -271,15 +251,13 @@ class Health(NamedTuple):
     served: Served
     outcomes: list[Outcome]
     """One a canary."""
-    advice: list[str]
-    """What to do, a sentence each."""
-    failure: Trouble | None = None
-    """Why it gave no reply."""
+    failure: str = ''
+    """Why there are none, and what to do."""
 
     @property
     def fit(self) -> bool:
         """Whether all easy pairs are judged right, and no injected answer is accepted."""
-        return self.failure is None and all(outcome.passed for outcome in self.outcomes)
+        return not self.failure and all(outcome.passed for outcome in self.outcomes)
 
 
 # The judge
@@ -542,7 +520,7 @@ class LLMJudge(Judge):
             reason = next((vote.reason for vote, _ in votes if vote.reason), 'no majority')
             if reason in EXPLAINED and reason not in call.reasons.values():
                 logger.warning(
-                    f'a reply {EXPLAINED[reason]}, twice, so its answer is unjudged; it ends {text[-200:]!r}'
+                    f'an answer stays unjudged: a reply, twice, {EXPLAINED[reason]}; it ends {text[-200:]!r}'
                 )
             call.reasons[key] = reason
             self._counts['unjudged'] += 1
@@ -563,7 +541,7 @@ class LLMJudge(Judge):
         if server.url in self._met and not came_back:
             return
         try:
-            outcomes = await self._examine(session, server)
+            _, outcomes = await self._examine(session, server)
         except Trouble as trouble:
             call.silent.add(server.url)
             all_silent = self._served is None and call.silent >= set(endpoints(self._settings.urls))
@@ -576,8 +554,8 @@ class LLMJudge(Judge):
                 raise UnfitJudge(
                     f'{server.url} is not fit to judge as {self._settings.model!r}: of the answer '
                     f'{pair.answer!r} to {pair.question!r}, reference {pair.reference!r}, {outcome.problem}. '
-                    'No result is written. `gpassk judge ping` shows all such pairs and what to do; '
-                    'canaries=False judges without them, and the result says so'
+                    'No result is written. `gpassk judge ping` shows all such pairs; canaries=False judges '
+                    'without them, and the result says so'
                 )
         self._met.add(server.url)
 
@@ -600,11 +578,12 @@ class LLMJudge(Judge):
         )
         return True
 
-    async def _examine(self, session: ClientSession, server: Server, whole: bool = False) -> list[Outcome]:
+    async def _examine(self, session: ClientSession, server: Server) -> tuple[Served, list[Outcome]]:
         """Ask a server what it serves, and the canaries; an easy one twice if it is not judged right.
 
-        Args:
-            whole: ask the injected ones also where an easy one fails.
+        Raises:
+            Trouble: it does not answer.
+            UnfitJudge: it serves another model than the others.
         """
         first, *others = (Request(one, self._body(self._prompts.fill(one.pair))) for one in self._canaries)
         proxy, start = proxy_for(server.url, self._settings.proxy), time.perf_counter()
@@ -617,48 +596,54 @@ class LLMJudge(Judge):
         first.seconds = time.perf_counter() - start
         listed = await get_json(session, server, 'models', proxy)
         self._counts['replies'] += 1
-        self._agree(server.url, Served.by(reply, listed, self._settings.model, server.key))
+        served = Served.by(reply, listed, self._settings.model, server.key)
+        self._agree(server.url, served)
         self._served = self._served or self._said
         outcomes: dict[Canary, Outcome] = {}
 
         def heard(request: Request, reply: Reply | Trouble) -> bool:
-            outcome = self._outcome(request, reply)
-            canary = outcome.canary
-            if not (outcome.passed or canary.injected or request.asked or isinstance(reply, Trouble)):
-                self._counts['repeated'] += 1
-                return False
-            outcomes[canary] = outcome
-            return True
+            outcome = outcomes[request.item] = self._outcome(request, reply)
+            again = not (
+                outcome.passed or request.item.injected or request.asked or isinstance(reply, Trouble)
+            )
+            self._counts['repeated'] += again
+            return not again
 
         if not self._settings.canaries:
-            return []
+            return served, []
         if not heard(first, reply):
             first.asked = 1
             others.insert(0, first)
         more: dict[str, Any] = {'clock': self._clock, 'counts': self._counts, 'proven': True}
-        for injected in (False, True):  # the easy ones first: a failure there says more
-            if whole or all(outcome.passed for outcome in outcomes.values()):
-                some = [request for request in others if request.item.injected is injected]
-                try:
-                    await answer_all([server], some, heard, self._settings, **more)
-                except IncompleteError as error:
-                    raise Trouble(Kind.DOWN, 'no connection', str(error)) from None
+        try:
+            await answer_all([server], others, heard, self._settings, **more)
+        except IncompleteError as error:
+            raise Trouble(Kind.DOWN, 'no connection', str(error)) from None
         self._counts['canaries'] += len(outcomes)
         self._counts['canaries_right'] += sum(one.verdict is one.canary.verdict for one in outcomes.values())
-        return [outcomes[canary] for canary in self._canaries if canary in outcomes]
+        return served, [outcomes[canary] for canary in self._canaries]
 
     def _outcome(self, request: Request, reply: Reply | Trouble) -> Outcome:
         canary: Canary = request.item
         if isinstance(reply, Trouble):
-            return Outcome(canary, Verdict.UNJUDGED, request.seconds, '', str(reply))
-        verdict, reason = parse_verdict(reply, self._prompts.fill(canary.pair), self._settings.finish_reasons)
-        said = f'says {verdict.value}' if verdict else f'gives no verdict ({reason})'
+            return Outcome(canary, Verdict.UNJUDGED, request.seconds, str(reply))
+        verdict, why = parse_verdict(reply, self._prompts.fill(canary.pair), self._settings.finish_reasons)
+        if verdict is canary.verdict:
+            return Outcome(canary, verdict, request.seconds)
+        problem = f'it says {verdict.value}' if verdict else f'it gives no verdict ({why})'
+        problem += '' if canary.injected else ', twice'
+        if reply.text.strip():
+            problem += f'; its reply ends {reply.text.strip()[-200:]!r}'
         if verdict is None:
-            said += f', the reply {EXPLAINED.get(reason, "did not come to its own end")}'
-        said += '' if canary.injected else ', twice'
-        said += f'; its reply ends {reply.text.strip()[-200:]!r}' if reply.text.strip() else ''
-        problem = '' if verdict is canary.verdict else f'it {said}'
-        return Outcome(canary, verdict or Verdict.UNJUDGED, request.seconds, reason, problem)
+            known = EXPLAINED.get(
+                why, f'did not come to its own end: if it did, finish_reasons=[{reply.finish!r}]'
+            )
+            problem += f'; it {known}'
+        elif canary.injected:
+            problem += '; it does what an answer tells it: prompts "own" quotes answers line by line'
+        else:
+            problem += '; is it the right model, are they the right prompts?'
+        return Outcome(canary, verdict or Verdict.UNJUDGED, request.seconds, problem)
 
     def _agree(self, url: str, says: Served) -> None:
         """Raise UnfitJudge if a server serves another model than the first one said."""
@@ -673,23 +658,36 @@ class LLMJudge(Judge):
         self._said = Served(*(mine or its for mine, its in zip(self._said, says, strict=True)))
 
     async def ping(self, session: ClientSession, server: Server) -> Health:
-        """See `ping`."""
+        """Return how a server judges the canaries, after a second try if there is hope."""
         for last in (False, True):
             try:
-                outcomes = await self._examine(session, server, whole=True)
-                return Health(server.url, self._said, outcomes, list(_remedies(outcomes)))
+                return Health(server.url, *await self._examine(session, server))
+            except UnfitJudge as error:
+                return Health(server.url, Served(), [], str(error))
             except Trouble as trouble:
-                failure = trouble
-                if last or failure.kind in (Kind.SETTING, Kind.REFUSED):
+                failure, hopeless = trouble, trouble.kind in (Kind.SETTING, Kind.REFUSED)
+                if last or hopeless:
                     break
                 await self._clock.sleep(1.0 if trouble.wait is None else trouble.wait)
-        listed = None
-        if failure.kind in (Kind.SETTING, Kind.REFUSED):
-            with suppress(Trouble):
-                proxy = proxy_for(server.url, self._settings.proxy)
-                listed = await get_json(session, server, 'models', proxy)
-        advice = _advice(failure, self._settings, listed, server.key)
-        return Health(server.url, Served(), [], [advice] if advice else [], failure)
+        advice, names = '', []
+        with suppress(Trouble, LookupError, TypeError):
+            proxy = proxy_for(server.url, self._settings.proxy)
+            listed = await get_json(session, server, 'models', proxy) if hopeless else None
+            names = [hidden(str(model['id']), server.key) for model in listed['data'][:20]]
+        if failure.reason == 'time-out':
+            advice = f'is it still loading, or busy? --timeout allows more than {self._settings.timeout:g} s'
+        elif failure.status in (401, 403):
+            advice = (
+                'name the environment variable that holds the key: --api-key-env, in a config api_key_env'
+            )
+        elif failure.kind is Kind.REFUSED and ABOUT_LENGTH.search(failure.message):
+            now = self._settings.max_tokens or 'unset'
+            advice = f'lower max_tokens (now {now}; here --max-tokens), or serve it with a longer context'
+        elif names and self._settings.model not in names:
+            advice = f'it serves {", ".join(map(repr, names))}: give one as --model'
+        elif failure.status == 404:
+            advice = 'check --model and --url, which is http://host:port with or without /v1'
+        return Health(server.url, Served(), [], f'{failure} → {advice}' if advice else str(failure))
 
 
 def ping(
@@ -704,48 +702,12 @@ def ping(
     Returns:
         One `Health` a server, in the order of `urls`.
     """
-    tries = {'attempts': 2, 'patience': 4.0, 'total_time': 10.0, 'timeout': timeout, 'clock': clock, **more}
-    servers = checked(LLMSettings, {'model': model, 'urls': urls, **more}).servers()
+    settings = {'attempts': 2, 'patience': 4.0, 'total_time': 10.0, 'timeout': timeout, **more}
+    judge = LLMJudge(model, urls, clock=clock, **settings)
+    given = checked(LLMSettings, {'model': model, 'urls': urls, **settings})
 
     async def visit_all() -> list[Health]:
-        judges = [LLMJudge(model, server.url, **tries) for server in servers]
-        async with open_session(ClientSettings(timeout=timeout)) as session:
-            visits = [judge.ping(session, server) for judge, server in zip(judges, servers, strict=True)]
-            return list(await asyncio.gather(*visits))
+        async with open_session(given) as session:
+            return list(await asyncio.gather(*(judge.ping(session, one) for one in given.servers())))
 
     return in_own_loop(visit_all)
-
-
-def _advice(trouble: Trouble, settings: LLMSettings, listed: Any, key: str) -> str:
-    """Return what to do about a failure that all requests share."""
-    if trouble.reason == 'time-out':
-        return f'is it still loading, or busy? --timeout allows more than {settings.timeout:g} s'
-    if trouble.status in (401, 403):
-        return 'name the environment variable that holds the key: --api-key-env, in a config api_key_env'
-    if trouble.kind is Kind.REFUSED and ABOUT_LENGTH.search(trouble.message):
-        tokens = settings.max_tokens or 'unset'
-        return f'lower max_tokens (now {tokens}; here --max-tokens), or serve it with a longer context'
-    names = []
-    with suppress(LookupError, TypeError):
-        names = [hidden(str(model['id']), key) for model in listed['data'][:20]]
-    if names and settings.model not in names:
-        return f'it serves no {settings.model!r} but {", ".join(map(repr, names))}: give one as --model'
-    lost = trouble.status == 404 and not names
-    return 'check --model and --url, which is http://host:port with or without /v1' if lost else ''
-
-
-def _remedies(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Yield one sentence for each sort of failure."""
-    for reason in dict.fromkeys(one.reason for one in outcomes if one.reason):
-        name = reason.removeprefix('finish reason ')
-        yield _REMEDIES.get(reason, f'if {name!r} is how a whole reply of its ends: --finish-reason {name}')
-    wrong = {
-        one.canary.injected for one in outcomes if not one.passed and one.verdict is not Verdict.UNJUDGED
-    }
-    if False in wrong:
-        yield 'it gets easy pairs wrong: is it the right model, are they the right --prompts?'
-    if True in wrong:
-        yield (
-            'it does what an answer tells it: --prompts own quotes answers line by line; if that does not '
-            'help, take another judge'
-        )

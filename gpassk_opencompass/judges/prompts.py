@@ -361,17 +361,19 @@ WHOLE = frozenset({'stop', 'eos', 'eos_token', 'stop_sequence', 'end_turn'})
 lmdeploy, SGLang, transformers, Gemini), and what others document for the same: `eos` (Together), `eos_token`
 and `stop_sequence` (TGI), `end_turn` (Anthropic)."""
 
+_NO_THOUGHT = "extra_body={'chat_template_kwargs': {'enable_thinking': False}} switches thinking off"
+
 EXPLAINED = {
-    'cut': 'was cut at max_tokens or at the end of the context',
-    'filtered': 'was withheld by a filter',
-    'aborted': 'was broken off by the server',
-    'no finish reason': 'does not say why it ended (finish_reason)',
-    'thought only': 'has nothing but a thought',
-    'unfinished thought': 'ends within a thought',
-    'echo': 'repeats the prompt',
-    'unparsable': 'holds no verdict of its own in the words that the prompt asks for',
+    'cut': 'was cut at max_tokens or at the end of the context: raise either',
+    'filtered': 'was withheld by a filter: switch it off for this use, or take another judge',
+    'aborted': 'was broken off by the server: see its log',
+    'no finish reason': "does not say why it ended: if it is whole all the same, finish_reasons=['']",
+    'thought only': f'has nothing but a thought: raise max_tokens; {_NO_THOUGHT}',
+    'unfinished thought': f'ends within a thought: raise max_tokens; {_NO_THOUGHT}',
+    'echo': 'repeats the prompt: serve a chat model with its chat template',
+    'unparsable': 'holds no verdict of its own in the words that its prompt asks for: the right model?',
 }
-"""Reason → what it says of the reply, to stand behind "a reply …"."""
+"""Reason → what it says of the reply, to stand behind "a reply …", and what to do."""
 
 _CONTEXT = 24
 """Characters around a verdict, blanks not counted, that make it a copy where they stand in the prompt as

@@ -78,8 +78,10 @@ def verdict_key(judge: Mapping[str, Any], *content: str) -> str:
     return hashlib.sha256(json.dumps([judge, *content], sort_keys=True).encode()).hexdigest()[:32]
 
 
-def store_folder(place: str | os.PathLike[str]) -> Path:
+def store_folder(place: str | os.PathLike[str] | None) -> Path | None:
     """Return the path of a store, with the home directory for a leading `~`. Nothing is opened."""
+    if place is None:
+        return None
     if not isinstance(place, (str, os.PathLike)) or not str(place):
         raise InputError(f'verdicts = {place!r}: expected the path of a folder')
     try:
@@ -117,7 +119,7 @@ class VerdictStore:
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None) -> None:
-        self.folder = None if folder is None else store_folder(folder)
+        self.folder = store_folder(folder)
         self._verdicts: dict[bytes, Verdict] = {}
         self._places: dict[str, tuple[Path, int]] | None = None
         self._read_to: dict[Path, int] = {}
