@@ -43,11 +43,11 @@ _CONCLUDED = re.compile(
 _MARK = re.compile(
     r'(?:(?<![A-Za-z0-9\\])\(\s*([A-H])\s*\)|(?<![A-Za-z0-9\\$({])([A-H])\s*[.．:：、)）](?!\s*[A-H]\s*[.．、)）]))\s*'
 )
-_BEFORE_MARKS = re.compile(r'\\ |&|~|\*\*|\$(?=[A-H]\))')
+_BEFORE_MARKS = re.compile(r'\\ |\\q?quad(?![a-zA-Z])|&|~|\*\*|\$(?=[A-H]\))')
 _SQUARE = re.compile(r'\[([A-H])\](?=\s)')
 _SMALL_LETTER = re.compile(r'\A((?:[$\s*]|\\text\s*\{)*\(?)([a-h])(?=[).]|[\s}$*]*\Z)')
 _SMALL_LETTERS = re.compile(r'(?:(?<=\n)|(?<=\n\s))(?:\([a-h]\)|[a-h][.)])(?=\s)')
-_END = re.compile(r'[\s.;；,，。\\]*(?:\\q?quad|\\\\|\n)*[\s.;；,，。]*$')
+_END = re.compile(r'[\s.;；,，。\\]*(?:\\q?quad|\\\\|\n\s*[-*•]?)*[\s.;；,，。]*$')
 
 
 def in_capitals(text: str, question: str) -> str:

@@ -502,7 +502,9 @@ def _spoken(text: str) -> str:
         for one in _SPOKEN.finditer(text)
         if not _OF_ANOTHER.search(text[max(0, one.start() - 60) : one.start()])
     ]
-    return next(filter(None, _statements(text, ends)), '')
+    corrected = [one.end() for one in _CORRECTED.finditer(text, ends[-1])] if ends else []
+    values = map(_plain_value, _statements(text, corrected))
+    return next(filter(None, (*values, *_statements(text, ends))), '')
 
 
 def _later(rest: str, boxed: list[str]) -> str:

@@ -74,7 +74,7 @@ class Call(Expression):
     arguments: tuple[Expression, ...]
 
 
-_CONSTANTS = frozenset({'pi', 'e', 'i', 'oo'})
+_CONSTANTS = frozenset({'pi', 'e', 'i', 'oo', '|'})
 INFINITY, MINUS_ONE = Symbol('oo'), Number(-1)
 DEGREE = Symbol('pi') * Number(Fraction(1, 180))
 
@@ -86,8 +86,10 @@ def joined(name: str, parts: Sequence[Expression]) -> Expression:
 
 @lru_cache(maxsize=8192)
 def _symbols(expression: Expression) -> frozenset[str]:
-    own = {expression.name} if isinstance(expression, Symbol) else ()
-    return frozenset(own).union(*map(_symbols, expression.arguments))
+    """Return the names of its symbols, and `|` where it takes an absolute value."""
+    own = expression.name if isinstance(expression, Symbol) else ''
+    own = '|' if expression == Call('abs', expression.arguments) else own
+    return frozenset({own} - {''}).union(*map(_symbols, expression.arguments))
 
 
 def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
@@ -197,12 +199,19 @@ class _Nowhere(ArithmeticError):
 
 
 def _values_along(one: Expression, other: Expression) -> Iterator[tuple[int, Any, Any]]:
-    """Yield the points at which both have a value, one where they have no variable, and these values."""
-    complexes = 'i' in _symbols(one) | _symbols(other)
+    """Yield the points at which both have a value, one where they have no variable, and these values.
+
+    Where one of them alone takes an absolute value, `other` has to have one where `one` does: ln x is not
+    ln|x|.
+    """
+    names = _symbols(one), _symbols(other)
+    complexes, strict = 'i' in names[0] | names[1], ('|' in names[0]) is not ('|' in names[1])
     for place in range(len(_RANGES) if one.variables or other.variables else 1):
         left, right = _at(one, place, complexes), _at(other, place, complexes)
         if left is not None and right is not None:
             yield place, left, right
+        elif strict and left is not None:
+            yield place, 0, 1
 
 
 @lru_cache(maxsize=1)

@@ -155,7 +155,7 @@ _PLAIN_NUMBER = re.compile(r'[-+]?[0-9]{1,18}(?:\.[0-9]{1,18})?')
 _HAS_WORDS = re.compile(r'(?<![\\A-Za-z])[A-Za-z]{2}|[\u4e00-\u9fff✓✔✗✘√×]|[0-9]:[0-9]|[0-9] ?[ap]\.m')
 _REASONED = re.compile(
     r'(yes|no|true|false|是的?|不是|否|对|错|正确|错误)[,.;:，。；：]\s*(?=\D)'
-    r'(?!.*(?:\b(?:but|or|maybe|however|and no)\b|但|或|可能))',
+    r'(?!.*(?:\b(?:but|or|maybe|however|and no)\b|但|或|可能)|(?:yes|no|true|false|是|否|对|错)[.。]?\Z)',
     re.IGNORECASE | re.DOTALL,
 )
 _EVERY_REAL = re.compile(

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, PositiveInt, field_validator
 from ..answers import RULES, compare_answers, final_answer, is_read, normal_form
 from . import EMPTY, SAME, Judge, Judgement, Pair, Verdict, checked
 
-_VERSION = 8
+_VERSION = 9
 """Of the rules; to be raised with every change that may change a verdict."""
 
 _DEPTH = {**dict.fromkeys('([{', 1), **dict.fromkeys(')]}', -1)}
