@@ -10,18 +10,13 @@ from enum import Enum, auto
 from typing import Any, NamedTuple
 
 ENDS = {
-    'length': 'cut',
-    'max_tokens': 'cut',
-    'model_length': 'cut',
-    'max_length': 'cut',
-    'model_context_window_exceeded': 'cut',
-    'content_filter': 'filtered',
-    'safety': 'filtered',
-    'refusal': 'filtered',
-    'abort': 'aborted',
-    'cancelled': 'aborted',
-    'error': 'aborted',
-    'time_limit': 'aborted',
+    word: what
+    for what, reasons in {
+        'cut': 'length max_tokens model_length max_length model_context_window_exceeded',
+        'filtered': 'content_filter safety refusal',
+        'aborted': 'abort cancelled error time_limit',
+    }.items()
+    for word in reasons.split()
 }
 """Finish reason, in small letters, of a reply that did not come to its own end → what happened to it. The
 words are those of OpenAI, vLLM, lmdeploy, SGLang, TGI, Anthropic, Gemini and Mistral."""
@@ -79,9 +74,7 @@ class Reply(NamedTuple):
     finish: str = ''
     model: str = ''
     fingerprint: str = ''
-    thought: str = ''
-    """Reasoning that was sent apart: `reasoning` (vLLM since 2026) or `reasoning_content` (before,
-    DeepSeek)."""
+    thought: str = ''  # reasoning that was sent apart
     refusal: str = ''
     calls_tool: bool = False
     prompt_tokens: Any = None
@@ -96,7 +89,7 @@ def reply_of(completion: Any) -> Reply:
             raise Trouble(Kind.BROKEN, 'no choice', server_message(json.dumps(completion).encode()))
         choice = completion['choices'][0]
         message = choice['message']
-        apart = message.get('reasoning') or message.get('reasoning_content')
+        apart = message.get('reasoning') or message.get('reasoning_content')  # vLLM since 2026; DeepSeek
         calls = bool(message.get('tool_calls') or message.get('function_call'))
         content = message.get('content')
         if 'content' not in message and not (apart or message.get('refusal') or calls):
@@ -107,18 +100,10 @@ def reply_of(completion: Any) -> Reply:
         finish, model, fingerprint = (
             '' if word is None else word if isinstance(word, str) else json.dumps(word) for word in words
         )
-        return Reply(
-            text,
-            finish,
-            model,
-            fingerprint,
-            _text(apart) or within,
-            _text(message.get('refusal')),
-            calls,
-            usage.get('prompt_tokens'),
-            usage.get('completion_tokens'),
-            (usage.get('completion_tokens_details') or {}).get('reasoning_tokens'),
-        )
+        tokens = [usage.get('prompt_tokens'), usage.get('completion_tokens')]
+        tokens += [(usage.get('completion_tokens_details') or {}).get('reasoning_tokens')]
+        thought, refusal = _text(apart) or within, _text(message.get('refusal'))
+        return Reply(text, finish, model, fingerprint, thought, refusal, calls, *tokens)
     except (ValueError, LookupError, TypeError, AttributeError):
         said = server_message(json.dumps(completion, default=str).encode())
         raise Trouble(Kind.BROKEN, 'malformed reply', said) from None
@@ -171,10 +156,6 @@ def kind_of(status: int, message: str = '') -> Kind:
 
 def state_of_refusal(status: int | None, message: str) -> str:
     """Return the state of `health.STATES` of a sample whose request a server does not take.
-
-    Args:
-        status: of the HTTP reply; None where there is none.
-        message: what the server says.
 
     >>> state_of_refusal(400, 'prompt is too long: 210000 tokens > 200000 maximum')
     'too long'

@@ -61,8 +61,7 @@ def last_lines(log: Path) -> list[str]:
 
 
 class _Line(NamedTuple):
-    text: str
-    """Without progress bar and what loggers and launchers put before it."""
+    text: str  # without progress bar and what loggers and launchers put before it
     level: str
 
 
@@ -71,9 +70,6 @@ def error_in(lines: Iterable[str]) -> str:
 
     Of an exception without a message it is the line that raised it; of one that only says where to look, what
     was said before stands behind it.
-
-    Args:
-        lines: of a log, or its end.
 
     >>> log = [' 50%|█ | 1/2 [00:01<00:01]Traceback (most recent call last):', '  File "a.py", line 7, in f']
     >>> error_in([*log, 'ValueError: no such thing', ' 50%|█ | 1/2 [00:09<00:09]'])

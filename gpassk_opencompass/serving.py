@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import random
 import re
@@ -38,17 +37,10 @@ SERVERS = 'GPASSK_SERVERS'
 """Environment variable with the servers that `gpassk run` has started: JSON, `Served.key` → addresses."""
 
 HOST = '127.0.0.1'
-TIMEOUT = 1800.0
-"""Seconds for a server to be ready; a large model takes minutes to load, and its kernels to be compiled."""
-
 PLACEHOLDERS = ('model', 'name', 'host', 'port', 'tp', 'pp')
-"""What may stand in braces: the weights, what requests call them, where to listen, tensor and pipeline
-parallelism."""
+"""What may stand in braces on a command line."""
 
-_PORTS = range(18000, 32000)
-"""Below those that the system gives to connections by itself."""
 _ATTEMPTS = 5  # ports that others took between choice and use
-_LISTED = 60.0  # seconds that a server may take requests and not list its model
 _SAYS_EVERY = 30.0
 _PLACEHOLDER = re.compile(r'\{([A-Za-z_]\w*)\}')
 _VARIABLE = re.compile(r'\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})')
@@ -63,16 +55,11 @@ class Preset(NamedTuple):
     """What is known of a server."""
 
     command: str
-    ready: str = '/health'
-    """The path that answers 200 once it takes requests."""
-    repetition_penalty: str = 'repetition_penalty'
-    """Its field for that in a request."""
-    always_samples: bool = False
-    """A temperature of 0 is not greedy there; top_k = 1 is."""
-    named_by_path: bool = False
-    """Requests have to call the model as the command line does."""
-    to_sample: Mapping[str, str] = {}
-    """Fields of requests without which it is greedy, whatever the temperature."""
+    ready: str = '/health'  # the path that answers 200 once it takes requests
+    repetition_penalty: str = 'repetition_penalty'  # its field for that in a request
+    always_samples: bool = False  # a temperature of 0 is not greedy there; top_k = 1 is
+    named_by_path: bool = False  # requests have to call the model as the command line does
+    to_sample: Mapping[str, str] = {}  # fields without which it is greedy, whatever the temperature
 
 
 PRESETS: Mapping[str, Preset] = {
@@ -119,14 +106,14 @@ class Serve:
         command: its command line, with `PLACEHOLDERS` in braces. It is split into words as a shell does, and
             no shell sees it. A word, or what follows its `=`, may be `$NAME`: that environment variable.
         ready: the path that answers 200 once it takes requests.
-        timeout: seconds for that.
+        timeout: seconds for that; a large model takes minutes to load, and its kernels to be compiled.
         env: further environment variables; a value may be `$NAME`, and that of a key must be.
         check_path: whether the weights have to be on this machine; not those in a container.
     """
 
     command: str
     ready: Annotated[str, Field(pattern=r'^/\S*$')] = '/health'
-    timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = TIMEOUT
+    timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1800.0
     env: dict[Annotated[str, Field(pattern=r'^[A-Za-z_]\w*$')], str] = Field(default={})
     check_path: bool = True
 
@@ -134,16 +121,16 @@ class Serve:
     @classmethod
     def _check_command(cls, command: str) -> str:
         try:
-            words = shlex.split(command)
+            line = shlex.split(command)
         except ValueError as error:
             raise ValueError(f'{command!r} cannot be split into words: {error}') from error
-        used = {name for word in words for name in _PLACEHOLDER.findall(word)}
+        used = {name for word in line for name in _PLACEHOLDER.findall(word)}
         if wrong := sorted(used - set(PLACEHOLDERS)):
             allowed = ', '.join(f'{{{name}}}' for name in PLACEHOLDERS)
             raise ValueError(f'has {{{wrong[0]}}}; what may stand in braces is {allowed}')
         if 'port' not in used:
             raise ValueError(f'{command!r}: {{port}} is missing, a free port is chosen at the start')
-        for word, following in zip(words, [*words[1:], ''], strict=True):
+        for word, following in zip(line, [*line[1:], ''], strict=True):
             flag, equals, value = word.partition('=')
             given = value if equals else following
             if flag in _KEYS and given and not given.startswith(('$', '--')):
@@ -163,9 +150,9 @@ class Serve:
 
     def config(self) -> dict[str, Any]:
         """Return this as it stands in a config."""
-        told = {'command': self.command, 'ready': self.ready, 'timeout': self.timeout}
-        told |= {'env': dict(self.env)} if self.env else {}
-        return told if self.check_path else {**told, 'check_path': False}
+        own = {'command': self.command, 'ready': self.ready, 'timeout': self.timeout}
+        own |= {'env': dict(self.env)} if self.env else {}
+        return own if self.check_path else {**own, 'check_path': False}
 
 
 def _checked(kind: Callable[..., T], where: str, given: Mapping[str, Any]) -> T:
@@ -174,25 +161,16 @@ def _checked(kind: Callable[..., T], where: str, given: Mapping[str, Any]) -> T:
         return kind(**given)
     except ValidationError as error:
         wrong = error.errors(include_url=False)[0]
-    name = '.'.join([where, *map(str, wrong['loc'])])
     if wrong['type'] == 'unexpected_keyword_argument':
-        fields = [one for one in getattr(kind, '__dataclass_fields__', ()) if one != 'where']
-        raise InputError(f'{where} has {wrong["loc"][-1]!r}; it takes {", ".join(fields)}')
-    told = wrong['msg'].removeprefix('Value error, ')
+        fields = ', '.join(getattr(kind, '__dataclass_fields__', ()))
+        raise InputError(f'{where} has {wrong["loc"][-1]!r}; it takes {fields}')
     received = '' if wrong['type'] == 'value_error' else f' = {wrong["input"]!r:.200}:'
-    raise InputError(f'{name}{received} {told}')
+    name, why = '.'.join([where, *map(str, wrong['loc'])]), wrong['msg'].removeprefix('Value error, ')
+    raise InputError(f'{name}{received} {why}')
 
 
 def read_serve(given: Any, server: str | None = None) -> Serve:
-    """Read what a template or config says of a server.
-
-    Args:
-        given: a dict with fields of `Serve`, and `arguments`, which are added to the command line.
-        server: a key of `PRESETS`, whose command line is taken where there is no other.
-
-    Raises:
-        InputError: no such server, an unknown field, neither server nor command, a placeholder that there is
-            none of, no `{port}`, a key, or values of other types.
+    """Read `serve` of a template or config: fields of `Serve`, `arguments` for the command line of a preset.
 
     >>> read_serve(dict(arguments='--max-model-len 8192'), 'vllm').command[-20:]
     '--max-model-len 8192'
@@ -211,8 +189,7 @@ def read_serve(given: Any, server: str | None = None) -> Serve:
             f"which server? server='vllm' (or {', '.join(list(PRESETS)[1:])}), or "
             "serve=dict(command='… {model} … --port {port}')"
         )
-    fields['command'] = f'{fields["command"]} {more}'.strip()
-    return _checked(Serve, 'serve', fields)
+    return _checked(Serve, 'serve', {**fields, 'command': f'{fields["command"]} {more}'.strip()})
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -225,7 +202,6 @@ class Served:
         name: what requests call them: {name}.
         tp, pp: over how many GPUs they are spread; tp 0: it needs none.
         key_env: the environment variable with the server's key, if its command line gives it one.
-        where: what it is called in messages.
     """
 
     serve: Serve
@@ -234,7 +210,6 @@ class Served:
     tp: Annotated[int, Field(ge=0)] = 1
     pp: Annotated[int, Field(ge=1)] = 1
     key_env: str = ''
-    where: str = 'serve'
 
     @property
     def gpus(self) -> int:
@@ -248,16 +223,12 @@ class Served:
 
     def config(self) -> dict[str, Any]:
         """Return this as it stands in a config as `judge_serve`."""
-        told = {'path': self.path, 'name': self.name, 'tp': self.tp, 'serve': self.serve.config()}
-        told |= {'pp': self.pp} if self.pp > 1 else {}
-        return {**told, 'key_env': self.key_env} if self.key_env else told
+        own = {'path': self.path, 'name': self.name, 'tp': self.tp, 'serve': self.serve.config()}
+        own |= {'pp': self.pp} if self.pp > 1 else {}
+        return {**own, 'key_env': self.key_env} if self.key_env else own
 
     def words(self, port: int) -> list[str]:
-        """Return the words of its command line, and what variables stand for.
-
-        Raises:
-            InputError: an environment variable is not set.
-        """
+        """Return the words of its command line; InputError if an environment variable is not set."""
         tp, name = max(1, self.tp), self.name
         values = {'model': self.path, 'name': name, 'host': HOST, 'port': port, 'tp': tp, 'pp': self.pp}
         return [
@@ -266,26 +237,20 @@ class Served:
         ]
 
     def check(self) -> None:
-        """Refuse a server that cannot be started on this machine; nothing is started.
-
-        Raises:
-            InputError: its program or its weights are not there, a variable is not set, or its key cannot be
-                sent.
-        """
+        """Raise InputError for what cannot be started here: a program, weights or a variable are missing."""
         program = self.words(0)[0]
         env = {name: _from_environment(value) for name, value in self.serve.env.items()}
         relative = os.path.dirname(program) and not os.path.isabs(program)
         if relative or shutil.which(program, path=env.get('PATH')) is None:
             raise InputError(
-                f'{self.where}.command begins with {program!r}, and there is no such program on $PATH: '
-                f'install it, or write its whole path, as of another environment: {self.where} = '
-                'dict(command=…)'
+                f'the command that serves {self.name!r} begins with {program!r}, and there is no such '
+                'program on $PATH: install it, or write its whole path: serve = dict(command=…)'
             )
         here = self.serve.check_path and os.path.basename(program) not in _CONTAINERS
         if here and os.path.isabs(self.path) and not os.path.exists(self.path):
             raise InputError(
                 f'path = {self.path!r}: there is no such file or folder, so no model to serve; if it is one '
-                f'of a container, say {self.where} = dict(check_path=False)'
+                'of a container, say serve = dict(check_path=False)'
             )
         if self.key_env:
             read_key(self.key_env)
@@ -301,11 +266,7 @@ class Served:
 
 
 def served_model(entry: Mapping[str, Any]) -> Served:
-    """Return the server that a model of a config is to have; see `SeededServed`.
-
-    Raises:
-        InputError: see `read_serve`.
-    """
+    """Return the server that a model of a config is to have, see `SeededServed`."""
     path = str(entry['path'])
     name = entry.get('served_name') or PurePosixPath(path).name or path
     tp, pp = int(entry.get('tp', 1)), int(entry.get('pp', 1))
@@ -313,13 +274,7 @@ def served_model(entry: Mapping[str, Any]) -> Served:
 
 
 def read_judge_server(given: Any) -> Served:
-    """Read `judge_serve`: dict(server='vllm', path='Qwen/Qwen2.5-72B-Instruct', tp=4).
-
-    `serve` is as of the engine `serve`: dict(command=…, arguments=…, ready=…, timeout=…, env=…).
-
-    Raises:
-        InputError: an unknown field, no path, or a value of another type.
-    """
+    """Read `judge_serve`: dict(server='vllm', path='Qwen/Qwen2.5-72B-Instruct', tp=4, serve=dict(…))."""
     if not isinstance(given, Mapping):
         raise InputError(f"judge_serve = {given!r}: expected a dict like dict(server='vllm', path='org/m')")
     fields = dict(given)
@@ -327,38 +282,29 @@ def read_judge_server(given: Any) -> Served:
     if not isinstance(path, str):
         raise InputError(f"judge_serve.path = {path!r}: which model judges? e.g. 'Qwen/Qwen2.5-72B-Instruct'")
     try:
-        serve = read_serve(fields.pop('serve', {}), server)
+        fields['serve'] = read_serve(fields.get('serve', {}), server)
     except InputError as error:
         raise InputError(f'judge_serve: {error}') from error
     by_path = server is not None and PRESETS[server].named_by_path
     name = path if by_path else path.rstrip('/').rpartition('/')[2]
-    told = {'name': name, **fields, 'serve': serve, 'where': 'judge_serve.serve'}
-    return _checked(Served, 'judge_serve', told)
+    return _checked(Served, 'judge_serve', {'name': name, **fields})
 
 
 def judges_missing_here(configs: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return why servers of judges of configs cannot be started on this machine, a line each.
-
-    Raises:
-        InputError: see `read_judge_server`.
-    """
+    """Return why servers of judges of configs cannot be started on this machine, a line each."""
     lines: dict[str, None] = {}
     for dataset in (dataset for config in configs for dataset in config.get('datasets', ())):
-        told = mapping(mapping(dataset.get('eval_cfg')).get('evaluator')).get('judge_serve')
-        if told is not None:
-            try:
-                read_judge_server(told).check()
-            except InputError as error:
-                lines[str(error)] = None
+        given = mapping(mapping(dataset.get('eval_cfg')).get('evaluator')).get('judge_serve')
+        try:
+            if given is not None:
+                read_judge_server(given).check()
+        except InputError as error:
+            lines[f'judge_serve: {error}'] = None
     return list(lines)
 
 
 class Running:
-    """A server at work, or servers that somebody else has started.
-
-    Args:
-        addresses: 'http://127.0.0.1:18123', …
-    """
+    """A server at work, or servers that somebody else has started, with their `addresses`."""
 
     def __init__(self, addresses: Sequence[str]) -> None:
         self.addresses = list(addresses)
@@ -368,69 +314,55 @@ class Running:
 
 
 class Server(Running):
-    """A server that is started here, at an address of the loopback.
+    """A server that is started here, at an address of the loopback; InputError as of `Served.check`.
 
     Args:
-        served: which model, and how.
         logs: the folder of its log.
         gpus: as CUDA_VISIBLE_DEVICES names them; None: those that this process has.
         mark: see `processes.Child`.
-
-    Raises:
-        InputError: see `Served.check`.
     """
 
     def __init__(self, served: Served, logs: Path, gpus: Sequence[str] | None = None, mark: str = '') -> None:
         served.check()
         super().__init__([])
-        self.served, self._gpus, self._mark = served, gpus, mark
+        self.served, self.is_ready, self.began = served, False, time.monotonic()
+        self._gpus, self._mark, self._attempts = gpus, mark, 0
+        self._key = read_key(served.key_env) if served.key_env else ''
         name = re.sub(r'[^\w.-]+', '-', served.name)[:80]
         self.log = logs / f'{name}-{utc_folder()}-{os.getpid()}-{random.SystemRandom().randrange(1000)}.log'
-        self.is_ready = False
-        self._attempts, self._answers_since = 0, math.inf
-        self.began = time.monotonic()
         self._start()
 
     def _start(self) -> None:
         self._attempts += 1
         self._port = _free_port()
         self.addresses = [f'http://{HOST}:{self._port}']
-        serve = self.served.serve
-        variables = {name: _from_environment(value) for name, value in serve.env.items()}
+        serve, line = self.served.serve, self.served.words(self._port)
+        env = {**os.environ, **{name: _from_environment(value) for name, value in serve.env.items()}}
         if self._gpus is not None:
-            variables['CUDA_VISIBLE_DEVICES'] = ','.join(self._gpus)
+            env['CUDA_VISIBLE_DEVICES'] = ','.join(self._gpus)
         texts = [*shlex.split(serve.command), *serve.env.values()]
-        self._key = read_key(self.served.key_env) if self.served.key_env else ''
-        secrets = [os.environ.get(name, '') for text in texts for name in _variables_in(text)]
-        secrets = [*filter(None, [*secrets, self._key])]
-        line = self.served.words(self._port)
+        variables = (os.environ.get(name, '') for text in texts for name in _variables_in(text))
+        secrets = [*filter(None, [*variables, self._key])]
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open('a', encoding='utf-8') as file:
             file.write(hidden(f'{shlex.join(line)}\n', *secrets))
-        env = {**os.environ, **variables}
         self._child = Child(line, self.log, env=env, mark=self._mark, secrets=secrets)
 
     def advance(self) -> bool:
-        """Look whether it takes requests for its model by now.
+        """Return whether it takes requests for its model by now.
 
         Raises:
-            InputError: it takes requests, and lists other models alone.
+            InputError: it lists other models alone.
             IncompleteError: it has ended, or was not ready in time.
         """
-        if (
-            not self.is_ready
-            and not self.is_alive
-            and self._attempts < _ATTEMPTS
-            and not _is_free(self._port)
-        ):
+        may_start = not self.is_ready and self._attempts < _ATTEMPTS
+        if may_start and not self.is_alive and not _is_free(self._port):
             self._child.end()
             self._start()  # another process has the port
         self.check()
-        now = time.monotonic()
         if not self.is_ready and self._get(self.served.serve.ready) is not None and self._listens():
-            self._answers_since = min(self._answers_since, now)
-            self.is_ready = self._lists_model(now - self._answers_since)
-        if not self.is_ready and now - self.began > self.served.serve.timeout:
+            self.is_ready = self._lists_model()
+        if not self.is_ready and time.monotonic() - self.began > self.served.serve.timeout:
             raise IncompleteError(
                 f'the server of {self.served.name!r} was not ready after {self.served.serve.timeout:g} s '
                 f'(timeout of serve): {self._cause()}'
@@ -477,21 +409,19 @@ class Server(Running):
                         return True
         return False
 
-    def _lists_model(self, waited: float) -> bool:
+    def _lists_model(self) -> bool:
         """Whether it lists its model; one without a list, or with that of a cache, is taken at its word."""
         try:
             names = [card['id'] for card in json.loads(self._get('/v1/models') or b'')['data']]
         except (ValueError, LookupError, TypeError):
             return True
         program = os.path.basename(self.served.words(0)[0])
-        if self.served.name in names or program == 'transformers':
-            return True
-        if waited > _LISTED or names:
+        if names and self.served.name not in names and program != 'transformers':
             raise InputError(
-                f'the server has {", ".join(map(repr, names)) or "no model"}, and not {self.served.name!r}: '
-                'its command line needs {name} where it says what the model is called'
+                f'the server has {", ".join(map(repr, names))}, and not {self.served.name!r}: its command '
+                'line needs {name} where it says what the model is called'
             )
-        return False
+        return bool(names) or program == 'transformers'
 
     def _get(self, path: str) -> bytes | None:
         """Return what it gives at a path; None for anything but 200."""
@@ -511,13 +441,11 @@ def server(served: Served, logs: Path, say: Callable[[str], None] = lambda line:
     """Have a model served as long as the block lasts.
 
     Args:
-        served: which model, and how.
         logs: the folder of its log.
         say: is told what happens, in lines.
 
     Raises:
-        InputError: see `Served.check`, or the server has its model under another name.
-        IncompleteError: it ended, or was not ready in time; the error has the end of its log.
+        InputError, IncompleteError: it cannot be started, see `Served.check` and `Server.advance`.
     """
     if known := mapping(json.loads(os.environ.get(SERVERS) or '{}')).get(served.key):
         yield Running(known)
@@ -540,12 +468,12 @@ def server(served: Served, logs: Path, say: Callable[[str], None] = lambda line:
 
 
 def _free_port() -> int:
+    """Return a port below those that the system gives to connections by itself."""
     chance = random.SystemRandom()  # copies of one process must not choose alike
-    for _ in range(200):
-        port = chance.choice(_PORTS)
+    for port in chance.sample(range(18000, 32000), 200):
         if _is_free(port):
             return port
-    raise IncompleteError(f'no free port found between {_PORTS[0]} and {_PORTS[-1]}')
+    raise IncompleteError('no free port found between 18000 and 32000')
 
 
 def _is_free(port: int) -> bool:
@@ -559,10 +487,11 @@ def _is_free(port: int) -> bool:
     return True
 
 
-def _variables_in(text: str) -> Iterator[str]:
+def _variables_in(text: str) -> list[str]:
+    """Return the environment variable that a word, or what follows its `=`, is."""
     head, equals, value = text.partition('=')
-    if found := _VARIABLE.fullmatch(value if equals and not head.startswith('$') else text):
-        yield found[1] or found[2]
+    found = _VARIABLE.fullmatch(value if equals and not head.startswith('$') else text)
+    return [found[1] or found[2]] if found else []
 
 
 def _from_environment(text: str) -> str:
@@ -620,11 +549,13 @@ def choosing(serve: Mapping[str, Any]) -> dict[str, Any]:
             skip = not equals
         elif flag not in _ALONE:
             kept.append(word)
-    own = {
-        str(name): value for name, value in (serve.get('env') or {}).items() if not str(value).startswith('$')
-    }
-    env = {name: value for name, value in own.items() if not _OPERATIONAL_VARIABLE.fullmatch(name)}
+    env = {name: value for name, value in _env(serve).items() if not str(value).startswith('$')}
     return {'command': kept, 'env': env} if env else {'command': kept}
+
+
+def _env(serve: Mapping[str, Any]) -> dict[str, Any]:
+    env = {str(name): value for name, value in (serve.get('env') or {}).items()}
+    return {name: value for name, value in env.items() if not _OPERATIONAL_VARIABLE.fullmatch(name)}
 
 
 def taken_from_environment(serve: Mapping[str, Any]) -> dict[str, str]:
@@ -633,9 +564,7 @@ def taken_from_environment(serve: Mapping[str, Any]) -> dict[str, str]:
     >>> taken_from_environment({'command': 'x --port {port} --api-key $MY_KEY --host $HERE'})
     {}
     """
-    env = {str(name): str(text) for name, text in (serve.get('env') or {}).items()}
-    texts = [text for name, text in env.items() if not _OPERATIONAL_VARIABLE.fullmatch(name)]
-    texts += choosing(serve)['command'][1:]
+    texts = [*choosing(serve)['command'][1:], *map(str, _env(serve).values())]
     names = {name for text in texts for name in _variables_in(text) if not _OF_KEYS.fullmatch(name)}
     return {name: variable_digest(name) for name in sorted(names)}
 

@@ -164,7 +164,8 @@ def _work(
     total = dataset['n'] * QUESTIONS
     place = _time_dir(arguments.w, arguments.r)
     kept = ''.join(f'{key} = {config[key]!r}\n' for key in ('models', 'datasets'))
-    write(place / 'configs' / f'{place.name}_{os.getpid()}.py', kept)
+    number = len(list((place / 'configs').glob('*.py')))
+    write(place / 'configs' / f'{place.name}_{number}_{os.getpid()}.py', kept)
     write(Path('.cache/dataset_size.json'), {dataset['abbr']: total})
     part = Path(model['abbr'], dataset['abbr'])
     predicted = place / 'predictions' / part.with_suffix('.json')

@@ -34,7 +34,7 @@ def made(folder: Path, time: str = NEW, config: str | None = None, **files: Any)
 def found(folder: Path, config: str | None = None) -> Finding:
     """The state of out/run, for the config as it is now."""
     path = write(folder / 'configs' / 'run.py', config_text() if config is None else config)
-    [run] = planned_runs([path]).runs
+    [run] = planned_runs([path])
     return examine(run, folder / 'out' / 'run')
 
 

@@ -331,11 +331,11 @@ def test_a_judge_is_served_when_all_is_sampled(two: Path, script: Script) -> Non
     [
         (
             {'serve': {'command': 'no-such-judge {model} --port {port}'}, 'tp': 0},
-            "judge_serve.serve.command begins with 'no-such-judge', and there is no such program on $PATH",
+            "the command that serves 'judge' begins with 'no-such-judge', and there is no such program",
         ),
         (
             {'serve': {'command': 'bin/judge --port {port}'}},
-            "judge_serve.serve.command begins with 'bin/judge'",
+            "the command that serves 'judge' begins with 'bin/judge'",
         ),
         ({'serve': {'command': 'x {port} $NO_SUCH_VARIABLE'}}, 'serve has $NO_SUCH_VARIABLE'),
         ({'path': '/no/such/judge'}, "path = '/no/such/judge': there is no such file or folder"),
@@ -371,7 +371,7 @@ def test_expansion_says_that_a_judge_is_not_here(
     monkeypatch.setattr('gpassk_opencompass.sweep.checks.check', lambda runs: Checked([], []))
     assert main(['expand', str(template)]) == 0
     said = capsys.readouterr()
-    assert said.err.count("judge_serve.serve.command begins with 'no-such-judge'") == 1
+    assert said.err.count("begins with 'no-such-judge'") == 1
     assert said.out.startswith('2 configs')
     assert main(['expand', str(template), '--no-data-check']) == 0
     assert 'no-such-judge' not in capsys.readouterr().err

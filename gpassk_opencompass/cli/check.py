@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ..text import Table, one_line, say, show, terminal, warn, width
+from ..text import Table, one_line, say, show, terminal, width
 from .options import Several, add_json, examples, path
 
 if TYPE_CHECKING:
@@ -58,10 +58,7 @@ def _examined(outputs: Path, configs: Sequence[Path] | None) -> list[Finding]:
         return [examine(run, work_dir) for run, work_dir in discovered_runs(outputs)]
     if outputs.exists() and not outputs.is_dir():
         raise InputError(f'{outputs} is no folder; expected the work directories of the configs')
-    plan = planned_runs(configs)
-    if plan.left_out:
-        warn(f'left out, as the template no longer gives it: {", ".join(plan.left_out)}')
-    return [examine(run, outputs / run.name) for run in plan.runs]
+    return [examine(run, outputs / run.name) for run in planned_runs(configs)]
 
 
 def _followed(outputs: Path, configs: Sequence[Path] | None, findings: list[Finding]) -> list[Finding]:

@@ -79,7 +79,7 @@ def write_table(folder: Path, seconds: float) -> None:
 
     files = [
         file
-        for planned in planned_runs([folder / CONFIGS]).runs
+        for planned in planned_runs([folder / CONFIGS])
         for file in examine(planned, folder / planned.name).results
     ]
     runs = sorted(map(read, files), key=lambda result: result.n)

@@ -81,13 +81,8 @@ def run(
     rest: Sequence[str],
 ) -> int:
     """Run OpenCompass for every config that has no complete result."""
-    options, plan = read_options(rest), planned_runs(configs)
-    if plan.left_out:
-        warn(
-            f'left out, as their template no longer gives them: {len(plan.left_out)} configs, such as '
-            f'{plan.left_out[0]}; name them to run them, or remove them with gpassk expand --prune'
-        )
-    runs = part_of(plan.runs, *part) if part else list(plan.runs)
+    options, runs = read_options(rest), planned_runs(configs)
+    runs = part_of(runs, *part) if part else runs
     if dry_run:
         show(states_table([examine(one, work_dir.resolve() / one.name) for one in runs]))
         say('\ndry run: nothing was started')
@@ -124,18 +119,11 @@ def run(
 
 
 class RunProgress(Watcher):
-    """Tells what happens: a line for each start and end, on a terminal below them a line a run at work.
-
-    A context manager: at its end the lines of runs at work are gone.
-
-    Args:
-        runs: all that there are.
-    """
+    """Tells what happens: a line for each start and end, on a terminal below them a line a run at work."""
 
     def __init__(self, runs: Sequence[Planned]) -> None:
         self._places = {run.name: place for place, run in enumerate(runs, 1)}
-        self._reasons: dict[str, str] = {}
-        """Why runs failed → the first of them."""
+        self._failed = False
         self._lines: dict[str, TaskID] = {}
         self._counted = 0.0
         self._progress: Progress | None = None
@@ -172,19 +160,15 @@ class RunProgress(Watcher):
         """Say how a run ended, or that it was not begun: then `seconds` is None."""
         if self._progress and finding.name in self._lines:
             self._progress.remove_task(self._lines.pop(finding.name))
-        detail, failed = finding.detail, finding.state is State.FAILED
-        own = map(re.escape, (str(finding.work_dir), finding.progress))
-        reason = re.sub('|'.join([rf'(?<![\w-]){re.escape(finding.name)}(?![\w-])', *own]), '', detail)
-        first = self._reasons.setdefault(reason, finding.name) if failed else finding.name
-        if first != finding.name:
-            detail = f'for the same reason as {first}'
         state = finding.state.value if seconds is None else f'{finding.state.value}, {duration(seconds)}'
         already = 'already ' if seconds is None and finding.state is State.COMPLETE else ''
-        text = ': '.join(filter(None, [self._label(finding.name), f'{already}{state}', detail[:1000]]))
-        say(text, flush=True)
-        if failed and finding.logs:
-            whole = first == finding.name and len(self._reasons) == 1
-            warn(*(log_lines(finding, 20) if whole else [f'--- {finding.logs[0].path}']))
+        parts = [self._label(finding.name), f'{already}{state}', finding.detail[:1000]]
+        say(': '.join(filter(None, parts)), flush=True)
+        if (
+            finding.state is State.FAILED and finding.logs
+        ):  # the first shows its log, the others where it lies
+            warn(*([f'--- {finding.logs[0].path}'] if self._failed else log_lines(finding, 20)))
+            self._failed = True
 
     def working(self, drawn: Sequence[DrawnSamples]) -> None:
         """Show how far the runs at work are, once a second."""

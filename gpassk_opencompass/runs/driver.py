@@ -80,12 +80,10 @@ class Driver:
     """Runs OpenCompass in `<outputs>/<name>` for each run that is not complete.
 
     Args:
-        outputs: the folder of the work directories.
-        options: for OpenCompass.
         gpus: those that the runs share; none: each command sees what there is.
         watcher: is told of every step.
         stop: becomes true when the user wants to stop.
-        jobs: commands at a time; None: as many as fit on the GPUs, and one that needs none.
+        jobs: see `Pool`.
         take_over: why what another machine holds is taken over; '': it is not.
         variables: further ones for OpenCompass.
     """
@@ -112,9 +110,7 @@ class Driver:
         self._judges: dict[str, Entry] = {}
 
     def drive(self, runs: Sequence[Planned]) -> list[Finding]:
-        """Run what is not complete; return the state of each run that it came to, not of those that a stop
-        came before.
-        """
+        """Run what is not complete; return the state of each run that it came to before a stop."""
         pool = Pool(self._entries(runs), self._gpus, self._jobs)
         try:
             while (pool.working or (pool.waiting and not self._stop)) and not self._stop.in_a_hurry():

@@ -49,13 +49,10 @@ class Options(NamedTuple):
 
 
 def read_options(options: Sequence[str]) -> Options:
-    """Read options for OpenCompass, and check those that matter here.
+    """Read options for OpenCompass; InputError for those that are `REFUSED`, or a wrong value.
 
     >>> read_options(['--max-num-workers', '8', '--retry', '0', '--slurm', '-p', 'debug'])
     Options(passed=('--retry', '0', '--slurm', '-p', 'debug'), workers=8, mode='all')
-
-    Raises:
-        InputError: one that cannot be passed on, see `REFUSED`, or a value that OpenCompass does not take.
     """
 
     class Parser(ArgumentParser):
@@ -77,12 +74,7 @@ def read_options(options: Sequence[str]) -> Options:
 
 
 def program() -> str:
-    """Return the `opencompass` of this Python's environment, else the first one of $PATH.
-
-    Raises:
-        MissingExtraError: there is none.
-        InputError: its path cannot stand unquoted on a command line, as the tasks need.
-    """
+    """Return the `opencompass` of this Python's environment, else the first one of $PATH."""
     beside = Path(sys.executable).with_name('opencompass')
     found = str(beside) if beside.exists() else shutil.which('opencompass')
     if found is None:
@@ -105,8 +97,7 @@ def is_local(config: Config, stage: str) -> bool:
 def runs_in_process(config: Config, options: Options, workers: int | None) -> bool:
     """Whether one process can do a whole run, by `--debug`: OpenCompass then starts none for its tasks.
 
-    It is a config of one model that has `GPassKEvaluator` alone and no runners or partitioners of its own;
-    with several workers, and on other machines, tasks are processes.
+    It is a config of one model with `GPassKEvaluator` alone, no runners of its own and one worker.
     """
     if (workers or 1) > 1 or options.elsewhere or '--max-workers-per-gpu' in options.passed:
         return False
@@ -121,11 +112,8 @@ def runs_in_process(config: Config, options: Options, workers: int | None) -> bo
 def config_for(run: Planned, work_dir: Path, options: Options, workers: int | None, clients: int) -> Path:
     """Return the config for OpenCompass: one among the notes, whose evaluations stream predictions.
 
-    One for other machines, or with an `eval` of its own, is as it is.
-
-    Args:
-        clients: how many runs share the servers of its model: they need no GPU, and share what a server is
-            asked at a time; 0: its model is loaded or started by itself.
+    One for other machines, or with an `eval` of its own, is as it is. Where several `clients` share a server
+    they need no GPU, and share what it is asked at a time.
     """
     values: dict[str, Any] = dict(run.values)
     own = values.get('eval') or options.elsewhere
@@ -151,11 +139,7 @@ def prepare_directory(work_dir: Path, config: Config, here: Path) -> Path:
 
     OpenCompass writes `./tmp` and `./.cache` where it runs. There, two commands at once can read each other's
     half-written files, and sizes of data sets outlive the data. What the config names relative to `here`,
-    where the user is, is linked into the directory; the folder of verdicts of a judge is made first.
-
-    Raises:
-        InputError: a path of the directory that OpenCompass cannot work in, or a relative path in the config
-            that cannot be linked.
+    where the user is, is linked into the directory, or refused; the folder of verdicts is made first.
     """
     directory = work_dir / DIRECTORY
     way_out = 'give another -w, or rename the config where the character is in its name'
@@ -203,12 +187,9 @@ def _texts(value: Any, name: str = '') -> Iterator[tuple[str, str]]:
 def environment(here: Path, outputs: Path, token: str) -> dict[str, str]:
     """Return the variables for OpenCompass: paths as seen from `here`, where the user is, and time in UTC.
 
-    OpenCompass names its time directories by the local time of its process, which differs from machine to
-    machine and goes back an hour once a year.
-
-    Args:
-        outputs: below which samples of other runs may be taken.
-        token: of this `gpassk run`: what its servers have drawn may be shared.
+    OpenCompass names its time directories by the local time, which differs from machine to machine and goes
+    back an hour once a year. Below `outputs` samples of other runs may be taken; what servers of this
+    `gpassk run`, the `token`, have drawn may be shared.
     """
     variables = dict(os.environ)
     for name in _PATHS:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from ..errors import InputError
 from ..files import digest, mapping
 from ..sweep.folder import MANIFEST, NO_LITERAL, Entry, literal, plain, read_manifest
+from ..text import warn
 
 Config = Mapping[str, Any]
 
@@ -107,14 +108,7 @@ class Planned:
         return ', '.join(f'{one.get("path")}' for one in dicts_of(self.values, 'models')) or self.name
 
 
-class Plan(NamedTuple):
-    """The runs, and the names of configs that are left out as the template no longer gives them."""
-
-    runs: tuple[Planned, ...]
-    left_out: tuple[str, ...]
-
-
-def planned_runs(paths: Sequence[Path]) -> Plan:
+def planned_runs(paths: Sequence[Path]) -> list[Planned]:
     """Return the runs of configs, or of folders of configs.
 
     A config that the manifest of its folder calls stale is left out, unless it is named itself.
@@ -139,17 +133,22 @@ def planned_runs(paths: Sequence[Path]) -> Plan:
             if path.is_dir() and entry is not None and entry.stale:
                 left_out.append(config.name)
                 continue
-            run = _planned(config, entry)
+            run = _read(config, entry)
             other = runs.setdefault(run.name, run)
             if other.configs != run.configs:
                 raise InputError(
                     f'{other.configs[0]} and {run.configs[0]} have one name, so one work directory: rename '
                     'one of them, or run them with different -w'
                 )
-    return Plan(_loaded_once(runs.values()), tuple(left_out))
+    if left_out:
+        warn(
+            f'left out, as their template no longer gives them: {len(left_out)} configs, such as '
+            f'{left_out[0]}; name them to run them, or remove them with gpassk expand --prune'
+        )
+    return _loaded_once(runs.values())
 
 
-def _planned(config: Path, entry: Entry | None) -> Planned:
+def _read(config: Path, entry: Entry | None) -> Planned:
     config = Path(os.path.abspath(config))  # a link keeps its name, which names the run
     values = read_config(config)
     if values is None or not (values.get('models') and values.get('datasets')):
@@ -163,7 +162,7 @@ def _planned(config: Path, entry: Entry | None) -> Planned:
     return Planned(config.stem, values, (config,), (entry,) if entry is not None and known else ())
 
 
-def _loaded_once(runs: Iterable[Planned]) -> tuple[Planned, ...]:
+def _loaded_once(runs: Iterable[Planned]) -> list[Planned]:
     """Make one run of the configs `MODEL…@DATA…` that differ in their data sets alone."""
     groups: dict[str, list[Planned]] = {}
     for run in runs:
@@ -182,7 +181,7 @@ def _loaded_once(runs: Iterable[Planned]) -> tuple[Planned, ...]:
         configs = tuple(config for run in group for config in run.configs)
         entries = tuple(entry for run in group for entry in run.entries)
         found.append(Planned(name, {**group[0].values, 'datasets': datasets}, configs, entries))
-    return tuple(found)
+    return found
 
 
 def part_of(runs: Sequence[Planned], number: int, parts: int) -> list[Planned]:

@@ -31,41 +31,23 @@ class Task:
 
 @dataclass(eq=False)
 class Entry:
-    """What gets GPUs of the pool: a model behind its servers with the runs that ask them, or a run by itself.
+    """What gets GPUs of the pool: a model behind servers with the runs that ask them, or a run by itself."""
 
-    Args:
-        tasks: what waits.
-        gpus: how many a server, or the run, takes.
-        served: the server; None: the run loads its model itself, or needs none.
-        after: runs that have to be sampled before.
-        size: how much work it is; more goes first.
-        given: the GPUs that it has.
-        hardware: of a server, for the records of its clients.
-        commands: at work; each gives True as long as it is.
-        cause, logs: why its server cannot be asked any more.
-    """
-
-    tasks: list[Task]
-    gpus: int = 0
-    served: Served | None = None
-    after: set[str] = field(default_factory=set)
-    size: float = 0.0
-    given: tuple[str, ...] = ()
-    hardware: str = ''
+    tasks: list[Task]  # that wait
+    gpus: int = 0  # that a server, or the run, takes
+    served: Served | None = None  # None: the run loads its model itself, or needs none
+    after: set[str] = field(default_factory=set)  # runs that have to be sampled before
+    size: float = 0.0  # how much work it is; more goes first
+    given: tuple[str, ...] = ()  # the GPUs that it has
+    hardware: str = ''  # of a server, for the records of its clients
     servers: list[Server] = field(default_factory=list)
-    commands: list[Generator[bool]] = field(default_factory=list)
-    cause: str = ''
+    commands: list[Generator[bool]] = field(default_factory=list)  # each gives True as long as it is at work
+    cause: str = ''  # why its server cannot be asked any more
     logs: tuple[Excerpt, ...] = ()
 
 
 class Pool:
-    """Entries that wait and that are at work.
-
-    Args:
-        entries: what waits.
-        gpus: that may be used; none: nothing is counted, and `jobs` decides.
-        jobs: entries at a time; None: as many as fit on the GPUs, and one that needs none.
-    """
+    """Entries that wait and that are at work: `jobs` at a time, or as many as fit on the GPUs."""
 
     def __init__(self, entries: Iterable[Entry], gpus: Sequence[str], jobs: int | None = None) -> None:
         self.waiting = sorted(entries, key=lambda entry: (-entry.gpus, -entry.size))
@@ -134,11 +116,8 @@ def free_gpus(gpus: Sequence[str], used: Collection[str], count: int) -> tuple[s
 def usable_gpus(wanted: str | None, environment: Mapping[str, str]) -> tuple[str, ...]:
     """Return the GPUs to use, as CUDA_VISIBLE_DEVICES takes them: numbers, 'GPU-…' or 'MIG-…'.
 
-    Those of `--gpus`, if wanted, else those of CUDA_VISIBLE_DEVICES, which Slurm sets too, else all that
-    `nvidia-smi` lists. None at all where there are none.
-
-    Raises:
-        InputError: an id is not there or named twice, or GPUs are wanted, and there are none.
+    Those of `--gpus`, if wanted, which have to be there; else those of CUDA_VISIBLE_DEVICES, which Slurm sets
+    too, else all that `nvidia-smi` lists.
     """
     visible = environment.get(VISIBLE)
     if wanted is None and visible is not None:  # CUDA stops at the first that is none, as at -1

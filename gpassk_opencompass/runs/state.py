@@ -99,10 +99,7 @@ def discovered_runs(outputs: Path) -> list[tuple[Planned, Path]]:
     """Return the runs of the work directories in a folder, or of a work directory, with these.
 
     What a run should be is told by the configs that `gpassk run` was given, if they are still there, else by
-    what OpenCompass keeps in the time directories.
-
-    Raises:
-        InputError: there is no such folder, or no work directory in it.
+    what OpenCompass keeps in the time directories. InputError where there is none.
     """
 
     def is_work_dir(path: Path) -> bool:
@@ -113,7 +110,7 @@ def discovered_runs(outputs: Path) -> list[tuple[Planned, Path]]:
         configs = [Path(one) for start in read_starts(work_dir)[-1:] for one in start.configs]
         if configs and all(config.is_file() for config in configs):
             with suppress(InputError):
-                [run] = planned_runs(configs).runs
+                [run] = planned_runs(configs)
                 if run.name == work_dir.name:
                     return run
         kept = (config for time_dir in time_dirs(work_dir) for config in kept_configs(time_dir)[-1:])
@@ -134,15 +131,10 @@ def discovered_runs(outputs: Path) -> list[tuple[Planned, Path]]:
 
 
 def examine(run: Planned, work_dir: Path, *, holding: bool = False) -> Finding:
-    """Return the state of a run.
+    """Return the state of a run in its work directory.
 
     The newest time directory with a complete result counts. Without one it is the newest whose samples are of
-    the config as it is now, else the newest.
-
-    Args:
-        run: what there should be.
-        work_dir: `-w` of its commands.
-        holding: the caller holds the lock of the work directory, so nobody else is at work.
+    the config as it is now, else the newest. `holding`: the caller holds the lock of the work directory.
     """
     starts, found = read_starts(work_dir), []
     for time_dir in time_dirs(work_dir):
@@ -230,8 +222,7 @@ def _marks(wanted: Wanted) -> tuple[dict[str, Any], dict[str, Any]]:
 def _state_of_result(path: Path, wanted: Wanted, change: str) -> tuple[State, str]:
     """Return that a result is complete, with what has to be known of it, or what speaks against that.
 
-    What the result says of itself counts beside the configs: a directory can be resumed with a changed
-    config, which leaves a finished result as it is.
+    What it says of itself counts too: a directory resumed with another config keeps a finished result.
     """
     try:
         record = mapping(read_json(path))
@@ -292,12 +283,9 @@ def _unjudged(about: Finding, time_dir: Path, wanted: Wanted, change: str, start
 def _failure(work_dir: Path, logs: Iterable[Path], start: Start | None) -> tuple[str, tuple[Excerpt, ...]]:
     """Return why there is no result, and the logs that say so; '' if it was stopped before it could fail.
 
-    The reason is the error in the log of a task, else in that of the command, else the end of a task's newest
-    log, else of the command's. A command that nobody has seen end tells by tracebacks alone.
-
-    Args:
-        logs: of the tasks that have not done what they should.
-        start: the command that worked last, if `gpassk run` started it.
+    The reason is the error in one of the logs, of tasks that have not done what they should, else in that of
+    the command, else the end of the newest log of a task, else of the command's. A command that nobody has
+    seen end tells by tracebacks alone.
     """
     code = None if start is None else start.code
     if start is not None and (start.cause or start.stopped or -(code or 0) in _ENDED_BY_SOMEBODY):
