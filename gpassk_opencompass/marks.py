@@ -77,21 +77,29 @@ def evaluation_settings(dataset: Mapping[str, Any]) -> dict[str, Any]:
     ks = dataset.get('k', 1)
     ks = sorted(set(ks)) if isinstance(ks, (list, tuple)) else [ks]
     evaluator = mapping(mapping(dataset.get('eval_cfg')).get('evaluator'))
-    return {'n': dataset.get('n', 1), 'k': ks, 'evaluator': plain(evaluator)}
+    return {'n': dataset.get('n', 1), 'k': ks, 'evaluator': plain(evaluator, judges=True)}
 
 
-def plain(value: Any) -> Any:
-    """Return an entry of a config as JSON: classes by name, without secrets and operational fields."""
+def plain(value: Any, *, judges: bool = False) -> Any:
+    """Return an entry of a config as JSON: classes by name, without secrets and operational fields.
+
+    With `judges` a user's own class keeps all but its secrets: nobody knows what a `rate` chooses there.
+    """
     if isinstance(value, Mapping):
+        kind = value.get('type', '')
+        path = kind if isinstance(kind, str) else f'{getattr(kind, "__module__", "")}.'
+        users = judges and '.' in path and not path.startswith(('gpassk_opencompass.', 'opencompass.'))
         told = {
-            str(name): plain(choosing(part) if name == 'serve' and isinstance(part, Mapping) else part)
+            str(name): plain(
+                choosing(part) if name == 'serve' and isinstance(part, Mapping) else part, judges=judges
+            )
             for name, part in value.items()
-            if str(name) not in OPERATIONAL and not _SECRET.fullmatch(str(name))
+            if (users or str(name) not in OPERATIONAL) and not _SECRET.fullmatch(str(name))
         }
         # A class has several paths: where it is defined, and where a package shows it.
         return told | ({'type': str(told['type']).rpartition('.')[2]} if 'type' in told else {})
     if isinstance(value, (list, tuple)):
-        return [plain(part) for part in value]
+        return [plain(part, judges=judges) for part in value]
     if callable(value):
         return getattr(value, '__qualname__', type(value).__qualname__)
     if isinstance(value, (int, float, bool, type(None))):

@@ -135,6 +135,17 @@ def test_another_k_or_judge_leaves_the_samples(tmp_path: Path, change: dict[str,
     assert finding.in_the_way == finding.results
 
 
+@pytest.mark.parametrize(('kind', 'same'), [('mine.Judge', False), ('llm', True)])
+def test_what_a_users_own_judge_takes_may_choose_something(tmp_path: Path, kind: str, same: bool) -> None:
+    """Whatever it is called; of ours it is known."""
+    kept, now = (
+        config_text().replace("'model_name': ''", f"'judge': {{'type': {kind!r}, 'rate': {rate}}}")
+        for rate in (1, 2)
+    )
+    made(tmp_path, config=kept, results____json=record())
+    assert (found(tmp_path, now).state is State.COMPLETE) is same
+
+
 def told(**provenance: Any) -> dict[str, Any]:
     """A result that says how it came about."""
     result = record()

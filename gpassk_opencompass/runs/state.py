@@ -216,6 +216,7 @@ def _marks(wanted: Wanted) -> tuple[dict[str, Any], dict[str, Any]]:
     model, dataset = wanted.model, wanted.dataset
     data = {name: value for name, value in dataset.items() if name not in ('eval_cfg', 'infer_cfg', 'k')}
     judging = {name: plain(part) for name, part in mapping(dataset.get('eval_cfg')).items()}
+    judging.pop('evaluator', None)
     return {**settings_of(model, dataset), 'data': plain(data)}, {**evaluation_settings(dataset), **judging}
 
 
