@@ -215,33 +215,6 @@ def test_verdicts_are_kept_where_one_says(
     assert (judgement.verdict.value, len(server.asked)) == ('correct', 48)
 
 
-def test_options_reach_the_judge_and_the_details(
-    server: JudgeServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Which prompts with their digest, how it sampled; its key comes from the environment and stays there."""
-    monkeypatch.setenv('JUDGE_KEY', 'sk-secret')
-    options = {'api_key_env': 'JUDGE_KEY', 'max_tokens': 77, 'temperature': None, 'extra_body': {'seed': 1}}
-    entries = judged(judging(llm(server, prompts={**PROMPTS, 'name': 'ours'}, **options)), DOCS, RESPONSES)
-    asked = server.asked[0]
-    assert (asked.body['max_tokens'], asked.body['seed'], 'temperature' in asked.body) == (77, 1, False)
-    assert asked.headers['Authorization'] == 'Bearer sk-secret'
-    assert 'sk-secret' not in repr(entries)
-    judge = block_of(entries[0])['judge']
-    assert judge['sampling'] == {'max_tokens': 77, 'seed': 1}
-    assert judge['prompts'].startswith('ours:')
-
-
-def test_unjudged_answers_stop_the_run_and_the_next_one_asks_for_them_alone(server: JudgeServer) -> None:
-    """Verdicts that came are kept; the responses are in Lighteval's own cache."""
-    broken = JudgeServer(lambda asked: 'hard to say' if 'is 5?' in asked.prompt else equal(asked))
-    with broken, pytest.raises(IncompleteError, match=r'3 of 96 samples .* stayed unjudged'):
-        judged(judging(llm(broken)), DOCS, RESPONSES)
-    entries = judged(judging(llm(server)), DOCS, RESPONSES)
-    assert [entry['verdicts'] for entry in entries] == [VERDICTS] * 24
-    assert len(server.asked) == 2
-    assert all('is 5?' in asked.prompt for asked in server.asked)
-
-
 def test_tolerated_unjudged_answers_count_as_wrong_and_are_told(warnings_logged: list[str]) -> None:
     """In the table, in the details, and with what they could make of the scores."""
     with JudgeServer(lambda asked: 'hm' if 'answer=05 ' in asked.prompt else equal(asked)) as server:
