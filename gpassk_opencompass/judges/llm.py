@@ -51,7 +51,7 @@ from .prompts import (
     is_chinese,
     parse_verdict,
 )
-from .verdicts import STORE_VARIABLE, VerdictStore, store_folder, verdict_key
+from .verdicts import STORE_VARIABLE, VerdictStore, store_files, store_folder, verdict_key
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
@@ -362,6 +362,7 @@ class LLMJudge(Judge):
         self._met: set[str] = set()
         self._counts: Counter[str] = Counter(dict.fromkeys(_COUNTED.split(), 0))
         given.servers()  # a missing key is found now, not when everything has been generated
+        store_files(store_folder(os.environ.get(STORE_VARIABLE) or given.verdicts))  # so is a file there
         self._store: VerdictStore | None = None
 
     @staticmethod
