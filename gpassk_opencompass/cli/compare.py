@@ -16,14 +16,12 @@ PUBLISHED = 'published'
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the runs, what they are compared by, and where the answer goes."""
-    parser.epilog = (
-        examples(
-            'gpassk compare outputs/step-2000 outputs/step-1000 --margin 2',
-            'gpassk compare new1.jsonl old1.jsonl new2.jsonl old2.jsonl --judge rule',
-            'gpassk compare outputs published',
-        )
-        + '\n\nexit codes of --margin: 0 not worse; 1 worse; 2 not decided; 3 no answer'
+    lines = examples(
+        'gpassk compare outputs/step-2000 outputs/step-1000 --margin 2',
+        'gpassk compare new1.jsonl old1.jsonl new2.jsonl old2.jsonl --judge rule',
+        'gpassk compare outputs published',
     )
+    parser.epilog = f'{lines}\n\nexit codes of --margin: 0 not worse; 1 worse; 2 not decided; 3 no answer'
     add = parser.add_argument
     what = 'NEW OLD [MORE]: records, work directories, logs of other programs; reruns among MORE are found'
     add('paths', nargs='+', type=path, metavar='PATH', help=what)
@@ -32,9 +30,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     about = 'these questions again, or new ones (default: same with --margin, else new)'
     add('--questions', choices=('same', 'new'), help=about)
     add_several(parser, '--metric', 'by what (default: mG-Pass@k with the largest k of both)')
-    add_several(
-        parser, '--benchmark', 'only these, by parts of names (default: those of OLD)', metavar='NAME'
-    )
+    only = 'only these, by parts of names (default: those of OLD)'
+    add_several(parser, '--benchmark', only, metavar='NAME')
     add('--against', metavar='NAME', help='the published model, where a run is called otherwise')
     sd = 'how much the score moves from run to run, where it is known (standard deviation)'
     add('--run-sd', type=points, metavar='POINTS', help=sd)
@@ -83,11 +80,10 @@ def run(
         judge=judge,
         with_limited=with_limited,
     )
-    if markdown:
-        save(markdown, answer.markdown())
     say(answer.line, '', answer.basis, '')
     show(answer.table())
     if markdown:
+        save(markdown, answer.markdown())
         say(f'\nwrote {markdown}')
     return answer.exit_code
 

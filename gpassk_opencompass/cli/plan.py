@@ -47,39 +47,47 @@ def run(
     n: Sequence[int],
 ) -> int:
     """Print what it takes; the exit code is 0."""
-    from ..statistics import mean_interval, plan
+    from ..statistics import least_margin, mean_interval, plan
 
-    goals = {'half_width': half_width, 'margin': margin}
-    if not (given := {goal: wanted for goal, wanted in goals.items() if wanted is not None}):
-        raise InputError('expected --half-width or --margin: what shall the samples be enough for?')
+    goals = {'--half-width': half_width, '--margin': margin}
+    given = {goal: wanted for goal, wanted in goals.items() if wanted is not None}
     for goal, wanted in given.items():
         if not 0.01 <= wanted < 100:
-            name = goal.replace('_', '-')
-            raise InputError(f'--{name} {wanted:g}: expected points from 0.01 to less than 100')
+            raise InputError(f'{goal} {wanted:g}: expected points from 0.01 to less than 100')
+    if not given:
+        raise InputError('expected --half-width or --margin: what shall the samples be enough for?')
     counts, size, problems, ks = _pilot(pilot)
     metric = metric or Metric.mg_pass_at(max(ks))
     ns = sorted({*n} or {times * metric.k for times in (1, 2, 3, 4, 6, 12)})
     if not metric.steps or metric.k > min(size, ns[0]):
-        raise InputError(
-            f'{metric}: expected k from 2 (1 for others) to the {min(size, ns[0])} of a question'
-        )
-    _say_least(margin, len(set(problems)) if pilot else None)
+        most = min(size, ns[0])
+        raise InputError(f'{metric}: expected k from 2 (1 for others) to the {most} of a question')
+    if margin is not None:  # no samples help below so many problems
+        needed = 1 + bisect_left(range(1, 50_000), -margin, key=lambda many: -100 * least_margin(many))
+        say(f'Two equal runs pass a margin of {margin:g} points only with {needed} problems or more.')
     table_of = partial(value_table, metric)
+    found = mean_interval(table_of(size)[counts], problems, metric.top)
+    if pilot and margin is not None:
+        least = 100 * least_margin(found.problems)
+        of_pilot = f'With the {found.problems} problems of the pilot they pass'
+        say(f'{of_pilot} from {least:.2f} points on (about 278/J).')
     if pilot:
-        found = mean_interval(table_of(size)[counts], problems, metric.top)
         score, low, high = (100 * float(share) for share in (found.estimate, *found.at()))
         about = f'{len(counts)} questions of {found.problems} problems, {size} samples each'
         say(f'pilot: {about}: {metric} {score:.2f} [{low:.2f}, {high:.2f}]')
-    elif half_width is not None:
-        say('no pilot: the most that any model takes, one that is always right or always wrong')
-    if not pilot:
-        given.pop('margin', None)  # of which all is said
+    else:
+        given.pop('--margin', None)  # of which all is said
+        say(
+            *['no pilot: the most that any model takes, one that is always right or always wrong']
+            * len(given)
+        )
     for goal, wanted in given.items():
-        plans = plan(counts, size, table_of, ns, problems=problems, **{goal: wanted / 100})
-        title = f'{metric}, {"a margin of " if goal == "margin" else "±"}{wanted:g} points'
+        what = {goal[2:].replace('-', '_'): wanted / 100}
+        plans = plan(counts, size, table_of, ns, problems=problems, **what)
+        title = f'{metric}, {"a margin of " if goal == "--margin" else "±"}{wanted:g} points'
         shown = Table(title, ['samples a question', 'questions', 'samples in all', 'more samples remove'])
         shown.rows += [[one.n, one.questions, one.samples, f'{100 * one.removable:.1f} %'] for one in plans]
-        shown.data = [{'goal': goal, 'points': wanted, **one._asdict()} for one in plans]
+        shown.data = [{'goal': next(iter(what)), 'points': wanted, **one._asdict()} for one in plans]
         say('', f'{title}:')
         show(shown)
     if given:
@@ -91,32 +99,18 @@ def run(
     return 0
 
 
-def _say_least(margin: float | None, problems: int | None) -> None:
-    """Say from how many problems on a margin can be passed at all, as no samples help below."""
-    if margin is None:
-        return
-    from ..statistics import least_margin
-
-    needed = 1 + bisect_left(range(1, 50_000), -margin, key=lambda many: -100 * least_margin(many))
-    say(f'Two equal runs pass a margin of {margin:g} points only with {needed} problems or more.')
-    if problems:
-        least = 100 * least_margin(problems)
-        say(f'With the {problems} problems of the pilot they pass from {least:.2f} points on (about 278/J).')
-
-
 def _pilot(pilot: Path | None) -> tuple[NDArray[Any], int, list[str], list[int]]:
     """Return the counts of a pilot, its n, the problem of each question and its k.
 
     Without a pilot: no answers vary more between questions than these, so nothing takes more.
     """
     if pilot is None:
-        return np.array([0, 16] * 5_000), 16, [str(number) for number in range(10_000)], [16]
+        return np.array([0, 16] * 5_000), 16, list(map(str, range(10_000))), [16]
     from ..collect import collect_one
 
     result = collect_one(pilot)
     least, most = result.table.n.min(), result.n
     if least != most or most < 2:
-        raise InputError(
-            f'{pilot}: {least} to {most} samples a question; expected two or more, as many of each'
-        )
+        told = f'{pilot}: {least} to {most} samples a question'
+        raise InputError(f'{told}; expected two or more, as many of each')
     return result.table.c, result.n, list(result.table.problem), result.ks

@@ -5,18 +5,12 @@ from __future__ import annotations
 import re
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..errors import IncompleteError, InputError, MissingExtraError
 from ..text import say, show, warn
 from .options import add_json, add_several, examples, path
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-    from ..report.frame import Board
-    from ..report.tables import Section
 
 PARTS = ('tables', 'figures', 'page')
 
@@ -68,16 +62,14 @@ def run(
 ) -> int:
     """Read, print the leaderboards, write what was asked for.
 
-    Returns:
-        The exit code: 0, or 1 with --strict where something was left out (an older result of a run that has
-        a newer one, or a trial, is not).
-
-    Raises:
-        IncompleteError: an optional package is missing; what can be written without it is.
+    Returns 0, or 1 with --strict where something was left out (an older result of a run that has a newer one,
+    or a trial, is not). Raises IncompleteError where an optional package is missing; all else is written.
     """
     from ..collect import collect
+    from ..report.figures import Figures, write_figures
     from ..report.frame import boards, frame
-    from ..report.tables import sections
+    from ..report.page import write_page
+    from ..report.tables import sections, write_tables
 
     parts = only or PARTS
     if responses and 'page' not in parts:
@@ -102,47 +94,22 @@ def run(
         say(table.title, *filter(None, [lead]), '')
         show(table)
         say('')
-    own = [f'{one.resolve().parent}/' for one in paths]  # no path of this machine is passed on
-    lines = [re.sub('|'.join(map(re.escape, own)), '', line) for line in left_out]
+    own = '|'.join(re.escape(f'{one.resolve().parent}/') for one in paths)
+    figures, lacking = Figures(), 'figures' in parts and find_spec('matplotlib') is None
     try:
-        _write(parts, tables, data, shown, output_dir, responses, lines)
+        if 'tables' in parts:  # no path of this machine is passed on
+            write_tables(data, shown, output_dir, [re.sub(own, '', line) for line in left_out])
+            say(f'the tables: {output_dir}: leaderboard.md, scores.csv, tables/*.tex')
+        if 'figures' in parts and not lacking:
+            figures = write_figures(tables, data, output_dir)
+            count = sum(map(len, figures.values()))
+            say(f'the figures: {output_dir / "figures"}: {count} as .svg and .png')
+        if 'page' in parts:
+            told = write_page(tables, data, output_dir, responses, figures)
+            say(*told, f'the page: {output_dir / "index.html"}')
     except OSError as error:
         raise InputError(f'cannot write to {output_dir}: {error.strerror or error}') from error
-    return int(strict and bool(missing))
-
-
-def _write(
-    parts: Sequence[str],
-    tables: Sequence[Board],
-    data: DataFrame,
-    shown: Sequence[Section],
-    folder: Path,
-    responses: bool,
-    left_out: Sequence[str],
-) -> None:
-    """Write the parts that were asked for; at last say that a missing package kept one from being written."""
-    figures: dict[str, list[tuple[str, str]]] = {}
-    lacking: MissingExtraError | None = None
-    if 'tables' in parts:
-        from ..report.tables import write_tables
-
-        write_tables(data, shown, folder, left_out)
-        say(f'the tables: {folder}: leaderboard.md, scores.csv, tables/*.tex')
-    if 'figures' in parts:
-        from ..report.figures import write_figures
-
-        try:
-            drawn = write_figures(tables, data, folder)
-            say(f'the figures: {folder / "figures"}: {len(drawn)} as .svg and .png')
-            for one in drawn:
-                figures.setdefault(one.board, []).append((f'{one.title}. {one.caption}', one.svg))
-        except MissingExtraError as error:
-            lacking = error
-    if 'page' in parts:
-        from ..report.page import write_page
-
-        for line in write_page(tables, data, folder, responses, figures):
-            (warn if ': no responses: ' in line else say)(line)
-        say(f'the page: {folder / "index.html"}')
     if lacking:
-        raise IncompleteError(f'no figures: {lacking}; --only tables takes none of it')
+        missing_extra = MissingExtraError('matplotlib', 'report')
+        raise IncompleteError(f'no figures: {missing_extra}; --only tables takes none of it')
+    return int(strict and bool(missing))

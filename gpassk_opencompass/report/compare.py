@@ -18,35 +18,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .. import statistics
 from ..collect import LeftOut, collect, run_of
 from ..errors import InputError
 from ..health import NOTEWORTHY
 from ..metrics import Metric, value_table
 from ..record import Result
-from ..statistics import (
-    PASSES,
-    Interval,
-    between_runs,
-    compare_runs,
-    decide_rows,
-    least_margin,
-    problem_sums,
-    rerun_error,
-)
 from ..text import Table, markdown, markdown_line
 from ..version import __version__
-from .frame import (
-    Board,
-    check_level,
-    config_of,
-    full_runs,
-    judge_line,
-    limits_line,
-    provenance_warnings,
-    rows_of,
-    run_names,
-    scores_of,
-)
+from . import frame
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -64,7 +44,7 @@ QUESTIONS = {
 class Row(NamedTuple):
     """One metric on one benchmark, of the new run and an old one."""
 
-    difference: Interval
+    difference: statistics.Interval
     told: dict[str, Any]  # what --json tells of it; `open` says why nothing is said of these very questions
 
 
@@ -83,7 +63,13 @@ class Answer:
     @property
     def exit_code(self) -> int:
         """Return 0 where the new run passes, 1 where it is worse, 2 where nothing is decided."""
-        return 0 if self.margin is None or self.outcome in PASSES else 1 if self.outcome == 'worse' else 2
+        return (
+            0
+            if self.margin is None or self.outcome in statistics.PASSES
+            else 1
+            if self.outcome == 'worse'
+            else 2
+        )
 
     @property
     def line(self) -> str:
@@ -161,7 +147,7 @@ def compare(
         InputError: a side has no run or several, a benchmark is missing on one, or what is there cannot be
             compared; it says why, with the first question that differs.
     """
-    check_level(level)
+    frame.check_level(level)
     new, olds, remarks = _sides(paths, with_limited, judge, benchmarks)
     rows: list[Row] = []
     for old in olds:
@@ -177,7 +163,7 @@ def compare(
             remarks += _remarks(benchmark, ours, theirs)
     intervals, ends = [row.difference for row in rows], [row.difference.at(level) for row in rows]
     if margin is not None:
-        outcome, outcomes = decide_rows(intervals, margin, level)
+        outcome, outcomes = statistics.decide_rows(intervals, margin, level)
     else:
         outcomes = ['better' if low > 0 else 'worse' if high < 0 else 'undecided' for low, high in ends]
         outcome = outcomes[0] if len(set(outcomes)) == 1 else 'worse' if 'worse' in outcomes else 'undecided'
@@ -190,7 +176,7 @@ def compare(
         row.told.update(about, outcome=one, low=100 * float(low), high=100 * float(high))
     if margin is not None and questions == 'new':
         problems = min(one.problems for one in intervals)
-        if margin < (least_passed := least_margin(problems, level)):
+        if margin < (least_passed := statistics.least_margin(problems, level)):
             remarks.insert(
                 0,
                 f'With {problems} source problems two equal runs pass for no margin below '
@@ -223,7 +209,7 @@ def _sides(
     damaged: list[LeftOut] = []
     for place, path in enumerate(paths):
         collected = collect([path])
-        full, limited = full_runs(collected.results, with_limited)
+        full, limited = frame.full_runs(collected.results, with_limited)
         sampled = [result for result in full if result.n > 1]
         if not sampled:
             reasons = [*collected.passed_over, *limited]
@@ -233,7 +219,7 @@ def _sides(
         remarks += [f'left out: {line}' for line in limited]
         damaged += [one for one in collected.left_out if one.newer is None]
         for one in sampled:
-            result, (config, seed) = _rejudged(one) if judge else one, config_of(one)
+            result, (config, seed) = _rejudged(one) if judge else one, frame.config_of(one)
             key = config, seed is None
             twins = [known for known in found if known[1] == key and place > 1 and known[0] < place]
             if len(twins) > 1:
@@ -243,7 +229,7 @@ def _sides(
             side = found.setdefault(twins[0] if twins else (place, key), Side(place))
             side.results.setdefault(result.benchmark, []).append(result)
     sides = list(found.values())
-    names = run_names([next(iter(side.results.values()))[0] for side in sides])
+    names = frame.run_names([next(iter(side.results.values()))[0] for side in sides])
     models = [name.partition(' (')[0] for name in names]
     for side, name, model in zip(sides, names, models, strict=True):
         plain = re.sub(r' \(\d+\)$', '', name)
@@ -313,7 +299,7 @@ def _benchmarks_of(
                 '--benchmark NAME decides on some alone'
             )
         for name in names:
-            seeds = [config_of(one)[1] for one in results[name]]
+            seeds = [frame.config_of(one)[1] for one in results[name]]
             if len(seeds) > 1 and (None in seeds or len(set(seeds)) < len(seeds)):
                 each = zip(results[name], seeds, strict=True)
                 files = ', '.join(f'{one.path.name} (seed {seed})' for one, seed in each)
@@ -344,11 +330,11 @@ def matched(first: Result, other: Result) -> list[int]:
     whole = f'{first.path} and {other.path} cannot be compared'
     if first.judge_digest != other.judge_digest:
         raise InputError(
-            f'{whole}: another judge, or one with other settings ({judge_line(first)} and '
-            f'{judge_line(other)}); --judge rule judges both anew, where they have responses'
+            f'{whole}: another judge, or one with other settings ({frame.judge_line(first)} and '
+            f'{frame.judge_line(other)}); --judge rule judges both anew, where they have responses'
         )
     if first.data.sha256 == other.data.sha256 and set(uids) == set(others):
-        return rows_of(other, uids)
+        return frame.rows_of(other, uids)
     ours, theirs = _texts(first), _texts(other)
     partner = {uid: uid for uid in others}
     known = bool(ours and theirs)
@@ -373,7 +359,7 @@ def matched(first: Result, other: Result) -> list[int]:
         )
     if different := _first_difference({uid: (ours[uid], theirs[pairs[uid]]) for uid in uids}):
         raise InputError(f'{whole}: {different}')
-    return rows_of(other, pairs.values())
+    return frame.rows_of(other, pairs.values())
 
 
 def _texts(result: Result) -> dict[str, tuple[str, str]]:
@@ -426,7 +412,7 @@ def _row(
     values = [np.stack([one.values(metric)[matched(first, one)] for one in runs]) for runs in sides]
     problems = first.counts.problem
     moves, why = 'what moves a score from run to run is not in it', ''
-    variance, freedom = between_runs(values, problems)
+    variance, freedom = statistics.between_runs(values, problems)
     between = (float(variance), float(freedom)) if freedom else None
     if run_sd is not None:
         between, moves = (run_sd**2, math.inf), f'runs move by {100 * run_sd:g} points, as --run-sd says'
@@ -439,11 +425,14 @@ def _row(
     sampling = 0.0
     for runs in (new, old):
         table = partial(value_table, metric)
-        errors = [math.nan if one.counts.n else float(rerun_error(one.table.c, one.n, table)) for one in runs]
+        errors = [
+            math.nan if one.counts.n else float(statistics.rerun_error(one.table.c, one.n, table))
+            for one in runs
+        ]
         sampling += float(np.mean(np.square(errors))) / len(runs)
-    found = compare_runs(values[0], values[1], problems, questions, sampling, between)
+    found = statistics.compare_runs(values[0], values[1], problems, questions, sampling, between)
     now, was = values[0].mean(0), values[1].mean(0)
-    gains, _ = problem_sums(now - was, problems)
+    gains, _ = statistics.problem_sums(now - was, problems)
     worst = [row for row in np.argsort(now - was, kind='stable')[:3] if now[row] < was[row] - 0.005]
     of = f' of {found.problems} problems' if found.problems < len(problems) else ''
     samples = f'{first.n}' if first.n == old[0].n else f'{first.n} (new) and {old[0].n} (old)'
@@ -462,8 +451,8 @@ def _row(
         'lost most': ', '.join(
             f'{first.counts.uid[row]:.40} {100 * was[row]:.0f} → {100 * now[row]:.0f}' for row in worst
         ),
-        'rests on': f'{len(problems)} questions{of}, {samples} samples each, judge {judge_line(first)}; '
-        f'{len(new)} run{"s"[: len(new) != 1]} against {len(old)}; sampling alone moves the difference by '
+        'rests on': f'{len(problems)} questions{of}, {samples} samples each, judge {frame.judge_line(first)};'
+        f' {len(new)} run{"s"[: len(new) != 1]} against {len(old)}; sampling alone moves the difference by '
         f'{100 * math.sqrt(sampling):.2f} (standard error); {moves}.',
         'open': why and f'{benchmark}: {why}',
     }
@@ -514,11 +503,14 @@ def _remarks(benchmark: str, new: Sequence[Result], old: Sequence[Result]) -> li
             f'{100 * cut:.1f} % of the responses cut off in the new run, {100 * before:.1f} % in the old'
         )
     for side, one in [('new', one) for one in new] + [('old', one) for one in old]:
-        own, lost = [*one.health.remarks(), *provenance_warnings(one), *one.remarks], one.health.unjudged
+        own, lost = (
+            [*one.health.remarks(), *frame.provenance_warnings(one), *one.remarks],
+            one.health.unjudged,
+        )
         if lost:
             share = 100 * lost / one.health.samples
             own.append(f'{lost} samples ({share:.2g} %) are unjudged and count as incorrect')
-        own += [f'a trial on {limit}' for limit in [limits_line(one)] if limit]
+        own += [f'a trial on {limit}' for limit in [frame.limits_line(one)] if limit]
         lines += [f'{side}: {line}' for line in own]
     if counts_alike:
         lines.append('every question has the same count in both: is it one run, or two with the same seeds?')
@@ -535,7 +527,7 @@ def published_scores() -> DataFrame:
     return pandas.read_csv(PUBLISHED, comment='#')
 
 
-def beside_published(boards: Sequence[Board], data: DataFrame, against: str | None = None) -> Table:
+def beside_published(boards: Sequence[frame.Board], data: DataFrame, against: str | None = None) -> Table:
     """Return our scores and the published ones of the same model and questions, in one table.
 
     Args:
@@ -548,7 +540,7 @@ def beside_published(boards: Sequence[Board], data: DataFrame, against: str | No
     def letters(name: str) -> str:
         return re.sub(r'[\W_]', '', name).casefold()
 
-    theirs, ours = published_scores(), scores_of(data)
+    theirs, ours = published_scores(), frame.scores_of(data)
     models = {letters(name): name for name in theirs.model.unique()}
     if against and letters(against) not in models:
         close = difflib.get_close_matches(against, models.values(), 3, 0.0)

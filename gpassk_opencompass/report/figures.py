@@ -26,7 +26,7 @@ import numpy as np
 from ..errors import MissingExtraError
 from ..files import write_file
 from ..metrics import Metric, value_table
-from ..statistics import REACH, mean_interval, rerun_error
+from ..statistics import REACH, mean_interval, rerun_error, value_variance
 from ..text import progress
 from .frame import GREEDY, SETTINGS, Board, Entry, Floats, Scores, scores_of
 from .tables import file_name
@@ -45,34 +45,13 @@ MOST_STEPS = 32
 MOST_ROWS, MOST_COLUMNS, NAMED_COLUMNS = 50, 400, 48
 """Runs and questions of the map, of more questions neighbours share a column; so many have names below."""
 
-VARIED = ('temperature', 'top_p', 'top_k', 'repetition_penalty')
-"""The settings that have a figure each."""
-
-
-class Shade(NamedTuple):
-    """One colour as it stands on white and on the dark ground of the page, as hexadecimal digits."""
-
-    light: str
-    dark: str
-
-
-PALETTE = (
-    Shade('#2c5ac1', '#8fb9f5'),
-    Shade('#b2451b', '#fe7519'),
-    Shade('#268168', '#4aba86'),
-    Shade('#51195c', '#9c78e3'),
-    Shade('#b1892a', '#f7e488'),
-    Shade('#cf5595', '#fea7c5'),
-)
-"""Series of figures and of the page, in this order: blue, orange, green, purple, gold, pink.
-
-Each has a contrast of at least 3 to the ground. Any two are told apart also by readers who see no red, no
-green or no blue; no two have one lightness, so that they differ in grey, too.
-"""
+PALETTE = ('#2c5ac1', '#b2451b', '#268168', '#51195c', '#b1892a', '#cf5595')
+"""Blue, orange, green, purple, gold, pink: told apart by readers who see no red, no green or no blue, and by
+lightness in grey, with a contrast of at least 3 to white."""
 
 LOOKS: tuple[dict[str, Any], ...] = tuple(
-    {'color': shade.light, 'linestyle': line, 'marker': marker}
-    for shade, line, marker in zip(
+    {'color': colour, 'linestyle': line, 'marker': marker}
+    for colour, line, marker in zip(
         PALETTE, ('-', '--', '-.', (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2))), 'os^DvX', strict=True
     )
 )
@@ -97,6 +76,9 @@ _WITH_CHINESE = (
 )
 """The first that is installed serves for what DejaVu Sans, which comes with matplotlib, lacks."""
 
+Figures = dict[str, list[tuple[str, str]]]
+"""Title of a board → caption and SVG of each of its figures."""
+
 
 class Drawing(NamedTuple):
     """A figure with its name, and what a reader who cannot see it is told."""
@@ -107,36 +89,25 @@ class Drawing(NamedTuple):
     figure: Figure
 
 
-class Written(NamedTuple):
-    """A figure in its files, `path`.svg and `path`.png."""
-
-    board: str
-    title: str
-    caption: str
-    path: Path
-    svg: str
-
-
-def write_figures(boards: Sequence[Board], data: DataFrame, folder: Path, dpi: int = 150) -> list[Written]:
-    """Draw the figures of all boards into `folder/figures`; one that would show nothing is left out.
+def write_figures(boards: Sequence[Board], data: DataFrame, folder: Path, dpi: int = 150) -> Figures:
+    """Draw all boards into `folder/figures`, SVG and PNG; a figure that would show nothing is left out.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
-    written: list[Written] = []
-    taken: set[str] = set()
+    written, taken = Figures(), set[str]()
+    (folder / 'figures').mkdir(parents=True, exist_ok=True)
     with house_style():
         for board in progress('drawing figures', boards):
             for name, title, caption, figure in drawings(board, data):
-                stem = folder / 'figures' / file_name(f'{board.title}-{name}', taken)
-                stem.parent.mkdir(parents=True, exist_ok=True)
-                about, content = {'Title': title, 'Description': caption}, b''
+                stem, content = file_name(f'{board.title}-{name}', taken), b''
+                about = {'Title': title, 'Description': caption}
                 for form, dates in (('png', {'Software': None}), ('svg', {'Date': None, 'Creator': None})):
                     drawn = io.BytesIO()
                     figure.savefig(drawn, format=form, dpi=dpi, metadata={**about, **dates})
                     content = drawn.getvalue()
-                    write_file(stem.with_name(f'{stem.name}.{form}'), content)
-                written.append(Written(board.title, title, caption, stem, content.decode()))
+                    write_file(folder / f'figures/{stem}.{form}', content)
+                written.setdefault(board.title, []).append((f'{title}. {caption}', content.decode()))
     return written
 
 
@@ -146,7 +117,7 @@ def drawings(board: Board, data: DataFrame) -> Iterator[Drawing]:
     if any(entry.result.n > board.k for entry in board.entries):
         yield samples(board)
     scores = scores_of(data[(data.benchmark == board.title) & (data.group == '')])
-    for setting in VARIED:
+    for setting in ('temperature', 'top_p', 'top_k', 'repetition_penalty'):
         if found := series(board, setting):
             yield sensitivity(board, scores, setting, found)
     yield questions(board)
@@ -156,7 +127,8 @@ def thresholds(board: Board) -> Drawing:
     """Draw G-Pass@k_τ over τ: a panel a run, a line a k, a band for the k of the tables."""
     entries = best_of_each(board.entries, MOST_PANELS)
     ks = sorted({k for e in entries for k in (*e.result.ks, board.k) if k > 1})[-len(LOOKS) :]
-    figure, panels = _sheet(len(entries), 'G-Pass@k over the threshold τ', board)
+    title = 'G-Pass@k over the threshold τ'
+    figure, panels = _sheet(len(entries), title, board)
     for axes, entry in zip(panels, entries, strict=True):
         for k, look in zip(ks, LOOKS, strict=False):
             if k > entry.result.n:
@@ -171,12 +143,11 @@ def thresholds(board: Board) -> Drawing:
         axes.set_title(drawable(entry.name, 40))
         axes.set_xlim(0, 1.02)
     _percent(panels)
-    note = (
-        f'Points: τ = 1/k, which is pass@k, to 1, all k of k right. Band: {_interval(board)}, k = {board.k}.'
-    )
-    _finish(figure, panels, 'τ', 'G-Pass@k_τ, percent', [note, *_chosen(entries, board.entries)])
+    points = 'Points: τ = 1/k, which is pass@k, to 1, all k of k right.'
+    notes = [f'{points} Band: {_interval(board)}, k = {board.k}.', *_chosen(entries, board.entries)]
+    _finish(figure, panels, 'τ', 'G-Pass@k_τ, percent', notes)
     caption = f'Lines that fall as τ grows to 1, a panel for each of {len(entries)} runs, a line for each k.'
-    return Drawing('thresholds', 'G-Pass@k over the threshold τ', caption, figure)
+    return Drawing('thresholds', title, caption, figure)
 
 
 def samples(board: Board) -> Drawing:
@@ -213,23 +184,16 @@ def half_widths(entry: Entry, metric: Metric, sizes: Sequence[int], level: float
     With the n samples of the run they are those of the tables. With m the variance of a question's value is
     that of X ~ Binomial(m, (c + ½)/(n + 1)) right answers in the place of that with n.
     """
-    from scipy import stats
-
-    result = entry.result
-    n, c = result.n, result.table.c
-    found = mean_interval(result.values(metric), result.counts.problem, metric.top)
+    n, c = entry.result.n, entry.result.table.c
+    found = mean_interval(entry.result.values(metric), entry.result.counts.problem, metric.top)
     again = float(rerun_error(c, n, partial(value_table, metric)))
-    of_counts, chances = np.bincount(c, minlength=n + 1), ((np.arange(n + 1) + 0.5) / (n + 1))[:, None]
-
-    def variance(m: int) -> float:
-        table = value_table(metric, m)
-        ways = stats.binom.pmf(np.arange(m + 1), m, chances)
-        return float(of_counts @ np.maximum(ways @ table**2 - (ways @ table) ** 2, 0)) / len(c) ** 2
-
-    own, parts = variance(n), np.array([variance(m) for m in sizes])
-    reach = float(stats.t.ppf(0.5 + level / 2, found.freedom))
-    new = reach * np.sqrt(np.maximum(float(found.error) ** 2 + parts - own, 0))
-    return 100 * new, 100 * REACH * again * np.sqrt(parts / own if own else parts)
+    chances = (np.arange(n + 1) + 0.5) / (n + 1)
+    variances = [value_variance(value_table(metric, m), chances) for m in (n, *sizes)]
+    own, *parts = np.array(variances) @ np.bincount(c, minlength=n + 1) / len(c) ** 2
+    new = np.sqrt(np.maximum(float(found.error) ** 2 + np.array(parts) - own, 0))
+    low, high = found._replace(bounds=(-np.inf, np.inf)).at(level)
+    half = float(high - low) / 2 / float(found.error)
+    return 100 * half * new, 100 * REACH * again * np.sqrt(np.array(parts) / own if own else parts)
 
 
 def series(board: Board, setting: str) -> list[list[Entry]]:
@@ -286,14 +250,8 @@ def questions(board: Board) -> Drawing:
     title, named = 'Share of right answers, question by question', len(order) <= NAMED_COLUMNS
     height = 1.7 + 0.155 * max(len(entries), 6) + (0.9 if named else 0)
     figure, [axes] = _sheet(1, title, board, size=(9.1, height))
-    look: dict[str, Any] = {
-        'interpolation': 'nearest',
-        'cmap': 'cividis',
-        'vmin': 0,
-        'vmax': 1,
-        'rasterized': True,
-    }
-    image = axes.imshow(shares, aspect='auto', **look)
+    look: dict[str, Any] = {'cmap': 'cividis', 'vmin': 0, 'vmax': 1}
+    image = axes.imshow(shares, aspect='auto', interpolation='nearest', rasterized=True, **look)
     axes.grid(visible=False)
     axes.tick_params(length=0)
     axes.set_yticks(range(len(entries)), [drawable(entry.name, 40) for entry in entries])
@@ -329,15 +287,12 @@ def _sheet(
     columns = min(count, 2 if count in (2, 4) else 3)
     rows = -(-count // columns)
     width, height = {1: (6.2, 3.6), 2: (3.9, 3.0)}.get(columns, (2.9, 2.4))
-    figure = Figure(
-        figsize=size or (columns * width + 0.4, rows * height + 1.1),
-        layout=ConstrainedLayoutEngine(w_pad=0.09, h_pad=0.06),
-    )
+    size = size or (columns * width + 0.4, rows * height + 1.1)
+    figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.09, h_pad=0.06))
     grid = figure.subplots(rows, columns, squeeze=False, sharey=share_y).ravel().tolist()
     for axes in grid[count:]:
         axes.remove()
-    about = f'{drawable(board.title, 80)}: {board.size}.'
-    figure.suptitle(f'{title}\n{about}', x=0.01, ha='left', size=9.5)
+    figure.suptitle(f'{title}\n{drawable(board.title, 80)}: {board.size}.', x=0.01, ha='left', size=9.5)
     return figure, grid[:count]
 
 
@@ -360,10 +315,8 @@ def _finish(figure: Figure, panels: Sequence[Axes], x: str, y: str, notes: Seque
         handles = {**handles, **dict(zip(labels, own, strict=True))}
     if handles:
         per_row = max(1, int(wide // (0.7 + 0.07 * max(map(columns_of, handles)))))
-        figure.legend(
-            handles.values(), handles, loc='outside lower left', ncols=per_row,
-            title=text, title_fontsize=7, alignment='left',
-        )  # fmt: skip
+        look = {'title': text, 'title_fontsize': 7, 'alignment': 'left', 'ncols': per_row}
+        figure.legend(handles.values(), handles, loc='outside lower left', **look)
     else:
         figure.supxlabel(text, x=0.01, ha='left', size=7)
     figure.draw_without_rendering()

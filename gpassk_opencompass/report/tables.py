@@ -15,18 +15,7 @@ from ..metrics import ACCURACY, SHOWN_THRESHOLDS, Metric, metrics_of
 from ..record import Result
 from ..statistics import mean_interval
 from ..text import Table, csv_cell, csv_lines, latex, markdown, markdown_line
-from .frame import (
-    AVERAGE,
-    COLUMNS,
-    GREEDY,
-    WHOLE,
-    Board,
-    Scores,
-    health_line,
-    run_names,
-    scores_of,
-    why_no_average,
-)
+from . import frame
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -47,9 +36,9 @@ class Section(NamedTuple):
     groups: list[Table]
 
 
-def sections(boards: Sequence[Board], data: DataFrame) -> list[Section]:
+def sections(boards: Sequence[frame.Board], data: DataFrame) -> list[Section]:
     """Return all tables of a report, in their order."""
-    scores, found = scores_of(data), []
+    scores, found = frame.scores_of(data), []
     for board in boards:
         why = [f'This table stands {board.reason}.'] if board.reason else []
         lead = [f'{board.size}, judge: {board.judge}.', *why, *board.notes]
@@ -57,33 +46,33 @@ def sections(boards: Sequence[Board], data: DataFrame) -> list[Section]:
     return [*found, Section('', overview(boards, scores), [])] if len(boards) > 1 else found
 
 
-def leaderboard(board: Board, scores: Scores) -> Table:
+def leaderboard(board: frame.Board, scores: frame.Scores) -> Table:
     """Return a row a run, best first: Greedy, G-Pass@k at each threshold, mG-Pass@k, rank, n and health."""
-    shown = [GREEDY, *map(str, board.metrics)]
+    shown = [frame.GREEDY, *map(str, board.metrics)]
     data: list[Mapping[str, Any]] = []
     notes = [HOW_TO_READ.format(level=100 * board.level, k=board.k)]
     table = Table(board.title, ['model', *shown, 'rank', 'n', 'health'], notes=notes, data=data)
     for entry, (best, worst) in zip(board.entries, board.pairs.ranks.tolist(), strict=True):
         health, n = entry.result.health, entry.result.n
-        names = [GREEDY, 'accuracy', f'pass@{board.k}', *shown[1:]]
+        names = [frame.GREEDY, 'accuracy', f'pass@{board.k}', *shown[1:]]
         own = {name: scores.get((board.title, entry.name, '', name)) for name in names}
         rank = f'{best}–{worst}' if best < worst else f'{best}'
         cells = [own[name] and str(own[name]) for name in shown]
-        table.rows.append([entry.name, *cells, rank, n, health_line(entry.result) or 'ok'])
+        table.rows.append([entry.name, *cells, rank, n, frame.health_line(entry.result) or 'ok'])
         row: dict[str, Any] = {'model': entry.name}
         for name, score in own.items():
             row |= {name: score.value, f'{name} low': score.low, f'{name} high': score.high} if score else {}
         rerun = scores[board.title, entry.name, '', shown[-1]].rerun
         row |= {'rerun': rerun, 'rank low': best, 'rank high': worst, 'n': n}
-        data.append({**row, 'health': health_line(entry.result), 'unjudged': health.unjudged})
+        data.append({**row, 'health': frame.health_line(entry.result), 'unjudged': health.unjudged})
         notes += [f'{entry.name}: {note}' for note in (entry.greedy_note, *entry.remarks) if note]
     return table
 
 
-def by_group(board: Board, scores: Scores) -> list[Table]:
+def by_group(board: frame.Board, scores: frame.Scores) -> list[Table]:
     """Return a table a metric: runs × contest and language, and each contest and language as a whole."""
     found = []
-    for metric in [GREEDY, *map(str, board.metrics)]:
+    for metric in [frame.GREEDY, *map(str, board.metrics)]:
         table = Table(f'{board.title}: {metric} by contest and language', ['model', *board.groups])
         for entry in board.entries:
             cells = [scores.get((board.title, entry.name, group, metric)) for group in board.groups]
@@ -92,11 +81,11 @@ def by_group(board: Board, scores: Scores) -> list[Table]:
     return found
 
 
-def overview(boards: Sequence[Board], scores: Scores) -> Table:
+def overview(boards: Sequence[frame.Board], scores: frame.Scores) -> Table:
     """Return mG-Pass@k of each run on each benchmark, and the mean where one may be taken."""
-    why_not = why_no_average(boards)
+    why_not = frame.why_no_average(boards)
     columns = {f'{board.title}: {board.ranked_by}': (board.title, str(board.ranked_by)) for board in boards}
-    columns |= {} if why_not else {AVERAGE: (AVERAGE, str(boards[0].ranked_by))}
+    columns |= {} if why_not else {frame.AVERAGE: (frame.AVERAGE, str(boards[0].ranked_by))}
     note = f'no average: {why_not}' if why_not else 'No average where a benchmark is missing.'
     table = Table('All benchmarks', ['model', *columns], notes=[note])
     for run in dict.fromkeys(entry.name for board in boards for entry in board.entries):
@@ -118,8 +107,8 @@ def write_tables(
         save(folder / f'tables/{name}.tex', latex(main))
         if groups:
             save(folder / f'tables/{name}.groups.tex', '\n'.join(map(latex, groups)))
-    runs = data[data.metric.isin(['accuracy', GREEDY]) & (data.group == '')]
-    marks = [' (greedy)' if metric == GREEDY else '' for metric in runs.metric]
+    runs = data[data.metric.isin(['accuracy', frame.GREEDY]) & (data.group == '')]
+    marks = [' (greedy)' if metric == frame.GREEDY else '' for metric in runs.metric]
     signed = [
         f'{title}: {run}{mark}: {signature}'
         for title, run, mark, signature in zip(runs.benchmark, runs.run, marks, runs.signature, strict=True)
@@ -134,17 +123,17 @@ def write_tables(
 def scores_csv(data: DataFrame) -> str:
     """Return the frame as CSV: all digits, empty cells for nothing, and nothing that a spreadsheet obeys."""
     columns = []
-    for name in COLUMNS:
+    for name in frame.COLUMNS:
         column = data[name].to_numpy()
         if column.dtype == object:
             texts = {cell: csv_cell(cell) for cell in set(column)}
             columns.append(list(map(texts.__getitem__, column)))
             continue
         unknown = np.isnan(column)
-        cells = (np.where(unknown, 0, column).astype(int) if name in WHOLE else column).astype(object)
+        cells = (np.where(unknown, 0, column).astype(int) if name in frame.WHOLE else column).astype(object)
         cells[unknown] = None
         columns.append(cells.tolist())
-    return csv_lines([COLUMNS, *zip(*columns, strict=True)])
+    return csv_lines([frame.COLUMNS, *zip(*columns, strict=True)])
 
 
 def file_name(title: str, taken: set[str]) -> str:
@@ -187,7 +176,7 @@ def summary_table(results: Sequence[Result], level: float = 0.95) -> str:
     fits a terminal of 120 columns.
     """
     texts, remarks = [], dict[str, None]()
-    named = sorted(zip(results, run_names(results), strict=True), key=lambda one: one[0].run.dataset)
+    named = sorted(zip(results, frame.run_names(results), strict=True), key=lambda one: one[0].run.dataset)
     for dataset, runs in groupby(named, lambda one: one[0].run.dataset):
         members = list(runs)
         metrics = _metric_columns([result for result, _ in members], every_metric=False)

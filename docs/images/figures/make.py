@@ -23,12 +23,11 @@ def main() -> None:
     """Draw a made-up board of two models at three temperatures, with a palette of 64 colours."""
     board = board_of(made_sweep(['model-A', 'model-B'], (0.3, 0.7, 1.0), (0.8,), seed=5))
     with TemporaryDirectory() as folder:
-        for one in write_figures([board], frame([board]), Path(folder), dpi=90):
-            name = one.path.name.removeprefix(f'{board.title}-')
-            if name in SHOWN:
-                with Image.open(one.path.with_name(f'{one.path.name}.png')) as picture:
-                    small = picture.convert('RGB').quantize(64, dither=Image.Dither.NONE)
-                    small.save(HERE / f'{name}.png', optimize=True)
+        write_figures([board], frame([board]), Path(folder), dpi=90)
+        for name in SHOWN:
+            with Image.open(Path(folder, 'figures', f'{board.title}-{name}.png')) as picture:
+                small = picture.convert('RGB').quantize(64, dither=Image.Dither.NONE)
+                small.save(HERE / f'{name}.png', optimize=True)
 
 
 if __name__ == '__main__':

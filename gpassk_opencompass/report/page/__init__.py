@@ -35,21 +35,12 @@ from ...record import Result, digest_of
 from ...samples import Samples
 from ...text import progress
 from ...version import __version__
-from ..frame import (
-    AVERAGE,
-    Board,
-    Entry,
-    Score,
-    Scores,
-    health_line,
-    limits_line,
-    rows_of,
-    scores_of,
-    why_no_average,
-)
+from .. import frame
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from ..figures import Figures
 
 RESPONSES = 'responses'
 """The folder beside the page."""
@@ -64,12 +55,11 @@ JUDGED = ('verdict', 'judged_by', 'why')
 BRIEF = ('finish_reason', 'state')
 WHOLE = ('answer', *BRIEF, 'seed', 'output_tokens', 'reasoning_tokens', 'seconds', 'response', 'thought')
 
-Figures = Mapping[str, Sequence[tuple[str, str]]]
 Replies = Callable[[Path], VerdictStore]
 
 
 def write_page(
-    boards: Sequence[Board],
+    boards: Sequence[frame.Board],
     data: DataFrame,
     folder: Path,
     responses: bool = False,
@@ -82,17 +72,13 @@ def write_page(
 
     Args:
         boards: each is chosen by name on the page.
-        data: the frame of these boards.
+        data: the numbers of these boards.
         folder: made if it is missing; responses that no page there loads any more are removed.
         responses: also write what the models said.
-        figures: title of a board → caption and SVG of each figure, shown below its table.
+        figures: shown below the tables of their boards.
 
-    Returns:
-        What to tell a reader: how many runs have responses, which have none and why.
-
-    Raises:
-        InputError: there is nothing to show.
-        OSError: the folder cannot be written.
+    Returns what to tell a reader: how many runs have responses, which have none and why. Raises InputError
+    where there is nothing to show, OSError where the folder cannot be written.
     """
     if not boards:
         raise InputError('there is nothing to show: 0 tables; give at least one complete result')
@@ -105,9 +91,11 @@ def write_page(
             places[id(entry)] = _write_responses(board, entry, replies, folder / RESPONSES)
         except InputError as error:
             lost[id(entry)] = str(error)
-    content = _content(boards, scores_of(data), places, lost, figures or {})
+    content = _content(boards, frame.scores_of(data), places, lost, figures or {})
     names = 'page.js', 'page.css', 'page.html'
-    script, style, frame = ((files(__name__) / 'files' / name).read_text(encoding='utf-8') for name in names)
+    script, style, outline = (
+        (files(__name__) / 'files' / name).read_text(encoding='utf-8') for name in names
+    )
     # A page on disk has no origin that 'self' would be: it is file: there, which reaches the disk alone.
     beside, rules = (" 'self' file:", 'gpassk-responses') if places else ('', "'none'")
     policy = (
@@ -115,25 +103,22 @@ def write_page(
         f"; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types {rules}"
     )
     inside = {'content': as_script_data(content), 'script': script, 'style': style, 'policy': policy}
-    page = Template(frame).substitute(inside, version=__version__)
+    page = Template(outline).substitute(inside, version=__version__)
     write_file(folder / 'index.html', page.encode())
-    lines = (
-        [f'responses of {len(places)} of {len(entries)} runs are in {folder / RESPONSES}'] if places else []
-    )
-    for board, entry in entries:
-        if id(entry) in lost:
-            lines.append(f'{entry.name} on {board.title}: no responses: {lost[id(entry)]}')
+    total = f'responses of {len(places)} of {len(entries)} runs are in {folder / RESPONSES}'
+    lines = [total] if places else []
+    lines += [
+        f'{entry.name} on {board.title}: no responses: {lost[id(entry)]}'
+        for board, entry in entries
+        if id(entry) in lost
+    ]
     if removed := _remove_stale(folder / RESPONSES, set(places.values())):
         lines.append(f'removed {removed:,} files with responses of an earlier report from {folder}')
     return lines
 
 
 def as_script_data(content: Any) -> str:
-    """Return JSON that stays data inside a <script> element: without <, >, & and beyond ASCII.
-
-    >>> as_script_data({'answer': '</script>'})
-    '{"answer":"\\\\u003c/script\\\\u003e"}'
-    """
+    """Return JSON that stays data inside a <script> element: without <, >, & and beyond ASCII."""
     text = json.dumps(content, allow_nan=False, separators=(',', ':'))
     return re.sub('[<>&]', lambda found: f'\\u{ord(found[0]):04x}', text)
 
@@ -153,78 +138,77 @@ def _pack(content: Any) -> str:
 
 
 def _content(
-    boards: Sequence[Board],
-    scores: Scores,
+    boards: Sequence[frame.Board],
+    scores: frame.Scores,
     places: Mapping[int, str],
     lost: Mapping[int, str],
-    figures: Figures,
+    figures: Mapping[str, Sequence[tuple[str, str]]],
 ) -> dict[str, Any]:
     """Return `Content` of source/content.ts."""
     runs: dict[tuple[str, str], dict[str, Any]] = {}
     shown: list[dict[str, Any]] = []
     for board in boards:
         first, ranked_by = board.entries[0].result, str(board.ranked_by)
-        counts = first.counts
-        groups, problems = list(dict.fromkeys(counts.group)), list(dict.fromkeys(counts.problem))
         own = [(group, metric) for title, _, group, metric in scores if title == board.title]
         parts, metrics = (list(dict.fromkeys(column)) for column in zip(*own, strict=True))
         entries: list[dict[str, Any]] = []
         for entry, ranks in zip(board.entries, board.pairs.ranks.tolist(), strict=True):
-            result, name = entry.result, (board.title, entry.name)
-            key = result.run.host, entry.name
-            about = {'name': entry.name, 'model': result.model, 'host': result.run.host}
-            mean = _score(scores.get((AVERAGE, entry.name, '', ranked_by)))
-            runs.setdefault(key, {**about, 'average': mean, 'settings': dict(result.sampling)})
-            badges = [*health_line(result).split(', '), limits_line(result)]
-            told = {
+            result, name = entry.result, entry.name
+            key = result.run.host, name
+            mean = _score(scores.get((frame.AVERAGE, name, '', ranked_by)))
+            about = {'name': name, 'model': result.model, 'host': result.run.host, 'average': mean}
+            runs.setdefault(key, {**about, 'settings': dict(result.sampling)})
+            told = _entry(entry, board.uids, id(entry) in places)
+            told['scores'] = [
+                [_score(scores.get((board.title, name, part, one))) for one in metrics] for part in parts
+            ]
+            why = lost.get(id(entry), 'the report was made without them')
+            told |= {
                 'run': list(runs).index(key),
                 'ranks': ranks,
-                'scores': [[_score(scores.get((*name, part, one))) for one in metrics] for part in parts],
-                'badges': [text for text in badges if text],
                 'shards': places.get(id(entry)),
-                'lost': lost.get(id(entry), 'the report was made without them'),
+                'lost': why,
             }
-            entries.append(told | _entry(entry, counts.uid, id(entry) in places))
+            entries.append(told)
         samples = first.samples(['question', 'reference'], (0, int(first.table.n.sum())))
         asked = [name for name in ('question', 'reference') if samples and name in samples]
-        texts = {name: samples[name][:: first.n] for name in asked if samples}
-        told = {
-            'title': board.title,
-            'judge': board.judge,
-            'k': board.k,
+        groups, problems = list(dict.fromkeys(first.counts.group)), list(dict.fromkeys(board.problem))
+        columns = [metrics.index(one) for one in (frame.GREEDY, *map(str, board.metrics)) if one in metrics]
+        told = {'title': board.title, 'judge': board.judge, 'k': board.k, 'data': first.data.sha256}
+        told |= {'notes': [*([f'{board.reason}.'] if board.reason else []), *board.notes]}
+        told |= {
             'level': f'{100 * board.level:g}\xa0%',
             'metrics': metrics,
+            'columns': columns,
             'parts': parts,
-            'groups': groups,
-            'uids': counts.uid,
-            'entries': entries,
-            'notes': [*([f'{board.reason}.'] if board.reason else []), *board.notes],
-            'columns': [metrics.index(one) for one in ('Greedy', *map(str, board.metrics)) if one in metrics],
-            'data': first.data.sha256,
-            'group': [groups.index(one) for one in counts.group],
-            'problem': [problems.index(one) for one in counts.problem],
-            'texts': _pack(texts),
-            'figures': [[caption, _pack(svg)] for caption, svg in figures.get(board.title, ())],
         }
+        told |= {
+            'uids': board.uids,
+            'groups': groups,
+            'group': [groups.index(one) for one in first.counts.group],
+        }
+        told |= {'problem': [problems.index(one) for one in board.problem], 'entries': entries}
+        told['texts'] = _pack({name: samples[name][:: first.n] for name in asked if samples})
+        told['figures'] = [[caption, _pack(svg)] for caption, svg in figures.get(board.title, ())]
         shown.append(told)
     each = [one for board in shown for one in board['entries']]
     if sum(len(one['answers'] or '') for one in each) > BUDGET:
         for one in each:
             one['answers'] = None
-    why = why_no_average(boards) if len(boards) > 1 else ''
+    why = frame.why_no_average(boards) if len(boards) > 1 else ''
     return {'noAverage': why, 'runs': list(runs.values()), 'boards': shown}
 
 
-def _score(score: Score | None) -> list[float | None] | None:
+def _score(score: frame.Score | None) -> list[float | None] | None:
     """Return value, low, high, rerun error and upper bound, as they are shown; None: no such score."""
     digits = zip(score or (), (2, 1, 1, 2, 2), strict=True)
     return [None if math.isnan(one) else round(one, many) for one, many in digits] if score else None
 
 
-def _entry(entry: Entry, uids: Sequence[str], beside: bool) -> dict[str, Any]:
+def _entry(entry: frame.Entry, uids: Sequence[str], beside: bool) -> dict[str, Any]:
     """Return what is known of a run but its scores; its samples, where they do not lie beside the page."""
     result, health = entry.result, entry.result.health
-    order, n = rows_of(result, uids), result.n
+    order, n = frame.rows_of(result, uids), result.n
     reasons = ', '.join(f'{reason}: {count}' for reason, count in health.unjudged_reasons.items())
     facts = {
         'Settings': ', '.join(f'{name} {value}' for name, value in result.sampling.items()),
@@ -235,7 +219,17 @@ def _entry(entry: Entry, uids: Sequence[str], beside: bool) -> dict[str, Any]:
         'Engine': result.engine,
         'Signature': result.signature,
     }
-    told: dict[str, Any] = {'cut': [], 'samples': None, 'answers': None}
+    told: dict[str, Any] = {
+        'name': entry.name,
+        'n': n,
+        'remarks': entry.remarks,
+        'tokens': health.output_tokens,
+    }
+    told['badges'] = [*filter(None, [*frame.health_line(result).split(', '), frame.limits_line(result)])]
+    told |= {'facts': [[name, text] for name, text in facts.items() if text], 'greedyNote': entry.greedy_note}
+    told['greedy'] = entry.greedy and entry.greedy.table.c[frame.rows_of(entry.greedy, uids)].tolist()
+    told |= {'c': result.table.c[order].tolist(), 'cut': [], 'samples': None, 'answers': None}
+    told['unjudged'] = result.table.unjudged[order].tolist() if health.unjudged else []
     wanted = [*BRIEF, *(() if beside else (*JUDGED, 'answer'))]
     if samples := result.samples(wanted, (0, int(result.table.n.sum()))):
         if order != list(range(len(uids))):
@@ -249,19 +243,7 @@ def _entry(entry: Entry, uids: Sequence[str], beside: bool) -> dict[str, Any]:
             long = '… ({} characters)'.format
             texts = (text or '' for text in samples['answer'])
             told['answers'] = _pack([t if len(t) <= LONGEST else t[:LONGEST] + long(len(t)) for t in texts])
-    greedy = entry.greedy and entry.greedy.table.c[rows_of(entry.greedy, uids)].tolist()
-    return {
-        **told,
-        'name': entry.name,
-        'n': n,
-        'facts': [[name, text] for name, text in facts.items() if text],
-        'remarks': list(entry.remarks),
-        'greedyNote': entry.greedy_note,
-        'tokens': health.output_tokens,
-        'greedy': greedy,
-        'c': result.table.c[order].tolist(),
-        'unjudged': result.table.unjudged[order].tolist() if health.unjudged else [],
-    }
+    return told
 
 
 def _columns(samples: Samples, names: Sequence[str]) -> dict[str, Any]:
@@ -272,14 +254,13 @@ def _columns(samples: Samples, names: Sequence[str]) -> dict[str, Any]:
     return {'verdict': verdict, 'who': who, **{name: samples[name] for name in names if name in samples}}
 
 
-def _write_responses(board: Board, entry: Entry, replies: Replies, folder: Path) -> str:
+def _write_responses(board: frame.Board, entry: frame.Entry, replies: Replies, folder: Path) -> str:
     """Write a file a question with the samples of a run and of its greedy run; return their folder's name.
 
-    Raises:
-        InputError: the responses of the sampled run are not known.
+    Raises InputError where the responses of the sampled run are not known.
     """
-    uids, known = board.entries[0].result.counts.uid, []
-    made_of: list[Any] = [LAYOUT, uids]
+    made_of: list[Any] = [LAYOUT, board.uids]
+    known: list[tuple[Result, tuple[Path, ...]]] = []
     for result in filter(None, (entry.result, entry.greedy)):
         starts = range(0, len(result.counts.uid) * result.n, result.n)
         if any('response' in (result.samples(['response'], (at, at + result.n)) or ()) for at in starts):
@@ -294,17 +275,16 @@ def _write_responses(board: Board, entry: Entry, replies: Replies, folder: Path)
             raise InputError(f'{result.path} has no responses: no file of its samples beside it has them')
     place = digest_of(made_of)[:12]
     (folder / place).mkdir(parents=True, exist_ok=True)
-    greedy = {uid: told for result, stores in known[1:] for uid, told in _questions(result, replies, stores)}
-    result, stores = known[0]
-    for uid, told in _questions(result, replies, stores):
+    greedy = {uid: told for one in known[1:] for uid, told in _questions(*one, replies)}
+    for uid, told in _questions(*known[0], replies):
         packed = _pack({'uid': uid, 'samples': told, 'greedy': greedy.get(uid)})
-        name = f'{place}/{uids.index(uid)}'
+        name = f'{place}/{board.uids.index(uid)}'
         write_file(folder / f'{name}.js', f'gpasskShard("{name}","{packed}")\n'.encode())
     return place
 
 
 def _questions(
-    result: Result, replies: Replies, stores: tuple[Path, ...]
+    result: Result, stores: tuple[Path, ...], replies: Replies
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield uid and samples of each question; keys that stand in the environment are left out of texts."""
     keys = [key for name, key in os.environ.items() if name.endswith(('_API_KEY', '_TOKEN'))]
