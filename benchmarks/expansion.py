@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from gpassk_opencompass.cli.expand import dump_configs
-from gpassk_opencompass.sweep.template import expand
+from gpassk_opencompass.sweep.expansion import expand
 
 from .measuring import cost, progress, unwarned
 from .tables import Row, Section, Size, duration, main, megabytes, overview, times

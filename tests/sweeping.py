@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gpassk_opencompass.cli.expand import dump_configs as main
-from gpassk_opencompass.sweep.template import expand_variables
+from gpassk_opencompass.sweep.expansion import expand_variables
 
 BASE = """
 engine = 'huggingface'

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from sweeping import BASE, NAME, configs_of, dataset_of, dump, expanded
 
 from gpassk_opencompass.errors import TemplateError
+from gpassk_opencompass.sweep.expansion import expand_variables
 from gpassk_opencompass.sweep.folder import Run
 from gpassk_opencompass.sweep.names import RunName
-from gpassk_opencompass.sweep.template import expand_variables, read_overrides
+from gpassk_opencompass.sweep.template import read_overrides
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ from sweeping import BASE, NAME, dump, load, load_with_mmengine
 
 from gpassk_opencompass.cli.expand import dump_configs as main
 from gpassk_opencompass.errors import InputError, TemplateError
+from gpassk_opencompass.sweep.expansion import expand
 from gpassk_opencompass.sweep.folder import Entry, Run, changes, read_manifest
-from gpassk_opencompass.sweep.template import expand
 
 ROOT = Path(__file__).resolve().parents[1]
 TWO = BASE.replace('[0.3]', '[0.3, 0.7]')

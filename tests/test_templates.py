@@ -16,8 +16,8 @@ from sweeping import NOT_INSTALLED, load_with_mmengine
 
 from gpassk_opencompass.cli.expand import dump_configs as main
 from gpassk_opencompass.demo import QUESTIONS
+from gpassk_opencompass.sweep.expansion import expand
 from gpassk_opencompass.sweep.names import RunName
-from gpassk_opencompass.sweep.template import expand
 
 TEMPLATES = Path(__file__).resolve().parents[1] / 'config_templates'
 NAMES = sorted(path.stem for path in TEMPLATES.glob('*.py'))

@@ -41,8 +41,8 @@ def run(*, work_dir: Path) -> int:
     if find_spec('opencompass') is None:
         raise MissingExtraError('opencompass', 'opencompass')
     from ..runs.work_dir import NOTES
+    from ..sweep.expansion import expand
     from ..sweep.folder import MANIFEST
-    from ..sweep.template import expand
 
     template = shipped_templates()['demo']
     files = list(expand(template).configs)

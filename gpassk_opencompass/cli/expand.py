@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,8 @@ from . import REFUSED, Parser, one_line_errors
 from .options import examples, path, positive
 
 if TYPE_CHECKING:
+    from ..sweep.expansion import Expansion
     from ..sweep.folder import Changes, Run
-    from ..sweep.template import Expansion
 
 NAMED = 20
 """Files that a message names before it only counts them."""
@@ -108,24 +109,32 @@ def run(
     Raises:
         InputError: one cannot be expanded, or the folder not be written to; then no file was written.
     """
+    from ..sweep.checks import Checked, check
     from ..sweep.folder import changes
 
-    expansions, found = _expanded(templates, output_dir, override, keep_built_in, limit, n)
-    runs = [run for expansion in expansions.values() for run in expansion.runs]
+    options = {'overrides': override, 'keep_built_in': keep_built_in, 'limit': limit, 'n': n}
+    expansions, found = _expanded(templates, output_dir, options)
+    runs = [run for one in expansions.values() for run in one.runs]
     if list:
         say(*(output_dir / run.file for run in runs))
         return 0
-    problems, lacking = ('', []) if no_data_check else _check(expansions)
+    checks = {file: Checked([], []) if no_data_check else check(one.runs) for file, one in expansions.items()}
+    problems = '\n'.join(
+        f'{template}: questions cannot be read here, so no config is written; --no-data-check writes those '
+        'for another machine:' + ''.join(f'\n  {line}' for line in checked.problems)
+        for template, checked in checks.items()
+        if checked.problems
+    )
     if problems and not dry_run:
         raise InputError(problems)
-    for note in dict.fromkeys([*(note for one in expansions.values() for note in one.notes), *lacking]):
+    for note in dict.fromkeys(note for one in (*expansions.values(), *checks.values()) for note in one.notes):
         warn(note)
     if dry_run:
         show(estimate(runs))
         say('')
-    for template, expansion in expansions.items():
+    for template, one in expansions.items():
         if len(expansions) > 1:  # they change the folder for each other
-            found = changes(output_dir, expansion.runs, template, expansion.trial)
+            found = changes(output_dir, one.runs, template, one.trial)
         if not dry_run:
             found.apply(prune)
         say(*_summary(found, template.name, dry_run, prune))
@@ -133,59 +142,36 @@ def run(
         from .requests import write_requests
 
         say(*write_requests(requests, runs))
-    say(*([f'would be refused: {problems}'] if problems else []), end='\n' if problems else '')
+    if problems:
+        say(f'would be refused: {problems}')
     return REFUSED if problems else 0
 
 
 def _expanded(
-    templates: Sequence[Path],
-    output_dir: Path,
-    override: Sequence[str],
-    keep_built_in: bool,
-    limit: int | None,
-    n: int | None,
+    templates: Sequence[Path], output_dir: Path, options: dict[str, Any]
 ) -> tuple[dict[Path, Expansion], Changes]:
     """Return what each template gives, and what the last of them would do to the folder as it is."""
+    from ..sweep.expansion import expand
     from ..sweep.folder import changes
-    from ..sweep.template import expand
 
     expansions: dict[Path, Expansion] = {}
     for template in templates:
         try:
-            one = expand(template, override, keep_built_in=keep_built_in, limit=limit, n=n)
+            one = expansions[template] = expand(template, **options)
             found = changes(output_dir, one.runs, template, one.trial)  # which refuses all that it could
         except GPassKError as error:
             raise InputError(f'{template}: {error}') from error
-        expansions[template] = one
     return expansions, found
 
 
-def _check(expansions: dict[Path, Expansion]) -> tuple[str, list[str]]:
-    """Return why the configs are not to be written, or '', and what else this machine lacks for the runs."""
-    from ..sweep.checks import check
-
-    problems, lacking = [], []
-    for template, expansion in expansions.items():
-        checked = check(expansion.runs)
-        lacking += checked.notes
-        if any('judge_serve' in str(run.config['datasets']) for run in expansion.runs):
-            from ..serving import judges_missing_here
-
-            missing = judges_missing_here([run.config for run in expansion.runs])
-            lacking += [f'no judge here, gpassk run would refuse: {line}' for line in missing]
-        if checked.problems:
-            problems.append(
-                f'{template}: questions cannot be read here, so no config is written; --no-data-check writes '
-                'those for another machine:' + ''.join(f'\n  {line}' for line in checked.problems)
-            )
-    return '\n'.join(problems), lacking
-
-
 def _summary(found: Changes, template: str, dry_run: bool, prune: bool) -> list[str]:
+    def configs(count: int) -> str:
+        return f'{count} config{"" if count == 1 else "s"}'
+
     count, new = len(found.texts), len(found.written)
-    line = f'for {found.folder}: {new} to write, {count - new} unchanged (dry run: nothing written)'
-    if not dry_run:
-        line = f'in {found.folder}: {new} written, {count - new} unchanged'
+    done = f'in {found.folder}: {new} written, {count - new} unchanged'
+    if dry_run:
+        done = f'for {found.folder}: {new} to write, {count - new} unchanged (dry run: nothing written)'
     removed = 'would be removed' if dry_run else 'removed'
     stale = removed if prune else 'still there, --prune removes them'
     notes = {
@@ -193,17 +179,13 @@ def _summary(found: Changes, template: str, dry_run: bool, prune: bool) -> list[
         f'of an earlier expansion of {template}, {stale}': found.stale,
         f'of an earlier expansion of {template}, but edited since, so --prune leaves them': found.edited,
     }
-    lines = [f'{_configs(count)} {line}']
+    lines = [f'{configs(count)} {done}']
     for note, names in notes.items():
         if names:
-            lines += [f'{_configs(len(names))} {note}:', *(f'  {name}' for name in names[:NAMED])]
+            lines += [f'{configs(len(names))} {note}:', *(f'  {name}' for name in names[:NAMED])]
         if len(names) > NAMED:
             lines.append(f'  … and {len(names) - NAMED} more')
     return lines
-
-
-def _configs(count: int) -> str:
-    return f'{count} config{"" if count == 1 else "s"}'
 
 
 def estimate(runs: Sequence[Run]) -> Table:
@@ -213,20 +195,9 @@ def estimate(runs: Sequence[Run]) -> Table:
     most once a sample. tokens: sampled ones, if every response were as long as `max_out_len` allows.
     """
 
-    def questions(run: Run) -> int | None:
-        return run.limit if run.questions is None else run.questions
-
-    def samples(run: Run) -> int | None:
-        asked = questions(run)
-        return None if run.n is None or asked is None else run.n * asked
-
-    def tokens(run: Run) -> int | None:
-        drawn, length = samples(run), run.settings.get('max_out_len')
-        return None if drawn is None or length is None else drawn * int(length)
-
-    def total(count: Callable[[Any], int | None], of: Sequence[Run]) -> str:
-        known = [number for number in map(count, of) if number is not None]
-        return f'{sum(known):,}{" + ?" if len(known) < len(of) else ""}' if known else '?'
+    def total(*factors: Sequence[int | float | None]) -> str:
+        known = [prod(one) for one in zip(*factors, strict=True) if None not in one]
+        return f'{int(sum(known)):,}{" + ?" if len(known) < len(factors[0]) else ""}' if known else '?'
 
     groups: dict[tuple[str, str], Any] = {}
     for run in runs:
@@ -235,7 +206,9 @@ def estimate(runs: Sequence[Run]) -> Table:
     heads = ('model', 'benchmark', 'configs', 'questions', 'samples', 'verdicts, at most', 'tokens, at most')
     table = Table('estimate', heads)
     for (model, benchmark), of in [*groups.items(), (('total', ''), runs)]:
-        asked = '' if of is runs else total(questions, of[:1])
-        drawn = total(samples, of)
-        table.rows.append([model, benchmark, f'{len(of):,}', asked, drawn, drawn, total(tokens, of)])
+        questions = [run.limit if run.questions is None else run.questions for run in of]
+        draws, lengths = [run.n for run in of], [run.settings.get('max_out_len') for run in of]
+        samples, asked = total(questions, draws), '' if of is runs else total(questions[:1])
+        tokens = total(questions, draws, lengths)
+        table.rows.append([model, benchmark, f'{len(of):,}', asked, samples, samples, tokens])
     return table

@@ -119,7 +119,7 @@ def run(
         text = shipped_templates()[template].read_text(encoding='utf-8')
     else:
         text = starter_template(engine or DEFAULT_ENGINE, model)
-        from ..sweep.template import expand  # slow to import
+        from ..sweep.expansion import expand  # slow to import
 
         with TemporaryDirectory() as folder:  # a model may be none that the engine takes
             draft = Path(folder, 'template.py')

@@ -7,11 +7,11 @@ A provider's batch costs about half and takes hours. `gpassk score REPLIES SAMPL
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..benchmarks import benchmark_rows, limited, live_math_bench_rows, whole_prompt
+from ..benchmarks import dataset_rows, limited, whole_prompt
 from ..errors import InputError
 from ..files import digest, save
 from ..sweep.engines import NO_TEMPERATURE
@@ -58,11 +58,15 @@ def _requests_of(run: Run) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         **model.get('openai_extra_kwargs', {}),
         **model.get('extra_body', {}),
     }
-    rows = questions_of(dataset)
+    from ..plugin.seeds import SERVER_BITS, sample_seed
+
+    rows = dataset_rows(dataset)
+    if (limit := dataset.get('limit')) is not None:
+        rows = [rows[place] for place in limited([(row['split'], row['language']) for row in rows], limit)]
     for replica in range(dataset['n']):
         for row in rows:
             prompt = whole_prompt(row['question'], row['language'])
-            own = {} if seed is None else {'seed': _seed(seed, row['uid'], replica)}
+            own = {} if seed is None else {'seed': sample_seed(seed, row['uid'], replica, SERVER_BITS)}
             message = {**body, **own, 'messages': [{'role': 'user', 'content': prompt}]}
             mark = digest(json.dumps([run.file, row['uid'], replica, message]).encode())[:32]
             sample = {name: row[name] for name in ('uid', 'problem', 'language', 'question')}
@@ -78,22 +82,3 @@ def _requests_of(run: Run) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
                     'fingerprint': mark,
                 },
             )
-
-
-def questions_of(dataset: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the questions of a data set of this package, in their order."""
-    where = {'path': dataset['path'], 'revision': dataset.get('revision')}
-    if 'benchmark' in dataset:
-        rows = benchmark_rows(dataset['benchmark'], **where, fields=dataset.get('fields'))
-    else:
-        splits, languages = dataset['dataset_splits'], dataset['dataset_languages']
-        rows = live_math_bench_rows(**where, version=dataset['version'], splits=splits, languages=languages)
-    if (limit := dataset.get('limit')) is not None:
-        rows = [rows[place] for place in limited([(row['split'], row['language']) for row in rows], limit)]
-    return rows
-
-
-def _seed(random_seed: int, uid: str, replica: int) -> int:
-    from ..plugin.seeds import sample_seed
-
-    return sample_seed(random_seed, uid, replica, 31)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ..benchmarks import HubPart, dataset_rows, is_cached, places_of, question_set_of, read_lines
 from ..errors import InputError
+from ..serving import judges_missing_here
 from .engines import TOKENIZER
 from .folder import Run
 from .older import OWN
@@ -155,6 +156,8 @@ def _missing(runs: Sequence[Run]) -> Iterator[str]:
             if variable and not os.environ.get(variable):
                 yield f'${variable} is not set here: {run.model} is asked with the key in it'
             counts_with_ours |= model.get('tokenizer_path') == TOKENIZER and kind.endswith('.SeededOpenAISDK')
+    served = [run.config for run in runs if 'judge_serve' in str(run.config['datasets'])]
+    yield from (f'no judge here, gpassk run would refuse: {line}' for line in judges_missing_here(served))
     if counts_with_ours and not _has_tokenizer():
         yield (
             f'prompts are counted with the tokenizer of {TOKENIZER}, which is not here and cannot be fetched '

@@ -1,4 +1,4 @@
-"""A template expanded: one OpenCompass config a model × sampling setting × benchmark × k list × n.
+"""What a template may say, and how it is read.
 
 A template is Python with flat assignments. `Template` and `Model` say which settings there are and what each
 may be; all mistakes are told at once, before anything is written. Any other name is a helper of the template.
@@ -10,16 +10,15 @@ import ast
 import os
 import re
 import runpy
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, Generic, NamedTuple, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -36,29 +35,20 @@ from pydantic import (
 from ..benchmarks import (
     BENCHMARKS,
     LIVE_MATH_BENCH,
-    LIVE_MATH_BENCH_HUB,
-    STANDARD_ROWS,
-    LiveMathBenchRows,
-    QuestionSet,
-    live_math_bench_questions,
 )
 from ..errors import InputError, MissingExtraError, TemplateError
 from ..judges import judge_config, served_judge
 from ..keys import is_literal_key, without_user
 from ..serving import read_judge_server
-from .engines import DEFAULT_ENGINE, ENGINES, Count, Engine, Llm, Positive, Whole, addresses, with_home
-from .folder import LARGEST, NO_LITERAL, Run, literal, plain
+from .engines import DEFAULT_ENGINE, ENGINES, Count, Engine, Positive, Whole, addresses, with_home
+from .folder import LARGEST, NO_LITERAL, literal, plain
 from .names import (
-    DatasetName,
-    ModelName,
-    RunName,
     Settings,
-    check_file_name,
     clean,
     in_file_name,
     last_part,
 )
-from .older import DEFAULT_SUMMARIZER, OWN, PARTS, older_runs
+from .older import DEFAULT_SUMMARIZER, PARTS
 
 ANY_VERSION = LIVE_MATH_BENCH.lower()
 """The benchmark whose rows a template's version, dataset_splits and dataset_languages say."""
@@ -70,13 +60,10 @@ _T = TypeVar('_T')
 # What a template may say
 
 
-def _one_or_more(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, (list, tuple, range)) else [value]
-
-
 def _listed(value: Any) -> list[Any]:
     """Return the values of an axis; a single one is an axis of one, and numbers of numpy are Python's."""
-    return [item.item() if hasattr(item, 'item') else item for item in _one_or_more(value)]
+    items = value if isinstance(value, (list, tuple, range)) else [value]
+    return [item.item() if hasattr(item, 'item') else item for item in items]
 
 
 def _nested(value: Any) -> list[Any]:
@@ -91,29 +78,17 @@ def _distinct(values: list[_T]) -> list[_T]:
     return values
 
 
-def _text_of_path(value: Any) -> Any:
-    return os.fspath(value) if isinstance(value, os.PathLike) else value
-
-
-def _model_path(value: str) -> str:
-    if not value.strip('./ '):
-        raise ValueError("expected text, e.g. 'Qwen/Qwen2.5-7B-Instruct'")
-    return value
-
-
 def _benchmark(value: Any) -> Any:
     if isinstance(value, dict):
         return OwnBenchmark.model_validate(value)
     if not isinstance(value, str):
         raise ValueError("expected a name, or dict(name='Mine', path='mine.jsonl') of your own")
-    if value.lower() not in _NAMES:
-        raise ValueError(_unknown('benchmark', value, _NAMES))
-    return value.lower()
+    return _known(value, _NAMES)
 
 
-def _beginning(name: str) -> str:
-    if name.lower() not in _BEGINNINGS:
-        raise ValueError(_unknown('benchmark', name, _BEGINNINGS))
+def _known(name: str, names: Collection[str]) -> str:
+    if name.lower() not in names:
+        raise ValueError(_unknown('benchmark', name, names))
     return name.lower()
 
 
@@ -123,21 +98,27 @@ KLists = Annotated[
     BeforeValidator(_nested),
     AfterValidator(_distinct),
 ]
-Word = Annotated[str, BeforeValidator(_text_of_path), Field(min_length=1)]
+Word = Annotated[
+    str,
+    BeforeValidator(lambda value: os.fspath(value) if isinstance(value, os.PathLike) else value),
+    Field(min_length=1),
+]
 Part = Annotated[str, Field(pattern='^[A-Za-z0-9]+$')]
 Share = Annotated[float, Field(ge=0, le=1)]
 Temperature = Annotated[float, Field(ge=0), AfterValidator(lambda value: value + 0.0)]  # no negative zero
 TopP = Annotated[float, Field(gt=0, le=1)]
 ByBenchmark = Annotated[
-    dict[Annotated[str, AfterValidator(_beginning)], Word],
+    dict[Annotated[str, AfterValidator(partial(_known, names=_BEGINNINGS))], Word],
     BeforeValidator(lambda value: value if isinstance(value, dict) else {ANY_VERSION: value}),
 ]
 """Benchmark, or the beginning of its name up to a `-` → its folder, file, hub name or revision."""
 Urls = Annotated[
-    list[str], BeforeValidator(lambda urls: _one_or_more(urls or [])), AfterValidator(addresses),
+    list[str],
+    BeforeValidator(lambda urls: _listed(urls or [])),
+    AfterValidator(addresses),
     AfterValidator(_distinct),
-]  # fmt: skip
-ModelPath = Annotated[Word, AfterValidator(_model_path)]
+]
+ModelPath = Annotated[Word, Field(pattern='[^./ ]')]
 
 
 class _Strict(BaseModel):
@@ -291,7 +272,7 @@ class Template(_Strict, Generic[_OneModel]):
 
     engine: str = DEFAULT_ENGINE
     llm_infos: Annotated[list[_OneModel], Field(min_length=1), AfterValidator(_named_apart)]
-    exclude: Annotated[list[Rule], BeforeValidator(_one_or_more)] = []
+    exclude: Annotated[list[Rule], BeforeValidator(_listed)] = []
     limit: Count | None = None
     dataset_path: ByBenchmark = {}
     dataset_revision: ByBenchmark = {}
@@ -327,6 +308,10 @@ _AXES = {
 }
 """Template line: the field of `Settings` that it varies."""
 
+_TOLD = {
+    'too_short': 'it is empty; give it at least one value, or remove the line',
+    'string_pattern_mismatch': 'expected text, e.g. Qwen/Qwen2.5-7B-Instruct; names have letters and digits',
+}
 _MEANT = {'k': 'k_lists', 'ks': 'k_lists'}
 """Names that are no helper, and are not close to the setting that is meant."""
 
@@ -376,13 +361,11 @@ def _told(error: ValidationError, entries: Sequence[Any], engine: Engine) -> Ite
                 "or the name of another environment variable, key_env='MY_API_KEY'"
             )
         else:
-            if kind == 'too_short':
-                said = 'it is empty; give it at least one value, or remove the line'
-            said = said.replace('Input should', 'it should')
+            said = _TOLD.get(kind) or said.replace('Input should', 'it should')
             yield f'{where} is {without_user(repr(found["input"]))[:200]}: {said}'
 
 
-def _raise(mistakes: Iterable[str]) -> None:
+def raise_mistakes(mistakes: Iterable[str]) -> None:
     """Raise one TemplateError for all mistakes, if there are some."""
     lines = list(dict.fromkeys(mistakes))
     if lines:
@@ -390,7 +373,7 @@ def _raise(mistakes: Iterable[str]) -> None:
         raise TemplateError(head + '\n  '.join(lines))
 
 
-def _raise_unfit(settings: Mapping[str, Any], allowed: Any) -> None:
+def raise_unfit(settings: Mapping[str, Any], allowed: Any) -> None:
     """Raise one TemplateError for all values of a template that must not be written.
 
     Those are keys, numbers without end and halves of characters. A literal key would land in every config,
@@ -419,7 +402,7 @@ def _raise_unfit(settings: Mapping[str, Any], allowed: Any) -> None:
                 f'{where} looks like a literal API key; keys come from the environment: {advice}, and export '
                 'the key in it before running opencompass. If it is none, repeat it in not_keys = […]'
             )
-    _raise(mistakes)
+    raise_mistakes(mistakes)
 
 
 def _leaves(value: Any, where: str) -> Iterator[tuple[str, Any]]:
@@ -438,14 +421,9 @@ def _leaves(value: Any, where: str) -> Iterator[tuple[str, Any]]:
 
 
 def read_template(path: Path) -> dict[str, Any]:
-    """Run the template and return its variables in lower case: settings and helpers.
+    """Run the template and return its variables in lower case: settings, and helpers but for functions.
 
-    Modules and functions are none, nor are names that start with `_`. A template with mmengine's `read_base`
-    is loaded by mmengine.
-
-    Raises:
-        TemplateError: the file is missing or does not run.
-        MissingExtraError: it needs mmengine.
+    A template with mmengine's `read_base` is loaded by mmengine.
     """
     try:
         tree = ast.parse(path.read_bytes(), str(path))
@@ -477,10 +455,6 @@ def read_overrides(texts: Iterable[str]) -> dict[str, Any]:
 
     That is a literal, or `dict(…)` of such. Words that are none are text: `engine=vllm`.
 
-    Raises:
-        TemplateError: no `NAME=VALUE`, an unknown name, a name given twice, or a value that starts like
-            a literal and is none.
-
     >>> read_overrides(['temperatures=[0.3, 0.7]', 'engine=vllm', 'version=202505'])
     {'temperatures': [0.3, 0.7], 'engine': 'vllm', 'version': '202505'}
     """
@@ -505,7 +479,7 @@ def read_overrides(texts: Iterable[str]) -> dict[str, Any]:
     return lines
 
 
-def _read(
+def read_settings(
     variables: Mapping[str, Any], n: int | None, notes: list[str]
 ) -> tuple[Template[Any], dict[str, Any]]:
     """Return what the variables of a template say, and the arguments of its `GPassKEvaluator`."""
@@ -513,7 +487,7 @@ def _read(
     settings = _settings_in(variables, mistakes, notes)
     engine = ENGINES[settings.get('engine', DEFAULT_ENGINE)]
     own = {name: settings.pop(name) for name in Template.model_fields if name in settings}
-    if not (entries := [_entry(one) for one in _one_or_more(own.get('llm_infos', []))]):
+    if not (entries := [_entry(one) for one in _listed(own.get('llm_infos', []))]):
         mistakes.append("llm_infos is missing, or empty: which models? e.g. ['Qwen/Qwen2.5-7B-Instruct']")
         entries = [{'path': 'none'}]  # to tell what is wrong with the other lines
     own['llm_infos'] = [_joined(settings, one, n) if isinstance(one, dict) else one for one in entries]
@@ -526,14 +500,14 @@ def _read(
         mistakes += _told(error, entries, engine)
     except InputError as error:
         mistakes.append(str(error))
-    _raise(mistakes)
+    raise_mistakes(mistakes)
     return template, evaluator
 
 
 def _settings_in(variables: Mapping[str, Any], mistakes: list[str], notes: list[str]) -> dict[str, Any]:
     """Return those of a template's variables that are settings of its engine and can be written."""
     settings = {name: value for name, value in variables.items() if name in SETTINGS}
-    _raise_unfit(settings, settings.pop('not_keys', ()))
+    raise_unfit(settings, settings.pop('not_keys', ()))
     helpers = []
     for name in sorted(variables.keys() - SETTINGS):
         if near := _MEANT.get(name) or ''.join(get_close_matches(name, sorted(SETTINGS), 1, 0.8)):
@@ -544,7 +518,7 @@ def _settings_in(variables: Mapping[str, Any], mistakes: list[str], notes: list[
         notes.append(f'not taken for settings: {", ".join(helpers)}')
     engine = settings.get('engine', DEFAULT_ENGINE)
     if not isinstance(engine, str) or engine not in ENGINES:
-        _raise([*mistakes, _unknown('engine', engine, ENGINES)])
+        raise_mistakes([*mistakes, _unknown('engine', engine, ENGINES)])
     options = ENGINES[engine].options
     for name in sorted(settings):
         try:
@@ -578,11 +552,7 @@ def _joined(shared: Mapping[str, Any], own: Mapping[str, Any], n: int | None) ->
 
 
 def _evaluator(template: Template[Any], notes: list[str]) -> dict[str, Any]:
-    """Return the arguments of `GPassKEvaluator`, checked as far as that shows without servers and keys.
-
-    Raises:
-        InputError: two judges at once, half a judge, or arguments that one does not take.
-    """
+    """Return the arguments of `GPassKEvaluator`, checked as far as that shows without servers and keys."""
     name, urls, own = template.eval_model_name, template.eval_urls, template.judge
     if name and not urls and own is None and template.judge_serve is None:
         notes.append(f'eval_model_name is {name!r} and eval_urls is empty: answers are judged by rule')
@@ -599,267 +569,3 @@ def _evaluator(template: Template[Any], notes: list[str]) -> dict[str, Any]:
     judge = own or {'type': 'llm'}
     served_judge(judge, server.name, 'http://127.0.0.1', server.settings())
     return {**arguments, 'judge': served_judge(judge, server.name, '', {}), 'judge_serve': server.config()}
-
-
-# Expanding
-
-
-class Expansion(NamedTuple):
-    """The runs of a template, and lines on what is another than one might think."""
-
-    runs: list[Run]
-    notes: list[str]
-    trial: bool
-    """Whether runs were made smaller for a look."""
-
-    @property
-    def configs(self) -> dict[str, Mapping[str, Any]]:
-        """File name → config."""
-        return {run.file: run.config for run in self.runs}
-
-
-def expand(
-    template: Path,
-    overrides: Sequence[str] = (),
-    *,
-    keep_built_in: bool = False,
-    limit: int | None = None,
-    n: int | None = None,
-) -> Expansion:
-    """Run a template, with lines of `--override` in place of its own, and expand it; nothing is written.
-
-    Args:
-        keep_built_in: for a template with models and datasets of its own, see `older`.
-        limit, n: make a trial: so many questions of each benchmark, n samples a question; k above n are left
-            out, greedy runs keep their one sample.
-
-    Raises:
-        InputError: the template cannot be expanded; all that is wrong is told at once.
-        MissingExtraError: it needs an optional package.
-    """
-    lines = {**read_overrides(overrides), **({} if limit is None else {'limit': limit})}
-    variables = read_template(template)
-    if 'models' not in variables and 'datasets' not in variables:
-        if {'n', 'replications'} & set(lines):  # they are one
-            variables = {name: variables[name] for name in variables.keys() - {'n', 'replications'}}
-        return expand_variables({**variables, **lines}, n)
-    variables |= lines
-    own = {name: variables.get(name) for name in ('models', 'datasets', *PARTS)}
-    _raise_unfit(own, variables.get('not_keys', ()))
-    if n is not None:
-        raise TemplateError('--n: this template has datasets of its own, each with its n; change it there')
-    runs, notes = older_runs(variables, lines, keep_built_in=keep_built_in)
-    return Expansion(_distinct_files(runs), notes, limit is not None)
-
-
-def expand_variables(variables: Mapping[str, Any], n: int | None = None) -> Expansion:
-    """Expand the variables of a template: a run for each combination that `exclude` leaves.
-
-    A temperature of 0 is the greedy run: one a model and benchmark, with n = 1 and the largest
-    max_out_len, whatever the other axes say. It is there without a 0 in `temperatures` too, unless
-    `greedy = False`. An axis that is not given is not passed to the model; `random_seeds` (42), `k_lists`
-    ([4, 8, 16]) and `replications` (3) have defaults. A line that a model of `llm_infos` has for itself
-    stands for that model in place of the template's.
-
-    Raises:
-        TemplateError: a variable or value that is not allowed, or two combinations with one name.
-    """
-    notes: list[str] = []
-    template, evaluator = _read(variables, n, notes)
-    used: set[int] = set()
-    mistakes: list[str] = []
-    runs: list[Run] = []
-    for model in template.llm_infos:
-        try:
-            runs += _runs_of(model, template, evaluator, used, notes, mistakes)
-        except InputError as error:
-            mistakes.append(str(error))
-    _raise(mistakes)
-    if not runs:
-        raise TemplateError('exclude leaves out every combination of the template')
-    for i in sorted(set(range(len(template.exclude))) - used):
-        notes.append(f'exclude[{i}] fits no combination of the template, so it leaves nothing out')
-    trial = n is not None or template.limit is not None
-    return Expansion(_distinct_files(runs), list(dict.fromkeys(notes)), trial)
-
-
-def _distinct_files(runs: list[Run]) -> list[Run]:
-    if twice := [file for file, count in Counter(run.file for run in runs).items() if count > 1]:
-        raise TemplateError(f'two combinations would both be written to {twice[0]}')
-    return runs
-
-
-def _runs_of(
-    model: Model,
-    template: Template[Any],
-    evaluator: Mapping[str, Any],
-    used: set[int],
-    notes: list[str],
-    mistakes: list[str],
-) -> Iterator[Run]:
-    """Yield the runs of one model; a part that several share is one object, so it is rendered once.
-
-    Args:
-        used, mistakes: get the numbers of the rules of `exclude` that fit, and what the engine would not do.
-    """
-    engine = ENGINES[template.engine]
-    options = {name: value for name in engine.options if (value := getattr(model, name)) is not None}
-    tp = int(engine.gpus[1] > 0) if model.tp is None else model.tp
-    llm, label = Llm(model.path, tp, model.batch_size, options), model.label
-    sizes, greedy = model.sizes(notes), [((1,), 1)]
-    settings = list(model.settings(None if engine.api else 42))
-    combinations = [(one, *size) for one in settings for size in (greedy if one.greedy else sizes)]
-    parts = {name: value for name in PARTS if (value := getattr(template, name)) is not None}
-    names = {label, in_file_name(label), llm.path, last_part(llm.path)}
-    inferencer = {} if template.most_failed is None else {'most_failed': template.most_failed}
-    models: dict[Settings, list[dict[str, Any]]] = {}
-    for benchmark in _benchmarks(model, template):
-        limit, questions = template.limit, benchmark.questions
-        if limit is not None and questions is not None and limit >= questions:
-            notes.append(
-                f'{benchmark.label}: limit = {limit} is not below its {questions} questions: all are asked'
-            )
-            limit = None
-        datasets: dict[tuple[DatasetName, int], list[dict[str, Any]]] = {}
-        for one, ks, n in combinations:
-            passed = one.passed()
-            values = {**passed, 'k': list(ks), 'n': n, 'model': names, 'benchmark': set(benchmark[:2])}
-            if rules := [i for i, rule in enumerate(template.exclude) if rule.holds(values)]:
-                used.update(rules)
-                continue
-            name = RunName(ModelName(label, one), DatasetName(benchmark.label, ks, n, template.cot, limit))
-            if one not in models:  # not before: an engine may refuse what is left out
-                models[one] = [engine.config(name.model, llm)]
-            shared = name.dataset, one.max_out_len
-            if shared not in datasets:
-                datasets[shared] = [dataset_config(*shared, benchmark.rows, evaluator, inferencer)]
-            yield Run(
-                file=check_file_name(str(name)),
-                config={'models': models[one], 'datasets': datasets[shared], **parts},
-                model=label,
-                path=models[one][0]['path'],
-                benchmark=benchmark.label,
-                settings=passed,
-                k=ks,
-                n=n,
-                questions=questions if limit is None or questions is None else limit,
-                limit=limit,
-            )
-    mistakes += llm.mistakes
-
-
-class _Benchmark(NamedTuple):
-    """What a template calls it, what names call it, and the fields of a data set that say which rows."""
-
-    key: str
-    label: str
-    questions: int | None
-    rows: dict[str, Any]
-
-
-def _benchmarks(model: Model, template: Template[Any]) -> list[_Benchmark]:
-    path, keys = template.dataset_path.get(ANY_VERSION, LIVE_MATH_BENCH_HUB), model.benchmarks
-    named = [key for key in keys if isinstance(key, str)]
-    of_ours = any(key.startswith(ANY_VERSION) for key in named)
-    if not of_ours and len(template.dataset_path) == 1 and path != LIVE_MATH_BENCH_HUB:
-        raise TemplateError(
-            f'dataset_path is {path!r}, which is for LiveMathBench, and benchmarks does not have it; for '
-            f"another write dataset_path = {{'{(*named, 'math500-l5')[0]}': {path!r}}}"
-        )
-    found = [each for key in keys for each in _rows_of(key, model.version, template)]
-    labels = [each.label for each in found]
-    if twice := [label for label in labels if labels.count(label) > 1]:
-        raise TemplateError(f'benchmarks has two that are both {twice[0]}; remove one')
-    return found
-
-
-def _rows_of(
-    key: str | OwnBenchmark, versions: Sequence[str], template: Template[Any]
-) -> Iterator[_Benchmark]:
-    if isinstance(key, OwnBenchmark):
-        at = {} if key.revision is None else {'revision': key.revision}
-        fields = {'question': key.question, 'answer': key.answer}
-        rows = {'benchmark': key.name, 'path': key.path, **at, 'fields': fields}
-        yield _Benchmark(key.name.lower(), key.name, None, {'type': f'{OWN}BenchmarkDataset', **rows})
-        return
-    path, revision = (
-        # What is given for the longest beginning of the name.
-        given[max(fitting, key=len)]
-        if (fitting := [part for part in given if f'{key}-'.startswith(f'{part}-')])
-        else None
-        for given in (template.dataset_path, template.dataset_revision)
-    )
-    at = {} if revision is None else {'revision': revision}
-    known = BENCHMARKS.get(key)
-    if isinstance(known, QuestionSet):
-        rows = {'benchmark': key, 'path': path or known.source, **at}
-        yield _Benchmark(key, known.label, known.questions, {'type': f'{OWN}BenchmarkDataset', **rows})
-        return
-    for version in [known.version] if known else versions:
-        which = known or STANDARD_ROWS.get(version, LiveMathBenchRows(version, (), ()))
-        own = template if known is None else Template.model_construct()
-        splits = tuple(own.dataset_splits or which.splits)
-        languages = tuple(own.dataset_languages or which.languages)
-        if not (splits and languages):
-            line = 'dataset_languages' if splits else 'dataset_splits'
-            has = ', '.join(STANDARD_ROWS)
-            raise TemplateError(f'{line} is missing: {version!r} has no standard ones, only {has} have')
-        rows = {
-            'type': f'{OWN}LiveMathBenchDataset',
-            'path': path or LIVE_MATH_BENCH_HUB,
-            **at,
-            'version': version,
-            'dataset_splits': list(splits),
-            'dataset_languages': list(languages),
-        }
-        label = str(LiveMathBenchRows(version, splits, languages))
-        yield _Benchmark(key, label, live_math_bench_questions(version, splits, languages), rows)
-
-
-def dataset_config(
-    name: DatasetName,
-    max_out_len: int | None,
-    rows: Mapping[str, Any],
-    evaluator: Mapping[str, Any],
-    inferencer: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Return a data set of this package, as OpenCompass takes it.
-
-    Args:
-        name: its k, n and limit, and whether the prompts ask for step-by-step reasoning.
-        max_out_len: None leaves it to the model.
-        rows: its class and the arguments that say which questions.
-        evaluator, inferencer: arguments of `GPassKEvaluator` and `SeededGenInferencer`.
-    """
-    length = {} if max_out_len is None else {'max_out_len': max_out_len}
-    return {
-        'type': rows['type'],
-        'abbr': str(name),
-        **rows,
-        'cot': name.cot,
-        'k': list(name.ks),
-        'n': name.n,
-        **({} if name.limit is None else {'limit': name.limit}),
-        'reader_cfg': {'input_columns': ['prompt'], 'output_column': 'answer'},
-        'infer_cfg': {
-            'prompt_template': {
-                'type': 'opencompass.openicl.icl_prompt_template.PromptTemplate',
-                'template': {'round': [{'role': 'HUMAN', 'prompt': '{prompt}'}]},
-            },
-            'retriever': {'type': 'opencompass.openicl.icl_retriever.ZeroRetriever'},
-            'inferencer': {'type': f'{OWN}SeededGenInferencer', **length, **inferencer},
-        },
-        'eval_cfg': {'evaluator': {'type': f'{OWN}GPassKEvaluator', **evaluator}},
-    }
-
-
-def dataset(key: str) -> dict[str, Any]:
-    """Return a benchmark as the configs of `gpassk_opencompass.configs` have it: k = 4, 8, 16 and n = 48.
-
-    >>> dataset('aime2024')['abbr']
-    'AIME2024-k4_8_16-r3'
-    """
-    [one] = _rows_of(key, ['202412'], Template.model_construct())
-    return dataset_config(
-        DatasetName(one.label, (4, 8, 16), 48), None, one.rows, {'model_name': '', 'url': []}, {}
-    )

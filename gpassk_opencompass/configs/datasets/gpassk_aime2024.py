@@ -1,4 +1,4 @@
 """AIME2024: the 30 questions of both parts."""
 
-_ours = __import__('gpassk_opencompass.sweep.template', fromlist=['dataset'])  # an import is lazy here
+_ours = __import__('gpassk_opencompass.sweep.expansion', fromlist=['dataset'])  # an import is lazy here
 aime2024_datasets = [_ours.dataset('aime2024')]

@@ -1,4 +1,4 @@
 """The hard split of LiveMathBench v202505, in English."""
 
-_ours = __import__('gpassk_opencompass.sweep.template', fromlist=['dataset'])  # an import is lazy here
+_ours = __import__('gpassk_opencompass.sweep.expansion', fromlist=['dataset'])  # an import is lazy here
 livemathbench_v202505_hard_datasets = [_ours.dataset('livemathbench-v202505-hard')]

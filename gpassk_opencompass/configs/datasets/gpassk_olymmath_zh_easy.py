@@ -1,4 +1,4 @@
 """OlymMATH zh-easy: 100 problems in Chinese."""
 
-_ours = __import__('gpassk_opencompass.sweep.template', fromlist=['dataset'])  # an import is lazy here
+_ours = __import__('gpassk_opencompass.sweep.expansion', fromlist=['dataset'])  # an import is lazy here
 olymmath_zh_easy_datasets = [_ours.dataset('olymmath-zh-easy')]
