@@ -9,11 +9,12 @@ from __future__ import annotations
 import errno
 import signal
 import sys
-from argparse import Action, ArgumentParser, RawDescriptionHelpFormatter
+from argparse import Action, ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from difflib import get_close_matches
 from importlib import import_module
+from pathlib import Path
 from traceback import print_exc
 from types import FrameType
 from typing import Any, NoReturn
@@ -190,16 +191,18 @@ def read_options(name: str, words: Sequence[str]) -> dict[str, Any]:
 
 def _files_first(parser: ArgumentParser, words: Sequence[str]) -> list[str]:
     """Move files that stand behind an option of several values to the front: `--k 2 4 FILE`."""
-    from .options import Several
-
     files, others, option = [], [], None
     for word in words:
         if word.startswith('-'):
             option = parser._option_string_actions.get(word)
-        if isinstance(option, Several) and not word.startswith('-') and option.is_file(word):
-            files.append(word)
-        else:
-            others.append(word)
+        elif option and option.nargs == '+' and callable(option.type):
+            try:
+                option.type(word)
+            except (ArgumentTypeError, ValueError):
+                if Path(word).exists():
+                    files.append(word)
+                    continue
+        others.append(word)
     return [*files, *others]
 
 

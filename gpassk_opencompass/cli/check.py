@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..text import Table, one_line, say, show, terminal, width
-from .options import Several, add_json, examples, path
+from .options import add_json, add_several, examples, path
 
 if TYPE_CHECKING:
     from ..runs.state import Finding
@@ -30,12 +30,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     what = 'the folder of the work directories, or one of them'
     parser.add_argument('outputs', type=path, metavar='OUTPUTS', help=what)
     what = 'as given to `gpassk run`; without them, runs that were never started are not known'
-    parser.add_argument('--configs', type=path, action=Several, metavar='CONFIG', help=what)
+    add_several(parser, '--configs', what, type=path, metavar='CONFIG')
     parser.add_argument('--follow', action='store_true', help='look again and again, until all are complete')
     add_json(parser)
 
 
-def run(*, outputs: Path, configs: Sequence[Path] | None, follow: bool) -> int:
+def run(*, outputs: Path, configs: Sequence[Path], follow: bool) -> int:
     """Print the state of each run; 0 only if all are complete."""
     from ..runs.state import State, summary
 
@@ -50,18 +50,18 @@ def run(*, outputs: Path, configs: Sequence[Path] | None, follow: bool) -> int:
     return 0 if all(finding.state is State.COMPLETE for finding in findings) else 1
 
 
-def _examined(outputs: Path, configs: Sequence[Path] | None) -> list[Finding]:
+def _examined(outputs: Path, configs: Sequence[Path]) -> list[Finding]:
     from ..runs.plan import planned_runs
     from ..runs.state import discovered_runs, examine
 
-    if configs is None:
+    if not configs:
         return [examine(run, work_dir) for run, work_dir in discovered_runs(outputs)]
     if outputs.exists() and not outputs.is_dir():
         raise InputError(f'{outputs} is no folder; expected the work directories of the configs')
     return [examine(run, outputs / run.name) for run in planned_runs(configs)]
 
 
-def _followed(outputs: Path, configs: Sequence[Path] | None, findings: list[Finding]) -> list[Finding]:
+def _followed(outputs: Path, configs: Sequence[Path], findings: list[Finding]) -> list[Finding]:
     """Show the states again and again until all are complete, on a terminal in one place; return the last."""
     from rich.live import Live
     from rich.text import Text

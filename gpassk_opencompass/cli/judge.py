@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InputError
 from ..files import parse_json, write_file
 from ..text import Table, json_text, say, show
-from .options import Several, add_json, add_judge_options, chosen_judge, examples, path, positive
+from .options import add_json, add_judge_options, add_several, chosen_judge, examples, path, positive
 
 if TYPE_CHECKING:
     from ..agreement import Agreement, Audit, Share
@@ -44,7 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
     add, sub = action('ping', 'are the servers of a judge fit to judge?')
     add('--model', required=True, metavar='NAME', help='the name that the servers know it by')
-    add('--url', action=Several, required=True, metavar='URL', help='http://host:port of each server')
+    add_several(sub, '--url', 'http://host:port of each server', required=True, metavar='URL')
     add('--api-key-env', default='', metavar='NAME', help='environment variable with the key')
     add('--prompts', default='auto', metavar='NAME', help='auto, protocol, own, xverify, compassverifier')
     add('--max-tokens', type=int, default=8192, metavar='N', help='of a reply; default: 8192')
@@ -53,7 +53,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add('--proxy', default='', metavar='URL', help='default: of the environment (HTTPS_PROXY)')
     add('--extra-body', type=_json_object, metavar='JSON', help='more fields of the request')
     whole = "besides stop, the finish_reason of its whole replies; '' for none"
-    add('--finish-reason', action=Several, default=[], metavar='WORD', help=whole)
+    add_several(sub, '--finish-reason', whole, metavar='WORD')
     add('--timeout', type=float, default=120.0, metavar='SECONDS', help='of one request; default: 120')
 
     add, sub = action('agreement', 'how well does a judge agree with labels?', _AGREEMENT)

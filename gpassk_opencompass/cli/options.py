@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -70,34 +70,9 @@ def listed(kind: Callable[[str], Number]) -> Callable[[str], Number]:
     return read
 
 
-class Several(Action):
-    """One value or more: of `--k 2 --k 4` both count, as of `--k 2 4`; the default where none is given.
-
-    A file behind them goes to the command's paths, where `type` refuses its name: `--k 2 4 samples.jsonl`.
-    """
-
-    def __init__(self, option_strings: Sequence[str], dest: str, **settings: Any) -> None:
-        super().__init__(option_strings, dest, nargs='+', **{'type': str, **settings})
-
-    def __call__(self, parser: ArgumentParser, namespace: Namespace, values: Any, option: Any = None) -> None:
-        """Add the values to those before."""
-        before = getattr(namespace, self.dest)
-        setattr(namespace, self.dest, [*([] if before is self.default else before), *values])
-
-    def is_file(self, text: str) -> bool:
-        """Whether a text is no value, but a file or folder."""
-        try:
-            self.type(text)  # type: ignore[operator,misc]
-        except (ArgumentTypeError, ValueError):
-            return Path(text).exists()
-        return False
-
-
-def add_several(
-    parser: ArgumentParser, name: str, meaning: str, default: Sequence[Any] = (), **settings: Any
-) -> None:
-    """Add an option that takes several values, see `Several`; none of them, unless `default` has some."""
-    parser.add_argument(name, action=Several, default=list(default), help=meaning, **settings)
+def add_several(parser: ArgumentParser, name: str, meaning: str, **settings: Any) -> None:
+    """Add an option that takes one value or more: of `--k 2 --k 4` both count, as of `--k 2 4`."""
+    parser.add_argument(name, action='extend', nargs='+', default=[], help=meaning, **settings)
 
 
 def examples(*lines: str) -> str:

@@ -30,7 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add('--k', type=int, help='of the metrics (default: the largest that all have)')
     add('--level', type=float, default=0.95, help='of confidence (default: 0.95)')
     taus = 'thresholds τ of the columns of G-Pass@k, from 0 to 1 (default: 0.5 0.75 1)'
-    add_several(parser, '--threshold', taus, type=float, default=(0.5, 0.75, 1.0), metavar='TAU')
+    add_several(parser, '--threshold', taus, type=float, metavar='TAU')
     add_several(parser, '--only', 'write only these: tables, figures, page', type=_part, metavar='PART')
     add('--responses', action='store_true', help='also each response, in a folder beside the page')
     add('--from', dest='source', metavar='FORMAT', help='of the logs (default: as they themselves tell)')
@@ -66,6 +66,7 @@ def run(
     or a trial, is not). Raises IncompleteError where an optional package is missing; all else is written.
     """
     from ..collect import collect
+    from ..metrics import SHOWN_THRESHOLDS
     from ..report.figures import Figures, write_figures
     from ..report.frame import boards, frame
     from ..report.page import write_page
@@ -75,7 +76,7 @@ def run(
     if responses and 'page' not in parts:
         raise InputError(f'--responses writes them for the page, and --only {" ".join(parts)} writes none')
     found = collect(paths, configs=configs, format=source, k=k)
-    tables, apart = boards(found.results, k, level, threshold, with_limited)
+    tables, apart = boards(found.results, k, level, threshold or SHOWN_THRESHOLDS, with_limited)
     trials = [line for line in apart if '--with-limited takes' in line]
     missing = [*found.passed_over, *(line for line in apart if line not in trials)]
     left_out = [*missing, *found.older, *trials]
