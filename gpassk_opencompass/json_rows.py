@@ -34,12 +34,6 @@ def json_rows(path: Path, strict: bool = True) -> Iterator[tuple[int, Row]]:
 
     Raises:
         InputError: the file cannot be read, or is no JSON; names the file and the line.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / 'rows.jsonl'
-    >>> _ = path.write_text('{"c": 1}\\n\\n{"c": 2}\\n')
-    >>> list(json_rows(path))
-    [(1, {'c': 1}), (3, {'c': 2})]
     """
     with open_text(path) as file:
         text = _Text(file, _CHUNK)
@@ -54,7 +48,7 @@ def json_rows(path: Path, strict: bool = True) -> Iterator[tuple[int, Row]]:
 
 
 def _list(path: Path, text: _Text) -> Iterator[tuple[int, Any, str]]:
-    with _told_of(path):
+    with _damaged(path):
         for number, _ in enumerate(text.each_key(), 1):
             yield number, text.value(), ''
         text.end()
@@ -65,30 +59,22 @@ def _lines(file: IO[str]) -> Iterator[tuple[int, Any, str]]:
     from pydantic_core import from_json  # three times as fast as json, of the values that both take
 
     file.seek(0)
-    begun = False
-    for number, line in enumerate(file, 1):
-        if line.isspace():
-            continue
+    lines = ((number, line) for number, line in enumerate(file, 1) if not line.isspace())
+    for count, (number, line) in enumerate(lines):
+        value, why = None, ''
         try:
-            value, why = from_json(line, cache_strings='keys'), ''
+            value = from_json(line, cache_strings='keys')
         except ValueError:
-            value, why = _value(line, None if begun else file)
-        begun = True
+            try:
+                value = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                why = f'is no JSON: {error}'
+                if count == 0 and isinstance(error, JSONDecodeError) and error.pos >= len(line.rstrip()):
+                    try:  # an object over several lines
+                        value, why = json.loads(line + file.read()), ''
+                    except (ValueError, RecursionError) as whole:
+                        why = f'is no JSON, and neither is the whole file: {whole}'
         yield number, value, why
-
-
-def _value(line: str, rest: IO[str] | None) -> tuple[Any, str]:
-    """Return what json makes of a line, of the whole file where the line begins it, or why it is none."""
-    try:
-        return json.loads(line), ''
-    except (ValueError, RecursionError) as error:
-        cut = isinstance(error, JSONDecodeError) and error.pos >= len(line.rstrip())
-        if rest is None or not cut:
-            return None, f'is no JSON: {error}'
-    try:
-        return json.loads(line + rest.read()), ''
-    except (ValueError, RecursionError) as error:
-        return None, f'is no JSON, and neither is the whole file: {error}'
 
 
 def json_entries(
@@ -98,22 +84,13 @@ def json_entries(
 
     Args:
         inside: the key of an entry of which the entries are given instead of it, those of a list with their
-            places, '0', '1', …, for keys.
+            places, '0', '1', …, for keys: ('details', '0'), value.
         chunk: characters that are read at a time; a longer entry is read as a whole all the same.
 
     Raises:
         InputError: the file cannot be read, is no JSON object, or is cut off.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / 'result.json'
-    >>> _ = path.write_text('{"accuracy": 50.0, "details": [{"correct": true}, {"correct": false}]}')
-    >>> for keys, value in json_entries(path, 'details'):
-    ...     print(keys, value)
-    ('accuracy',) 50.0
-    ('details', '0') {'correct': True}
-    ('details', '1') {'correct': False}
     """
-    with open_text(path) as file, _told_of(path):
+    with open_text(path) as file, _damaged(path):
         text = _Text(file, chunk)
         if text.next() != '{':
             raise ValueError(f'it begins with {text.next()!r}; expected a JSON object, {{"…": …}}')
@@ -130,29 +107,30 @@ def first_object(path: Path) -> Row | None:
 
     Of one that is longer than 4 MiB, the entries that begin there: of a list that goes on, its beginning.
     """
+    found: Row = {}
     with open_text(path) as file:
         text = _Text(file, 1 << 16, 1 << 22)
-        found: Row = {}
         try:
             if text.next() == '[':
                 text.skip('[')
             if text.next() != '{':
                 return None
-            return dict(text.value())
+            with suppress(JSONDecodeError, RecursionError):
+                return dict(text.value())
+            for key in text.each_key():
+                opening = text.next()
+                found[key] = {'[': [], '{': {}}.get(opening)
+                try:
+                    found[key] = text.value()
+                except JSONDecodeError:
+                    if opening == '[':
+                        found[key] += (text.value() for _ in text.each_key())
+                    raise
         except UnicodeDecodeError:
             raise
-        except (ValueError, RecursionError):
-            with suppress(ValueError, RecursionError):
-                for key in text.each_key():
-                    opening = text.next()
-                    found[key] = {'[': [], '{': {}}.get(opening)
-                    try:
-                        found[key] = text.value()
-                    except ValueError:
-                        if opening == '[':
-                            found[key] += (text.value() for _ in text.each_key())
-                        raise
-        return found
+        except (ValueError, RecursionError):  # it goes on, or is no JSON
+            pass
+    return found
 
 
 @contextmanager
@@ -169,7 +147,7 @@ def open_text(path: Path, newline: str | None = None) -> Iterator[IO[str]]:
 
 
 @contextmanager
-def _told_of(path: Path) -> Iterator[None]:
+def _damaged(path: Path) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby, product
+from itertools import chain, groupby, islice, product
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,19 @@ _STEPS = '，请逐步推理', ', please reasoning step by step'
 """What OpenCompass takes out of the protocol's prompts where a config has cot = False."""
 
 _OF_ENGINE = ('finish_reason', 'prompt_tokens', 'output_tokens', 'reasoning_tokens', 'seconds')
+
+
+_UNFLAGGED = (
+    '{count} questions have a round that no LLM judged, as the rule found all of it right: '
+    "OpenCompass's own G-Pass@k counts its samples as wrong, here they are correct"
+)
+_FIRST = (
+    "OpenCompass's LiveMathBench evaluator gives the verdict of the first sample to all n: it is not taken"
+)
+_WHOLE = 'the question cannot be cut out of {count} prompts: who reads questions is shown the whole prompt'
+_MISALIGNED = (
+    '{count} questions have fewer verdicts than their samples, which are unjudged: nothing tells of which'
+)
 
 
 # ---- runs ------------------------------------------------------------------------------------------------
@@ -165,49 +178,42 @@ def _is_of_samples(told: Row) -> bool:
 
 
 def _predictions(run: _Run) -> Iterator[Row]:
-    """Yield the rows of all parts, each with prompt, reference, responses and what the engine told."""
+    """Yield the rows of all parts; what the engine told may stand beside the prediction, or around it."""
     for path in run.parts:
-        keys = []
+        keys = set()
         for (key,), value in json_entries(path):
-            keys.append(int(key) if key.isdecimal() else -1)
-            if keys[-1] < 0 or not isinstance(value, dict) or 'prediction' not in value:
+            if not key.isdecimal() or not isinstance(value, dict) or 'prediction' not in value:
                 raise InputError(
                     f'{path}, row {key!r:.40}: expected rows "0", "1", … with origin_prompt, prediction, gold'
                 )
-            yield {'_file': path, '_row': keys[-1] + 1, **_prediction(value)}
-        if sorted(keys) != list(range(len(keys))):
+            keys.add(int(key))
+            told, said = dict(mapping(value.get('generation'))), value['prediction']
+            if isinstance(said, dict):
+                told |= {**mapping(said.get('rollout')), 'output_tokens': at(said, 'rollout.num_tokens')}
+                said = said.get('prediction')
+            if isinstance(value.get('res_length'), int):
+                told['output_tokens'] = value['res_length']
+            prompt, gold = value.get('origin_prompt'), value.get('gold')
+            asked = (
+                one if isinstance(one, str) else one.get('prompt', one.get('content'))
+                for one in listed(prompt)
+                if isinstance(one, str) or mapping(one).get('role') in ('HUMAN', 'user')
+            )
+            alone = not isinstance(said, list) or len(said) == 1
+            several = '{count} rows have several references, of which the first one is kept'
+            yield {
+                **{'_file': path, '_row': int(key) + 1},
+                'prompt': prompt if isinstance(prompt, str) else '\n'.join(filter(None, map(_text, asked))),
+                'reference': _text(gold),
+                'responses': listed(said) or [None if said == [] else said],
+                **{name: told.get(name) if alone else None for name in ('state', *_OF_ENGINE)},
+                '_said': [several] if len(listed(gold)) > 1 else [],
+            }
+        if keys != set(range(len(keys))):
             raise InputError(
                 f'{path}: rows are missing, it has {len(keys)} and the last one is number {max(keys)}; '
                 'finish the run with opencompass -r'
             )
-
-
-def _prediction(value: Row) -> Row:
-    """Return what a row says; what the engine told may stand beside the prediction, or around it."""
-    told, said = dict(mapping(value.get('generation'))), value['prediction']
-    if isinstance(said, dict):
-        told |= {**mapping(said.get('rollout')), 'output_tokens': at(said, 'rollout.num_tokens')}
-        said = said.get('prediction')
-    if isinstance(value.get('res_length'), int):
-        told['output_tokens'] = value['res_length']
-    prompt, gold = value.get('origin_prompt'), value.get('gold')
-    asked = [
-        one if isinstance(one, str) else one.get('prompt', one.get('content'))
-        for one in listed(prompt)
-        if isinstance(one, str) or mapping(one).get('role') in ('HUMAN', 'user')
-    ]
-    responses = said if isinstance(said, list) and said else [None if said == [] else said]
-    bad = not all(one is None or isinstance(one, str) for one in responses)
-    one = len(responses) == 1
-    several = '{count} rows have several references, of which the first one is kept'
-    return {
-        'prompt': prompt if isinstance(prompt, str) else '\n'.join(filter(None, map(_text, asked))),
-        'reference': _text(gold),
-        'responses': responses,
-        **{name: told.get(name) if one else None for name in ('state', *_OF_ENGINE)},
-        '_said': [several] if len(listed(gold)) > 1 else [],
-        **({'_bad': f'prediction is {said!r:.60}; expected a text, or a list of texts'} if bad else {}),
-    }
 
 
 def _text(value: object) -> str | None:
@@ -275,71 +281,56 @@ def _details(run: _Run) -> tuple[list[str], list[list[Row]]]:
     OpenCompass makes a list of what is said of n samples under one name, without those of which nothing is: a
     list that is shorter than others does not tell of which samples it is.
     """
-    uids: list[str] = []
-    entries: list[list[Row]] = []
-    judged = False
+    uids, entries = list[str](), list[list[Row]]()
     made = mapping(at(run.config, 'eval_cfg.evaluator.dict_postprocessor'))
     letters = {str(made.get('true_tag', 'A')): True, str(made.get('false_tag', 'B')): False}
     for keys, detail in json_entries(run.result, 'details') if run.result else ():
         if keys[0] != 'details' or len(keys) < 2 or keys[1] == 'type':
             continue
-        samples, where = [mapping(detail)] if detail else [], f'{run.result}, details {keys[1]}'
-        if named := 'example_abbr' in mapping(detail):
-            lists = {name: value for name, value in detail.items() if isinstance(value, list)}
+        samples: list[Row] = [{**mapping(detail)}]
+        if 'example_abbr' in samples[0]:
+            uids.append(str(detail['example_abbr']))
+            lists = {name: one for name, one in detail.items() if isinstance(one, list)}
             size = max(map(len, lists.values()), default=0)
             samples = [{name: one[n] for name, one in lists.items() if len(one) == size} for n in range(size)]
             for told in lists.get('llm_evaluation', ()):
-                place = mapping(told).get('dataset_replica_idx')
-                if isinstance(place, int) and 0 <= place < size:
-                    samples[place] = {**samples[place], 'llm_evaluation': told}
-            uids.append(str(detail['example_abbr']))
-        if not all(samples) or not samples:
-            raise InputError(f'{where}: it is {detail!r:.60}; expected an object of what is said of samples')
-        if len(uids) != (len(entries) + 1) * named or len(samples) != len(entries[0] if entries else samples):
-            raise InputError(
-                f'{where}: it tells of {len(samples)} samples, those before it of {len(entries[0])}: the '
-                'file is damaged'
-            )
-        if named and uids[-1].rpartition('_')[2] != str(len(uids) - 1):
-            raise InputError(f'{where}: it is of {uids[-1]!r:.60}; expected question {len(uids) - 1}')
+                if (place := mapping(told).get('dataset_replica_idx')) in range(size):
+                    samples[place]['llm_evaluation'] = told
         entries.append([_told(sample, letters) for sample in samples])
-        known = any(name in detail for name in _VERDICTS)
-        if known and not any(name in sample for sample in samples for name in _VERDICTS):
-            entries[-1][0]['_said'].append(
-                '{count} questions have a round that no LLM judged, as the rule found all of it right: '
-                "OpenCompass's own G-Pass@k counts its samples as wrong, here they are correct"
-                if 'rule_evaluation' in detail
-                else '{count} questions have fewer verdicts than their samples, which are unjudged: nothing '
-                'tells of which'
-            )
-        judged |= known or any(one['judged'] for one in entries[-1])
+        told, there = ({*_VERDICTS} & {*one} for one in (mapping(detail), {*chain.from_iterable(samples)}))
+        if told and not there:
+            rule = 'rule_evaluation' in detail
+            entries[-1][0]['_said'].append(_UNFLAGGED if rule else _MISALIGNED)
+    sizes, places = set(map(len, entries)), [uid.rpartition('_')[2] for uid in uids]
+    if 0 in sizes or len(sizes) > 1 or places not in ([], list(map(str, range(len(entries))))):
+        raise InputError(f'{run.result} is damaged: its details are not of the same samples of each question')
+    judged = any(one['judged'] or one['_said'] for samples in entries for one in samples)
     return (uids, entries) if judged else ([], [])
 
 
 def _told(sample: Mapping[str, Any], letters: Mapping[str, bool]) -> Row:
-    """Return verdict, answer and reference; `judged` says whether there is anything like a verdict."""
+    """Return verdict, answer and reference; `judged` says whether there is a verdict."""
     reply = sample.get('prediction') if 'origin_prompt' in sample else None  # of an LLM judge
-    verdict = next((sample[name] for name in _VERDICTS if sample.get(name) is not None), None)
-    unclear = False
+    verdict, unclear = _first(sample, _VERDICTS), False
     if verdict is None and 'rule_evaluation' in sample:
         verdict = bool(at(sample, 'rule_evaluation.correct') or at(sample, 'llm_evaluation.llm_correct'))
     elif verdict is None and isinstance(reply, str):
         verdict = letters.get(reply.strip(' \n\t.*"\'()'))
         unclear = verdict is None
     told = {**mapping(sample.get('rule_evaluation')), **sample}
-    answer, reference = (
-        _text(next((told[name] for name in names if told.get(name) is not None), None))
-        for names in (_ANSWERS, _REFERENCES)
-    )
     more = '{count} replies of the LLM judge are more than its letter, which OpenCompass takes anywhere'
     return {
         'correct': 'unjudged' if verdict is None else verdict,
         'why': 'no letter' if unclear else None,
-        'answer': None if isinstance(reply, str) else answer,
-        'reference': reference,
-        'judged': verdict is not None or unclear,
+        'answer': None if isinstance(reply, str) else _text(_first(told, _ANSWERS)),
+        'reference': _text(_first(told, _REFERENCES)),
+        'judged': verdict is not None,
         '_said': [f'{more}: unjudged'] if unclear else [],
     }
+
+
+def _first(told: Mapping[str, Any], names: Sequence[str]) -> Any:
+    return next((told[name] for name in names if told.get(name) is not None), None)
 
 
 # ---- samples ---------------------------------------------------------------------------------------------
@@ -348,11 +339,8 @@ def _told(sample: Mapping[str, Any], letters: Mapping[str, bool]) -> Row:
 def _rows(files: Sequence[Path]) -> Iterator[Row]:
     """Yield the samples of a run of which these are some files."""
     run = _run_of(files[0])
-    rows, notes = list(_predictions(run)), list[str]()
-    uids, details = _details(run) if run.evaluator != 'LiveMathBenchEvaluator' else ([], [])
-    if run.result and run.evaluator == 'LiveMathBenchEvaluator':
-        said = "OpenCompass's LiveMathBench evaluator gives the verdict of the first sample to all n"
-        notes.append(f'{said}: it is not taken')
+    rows, wrong = list(_predictions(run)), run.evaluator == 'LiveMathBenchEvaluator'
+    (uids, details), notes = ([], []) if wrong else _details(run), [_FIRST] if wrong and run.result else []
     if not rows and not details:
         raise InputError(
             f'{files[0]} tells of no sample whether it is correct, and there are no predictions to judge in '
@@ -377,20 +365,12 @@ def _rows(files: Sequence[Path]) -> Iterator[Row]:
             **row,
             **{name: None if several else told.get(name) for name in ('correct', 'why', 'answer')},
             **(names[place] if names else {}),
-            'question': text,
+            **{'question': text, '_run': run, '_judged': bool(details)},
             'reference': row.get('reference') or (details[place][0] if uids else told).get('reference'),
-            '_run': run,
-            '_judged': bool(details),
         }
         notes += [*row.get('_said', ()), *told.get('_said', ())]
-        if several:
-            notes.append(
-                '{count} rows hold several responses and one verdict, which is of none: they are unjudged'
-            )
-        if replica == 0 and not exact:
-            notes.append(
-                'the question cannot be cut out of {count} prompts, and the whole prompt stands for it'
-            )
+        notes += ['{count} rows hold several responses and one verdict: they are unjudged'] if several else []
+        notes += [_WHOLE] if replica == 0 and not exact else []
         for response in row['responses']:
             failed = {'state': 'failed', 'correct': None, 'answer': None, **dict.fromkeys(_OF_ENGINE)}
             own: Row = failed if rows and response is None else {}
@@ -451,29 +431,25 @@ def _names(run: _Run, rows: Sequence[Row]) -> list[Row]:
     texts = [read(row['prompt']) for row in rows]
     asked = [language for _, language, _ in texts]
     groups = list(product(splits, languages))
-    spoken = ['en' if language == 'en' else 'cn' for _, language in groups]
-    found = [(language, len(list(of_one))) for language, of_one in groupby(asked)]
-    counts = [size for _, size in found]
-    if [language for language, _ in found] != spoken:
-        counts = [live_math_bench_questions(version, [split], [language]) or 0 for split, language in groups]
-    names: list[Row] = []
-    sizes = dict(zip(groups, counts, strict=False))
-    fits = [language for language, size in zip(spoken, counts, strict=False) for _ in range(size)] == asked
-    for (split, language), size in (
-        sizes.items() if fits and len(sizes) == len(groups) and not limited else ()
-    ):
-        begin, others = len(names), {sizes[split, other] for other in languages}
-        questions = [text for text, _, _ in texts[begin : begin + size]]
-        for uid, problem in live_math_bench_names(version, split, language, questions, others):
-            names.append(
-                {'uid': uid, 'problem': problem, 'group': f'{split}_{language}', 'language': language}
-            )
-    if not names:
-        said = (
-            'contest and place of the questions are not known: numbered as they are, they pair with no other'
-        )
-        rows[0]['_said'].append(f'{said} run')
-    return names or [{'uid': f'{run.dataset}/{number}'} for number in range(len(rows))]
+    changes = [len(list(of_one)) for _, of_one in groupby(asked)]
+    published = [live_math_bench_questions(version, [split], [language]) or 0 for split, language in groups]
+    for counts in (changes, published) if not limited and len(set(groups)) == len(groups) else ():
+        sizes, names, in_order = dict(zip(groups, counts, strict=False)), list[Row](), iter(texts)
+        spoken = (['en' if language == 'en' else 'cn'] * size for (_, language), size in sizes.items())
+        if len(counts) != len(groups) or list(chain.from_iterable(spoken)) != asked:
+            continue
+        for (split, language), size in sizes.items():
+            questions = [text for text, _, _ in islice(in_order, size)]
+            others = {sizes[split, other] for other in languages}
+            shared = {'group': f'{split}_{language}', 'language': language}
+            for uid, problem in live_math_bench_names(version, split, language, questions, others):
+                names.append({'uid': uid, 'problem': problem, **shared})
+        return names
+    said = (
+        'contest and place of the questions are not known: numbered as they are, they pair with no other run'
+    )
+    rows[0]['_said'].append(said)
+    return [{'uid': f'{run.dataset}/{number}'} for number in range(len(rows))]
 
 
 def _about(row: Row) -> Row:

@@ -277,12 +277,14 @@ class _Reading:
             self._first, self._about = batch[0], self._format.about(batch[0])
         expand, rows, origins = self._format.expand, batch, batch
         if expand or self._given:
-            samples = [[row] if '_skipped' in row or not expand else list(expand(row)) for row in batch]
-            rows = [one for some in samples for one in some if '_skipped' not in one]
-            origins = [
-                row for row, some in zip(batch, samples, strict=True) for one in some if '_skipped' not in one
+            pairs = [
+                (row, one)
+                for row in batch
+                for one in ((row,) if '_skipped' in row or not expand else expand(row))
             ]
-            self._said.update(one['_skipped'] for some in samples for one in some if '_skipped' in one)
+            self._said.update(one['_skipped'] for _, one in pairs if '_skipped' in one)
+            pairs = [both for both in pairs if '_skipped' not in both[1]]
+            origins, rows = [row for row, _ in pairs], [one for _, one in pairs]
         fields = self._format.fields or {name: name for name in set().union(*rows) & _KNOWN}
         columns = {}
         for name, how in {**fields, **self._given}.items():
@@ -304,17 +306,15 @@ class _Reading:
         """Return what an option gives for samples of rows, those of a row one after the other."""
         path, values = self._given[name], list[Any]()
         for _, same in groupby(origins, key=id):
-            n, told = len(some := list(same)), at(some[0], path)
-            if (
-                told is not None
-                and n > 1
-                and name in OF_SAMPLE
-                and not (isinstance(told, list) and len(told) == n)
-            ):
+            row, *more = same
+            told, n = at(row, path), len(more) + 1
+            if told is None or n == 1 or name not in OF_SAMPLE:
+                values += [told] * n
+            elif isinstance(told, list) and len(told) == n:
+                values += told
+            else:
                 given = f'--field {name}={path} gives {told!r:.60} for {n} samples'
                 raise ValueError(f'{given}; expected a list of as many')
-            of_all = told is None or n == 1 or name not in OF_SAMPLE
-            values += [told] * n if of_all else told
         self._touched |= {name} if any(one is not None for one in values) else set()
         return values
 
@@ -390,9 +390,8 @@ class _Reading:
             run, held = Run(None, _counts(columns), **about), ['counts']
         else:
             samples = self._samples(columns, remarks)
-            held = [
-                kind for kind, one in (('responses', 'response'), ('labels', 'verdict')) if one in samples
-            ]
+            kinds = {'responses': 'response', 'labels': 'verdict'}
+            held = [kind for kind, column in kinds.items() if column in samples]
             if wanted == 'responses' or 'labels' not in held:
                 samples, about['judge'] = samples.replace(verdict=None, judged_by=None, why=None), {}
             run = Run(samples, **about)
@@ -406,6 +405,7 @@ class _Reading:
     def _samples(self, columns: dict[str, list[Any]], remarks: list[str]) -> Samples:
         """Return the samples of a run: each once, numbered from 0."""
         uids, told = columns['uid'], columns.get('replica') or [None] * len(columns['uid'])
+        fields: Mapping[str, Any] = self._format.fields or {}
         unnumbered = {uid for uid, place in zip(uids, told, strict=True) if place is None}
         in_order: Counter[str] = Counter()
         columns['replica'] = []
@@ -416,48 +416,39 @@ class _Reading:
         if 'verdict' in columns and self._options.kind != 'responses':
             told_of = ((sentence, odd[key]) for key, sentence in _NOTES.items() if odd[key])
             remarks += [sentence.format(count=count, least=self._least) for sentence, count in told_of]
-        known = (
-            name for name, one in columns.items() if name == 'verdict' or any(v is not None for v in one)
-        )
+        known = [
+            name for name, one in columns.items() if any(v is not None for v in one) or name == 'verdict'
+        ]
         samples = Samples({name: columns[name] for name in known})
         try:
             samples.check()
         except InputError as error:
-            raise InputError(f'{error}{self._hint(samples)}') from error
-        uid = (self._format.fields or {}).get('uid')
-        if unnumbered or uid == '_row':
+            known = {'_file', 'model', *map(str, fields.values())}
+            others = [
+                name for name, one in (self._first or {}).items() if type(one) is str and name not in known
+            ]
+            hint = (
+                f'\nwhere one of {", ".join(others)} names models: --field model={others[0]}'
+                if others
+                else ''
+            )
+            raise InputError(
+                f'{error}{hint if self._name == "table" and "model" not in fields else ""}'
+            ) from error
+        if unnumbered or fields.get('uid') == '_row':
             self._refuse_copy({name: samples[name] for name in samples.names})
         questions = samples.by_question()
         places = zip(samples['uid'], samples['replica'], strict=True)
         if not all(0 <= place < len(questions[uid]) for uid, place in places):
             dense = {row: place for rows in questions.values() for place, row in enumerate(rows)}
             samples = samples.replace(replica=[dense[row] for row in range(len(samples))])
-        if (
-            max(map(len, questions.values())) == 1 < len(questions)
-            and self._name == 'table'
-            and uid != '_row'
-        ):
+        alone = self._name == 'table' and max(map(len, questions.values())) == 1 < len(questions)
+        if alone and (uid := fields['uid']) != '_row':
+            option = '--field uid=NAME names the column that tells the questions apart'
             remarks.append(
-                f'each row is a question of its own by {uid}; if several are samples of one, '
-                '--field uid=NAME names the column that tells the questions apart'
+                f'each row is a question of its own by {uid}; if several are samples of one, {option}'
             )
         return samples
-
-    def _hint(self, samples: Samples) -> str:
-        """Return what to do where samples are there twice and another column tells them apart."""
-        first: dict[Any, int] = {}
-        keys = enumerate(zip(samples['uid'], samples['replica'], strict=True))
-        row = next((row for row, key in keys if first.setdefault(key, row) != row), 0)
-        fields = self._format.fields or {}
-        if not row or self._name != 'table' or len(self._files) > 1 or 'model' in fields:
-            return ''
-        before = first[samples['uid'][row], samples['replica'][row]]
-        places = samples['row'][before], samples['row'][row]
-        both = [told for told in self._format.rows(self._files) if told['_row'] in places]
-        known = {'_row', '_file', *map(str, fields.values())}
-        names = (key for key, one in both[0].items() if key not in known and isinstance(one, str))
-        name = next((key for key in names if both[0][key] != both[-1].get(key)), '')
-        return f'\n{name!r} differs between them: where it names models, --field model={name}' if name else ''
 
     def _refuse_copy(self, columns: Mapping[str, Sequence[Any]]) -> None:
         """Refuse files whose second half is their first half once more, and is so by no accident."""
@@ -529,19 +520,7 @@ def _settle(columns: dict[str, list[Any]]) -> Counter[str]:
 def _counts(columns: dict[str, list[Any]]) -> Counts:
     """Return the counts of questions, a row a question."""
     uids, size = columns['uid'], len(columns['uid'])
-    if len(set(uids)) < size:
-        first: dict[str, int] = {}
-        twice = (row for row, uid in enumerate(uids) if first.setdefault(uid, row) != row)
-        where = columns['file'], columns['row']
-        raise InputError(
-            _lines(
-                [
-                    f'{where[0][row]}:{where[1][row]}: {uids[row]!r:.60} is there twice, first in row '
-                    f'{where[1][first[uids[row]]]}: are these two runs?'
-                    for row in twice
-                ]
-            )
-        )
+    Samples({'uid': uids, 'replica': [0] * size, 'file': columns['file'], 'row': columns['row']}).check()
     problems = columns.get('problem') or uids
     unjudged = [one or 0 for one in columns.get('unjudged', [0] * size)]
     return Counts(

@@ -260,7 +260,7 @@ def test_too_few_verdicts_of_the_first_question_hide_no_others(copied: Callable[
         (lambda rows: rows.pop('19'), '19 rows are not n = 4 times the same questions'),
         (lambda rows: rows.pop('3'), 'rows are missing, it has 19 and the last one is number 19'),
         (lambda rows: rows['7'].update(gold='0'), 'row 7 repeats another question than it should'),
-        (lambda rows: rows['7'].update(prediction=7), 'prediction is 7; expected a text'),
+        (lambda rows: rows['7'].update(prediction=[{}]), 'is a dict; expected a text'),
         (lambda rows: rows.update(x={}), "row 'x': expected rows"),
         (lambda rows: [rows.pop(str(row)) for row in range(15, 20)], '; 20 were evaluated'),
     ],
