@@ -114,8 +114,8 @@ def _rows(files: Sequence[Path]) -> Iterator[Row]:
         for row in rows_of(path):
             try:
                 group, replica = _place(row, subset.size)
-            except ValueError as error:
-                yield {'_bad': str(error), **row}
+            except (ValueError, TypeError, KeyError) as error:
+                yield {'_bad': f'{error}', **row}
                 continue
             begun.setdefault(group, (row, set()))[1].add(replica)
             yield {**row, **shared, '_place': (group, replica), '_ending': endings.get(str(row['index']))}
@@ -150,10 +150,7 @@ def _scores_in(reviews: Path) -> tuple[str, list[str], Any]:
 def _place(row: Row, size: int | None) -> tuple[int, int]:
     """Return the number of the question of a sample, and which of its samples it is."""
     told = mapping(row.get('sample_score'))
-    index, group, replica = row.get('index'), told.get('group_id'), told.get('generation_index')
-    numbers = [one for one in (index, group, replica) if one is not None]
-    if index is None or not all(type(one) is int and one >= 0 for one in numbers):
-        raise ValueError(f'index, group_id, generation_index are {numbers!r:.60}; expected numbers from 0 on')
+    index, group, replica = row['index'], told.get('group_id'), told.get('generation_index')
     expected, place = divmod(index, size) if size else (index, index)
     if size and group not in (None, expected):
         raise ValueError(
@@ -197,8 +194,6 @@ def _sample(row: Row) -> Iterator[Row]:
     values, said = _values(score, metric)
     target = row.get('target')
     accepted = target if isinstance(target, list) else [target]
-    if not all(one is None or type(one) in (str, int, float) for one in accepted):
-        raise ValueError(f'the target is {target!r:.60}; expected a text, or a list of texts')
     if len(accepted) > 1:
         several = (
             '{count} samples are of a question with several accepted answers: the reference is the first'

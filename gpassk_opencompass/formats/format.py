@@ -71,6 +71,11 @@ def has(row: Row | None, paths: Iterable[str]) -> bool:
     )
 
 
+def paths(text: str) -> dict[str, str]:
+    """Return column → path of 'column=path column …', where a column alone has its own name for a path."""
+    return {name: path or name for name, _, path in (one.partition('=') for one in text.split())}
+
+
 def number_in(value: Any) -> Any:
     """Return the number that a value is, whole ones as int; None where there is nothing, else the value."""
     if isinstance(value, str):
@@ -175,10 +180,8 @@ def _kind(path: Path) -> str:
             head = file.read(256)
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f'cannot read {path}: {getattr(error, "strerror", None) or error}') from error
-    if head[:4] in (b'PAR1', b'PK\x03\x04'):
-        return 'parquet' if head[:4] == b'PAR1' else 'zip'
-    if name.endswith('.parquet'):
-        raise InputError(f'cannot read {path}: it does not begin as Parquet does')
+    if name.endswith('.parquet') or head[:4] in (b'PAR1', b'PK\x03\x04'):
+        return 'zip' if head[:2] == b'PK' else 'parquet'
     if b'\0' in head[:4]:
         raise InputError(f'cannot read {path}: it begins as UTF-16 or binary data do; expected text in UTF-8')
     begun = head.removeprefix(b'\xef\xbb\xbf').lstrip()[:1]
@@ -252,15 +255,14 @@ class Format:
     Args:
         fields: one of `OF_QUESTION` or `OF_SAMPLE` → where a row of a sample has it; None: under its name.
         needs: what the first row has, dotted: by it files of rows are recognised.
-        recognises: tells by its name, its first row (None of a folder, and of a file that has none) and what
-            lies beside it whether a file is of this format, beside `needs`; or a folder, where there is
-            `files`. It reads no whole file.
+        recognises: tells by its name, its first row (None of a folder or an empty file) and what lies beside
+            it whether a file is of this format, beside `needs`. It reads no whole file.
         files: of a folder that `recognises`: the files of each run.
         run_of: what the files of one run have in common; the default makes each file a run.
         rows: of the files of a run; '_file' and '_row' say where each stands. A row is {'_bad': why} where it
             cannot be read, {'_skipped': sentence} where it does not count.
-        expand: makes rows of samples of a row. '_said' in one is a list of sentences, which become remarks;
-            `{count}` in them is how often they are there.
+        expand: makes rows of samples of a row; '_said' in one is a list of sentences. They become remarks, in
+            which `{count}` is how often they are there.
         about: of the first row of a run: what `Run` has besides (model, dataset, …).
         specialise: makes of this the format of one run, by its first row.
         options: names that --field may give, besides the usual ones, which `specialise` uses.

@@ -14,7 +14,19 @@ from typing import Any
 from ..errors import ForeignFileError, InputError
 from ..files import listed, mapping
 from ..json_rows import Row
-from .format import Format, Options, at, first_row, has, number_in, object_beside, rows_in, rows_of, sampling
+from .format import (
+    Format,
+    Options,
+    at,
+    first_row,
+    has,
+    number_in,
+    object_beside,
+    paths,
+    rows_in,
+    rows_of,
+    sampling,
+)
 
 # ---- lm-evaluation-harness 0.4: `samples_<task>_<date>.jsonl` of --log_samples, a row a question and filter
 #
@@ -36,8 +48,6 @@ def _responses(row: Row) -> list[str | None] | None:
         raise ValueError('its responses are likelihoods of texts, of a perplexity task; expected texts')
     if more:
         raise ValueError(f'it has {len(more) + 1} prompts; expected one, with all responses in resps[0]')
-    if bad := [one for one in first if one is not None and not isinstance(one, str)]:
-        raise ValueError(f'resps[0] holds a {type(bad[0]).__name__}; expected texts')
     return list(first)
 
 
@@ -67,7 +77,7 @@ class _Filter:
 
     def __init__(self, first: Row, options: Options) -> None:
         self.name, self.given = options.fields.get('filter', first['filter']), options.fields
-        self.metric, self.texts = _metric(first), _responses(first) is not None
+        self.metric = _metric(first)
         self.known = (
             first['filter'] == self.name
         )  # all filters have one kind of metrics, each its own responses
@@ -80,9 +90,7 @@ class _Filter:
             return
         texts, left, doc = _responses(row), _left(row), row['doc']
         if not self.known:
-            self.metric, self.texts, self.known = _metric(row), texts is not None, True
-        if (texts is not None) != self.texts:
-            raise ValueError('some rows hold responses and some likelihoods of choices; expected one kind')
+            self.metric, self.known = _metric(row), True
         n, metric, told = len(texts or [None]), self.metric, row.get(self.metric)
         verdicts = told if isinstance(told, list) else [told] * n
         alike = len(left) == n or metric == 'correct' or n == 1
@@ -107,7 +115,7 @@ class _Filter:
         ours = all(isinstance(doc.get(name), str) for name in _OF_OURS)
         target = row['target']
         for place, text in enumerate(texts or [None]):
-            empty = self.texts and text in (None, 'None')
+            empty = texts is not None and text in (None, 'None')
             none = ['{count} responses are "None", written where a server sent no text: they count as empty']
             yield {
                 'uid': doc['uid'] if ours else row['doc_id'],
@@ -230,8 +238,6 @@ def _outputs(paths: Sequence[Path]) -> Iterator[Row]:
 
 def _of_nemo_skills(row: Row) -> Iterator[Row]:
     response, whole, thought = row['generation'], row.get('_full_generation'), row.get('reasoning_content')
-    if not isinstance(response, str):
-        raise ValueError(f'generation is {response!r:.60}; expected a text')
     if isinstance(whole, str) and whole.strip() != response.strip():
         thought = whole[: whole.rfind(response)] if response in whole and response else whole
         thought = thought.strip().removeprefix('<think>').removesuffix('</think>')
@@ -250,23 +256,10 @@ def _of_nemo_skills(row: Row) -> Iterator[Row]:
         elif isinstance(row.get('symbolic_correct'), bool) and row['symbolic_correct'] != verdict:
             said.append('{count} judgements differ from symbolic_correct, which does not count here')
     yield {
-        'uid': row['id'] if type(row.get('id')) in (str, int) else row['_line'],
-        'replica': row['_seed'],
-        'seed': row['_seed'],
-        'question': row.get('problem', row.get('question')),
-        'reference': row['expected_answer'],
-        'response': response,
-        'thought': thought,
-        'answer': row.get('predicted_answer'),
-        'correct': None if state else verdict,
-        'state': state,
-        'split': row.get('subset_for_metrics'),
-        'finish_reason': row.get('finish_reason'),
-        'prompt_tokens': row.get('num_input_tokens'),
-        'output_tokens': row.get('num_generated_tokens'),
-        'reasoning_tokens': row.get('num_reasoning_tokens'),
-        'seconds': row.get('generation_time'),
-        '_said': said,
+        **row,
+        '_uid': row['id'] if type(row.get('id')) in (str, int) else row['_line'],
+        '_question': row.get('problem', row.get('question')),
+        **{'_thought': thought, '_correct': None if state else verdict, '_state': state, '_said': said},
     }
 
 
@@ -292,6 +285,12 @@ def _about_nemo_skills(row: Row) -> Mapping[str, Any]:
 
 
 NEMO_SKILLS = Format(
+    paths(
+        'uid=_uid replica=_seed seed=_seed question=_question reference=expected_answer response=generation '
+        'thought=_thought answer=predicted_answer correct=_correct state=_state split=subset_for_metrics '
+        'finish_reason prompt_tokens=num_input_tokens output_tokens=num_generated_tokens '
+        'reasoning_tokens=num_reasoning_tokens seconds=generation_time'
+    ),
     needs=frozenset({'generation', 'expected_answer'}),
     recognises=lambda path, row: isinstance(at(row, 'generation'), str),
     run_of=_seeds_of,
@@ -305,27 +304,23 @@ NEMO_SKILLS = Format(
 
 
 def _of_matharena(row: Row) -> Iterator[Row]:
-    if type(row['idx_answer']) is not int:
-        raise ValueError(f'idx_answer is {row["idx_answer"]!r:.40}; expected the number of the sample')
-    ungraded = isinstance(row['correct'], str) and row['correct'].startswith('TODO')
+    ungraded = str(row['correct']).startswith('TODO')
     yield {
-        'model': row.get('model_config', row.get('model_name')),
-        'uid': row['problem_idx'],
-        'replica': row['idx_answer'],
-        'question': row.get('problem'),
-        'reference': row.get('gold_answer'),
-        'response': row['answer'],
-        'answer': '' if row.get('parsed_answer') in (None, 'None') else row['parsed_answer'],
-        'correct': None if ungraded else row['correct'],
-        'state': 'failed' if row['answer'] is None else None if str(row['answer']).strip() else 'empty',
-        'prompt_tokens': row.get('input_tokens'),
-        'output_tokens': row.get('output_tokens'),
-        'seconds': row.get('time'),
+        **row,
+        '_model': row.get('model_config', row.get('model_name')),
+        '_answer': '' if row.get('parsed_answer') in (None, 'None') else row['parsed_answer'],
+        '_correct': None if ungraded else row['correct'],
+        '_state': 'failed' if row['answer'] is None else None if str(row['answer']).strip() else 'empty',
         '_said': ['{count} samples are not yet graded: they are unjudged'] if ungraded else [],
     }
 
 
 MATHARENA = Format(
+    paths(
+        'model=_model uid=problem_idx replica=idx_answer question=problem reference=gold_answer '
+        'response=answer answer=_answer correct=_correct state=_state prompt_tokens=input_tokens '
+        'output_tokens seconds=time'
+    ),
     needs=frozenset({'problem_idx', 'idx_answer', 'answer', 'correct'}),
     recognises=lambda path, row: has(row, ['model_config']) or has(row, ['model_name']),
     expand=_of_matharena,
@@ -339,6 +334,7 @@ MATHARENA = Format(
 # another sum, of all epochs of a sample into the row of each. Neither is the verdict of a single response.
 
 _SUFFIX = '_samples.jsonl'
+_TOKENS = 'output', 'reasoning'
 
 
 def _responses_of_all(files: Sequence[Path]) -> Iterator[Row]:
@@ -375,20 +371,16 @@ def _of_every_eval_ever(row: Row) -> Iterator[Row]:
     }
     for number, text in enumerate(texts):
         yield {
-            'model': row['model_id'],
+            **row,
             'dataset': name if result in (None, name) else f'{name} {result}',
-            'uid': row['sample_id'],
             'replica': int(epoch) - 1 if alone and str(epoch).isdecimal() else None,
-            'question': at(row, 'input.raw'),
             'reference': references[0] if references else None,
             'response': text,
             'thought': thoughts[number] if number < len(thoughts) else None,
             'answer': at(row, 'answer_attribution.-1.extracted_value') if alone else None,
             'correct': right if alone and not row['_shared'] else 'unjudged',
             'state': 'failed' if row.get('error') and not text else None,
-            'prompt_tokens': at(row, 'token_usage.input_tokens'),
-            'output_tokens': at(row, 'token_usage.output_tokens') if alone else None,
-            'reasoning_tokens': at(row, 'token_usage.reasoning_tokens') if alone else None,
+            **{f'{one}_tokens': alone and at(row, f'token_usage.{one}_tokens') for one in _TOKENS},
             '_said': [sentence for sentence, holds in told.items() if holds and not number],
         }
 
@@ -410,6 +402,10 @@ def _about_every_eval_ever(row: Row) -> Row:
 
 _ROWS = ('evaluation_id', 'model_id', 'evaluation_name', 'sample_id', 'evaluation')
 EVERY_EVAL_EVER = Format(
+    paths(
+        'model=model_id dataset uid=sample_id replica question=input.raw reference response thought answer '
+        'correct state prompt_tokens=token_usage.input_tokens output_tokens reasoning_tokens'
+    ),
     recognises=lambda path, row: (
         has(row, _ROWS) or has(row, ('schema_version', 'eval_library', 'evaluation_results'))
     ),

@@ -23,8 +23,8 @@ _BEGIN = re.compile(
 )
 _SAMPLE = re.compile(r'samples/(.+)_epoch_(\d+)(?:\.json|/sample\.json)', re.DOTALL)
 _DAMAGES = (
-    *(zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, ValueError, OverflowError),
-    *(RuntimeError, NotImplementedError, MemoryError, RecursionError),
+    *(zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError),
+    *(ValueError, ArithmeticError, RuntimeError, MemoryError),
 )
 """What Python raises of a zip file that is damaged, encrypted or packed in a way it does not know."""
 
@@ -147,9 +147,6 @@ def _value(value: Any) -> Any:
 
 def _sample(row: Row, scores: Mapping[str, Any], chosen: str, model: Any) -> Row:
     """Return the scores of a row, and as '_sample' what was asked and said, how it ended, which counts."""
-    if type(row.get('id')) not in (str, int) or type(row.get('epoch')) is not int:
-        told = f'{row.get("id")!r:.40}, {row.get("epoch")!r:.40}'
-        raise ValueError(f'id and epoch are {told}; expected the key and the number of a sample')
     valid = not row.get('invalidation')
     values = {name: _value(at(one, 'value')) if valid else None for name, one in scores.items()}
     correct, score = at(values, chosen), scores.get(chosen.partition('.')[0]) or {}

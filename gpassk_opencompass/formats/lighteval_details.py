@@ -60,26 +60,20 @@ def _rows(files: Sequence[Path]) -> Iterator[Row]:
             f'{path} has the means of tasks, and no details of their questions; run lighteval with '
             '--save-details and give the folder above both'
         )
-    rows: dict[str, Row] = {}
+    rows = []
     for number, row in enumerate(_questions(path), 1):
-        doc, where = row['doc'], f'{path}, row {number}'
+        doc = row['doc']
         if not row['model_response']['text'] and 'GENERATIVE' not in listed(doc['sampling_methods']):
             raise InputError(
-                f'{where} has no response: it is of a task that compares log-likelihoods of choices, and '
-                'samples nothing; expected details of a generative task'
+                f'{path}, row {number} has no response: it is of a task that compares log-likelihoods of '
+                'choices, and samples nothing; expected details of a generative task'
             )
-        key = str(number - 1 if doc['id'] is None else doc['id'])
-        if key in rows:
-            raise InputError(
-                f'{where}: question {key!r:.60} is there a second time, as with several seeds of examples '
-                '(--num-fewshot-seeds): which answers are samples of one prompt is not told'
-            )
-        rows[key] = {**row, '_row': number, '_key': key, '_file': path}
-    if not rows:
-        return
-    limit = _model(path, next(iter(rows.values()))['doc'])[1].get('max_out_len')
-    keys = sorted(rows, key=int) if all(map(str.isdecimal, rows)) else list(rows)
-    yield from ({**rows[key], '_limit': limit} for key in keys)
+        key = number - 1 if doc['id'] is None else doc['id']
+        rows.append({**row, '_row': number, '_key': str(key), '_file': path})
+    if all(row['_key'].isdecimal() for row in rows):
+        rows.sort(key=lambda row: int(row['_key']))
+    limit = _model(path, rows[0]['doc'])[1].get('max_out_len') if rows else None
+    yield from ({**row, '_limit': limit} for row in rows)
 
 
 def _questions(path: Path) -> Iterator[Row]:
@@ -131,11 +125,6 @@ def _samples(row: Row) -> Iterator[Row]:
     else:
         choices, places = listed(doc['choices']), doc['gold_index']
         places = places if isinstance(places, list) else [places]
-        if not places or not all(type(one) is int and 0 <= one < len(choices) for one in places):
-            raise ValueError(
-                f'gold_index is {doc["gold_index"]!r:.40}, of {len(choices)} choices; expected the place of '
-                'the reference answer among them'
-            )
         common, several = {'question': doc['query'], 'reference': choices[places[0]]}, len(places) > 1
         common['uid'] = row['_key']
     lists = {

@@ -294,7 +294,8 @@ def _details(run: _Run) -> tuple[list[str], list[list[Row]]]:
             size = max(map(len, lists.values()), default=0)
             samples = [{name: one[n] for name, one in lists.items() if len(one) == size} for n in range(size)]
             for told in lists.get('llm_evaluation', ()):
-                if (place := mapping(told).get('dataset_replica_idx')) in range(size):
+                place = mapping(told).get('dataset_replica_idx')
+                if isinstance(place, int) and 0 <= place < size:
                     samples[place]['llm_evaluation'] = told
         entries.append([_told(sample, letters) for sample in samples])
         told, there = ({*_VERDICTS} & {*one} for one in (mapping(detail), {*chain.from_iterable(samples)}))

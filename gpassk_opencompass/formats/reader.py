@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from itertools import groupby, islice
+from itertools import chain, compress, groupby, islice
 from math import exp, inf, log
 from pathlib import Path
 from typing import Any
@@ -259,32 +259,36 @@ class _Reading:
                 self.bad.append(f'{batch[0]["_file"]}:{batch[0]["_row"]}: {why}')
             return
         size = len(columns['row'])
-        for name in {**self._columns, **columns}:
-            column = self._columns.setdefault(name, [None] * self._size)
-            column += columns.get(name) or [None] * size
+        for name in columns.keys() - self._columns.keys():
+            self._columns[name] = [None] * self._size
+        for name, column in self._columns.items():
+            column.extend(columns.get(name) or [None] * size)
         self._size += size
+
+    def _begin(self, first: Row) -> None:
+        """Learn from the first row where rows keep what."""
+        try:
+            self._format = self._format.specialise(first, self._options) or self._format
+        except InputError as error:
+            raise InputError(f'{self._where}: {error}') from error
+        self._first, self._about = first, self._format.about(first)
 
     def _converted(self, batch: list[Row]) -> dict[str, list[Any]]:
         """Return the columns of the samples of some rows."""
         for row in batch:
             if '_bad' in row:
                 raise ValueError(row['_bad'])
-        if self._first is None and '_skipped' not in batch[0]:  # which shows where rows keep what
-            try:
-                self._format = self._format.specialise(batch[0], self._options) or self._format
-            except InputError as error:
-                raise InputError(f'{self._where}: {error}') from error
-            self._first, self._about = batch[0], self._format.about(batch[0])
+        if self._first is None and '_skipped' not in batch[0]:
+            self._begin(batch[0])
         expand, rows, origins = self._format.expand, batch, batch
-        if expand or self._given:
-            pairs = [
-                (row, one)
-                for row in batch
-                for one in ((row,) if '_skipped' in row or not expand else expand(row))
-            ]
-            self._said.update(one['_skipped'] for _, one in pairs if '_skipped' in one)
-            pairs = [both for both in pairs if '_skipped' not in both[1]]
-            origins, rows = [row for row, _ in pairs], [one for _, one in pairs]
+        if expand:
+            parts = [(row,) if '_skipped' in row else tuple(expand(row)) for row in batch]
+            rows = list(chain.from_iterable(parts))
+            origins = [row for row, some in zip(batch, parts, strict=True) for _ in some]
+        if skipped := [row['_skipped'] for row in rows if '_skipped' in row]:
+            self._said.update(skipped)
+            counts = ['_skipped' not in row for row in rows]
+            rows, origins = list(compress(rows, counts)), list(compress(origins, counts))
         fields = self._format.fields or {name: name for name in set().union(*rows) & _KNOWN}
         columns = {}
         for name, how in {**fields, **self._given}.items():
@@ -423,18 +427,14 @@ class _Reading:
         try:
             samples.check()
         except InputError as error:
-            known = {'_file', 'model', *map(str, fields.values())}
+            used = {'_file', *map(str, fields.values())}
             others = [
-                name for name, one in (self._first or {}).items() if type(one) is str and name not in known
+                name for name, one in (self._first or {}).items() if type(one) is str and name not in used
             ]
-            hint = (
-                f'\nwhere one of {", ".join(others)} names models: --field model={others[0]}'
-                if others
-                else ''
-            )
-            raise InputError(
-                f'{error}{hint if self._name == "table" and "model" not in fields else ""}'
-            ) from error
+            if self._name != 'table' or 'model' in fields or not others:
+                raise
+            hint = f'where one of {", ".join(others)} names models: --field model={others[0]}'
+            raise InputError(f'{error}\n{hint}') from error
         if unnumbered or fields.get('uid') == '_row':
             self._refuse_copy({name: samples[name] for name in samples.names})
         questions = samples.by_question()
@@ -520,7 +520,8 @@ def _settle(columns: dict[str, list[Any]]) -> Counter[str]:
 def _counts(columns: dict[str, list[Any]]) -> Counts:
     """Return the counts of questions, a row a question."""
     uids, size = columns['uid'], len(columns['uid'])
-    Samples({'uid': uids, 'replica': [0] * size, 'file': columns['file'], 'row': columns['row']}).check()
+    if len(set(uids)) < size:  # which it refuses
+        Samples({'uid': uids, 'replica': [0] * size, 'file': columns['file'], 'row': columns['row']}).check()
     problems = columns.get('problem') or uids
     unjudged = [one or 0 for one in columns.get('unjudged', [0] * size)]
     return Counts(

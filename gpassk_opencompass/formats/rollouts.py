@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..files import listed, mapping, read_json
 from ..health import CUT_OFF
 from ..json_rows import Row, json_entries
-from .format import Format, asked_in, at, has, object_beside, parts_of, rows_in, sampling
+from .format import Format, asked_in, at, has, object_beside, parts_of, paths, rows_in, sampling
 
 # ---- verl: `trainer.rollout_data_dir` and `validation_data_dir`, `<step>.jsonl`, a row an output
 #
@@ -29,11 +29,11 @@ _REPEATED = '{count} questions are there several times under other uids, and eac
 _TRUTHS = '{count} inputs have several ground truths: each of them is a question of its own'
 
 
-def _place(row: Row) -> tuple[str, int, int] | None:
+def _place(row: Row) -> list[Any] | None:
     """Return question, rollout and output of verl's own uid; None of another uid."""
     parts = str(row.get('uid')).rsplit('_', 2)
     numbers = len(parts) == 3 and parts[1].isdecimal() and parts[2].isdecimal()
-    return (parts[0], int(parts[1]), int(parts[2])) if numbers else None
+    return [parts[0], int(parts[1]), int(parts[2])] if numbers else None
 
 
 def _are_rollouts(files: Sequence[Path]) -> bool:
@@ -92,35 +92,25 @@ def _last_outputs(files: Sequence[Path]) -> Iterator[Row]:
 
 def _of_verl(row: Row) -> Iterator[Row]:
     """Yield the row with its verdict: what acc says, or the score where there is none."""
-    for name in ('input', 'output'):
-        if not isinstance(row[name], str):
-            raise ValueError(f'{name} is {row[name]!r:.60}; expected a text')
     step, has_acc = row['_first']
     if row['step'] != step:
-        raise ValueError(
-            f'it is of step {row["step"]!r:.20}, the first row of step {step}: at each step the model is '
-            'another one, give a file a step'
-        )
+        told = f'it is of step {row["step"]!r:.20}, the first row of step {step}'
+        raise ValueError(f'{told}: at each step the model is another one, give a file a step')
     by_acc = row.get('acc') is not None
+    by_score = ['{count} samples have no acc: their score says whether they are correct']
     yield {
-        'uid': row['_uid'],
-        'replica': row['_place'] and row['_place'][1],
-        'question': row['_asked'],
-        'reference': row['_truth'],
-        'response': row['output'],
-        'answer': '' if row.get('pred') == '[INVALID]' else row.get('pred'),
-        'correct': row['acc'] if by_acc else row['score'],
-        '_said': [
-            *row['_said'],
-            *(
-                ['{count} samples have no acc: their score says whether they are correct']
-                * (has_acc > by_acc)
-            ),
-        ],
+        **row,
+        '_answer': '' if row.get('pred') == '[INVALID]' else row.get('pred'),
+        '_correct': row['acc'] if by_acc else row['score'],
+        '_said': row['_said'] + (by_score if has_acc and not by_acc else []),
     }
 
 
 VERL = Format(
+    paths(
+        'uid=_uid replica=_place.1 question=_asked reference=_truth response=output answer=_answer '
+        'correct=_correct'
+    ),
     needs=frozenset({'input', 'output', 'score', 'step'}),
     recognises=lambda path, row: (
         [type(at(row, one)) for one in ('input', 'output', 'step')] == [str, str, int]
@@ -256,10 +246,6 @@ def _simulations(files: Sequence[Path]) -> Iterator[Row]:
     right: defaultdict[str, list[bool]] = defaultdict(list)
     lost: Counter[str] = Counter()
     for number, told in enumerate(found, 1):
-        place: Row = {'_row': number, '_file': path}
-        if 'task_id' not in mapping(told):
-            yield {**place, '_bad': f'is {told!r:.60}; expected a simulation with task_id'}
-            continue
         task, ending = str(told['task_id']), told.get('termination_reason')
         reward = None if ending == _LOST else at(told, 'reward_info.reward')
         reward = 1 if isinstance(reward, float) and abs(reward - 1) <= 1e-6 else reward  # as tau2 takes it
@@ -268,14 +254,8 @@ def _simulations(files: Sequence[Path]) -> Iterator[Row]:
         else:
             right[task].append(reward == 1)
         said = [_both(right, lost)] if lost and number == len(found) else []
-        yield {
-            **told,
-            **place,
-            '_info': rest['info'],
-            '_task': tasks.get(task),
-            '_reward': reward,
-            '_said': said,
-        }
+        own = {'_row': number, '_file': path, '_info': rest['info'], '_task': tasks.get(task)}
+        yield {**told, **own, '_reward': reward, '_said': said}
 
 
 def _both(right: Mapping[str, list[bool]], lost: Counter[str]) -> str:
@@ -293,18 +273,13 @@ def _trial(row: Row) -> Iterator[Row]:
     messages = [one for one in listed(row.get('messages')) if at(one, 'role') == 'assistant']
     tokens = [at(one, 'usage.completion_tokens') for one in messages if one.get('usage')]
     yield {
-        'uid': row['task_id'],
-        'replica': row.get('trial'),
-        'seed': row.get('seed'),
-        'question': None if asked is None else str(asked),
-        'response': '\n\n'.join(str(one.get('content') or one.get('tool_calls')) for one in messages),
-        'correct': row['_reward'],
-        'why': (ending or 'not evaluated') if row['_reward'] is None else None,
-        'state': 'failed' if ending == _LOST else None,
-        'finish_reason': _ENDINGS.get(ending or '', ending),
-        'output_tokens': sum(tokens) if tokens and None not in tokens else None,
-        'seconds': row.get('duration'),
-        '_said': row['_said'],
+        **row,
+        '_question': None if asked is None else str(asked),
+        '_response': '\n\n'.join(str(one.get('content') or one.get('tool_calls')) for one in messages),
+        '_why': (ending or 'not evaluated') if row['_reward'] is None else None,
+        '_state': 'failed' if ending == _LOST else None,
+        '_ending': _ENDINGS.get(ending or '', ending),
+        '_tokens': sum(tokens) if tokens and None not in tokens else None,
     }
 
 
@@ -325,6 +300,10 @@ def _about_tau2(row: Row) -> Row:
 
 
 TAU2 = Format(
+    paths(
+        'uid=task_id replica=trial seed question=_question response=_response correct=_reward why=_why '
+        'state=_state finish_reason=_ending output_tokens=_tokens seconds=duration'
+    ),
     recognises=_is_tau2,
     files=lambda folder: [[folder / 'results.json']],
     rows=_simulations,

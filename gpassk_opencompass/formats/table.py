@@ -197,12 +197,13 @@ class _Layout:
         return 'a table with a row a sample', fields, lambda row: (row,), about
 
     def _of_counts(self) -> _Made:
-        columns = [self.names.get(key, '') for key in _COUNTS]
+        n_name, c_name, doubt = (self.names.get(key, '') for key in _COUNTS)
 
         def check(row: Row) -> Iterable[Row]:
-            n, c, unjudged = (at(row, name) if name else 0 for name in columns)
+            n, c, unjudged = row.get(n_name), row.get(c_name), row.get(doubt, 0)  # whole numbers, mostly
             if not (type(n) is type(c) is type(unjudged) is int):
-                n, c, unjudged = number_in(n), number_in(c), number_in(unjudged) or 0
+                n, c, unjudged = (number_in(at(row, name)) for name in (n_name, c_name, doubt))
+                unjudged = unjudged or 0
             whole = type(n) is type(c) is type(unjudged) is int
             if not (whole and 0 <= c <= n - unjudged <= n and 1 <= n <= LARGEST_N):
                 told = f'n = {n!r:.40}, c = {c!r:.40}, unjudged = {unjudged!r:.40}; expected whole numbers'

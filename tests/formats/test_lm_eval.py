@@ -156,12 +156,17 @@ def test_rows_that_are_wrong_are_all_listed(tmp_path: Path) -> None:
     """With file and row."""
 
     def spoil(row: Row) -> Row:
-        odd = {1: {'resps': 7}, 2: {'resps': [['a'], ['b']]}, 3: {'resps': [[7]]}}
+        odd = {1: {'resps': 7}, 2: {'resps': [['a'], ['b']]}, 3: {'resps': [[{}]]}}
         return {**row, **odd.get(row['doc_id'], {'correct': [1, 'so', 0, 1]} if row['doc_id'] == 4 else {})}
 
     with pytest.raises(InputError) as refused:
         run_of(changed(tmp_path, spoil))
-    for line in (r':2: ', r':3: it has 2 prompts', r':4: resps\[0\] holds a int', r":5: 'so' is no verdict"):
+    for line in (
+        r':2: ',
+        r':3: it has 2 prompts',
+        r':4: correct is .*, for 1 responses',
+        r":5: 'so' is no verdict",
+    ):
         assert re.search(line, str(refused.value))
     run = run_of(changed(tmp_path, spoil), drop_bad=True)
     assert list(verdicts(run)) == ['0', '5']

@@ -41,7 +41,7 @@ def test_odd_samples_of_matharena_have_rules(tmp_path: Path) -> None:
     assert of_questions(run, 'state')['1'] == [None, None, 'failed', 'empty']
     assert '1 samples are not yet graded: they are unjudged' in said(run)
     assert '1 verdicts are partial credit' in said(run)
-    with pytest.raises(InputError, match=r'changed\.jsonl:1: idx_answer is .a.'):
+    with pytest.raises(InputError, match=r'changed\.jsonl:1: replica is .a.; expected a whole number'):
         run_of(matharena(tmp_path, idx_answer=['a']))
 
 
