@@ -59,7 +59,7 @@ def hidden(text: str, *keys: str) -> str:
     'Authorization: Basic ***'
     """
     parts = frozenset[str]().union(*map(_parts, _keys_in(keys)))
-    if not _holds(text, parts):
+    if not parts or not _holds(text, parts):
         return text
     shown = re.sub(r'[^\s<>]+', lambda word: MASK if _holds(word[0], parts) else word[0], text)
     return MASK if _holds(shown, parts) else shown
@@ -101,15 +101,6 @@ def _character(found: re.Match[str]) -> str:
 def _keys_in(keys: tuple[str, ...]) -> set[str]:
     parts = {part for key in keys for part in (key.strip(), *key.split())}
     return {part for part in parts if len(part) >= _SHORTEST and part.lower() not in _PLACEHOLDERS}
-
-
-def hides(*keys: str) -> bool:
-    """Whether there is anything to hide: '' and the stand-ins for servers without keys are nothing.
-
-    >>> hides('', 'EMPTY'), hides('', 'sk-abcdefgh')
-    (False, True)
-    """
-    return bool(_keys_in(keys))
 
 
 def without_long(text: str, *keys: str) -> str:

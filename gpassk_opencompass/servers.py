@@ -1,8 +1,7 @@
 """Many chat completions from OpenAI-compatible servers: the one module that speaks HTTP.
 
-One event loop in one thread. All servers pull from one queue, each as many requests as it takes at once. A
-server that fails stops pulling for a while and its request goes to another one; what no server takes ends
-the run, and with it all that is queued.
+All servers pull from one queue, each as many requests as it takes at once. A server that fails stops pulling
+for a while and its request goes to another one; what no server takes ends the run.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt
 
 from .completion import Kind, Reply, Trouble, kind_of, reply_of, server_message
 from .errors import IncompleteError, InputError
-from .keys import hidden, hides, without_long, without_user
+from .keys import hidden, without_long, without_user
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
@@ -125,20 +124,15 @@ Greet = Callable[['ClientSession', Server, bool], Awaitable[None]]
 
 
 def endpoints(addresses: str | Sequence[str], variable: str = 'api_key_env') -> list[str]:
-    """Return the distinct endpoints of addresses in any usual form, with or without /v1 and what follows it.
-
-    Args:
-        variable: the setting that names the environment variable of a key, for the errors.
+    """Return the distinct endpoints of addresses; errors name the setting of the variable with a key.
 
     >>> endpoints(['http://10.0.0.1:23333', 'http://10.0.0.1:23333/v1/'])
     ['http://10.0.0.1:23333/v1/chat/completions']
     """
     given = [addresses] if isinstance(addresses, str) else addresses
-    if not isinstance(given, Sequence) or not all(isinstance(address, str) for address in given):
+    if not given or not isinstance(given, Sequence) or not all(isinstance(one, str) for one in given):
         shown = without_user(repr(addresses))
-        raise InputError(f"urls = {shown}: expected a list of addresses like ['http://host:port']")
-    if not given:
-        raise InputError('the url of at least one server is needed, e.g. http://localhost:23333/v1')
+        raise InputError(f"urls = {shown}: expected at least one address like ['http://host:port']")
     remedy = f'leave it out and name the environment variable with the key as {variable}'
     found = []
     for address in given:
@@ -196,7 +190,7 @@ def open_session(settings: ClientSettings) -> ClientSession:
     """Open a session for many requests at once, where an event loop runs."""
     import aiohttp  # who only checks settings needs none
 
-    file = next(filter(None, map(environ.get, ('REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE'))), None)
+    file = environ.get('REQUESTS_CA_BUNDLE') or environ.get('CURL_CA_BUNDLE')
     file = settings.verify if isinstance(settings.verify, str) else file
     context = create_default_context(cafile=file) if settings.verify else False
     return aiohttp.ClientSession(
@@ -224,8 +218,6 @@ async def exchange(session: ClientSession, server: Server, body: bytes, proxy: s
     except Trouble as trouble:
         trouble.message = without_user(hidden(trouble.message, server.key))
         raise
-    if not hides(server.key):
-        return reply
     written = ('text', 'thought', 'refusal') if server.verbatim else ()
     shown = {
         name: (without_long if name in written else hidden)(word, server.key)
@@ -236,11 +228,7 @@ async def exchange(session: ClientSession, server: Server, body: bytes, proxy: s
 
 
 async def get_json(session: ClientSession, server: Server, path: str, proxy: str | None = None) -> Any:
-    """Return what a server says at an address beside its endpoint, `models` or `/version`; None if nothing.
-
-    Raises:
-        Trouble: it cannot be reached.
-    """
+    """Return what a server says at `models` or `/version`, None if nothing; raise Trouble if it is down."""
     url = server.url.removesuffix(_COMPLETIONS).removesuffix('/v1' * path.startswith('/'))
     try:
         get = _sent(session, 'GET', server, f'{url}/{path.lstrip("/")}', proxy)
@@ -255,12 +243,7 @@ async def get_json(session: ClientSession, server: Server, path: str, proxy: str
 
 
 async def _sent(
-    session: ClientSession,
-    method: str,
-    server: Server,
-    url: str,
-    proxy: str | None,
-    body: bytes | None = None,
+    session: ClientSession, method: str, server: Server, url: str, proxy: str | None, body: Any = None
 ) -> tuple[int, Mapping[str, str], bytes]:
     """Return status, headers and body; of an error the beginning of its body."""
     import aiohttp
@@ -359,11 +342,17 @@ class _Run:
     settings: ClientSettings
     greet: Greet | None = None
     probe: Callable[[Request], bytes] | None = None
+    """Makes of a request one that is refused for its settings alone, asked where a refusal may be its own
+    fault."""
     check: Callable[[], None] = lambda: None
+    """Called at each failure of a server; what it raises ends the run."""
     final: Collection[int] = ()
+    """Statuses that are a request's last word."""
     clock: Clock = field(default_factory=Clock)
     counts: Counter[str] = field(default_factory=Counter)
+    """Requests, replies and failures are added to it."""
     proven: bool = False
+    """Whether these settings had replies before."""
     advice: Callable[[Trouble], str] = lambda _: 'Check the model name, the address, the key and extra_body'
     kept: str = 'The verdicts so far'
 
@@ -576,15 +565,9 @@ async def answer_all(
     """Ask for all replies; `requests` is drawn from as servers get free.
 
     Args:
-        servers: with several keys for one address, a key that is turned away is given up while another is
-            left.
+        servers: of several keys for one address one that is turned away is given up while another is left.
         heard: gets one last word for each request, in the thread of the event loop.
-        clock: the time to live by.
-        more: `greet` gets to know a server before it is asked; `probe` makes of a request the body of one
-            that every server takes which takes its settings, asked where a refusal may be the request's own
-            fault; `check` is called at each failure of a server, and what it raises ends the run; a status in
-            `final` is a request's last word; `requests`, `replies` and `failures` are added to `counts`;
-            `proven` says that these settings had replies before; `advice` and `kept` end the errors.
+        more: see `_Run`.
 
     Raises:
         InputError: a server takes no requests like these (key, model name, address, settings).
