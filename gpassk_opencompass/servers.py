@@ -186,13 +186,14 @@ def backoff(failures: int, first: float, most: float) -> float:
 # One request
 
 
-def open_session(settings: ClientSettings) -> ClientSession:
-    """Open a session for many requests at once, where an event loop runs."""
+def open_session(settings: ClientSettings, secure: bool = True) -> ClientSession:
+    """Open a session for many requests at once, where an event loop runs; `secure`: some are by https."""
     import aiohttp  # who only checks settings needs none
 
     file = environ.get('REQUESTS_CA_BUNDLE') or environ.get('CURL_CA_BUNDLE')
     file = settings.verify if isinstance(settings.verify, str) else file
-    context = create_default_context(cafile=file) if settings.verify else False
+    # To read all authorities takes as long as some hundred requests.
+    context = create_default_context(cafile=file) if settings.verify and secure else False
     return aiohttp.ClientSession(
         # Servers close a connection after some idle seconds (uvicorn: 5): to let go first avoids a race.
         connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=4.0, ssl=context),
@@ -218,6 +219,8 @@ async def exchange(session: ClientSession, server: Server, body: bytes, proxy: s
     except Trouble as trouble:
         trouble.message = without_user(hidden(trouble.message, server.key))
         raise
+    if not server.key:
+        return reply
     written = ('text', 'thought', 'refusal') if server.verbatim else ()
     shown = {
         name: (without_long if name in written else hidden)(word, server.key)
@@ -374,7 +377,8 @@ class _Run:
         self.last_reply = self.clock.now()
 
     async def go(self) -> None:
-        async with open_session(self.settings) as self.session:
+        secure = any('https:' in f'{line.server.url} {line.proxy}' for line in self.lines)
+        async with open_session(self.settings, secure) as self.session:
             for line in self.lines:
                 self.start(self.serve(line))
             try:
