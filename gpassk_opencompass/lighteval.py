@@ -37,7 +37,7 @@ from gpassk_opencompass.benchmarks import (
     whole_prompt,
 )
 from gpassk_opencompass.errors import IncompleteError, InputError
-from gpassk_opencompass.judges import build_judge, check_judge, with_verdicts
+from gpassk_opencompass.judges import build_judge, check_judge, problems, with_verdicts
 from gpassk_opencompass.judges.verdicts import cache_folder
 from gpassk_opencompass.metrics import DEFAULT_THRESHOLDS, Metric, metric_table
 from gpassk_opencompass.record import Result, Share, Size, means, values
@@ -96,12 +96,7 @@ def checked(model: type[BaseModel], given: object, where: str) -> Any:
     try:
         return model.model_validate(given)
     except ValidationError as error:
-        lines = [where]
-        for one in error.errors():
-            value = '' if isinstance(one['input'], dict) else f' = {one["input"]!r:.80}'
-            said = one['msg'].removeprefix('Value error, ')
-            lines.append(f'{".".join(map(str, one["loc"]))}{value}: {said}'.removeprefix(': '))
-        raise InputError('\n  '.join([*lines, f'The keys are {", ".join(model.model_fields)}.'])) from error
+        raise InputError(f'{where} {problems(error, model)}') from None
 
 
 def read_settings(path: str, model: type[BaseModel] = Settings) -> Any:
