@@ -195,6 +195,9 @@ def files_of(settings: Mapping[str, Any]) -> dict[str, Any]:
 
     What is not here is left out.
     """
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
     engine = mapping(settings.get('engine_config'))  # of lmdeploy; its PyTorch engine has adapters
     paths = {name: settings.get(name) for name in ('path', 'tokenizer_path', 'peft_path', 'lora_path')}
     adapters = sorted(mapping(engine.get('adapters')).items())
@@ -207,27 +210,13 @@ def files_of(settings: Mapping[str, Any]) -> dict[str, Any]:
             continue
         if (local := Path(path).expanduser()).exists():
             files[name] = model_files(local)
-        elif commit := _commit(path, revision):
-            files[name] = {'commit': commit}
+            continue
+        # Of these a repository on the hub has one, before its weights are loaded.
+        for file in ('config.json', 'tokenizer_config.json', 'adapter_config.json'):
+            with suppress(HFValidationError, ValueError, OSError):
+                if isinstance(cached := try_to_load_from_cache(path, file, revision=revision), str):
+                    files.setdefault(name, {'commit': Path(cached).parent.name})
     return files
-
-
-def _commit(name: str, revision: str) -> str:
-    """Find the commit that a name on the hub stands for in this machine's cache; '' if it is not there."""
-    from huggingface_hub import try_to_load_from_cache
-    from huggingface_hub.errors import HFValidationError
-
-    # Of these a repository has one, before its weights are loaded.
-    for file in ('config.json', 'tokenizer_config.json', 'adapter_config.json'):
-        with suppress(HFValidationError, ValueError, OSError):
-            if isinstance(cached := try_to_load_from_cache(name, file, revision=revision), str):
-                return Path(cached).parent.name
-    return ''
-
-
-def known_by_content(identity: Mapping[str, Any]) -> bool:
-    """Return whether the weights of a model are known, so that its samples are the same in any run."""
-    return bool(mapping(identity.get('files')).get('path'))
 
 
 def other_model(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:

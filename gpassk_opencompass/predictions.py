@@ -11,7 +11,6 @@ import json
 import os
 import re
 import socket
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -24,9 +23,9 @@ from pydantic_core import from_json
 
 from .errors import IncompleteError, InputError
 from .files import PROVENANCE, mapping, parse_json
-from .health import Generation, generation_columns
+from .health import Generation
 from .json_rows import json_entries
-from .marks import append, difference, known_by_content, other_model, read_notes
+from .marks import append, difference, other_model, read_notes
 from .record import digest_of
 from .text import utc_now
 
@@ -251,7 +250,8 @@ class Rows:
                 if sample is None or self._differences(row, sample):
                     continue
                 same_command = self._command is not None and marks.get('command') == self._command
-                if known_by_content(sources[marks['source']]) or same_command or top_up:
+                known = mapping(sources[marks['source']].get('files')).get('path')  # by content
+                if known or same_command or top_up:
                     origin = marks.get('taken_from') or '/'.join(path.parts[-5:-3] or path.parts[-1:])
                     marks |= {'number': sample.number, 'dataset': self._dataset, 'taken_from': origin}
                     self.add(row.told)
@@ -399,28 +399,6 @@ class Predictions:
     """Identities of the models that drew them."""
     warnings: list[str] = field(default_factory=list)
 
-    @property
-    def taken(self) -> dict[str, int]:
-        """Return how many samples were taken of which run."""
-        return dict(Counter(one.taken_from for one in self.responses if one.taken_from))
-
-    def columns(self, out: Path) -> dict[str, list[Any]]:
-        """Return what is told of each response, as columns of `samples.Samples`.
-
-        Args:
-            out: `…/results/<model>/<dataset>`, beside which `file` is seen.
-        """
-        seen = {path: os.path.relpath(path, out.parent) for path in {one.path for one in self.responses}}
-        seeds = (one.seed for one in self.responses)
-        told = generation_columns([one.generation for one in self.responses])
-        return {
-            **{name: list(column) for name, column in told.items()},
-            'seed': [seed if type(seed) is int and 0 <= seed < 2**63 else None for seed in seeds],
-            'fingerprint': [one.task for one in self.responses],
-            'file': [seen[one.path] for one in self.responses],
-            'row': [one.row for one in self.responses],
-        }
-
 
 def load_predictions(
     predictions: Path, samples: Sequence[Sample], settings: Mapping[str, Any], keep: Collection[str] = ()
@@ -446,20 +424,20 @@ def load_predictions(
             'same command with -r, which draws what is missing'
         )
     notes, responses = rows.notes_of(predictions.parent), [found[at] for at in range(len(samples))]
-    drawn = {one.source: one.path for one in reversed(responses)}
-    sources = {source: notes.sources.get(source, {}) for source in reversed(drawn)}
-    first, *others = sources or ['']
-    for source in others:
-        was, now = sources[first], sources[source]
-        if (told := other_model(was, now)) and other_model(now, was):
+    drawn: dict[str, Path] = {}
+    for one in responses:
+        drawn.setdefault(one.source, one.path)
+    sources = [notes.sources.get(source, {}) for source in drawn]
+    for other, path in zip(sources[1:], list(drawn.values())[1:], strict=True):
+        if (told := other_model(sources[0], other)) and other_model(other, sources[0]):
             raise IncompleteError(
-                f'{drawn[source].name} holds samples of two models: {told}. Move the wrong ones away, or '
-                'start anew in another work directory'
+                f'{path.name} holds samples of two models: {told}. Move the wrong ones away, or start anew '
+                'in another work directory'
             )
     return Predictions(
         responses,
         settings=notes.settings.get(responses[0].settings, {}) if responses else {},
-        sources=list(sources.values()),
+        sources=sources,
         warnings=[
             f'scored although {what} changed since sampling, as keep says: {text}'
             for what, text in rows.accepted.items()

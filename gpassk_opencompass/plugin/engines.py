@@ -7,6 +7,7 @@ each sample gets its seed, and what the engine tells of it is kept.
 from __future__ import annotations
 
 import atexit
+import os
 import sys
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
@@ -29,18 +30,44 @@ from torch.overrides import TorchFunctionMode
 
 from ..errors import InputError
 from ..health import CUT_OFF, Generation
-from .seeds import (
-    COUNT,
-    LENGTH,
-    OF_SAMPLE,
-    SEED,
-    Done,
-    Seeded,
-    greedy_without,
-    refuse,
-    refuse_missing,
-    settled,
-)
+from .seeds import COUNT, LENGTH, OF_SAMPLE, SEED, Done, Seeded, refuse, settled
+
+SAMPLING = ('temperature', 'top_p', 'top_k', 'min_p')
+"""Settings that mean nothing to an engine that takes the likeliest token."""
+
+
+class _InProcess(Seeded):
+    """What the three have in common: settings that would be dropped are refused before anything loads."""
+
+    settings_in = 'generation_kwargs'
+    """The argument with the sampling settings."""
+    ruled: Mapping[str, str] = {}
+    """What may not stand there, and why."""
+    switch = 'do_sample=True'
+    """Without it the engine takes the likeliest token."""
+
+    def __init__(self, path: str, *args: Any, random_seed: int = 0, **kwargs: Any) -> None:
+        settings = dict(kwargs.get(self.settings_in) or {})
+        refuse(self.settings_in, settings, self.ruled)
+        if self.is_greedy(settings):
+            reason = f'without {self.switch} the engine is greedy and ignores it'
+            refuse(self.settings_in, settings, dict.fromkeys(SAMPLING, reason))
+        for name, value in (('mode', 'mid'), ('drop_middle', True)):
+            if kwargs.get(name) == value:
+                raise InputError(
+                    f'{name} = {value!r}: no prompt is cut here; the state of one too long says so'
+                )
+        if os.path.isabs(path) and not os.path.exists(
+            path
+        ):  # transformers would take it for a name of the hub
+            raise InputError(f'path = {path!r}: there is no such file or folder here')
+        self.random_seed = random_seed
+        given = {**kwargs, self.settings_in: settings}
+        super().__init__(path, *args, **given)  # type: ignore[call-arg] # of OpenCompass
+
+    def is_greedy(self, settings: Mapping[str, Any]) -> bool:
+        """Return whether the engine would not sample with these settings."""
+        return not settings.get('do_sample')
 
 
 def _texts_of(model: Any, prompts: Sequence[Any]) -> list[str]:
@@ -72,14 +99,12 @@ def _cut(text: str, stop_words: Sequence[str]) -> str:
 
 
 @MODELS.register_module()
-class SeededHuggingFace(Seeded, HuggingFacewithChatTemplate):  # type: ignore[misc]
+class SeededHuggingFace(_InProcess, HuggingFacewithChatTemplate):  # type: ignore[misc]
     """`HuggingFacewithChatTemplate` with a seed a sample; weights are loaded when there is a use for them.
 
-    Sample i draws its tokens with numbers from its own generator, so it does not depend on the other
-    samples of its batch, on shards or on an earlier part of the run. Guaranteed: the same text at the
-    same batch composition (batch size and shards), software and device. With another composition the
-    random numbers stay the same but padding changes the logits in their last bits, which may, rarely,
-    tip a token.
+    Guaranteed is the same text at the same batch composition (batch size and shards), software and device.
+    With another composition the random numbers stay the same but padding changes the logits in their last
+    bits, which may, rarely, tip a token.
 
     A prompt that does not fit `max_seq_len` (by default the context of the model) is not drawn: OpenCompass
     would cut its end off, or its middle.
@@ -89,22 +114,16 @@ class SeededHuggingFace(Seeded, HuggingFacewithChatTemplate):  # type: ignore[mi
         generation_kwargs: sampling settings; InputError for what would be overruled or ignored.
     """
 
-    def __init__(
-        self,
-        path: str,
-        *args: Any,
-        generation_kwargs: Mapping[str, Any] | None = None,
-        random_seed: int = 0,
-        **kwargs: Any,
-    ) -> None:
-        settings = dict(generation_kwargs or {})
-        ruled = {'seed': SEED, 'random_seed': SEED, 'num_return_sequences': COUNT, 'max_new_tokens': LENGTH}
-        refuse('generation_kwargs', settings, ruled)
-        if settings.get('do_sample') is False:
-            refuse('generation_kwargs', settings, greedy_without('do_sample=True'))
-        refuse_missing(path)
-        self.random_seed = random_seed
-        super().__init__(path, *args, generation_kwargs=settings, **kwargs)
+    ruled: Mapping[str, str] = {
+        'seed': SEED,
+        'random_seed': SEED,
+        'num_return_sequences': COUNT,
+        'max_new_tokens': LENGTH,
+    }
+
+    def is_greedy(self, settings: Mapping[str, Any]) -> bool:
+        """Return whether it must not sample; without a word the model's own settings count."""
+        return settings.get('do_sample') is False
 
     def _load_model(self, **given: Any) -> None:
         self._load = partial(super()._load_model, **given)
@@ -201,12 +220,8 @@ _LMDEPLOY_STATES = {
 
 
 @MODELS.register_module()
-class SeededTurboMind(Seeded, TurboMindModelwithChatTemplate):  # type: ignore[misc]
+class SeededTurboMind(_InProcess, TurboMindModelwithChatTemplate):  # type: ignore[misc]
     """`TurboMindModelwithChatTemplate` with a seed a sample; the engine starts when there is a use for it.
-
-    lmdeploy initialises every request's generator with the `random_seed` of its `GenerationConfig`; a
-    list of them, one a prompt, gives each sample its own. A sample's random numbers then depend on its
-    seed alone.
 
     Args:
         backend: 'turbomind' or 'pytorch', lmdeploy's two engines. The latter uses 32 bits of a seed.
@@ -218,24 +233,14 @@ class SeededTurboMind(Seeded, TurboMindModelwithChatTemplate):  # type: ignore[m
             finds no GPU.
     """
 
-    def __init__(
-        self,
-        path: str,
-        *args: Any,
-        gen_config: Mapping[str, Any] | None = None,
-        random_seed: int = 0,
-        **kwargs: Any,
-    ) -> None:
+    settings_in = 'gen_config'
+    ruled: Mapping[str, str] = {**OF_SAMPLE, 'max_new_tokens': LENGTH}
+
+    def __init__(self, path: str, *args: Any, **kwargs: Any) -> None:
         from lmdeploy import GenerationConfig
 
-        settings = dict(gen_config or {})
-        refuse('gen_config', settings, {**OF_SAMPLE, 'max_new_tokens': LENGTH})
-        if not settings.get('do_sample'):
-            refuse('gen_config', settings, greedy_without('do_sample=True'))
-        refuse_missing(path)
-        self.random_seed = random_seed
-        _refuse_unknown('gen_config', settings, GenerationConfig)
-        super().__init__(path, *args, gen_config=settings, **kwargs)
+        _refuse_unknown('gen_config', kwargs.get('gen_config') or {}, GenerationConfig)
+        super().__init__(path, *args, **kwargs)
 
     def _build_pipe(self, model_path: str, backend: str, engine_config: dict[str, Any]) -> Any:
         from lmdeploy import PytorchEngineConfig, TurbomindEngineConfig
@@ -292,21 +297,13 @@ def _refuse_unknown(where: str, given: Mapping[str, Any], kind: type) -> None:
 
 # vLLM
 
-_VLLM_RULED = {
-    **OF_SAMPLE,
-    'max_tokens': LENGTH,
-    'stop': "it would replace the model's own stop words; write stop_words=[…] beside path, they are added",
-    'do_sample': 'OpenCompass drops it, vLLM has no such setting; temperature 0 is greedy',
-}
-
 
 @MODELS.register_module()
-class SeededVLLM(Seeded, VLLMwithChatTemplate):  # type: ignore[misc]
+class SeededVLLM(_InProcess, VLLMwithChatTemplate):  # type: ignore[misc]
     """`VLLMwithChatTemplate` with a seed a sample.
 
-    vLLM takes a list of `SamplingParams`, one a prompt. Those of a batch differ in their seed alone, so a
-    sample's random numbers depend on its seed alone. vLLM's logits change in their last bits with the
-    requests that run at the same time, which may, rarely, tip a token.
+    vLLM's logits change in their last bits with the requests that run at the same time, which may, rarely,
+    tip a token.
 
     A prompt that leaves no room for a token within the model's context is not handed to vLLM, which would
     end the run: its sample gets the state 'too long', and the others of the batch are drawn.
@@ -320,21 +317,17 @@ class SeededVLLM(Seeded, VLLMwithChatTemplate):  # type: ignore[misc]
         random_seed: the seed of the run; those of the samples are derived from it.
     """
 
-    def __init__(
-        self,
-        path: str,
-        *args: Any,
-        generation_kwargs: Mapping[str, Any] | None = None,
-        random_seed: int = 0,
-        **kwargs: Any,
-    ) -> None:
-        settings = dict(generation_kwargs or {})
-        refuse('generation_kwargs', settings, _VLLM_RULED)
-        if 'temperature' not in settings:  # then it is 0
-            refuse('generation_kwargs', settings, greedy_without('a temperature'))
-        refuse_missing(path)
-        self.random_seed = random_seed
-        super().__init__(path, *args, generation_kwargs=settings, **kwargs)
+    ruled: Mapping[str, str] = {
+        **OF_SAMPLE,
+        'max_tokens': LENGTH,
+        'stop': "it would replace the model's own; write stop_words=[…] beside path, they are added",
+        'do_sample': 'OpenCompass drops it, vLLM has no such setting; temperature 0 is greedy',
+    }
+    switch = 'a temperature'
+
+    def is_greedy(self, settings: Mapping[str, Any]) -> bool:
+        """Return whether OpenCompass would set a temperature of 0."""
+        return 'temperature' not in settings
 
     def _load_model(self, path: str, added_model_kwargs: Mapping[str, Any] | None = None) -> None:
         own = {'trust_remote_code': True}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -17,6 +18,7 @@ from opencompass.utils import build_dataset_from_cfg, get_infer_output_path, get
 
 from ..errors import IncompleteError, InputError
 from ..files import mapping, read_json
+from ..health import generation_columns
 from ..judges import build_judge, judge_config, refuse_extraction, served_judge, with_verdicts
 from ..marks import (
     difference,
@@ -28,7 +30,7 @@ from ..marks import (
     settings_of,
 )
 from ..metrics import DEFAULT_THRESHOLDS, metric_names
-from ..predictions import Predictions, load_predictions, reopen
+from ..predictions import Predictions, Response, load_predictions, reopen
 from ..record import Names, Result, digest_of, remove_samples, write_samples
 from ..scoring import score
 from ..serving import read_judge_server, server
@@ -157,7 +159,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         if out is not None and (task := current_task()) is not None:
             # Responses are taken from the files, each row wherever it lies; OpenCompass pairs them by number.
             found = self._predictions(task, out, rows)
-            told, provenance = found.columns(out), _provenance(found, task, out)
+            told, provenance = _columns(found.responses, out), _provenance(found, task, out)
             given['predictions'] = task._process_predictions([one.text for one in found.responses])
             del found  # judging may take hours
         given['predictions'] = _texts(self.pred_postprocess(_texts(given['predictions'] or [])))
@@ -252,6 +254,19 @@ def _results(out: Path) -> Path:
     return next((above for above in out.parents[1:] if above.name == 'results'), out.parents[1])
 
 
+def _columns(responses: Sequence[Response], out: Path) -> dict[str, Sequence[Any]]:
+    """Return what is told of each response as columns of samples, their files as seen beside the result."""
+    seen = {path: os.path.relpath(path, out.parent) for path in {one.path for one in responses}}
+    seeds = (one.seed for one in responses)
+    return {
+        **generation_columns([one.generation for one in responses]),
+        'seed': [seed if type(seed) is int and 0 <= seed < 2**63 else None for seed in seeds],
+        'fingerprint': [one.task for one in responses],
+        'file': [seen[one.path] for one in responses],
+        'row': [one.row for one in responses],
+    }
+
+
 def _provenance(found: Predictions, task: Any, out: Path) -> dict[str, Any]:
     """Return what the samples were drawn with and when, and what speaks against them."""
     notes = read_notes(found.responses[0].path.parent if found.responses else out)
@@ -260,7 +275,8 @@ def _provenance(found: Predictions, task: Any, out: Path) -> dict[str, Any]:
     for warning in warnings:
         get_logger().warning(f'{out.name}: {warning}')
     hardware = ' and '.join(notes.hardware)
-    known = {'created': notes.created, 'servers': servers, 'taken': found.taken, 'hardware': hardware}
+    taken = dict(Counter(one.taken_from for one in found.responses if one.taken_from))
+    known = {'created': notes.created, 'servers': servers, 'taken': taken, 'hardware': hardware}
     return {
         **found.settings,
         **(found.sources[0] if found.sources else {}),

@@ -206,14 +206,14 @@ def _other_questions(found: Predictions, rows: Any, template: Any) -> Iterator[t
 
 def _other_references(responses: Sequence[Response], references: Sequence[Any]) -> Iterator[tuple[int, str]]:
     known = any(one.gold is not None for one in responses)
-    for number, (gold, reference) in enumerate(
-        zip([one.gold for one in responses], references, strict=False)
-    ):
-        if gold is None:  # OpenCompass leaves out what is empty or 0
-            if known and reference:
-                yield number, f'the reference was empty or 0, and is {reference!r:.60}'
-        elif gold != as_json(reference) and repr(gold) != repr(reference):  # nan is not nan
-            yield number, f'the reference was {gold!r:.60}, and is {reference!r:.60}'
+    for at, (one, now) in enumerate(zip(responses, references, strict=False)):
+        if one.gold is None:  # OpenCompass leaves out what is empty or 0
+            other = known and bool(now)
+        else:
+            other = one.gold != as_json(now) and repr(one.gold) != repr(now)  # nan is not nan
+        if other:
+            was = 'empty or 0' if one.gold is None else f'{one.gold!r:.60}'
+            yield at, f'the reference was {was}, and is {now!r:.60}'
 
 
 def _text_in(prompt: Any) -> str:

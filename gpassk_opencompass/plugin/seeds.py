@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sys
 import threading
 from collections import Counter
@@ -13,7 +12,7 @@ from types import FrameType
 from typing import Any
 
 from ..answers.thoughts import opening_of, part, without_ends
-from ..completion import ENDS, Reply, Trouble, reply_of
+from ..completion import ENDS, Reply
 from ..errors import InputError
 from ..health import CUT_OFF, NOT_DRAWN, Generation, state_of
 
@@ -118,28 +117,16 @@ class Seeded:
 # Responses
 
 
-def response_of(
-    completion: Any, seconds: float | None = None, think_tag: str = CLOSE
-) -> tuple[str, Generation]:
-    """Return the text of a chat completion (JSON or `Reply`), and what its server tells of it.
+def response_of(reply: Reply, seconds: float | None = None, think_tag: str = CLOSE) -> tuple[str, Generation]:
+    """Return the text of a reply, and what its server tells of it.
 
     Reasoning that a server sends apart comes before the content, closed by `think_tag`; where there is no
     content it stays open (`<think>…`), so that nobody takes what stands in it for the answer. Whatever is no
     usual response has a state of `health.STATES`; of those in `NOT_DRAWN` the text is ''.
 
-    >>> message = {'reasoning': '6 · 7', 'content': '42'}
-    >>> response_of({'choices': [{'message': message, 'finish_reason': 'stop'}]})[0]
-    '6 · 7</think>42'
-    >>> message = {'reasoning': '6 · 7 is', 'content': None}
-    >>> response_of({'choices': [{'message': message, 'finish_reason': 'length'}]})[0]
-    '<think>6 · 7 is'
-    >>> response_of({'choices': []})[1].state
-    'no choice'
+    >>> [response_of(Reply(text, thought='6 · 7'))[0] for text in ('42', '')]
+    ['6 · 7</think>42', '<think>6 · 7']
     """
-    try:
-        reply = completion if isinstance(completion, Reply) else reply_of(completion)
-    except Trouble as trouble:
-        return '', Generation(state='no choice' if trouble.reason == 'no choice' else 'failed')
     end, state = ENDS.get(reply.finish.casefold()), None
     if reply.refusal or reply.finish.casefold() == 'refusal':
         state = 'refusal'
@@ -168,10 +155,6 @@ def settled(text: str, told: Generation, prompt: str = '', telling: str = '') ->
 
     >>> settled('6 · 7 is', Generation('length'), '<|Assistant|><think>')[0]
     '<think>6 · 7 is'
-    >>> settled('6 · 7</think>It is 4', Generation('length'), '<|Assistant|><think>')[0]
-    '6 · 7</think>It is 4'
-    >>> settled('internal error', Generation('error', state='aborted'))[0], settled('', Generation())[1].state
-    ('', 'empty')
     """
     if told.state in NOT_DRAWN:
         return '', told
@@ -194,12 +177,6 @@ OF_SAMPLE = {'seed': SEED, 'random_seed': SEED, 'n': COUNT}
 """What no engine may be given, and why."""
 
 
-def greedy_without(switch: str) -> dict[str, str]:
-    """Return the sampling settings that mean nothing to an engine that takes the likeliest token, and why."""
-    reason = f'without {switch} the engine is greedy and ignores it'
-    return dict.fromkeys(('temperature', 'top_p', 'top_k', 'min_p'), reason)
-
-
 def refuse(where: str, given: Mapping[str, Any], reasons: Mapping[str, str]) -> None:
     """Raise InputError for the first key that has a reason.
 
@@ -210,14 +187,3 @@ def refuse(where: str, given: Mapping[str, Any], reasons: Mapping[str, str]) -> 
     for key, reason in reasons.items():
         if key in given:
             raise InputError(f'{where} has {key} = {given[key]!r}: {reason}')
-
-
-def refuse_missing(path: str) -> None:
-    """Raise InputError for a whole path with nothing there: transformers would take it for a name of the hub.
-
-    >>> refuse_missing('/no/such/model')
-    Traceback (most recent call last):
-    gpassk_opencompass.errors.InputError: path = '/no/such/model': there is no such file or folder here
-    """
-    if os.path.isabs(path) and not os.path.exists(path):
-        raise InputError(f'path = {path!r}: there is no such file or folder here')

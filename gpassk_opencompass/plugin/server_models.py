@@ -80,10 +80,9 @@ def advise(trouble: Trouble) -> str:
 class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
     """`OpenAISDK` with a seed a sample, in the field `seed` of each request; retries keep theirs.
 
-    What a server makes of a seed is its own affair: vLLM and lmdeploy draw by it, OpenAI calls it best
-    effort, others ignore or refuse it. Requests have the fields that those of OpenAISDK have, but all servers
-    are asked at once, and a request is tried again while there is hope; one without a reply in the end is a
-    sample with a state. A server that is killed and comes back costs time only.
+    Requests have the fields that those of OpenAISDK have, but all servers are asked at once, and a request is
+    tried again while there is hope; one without a reply in the end is a sample with a state. A server that is
+    killed and comes back costs time only. vLLM and lmdeploy draw by a seed, others may ignore or refuse it.
 
     Args:
         path: the name of the model at the server.
@@ -95,11 +94,9 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
         patience: seconds to go on without a single reply when every server fails.
         random_seed: the seed of the run; those of the samples are derived from it. None: no seed is sent.
         key_env: the environment variable with the API key, in place of `key`.
-        kwargs: as for the base class.
 
     Raises:
-        InputError: a fixed seed, an n, a temperature that would not be sent, an address or a proxy that
-            cannot be used, or an empty `key_env`.
+        InputError: what cannot be sent, or used.
     """
 
     bits = SERVER_BITS
@@ -109,6 +106,8 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
     """Of predictions, beside which it is noted what servers say that they are."""
     _counts = True
     """Whether tokens of prompts are counted here, by a tokenizer."""
+    _running: serving.Running | None = None
+    """The server that was started here."""
 
     def __init__(
         self,
@@ -177,12 +176,6 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
         """Return where its servers are."""
         return sorted({server.url for server in self._servers})
 
-    def _generate(self, input: Any, max_out_len: int, temperature: float) -> str:
-        """See the base class: one prompt, without a seed."""
-        texts: list[str] = []
-        self.sample([input], [None], max_out_len, lambda number, text, *_: texts.append(text))
-        return texts[0]
-
     def _create_fresh_client(self) -> None:
         """Make no client of the base class."""
 
@@ -194,9 +187,6 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
     def get_token_len(self, prompt: str) -> int:
         """Return the tokens of a text, 0 where the server counts them."""
         return int(super().get_token_len(prompt)) if self._counts else 0
-
-    def check(self) -> None:
-        """Raise an error if a server that was started here is gone for good."""
 
     def kept_text(self, text: str) -> str:
         """Return of the text of a reply what is the response."""
@@ -228,12 +218,7 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
     def sample(
         self, prompts: Sequence[Any], seeds: Sequence[Any], max_out_len: int, done: Done, **options: Any
     ) -> None:
-        """See `Seeded`; an option more is `at_once`: requests under way, at all servers together.
-
-        Raises:
-            InputError: the servers take no requests with these settings.
-            IncompleteError: no server answered for the patience given, or one has other weights.
-        """
+        """See `Seeded`; an option more is `at_once`: requests under way, at all servers together."""
         settings = self._client
         if (most := options.get('at_once')) is not None:
             most = min(settings.concurrency, max(1, most // len(self._servers)))
@@ -249,9 +234,8 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
 
         def probe(request: Request) -> bytes:
             """Ask for what no server has a reason to refuse."""
-            return json.dumps(
-                json.loads(request.body) | {'messages': [{'role': 'user', 'content': 'Hi'}]}
-            ).encode()
+            harmless = {'messages': [{'role': 'user', 'content': 'Hi'}]}
+            return json.dumps(json.loads(request.body) | harmless).encode()
 
         def heard(request: Request, reply: Reply | Trouble) -> bool:
             done(request.item, *self._response_to(request, reply))
@@ -264,7 +248,7 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
             settings,
             greet=self._greet,
             probe=probe,
-            check=self.check,
+            check=self._running.check if self._running else lambda: None,
             final=self.status_code_mappings,
             clock=self.clock,
             proven=self._proven,
@@ -353,10 +337,6 @@ class SeededServed(SeededOpenAISDK):
             ready.
         tokenizer_path: counts tokens, where `max_seq_len` is to shorten prompts; by default the server says
             which are too long.
-        kwargs: as for `SeededOpenAISDK`.
-
-    Raises:
-        InputError: as for `SeededOpenAISDK`, or see `serving.read_serve`.
     """
 
     loads = True
@@ -378,7 +358,6 @@ class SeededServed(SeededOpenAISDK):
         if taken := sorted({'openai_api_base', 'openai_proxy_url', 'http_client_cfg'} & set(kwargs)):
             raise InputError(f'{taken[0]}: the server is started here, and asked without a proxy; remove it')
         self._counts = tokenizer_path is not None
-        self._running: serving.Running | None = None
         name = served_name or PurePosixPath(path).name or path
         super().__init__(
             name,
@@ -392,11 +371,6 @@ class SeededServed(SeededOpenAISDK):
         told = {'path': path, 'serve': serve, 'served_name': name, 'tp': tp, 'pp': pp, 'key_env': key_env}
         self._served = serving.served_model(told)
 
-    def check(self) -> None:
-        """Raise IncompleteError if the server has died."""
-        if self._running is not None:
-            self._running.check()
-
     def sample(self, *arguments: Any, **options: Any) -> None:
         """See `SeededOpenAISDK`; the server is started at the first call."""
         if self._running is None:
@@ -409,7 +383,7 @@ class SeededServed(SeededOpenAISDK):
             weakref.finalize(self, stack.close)
             urls = endpoints(self._running.addresses)
             self._servers = [Server(url, self.keys[0], verbatim=True) for url in urls]
-        self.check()
+        self._running.check()
         super().sample(*arguments, **options)
 
 
@@ -429,10 +403,6 @@ class SeededTurboMindAPI(SeededOpenAISDK):
         end_str: what a response ends before.
         max_seq_len: not used: the server says which prompts are too long.
         max_workers: requests under way at once, a server; None: 256.
-        kwargs: as for `SeededOpenAISDK`.
-
-    Raises:
-        InputError: gen_config has what would be dropped or overruled; or see `SeededOpenAISDK`.
     """
 
     _counts = False

@@ -1,19 +1,28 @@
-"""LiveMathBenchDataset: layouts, columns, and bad input."""
+"""Data sets as OpenCompass builds them: layouts, columns, replicas, trials, and bad input."""
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
+from collections import Counter
+from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import datasets as hub
 import pytest
 from datasets import Dataset
 from hosts import READER, SHARED, import_plugin, write_bench
 
 from gpassk_opencompass import InputError
+from gpassk_opencompass.record import result_of
+from gpassk_opencompass.sweep.checks import OPENCOMPASS_COPIES
 
 plugin = import_plugin()
+data = import_plugin('.dataset')
+rows_of = import_plugin('.rows')
 prompts = __import__('opencompass.datasets.livemathbench.prompts', fromlist=['PROMPT_EN'])
 
 PARALLEL = {
@@ -173,3 +182,99 @@ def test_the_published_english_questions_load() -> None:
         for split in ('CNMO', 'CCEE', 'AMC', 'WLPMC')
     }
     assert sizes == {'CNMO': 18, 'CCEE': 44, 'AMC': 46, 'WLPMC': 11}
+
+
+# n rows a question, gone through and column by column, as `datasets` itself gives them
+
+
+def questions(count: int = 3) -> hub.Dataset:
+    return hub.Dataset.from_list(
+        [
+            {'uid': f'a/{place}', 'answer': f'é{place}', 'options': [str(place)], 'level': place}
+            for place in range(count)
+        ]
+    )
+
+
+def test_rows_are_what_a_data_set_gives_one_by_one() -> None:
+    """Also of a copy, of a selection, and of rows in another format."""
+    rows = data.ReplicatedRows.repeat(questions(700), 3, 'made')  # more than are decoded at a time
+    plain = hub.concatenate_datasets([rows.select(range(len(rows)))])
+    assert type(plain) is hub.Dataset
+    assert list(rows) == list(plain) == list(copy.deepcopy(rows))
+    assert list(rows.select([5, 2])) == [rows[5], rows[2]]
+    assert [int(row['idx']) for row in islice(rows.with_format('numpy'), 2)] == [0, 1]
+
+
+def test_a_row_that_somebody_changes_changes_no_other_one() -> None:
+    """OpenCompass adds to the rows that it goes through; lists in them are their own as well."""
+    rows = data.ReplicatedRows.repeat(questions(1), 2, 'made')
+    first, second = rows
+    first['options'].append('x')
+    assert second['options'] == ['0']
+
+
+@pytest.mark.parametrize('name', ['uid', 'answer', 'options', 'level'])
+def test_a_column_is_what_the_data_set_gives(name: str) -> None:
+    """In memory, after a selection, and of another's concatenation."""
+    rows = data.ReplicatedRows.repeat(questions(), 4, 'made')
+    for one in (
+        rows,
+        rows.select([3, 1]),
+        rows.shuffle(seed=1),
+        hub.concatenate_datasets([questions()] * 3),
+    ):
+        assert list(rows_of.column_of(one, name)) == list(one[name])
+
+
+def test_replicas_share_their_texts() -> None:
+    """So that a column of n × Q rows has Q texts."""
+    column = rows_of.column_of(data.ReplicatedRows.repeat(questions(), 4, 'made'), 'answer')
+    assert len({id(text) for text in column}) == 3
+
+
+# trials on some of the questions
+
+BENCH = {
+    f'{split}_{language}': [(f'{split} {language} {i}?', f'${i}$') for i in range(size)]
+    for split, size in (('AMC', 5), ('CNMO', 2))
+    for language in ('cn', 'en')
+}
+
+
+def build_bench(tmp_path: Path, **settings: Any) -> Any:
+    root = write_bench(tmp_path, BENCH)
+    settings = {'dataset_splits': ['AMC', 'CNMO'], 'dataset_languages': ['cn', 'en'], **settings}
+    return plugin.LiveMathBenchDataset(path=str(root), reader_cfg=READER, abbr='bench', **settings).test
+
+
+def test_the_questions_of_a_limit_are_those_of_the_whole_set(tmp_path: Path) -> None:
+    """With their uids, so with their seeds, as often as n says; groups are as large as each other."""
+    whole, part = build_bench(tmp_path), build_bench(tmp_path, limit=6, n=3, k=3)
+    assert part['replica'] == [0] * 6 + [1] * 6 + [2] * 6
+    taken = part['uid'][:6]
+    assert part['uid'] == taken * 3
+    assert [uid for uid in whole['uid'] if uid in taken] == taken
+    groups = zip(part['split'][:6], part['language'][:6], strict=True)
+    assert Counter(groups) == {('AMC', 'cn'): 2, ('AMC', 'en'): 2, ('CNMO', 'cn'): 1, ('CNMO', 'en'): 1}
+    assert 'gpassk_limits' not in whole.column_names
+
+
+def test_the_record_is_marked(tmp_path: Path) -> None:
+    """With how many questions there were; a whole run has no such entry, and both are sound."""
+    records = []
+    for settings in ({}, {'limit': 3}):
+        rows = build_bench(tmp_path, n=2, k=2, **settings)
+        evaluator = plugin.GPassKEvaluator()
+        told = {'predictions': ['\\boxed{1}'] * len(rows), 'references': rows['answer'], 'test_set': rows}
+        records.append(evaluator.evaluate(2, 2, rows, **told))
+        assert result_of(tmp_path, records[-1]).limits == records[-1]['gpassk']['limited']
+    assert records[0]['gpassk']['limited'] == {}
+    assert records[1]['gpassk']['limited'] == {'limit': 3, 'of': 14}
+    assert records[1]['gpassk']['data']['questions'] == 3
+
+
+def test_opencompass_looks_for_its_copies_where_we_do() -> None:
+    """Of the installed version."""
+    known = import_module('opencompass.utils.datasets_info').DATASETS_MAPPING
+    assert {name: known[name]['local'] for name in OPENCOMPASS_COPIES} == dict(OPENCOMPASS_COPIES)

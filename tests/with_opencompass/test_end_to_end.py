@@ -24,7 +24,9 @@ from hosts import (
 )
 from judge_server import Asked, JudgeServer
 
+from gpassk_opencompass.cli import main
 from gpassk_opencompass.demo import MODEL
+from gpassk_opencompass.record import read
 
 import_plugin()
 pytestmark = pytest.mark.e2e
@@ -129,6 +131,31 @@ def test_kill_and_resume_gives_the_same_samples(forks: Forks, tmp_path: Path) ->
     assert numbers(resumed) == numbers(whole)
     texts = [answer for question in whole['details']['answers'] for answer in question]
     assert len(set(texts)) > 8, 'replicas of one question must differ'
+    check_samples_of_shards(killed)
+
+
+def check_samples_of_shards(out: Path) -> None:
+    """A question has samples in both shards: text, tokens and reason in the record are those of its rows."""
+    shards = sorted(out.glob('*/predictions/*/bench_*.json'))
+    rows = [row for shard in shards for row in json.loads(shard.read_text()).values()]
+    rows = [row for question in range(8) for row in rows[question::8]]  # row = replica × questions + question
+    told = [row['generation'] for row in rows]
+    [path] = out.glob('*/results/*/*.json')
+    result = read(path)
+    samples, health = result.samples(), result.health
+    assert samples is not None
+    tokens = [one['output_tokens'] for one in told]
+    assert len(set(tokens)) > 2
+    assert samples['output_tokens'] == tokens
+    assert samples['finish_reason'] == [one['finish_reason'] for one in told]
+    for column, name in (('seed', 'seed'), ('fingerprint', 'task')):
+        assert samples[column] == [row['sample'][name] for row in rows]
+    assert samples['response'] == [row['prediction'] for row in rows]
+    places = zip(samples['file'], samples['row'], strict=True)
+    assert [json.loads((path.parent / file).read_text())[str(row - 1)] for file, row in places] == rows
+    assert (health.output_tokens, health.seconds) == (sum(tokens), None)
+    assert health.prompt_tokens == sum(one['prompt_tokens'] for one in told)
+    assert health.truncated == sum(one['finish_reason'] == 'length' for one in told)
 
 
 def test_kill_in_the_evaluation_and_resume(forks: Forks, tmp_path: Path) -> None:
@@ -202,3 +229,24 @@ def test_a_mixed_leaderboard_in_shards_stands_in_one_table(forks: Forks, tmp_pat
         assert float(row['other']) == pytest.approx(100 * share[name], abs=0.01)
     for name in ('live', 'aime', 'own'):
         assert re.search(rf'\b{name}\b', next((tmp_path / 'out').glob('*/summary/gpassk_*.md')).read_text())
+
+
+TEXTS = ['It is \\boxed{7}. \ud800', '\\boxed{\udc00}', 'A\u2028B\x85C: \\boxed{7}', '二 \\boxed{8}']
+"""Two halves of characters, what `str.splitlines` splits at, and what is to stay as it is."""
+
+
+def test_half_a_character_in_a_response_is_kept_and_scored(forks: Forks, tmp_path: Path) -> None:
+    """Engines read it from JSON; predictions keep it, the result shows it, the run is complete."""
+    root = write_bench(tmp_path / 'data', {'AMC_en': QUESTIONS[:4]})
+    config = write_config(tmp_path / 'run.py', scripted(texts=TEXTS), dataset_config(root, k=[2, 4], n=4))
+    forks.opencompass(config, tmp_path / 'out')
+    [predictions] = (tmp_path / 'out').glob('*/predictions/*/bench.json')
+    text = predictions.read_text(encoding='utf-8')
+    assert text.isascii()  # so that no reader breaks a line within a row
+    found = json.loads(text)
+    assert [found[str(row)]['prediction'] for row in range(16)] == TEXTS * 4
+    [result] = results_of(tmp_path / 'out')
+    assert result['accuracy'] == 50.0
+    given = {answer for question in result['details']['answers'] for answer in question}
+    assert given == {'7', r'\udc00', '8'}
+    assert main(['report', str(tmp_path / 'out'), '-o', str(tmp_path / 'report')]) == 0

@@ -1,28 +1,89 @@
-"""Every engine, from the template to what arrives at the engine: a seed a sample, settings as named."""
+"""Every engine, from the template to what arrives at it: a seed a sample, settings as named, states."""
 
 from __future__ import annotations
 
 import hashlib
 import inspect
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import engine_fakes
+import numpy as np
 import pytest
-from engine_fakes import ENGINES, LMDEPLOY, SERVERS
+from engine_fakes import ENGINES, LMDEPLOY, SERVERS, VLLM, facts_of, fake_vllm, vllm_reply
 from engine_requests import QUESTIONS, REPLICAS, SAMPLING, Outcome, config_of, infer, recorded
 from hosts import drawn, import_plugin
+from scipy.stats import chisquare
 
+from gpassk_opencompass import InputError
+from gpassk_opencompass.answers import final_answer
 from gpassk_opencompass.demo import MODEL
+from gpassk_opencompass.health import Generation
 
 plugin = import_plugin()
 seeds = import_plugin('.seeds')
+torch = import_module('torch')
 
 pytestmark = [pytest.mark.filterwarnings('ignore')]
+SEEDS = [seeds.sample_seed(42, '202412/AMC_en/0', replica) for replica in range(6)]
 
 
 def need(engine: str) -> None:
     """Skip where lmdeploy's own classes are not there."""
     if engine in ('turbomind', 'pytorch') and not LMDEPLOY.is_dir():
         pytest.skip('lmdeploy is not unpacked beside this environment; `make test` does it')
+
+
+@pytest.fixture
+def lmdeploy(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The real lmdeploy, installed without its dependencies beside the environment; its pipeline is not."""
+    need('pytorch')
+    monkeypatch.syspath_prepend(str(LMDEPLOY))
+    module = import_module('lmdeploy')
+
+    def pipe(prompts: list[str], gen_config: list[Any], do_preprocess: bool) -> list[Any]:
+        return [engine_fakes.lmdeploy_reply(config.random_seed) for config in gen_config]
+
+    monkeypatch.setattr(module, 'pipeline', lambda *_, **__: pipe)
+    return module
+
+
+@pytest.fixture(params=[entry['version'] for entry in VLLM])
+def sent(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
+    """What arrives at vLLM's `LLM.generate`: (prompt, seed, other settings), for each recorded version."""
+    arrived: list[Any] = []
+    with fake_vllm(monkeypatch, lambda *request: arrived.append(request), request.param):
+        yield arrived
+
+
+def turbomind(path: str = MODEL, backend: str = 'turbomind', **gen_config: Any) -> Any:
+    engine, cut = gen_config.pop('engine_config', {}), gen_config.pop('drop_middle', False)
+    fixed = {'drop_middle': cut, 'max_seq_len': 512, 'random_seed': 42, 'gen_config': gen_config}
+    return plugin.SeededTurboMind(path, backend=backend, engine_config=engine, **fixed)
+
+
+def vllm(path: str = MODEL, model_kwargs: Any = None, stop_words: Sequence[str] = (), **settings: Any) -> Any:
+    given = {'model_kwargs': model_kwargs or {}, 'stop_words': list(stop_words), 'max_seq_len': 512}
+    return plugin.SeededVLLM(path, generation_kwargs=settings, random_seed=42, **given)
+
+
+def transformers(path: str = MODEL, **settings: Any) -> Any:
+    return plugin.SeededHuggingFace(
+        path,
+        generation_kwargs={'do_sample': True, 'temperature': 1.0},
+        model_kwargs={'torch_dtype': 'torch.float32', 'device_map': 'cpu'},
+        random_seed=42,
+        **{'max_seq_len': 512, **settings},
+    )
+
+
+# all engines
 
 
 def seeds_of_rows(engine: str) -> list[int]:
@@ -33,49 +94,46 @@ def seeds_of_rows(engine: str) -> list[int]:
 
 
 def pairs(outcome: Outcome) -> list[tuple[int, int | None]]:
-    return sorted((sent.question, sent.seed or 0) for sent in outcome.sent)
+    return sorted((one.question, one.seed or 0) for one in outcome.sent)
 
 
 @pytest.mark.parametrize('engine', ENGINES)
 def test_each_sample_is_drawn_with_its_own_seed_and_the_settings_of_the_name(
     engine: str, tmp_path: Path
 ) -> None:
-    """12 requests, 12 seeds, each with the question of its row, each answer in its row, settings as named."""
+    """12 seeds, each with the question of its row; answer, and what the engine tells of it, in its row."""
     need(engine)
     outcome = infer(engine, tmp_path)
     expected = seeds_of_rows(engine)
     assert len(set(expected)) == 12
     assert pairs(outcome) == sorted((row % 3, seed) for row, seed in enumerate(expected))
-    if engine != 'huggingface':  # which runs, and says what the model says
-        assert outcome.predictions == [f'seed {seed}' for seed in expected]
-    for sent in outcome.sent:
-        settings = sent.settings
-        assert settings['temperature'] == 0.8
-        assert settings['top_p'] == 0.95
-        assert settings['top_k'] == 40
-        assert settings['repetition_penalty'] == 1.05
+    assert [row['sample']['seed'] for row in outcome.rows] == expected
+    for row in outcome.rows if engine != 'huggingface' else ():  # which runs, and says what the model says
+        assert row['prediction'] == f'seed {row["sample"]["seed"]}'
+        told = row['generation']
+        assert (told.pop('seconds', None) is not None) == (engine in SERVERS)
+        assert told == facts_of(row['sample']['seed'])
+        assert set(row) == {'origin_prompt', 'prediction', 'gold', 'sample', 'generation'}
+    for one in outcome.sent:
+        settings = one.settings
+        named = [settings[name] for name in ('temperature', 'top_p', 'top_k', 'repetition_penalty')]
+        assert named == [0.8, 0.95, 40, 1.05]
         assert settings.get('max_new_tokens', settings.get('max_tokens')) == 16
         assert settings.get('do_sample', True) is True
 
 
 @pytest.mark.parametrize('engine', ENGINES)
-def test_a_killed_run_resumes_with_the_seeds_of_what_is_missing(engine: str, tmp_path: Path) -> None:
-    """Four samples before the kill, eight after it: the same seeds and answers."""
+def test_kills_and_shards_change_no_seed(engine: str, tmp_path: Path) -> None:
+    """Four samples before the kill, eight after it; two shards of six rows, as OpenCompass cuts them."""
     need(engine)
-    whole, resumed = infer(engine, tmp_path / 'a'), infer(engine, tmp_path / 'b', killed=True)
-    assert set(pairs(resumed)) == set(pairs(whole))
-    assert resumed.predictions == whole.predictions
-
-
-@pytest.mark.parametrize('engine', ENGINES)
-def test_shards_change_no_seed(engine: str, tmp_path: Path) -> None:
-    """Two shards of six rows, as OpenCompass's partitioner cuts them."""
-    need(engine)
-    sharded = infer(engine, tmp_path, shards=2)
     expected = seeds_of_rows(engine)
-    assert pairs(sharded) == sorted((row % 3, seed) for row, seed in enumerate(expected))
+    wanted = sorted((row % 3, seed) for row, seed in enumerate(expected))
+    resumed, sharded = infer(engine, tmp_path / 'b', killed=True), infer(engine, tmp_path / 'c', shards=2)
+    assert sorted(set(pairs(resumed))) == pairs(sharded) == wanted
     if engine != 'huggingface':
-        assert sharded.predictions == [f'seed {seed}' for seed in expected]
+        assert resumed.predictions == sharded.predictions == [f'seed {seed}' for seed in expected]
+    for row in [*resumed.rows, *sharded.rows] if engine in ('vllm', 'openai') else ():
+        assert facts_of(row['sample']['seed']).items() <= row['generation'].items()
 
 
 @pytest.mark.parametrize('engine', ENGINES)
@@ -86,19 +144,17 @@ def test_every_emitted_key_is_an_argument_of_the_real_class(
     """Of the wrapper or of its seeded child; OpenCompass takes the others out before it builds the model."""
     need(engine)
     with recorded(engine, []) as options:
-        model = config_of(
-            engine, tmp_path, options, {**SAMPLING, 'temperatures': [temperature], 'greedy': not temperature}
-        )['models'][0]
+        lines = {**SAMPLING, 'temperatures': [temperature], 'greedy': not temperature}
+        model = config_of(engine, tmp_path, options, lines)['models'][0]
     kind = getattr(plugin, model['type'].rpartition('.')[2])
     wrapper = next(cls for cls in kind.__mro__ if cls.__module__.startswith('opencompass.models'))
     named = {
         name
         for cls in kind.__mro__[: kind.__mro__.index(wrapper) + 1]
         for name, parameter in inspect.signature(cls.__init__).parameters.items()
-        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD or parameter.kind is parameter.KEYWORD_ONLY
+        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
     }
-    taken_out = {'type', 'abbr', 'max_out_len', 'batch_size', 'run_cfg'}
-    assert set(model) - taken_out <= named
+    assert set(model) - {'type', 'abbr', 'max_out_len', 'batch_size', 'run_cfg'} <= named
 
 
 @pytest.mark.parametrize('engine', ENGINES)
@@ -107,28 +163,322 @@ def test_a_greedy_run_takes_the_likeliest_token(engine: str, tmp_path: Path) -> 
     need(engine)
     outcome = infer(engine, tmp_path, temperatures=[0.0], greedy=True)
     assert len(outcome.sent) == len(QUESTIONS)
-    for sent in outcome.sent:
-        settings = sent.settings
-        greedy = (
-            settings.get('do_sample') is False
-            or settings.get('top_k') == 1
-            or (engine in ('vllm', 'openai') and settings['temperature'] == 0)
-        )
-        assert greedy, settings
-        assert engine not in SERVERS or sent.seed is None
+    for one in outcome.sent:
+        settings = one.settings
+        cold = engine in ('vllm', 'openai') and settings['temperature'] == 0
+        assert cold or settings.get('do_sample') is False or settings.get('top_k') == 1, settings
+        assert engine not in SERVERS or one.seed is None
+
+
+# seeds
+
+
+def draw(probs: Any, of_seeds: list[int], times: int = 1) -> list[list[int]]:
+    with import_plugin('.engines').SeededMultinomial(of_seeds):
+        return [torch.multinomial(probs, num_samples=1).squeeze(1).tolist() for _ in range(times)]
+
+
+def test_a_seed_never_changes() -> None:
+    """A published run must be repeatable with a later version: this value is part of the interface."""
+    assert seeds.sample_seed(42, '202412/AMC_en/0', 0) == 4375039624031918
+
+
+def test_seeds_stay_different_in_the_32_bits_of_the_pytorch_backend() -> None:
+    """It masks a seed; 238 questions × 48 replicas, as in the paper, keep different ones a question."""
+    for question in range(238):
+        samples = [(42, f'202412/AMC_en/{question}', replica) for replica in range(48)]
+        assert len({seeds.sample_seed(*one) & 0xFFFFFFFF for one in samples}) == 48
+        assert len({seeds.sample_seed(*one, seeds.SERVER_BITS) for one in samples}) == 48
+
+
+def test_draws_follow_the_distribution() -> None:
+    """20,000 rows with seeds of their own against the probabilities; impossible tokens never come."""
+    rows, probs = 20_000, [0.5, 0.0, 0.3, 0.0, 0.2]
+    found = np.array(draw(torch.tensor([probs] * rows), list(range(rows)))[0])
+    counts = np.bincount(found, minlength=5)
+    assert counts[1] == counts[3] == 0
+    assert chisquare(counts[[0, 2, 4]], [rows * p for p in probs if p]).pvalue > 1e-4
+
+
+def test_a_row_draws_the_same_in_any_batch() -> None:
+    """Ten steps of three rows, together and one by one."""
+    probs = torch.rand(3, 50, generator=torch.Generator().manual_seed(0))
+    together = draw(probs, [11, 22, 33], times=10)
+    for row, seed in enumerate([11, 22, 33]):
+        alone = draw(probs[row : row + 1], [seed], times=10)
+        assert [step[0] for step in alone] == [step[row] for step in together]
+
+
+def test_a_last_token_of_all_mass_is_reached_and_nothing_behind_it() -> None:
+    """A distribution of float32 numbers that sum to less or more than one stays within its tokens."""
+    probs = torch.tensor([[0.0, 0.999999, 0.0], [0.0, 0.0, 1.000001]]).repeat(500, 1)
+    assert draw(probs, list(range(1000)))[0] == [1, 2] * 500
+
+
+def test_other_sampling_in_the_context_is_refused() -> None:
+    """Several sequences a prompt would share a sample's seed."""
+    with pytest.raises(RuntimeError, match='num_return_sequences'):
+        draw(torch.ones(4, 5), [1, 2])
 
 
 def test_one_seed_for_all_requests_gives_one_response() -> None:
     """What the published templates do, `random_seed=42` in every request: n samples are one, n times."""
-    model = plugin.SeededHuggingFace(
-        MODEL,
-        model_kwargs={'torch_dtype': 'torch.float32', 'device_map': 'cpu'},
-        generation_kwargs={'do_sample': True, 'temperature': 1.0},
-        max_seq_len=512,
-    )
-    prompts = ['What is 47 + 86?'] * 16
+    model, prompts = transformers(), ['What is 47 + 86?'] * 16
     own, fixed = (
         {text for text, *_ in drawn(model, prompts, given, max_out_len=40)} for given in (None, [42] * 16)
     )
     assert len(own) > 1
     assert len(fixed) == 1
+
+
+# transformers
+
+LONG = 'Compute $19+4$. ' * 60
+SHORT = ['What is 7 + 5?', 'Compute $8+6$.']
+OF_ALL_LENGTHS = ['What is 7 + 5? Take your time, and tell us what you think of it.', *SHORT, LONG[:48]]
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The number of new tokens of each batch of one, as transformers gave it: it has no padding."""
+    mixin, lengths = import_module('transformers').GenerationMixin, []
+    plain = mixin.generate
+
+    def generate(self: Any, **given: Any) -> Any:
+        outputs = plain(self, **given)
+        if len(outputs) == 1:
+            lengths.append(outputs.shape[1] - given['input_ids'].shape[1])
+        return outputs
+
+    monkeypatch.setattr(mixin, 'generate', generate)
+    return lengths
+
+
+def length_of(prompt: str) -> int:
+    tokenizer = import_module('transformers').AutoTokenizer.from_pretrained(MODEL)
+    messages = [{'role': 'user', 'content': prompt}]
+    return len(tokenizer.apply_chat_template(messages, add_generation_prompt=True))
+
+
+@pytest.mark.parametrize('stop_words', [[], ['1'], ['}']], ids=['none', 'a digit', 'a brace'])
+@pytest.mark.parametrize('most', [4, 40])
+def test_transformers_counts_a_sample_of_a_batch_as_if_it_were_alone(
+    alone: list[int], stop_words: list[str], most: int
+) -> None:
+    """Neither padding on the left nor what comes behind its end; a stop word ends a batch of one at once."""
+    model = transformers(stop_words=stop_words)
+    together = drawn(model, OF_ALL_LENGTHS, SEEDS[:4], most)
+    single = [drawn(model, [OF_ALL_LENGTHS[at]], [SEEDS[at]], most)[0] for at in range(4)]
+    assert together == single
+    told = [one for _, one, _ in together]
+    assert [one.output_tokens for one in told] == alone
+    assert [one.prompt_tokens for one in told] == list(map(length_of, OF_ALL_LENGTHS))
+    assert all(one.seconds is None for one in told)
+
+
+def test_a_response_that_ends_with_its_last_token_was_not_cut_off(alone: list[int]) -> None:
+    """A limit of just as many tokens as it takes."""
+    model, ends = transformers(), []
+    for most in (60, None, -1):
+        limit = most if most and most > 0 else alone[0] + (most or 0)
+        ends.append(drawn(model, SHORT[:1], SEEDS[:1], limit)[0][1])
+    assert ends[0] == ends[1]
+    assert ends[0].finish_reason == 'stop'
+    assert (ends[2].finish_reason, ends[2].output_tokens) == ('length', alone[0] - 1)
+
+
+def test_a_prompt_that_does_not_fit_costs_no_other_sample_of_its_batch() -> None:
+    """The others are drawn with their own seeds; a prompt of as many tokens as the context does not fit."""
+    one, length = transformers(max_seq_len=64), length_of(LONG)
+    found = drawn(one, [SHORT[0], LONG, SHORT[1]], SEEDS[:3], 20)
+    told = Generation(prompt_tokens=length, state='too long')
+    assert found[1] == ('', told, f'a prompt has {length} tokens, and the context 64')
+    assert [found[0], found[2]] == drawn(one, SHORT, [SEEDS[0], SEEDS[2]], 20)
+    assert found[0][0]
+    for limit, state in ((found[0][1].prompt_tokens, 'too long'), (found[0][1].prompt_tokens + 1, None)):
+        assert drawn(transformers(max_seq_len=limit), SHORT[:1], SEEDS[:1])[0][1].state == state
+
+
+# lmdeploy and vLLM: what they say, and what they would drop
+
+SAID: list[tuple[dict[str, Any], str | None]] = [
+    ({'finish_reason': 'stop', 'text': '4'}, None),
+    ({'finish_reason': 'length', 'text': '4'}, None),
+    ({'finish_reason': 'stop', 'text': '\n'}, 'empty'),
+    ({'finish_reason': 'stop', 'text': '<think>2 + 2'}, 'thought only'),
+    ({'finish_reason': 'length', 'text': '<think>2 + 2'}, None),
+    ({'finish_reason': 'abort', 'text': 'half a resp'}, 'aborted'),
+    ({'finish_reason': 'error', 'text': 'internal error happened, status code 6'}, 'aborted'),
+    ({'finish_reason': 'length', 'text': '', 'generate_token_len': 9}, None),
+]
+OF_LMDEPLOY: list[tuple[dict[str, Any], str | None]] = [
+    ({'finish_reason': 'error', 'text': '', 'error_code': 'internal_error'}, 'aborted'),
+    ({'finish_reason': 'error', 'text': '', 'error_code': 'context_length_exceeded'}, 'too long'),
+    ({'finish_reason': 'error', 'text': '', 'error_code': 'invalid_request'}, 'refused'),
+    ({'finish_reason': 'length', 'text': '', 'generate_token_len': 0}, 'too long'),  # before 0.18
+]
+"""Reason, text and error of a reply → the state of the sample; one that was cut is a usual one."""
+
+
+def check_states(found: list[Any], cases: list[tuple[dict[str, Any], str | None]]) -> None:
+    assert [told.state for _, told, _ in found] == [state for _, state in cases]
+    lost = ('aborted', 'too long', 'refused')
+    assert [text for text, *_ in found] == ['' if state in lost else said['text'] for said, state in cases]
+
+
+def test_what_lmdeploy_says_of_a_sample(lmdeploy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its own class of replies; an error has no text."""
+    cases = [*SAID, *OF_LMDEPLOY]
+
+    def reply(seed: int) -> Any:
+        given = {'generate_token_len': 7, 'input_token_len': 5, **cases[seed][0]}
+        return import_module('lmdeploy.messages').Response(**given)
+
+    monkeypatch.setattr(engine_fakes, 'lmdeploy_reply', reply)
+    model = turbomind(backend='pytorch', do_sample=True)
+    check_states(drawn(model, ['1+1?'] * len(cases), range(len(cases))), cases)
+
+
+def test_what_vllm_says_of_a_sample(sent: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under names that the recorded versions have."""
+
+    def reply(seed: int) -> Any:
+        output = vllm_reply(seed)
+        said = {name: SAID[seed][0][name] for name in ('finish_reason', 'text')}
+        vars(output.outputs[0]).update(said)
+        return output
+
+    for entry in VLLM:
+        assert set(vars(vllm_reply(7))) <= set(entry['RequestOutput']['fields'])
+        assert set(vars(vllm_reply(7).outputs[0])) <= set(entry['CompletionOutput']['fields'])
+    monkeypatch.setattr(engine_fakes, 'vllm_reply', reply)
+    check_states(drawn(vllm(temperature=1.0), ['1+1?'] * len(SAID), range(len(SAID))), SAID)
+
+
+def test_a_prompt_that_does_not_fit_vllms_context_is_a_state_of_its_sample(sent: list[Any]) -> None:
+    """The others of the batch are drawn, each with its own seed; vLLM would refuse them all."""
+    model = vllm(model_kwargs={'max_model_len': 64}, temperature=1.0)
+    long, short = drawn(model, ['1+1?' * 40, '1+1?'], SEEDS[:2])
+    assert (long[0], short[0]) == ('', f'seed {SEEDS[1]}')
+    assert len(sent) == 1
+    assert (long[1].state, long[1].finish_reason, long[1].output_tokens) == ('too long', None, None)
+    assert long[1].prompt_tokens > 64
+    assert short[1].state is None
+    assert [text for text, *_ in drawn(model, ['1+1?' * 40] * 2, SEEDS[:2])] == ['', '']
+
+
+def test_the_models_own_stop_words_stay_and_unknown_fields_are_errors(sent: list[Any]) -> None:
+    """Those of tokenizer and generation config, beside those of the config; lmdeploy's name of a setting."""
+    model = vllm(stop_words=['###'], temperature=0.3, min_new_tokens=5)
+    assert {'###', model.tokenizer.eos_token} <= set(model.stop_words)
+    with pytest.raises(TypeError, match='min_new_tokens'):
+        drawn(model, ['1+1?', '1+1?'])
+
+
+@pytest.mark.parametrize(
+    ('settings', 'message'),
+    [
+        ({'temperature': 1.0, 'seed': 42}, 'same random numbers'),
+        ({'temperature': 1.0, 'n': 4}, 'one request'),
+        ({'temperature': 1.0, 'max_tokens': 4}, 'max_out_len'),
+        ({'temperature': 1.0, 'stop': ['###']}, 'stop_words'),
+        ({'temperature': 1.0, 'do_sample': True}, 'temperature 0 is greedy'),
+        ({'top_p': 0.8}, 'without a temperature the engine is greedy'),
+        ({'path': '/no/such/model', 'temperature': 1.0}, 'there is no such file or folder here'),
+    ],
+)
+def test_what_vllm_would_drop_or_overrule_is_refused(settings: dict[str, Any], message: str) -> None:
+    """Before the model loads."""
+    with pytest.raises(InputError, match=message):
+        vllm(**settings)
+
+
+@pytest.mark.parametrize(
+    ('settings', 'message'),
+    [
+        ({'do_sample': True, 'random_seed': 42}, 'same random numbers'),
+        ({'do_sample': True, 'max_new_tokens': 4}, 'max_out_len'),
+        ({'do_sample': True, 'top_pp': 0.5}, r"\['top_pp'\].*GenerationConfig does not know"),
+        ({'temperature': 0.5}, 'without do_sample=True the engine is greedy'),
+        ({'do_sample': True, 'drop_middle': True}, 'no prompt is cut here'),
+        ({'do_sample': True, 'engine_config': {'cache_max_entry': 1}}, 'TurbomindEngineConfig does not know'),
+        ({'backend': 'pytorch', 'engine_config': {'cp': 2}}, 'PytorchEngineConfig does not know'),
+    ],
+)
+def test_what_opencompass_would_drop_is_refused(lmdeploy: Any, settings: Any, message: str) -> None:
+    """Against the classes of the installed lmdeploy, in a config written by hand too."""
+    with pytest.raises(InputError, match=message):
+        turbomind(**settings)
+
+
+def test_lmdeploy_takes_a_config_a_prompt(lmdeploy: Any) -> None:
+    """By the pipeline's own signature, and with seeds as large as ours."""
+    infer_of = import_module('lmdeploy.pipeline').Pipeline.infer
+    assert 'list[GenerationConfig]' in str(inspect.signature(infer_of).parameters['gen_config'].annotation)
+    assert lmdeploy.GenerationConfig(random_seed=2**53 - 1).random_seed == 2**53 - 1
+
+
+def test_without_a_gpu_turbomind_says_what_to_do(lmdeploy: Any) -> None:
+    """Its own words are a bare assertion."""
+    if torch.cuda.is_available():
+        pytest.skip('there is a GPU here')
+    with pytest.raises(InputError, match=r'no GPU here.*CUDA_VISIBLE_DEVICES'):
+        drawn(turbomind(do_sample=True), ['1+1?'])
+
+
+# a chat template that ends in `<think>`: a thought that the limit cuts is none the less one
+
+THOUGHTS = [
+    ('length', '6 · 7 is $\\boxed{42}$', ''),
+    ('length', '6 · 7</think>$\\boxed{42}$', '42'),
+    ('stop', 'It is $\\boxed{42}$', '42'),
+]
+"""Why a response ended, its text, and its answer. One that ended by itself without a mark had no thought."""
+
+
+@pytest.fixture(params=['<think>\n', ''])
+def thinking(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
+    """A model whose template ends in a mark, and that mark; and one without."""
+    folder = Path(shutil.copytree(MODEL, tmp_path / 'model'))
+    file = folder / 'tokenizer_config.json'
+    config = json.loads(file.read_text())
+    config['chat_template'] += request.param
+    file.write_text(json.dumps(config))
+    return str(folder), request.param.strip()
+
+
+@pytest.mark.parametrize('engine', ['vllm', 'pytorch'])
+def test_a_thought_that_the_template_began_and_the_limit_cut_holds_no_answer(
+    engine: str, thinking: tuple[str, str], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """Of each engine whose prompt is rendered here, seeds standing for the replies."""
+    path, mark = thinking
+
+    def reply(seed: int) -> Any:
+        reason, text, _ = THOUGHTS[seed]
+        completion = SimpleNamespace(text=text, token_ids=[7], finish_reason=reason)
+        if engine == 'vllm':
+            return SimpleNamespace(prompt='', prompt_token_ids=[7], outputs=[completion])
+        counts = {'generate_token_len': 7, 'input_token_len': 7}
+        return import_module('lmdeploy.messages').Response(text=text, finish_reason=reason, **counts)
+
+    if engine == 'pytorch':
+        request.getfixturevalue('lmdeploy')
+    monkeypatch.setattr(engine_fakes, 'vllm_reply' if engine == 'vllm' else 'lmdeploy_reply', reply)
+    with fake_vllm(monkeypatch, lambda *_: None) if engine == 'vllm' else nullcontext():
+        model = (
+            vllm(path, temperature=1.0) if engine == 'vllm' else turbomind(path, 'pytorch', do_sample=True)
+        )
+        texts = [text for text, *_ in drawn(model, ['6 · 7?'] * 3, range(3))]
+    answers = [answer for *_, answer in THOUGHTS] if mark else ['42'] * 3
+    assert [final_answer(text).text for text in texts] == answers
+    assert texts == [f'{mark}{THOUGHTS[0][1]}', THOUGHTS[1][1], THOUGHTS[2][1]]
+
+
+def test_transformers_gets_the_mark_where_the_limit_cut(thinking: tuple[str, str]) -> None:
+    """The model itself is drawn from: it knows no thoughts, so each response of two tokens is cut."""
+    path, mark = thinking
+    texts, told, _ = zip(*drawn(transformers(path), ['What is 7 + 5?'] * 4, max_out_len=2), strict=True)
+    cut = [text.startswith('<think>') for text in texts]
+    assert cut == [mark != '' and one.finish_reason == 'length' for one in told]
+    assert 'length' in {one.finish_reason for one in told}

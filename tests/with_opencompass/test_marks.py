@@ -212,7 +212,7 @@ def test_more_samples_take_those_of_another_run_where_the_model_is_known(
             == drawn
         )
         found = load_predictions(many / 'bench.json', more, settings)
-        assert sum(found.taken.values()) == 16 - drawn
+        assert sum(bool(one.taken_from) for one in found.responses) == 16 - drawn
 
 
 def test_a_second_task_is_kept_out_and_told_who_is_at_work(tmp_path: Path) -> None:
@@ -295,52 +295,41 @@ def test_local_files_are_known_by_their_content(tmp_path: Path) -> None:
     assert files()['path']['config.json'] != first['path']['config.json']
 
 
-def test_lmdeploy_has_its_revision_and_adapters_in_its_engine_config(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The commit is that of the revision, not of main; an adapter is known by its files, or not at all."""
-    commits = {'main': 'a' * 40, 'v2': 'b' * 40}
+def in_cache(root: Path, repository: str, commits: dict[str, str], file: str = 'config.json') -> None:
+    """A repository of the hub with a file, as its cache has it: revision → commit."""
+    folder = root / f'models--{repository.replace("/", "--")}'
     for revision, commit in commits.items():
-        snapshot = tmp_path / 'hub' / 'models--org--m' / 'snapshots' / commit
-        snapshot.mkdir(parents=True)
-        (snapshot / 'config.json').write_text('{}')
-        reference = tmp_path / 'hub' / 'models--org--m' / 'refs' / revision
-        reference.parent.mkdir(exist_ok=True)
-        reference.write_text(commit)
+        (folder / 'snapshots' / commit).mkdir(parents=True)
+        (folder / 'snapshots' / commit / file).write_text('{}')
+        (folder / 'refs').mkdir(exist_ok=True)
+        (folder / 'refs' / revision).write_text(commit)
+
+
+def test_a_model_of_the_hub_is_known_by_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of lmdeploy's revision, not of main; adapters and tokenizers have no config.json, or are files."""
     monkeypatch.setattr('huggingface_hub.constants.HF_HUB_CACHE', str(tmp_path / 'hub'))
-    adapter = tmp_path / 'adapter'
-    adapter.mkdir()
-    (adapter / 'adapter_config.json').write_text('{"r": 8}')
+    commits = {'main': 'a' * 40, 'v2': 'b' * 40}
+    in_cache(tmp_path / 'hub', 'org/m', commits)
+    in_cache(tmp_path / 'hub', 'org/part', {'main': 'c' * 40}, 'adapter_config.json')
+    in_cache(tmp_path / 'hub', 'org/words', {'main': 'd' * 40}, 'tokenizer_config.json')
 
     def files(**engine_config: Any) -> Any:
         return weights.files_of({'path': 'org/m', 'engine_config': engine_config})
 
     assert files() == {'path': {'commit': commits['main']}}
     assert files(revision='v2') == {'path': {'commit': commits['v2']}}
+    for field in ('peft_path', 'lora_path'):
+        assert weights.files_of({field: 'org/part'}) == {field: {'commit': 'c' * 40}}
+    assert weights.files_of({'tokenizer_path': 'org/words'}) == {'tokenizer_path': {'commit': 'd' * 40}}
+    assert weights.files_of({'path': 'org/nowhere'}) == {}
+    adapter = tmp_path / 'adapter'
+    adapter.mkdir()
+    (adapter / 'adapter_config.json').write_text('{"r": 8}')
     first = files(adapters={'math': str(adapter)})
     assert set(first) == {'path', 'engine_config.adapters.math'}
     (adapter / 'adapter_config.json').write_text('{"r": 16}')
     assert files(adapters={'math': str(adapter)}) != first
-    lost = {'path': 'org/m', 'engine_config': {'adapters': {'math': 'org/nowhere'}}}
-    assert 'engine_config.adapters.math' not in weights.files_of(lost)
-
-
-@pytest.mark.parametrize('field', ['tokenizer_path', 'peft_path', 'lora_path'])
-def test_an_adapter_of_the_hub_is_known_by_its_commit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, field: str
-) -> None:
-    """It has no config.json; a folder is known by its files, and what is nowhere is not identified."""
-    commit = '0123456789abcdef0123456789abcdef01234567'
-    snapshot = tmp_path / 'models--org--part' / 'snapshots' / commit
-    snapshot.mkdir(parents=True)
-    (snapshot / ('adapter_config.json' if 'token' not in field else 'tokenizer_config.json')).write_text('{}')
-    (tmp_path / 'models--org--part' / 'refs').mkdir()
-    (tmp_path / 'models--org--part' / 'refs' / 'main').write_text(commit)
-    monkeypatch.setattr('huggingface_hub.constants.HF_HUB_CACHE', str(tmp_path))
-    assert weights.files_of({field: 'org/part'}) == {field: {'commit': commit}}
-    assert set(weights.files_of({field: str(snapshot)})[field])
-    settings = {'path': str(snapshot), field: 'org/other'}
-    assert set(weights.files_of(settings)) == {'path'}
+    assert 'engine_config.adapters.math' not in files(adapters={'math': 'org/nowhere'})
 
 
 def test_hardware_is_the_gpus_of_the_task_by_number_and_name(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
@@ -17,11 +16,12 @@ import pytest
 from engine_fakes import LMDEPLOY, SERVERS, VLLM
 from engine_requests import infer
 from hosts import drawn, import_plugin
-from judge_server import Act, Asked, Fail, Hang, JudgeServer, Reset, Say, SkippingClock, dead_url
+from judge_server import Act, Asked, Fail, Hang, JudgeServer, Reset, Say, SkippingClock
 
-from gpassk_opencompass import IncompleteError, InputError
+from gpassk_opencompass import IncompleteError, InputError, final_answer
+from gpassk_opencompass.completion import reply_of
 from gpassk_opencompass.demo import MODEL
-from gpassk_opencompass.health import Generation
+from gpassk_opencompass.health import NOT_DRAWN, STATES, Generation
 
 plugin = import_plugin()
 seeds = import_plugin('.seeds')
@@ -98,34 +98,6 @@ def test_one_bad_sample_has_a_state_and_ends_nothing(
     assert [found for found, _ in answers] == [
         text if number == bad else f'to prompt {number}' for number in range(6)
     ]
-
-
-def test_many_failures_of_many_kinds_lose_no_sample() -> None:
-    """Half of all requests fail in some way before the server answers; every text is with its own prompt."""
-    lock, seen = threading.Lock(), Counter[str]()
-    busy = Fail(429, headers={'Retry-After': '3'})
-    ways: list[Act] = [busy, Fail(503), Fail(500), Reset(), Say('', 'abort')]
-
-    def behave(asked: Asked) -> Act:
-        with lock:
-            seen[asked.prompt] += 1
-            times, number = seen[asked.prompt], int(asked.prompt.split()[-1])
-        return ways[(number + times) % 5] if times <= number % 3 else echo(asked)
-
-    answers = asked_of(behave, count=60)
-    assert states(answers) == [None] * 60
-    assert [text for text, _ in answers] == [f'to prompt {number}' for number in range(60)]
-
-
-@pytest.mark.parametrize('status', [403, 500, 503])
-def test_a_server_that_fails_for_all_ends_the_run(status: int) -> None:
-    """After replies, too: the probe fails as well."""
-    with (
-        JudgeServer(lambda asked: Fail(status) if asked.number >= 3 else echo(asked)) as server,
-        pytest.raises((InputError, IncompleteError)),
-    ):
-        ask(asker(server.url, concurrency=1, patience=30.0, attempts=1000), 9)
-    assert len(server.asked) < 200
 
 
 # settings that no request can have
@@ -206,18 +178,6 @@ def test_a_server_that_is_killed_and_restarted_costs_time_alone() -> None:
         answers = ask(model, 200)
         thread.join()
     assert [text for text, _ in answers] == [f'to prompt {number}' for number in range(200)]
-
-
-def test_without_any_server_a_run_ends_when_the_patience_does() -> None:
-    """In one line that names them and says which samples are kept."""
-    clock = SkippingClock()
-    with (
-        dead_url() as url,
-        pytest.raises(IncompleteError, match=r'no server answers .*The samples so far are kept') as caught,
-    ):
-        ask(asker(url, clock=clock), 10)
-    assert '\n' not in str(caught.value)
-    assert 540 <= clock.now() <= 660
 
 
 # what a server says of itself
@@ -477,3 +437,70 @@ def test_a_reasoning_model_at_ones_own_server_gets_its_temperature(tmp_path: Pat
     for sent in infer('openai', tmp_path, **lines).sent:
         assert sent.settings['temperature'] == 0.8
         assert sent.settings['max_completion_tokens'] == 16
+
+
+# what a server sends becomes a text and a named state, and never an answer by accident
+
+USAGE = {
+    'prompt_tokens': 30,
+    'completion_tokens': 200,
+    'completion_tokens_details': {'reasoning_tokens': 150},
+}
+
+
+def completion(finish: Any = 'stop', **message: Any) -> dict[str, Any]:
+    return {'choices': [{'message': message, 'finish_reason': finish}], 'usage': USAGE}
+
+
+TOOLS = [{'id': 'a', 'type': 'function', 'function': {'name': 'add', 'arguments': '{}'}}]
+BOX = r'\boxed{7}'
+PART, THINKING = {'type': 'text', 'text': BOX}, {'type': 'thinking', 'thinking': 'so'}
+REPLIES: dict[str, tuple[dict[str, Any], str, str | None]] = {
+    'content': (completion(content=BOX), BOX, None),
+    'no finish reason': (completion(None, content=BOX), BOX, None),
+    'reasoning': (completion(content=BOX, reasoning='so'), f'so</think>{BOX}', None),
+    'reasoning_content': (completion(content=BOX, reasoning_content='so'), f'so</think>{BOX}', None),
+    'both names': (completion(content=BOX, reasoning='so', reasoning_content='so'), f'so</think>{BOX}', None),
+    'thought cut': (completion('length', content=None, reasoning=f'so {BOX}'), f'<think>so {BOX}', None),
+    'thought cut, no content': (completion('length', reasoning=BOX), f'<think>{BOX}', None),
+    'thought only': (completion(content=None, reasoning=BOX), f'<think>{BOX}', 'thought only'),
+    'thought and a blank': (completion(content='\n\n', reasoning=BOX), f'<think>{BOX}', 'thought only'),
+    'thought in the text': (completion(content=f'<think>{BOX}'), f'<think>{BOX}', 'thought only'),
+    'thought in the text, closed': (completion(content='so</think> '), 'so</think> ', 'thought only'),
+    'thought in the text, cut': (completion('length', content='<think>so'), '<think>so', None),
+    'null': (completion(content=None), '', 'empty'),
+    'empty': (completion(content=''), '', 'empty'),
+    'blank': (completion(content=' \n'), ' \n', 'empty'),
+    'empty and cut': (completion('length', content=''), '', None),
+    'tool call': (completion('tool_calls', content=None, tool_calls=TOOLS), '', 'tool call'),
+    'tool call without content': (completion('tool_calls', tool_calls=TOOLS), '', 'tool call'),
+    'tool call behind an answer': (completion('tool_calls', content=BOX, tool_calls=TOOLS), BOX, None),
+    'refusal': (completion(content=None, refusal='I cannot.'), 'I cannot.', 'refusal'),
+    'refusal by its end': (completion('refusal', content=''), '', 'refusal'),
+    'no refusal': (completion(content=BOX, refusal=False), BOX, None),
+    'no reasoning': (completion(content=BOX, reasoning=[]), BOX, None),
+    'reasoning is false': (completion(content=None, reasoning=False), '', 'empty'),
+    'parts': (completion(content=[PART, PART]), 2 * BOX, None),
+    'parts and a thought': (completion(content=[THINKING, PART]), f'so</think>{BOX}', None),
+    'parts of a thought': (completion(content=[{'thinking': [{'text': 'so'}]}]), '<think>so', 'thought only'),
+    'no parts': (completion(content=[]), '', 'empty'),
+    'an end in a thought': (completion(reasoning=f'so</think>{BOX}'), f'<think>so{BOX}', 'thought only'),
+    'tool call cut': (completion('length', content=None, tool_calls=TOOLS), '', None),
+    'filtered': (completion('content_filter', content=BOX), '', 'filtered'),
+    'aborted': (completion('abort', content=BOX), '', 'aborted'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(('sent', 'text', 'state'), REPLIES.values(), ids=REPLIES)
+def test_a_reply_becomes_a_text_and_a_state(sent: dict[str, Any], text: str, state: str | None) -> None:
+    """The states are those that records know; without a response there is no text."""
+    found, generation = seeds.response_of(reply_of(sent))
+    assert (found, generation.state) == (text, state)
+    assert state is None or state in STATES
+    assert state not in NOT_DRAWN or not found
+
+
+@pytest.mark.parametrize('case', ['thought cut', 'thought cut, no content', 'thought only'])
+def test_an_answer_within_an_open_thought_is_seen_as_cut_off(case: str) -> None:
+    """Nobody takes such a response for a finished one."""
+    assert final_answer(seeds.response_of(reply_of(REPLIES[case][0]))[0]).cut_off
