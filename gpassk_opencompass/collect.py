@@ -26,12 +26,6 @@ from .text import progress, seconds_of, seconds_of_folder
 if TYPE_CHECKING:
     from .formats import Options
 
-RECORD = 'record'
-"""The format of the results of this package."""
-
-NAMELESS = 'samples'
-"""The data set of a run whose files do not say it."""
-
 _SCORES = re.compile(rb'\s*\{\s*"accuracy":')
 _ENDING = re.compile(r'(\.gpassk)?\.(jsonl?|eval|parquet|csv|tsv)(\.gz)?$', re.IGNORECASE)
 
@@ -114,7 +108,7 @@ def find_runs(
     """Return the runs in files and folders: of records, work directories, and logs of other programs.
 
     Args:
-        format: one of `formats.FORMATS`, or `RECORD`; None: as the files themselves tell.
+        format: of all files, one of `formats.FORMATS`; None: as they themselves tell.
         options: of the reader of logs.
         tell: gets a sentence for each file that is passed over, or 'left out: ' and why one cannot be read.
 
@@ -123,8 +117,7 @@ def find_runs(
     """
     from .formats import read_samples
 
-    results, left_out, logs = _parted(paths) if format in (None, RECORD) else ([], [], list(paths))
-    logs = [] if format == RECORD else logs
+    results, left_out, logs = ([], [], paths) if format else _parted(paths)
     if lost := [one for one in left_out if one.path in {path.resolve() for path in paths}]:
         raise InputError(lost[0].why)
     told = [f'passed over: {one.path}' if one.foreign else f'left out: {one.why}' for one in left_out]
@@ -161,15 +154,13 @@ def run_of(result: Result) -> Run:
 def names_of(run: Run) -> Names:
     """Return what a run of logs is called; where they do not tell its model, as the first of its files."""
     writer = run.written_by.lower()
-    return Names(
-        model=run.model or (_ENDING.sub('', run.files[0].name) if run.files else '') or 'model',
-        dataset=run.dataset or NAMELESS,
-        host=next((one for one in ('opencompass', 'lighteval') if writer.startswith(one)), 'file'),
-        created=run.created,
-        path=run.path,
-        written_by=run.written_by,
-        settings=dict(run.settings),
-    )
+    told = {
+        'model': run.model or (_ENDING.sub('', run.files[0].name) if run.files else ''),
+        'dataset': run.dataset,
+        'host': next((one for one in ('opencompass', 'lighteval') if writer.startswith(one)), ''),
+        **{name: getattr(run, name) for name in ('created', 'path', 'written_by')},
+    }
+    return Names(settings=dict(run.settings), **{name: text for name, text in told.items() if text})
 
 
 # Which files are results of this package
@@ -265,9 +256,8 @@ def _runs(logs: Sequence[Path], format: str | None, left_out: list[LeftOut]) -> 
         return []
     for line in told:
         kind, _, rest = line.partition(': ')
-        left_out.append(
-            LeftOut(Path(), f'{rest} is passed over' if kind == 'passed over' else rest, foreign=True)
-        )
+        why = f'{rest} is passed over' if kind == 'passed over' else rest
+        left_out.append(LeftOut(Path(rest), why, foreign=True))
     return runs
 
 

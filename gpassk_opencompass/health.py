@@ -81,19 +81,22 @@ class Generation(NamedTuple):
         >>> Generation.from_json({'finish_reason': 'stop', 'output_tokens': -7, 'seconds': 'long'}).as_json()
         {'finish_reason': 'stop'}
         """
-        given, known = mapping(told), dict[str, Any]()
-        for name in cls._fields:
-            value: Any = given.get(name)
-            if name in ('finish_reason', 'state'):
-                sound = isinstance(value, str) and (
-                    value in STATES if name == 'state' else 0 < len(value) <= 64
-                )
-            else:
-                types = (int, float) if name == 'seconds' else (int,)
-                sound = type(value) in types and 0 <= value <= 2**53
-            known[name] = value if sound else None
-        seconds = known['seconds']
-        return cls(**{**known, 'seconds': None if seconds is None else float(seconds)})
+        given = mapping(told)
+        reason, state = given.get('finish_reason'), given.get('state')
+
+        def count(name: str, *types: type) -> Any:
+            value = given.get(name)
+            return value if type(value) in types and 0 <= value <= 2**53 else None
+
+        seconds = count('seconds', int, float)
+        return cls(
+            reason if isinstance(reason, str) and 0 < len(reason) <= 64 else None,
+            count('prompt_tokens', int),
+            count('output_tokens', int),
+            None if seconds is None else float(seconds),
+            count('reasoning_tokens', int),
+            state if isinstance(state, str) and state in STATES else None,
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields that are known."""

@@ -397,7 +397,6 @@ def test_all_bad_rows_are_listed_and_nothing_is_written(
         ('{"n": 4, "c": 1}', ['-o', '/dev/null'], 'is a file; a name without an ending is that of a folder'),
         ('{"n": 4, "c": 1}', ['--correct-from', '-1'], 'expected a number above 0'),
         ('{"n": 4, "c": 1}', ['--from', 'nobody'], "'nobody' is no format"),
-        ('{"n": 4, "c": 1}', ['--from', 'record'], 'no result of G-Pass@k in'),
     ],
 )
 def test_what_cannot_be_scored_is_refused(
