@@ -25,14 +25,9 @@ from numpy.typing import NDArray
 
 from .errors import InputError
 
-DEFAULT_THRESHOLDS = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""The thresholds τ that are computed unless others are asked for."""
-
-SHOWN_THRESHOLDS = (0.5, 0.75, 1.0)
-"""The thresholds τ of the columns of the published tables."""
-
-LARGEST_N = 10_000
-"""The largest n: a table takes up to a tenth of a second there. All values are correctly rounded."""
+DEFAULT_THRESHOLDS = (0.0, 0.25, 0.5, 0.75, 1.0)  # that are computed unless others are asked for
+SHOWN_THRESHOLDS = (0.5, 0.75, 1.0)  # of the columns of the published tables
+LARGEST_N = 10_000  # a table takes up to a tenth of a second there
 
 Floats = NDArray[np.float64]
 Integer = int | np.integer[Any]
@@ -98,9 +93,6 @@ def pass_at_k(n: Integer, c: Integer | Counts, k: Integer) -> Any:
     """Return the chance that one or more of k answers drawn from n are correct: 1 − C(n − c, k) / C(n, k).
 
     It is G-Pass@k at τ = 0; arguments, result and errors are those of `g_pass_at_k`.
-
-    >>> pass_at_k(n=4, c=2, k=1)
-    0.5
     """
     return _look_up(_table(*_sizes(n, k), 1), c)
 
@@ -109,7 +101,7 @@ def g_pass_at_k(n: Integer, c: Integer | Counts, k: Integer, threshold: Threshol
     """Return the probability that at least max(1, ⌈k·τ⌉) of k answers drawn from the n are correct.
 
     G-Pass@k_τ = Σ_{j ≥ max(1, ⌈k·τ⌉)} C(c, j)·C(n − c, k − j) / C(n, k), drawn without replacement: an
-    unbiased estimate for every n ≥ k.
+    unbiased estimate for every n ≥ k. Correctly rounded.
 
     Args:
         n: answers a question, from 1 to `LARGEST_N`.
@@ -117,9 +109,8 @@ def g_pass_at_k(n: Integer, c: Integer | Counts, k: Integer, threshold: Threshol
         k: answers drawn, from 1 to n.
         threshold: τ, from 0 to 1; 0 means "at least one". See `required_correct`.
 
-    Raises:
-        InputError: (a ValueError) a number is out of range, fractional or NaN.
-        TypeError: a count is no integer; booleans and floats are not taken for integers.
+    Raises InputError (a ValueError) where a number is out of range, fractional or NaN; TypeError where one is
+    no integer, as booleans and floats are.
 
     >>> g_pass_at_k(n=4, c=[[0, 1], [2, 4]], k=2, threshold=0.5).round(3)
     array([[0.   , 0.5  ],
@@ -162,13 +153,9 @@ def majority(answers: Sequence[str], correct: Sequence[bool], k: int) -> float:
     """Return maj@k of one question: the chance that the commonest answer of k of its n samples is correct.
 
     Over all draws of k without replacement (Wang et al., arXiv 2203.11171); ties are broken by chance, each
-    tied answer with the same probability. Exact, rounded once.
-
-    Args:
-        answers: of each sample; equal strings are one answer (`normal_form` makes them equal), '' is none and
-            does not vote. Where nobody votes, the vote is lost.
-        correct: of each sample; an answer is correct if most of its verdicts say so.
-        k: 1 <= k <= n.
+    tied answer with the same probability. Exact, rounded once. Equal strings are one answer (`normal_form`
+    makes them equal), correct if most of its verdicts say so; '' is none and does not vote. Where nobody
+    votes, the vote is lost.
 
     >>> majority(['1', '1', '2'], [True, True, False], 2)
     0.6666666666666666
@@ -207,8 +194,7 @@ def majority(answers: Sequence[str], correct: Sequence[bool], k: int) -> float:
 def _table(n: int, k: int, m: int, with_half: bool = False) -> Floats:
     """Return P[X ≥ m], X ~ Hypergeometric(n, c, k), for c = 0 … n; m = 0: (2/k)·Σ P[X ≥ i] over i > ⌈k/2⌉.
 
-    Args:
-        with_half: of that sum P[X ≥ (k + 1)/2]/k more, for odd k.
+    With half of that for i = (k + 1)/2, of odd k, if wanted.
     """
     ways, half = math.comb(n, k), (k + 1) // 2
     if m:
@@ -260,14 +246,10 @@ class Metric:
         threshold: τ of G-Pass@k_τ, from 0 to 1, kept as its key tells it: to nine decimals, where the
             multiple of 1/k that has the same ones is meant. None for every other kind.
 
-    Raises:
-        InputError: a number is out of range, or there is no such metric.
-        TypeError: k or the threshold is no number.
+    Raises InputError where there is no such metric, TypeError where k or the threshold is no number.
 
-    >>> str(Metric(Kind.G_PASS, 16, 0.5)), str(Metric('accuracy'))
-    ('G-Pass@16_0.5', 'accuracy')
-    >>> Metric.parse('G-Pass@7_0.142857143').threshold == 1 / 7
-    True
+    >>> str(Metric(Kind.G_PASS, 16, 0.5)), Metric.parse('G-Pass@7_0.142857143').threshold == 1 / 7
+    ('G-Pass@16_0.5', True)
     """
 
     kind: Kind
@@ -361,13 +343,8 @@ def metrics_of(
 ) -> list[Metric]:
     """Return the metrics in the order of tables: for each k G-Pass@k at each τ, then mG-Pass@k.
 
-    Args:
-        k_list, thresholds: one or several each, in the order of the metrics.
-        pass_at: with pass@k before those of each k.
-
-    Raises:
-        InputError: a k or a threshold is out of range or given twice, or no k is given.
-        TypeError: one of them is no number.
+    With `pass_at` pass@k stands before those of each k. Raises InputError where a k or a threshold is out of
+    range or given twice, or no k is given; TypeError where one of them is no number.
     """
     ks, taus = [as_whole('k', k, 1, LARGEST_N) for k in _listed(k_list)], _listed(thresholds)
     if not ks:
@@ -390,8 +367,6 @@ def metric_names(
 
 def value_table(metric: Metric, n: int) -> Floats:
     """Return the expected score of k answers drawn from n of which c are correct, for c = 0 … n; read-only.
-
-    These are the values that a metric averages over the questions.
 
     >>> value_table(Metric.parse('G-Pass@2_1.0'), 4).round(3)
     array([0.   , 0.   , 0.167, 0.5  , 1.   ])
@@ -453,9 +428,8 @@ class GPassAtK:
     def compute(self, predictions: Sequence[Any], gold: str | Sequence[Any]) -> dict[str, float]:
         """Return the metrics of one question, as fractions; `gold` is one reference answer, or a list of one.
 
-        Raises:
-            InputError: too few predictions, not one gold, or a score that is not 0 or 1.
-            TypeError: `predictions` is no list, or 'full', 'prefix' or 'suffix' meets something but text.
+        Raises InputError where there are too few predictions, not one gold, or a score is not 0 or 1;
+        TypeError where `predictions` is no list, or 'full', 'prefix' or 'suffix' meets something but text.
         """
         used = self._first('predictions', 'answers', predictions)
         metric_table(len(used), self.k, self.thresholds)  # an n below k is refused before anything is scored

@@ -26,17 +26,12 @@ Floats = NDArray[np.float64]
 Metric = Callable[[int], Floats]
 Problems = Sequence[Hashable] | NDArray[np.integer[Any]] | None
 
-REACH = 1.959964
-"""± so many rerun errors are the 95 % interval of a score for the same questions asked again."""
-
-FEW_PROBLEMS = 10
-"""Below so many problems in effect a sentence stands beside an interval."""
-
-WIDER = 1.02
-"""By so much ranks exceed what random signs say: at most 7 of 100 simulated tables then have a false one."""
-
-PASSES = frozenset({'better', 'equivalent', 'not worse'})
-"""The outcomes of `decide` with which a new run passes."""
+REACH = 1.959964  # ± so many rerun errors are the 95 % interval of a score for the same questions again
+FEW_PROBLEMS = 10  # in effect: below so many a sentence stands beside an interval
+WIDER = 1.02  # ranks exceed what random signs say: at most 7 of 100 simulated tables then have a false one
+PASSES = frozenset({'better', 'equivalent', 'not worse'})  # the outcomes of `decide` with which a run passes
+_CHANCES = np.concatenate([[0.0], 1 / (1 + np.exp(-np.linspace(-7, 7, 57))), [1.0]])
+"""Where the mixture of chances of `rerun_error` may lie."""
 
 
 class Interval(NamedTuple):
@@ -51,10 +46,7 @@ class Interval(NamedTuple):
     bounds: tuple[float, float]
 
     def at(self, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Return low and high at `level`, within the bounds and never without the estimate.
-
-        (Below a level of 84 % the interval of a model that solves everything would leave 100 % out.)
-        """
+        """Return low and high at `level`, within the bounds and never without the estimate."""
         half = stdtrit(self.freedom, 0.5 + level / 2) * self.error
         low = np.minimum(np.maximum(self.centre - half, self.bounds[0]), self.estimate)
         return low, np.maximum(np.minimum(self.centre + half, self.bounds[1]), self.estimate)
@@ -73,12 +65,8 @@ def mean_interval(values: ArrayLike, problems: Problems = None, top: float = 1.0
     """Return the mean of (..., Q) values with its interval for new questions of the same kind.
 
     Two solved and two unsolved problems of the usual size are added: Agresti and Coull 1998, Am. Stat. 52,
-    119, with problems in the place of trials.
-
-    Args:
-        values: from 0 to `top`, a value a question.
-        problems: the source problem of each question; None: each question is its own.
-        top: the largest value of the metric, 0.8 for mG-Pass@5: that of an added solved problem.
+    119, with problems in the place of trials. `problems` are those of the questions; None: each is its own.
+    `top` is the largest value of the metric, 0.8 for mG-Pass@5: that of an added solved problem.
 
     >>> low, high = mean_interval([0.0, 1.0] * 50).at()
     >>> round(float(low), 3), round(float(high), 3)
@@ -88,11 +76,7 @@ def mean_interval(values: ArrayLike, problems: Problems = None, top: float = 1.0
 
 
 def standard_error(values: ArrayLike, problems: Problems = None) -> float:
-    """Return the error of a mean between problems without any added, as other programs print it; NaN for one.
-
-    >>> round(standard_error([0.0, 1.0] * 50), 4)
-    0.0503
-    """
+    """Return the error of a mean between problems, none added, as other programs print it; NaN for one."""
     sums, sizes = problem_sums(_checked(values), problems)
     return float(_with_added(sums, sizes, (), (0.0, 1.0)).error) if sizes.size > 1 else nan
 
@@ -102,10 +86,6 @@ def difference(first: ArrayLike, second: ArrayLike, problems: Problems = None) -
 
     A problem with a difference of +1 and one with −1 are added: Bonett and Price 2012, J. Educ. Behav.
     Stat. 37, 479. Two runs that agree everywhere may still differ by 2.8/J on what was not asked.
-
-    >>> low, high = difference([1, 1, 0, 1] * 10, [1, 0, 0, 0] * 10).at()
-    >>> round(float(low), 2), round(float(high), 2)
-    (0.3, 0.65)
     """
     a, b = _checked(first), _checked(second)
     if a.shape[-1] != b.shape[-1]:
@@ -156,10 +136,6 @@ def _checked(values: ArrayLike, top: float = 1.0) -> Floats:
     return array
 
 
-_CHANCES = np.concatenate([[0.0], 1 / (1 + np.exp(-np.linspace(-7, 7, 57))), [1.0]])
-"""Where the mixture of chances of `rerun_error` may lie."""
-
-
 def rerun_error(counts: ArrayLike, n: int | ArrayLike, metric: Metric) -> Floats:
     """Return the standard error of the score of these very questions when their answers are drawn again.
 
@@ -168,14 +144,8 @@ def rerun_error(counts: ArrayLike, n: int | ArrayLike, metric: Metric) -> Floats
     likeliest (nonparametric maximum likelihood, Laird 1978, JASA 73, 805; 100 EM steps on a grid): a metric
     that is steep near p = 1 varies more than A sees with few answers.
 
-    Args:
-        counts: right answers, shape (..., Q).
-        n: answers a question; one number, or one a question (Q,): then each n has a mixture of its own.
-        metric: n → table of the values of c = 0 … n; or a table of several metrics, a row each, and there is
-            an error of each, shape (metrics, ...).
-
-    >>> round(float(rerun_error([1, 2, 3, 4], 4, lambda n: np.arange(n + 1) / n)), 3)
-    0.112
+    `counts` of n right answers have shape (..., Q). Of several n, one a question, each has its own mixture. A
+    metric may give a table with a row for each of several: then there is an error of each, (metrics, ...).
     """
     c, total = np.asarray(counts), np.zeros(())
     sizes = np.broadcast_to(n, c.shape[-1:])
@@ -211,11 +181,8 @@ def _binomial(n: int, chances: Floats) -> Floats:
 def between_runs(models: Iterable[ArrayLike], problems: Problems = None) -> tuple[Floats, int]:
     """Estimate from reruns how far a mean moves from run to run: return S² and its degrees of freedom.
 
-    S² = Σ(ȳ_r − ȳ)²/ν over the runs r of each model about the model's own mean, ν = Σ(R − 1): all that makes
-    a rerun differ, samples included. With one run a model nothing is known: 0 and 0.
-
-    Args:
-        models: of each the values of its R reruns, shape (..., R, Q).
+    S² = Σ(ȳ_r − ȳ)²/ν over the R runs of each model, values (..., R, Q), about their own mean, ν = Σ(R − 1):
+    all that makes a rerun differ, samples included. With one run a model nothing is known: 0 and 0.
     """
     squares, freedom = np.zeros(()), 0
     for values in models:
@@ -246,7 +213,6 @@ def compare_runs(
     that is a verdict only where nothing but the model differs; whoever prints it has to say so.
 
     Args:
-        questions: 'same' or 'new'.
         rerun_variance: e1²/R1 + e2²/R2 of `rerun_error`: what sampling alone makes of the difference.
         between: (S², ν) of a whole table, or (sd², inf) where it is known; None: pooled over these two.
     """
@@ -301,17 +267,12 @@ def all_pairs(
     Hall 1992, J. R. Stat. Soc. B 54, 221: a model that was spared rare collapses looks better, and surer of
     it, than it is.
 
-    No interval is narrower than that of `difference`, or with `runs` of `compare_runs`, at this level: what
-    a table tells apart, a comparison of the two does.
+    With `runs`, (S² of the table, ν, reruns of each model), values are means over reruns, and half of the
+    interval is √((critical·error)² + q²/2·S²·(1/R_i + 1/R_j)), q the studentised range of M means with ν
+    degrees of freedom (Tukey). No interval is narrower than that of `difference` or `compare_runs` at this
+    level: what a table tells apart, a comparison of the two does.
 
-    Args:
-        draws: of random signs; more where the level needs them.
-        runs: (S² pooled over the table, ν, reruns of each model); values are then means over reruns. Half of
-            the interval is √((critical·error)² + q²/2·S²·(1/R_i + 1/R_j)), q the studentised range of M means
-            with ν degrees of freedom (Tukey).
-
-    >>> steady, shaky = [1, 1, 1, 0] * 10, [1, 0, 0, 0] * 10
-    >>> all_pairs([shaky, steady, steady]).ranks.tolist()
+    >>> all_pairs([[1, 0, 0, 0] * 10, [1, 1, 1, 0] * 10, [1, 1, 1, 0] * 10]).ranks.tolist()
     [[3, 3], [1, 2], [1, 2]]
     """
     sums, sizes = problem_sums(_checked(values), problems)
@@ -378,14 +339,7 @@ def decide(found: Interval, margin: float, level: float = 0.95) -> NDArray[np.st
 
     Whatever is said is false only if the true difference lies outside of the one interval: in at most
     1 − level of cases as far as it covers; a run that is worse by the margin passes in half of that. (Two
-    one-sided tests at 5 %, Schuirmann 1987, J. Pharmacokinet. Biopharm. 15, 657, would be the interval at 90
-    %.)
-
-    Args:
-        margin: what does not matter, above 0 and below 1.
-
-    >>> str(decide(difference([1, 1, 0, 1] * 50, [1, 1, 0, 1] * 50), margin=0.02))
-    'equivalent'
+    one-sided tests at 5 %, Schuirmann 1987, J. Pharmacokinet. Biopharm. 15, 657, would be that at 90 %.)
     """
     if not 0 < margin < 1:  # not of NaN either
         raise InputError(f'margin = {margin!r}: expected a difference that does not matter: 0.02 is 2 points')
@@ -412,11 +366,7 @@ def decide_rows(rows: Sequence[Interval], margin: float, level: float = 0.95) ->
 
 
 def least_margin(problems: int, level: float = 0.95) -> float:
-    """Return the margin up to which two runs that agree on all of so many problems do not pass.
-
-    >>> round(100 * least_margin(119), 2)
-    2.32
-    """
+    """Return the margin up to which two runs that agree on all of so many problems do not pass."""
     return float(difference(np.zeros(problems), np.zeros(problems)).at(level)[1])
 
 
@@ -449,12 +399,7 @@ def plan(
     those without rare ones.
 
     *margin*: with which two equal runs pass `decide` in a share `assurance` of cases; their difference
-    varies by 2·within(n') alone.
-
-    Args:
-        counts, n: right answers of each question of the pilot, of n.
-        ns: numbers of samples a question to look at.
-        half_width, margin: one of the two, on the scale from 0 to 1.
+    varies by 2·within(n') alone. One of the two is given, on the scale from 0 to 1.
     """
     c, table = np.asarray(counts), np.asarray(metric(n), dtype=np.float64)
     wanted = half_width if margin is None else margin

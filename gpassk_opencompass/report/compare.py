@@ -31,8 +31,7 @@ from . import frame
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-PUBLISHED = Path(__file__).with_name('published.csv')
-"""The scores of the leaderboard page of the authors of G-Pass@k, with their source."""
+PUBLISHED = Path(__file__).with_name('published.csv')  # the leaderboard of the authors of G-Pass@k
 
 QUESTIONS = {
     'same': 'are answers to these very questions better or worse, which is what CI asks',
@@ -143,9 +142,8 @@ def compare(
         run_sd: the standard deviation of the score from run to run, where it is known; from 0 to 1.
         judge: 'rule' judges all of them anew by the rule judge.
 
-    Raises:
-        InputError: a side has no run or several, a benchmark is missing on one, or what is there cannot be
-            compared; it says why, with the first question that differs.
+    Raises InputError where a side has no run or several, a benchmark is missing on one, or what is there
+    cannot be compared; it says why, with the first question that differs.
     """
     frame.check_level(level)
     new, olds, remarks = _sides(paths, with_limited, judge, benchmarks)
@@ -317,10 +315,8 @@ def matched(first: Result, other: Result) -> list[int]:
     """Return where in `other` the questions of `first` stand.
 
     Questions are matched by their names, where those differ by their texts. References count as the same
-    where the rule judge takes one for the other: 12 and 12.0.
-
-    Raises:
-        InputError: the judges differ, or there is a question that only one has, or another one in both.
+    where the rule judge takes one for the other: 12 and 12.0. Raises InputError where the judges differ, or a
+    question is in one alone, or another one in both.
     """
     uids, others = first.counts.uid, other.counts.uid
     if first is other:
@@ -530,11 +526,7 @@ def published_scores() -> DataFrame:
 def beside_published(boards: Sequence[frame.Board], data: DataFrame, against: str | None = None) -> Table:
     """Return our scores and the published ones of the same model and questions, in one table.
 
-    Args:
-        against: a published model for all runs whose name is not published; none: by letters and digits.
-
-    Raises:
-        InputError: nothing of ours is published.
+    A model is found by its letters and digits, else it is `against`. Raises InputError where none is found.
     """
 
     def letters(name: str) -> str:

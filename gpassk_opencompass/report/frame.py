@@ -31,24 +31,13 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-GREEDY = 'Greedy'
-"""The published name of the accuracy of the greedy run."""
+GREEDY = 'Greedy'  # the published name of the accuracy of the greedy run
+AVERAGE = 'average'  # the benchmark of the mean of mG-Pass@k over all benchmarks, where one may be taken
+ON_HUB = re.compile(r'[\w-][\w.-]*/[\w.-]+')  # what a model is called on the hub: its owner and its name
 
-SETTINGS = {
-    'temperature': 't',
-    'top_p': 'p',
-    'top_k': 'top-k',
-    'repetition_penalty': 'rp',
-    'random_seed': 'seed',
-    'max_out_len': 'len',
-}
+SETTINGS = {'temperature': 't', 'top_p': 'p', 'top_k': 'top-k', 'repetition_penalty': 'rp'}
+SETTINGS |= {'random_seed': 'seed', 'max_out_len': 'len'}
 """Settings of the sampling → how they stand in the name of a run."""
-
-AVERAGE = 'average'
-"""The benchmark of the mean of mG-Pass@k over all benchmarks, where one may be taken."""
-
-ON_HUB = re.compile(r'[\w-][\w.-]*/[\w.-]+')
-"""What a model is called on the hub: its owner and its name."""
 
 SCORE = ('value', 'low', 'high', 'level', 'rerun', 'bound_low', 'bound_high', 'rank_low', 'rank_high')
 HEALTH = ('unjudged', 'truncated', 'unanswered', 'unusual', 'copies', 'output_tokens')
@@ -69,8 +58,7 @@ class Entry:
 
     result: Result
     greedy: Result | None = None
-    name: str = ''
-    """The model and the settings in which runs of the report differ; alike on every benchmark."""
+    name: str = ''  # the model and the settings in which runs of the report differ; alike on every benchmark
 
     @property
     def greedy_note(self) -> str:
@@ -79,13 +67,12 @@ class Entry:
             return ''
         length, ours = (one.sampling.get('max_out_len') for one in (self.greedy, self.result))
         health = self.greedy.health
-        notes = [f'with max_out_len {length}'] if None not in (length, ours) and length != ours else []
+        other = None not in (length, ours) and length != ours
+        notes = [f' with max_out_len {length}'] if other else []
         if health.unjudged:
-            notes.append(f'with {health.unjudged} of {health.samples} samples unjudged')
+            notes.append(f' with {health.unjudged} of {health.samples} samples unjudged')
         more = filter(None, (health.mark, *health.remarks('undecided'), *provenance_warnings(self.greedy)))
-        return '; '.join(
-            [*(f'greedy run {note}' for note in notes), *(f'greedy run: {note}' for note in more)]
-        )
+        return '; '.join(f'greedy run{note}' for note in [*notes, *(f': {note}' for note in more)])
 
     @property
     def remarks(self) -> list[str]:
@@ -215,17 +202,14 @@ def boards(
     """Return the tables of all sampled results, best mG-Pass@k first, and a line on each that is in none.
 
     Results stand in one table if they are of one benchmark, were asked the same questions with the same
-    reference answers (`data.sha256`) and were judged by the same judge (its whole identity).
+    reference answers (`data.sha256`) and were judged by the same judge (its whole identity). Greedy runs (n =
+    1, temperature 0) stand beside the sampled runs of their model.
 
     Args:
-        results: greedy runs (n = 1, temperature 0) stand beside the sampled runs of their model.
         k: of the metrics, at least 2; None: the largest k that every result of the table was evaluated for.
         level: of confidence, between 0.5 and 1.
         thresholds: τ of the columns of G-Pass@k, from 0 to 1; 0 is "at least one correct".
         with_limited: also trials on some of the questions.
-
-    Raises:
-        InputError: k is less than 2, or the level or a threshold is none.
     """
     if k is not None and k < 2:
         raise InputError(f'k = {k}: expected at least 2; one answer says nothing of stability')
@@ -480,24 +464,13 @@ def _scores(
 def _about(board: Board, entry: Entry, of_greedy: bool) -> dict[str, Any]:
     """Return what all scores of a run share."""
     result = entry.greedy if of_greedy and entry.greedy else entry.result
+    about = {'benchmark': board.title, 'run': entry.name, 'model': result.model, 'host': result.run.host}
+    about |= {name: result.sampling.get(name, np.nan) for name in SETTINGS}
+    about |= {'level': board.level, 'k': board.k, 'n': result.n, 'limited': limits_line(result)}
     counts = {name: getattr(result.health, name) for name in HEALTH}
-    return {
-        'benchmark': board.title,
-        'run': entry.name,
-        'model': result.model,
-        'host': result.run.host,
-        **{name: result.sampling.get(name, np.nan) for name in SETTINGS},
-        'level': board.level,
-        'k': board.k,
-        'n': result.n,
-        'limited': limits_line(result),
-        **{name: np.nan if count is None else count for name, count in counts.items()},
-        'health': health_line(result),
-        'note': entry.greedy_note if of_greedy else '',
-        'engine': result.engine,
-        'judge': judge_line(result),
-        'signature': result.signature,
-    }
+    about |= {name: np.nan if count is None else count for name, count in counts.items()}
+    about |= {'health': health_line(result), 'note': entry.greedy_note if of_greedy else ''}
+    return about | {'engine': result.engine, 'judge': judge_line(result), 'signature': result.signature}
 
 
 def _averages(tables: Sequence[Board]) -> list[dict[str, Any]]:
