@@ -232,7 +232,7 @@ class Rows:
         whole = self.predictions.with_name(f'{self._dataset}.json')
         own = [*_files(whole, JOURNAL), *_files(whole, '.json')]
         rows = (
-            row for path in own for row in self._whole_rows(path) if row.marks['dataset'] == self._dataset
+            row for path in own for row in self._whole_rows(path) if row.marks.get('dataset') == self._dataset
         )
         self._places = {self.samples[at].task: place for at, place in self.pair(rows, self._place_of).items()}
         missing = {one.task: one for one in self.samples if one.task not in self._places}
@@ -414,6 +414,11 @@ def load_predictions(
     """
     rows, unmarked = Rows(predictions, predictions.stem, samples, settings, keep), list[Response]()
     found = rows.pair(_marked_rows(predictions, unmarked), _response_of)
+    if unmarked and found:
+        raise IncompleteError(
+            f'{unmarked[0].path.name}: rows without marks lie beside rows with them: two runs are in one '
+            'folder; sample anew in another one'
+        )
     if unmarked:
         told = 'not known what model and settings the samples were drawn with'
         return Predictions(unmarked, warnings=[told])
@@ -447,29 +452,23 @@ def load_predictions(
 
 def _marked_rows(predictions: Path, unmarked: list[Response]) -> Iterator[Row]:
     """Yield the rows with marks, and put the others into `unmarked`, in their order."""
-    marked, known = False, dict[str, Any]()
+    known: dict[str, Any] = {}
     for path in [predictions] if predictions.exists() else _files(predictions, '.json'):
         first = len(unmarked)
         for row in _rows_of(path):
-            if not row.marks:
-                for name in {'origin_prompt', 'gold'} & row.told.keys():  # the same in n samples: held once
-                    row.told[name] = known.setdefault(repr(row.told[name]), row.told[name])
-                unmarked.append(_response_of(row))
-                continue
-            if not row.is_whole:
+            if row.is_whole:
+                yield row
+            elif row.marks:
                 raise IncompleteError(
                     f'{path.name}, row {row.number} is not as it was written: its response, prompt, '
                     'reference or seed was changed since; put the file back from a copy, or move it away '
                     'and run the same command with -r'
                 )
-            marked = True
-            yield row
+            else:
+                for name in {'origin_prompt', 'gold'} & row.told.keys():  # the same in n samples: held once
+                    row.told[name] = known.setdefault(repr(row.told[name]), row.told[name])
+                unmarked.append(_response_of(row))
         unmarked[first:] = sorted(unmarked[first:], key=lambda one: one.row)
-    if unmarked and marked:
-        raise IncompleteError(
-            f'{unmarked[0].path.name}: rows without marks lie beside rows with them: two runs are in one '
-            'folder; sample anew in another one'
-        )
 
 
 def _response_of(row: Row) -> Response:

@@ -73,11 +73,10 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
             ['references'] to judge them by corrected reference answers; with those that $GPASSK_KEEP names.
 
     Raises:
-        InputError: a model that should extract answers, responses that are no text, or a data set whose rows
-            cannot be told apart.
+        InputError: what cannot judge, or be judged.
         IncompleteError: predictions are missing, were changed, or are of other questions, references or
-            settings than data set and config have now; or too many samples stayed unjudged. As it is raised,
-            no result file is written, and the same command with -r tries again.
+            settings than data set and config have now; or too many samples stayed unjudged. No result file
+            is written then, and the same command with -r tries again.
     """
 
     def __init__(
@@ -132,11 +131,10 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
     def evaluate(
         self, k: int | Sequence[int], n: int, original_dataset: Any, **score_kwargs: Any
     ) -> dict[str, Any]:
-        """Score the predictions, as OpenCompass asks for with everything that `score` names.
+        """Score the predictions; `score_kwargs` is all that `score` names.
 
-        Returns:
-            The content of a result file, which OpenCompass writes. The file of its samples is written here,
-            where OpenCompass has said where results go.
+        Returned is the content of a result file, which OpenCompass writes. The file of its samples is written
+        here, where OpenCompass has said where results go.
         """
         # `<work_dir>/<time>/results/<model>/<dataset>`; None for another caller than OpenCompass.
         out = Path(self._out_dir) if hasattr(self, '_out_dir') else None

@@ -40,14 +40,14 @@ _OF_SHARD = re.compile(r'\[(\d+): ?\d+\]$')
 class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
     """Draws each row of a data set as one sample, and writes it as soon as it is there.
 
-    Any data set will do, and any model. A model of this package draws each sample with a seed of its own
-    (see `Seeded`); others are used as they are, in batches. Each row of the predictions says which sample it
-    is and what it was drawn from (`sample`), and what the engine told of it (`generation`, see `health`).
+    Any data set will do, and any model: those of this package draw each sample with a seed of its own (see
+    `Seeded`), others are used as they are, in batches. Each row of the predictions says which sample it is
+    and what it was drawn from (`sample`), and what the engine told of it (`generation`, see `health`).
 
-    Rows that are there are not drawn again: those of this run, also of other shards, and those of other runs
-    below the same work folder that have the same question, settings and model, where the model is known by
-    its content or the rows were drawn by the same `gpassk run`. A row that was drawn from something else
-    than config and data say now ends the run. One task at a time works on a file.
+    Rows that are there are not drawn again: those of this run, and those of other runs below the same work
+    folder that have the same question, settings and model, where the model is known by its content or the
+    same `gpassk run` drew them. A row that was drawn from something else than config and data say now ends
+    the run. One task at a time works on a file.
 
     Args:
         most_failed: the share of the samples of a shard that may be no usual response, see `health.STATES`;
@@ -55,10 +55,7 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         keep: of 'questions', 'references', 'settings': what may have changed since rows were drawn; with
             those that $GPASSK_KEEP names.
         top_up: take rows of other runs whatever is known of the model (or $GPASSK_TOP_UP).
-        arguments, more: as for `GenInferencer`.
-
-    Raises:
-        InputError: an argument that is none, or several rounds, which have several responses a row.
+        arguments, more: as for `GenInferencer`, but for `multiround`, which is refused.
     """
 
     model: Any
@@ -151,7 +148,8 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         for at, prompt in enumerate(self.model.parse_template(prompts, mode='gen')):
             one, text = samples[at], json.dumps(prompt, default=str)
             if text not in known:
-                known[text] = json.loads(text)
+                plain = json.loads(text)
+                known[text] = PromptList(plain) if isinstance(plain, list) else plain
             samples[at] = replace(one, prompt=known[text], seed=seed_of(one.uid, one.replica))
         return name, samples
 
@@ -192,10 +190,7 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         with torch.no_grad(), tqdm(total=len(missing), disable=not missing) as progress:
             for first in range(0, len(missing), batch):
                 asked = missing[first : first + batch]
-                prompts = [
-                    PromptList(one.prompt) if isinstance(one.prompt, list) else one.prompt for one in asked
-                ]
-                seeds = [one.seed for one in asked]
+                prompts, seeds = [one.prompt for one in asked], [one.seed for one in asked]
                 draw(prompts, seeds, self.max_out_len, partial(done, first), **options)
         for row in unusual:
             rows.add(row)

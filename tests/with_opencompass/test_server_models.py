@@ -285,14 +285,6 @@ def test_a_retry_keeps_its_seed_and_the_attempt_that_was_taken_counts(engine: st
 
 
 @pytest.mark.parametrize('engine', SERVERS)
-def test_without_a_random_seed_no_seed_is_sent(engine: str) -> None:
-    """For servers that refuse the field."""
-    with model_at(engine, lambda asked: 'x', random_seed=None) as (model, server):
-        assert [text for text, *_ in drawn(model, PROMPTS)] == ['x'] * 6
-    assert all('seed' not in asked.body for asked in server.asked)
-
-
-@pytest.mark.parametrize('engine', SERVERS)
 def test_inferencers_of_opencompass_get_a_seed_a_prompt_and_call(engine: str) -> None:
     """Not the same seed for the same prompt twice; the next process has the same ones."""
     found = []
@@ -306,24 +298,24 @@ def test_inferencers_of_opencompass_get_a_seed_a_prompt_and_call(engine: str) ->
 
 
 @pytest.mark.parametrize('engine', SERVERS)
-def test_the_key_comes_from_the_named_variable(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that the models of one template may have different providers."""
+def test_key_organization_and_stop_words_go_with_each_request(
+    engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The models of one template may have different providers; without a random seed no seed is sent."""
     monkeypatch.setenv('MY_PROVIDER_KEY', 'secret-1')
-    with model_at(engine, lambda asked: 'x', key_env='MY_PROVIDER_KEY') as (model, server):
-        drawn(model, PROMPTS[:1])
-    assert server.asked[0].headers['Authorization'] == 'Bearer secret-1'
+    monkeypatch.setenv('OPENAI_PROJECT_ID', 'proj-1')
+    settings = {'key_env': 'MY_PROVIDER_KEY', 'random_seed': None, 'org': 'org-1'}
+    with model_at(engine, lambda asked: 'x', **settings) as (model, server):
+        assert [text for text, *_ in drawn(model, PROMPTS, stopping_criteria=['Q:'])] == ['x'] * 6
+    for asked in server.asked:
+        assert asked.headers['Authorization'] == 'Bearer secret-1'
+        named = [asked.headers[f'OpenAI-{name}'] for name in ('Organization', 'Project')]
+        assert named == ['org-1', 'proj-1']
+        assert asked.body['stop'] == ['Q:']
+        assert 'seed' not in asked.body
     monkeypatch.delenv('MY_PROVIDER_KEY')
     with pytest.raises(InputError, match='export MY_PROVIDER_KEY'):
         model_of(engine, 'http://10.0.0.1', key_env='MY_PROVIDER_KEY')
-
-
-def test_an_organization_goes_with_each_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the client of OpenAI sends it."""
-    monkeypatch.setenv('OPENAI_PROJECT_ID', 'proj-1')
-    with model_at('openai', lambda asked: 'x', org='org-1') as (model, server):
-        drawn(model, PROMPTS[:1])
-    sent = server.asked[0].headers
-    assert (sent['OpenAI-Organization'], sent['OpenAI-Project']) == ('org-1', 'proj-1')
 
 
 def test_a_status_may_stand_for_a_text() -> None:
@@ -342,13 +334,6 @@ def test_a_prompt_beyond_the_context_is_not_sent() -> None:
         found = drawn(model, ['short', 'long ' * 400], max_out_len=8)
     assert [(text, told.state) for text, told, _ in found] == [('to short', None), ('', 'too long')]
     assert 'max_seq_len' in found[1][2]
-
-
-def test_stop_words_of_a_data_set_are_sent() -> None:
-    """The base classes drop them."""
-    with model_at('openai', echo) as (model, server):
-        drawn(model, PROMPTS[:1], stopping_criteria=['Q:'])
-    assert server.asked[0].body['stop'] == ['Q:']
 
 
 PROXY = 'http://127.0.0.1:9'
