@@ -109,19 +109,6 @@ def test_a_changed_byte_never_changes_a_verdict(tmp_path: Path) -> None:
         assert store.damaged >= 1
 
 
-def test_refresh_reads_what_others_added(tmp_path: Path) -> None:
-    """Also the rest of a line that was seen half."""
-    first = VerdictStore(tmp_path)
-    content = filled(tmp_path / 'other', count=2).read_bytes()
-    (tmp_path / 'b.jsonl').write_bytes(content[:-10])
-    first.refresh()
-    assert (len(first), first.damaged) == (1, 1)
-    with (tmp_path / 'b.jsonl').open('ab') as file:
-        file.write(content[-10:])
-    first.refresh()
-    assert (len(first), first.damaged) == (2, 0)
-
-
 def test_all_readers_agree_where_verdicts_differ(tmp_path: Path) -> None:
     """The first of the first file counts."""
     for name, verdict in (('b', YES), ('a', NO)):

@@ -292,14 +292,14 @@ def test_an_interrupt_stops_at_once_and_keeps_the_verdicts(tmp_path: Path) -> No
 
 
 def test_progress_goes_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:
-    """How many of how many, what came out, rate and time left."""
+    """How many of how many, rate and time left."""
     with JudgeServer(lambda asked: fair(asked.prompt)) as server:
         judge = judge_at(server, progress=True)
         judge.judge(pairs_of(0, 3))
         judge.judge(pairs_of(1, 6))
     out, err = capfd.readouterr()
     assert not out
-    for part in ('3/3', '4/4', '2 hits', 'correct 2', 'unjudged 0', 'answer/s'):
+    for part in ('3/3', '4/4', '2 hits', 'answer/s'):
         assert part in err
 
 

@@ -314,7 +314,6 @@ class _Call:
     """Why a key has no verdict."""
     silent: set[str] = field(default_factory=set)
     """Servers that did not answer."""
-    correct: int = 0
 
 
 class LLMJudge(Judge):
@@ -440,7 +439,6 @@ class LLMJudge(Judge):
 
     def _ask(self, candidates: Sequence[Candidate], store: VerdictStore) -> dict[Candidate, Judgement]:
         """Ask for what is not in the store."""
-        store.refresh()
         bar = tqdm(
             total=0,
             unit='answer',
@@ -525,8 +523,6 @@ class LLMJudge(Judge):
                 )
             call.reasons[key] = reason
             self._counts['unjudged'] += 1
-        call.correct += verdict is Verdict.CORRECT
-        call.bar.set_postfix_str(f'correct {call.correct}, unjudged {len(call.reasons)}', False)
         call.bar.update()
         return True
 

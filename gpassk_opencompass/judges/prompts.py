@@ -375,16 +375,9 @@ EXPLAINED = {
 }
 """Reason → what it says of the reply, to stand behind "a reply …", and what to do."""
 
-_CONTEXT = 24
-"""Characters around a verdict, blanks not counted, that make it a copy where they stand in the prompt as
-well."""
-
-_MORE_THAN_A_VERDICT = 8
-"""Characters of a reply beside its verdicts; one with fewer may say by chance what the prompt says."""
-
-_MOST_VERDICTS = 100
-"""Verdicts of a reply that are looked at, from its end."""
-
+_CONTEXT = 24  # characters around a verdict, without blanks, that make it a copy if the prompt has them, too
+_MORE_THAN_A_VERDICT = 8  # characters beside verdicts; fewer may say by chance what the prompt says
+_MOST_VERDICTS = 100  # of a reply that are looked at, from its end
 _LAST_WORD = re.compile(r'(?!\s*[`"\'”’」》])[\W_]*\Z')
 
 
@@ -435,10 +428,7 @@ def _is_copied(reply: str, found: re.Match[str], prompt: str) -> bool:
     after = squeezed(reply[found.end() : found.end() + reach])[:_CONTEXT]
     if len(before) + len(after) < _CONTEXT:
         return False
-    said, half = squeezed(found[0]), _CONTEXT // 2
-    # One half of the context at least is on one side.
-    if before[-half:] + said not in prompt and said + after[:half] not in prompt:
-        return False
+    said = squeezed(found[0])
     return any(
         before[len(before) - share :] + said + after[: _CONTEXT - share] in prompt
         for share in range(max(0, _CONTEXT - len(after)), len(before) + 1)

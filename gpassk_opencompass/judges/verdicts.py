@@ -120,23 +120,23 @@ class VerdictStore:
 
     def __init__(self, folder: str | os.PathLike[str] | None) -> None:
         self.folder = store_folder(folder)
+        self.damaged = 0
+        """Lines that were skipped, torn last lines included."""
         self._verdicts: dict[bytes, Verdict] = {}
         self._places: dict[str, tuple[Path, int]] | None = None
-        self._read_to: dict[Path, int] = {}
-        self._bad_lines = 0
-        self._torn: set[Path] = set()
         self._file: Path | None = None  # of this process, whose id is known to notice a fork
         self._descriptor = self._process = -1
         self._synced_at, self._broken_off = 0.0, False
-        self.refresh()
+        for file in store_files(self.folder):
+            for _, raw, found in _lines(file):
+                if found:
+                    key, verdict = bytes.fromhex(found['key'].decode()), Verdict(found['verdict'].decode())
+                    self._verdicts.setdefault(key, verdict)
+                else:
+                    self.damaged += bool(raw.strip())
 
     def __len__(self) -> int:
         return len(self._verdicts)
-
-    @property
-    def damaged(self) -> int:
-        """Return lines that were skipped, torn last lines included."""
-        return self._bad_lines + len(self._torn)
 
     def get(self, key: str) -> Verdict | None:
         """Return the verdict under `key`, if there is one."""
@@ -170,22 +170,6 @@ class VerdictStore:
         if time.monotonic() - self._synced_at > SYNC_INTERVAL:
             self.flush()
 
-    def refresh(self) -> None:
-        """Read what others have added since the last look; raise InputError where it cannot be read."""
-        for file in store_files(self.folder):
-            if file == self._file:
-                continue
-            end = self._read_to.get(file, 0)
-            for start, raw, found in _lines(file, end):
-                end = start + len(raw)
-                if found:
-                    key, verdict = bytes.fromhex(found['key'].decode()), Verdict(found['verdict'].decode())
-                    self._verdicts.setdefault(key, verdict)
-                else:
-                    self._bad_lines += bool(raw.strip())
-            self._read_to[file] = end
-            (self._torn.add if file.stat().st_size > end else self._torn.discard)(file)
-
     def lines(self) -> Iterator[Line]:
         """Return every sound verdict of the folder, repeated keys too, in the order in which they count."""
         for file in store_files(self.folder):
@@ -196,13 +180,24 @@ class VerdictStore:
         if self._places is None:
             self._places = {}
             for file in store_files(self.folder):
-                keyed = ((found['key'].decode(), start) for start, _, found in _lines(file) if found)
-                self._places = {**{key: (file, start) for key, start in reversed([*keyed])}, **self._places}
+                for start, _, found in _lines(file):
+                    if found:
+                        self._places.setdefault(found['key'].decode(), (file, start))
         if key not in self._places:
             return None
         _, raw, found = next(_lines(*self._places[key]), (0, b'', None))
         line = _parsed(raw, found)
-        return _exchange(line.about) if line is not None and line.key == key else None
+        if line is None or line.key != key:
+            return None
+        told: Any = line.about.get('judge')
+        judge = told if isinstance(told, dict) else {}
+        texts = [line.about.get(name) for name in ('question', 'reference', 'answer', 'language')]
+        said, prompt, reply = str(judge.get('prompts')), None, line.about.get('reply')
+        with suppress(GPassKError):  # another prompt's name, or OpenCompass, whose they are, is not installed
+            prompts = find_prompts(said.partition(':')[0])
+            if said == f'{prompts.name}:{prompts.digest}' and all(isinstance(text, str) for text in texts):
+                prompt = prompts.fill(Pair(*map(str, texts))).prompt
+        return Exchange(str(judge.get('model', 'llm')), prompt, reply if isinstance(reply, str) else None)
 
     def flush(self) -> None:
         """Make sure that what was put survives a crash of the machine; IncompleteError if the disk fails."""
@@ -273,13 +268,11 @@ def stores_near(path: Path, common: bool = False) -> tuple[Path, ...]:
 
 
 def _lines(file: Path, start: int = 0) -> Iterator[tuple[int, bytes, re.Match[bytes] | None]]:
-    """Yield whole lines with their places; a match where the checksum holds, None where a line is damaged."""
+    """Yield lines with their places; a match where the checksum holds, None where damaged or torn."""
     try:
         with file.open('rb') as content:
             content.seek(start)
             for line in content:
-                if not line.endswith(b'\n'):
-                    return
                 found = _LINE.fullmatch(line)
                 holds = found is not None and zlib.crc32(found['content']) == int(found['sum'], 16)
                 yield start, line, found if holds else None
@@ -298,14 +291,3 @@ def _parsed(raw: bytes, found: re.Match[bytes] | None) -> Line | None:
     # Key and verdict are those of the head, as for `get`: the line may name them twice.
     more = {name: value for name, value in about.items() if name not in ('key', 'verdict', 'sum')}
     return Line(found['key'].decode(), Verdict(found['verdict'].decode()), more)
-
-
-def _exchange(about: Mapping[str, Any]) -> Exchange:
-    judge = about['judge'] if isinstance(about.get('judge'), dict) else {}
-    texts = [about.get(name) for name in ('question', 'reference', 'answer', 'language')]
-    said, prompt, reply = str(judge.get('prompts')), None, about.get('reply')
-    with suppress(GPassKError):  # another prompt's name, or OpenCompass, whose they are, is not installed
-        prompts = find_prompts(said.partition(':')[0])
-        if said == f'{prompts.name}:{prompts.digest}' and all(isinstance(text, str) for text in texts):
-            prompt = prompts.fill(Pair(*map(str, texts))).prompt
-    return Exchange(str(judge.get('model', 'llm')), prompt, reply if isinstance(reply, str) else None)

@@ -83,4 +83,4 @@ def forged(key: str, verdict: str, more: str) -> bytes:
 )
 def test_forged_lines_harm_nobody(folder: Path, lines: list[bytes]) -> None:
     """They are read or passed over."""
-    VerdictStore(written(folder, b''.join(lines))).refresh()
+    VerdictStore(written(folder, b''.join(lines)))
