@@ -568,7 +568,8 @@ class LLMJudge(Judge):
         whole = [one for one in served if all(map(call.store.get, self._keys(call.candidates, one).values()))]
         if len(whole) != 1:
             return False
-        [self._served] = whole
+        self._served = self._said = whole[0]
+        self._said_by = 'the store'
         logger.warning(
             f'no server of {self._settings.model} answers; all that is asked was judged before, by '
             f'{self._served.as_json()}, and is taken from the store'
