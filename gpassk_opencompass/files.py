@@ -17,10 +17,6 @@ from .errors import InputError
 PROVENANCE = 'run.provenance'
 """The file beside the predictions of a model that tells what they were drawn with, and since when."""
 
-FROM_ENVIRONMENT = 'serve.$'
-"""How names begin, in the `files` there, of what a server's command line takes from the environment."""
-
-
 SAMPLES = '.samples.parquet'
 """What the name of a sample file ends in, in the place of the `.json` of its result."""
 

@@ -22,9 +22,9 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from .errors import InputError
-from .files import FROM_ENVIRONMENT, PROVENANCE, mapping, model_files
+from .files import PROVENANCE, mapping, model_files
 from .record import digest_of, file_digest
-from .serving import choosing, taken_from_environment
+from .serving import choosing
 from .text import utc_now, whole_characters, words
 
 if TYPE_CHECKING:
@@ -166,16 +166,13 @@ def changed(result: Result, model: Mapping[str, Any], dataset: Mapping[str, Any]
 # What a model is
 
 
-def model_identity(settings: Mapping[str, Any], model: Any, entry: Mapping[str, Any]) -> dict[str, Any]:
+def model_identity(settings: Mapping[str, Any], model: Any) -> dict[str, Any]:
     """Return what tells a model from others of its settings: files by content or commit, and versions.
 
-    One behind a server (`is_api`) has no files here, unless it `loads` them; what the command line of its
-    server takes from the environment, the `entry` of the config tells.
+    One behind a server (`is_api`) has no files here, unless it `loads` them.
     """
     behind = bool(getattr(model, 'is_api', False))
     files = files_of(settings) if getattr(model, 'loads', not behind) else {}
-    taken = taken_from_environment(mapping(entry.get('serve')))
-    files |= {f'{FROM_ENVIRONMENT}{name}': digest for name, digest in taken.items()}
     if behind:
         return {'files': files, 'versions': {}}
     homes = {kind.__module__.rpartition('.')[2].partition('_')[0] for kind in type(model).__mro__}

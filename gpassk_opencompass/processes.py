@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import secrets as random_text
+import secrets
 import select
 import signal
 import subprocess
@@ -46,7 +46,7 @@ class Child:
 
     Args:
         words: its command line.
-        log: gets what it says, without the `secrets`.
+        log: gets what it says, without the `secret`.
         cwd, env: where it runs, with which environment.
         mark: for `end_marked`, beside its own.
     """
@@ -59,10 +59,10 @@ class Child:
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
         mark: str = '',
-        secrets: Sequence[str] = (),
+        secret: str = '',
     ) -> None:
         env = dict(os.environ if env is None else env)
-        self.mark, self._owner = random_text.token_hex(8), os.getpid()
+        self.mark, self._owner = secrets.token_hex(8), os.getpid()
         outer = ','.join(filter(None, [env.get(MARKS, ''), mark]))
         env[MARKS] = ','.join(filter(None, [outer, self.mark]))
         order: dict[str, Any] = {
@@ -71,7 +71,7 @@ class Child:
             'cwd': cwd and str(cwd),
             'env': env,
         }
-        order |= {'secrets': [*filter(None, secrets)], 'mark': self.mark}
+        order |= {'secret': secret, 'mark': self.mark}
         order |= {'owner': self._owner, 'grace': GRACE}
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open('ab') as output:
@@ -156,7 +156,7 @@ def guard() -> int:
             cwd=order['cwd'],
             env=order['env'],
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE if order['secrets'] else log,
+            stdout=subprocess.PIPE if order['secret'] else log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
             preexec_fn=lambda: libc.prctl(_DIES_WITH_PARENT, signal.SIGKILL, 0, 0, 0),  # noqa: PLW1509
@@ -165,7 +165,9 @@ def guard() -> int:
         log.write(f'cannot be started: {error}\n'.encode())
         return _FAILED
     if program.stdout is not None:
-        threading.Thread(target=_copy, args=[program.stdout, log, order['secrets']], daemon=True).start()
+        threading.Thread(
+            target=_copy, args=[program.stdout, log, order['secret'].encode()], daemon=True
+        ).start()
     while program.poll() is None and not stop and os.getppid() == order['owner']:
         readable, _, _ = select.select([0], [], [], _POLL)
         if readable and not os.read(0, 1):
@@ -184,13 +186,11 @@ def guard() -> int:
     return 128 - code if code < 0 else code
 
 
-def _copy(said: IO[bytes], log: IO[bytes], secrets: Sequence[str]) -> None:
-    """Write into the log what a program says, without the secrets; read on where that cannot be written."""
+def _copy(said: IO[bytes], log: IO[bytes], secret: bytes) -> None:
+    """Write into the log what a program says, without the secret; read on where that cannot be written."""
     while line := said.readline(1 << 16):
-        for secret in secrets:
-            line = line.replace(secret.encode(), b'***')
         with suppress(OSError):  # a full disk
-            log.write(line)
+            log.write(line.replace(secret, b'***'))
 
 
 class Stop:

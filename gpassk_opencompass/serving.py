@@ -43,7 +43,6 @@ PLACEHOLDERS = ('model', 'name', 'host', 'port', 'tp', 'pp')
 _ATTEMPTS = 5  # ports that others took between choice and use
 _SAYS_EVERY = 30.0
 _PLACEHOLDER = re.compile(r'\{([A-Za-z_]\w*)\}')
-_VARIABLE = re.compile(r'\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})')
 _OF_KEYS = re.compile(r'(?i).*(?:KEY|TOKEN|SECRET|PASSWORD)')
 _KEYS = frozenset({'--api-key', '--api-keys', '--admin-api-key', '--hf-token', '--access-token'})
 _CONTAINERS = words('docker podman nerdctl apptainer singularity enroot srun kubectl ssh')
@@ -104,10 +103,10 @@ class Serve:
 
     Args:
         command: its command line, with `PLACEHOLDERS` in braces. It is split into words as a shell does, and
-            no shell sees it. A word, or what follows its `=`, may be `$NAME`: that environment variable.
+            no shell sees it.
         ready: the path that answers 200 once it takes requests.
         timeout: seconds for that; a large model takes minutes to load, and its kernels to be compiled.
-        env: further environment variables; a value may be `$NAME`, and that of a key must be.
+        env: environment variables beside those that are there; none of keys, which would stand in files.
         check_path: whether the weights have to be on this machine; not those in a container.
     """
 
@@ -130,22 +129,21 @@ class Serve:
             raise ValueError(f'has {{{wrong[0]}}}; what may stand in braces is {allowed}')
         if 'port' not in used:
             raise ValueError(f'{command!r}: {{port}} is missing, a free port is chosen at the start')
-        for word, following in zip(line, [*line[1:], ''], strict=True):
-            flag, equals, value = word.partition('=')
-            given = value if equals else following
-            if flag in _KEYS and given and not given.startswith(('$', '--')):
+        for word in line:
+            if (flag := word.partition('=')[0]) in _KEYS:
                 raise ValueError(
-                    f'has a key behind {flag}: write {flag} $MY_KEY, export MY_KEY, and say '
-                    "key_env='MY_KEY' for the requests"
+                    f'has {flag}: a key would stand in files; the server has your environment, so export it '
+                    "where the server reads it, as VLLM_API_KEY, with key_env='VLLM_API_KEY' for the requests"
                 )
+            if variable := re.search(r'\$\{?\w+\}?', word):
+                raise ValueError(f'has {variable[0]}: no shell fills it in; the server has your environment')
         return command
 
     @field_validator('env')
     @classmethod
     def _check_env(cls, env: dict[str, str]) -> dict[str, str]:
-        for name, value in env.items():
-            if _OF_KEYS.fullmatch(name) and not _VARIABLE.fullmatch(value):
-                raise ValueError(f"{name} would stand in files: write {name}='$MY_KEY', and export MY_KEY")
+        for name in filter(_OF_KEYS.fullmatch, env):
+            raise ValueError(f'{name} would stand in files: export it, the server has your environment')
         return env
 
     def config(self) -> dict[str, Any]:
@@ -228,20 +226,19 @@ class Served:
         return {**own, 'key_env': self.key_env} if self.key_env else own
 
     def words(self, port: int) -> list[str]:
-        """Return the words of its command line; InputError if an environment variable is not set."""
+        """Return the words of its command line."""
         tp, name = max(1, self.tp), self.name
         values = {'model': self.path, 'name': name, 'host': HOST, 'port': port, 'tp': tp, 'pp': self.pp}
         return [
-            _PLACEHOLDER.sub(lambda found: str(values[found[1]]), _from_environment(word))
+            _PLACEHOLDER.sub(lambda found: str(values[found[1]]), word)
             for word in shlex.split(self.serve.command)
         ]
 
     def check(self) -> None:
-        """Raise InputError for what cannot be started here: a program, weights or a variable are missing."""
+        """Raise InputError for what cannot be started here: a program, weights or a key are missing."""
         program = self.words(0)[0]
-        env = {name: _from_environment(value) for name, value in self.serve.env.items()}
         relative = os.path.dirname(program) and not os.path.isabs(program)
-        if relative or shutil.which(program, path=env.get('PATH')) is None:
+        if relative or shutil.which(program, path=self.serve.env.get('PATH')) is None:
             raise InputError(
                 f'the command that serves {self.name!r} begins with {program!r}, and there is no such '
                 'program on $PATH: install it, or write its whole path: serve = dict(command=…)'
@@ -261,8 +258,7 @@ class Served:
 
     def choosing(self) -> dict[str, Any]:
         """Return what of its command line may change what it says."""
-        serve = self.serve.config()
-        return {**choosing(serve), 'variables': taken_from_environment(serve)}
+        return choosing(self.serve.config())
 
 
 def served_model(entry: Mapping[str, Any]) -> Served:
@@ -336,17 +332,13 @@ class Server(Running):
         self._attempts += 1
         self._port = _free_port()
         self.addresses = [f'http://{HOST}:{self._port}']
-        serve, line = self.served.serve, self.served.words(self._port)
-        env = {**os.environ, **{name: _from_environment(value) for name, value in serve.env.items()}}
+        line, env = self.served.words(self._port), {**os.environ, **self.served.serve.env}
         if self._gpus is not None:
             env['CUDA_VISIBLE_DEVICES'] = ','.join(self._gpus)
-        texts = [*shlex.split(serve.command), *serve.env.values()]
-        variables = (os.environ.get(name, '') for text in texts for name in _variables_in(text))
-        secrets = [*filter(None, [*variables, self._key])]
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open('a', encoding='utf-8') as file:
-            file.write(hidden(f'{shlex.join(line)}\n', *secrets))
-        self._child = Child(line, self.log, env=env, mark=self._mark, secrets=secrets)
+            file.write(f'{shlex.join(line)}\n')
+        self._child = Child(line, self.log, env=env, mark=self._mark, secret=self._key)
 
     def advance(self) -> bool:
         """Return whether it takes requests for its model by now.
@@ -487,21 +479,6 @@ def _is_free(port: int) -> bool:
     return True
 
 
-def _variables_in(text: str) -> list[str]:
-    """Return the environment variable that a word, or what follows its `=`, is."""
-    head, equals, value = text.partition('=')
-    found = _VARIABLE.fullmatch(value if equals and not head.startswith('$') else text)
-    return [found[1] or found[2]] if found else []
-
-
-def _from_environment(text: str) -> str:
-    for name in _variables_in(text):
-        if not os.environ.get(name):
-            raise InputError(f'serve has ${name}: this environment variable is not set; export {name}=…')
-        return f'{text[: text.index("$")]}{os.environ[name]}'
-    return text
-
-
 # What a server's command line says of the machine and of the traffic. All else may change what is drawn: the
 # weights, their type and quantization, the cache's type, the context, the chat template, a speculative model.
 _WITH_VALUE = _KEYS | words("""
@@ -549,26 +526,6 @@ def choosing(serve: Mapping[str, Any]) -> dict[str, Any]:
             skip = not equals
         elif flag not in _ALONE:
             kept.append(word)
-    env = {name: value for name, value in _env(serve).items() if not str(value).startswith('$')}
-    return {'command': kept, 'env': env} if env else {'command': kept}
-
-
-def _env(serve: Mapping[str, Any]) -> dict[str, Any]:
     env = {str(name): value for name, value in (serve.get('env') or {}).items()}
-    return {name: value for name, value in env.items() if not _OPERATIONAL_VARIABLE.fullmatch(name)}
-
-
-def taken_from_environment(serve: Mapping[str, Any]) -> dict[str, str]:
-    """Return what variables of the environment add to `choosing`: name → digest of the value, of no key.
-
-    >>> taken_from_environment({'command': 'x --port {port} --api-key $MY_KEY --host $HERE'})
-    {}
-    """
-    texts = [*choosing(serve)['command'][1:], *map(str, _env(serve).values())]
-    names = {name for text in texts for name in _variables_in(text) if not _OF_KEYS.fullmatch(name)}
-    return {name: variable_digest(name) for name in sorted(names)}
-
-
-def variable_digest(name: str) -> str:
-    """Return a digest of the value of an environment variable."""
-    return hashlib.sha256(os.environ.get(name, '').encode('utf-8', 'surrogateescape')).hexdigest()[:16]
+    env = {name: value for name, value in env.items() if not _OPERATIONAL_VARIABLE.fullmatch(name)}
+    return {'command': kept, 'env': env} if env else {'command': kept}

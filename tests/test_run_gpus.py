@@ -337,7 +337,6 @@ def test_a_judge_is_served_when_all_is_sampled(two: Path, script: Script) -> Non
             {'serve': {'command': 'bin/judge --port {port}'}},
             "the command that serves 'judge' begins with 'bin/judge'",
         ),
-        ({'serve': {'command': 'x {port} $NO_SUCH_VARIABLE'}}, 'serve has $NO_SUCH_VARIABLE'),
         ({'path': '/no/such/judge'}, "path = '/no/such/judge': there is no such file or folder"),
         ({'tp': 16}, 'judge needs 16 GPUs, and 2 may be used'),
         ({'tpp': 4}, "judge_serve has 'tpp'"),

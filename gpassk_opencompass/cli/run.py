@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import sys
 import time
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Column
 
 from ..errors import InputError
 from ..processes import Stop
@@ -24,9 +25,6 @@ from ..text import duration, say, show, warn
 from . import INTERRUPTED
 from .check import log_lines, states_table
 from .options import add_dry_run, add_work_dir, examples, path, positive
-
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
 
 
 def part(text: str) -> tuple[int, int]:
@@ -91,7 +89,8 @@ def run(
         raise InputError(f'--gpus {gpus!r}: it names GPUs of this machine, a cluster gives its own')
     variables = {'GPASSK_KEEP': keep} if keep else {}
     variables |= {'GPASSK_TOP_UP': '1'} if top_up else {}
-    with Stop() as stop, RunProgress(runs) as progress:
+    progress = RunProgress(runs)
+    with Stop() as stop, progress.bars:
         if ray is not None:
             from ..runs.on_ray import run_on_ray
 
@@ -108,13 +107,7 @@ def run(
     if not stop:
         return 0 if all(map(options.is_done, findings)) else 1
     left = len(runs) - len(findings)
-    warn(f'stopped{f", with {left} runs not begun" if left else ""}. Nothing is lost; to go on:')
-    words = ['gpassk', 'run', *map(str, configs), '-w', str(work_dir)]
-    given = {'--gpus': gpus, '--jobs': jobs, '--part': part and '{}/{}'.format(*part), '--ray': ray}
-    for name, value in {**given, '--keep': keep}.items():
-        words += [name, str(value)] if value else []
-    words += [*(['--top-up'] if top_up else []), *(['--', *rest] if rest else [])]
-    warn(f'  {shlex.join(words)}')
+    warn(f'stopped{f", with {left} runs not begun" if left else ""}. Nothing is lost: type it again to go on')
     return INTERRUPTED
 
 
@@ -126,31 +119,17 @@ class RunProgress(Watcher):
         self._failed = False
         self._lines: dict[str, TaskID] = {}
         self._counted = 0.0
-        self._progress: Progress | None = None
-        if sys.stdout.isatty() and os.environ.get('TERM', 'dumb') not in ('dumb', 'unknown'):
-            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-            from rich.progress import Progress as Lines
-            from rich.table import Column
-
-            name = TextColumn('{task.description}', markup=False, table_column=Column(ratio=1, no_wrap=True))
-            rate = TextColumn('{task.fields[rate]}')
-            self._progress = Lines(
-                *(name, BarColumn(20), MofNCompleteColumn(), rate, TimeRemainingColumn()),
-                transient=True,
-                expand=True,
-                refresh_per_second=2,
-                speed_estimate_period=600,  # seconds: a batch may take minutes
-                redirect_stderr=sys.stderr.isatty(),
-            )
-
-    def __enter__(self) -> RunProgress:
-        if self._progress:
-            self._progress.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._progress:
-            self._progress.stop()
+        name = TextColumn('{task.description}', markup=False, table_column=Column(ratio=1, no_wrap=True))
+        rate = TextColumn('{task.fields[rate]}')
+        self.bars = Progress(
+            *(name, BarColumn(20), MofNCompleteColumn(), rate, TimeRemainingColumn()),
+            transient=True,
+            expand=True,
+            refresh_per_second=2,
+            speed_estimate_period=600,  # seconds: a batch may take minutes
+            redirect_stderr=sys.stderr.isatty(),
+            disable=not sys.stdout.isatty() or os.environ.get('TERM', 'dumb') in ('dumb', 'unknown'),
+        )
 
     def note(self, text: str, run: Planned | None = None) -> None:
         """Say what a server does, or that a command was started for a run."""
@@ -158,8 +137,8 @@ class RunProgress(Watcher):
 
     def ended(self, finding: Finding, seconds: float | None) -> None:
         """Say how a run ended, or that it was not begun: then `seconds` is None."""
-        if self._progress and finding.name in self._lines:
-            self._progress.remove_task(self._lines.pop(finding.name))
+        if finding.name in self._lines:
+            self.bars.remove_task(self._lines.pop(finding.name))
         state = finding.state.value if seconds is None else f'{finding.state.value}, {duration(seconds)}'
         already = 'already ' if seconds is None and finding.state is State.COMPLETE else ''
         parts = [self._label(finding.name), f'{already}{state}', finding.detail[:1000]]
@@ -172,15 +151,16 @@ class RunProgress(Watcher):
 
     def working(self, drawn: Sequence[DrawnSamples]) -> None:
         """Show how far the runs at work are, once a second."""
-        if not self._progress or time.monotonic() - self._counted < 1:
+        if self.bars.disable or time.monotonic() - self._counted < 1:
             return
         for samples in drawn:
             name, (count, total, speed) = samples.run.name, samples.count()
             if name not in self._lines:  # what was there before was not drawn in the time since
-                line = self._progress.add_task(self._label(name), completed=count, total=total, rate='')
-                self._lines[name] = line
+                self._lines[name] = self.bars.add_task(
+                    self._label(name), total=total, completed=count, rate=''
+                )
             rate = f'{speed:,.0f} tokens/s' if speed else ''
-            self._progress.update(self._lines[name], completed=count, total=total, rate=rate)
+            self.bars.update(self._lines[name], completed=count, total=total, rate=rate)
         self._counted = time.monotonic()
 
     def _label(self, name: str) -> str:

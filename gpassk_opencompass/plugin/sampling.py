@@ -104,7 +104,7 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
             prompt_template=prompt_template,
         )
         name, samples = self._samples(retriever.dataset_reader, prompts, predictions.stem, settings, task)
-        identity = as_json(model_identity(settings['model'], model, entry))
+        identity = as_json(model_identity(settings['model'], model))
         source, command = digest_of(identity)[:16], os.environ.get('GPASSK_COMMAND')
         if command:  # another server may have other weights under the same name
             command = digest_of([command, getattr(model, 'addresses', None)])[:16]

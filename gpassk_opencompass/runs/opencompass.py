@@ -19,11 +19,11 @@ from .state import Finding, State
 from .work_dir import DIRECTORY, NOTES, SIZES
 
 REFUSED = {
-    ('-w', '--work-dir'): 'each run has its own work directory; give -w before the --',
-    ('-r', '--reuse'): 'what there is to resume is found for each run',
-    ('-a', '--accelerator'): 'it runs another engine than the names say; write engine = … in the template',
-    ('--models', '--datasets', '--hf-path', '--custom-dataset-path'): 'the configs say what to run',
-    ('--dry-run',): 'it would leave empty work directories; gpassk check says what is missing',
+    '-w --work-dir': 'each run has its own work directory; give -w before the --',
+    '-r --reuse': 'what there is to resume is found for each run',
+    '-a --accelerator': 'it runs another engine than the names say; write engine = … in the template',
+    '--models --datasets --hf-path --custom-dataset-path': 'the configs say what to run',
+    '--dry-run': 'it would leave empty work directories; gpassk check says what is missing',
 }
 """Options of OpenCompass that cannot be passed on, and why."""
 
@@ -63,11 +63,11 @@ def read_options(options: Sequence[str]) -> Options:
     parser.add_argument('--max-num-workers', type=int, default=None)
     parser.add_argument('-m', '--mode', choices=['all', 'infer', 'eval'], default='all')
     for names in REFUSED:
-        parser.add_argument(*names, nargs='*', dest=names[-1])
+        parser.add_argument(*names.split(), nargs='*', dest=names)
     found, passed = parser.parse_known_args(options)
     for names, reason in REFUSED.items():
-        if names[-1] in found:
-            raise InputError(f'{" / ".join(names)} is not passed on to opencompass: {reason}')
+        if names in found:
+            raise InputError(f'{names}: not passed on to opencompass: {reason}')
     if found.max_num_workers is not None and found.max_num_workers < 1:
         raise InputError(f'--max-num-workers {found.max_num_workers}: expected at least 1')
     return Options(tuple(passed), found.max_num_workers, found.mode)

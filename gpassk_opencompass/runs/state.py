@@ -5,7 +5,6 @@ All of it is read from files, and nothing here starts or changes a run.
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 from collections.abc import Iterable, Sequence
@@ -16,12 +15,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import InputError
-from ..files import FROM_ENVIRONMENT, mapping, read_json
+from ..files import mapping, read_json
 from ..log_errors import error_in, last_lines, last_said
-from ..marks import changed, difference, evaluation_settings, plain, read_notes, settings_of
+from ..marks import changed, difference, evaluation_settings, plain, settings_of
 from ..processes import described
 from ..record import read, result_of
-from ..serving import variable_digest
 from ..text import seconds_of
 from .plan import Config, Planned, Wanted, planned_runs
 from .work_dir import (
@@ -33,7 +31,6 @@ from .work_dir import (
     expected_rows,
     holder_of,
     kept_configs,
-    provenance_in,
     read_starts,
     samples_in,
     time_dirs,
@@ -195,11 +192,6 @@ def _changes(wanted: Wanted, time_dir: Path, kept: Sequence[Config]) -> tuple[st
 
     Every start there may have drawn samples, the last one has judged them.
     """
-    sources = (one for file in provenance_in(time_dir) for one in read_notes(file.parent).sources.values())
-    for name, was in (item for source in sources for item in mapping(source.get('files')).items()):
-        variable = name.removeprefix(FROM_ENVIRONMENT)
-        if variable != name and os.environ.get(variable) and variable_digest(variable) != was:
-            return f'${variable}, with which the server was started, has another value now', ''
     if not kept:
         return f'no readable config in {time_dir.name}/configs tells its settings', ''
     drawn, judged = _marks(wanted)

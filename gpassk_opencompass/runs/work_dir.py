@@ -13,7 +13,6 @@ import os
 import re
 import socket
 import time
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -193,7 +192,8 @@ def time_dirs(work_dir: Path) -> list[Path]:
     ours = {start.time for start in read_starts(work_dir)}
 
     def begun(path: Path) -> tuple[float, str]:
-        noted = [seconds_of(read_notes(file.parent).created) for file in provenance_in(path)]
+        notes = path.glob(f'predictions/**/{PROVENANCE}')
+        noted = [seconds_of(read_notes(file.parent).created) for file in notes]
         known = [moment for moment in noted if moment is not None]
         return min(known, default=seconds_of_folder(path.name, path.name in ours) or 0.0), path.name
 
@@ -202,11 +202,6 @@ def time_dirs(work_dir: Path) -> list[Path]:
     except OSError:
         return []
     return sorted(found, key=begun, reverse=True)
-
-
-def provenance_in(time_dir: Path) -> Iterable[Path]:
-    """Return the notes beside predictions, see `marks.read_notes`."""
-    return time_dir.glob(f'predictions/**/{PROVENANCE}')
 
 
 def kept_configs(time_dir: Path) -> list[Config]:

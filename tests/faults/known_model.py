@@ -10,12 +10,10 @@ import hashlib
 import os
 import re
 import signal
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from opencompass.datasets import CustomDataset
 from opencompass.models.base import BaseModel, LMTemplateParser
 from opencompass.openicl.icl_evaluator import BaseEvaluator
 
@@ -25,9 +23,6 @@ from gpassk_opencompass.plugin.seeds import sample_seed
 
 DIES = 'KNOWN_MODEL_DIES'
 """Environment variable: kill -9 of the process when so many rows are answered."""
-
-DELAY = 'KNOWN_MODEL_DELAY'
-"""Environment variable: seconds that a batch takes."""
 
 QUESTION = re.compile(r'What is (\d+)\+(\d+)[^?]*\?')
 WORDINGS = ('reasoning step by step', 'Exercise:')
@@ -87,7 +82,6 @@ class KnownModel(BaseModel):  # type: ignore[misc]
     def _answers(self, prompts: list[str], max_out_len: int, replicas: Sequence[int | None]) -> list[str]:
         if self._answered >= int(os.environ.get(DIES, '1000000000')):
             os.kill(os.getpid(), signal.SIGKILL)
-        time.sleep(float(os.environ.get(DELAY, '0')))
         self._answered += len(prompts)
         identity = model_identity(*self._settings, max_out_len)
         return [_answer(identity, prompt, replica) for prompt, replica in zip(prompts, replicas, strict=True)]
@@ -102,17 +96,6 @@ def _answer(identity: str, prompt: str, replica: int | None) -> str:
     wordings = [text for text in WORDINGS if text in prompt]
     wrong = not is_right(identity, question[0], wordings, replica)
     return rf'\boxed{{{int(question[1]) + int(question[2]) + wrong}}}'
-
-
-class Quiz(CustomDataset):  # type: ignore[misc]
-    """A data set of OpenCompass to which its user has added what seeds need: uid and replica."""
-
-    def __init__(self, reader_cfg: dict[str, Any], n: int, **settings: Any) -> None:
-        super().__init__(reader_cfg=reader_cfg, n=n, **settings)
-        rows, questions = self.dataset, len(self.dataset) // n
-        rows = rows.add_column('uid', [f'quiz/{row % questions}' for row in range(len(rows))])
-        self.dataset = rows.add_column('replica', [row // questions for row in range(len(rows))])
-        self._init_reader(**reader_cfg)
 
 
 def number_in(answer: str) -> int:

@@ -9,31 +9,18 @@ from pathlib import Path
 
 import pytest
 from fake_opencompass import behave, calls, install, record, write_configs
-from judge_server import Act, Asked, Fail, JudgeServer, SkippingClock, fair
+from judge_server import JudgeServer, fair
 from judging import judge_with
 from judging_run import pairs_of
 
 from gpassk_opencompass import text
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.judges.verdicts import VerdictStore
-from gpassk_opencompass.servers import Clock
 
 pytestmark = pytest.mark.e2e
 
 JUMPS = (-86400.0, -3600.0, -1.0, 3600.0, 86400.0)
 PAIRS = pairs_of(0, 20)
-
-
-class MachineClock(SkippingClock):
-    """The one that judges have, and what they need not wait for."""
-
-    def now(self) -> float:
-        return Clock().now() + self._now
-
-    @property
-    def skipped(self) -> float:
-        """Seconds that were not waited."""
-        return self._now
 
 
 def jump(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
@@ -57,26 +44,6 @@ def test_verdicts_are_found_across_a_jump(
         assert len(server.asked) == len(PAIRS)
     assert len(list(VerdictStore(tmp_path).lines())) == len(PAIRS)
     assert len(list(tmp_path.iterdir())) == 2
-
-
-@pytest.mark.parametrize('seconds', JUMPS)
-def test_a_jump_in_the_middle_of_judging_changes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
-) -> None:
-    """Not even where servers ask for pauses: waits are counted by a clock that never jumps."""
-
-    def behave_so(asked: Asked) -> Act:
-        if asked.number == 10:
-            jump(monkeypatch, seconds)
-        return Fail(429, headers={'Retry-After': '30'}) if asked.number % 4 == 3 else fair(asked.prompt)
-
-    clock = MachineClock()
-    with JudgeServer(behave_so) as server:
-        judge = judge_with(tmp_path, server, clock=clock)
-        judgements = judge.judge(PAIRS)
-        judge.close()
-    assert [said.verdict.value == 'correct' for said in judgements] == [True, False] * 10
-    assert clock.skipped < 30 * len(server.asked)
 
 
 @pytest.mark.parametrize('seconds', JUMPS)
