@@ -231,7 +231,7 @@ def _sides(
     models = [name.partition(' (')[0] for name in names]
     for side, name, model in zip(sides, names, models, strict=True):
         plain = re.sub(r' \(\d+\)$', '', name)
-        side.name = f'{plain} ({paths[side.place].name})' if models.count(model) > 1 else name
+        side.name = f'{plain} ({paths[side.place].resolve().name})' if models.count(model) > 1 else name
     for place, path in enumerate(paths[:2]):
         several = [side.name for side in sides if side.place == place]
         if len(several) > 1:
