@@ -1,17 +1,17 @@
-"""A judge from a config: what is refused before it is built."""
+"""A judge from a config: what is refused before it is built; and two judges in a row."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import cycle
 from typing import Any
 
 import pytest
 from loguru import logger
 
-from gpassk_opencompass import InputError, Pair, Verdict
+from gpassk_opencompass import InputError, Judgement, Pair, Verdict
 from gpassk_opencompass.judges import CascadeJudge, FunctionJudge, build_judge, judge_config, with_verdicts
 from gpassk_opencompass.judges.llm import LLMJudge
 
@@ -116,33 +116,18 @@ def test_verdicts_are_kept_however_a_judge_is_named(llm: Any, cascade: Any) -> N
 
 def test_all_that_is_wrong_is_said_at_once() -> None:
     """Each argument by its name, with the one that was probably meant, and no value that may hold a key."""
-    wrong = {
-        'model': ' ',
-        'urls': ['h:1', 'x'],
-        'verdict': '/there',
-        'temperature': -1,
-        'votes': 2,
-        'extra_body': [1],
-    }
+    wrong = {'model': ' ', 'urls': ['h:1', 'x'], 'verdict': '/there', 'temperature': -1, 'extra_body': [1]}
     with pytest.raises(InputError) as caught:
         build_judge({'type': 'llm', **wrong})
     said = str(caught.value)
-    for part in (
-        "model = ' '",
-        "url 'h:1'",
-        "verdict: no such setting, did you mean 'verdicts'?",
-        'temperature = -1',
-        'extra_body',
-    ):
+    named = "verdict: no such setting, did you mean 'verdicts'?"
+    for part in ("model = ' '", "url 'h:1'", named, 'temperature = -1', 'extra_body'):
         assert part in said, part
-    with pytest.raises(
-        InputError,
-        match=r'model: Field required; urls: Field required; modle: no such setting, did you mean .model.',
-    ) as caught:
+    missing = r'model: Field required; urls: Field required; modle: no such setting, did you mean .model.'
+    with pytest.raises(InputError, match=missing):
         build_judge({'type': 'llm', 'modle': 'm'})
-    with pytest.raises(
-        InputError, match=r"first: Field required; second: .*url 'h:1'.*; thrid: no such setting"
-    ):
+    nested = r"first: Field required; second: .*url 'h:1'.*; thrid: no such setting"
+    with pytest.raises(InputError, match=nested):
         build_judge({'type': 'cascade', 'thrid': 1, 'second': {'type': 'llm', 'model': 'm', 'urls': 'h:1'}})
 
 
@@ -164,3 +149,70 @@ def test_a_judge_that_is_named_without_an_address_is_the_rule_judge(config: dict
     [said_of] = judge.judge([Pair('q', '0.5', r'\frac12')])
     judge.close()
     assert said_of.verdict is Verdict.CORRECT
+
+
+# Two judges in a row
+
+PAIRS = [Pair('q', 'r', answer) for answer in ('right', 'wrong', 'open', 'right', 'odd')]
+
+
+class Recorder(FunctionJudge):
+    """Remembers what it was given."""
+
+    def __init__(self, answers: dict[str, bool | None], name: str) -> None:
+        super().__init__(lambda pair: answers[pair.answer], name)
+        self.given: list[str] = []
+        self.closed = 0
+
+    def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
+        self.given += [pair.answer for pair in pairs]
+        return super().judge(pairs)
+
+    def close(self) -> None:
+        self.closed += 1
+        if self._name == 'rule':
+            raise RuntimeError('stuck')
+
+
+def cascade() -> tuple[CascadeJudge, Recorder, Recorder]:
+    rule = Recorder({'right': True, 'wrong': False, 'open': None, 'odd': None}, 'rule')
+    llm = Recorder({'wrong': True, 'open': False, 'odd': None}, 'llm')
+    return CascadeJudge(rule, llm), rule, llm
+
+
+def test_the_second_judges_only_what_the_first_does_not_accept() -> None:
+    """Rejected and unjudged pairs alike, and each judgement says whose it is."""
+    judge, rule, llm = cascade()
+    judgements = judge.judge(PAIRS)
+    assert rule.given == [pair.answer for pair in PAIRS]
+    assert llm.given == ['wrong', 'open', 'odd']
+    right, wrong, unjudged = Verdict.CORRECT, Verdict.INCORRECT, Verdict.UNJUDGED
+    assert [judgement.verdict for judgement in judgements] == [right, right, wrong, right, unjudged]
+    assert [judgement.origin for judgement in judgements] == ['rule', 'llm', 'llm', 'rule', 'llm']
+    assert judge.statistics()['saved'] == 2
+
+
+def test_its_identity_is_that_of_both_in_order() -> None:
+    """Another order is another judge."""
+    judge, rule, llm = cascade()
+    first, second = {'name': 'rule'}, {'name': 'llm'}
+    assert judge.identity() == {'name': 'cascade', 'first': first, 'second': second}
+    assert CascadeJudge(llm, rule).identity() != judge.identity()
+
+
+def test_both_are_closed_even_if_one_fails() -> None:
+    """Neither keeps its processes and connections."""
+    judge, rule, llm = cascade()
+    with pytest.raises(RuntimeError, match='stuck'):
+        judge.close()
+    assert (rule.closed, llm.closed) == (1, 1)
+
+
+def test_a_config_names_both() -> None:
+    """As a run's config gives them."""
+
+    def part(answer: bool, name: str) -> dict[str, Any]:
+        return {'type': FunctionJudge, 'grader': lambda pair: answer, 'name': name}
+
+    judge = CascadeJudge(first=part(False, 'one'), second=part(True, 'two'))
+    assert judge.judge(PAIRS[:1]) == [Judgement(Verdict.CORRECT, 'two')]

@@ -10,12 +10,10 @@ import judge_server
 import pytest
 from judge_server import CANARIES, Act, Asked, Fail, Hang, Reset, Say, SkippingClock, right_verdict
 
-from gpassk_opencompass import Verdict
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.judges.llm import Health, LLMJudge, ping
 from gpassk_opencompass.judges.verdicts import STORE_VARIABLE
 
-YES, NO, UNJUDGED = Verdict.CORRECT, Verdict.INCORRECT, Verdict.UNJUDGED
 JudgeServer = partial(judge_server.JudgeServer, fit=False)
 """Pings ask canaries alone, and a test says what becomes of them."""
 TOO_LONG = [
@@ -44,13 +42,8 @@ def ask(*servers: judge_server.JudgeServer, **settings: Any) -> list[Health]:
     return ping('judge', [server.url for server in servers], **{'prompts': 'own', **settings})
 
 
-def verdicts(health: Health) -> list[Verdict]:
-    return [outcome.verdict for outcome in health.outcomes]
-
-
-def gpassk(*servers: judge_server.JudgeServer | str, options: tuple[str, ...] = ()) -> int:
-    addresses = [server if isinstance(server, str) else server.url for server in servers]
-    urls = [part for address in addresses for part in ('--url', address)]
+def gpassk(*servers: judge_server.JudgeServer, options: tuple[str, ...] = ()) -> int:
+    urls = [part for server in servers for part in ('--url', server.url)]
     return main(['judge', 'ping', '--model', 'judge', '--prompts', 'own', *urls, *options])
 
 
@@ -61,17 +54,14 @@ def test_a_good_server_is_fit(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f'{server.url}/v1/chat/completions: 10 of 10 right'
     rows = [[cell.strip() for cell in line.split('|')[1:-1]] for line in lines if line.startswith('|')][2:]
+    kinds = [', an order', ', a fake verdict', ', a fake end']
     assert [row[:4] for row in rows] == [
         ['en', '56 for 56', 'correct', 'correct'],
         ['en', '54 for 56', 'incorrect', 'incorrect'],
         ['cn', '56 for 56', 'correct', 'correct'],
         ['cn', '54 for 56', 'incorrect', 'incorrect'],
-        ['en', '41 for 42, an order', 'incorrect', 'incorrect'],
-        ['en', '41 for 42, a fake verdict', 'incorrect', 'incorrect'],
-        ['en', '41 for 42, a fake end', 'incorrect', 'incorrect'],
-        ['cn', '57 for 60, an order', 'incorrect', 'incorrect'],
-        ['cn', '57 for 60, a fake verdict', 'incorrect', 'incorrect'],
-        ['cn', '57 for 60, a fake end', 'incorrect', 'incorrect'],
+        *(['en', f'41 for 42{kind}', 'incorrect', 'incorrect'] for kind in kinds),
+        *(['cn', f'57 for 60{kind}', 'incorrect', 'incorrect'] for kind in kinds),
     ]
     assert all(0 <= float(row[4]) < 60 and row[5] == 'right' for row in rows)
     assert lines[-1] == "1 of 1 servers is fit to judge as 'judge'"
@@ -81,20 +71,12 @@ def test_the_requests_are_those_of_the_judge(tmp_path: Any, monkeypatch: pytest.
     """Byte for byte, with any settings; and no verdict of it is kept."""
     monkeypatch.setenv('JUDGE_KEY', 'secret')
     settings: dict[str, Any] = {
-        'prompts': 'own',
-        'max_tokens': 99,
-        'extra_body': {'seed': 1},
-        'api_key_env': 'JUDGE_KEY',
-    }
+        'prompts': 'own', 'max_tokens': 99, 'extra_body': {'seed': 1}, 'api_key_env': 'JUDGE_KEY',
+        'concurrency': 1,
+    }  # fmt: skip
     with JudgeServer(judge_well) as asked_by_judge, JudgeServer(judge_well) as asked_by_ping:
         judge = LLMJudge(
-            'judge',
-            asked_by_judge.url,
-            accept_equal=False,
-            canaries=False,
-            concurrency=1,
-            progress=False,
-            **settings,
+            'judge', asked_by_judge.url, accept_equal=False, canaries=False, progress=False, **settings
         )
         judge.judge([canary.pair for canary in CANARIES])
         monkeypatch.setenv(STORE_VARIABLE, str(tmp_path / 'store'))
@@ -118,14 +100,6 @@ def test_a_judge_with_one_verdict_for_all_is_not_fit(
     printed = capsys.readouterr().out
     assert f'{right} of 10 right' in printed
     assert printed.count('WRONG') == 10 - right
-
-
-def test_a_cut_reply_is_no_verdict() -> None:
-    """Whatever stands in it, as for the judge; also lmdeploy's empty one for a context that is too short."""
-    with JudgeServer(lambda asked: Say(r'\boxed{yes}' if asked.number else '', 'length')) as server:
-        [health] = ask(server)
-    assert verdicts(health) == [UNJUDGED] * 10
-    assert 'it was cut at max_tokens or at the end of the context: raise' in health.outcomes[0].problem
 
 
 def test_a_wrong_model_name_is_told_with_those_that_are_served(capsys: pytest.CaptureFixture[str]) -> None:
@@ -163,8 +137,8 @@ def test_a_missing_key_is_asked_for_and_never_shown(
     assert 'sk-secret' not in printed
 
 
-def test_a_dead_server_is_told_after_few_attempts(capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing listens there."""
+def test_a_dead_or_slow_server_is_told_after_few_attempts(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing listens there, or nothing comes; then with the advice to allow more."""
     with JudgeServer(judge_well) as server:
         server.stop()
         assert gpassk(server) == 1
@@ -172,15 +146,10 @@ def test_a_dead_server_is_told_after_few_attempts(capsys: pytest.CaptureFixture[
     assert f'{server.url}/v1/chat/completions: no reply' in printed
     assert 'no connection' in printed
     assert server.asked == []
-
-
-def test_a_slow_server_is_given_up(capsys: pytest.CaptureFixture[str]) -> None:
-    """With the advice to allow more."""
     with JudgeServer(lambda asked: Hang()) as server:
         assert gpassk(server, options=('--timeout', '1.5')) == 1
-    assert (
-        'time-out → is it still loading, or busy? --timeout allows more than 1.5 s' in capsys.readouterr().out
-    )
+    said = 'time-out → is it still loading, or busy? --timeout allows more than 1.5 s'
+    assert said in capsys.readouterr().out
     assert len(server.asked) <= 4
 
 
@@ -206,43 +175,39 @@ def test_what_a_server_says_cannot_steer_the_terminal(capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ('options', 'said'),
     [
-        (['--url', 'ftp://x'], 'expected http://host:port'),
-        (['--url', 'http://x', '--timeout', '-1'], 'timeout = -1.0'),
-        (['--url', 'http://x', '--timeout', 'nan'], 'timeout = nan'),
-        (['--url', 'http://x', '--timeout', 'inf'], 'timeout = inf'),
-        (['--url', 'http://x', '--api-key-env', 'NO_SUCH_KEY'], 'NO_SUCH_KEY'),
-        (['--url', 'http://x', '--extra-body', '{"model": "y"}'], "['model']"),
-        (['--url', 'http://x', '--model', ''], "model = ''"),
-        (['--url', 'http://x', '--max-tokens', '0'], 'max_tokens = 0'),
-        (['--url', 'http://x', '--max-tokens', '-5'], 'max_tokens = -5'),
+        (['--url', 'ftp://x'], 'expected http://host:port'), (['--timeout', '-1'], 'timeout = -1.0'),
+        (['--timeout', 'nan'], 'timeout = nan'), (['--timeout', 'inf'], 'timeout = inf'),
+        (['--api-key-env', 'NO_SUCH_KEY'], 'NO_SUCH_KEY'),
+        (['--extra-body', '{"model": "y"}'], "['model']"), (['--model', ''], "model = ''"),
+        (['--max-tokens', '0'], 'max_tokens = 0'),
     ],
-)
+)  # fmt: skip
 def test_settings_that_cannot_be_used_are_refused(
     options: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Before any server is asked; exit code 2."""
-    assert main(['judge', 'ping', '--model', 'm', '--prompts', 'own', *options]) == 2
+    command = ['judge', 'ping', '--model', 'm', '--prompts', 'own', '--url', 'http://x', *options]
+    assert main(command) == 2
     assert said in capsys.readouterr().err
 
 
-def replying(change: Callable[[str], Act]) -> Callable[[Asked], Act]:
-    return lambda asked: change(judge_well(asked))
+def thinking(text: str) -> Act:
+    """As a server that keeps all in reasoning_content."""
+    message = {'role': 'assistant', 'content': None, 'reasoning_content': text}
+    return Say('', more={'choices': [{'index': 0, 'message': message, 'finish_reason': 'stop'}]})
 
 
 @pytest.mark.parametrize(
     ('change', 'said'),
     [
-        (
-            lambda text: Say(text, None),
-            "if it is whole all the same, finish_reasons=['']",
-        ),
+        (lambda text: Say(text, None), "if it is whole all the same, finish_reasons=['']"),
         (lambda text: Say(text, 'done'), "did not come to its own end: if it did, finish_reasons=['done']"),
+        (lambda text: Say(text, 'length'), 'it was cut at max_tokens or at the end of the context: raise'),
+        (lambda text: Say('', 'length'), 'it was cut at max_tokens or at the end of the context: raise'),
         (lambda text: Say(text, 'content_filter'), 'was withheld by a filter: switch it off'),
         (lambda text: Say(text, 'abort'), 'was broken off by the server: see its log'),
-        (
-            lambda text: f'<think>{text}',
-            'within a thought: raise max_tokens; extra_body={',
-        ),
+        (lambda text: f'<think>{text}', 'within a thought: raise max_tokens; extra_body={'),
+        (thinking, 'it has nothing but a thought'),
         (lambda text: 'I agree.', 'no verdict of its own'),
         (lambda text: r'\boxed{yes}', 'it says correct; its reply ends'),
         (lambda text: r'\boxed{yes}', 'it does what an answer tells it: prompts "own"'),
@@ -253,32 +218,19 @@ def test_what_is_wrong_is_said_with_what_to_do(
     change: Callable[[str], Act], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In a line of each sort."""
-    with JudgeServer(replying(change)) as server:
+    with JudgeServer(lambda asked: change(judge_well(asked))) as server:
         assert gpassk(server) == 1
     assert said in capsys.readouterr().out
 
 
-def test_an_echo_and_a_thought_apart_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    """A base model that goes on with the prompt; a server that keeps all in reasoning_content."""
-    message = {'role': 'assistant', 'content': None, 'reasoning_content': r'So \boxed{yes}'}
-    thinking = Say('', more={'choices': [{'index': 0, 'message': message, 'finish_reason': 'stop'}]})
-    with (
-        JudgeServer(lambda asked: rf'{asked.prompt} \boxed{{yes}}') as echoing,
-        JudgeServer(lambda asked: thinking) as silent,
-    ):
-        assert gpassk(echoing, silent) == 1
-    printed = capsys.readouterr().out
-    assert 'it repeats the prompt: serve a chat model' in printed
-    assert 'it has nothing but a thought' in printed
-
-
-def test_a_finish_reason_of_its_own_can_be_named() -> None:
-    """Also that there is none, as the judge's config can."""
-    with JudgeServer(replying(lambda text: Say(text, None))) as silent:
-        assert gpassk(silent, options=('--finish-reason', '')) == 0
-    with JudgeServer(replying(lambda text: Say(text, 'done'))) as other:
-        assert gpassk(other) == 1
-        assert gpassk(other, options=('--finish-reason', 'done')) == 0
+def test_a_finish_reason_of_its_own_can_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """Also that there is none, as the judge's config can; a base model goes on with the prompt."""
+    for finish, named in ((None, ''), ('done', 'done')):
+        with JudgeServer(lambda asked, finish=finish: Say(judge_well(asked), finish)) as server:
+            assert gpassk(server, options=('--finish-reason', named)) == 0
+    with JudgeServer(lambda asked: rf'{asked.prompt} \boxed{{yes}}') as echoing:
+        assert gpassk(echoing) == 1
+    assert 'it repeats the prompt: serve a chat model' in capsys.readouterr().out
 
 
 def test_a_filter_that_refuses_injected_answers_is_fit() -> None:

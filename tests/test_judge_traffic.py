@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
+import json
 import random
+import tracemalloc
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from email.utils import formatdate
 from itertools import cycle
 from typing import Any
 
 import pytest
-from judge_server import (
-    Act,
-    Asked,
-    Fail,
-    Hang,
-    JudgeServer,
-    Reset,
-    Say,
-    SkippingClock,
-    completion,
-    dead_url,
-)
+from aiohttp import web
+from judge_server import Act, Asked, Fail, Hang, JudgeServer, Reset, Say, SkippingClock, completion, dead_url
 
 from gpassk_opencompass import IncompleteError, InputError
-from gpassk_opencompass.completion import Reply, Trouble, reply_of
+from gpassk_opencompass.completion import Kind, Reply, Trouble, reply_of
 from gpassk_opencompass.servers import (
+    LARGEST_REPLY,
     REFUSALS,
     ClientSettings,
     Request,
@@ -34,6 +29,9 @@ from gpassk_opencompass.servers import (
     ask_all,
     backoff,
     endpoints,
+    exchange,
+    get_json,
+    open_session,
     retry_after,
 )
 
@@ -43,47 +41,49 @@ pytestmark = pytest.mark.slow
 class Run:
     """The outcome of some requests."""
 
-    def __init__(
-        self, servers: list[str], count: int, take: Callable[[Reply], bool], **settings: Any
-    ) -> None:
+    def __init__(self, urls: list[str], count: int, **settings: Any) -> None:
         self.clock = settings.pop('clock', None) or SkippingClock()
         self.replies: dict[int, str] = {}
         self.reasons: dict[int, str] = {}
         self.counts: Counter[str] = Counter()
-        keys, proven = settings.pop('api_key', ''), settings.pop('proven', False)
-        self._servers = [Server(url, key) for url in endpoints(servers) for key in keys.split(',')]
-        self._take, self._count = take, count
-        self._settings = ClientSettings(**settings)
-        self._more = {'clock': self.clock, 'counts': self.counts, 'proven': proven}
+        self.servers = [Server(url, settings.pop('api_key', '')) for url in endpoints(urls)]
+        self.more = {'clock': self.clock, 'counts': self.counts, 'proven': settings.pop('proven', False)}
+        self.count, self.settings = count, ClientSettings(**settings)
 
     def __call__(self) -> Run:
         body = '{"messages": [{"role": "user", "content": "%d"}]}'
-        requests = (Request(number, (body % number).encode()) for number in range(self._count))
-        ask_all(self._servers, requests, self._heard, self._settings, **self._more)
+        requests = (Request(number, (body % number).encode()) for number in range(self.count))
+        ask_all(self.servers, requests, self.heard, self.settings, **self.more)
         return self
 
-    def _heard(self, request: Request, reply: Reply | Trouble) -> bool:
+    def heard(self, request: Request, reply: Reply | Trouble) -> bool:
         if isinstance(reply, Trouble):
             self.reasons[request.item] = reply.reason
-            return True
-        if taken := self._take(reply):
+        else:
             self.replies[request.item] = reply.text
-        return taken
+        return True
 
 
-def run(
-    servers: list[JudgeServer],
-    count: int = 1,
-    take: Callable[[Reply], bool] = lambda reply: True,
-    **settings: Any,
-) -> Run:
-    return Run([server.url for server in servers], count, take, **settings)()
+def run(servers: list[JudgeServer], count: int = 1, **settings: Any) -> Run:
+    return Run([server.url for server in servers], count, **settings)()
 
 
 def failing_first(*acts: Act) -> Callable[[Asked], Act]:
     """Does these in turn, then answers."""
     left = list(acts)
     return lambda asked: left.pop(0) if left else f'fine {asked.prompt}'
+
+
+def late(until: Callable[[], bool], text: str = 'fine') -> Say:
+    """A reply that waits for something."""
+
+    class Late(Say):
+        async def respond(self, request: Any) -> Any:
+            while not until():
+                await asyncio.sleep(0.001)
+            return await super().respond(request)
+
+    return Late(text)
 
 
 FAILURES: dict[str, Act] = {
@@ -138,19 +138,16 @@ def test_waits_double_with_jitter_up_to_a_limit() -> None:
 
 
 @pytest.mark.parametrize('status', [429, 503, 500])
-def test_retry_after_is_honoured_in_seconds(status: int) -> None:
-    """The next request to that server comes no earlier."""
+def test_retry_after_is_honoured(status: int) -> None:
+    """The next request to that server comes no earlier; an HTTP date means the seconds until then."""
     with JudgeServer(failing_first(Fail(status, headers={'Retry-After': '77'}))) as server:
         done = run([server])
     assert done.replies == {0: 'fine 0'}
     assert done.clock.now() >= 77.0
-
-
-def test_retry_after_is_honoured_as_a_date() -> None:
-    """An HTTP date means the same as the seconds until then."""
     now = 1_700_000_000.0
     assert retry_after({'Retry-After': formatdate(now + 90, usegmt=True)}, now) == 90.0
     assert retry_after({'Retry-After': formatdate(now - 90, usegmt=True)}, now) == 0.0
+    assert retry_after({'retry-after-ms': '1500'}) == 1.5
 
 
 @pytest.mark.parametrize('header', ['soon', '-1', 'nan', 'inf', '1e9', '', '٣', 'Fri, 99 Foo'])
@@ -161,19 +158,21 @@ def test_a_senseless_retry_after_is_ignored(header: str) -> None:
 
 def test_a_busy_server_is_given_less_at_once() -> None:
     """A server that takes four requests at a time and refuses the rest: all are answered in the end."""
-    busy, most = [0], 4
+    busy = 0
 
     class Slow(Say):
         async def respond(self, request: Any) -> Any:
+            nonlocal busy
             try:
                 return await super().respond(request)
             finally:
-                busy[0] -= 1
+                busy -= 1
 
     def behave(asked: Asked) -> Act:
-        if busy[0] >= most:
+        nonlocal busy
+        if busy >= 4:
             return Fail(429)
-        busy[0] += 1
+        busy += 1
         return Slow('fine', delay=0.002)
 
     with JudgeServer(behave) as server:
@@ -196,13 +195,12 @@ def test_a_wrong_setting_stops_at_once(status: int) -> None:
 
 @pytest.mark.parametrize(('status', 'count'), list(zip([400, 413, 422], cycle([1, 2, 1000]))))
 def test_a_server_that_refuses_every_request_stops_at_once(status: int, count: int) -> None:
-    """After no more than a few, with its message."""
-    with (
-        JudgeServer(lambda asked: Fail(status, {'message': 'max_tokens is too large'})) as server,
-        pytest.raises(InputError, match='max_tokens is too large'),
-    ):
-        run([server], count=count, concurrency=1)
-    assert len(server.asked) == min(count, REFUSALS)
+    """After no more than a few, with its message; unless these settings had replies before."""
+    with JudgeServer(lambda asked: Fail(status, {'message': 'max_tokens is too large'})) as server:
+        with pytest.raises(InputError, match='max_tokens is too large'):
+            run([server], count=count, concurrency=1)
+        assert len(server.asked) == min(count, REFUSALS)
+        assert run([server], proven=True).reasons == {0: f'HTTP {status}'}
 
 
 def test_a_single_refused_request_does_not_stop_the_others() -> None:
@@ -213,25 +211,11 @@ def test_a_single_refused_request_does_not_stop_the_others() -> None:
     assert len(server.asked) == 20
 
 
-def test_a_refusal_is_no_wrong_setting_where_these_settings_worked_before() -> None:
-    """So that a run which asks only for what is missing ends like the first one."""
-    with JudgeServer(lambda asked: Fail(400)) as server:
-        done = run([server], proven=True)
-    assert done.reasons == {0: 'HTTP 400'}
-
-
 def test_requests_go_to_the_least_loaded_server() -> None:
     """One queue over all: while one server sits on its four requests, the other gets all the rest."""
-
-    class Late(Say):
-        async def respond(self, request: Any) -> Any:
-            while len(fast.asked) < 280:
-                await asyncio.sleep(0.001)
-            return await super().respond(request)
-
     with (
         JudgeServer(lambda asked: 'fast') as fast,
-        JudgeServer(lambda asked: Late('slow')) as slow,
+        JudgeServer(lambda asked: late(lambda: len(fast.asked) >= 280)) as slow,
     ):
         done = run([fast, slow], count=300, concurrency=4)
     assert len(done.replies) == 300
@@ -240,8 +224,7 @@ def test_requests_go_to_the_least_loaded_server() -> None:
 
 def test_no_server_gets_more_at_once_than_allowed() -> None:
     """Each its own share."""
-    most = [0, 0]
-    busy = [0, 0]
+    most, busy = [0, 0], [0, 0]
 
     def counting(place: int) -> Callable[[Asked], Act]:
         class Counted(Say):
@@ -275,7 +258,7 @@ def test_the_rate_is_kept() -> None:
 def test_a_dead_server_is_set_aside_while_another_works() -> None:
     """It costs a few connections, no verdict."""
     with dead_url() as dead, JudgeServer(lambda asked: 'fine') as server:
-        done = Run([dead, server.url], 500, lambda reply: True, concurrency=8)()
+        done = Run([dead, server.url], 500, concurrency=8)()
     assert len(done.replies) == 500
     assert done.counts['failures'] <= 30 + done.clock.now() / 15
 
@@ -315,7 +298,7 @@ def test_a_server_may_start_after_the_run() -> None:
 def test_a_run_without_any_server_ends_in_time() -> None:
     """After the patience and the pause that is under way then (30 s at most), with addresses and advice."""
     with dead_url() as one, dead_url() as other:
-        all_dead = Run([one, other], 100, lambda reply: True, patience=120.0)
+        all_dead = Run([one, other], 100, patience=120.0)
         with pytest.raises(IncompleteError, match='no server answers') as caught:
             all_dead()
     assert 60.0 < all_dead.clock.now() <= 120.0 + 30.0
@@ -326,15 +309,9 @@ def test_a_run_without_any_server_ends_in_time() -> None:
 def test_a_slow_reply_is_waited_for_beyond_the_patience() -> None:
     """The server cannot be reached for a second request, but still works on the first."""
 
-    class Late(Say):
-        async def respond(self, request: Any) -> Any:
-            while len(server.asked) < 5:
-                await asyncio.sleep(0.001)
-            return await super().respond(request)
-
     def behave(asked: Asked) -> Act:
         if asked.prompt == '0':
-            return Late('fine')
+            return late(lambda: len(server.asked) >= 5)
         return Fail(503) if asked.number < 4 else 'fine'
 
     with JudgeServer(behave) as server:
@@ -344,19 +321,15 @@ def test_a_slow_reply_is_waited_for_beyond_the_patience() -> None:
 
 
 def test_a_server_that_only_fails_ends_in_time_too() -> None:
-    """It listens, but each reply is an error."""
+    """It listens, but each reply is an error; or it wants to be left alone for an hour."""
     with JudgeServer(lambda asked: Fail(500, {'message': 'CUDA error'})) as server:
-        failing = Run([server.url], 500, lambda reply: True, patience=50.0, attempts=1000, concurrency=2)
+        failing = Run([server.url], 500, patience=50.0, attempts=1000, concurrency=2)
         with pytest.raises(IncompleteError, match='CUDA error'):
             failing()
     assert 50.0 <= failing.clock.now() <= 60.0
     assert len({asked.prompt for asked in server.asked}) <= 8
-
-
-def test_a_wait_beyond_the_patience_is_not_waited_for() -> None:
-    """The only server wants to be left alone for an hour."""
     with JudgeServer(lambda asked: Fail(429, headers={'Retry-After': '3600'})) as server:
-        stopped = Run([server.url], 10, lambda reply: True)
+        stopped = Run([server.url], 10)
         with pytest.raises(IncompleteError, match='due in 3600 s, last: HTTP 429'):
             stopped()
     assert stopped.clock.now() < 60.0
@@ -379,11 +352,17 @@ def test_a_third_of_all_requests_failing_loses_nothing() -> None:
 def test_an_error_of_the_caller_ends_the_run() -> None:
     """A full disk is not a failed request."""
 
-    def full(reply: Reply) -> bool:
+    def full(request: Request, reply: Reply | Trouble) -> bool:
         raise OSError('disk full')
 
-    with JudgeServer(lambda asked: 'fine') as server, pytest.raises(OSError, match='disk full'):
-        run([server], count=50, take=full)
+    with JudgeServer(lambda asked: 'fine') as server:
+        asking = Run([server.url], 50)
+        asking.heard = full  # type: ignore[method-assign]
+        with pytest.raises(OSError, match='disk full'):
+            asking()
+
+
+# Addresses
 
 
 @pytest.mark.parametrize(
@@ -392,21 +371,20 @@ def test_an_error_of_the_caller_ends_the_run() -> None:
         ('http://h:1', 'http://h:1/v1/chat/completions'),
         ('http://h:1/', 'http://h:1/v1/chat/completions'),
         ('http://h:1/v1', 'http://h:1/v1/chat/completions'),
-        ('http://h:1/v1/', 'http://h:1/v1/chat/completions'),
         ('http://h:1/v1/chat/completions', 'http://h:1/v1/chat/completions'),
         ('https://h/openai/v1', 'https://h/openai/v1/chat/completions'),
         ('http://[::1]:8000', 'http://[::1]:8000/v1/chat/completions'),
     ],
 )
 def test_any_usual_address_is_understood(given: str, used: str) -> None:
-    """With or without the version, the path and a slash."""
-    assert endpoints(given) == [used]
+    """With or without the version, the path and a slash; equal ones are one server."""
+    assert endpoints(given) == endpoints([given, used, f'{given}/']) == [used]
 
 
 @pytest.mark.parametrize(
-    'address', ['', 'h:1', '127.0.0.1:8000', 'ftp://h', 'http://', 'localhost', 'http://h:port']
+    'address', ['', 'h:1', '127.0.0.1:8000', 'ftp://h', 'http://', 'localhost', 'http://h:port', []]
 )
-def test_an_address_that_is_none_is_refused(address: str) -> None:
+def test_an_address_that_is_none_is_refused(address: Any) -> None:
     """With what is expected."""
     with pytest.raises(InputError, match='http://host:port'):
         endpoints(address)
@@ -420,11 +398,96 @@ def test_a_secret_in_an_address_is_refused_and_not_repeated(address: str) -> Non
     assert 'hush' not in str(caught.value)
 
 
-def test_equal_addresses_are_one_server() -> None:
-    """However they are written; and there must be one."""
-    assert len(endpoints(['http://h:1', 'http://h:1/v1/'])) == 1
-    with pytest.raises(InputError, match='at least one'):
-        endpoints([])
+# Replies of any size
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """Sends a content, for ever if it is None, and says how it is packed."""
+
+    content: bytes | None
+    packing: str = 'identity'
+    pause: float = 0.0
+
+    async def respond(self, request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={'Content-Encoding': self.packing})
+        await response.prepare(request)
+        try:
+            async for part in self.parts():
+                await response.write(part)
+                await asyncio.sleep(self.pause)
+            await response.write_eof()
+        except (ConnectionError, asyncio.CancelledError):
+            pass  # the client has had enough
+        return response
+
+    async def parts(self) -> AsyncIterator[bytes]:
+        while self.content is None:
+            yield b' ' * (1 if self.pause else 2**16)
+        for place in range(0, len(self.content), 2**16):
+            yield self.content[place : place + 2**16]
+
+
+BODY = json.dumps({'messages': [{'role': 'user', 'content': 'hi'}]}).encode()
+REPLY = json.dumps(completion(r'\boxed{yes}')).encode()
+
+
+def asked_of(act: Streamed, timeout: float = 30.0) -> tuple[Reply | Trouble, int]:
+    """What comes of one request, and the most bytes held at a time."""
+
+    async def ask(url: str) -> Reply | Trouble:
+        async with open_session(ClientSettings(timeout=timeout)) as session:
+            try:
+                return await exchange(session, Server(endpoints(url)[0]), BODY)
+            except Trouble as trouble:
+                return trouble
+
+    with JudgeServer(lambda asked: act) as server:  # type: ignore[arg-type,return-value]
+        tracemalloc.start()
+        outcome = asyncio.run(ask(server.url))
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    return outcome, most
+
+
+@pytest.mark.parametrize(
+    ('act', 'kind', 'reason'),
+    [
+        (Streamed(None), Kind.BROKEN, 'reply too large'),
+        (Streamed(None, pause=0.01), Kind.LOST, 'time-out'),
+        *((Streamed(gzip.compress(REPLY), way), Kind.BROKEN, 'malformed reply') for way in ('gzip', 'br')),
+    ],
+    ids=['endless', 'trickling', 'gzip', 'br'],
+)
+def test_a_reply_without_end_is_cut_off_and_a_packed_one_refused(
+    act: Streamed, kind: Kind, reason: str
+) -> None:
+    """At 4 MB, with little more than that in memory, or at the time-out; nobody asked for it to be packed."""
+    outcome, most = asked_of(act, 0.5 if act.pause else 30.0)
+    assert isinstance(outcome, Trouble)
+    assert (outcome.kind, outcome.reason) == (kind, reason)
+    assert most < 5 * LARGEST_REPLY
+
+
+def test_a_reply_as_long_as_may_be_is_read() -> None:
+    """Up to the limit."""
+    outcome, _ = asked_of(Streamed(REPLY + b' ' * (LARGEST_REPLY - len(REPLY))))
+    assert outcome == Reply(r'\boxed{yes}', 'stop', 'judge', prompt_tokens=1, output_tokens=1)
+
+
+def test_an_endless_list_of_models_says_nothing() -> None:
+    """It is only looked at in passing."""
+
+    class Listing(JudgeServer):
+        async def _list_models(self, request: web.Request) -> web.StreamResponse:
+            return await Streamed(None).respond(request)
+
+    async def look(url: str) -> Any:
+        async with open_session(ClientSettings()) as session:
+            return await get_json(session, Server(endpoints(url)[0]), 'models')
+
+    with Listing(lambda asked: 'fine', models=[]) as server:
+        assert asyncio.run(look(server.url)) is None
 
 
 def test_a_reply_without_text_is_an_empty_reply() -> None:
