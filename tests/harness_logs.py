@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -105,13 +105,3 @@ def spoilt(value: Any, drawn: random.Random) -> Any:
     deeper = isinstance(copy[key], (dict, list)) and drawn.random() < 0.8
     copy[key] = spoilt(copy[key], drawn) if deeper else drawn.choice(_ODD)
     return copy
-
-
-def damaged(content: bytes, seed: int, times: int) -> Iterator[bytes]:
-    """The content cut off, with bytes turned, and with a piece missing, at drawn places."""
-    draw = random.Random(seed)
-    for _ in range(times):
-        at = draw.randrange(len(content))
-        yield content[:at]
-        yield content[:at] + bytes([draw.randrange(256)]) + content[at + 1 :]
-        yield content[:at] + content[at + draw.randrange(1, 200) :]

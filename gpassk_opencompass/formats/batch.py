@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..files import listed, mapping
 from ..health import CUT_OFF, NOT_DRAWN
 from ..json_rows import Row
-from .format import Format, at, first_row, rows_in
+from .format import Format, at, first_row, rows_of
 
 _LOST = '{count} samples have no response in the batch and are unjudged: '
 _FINISH = {'end_turn': 'stop', 'stop_sequence': 'stop'}
@@ -40,13 +40,13 @@ def _rows(files: Sequence[Path]) -> Iterator[Row]:
         kinds = ('replies of a batch', 'the table of samples that was written beside the requests')
         raise InputError(f'{files[0]} has {kinds[not replies]}; give {kinds[bool(replies)]} too')
     asked: dict[str, Row] = {}
-    for row in rows_in(tables):
+    for row in rows_of(*tables):
         key = str(row['fingerprint'])
         if key in asked:
             row['_bad'], key = f'fingerprint {key[:40]!r} is there a second time', f'{key} again'
         asked[key] = row
     told: dict[str, Row] = {}
-    for row in rows_in(replies):
+    for row in rows_of(*replies):
         key, place = str(row.get('custom_id')), {name: row[name] for name in ('_file', '_row')}
         before = told.get(key, {'state': 'failed'})['state']
         if '_bad' in row or key not in asked:

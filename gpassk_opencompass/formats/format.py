@@ -10,7 +10,6 @@ import re
 import zlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -128,22 +127,17 @@ def sampling(*told: Any) -> Row:
 # ---- files -----------------------------------------------------------------------------------------------
 
 
-def rows_of(path: Path) -> Iterator[Row]:
-    """Yield the rows of a file of JSON, CSV, TSV or Parquet, each also with .gz.
+def rows_of(*paths: Path) -> Iterator[Row]:
+    """Yield the rows of files of JSON, CSV, TSV or Parquet, each also with .gz.
 
     '_row' is the number of a row, '_file' its file. One that cannot be read is {'_bad': why, …}; a file that
     cannot is an InputError.
     """
-    kind = _kind(path)
-    read = {'parquet': _parquet_rows, 'csv': _csv_rows}.get(kind)
-    for number, row in read(path) if read else json_rows(path, strict=False):
-        row['_row'], row['_file'] = number, path
-        yield row
-
-
-def rows_in(files: Iterable[Path]) -> Iterator[Row]:
-    """Yield the rows of several files, one after the other."""
-    return chain.from_iterable(map(rows_of, files))
+    for path in paths:
+        read = {'parquet': _parquet_rows, 'csv': _csv_rows}.get(_kind(path))
+        for number, row in read(path) if read else json_rows(path, strict=False):
+            row['_row'], row['_file'] = number, path
+            yield row
 
 
 def first_row(path: Path) -> Row | None:
@@ -273,7 +267,7 @@ class Format:
     recognises: Callable[[Path, Row | None], bool] | None = None
     files: Callable[[Path], list[list[Path]]] | None = None
     run_of: Callable[[Path], Hashable] = Path
-    rows: Callable[[Sequence[Path]], Iterator[Row]] = rows_in
+    rows: Callable[[Sequence[Path]], Iterator[Row]] = lambda files: rows_of(*files)
     expand: Callable[[Row], Iterable[Row]] | None = None
     about: Callable[[Row], Mapping[str, Any]] = lambda row: {}
     specialise: Callable[[Row, Options], Format | None] = lambda first, options: None

@@ -23,7 +23,6 @@ from .format import (
     number_in,
     object_beside,
     paths,
-    rows_in,
     rows_of,
     sampling,
 )
@@ -165,7 +164,7 @@ def _lm_eval_rows(files: Sequence[Path]) -> Iterator[Row]:
             f"{files[0]} is lm-eval's summary, without samples; give the samples_*.jsonl beside it, which "
             'lm_eval writes with --log_samples'
         )
-    return rows_in(files)
+    return rows_of(*files)
 
 
 def _of_filter(first: Row, options: Options) -> Format:
@@ -228,7 +227,7 @@ def _outputs(paths: Sequence[Path]) -> Iterator[Row]:
                 f'{chunks[0]}: its seed has no chunk {missing}, without which nobody knows which question a '
                 'line of the others is'
             )
-        for line, row in enumerate(rows_in(chunks if 0 in files else [files[-1]]), 1):
+        for line, row in enumerate(rows_of(*(chunks if 0 in files else [files[-1]])), 1):
             verdict = verdict or next((name for name in _VERDICTS if name in row), 'none')
             # A judgement that was given without asking comes first in its row, and then nothing was replaced.
             asked = 'judgement' in row and next(iter(row)) != 'judgement'

@@ -247,9 +247,8 @@ def _size(run: _Run, rows: Sequence[Row], n: int, told: int) -> int:
         where += f'; {told} were evaluated' if told not in (0, total) else ''
         raise InputError(
             f'{run.files[0]}: {total} rows are not n = {n} times the same questions{where}. Questions with '
-            f'so many responses: {shown or "unknown"}. A part was lost, n was changed under the same abbr '
-            'while .cache/dataset_size.json knew the old size, or it was evaluated before it was sampled '
-            'again. Finish the run with opencompass -r, or sample again'
+            f'so many responses: {shown or "unknown"}. A part was lost, n was changed under one abbr, or '
+            'rows were evaluated before they were sampled again: finish it with opencompass -r, or sample again'
         )
     return size
 

@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..files import listed, mapping, read_json
 from ..health import CUT_OFF
 from ..json_rows import Row, json_entries
-from .format import Format, asked_in, at, has, object_beside, parts_of, paths, rows_in, sampling
+from .format import Format, asked_in, at, has, object_beside, parts_of, paths, rows_of, sampling
 
 # ---- verl: `trainer.rollout_data_dir` and `validation_data_dir`, `<step>.jsonl`, a row an output
 #
@@ -43,7 +43,7 @@ def _are_rollouts(files: Sequence[Path]) -> bool:
     """
     questions: dict[str, tuple[str, Any]] = {}
     outputs: dict[str, Any] = {}
-    for row in rows_in(files):
+    for row in rows_of(*files):
         place, asked = _place(row), str(row.get('input'))
         if place is None:
             return False
@@ -61,7 +61,7 @@ def _last_outputs(files: Sequence[Path]) -> Iterator[Row]:
     before: Row | None = None
     uids: dict[str, str] = {}
     truths: dict[str, set[str | None]] = {}
-    for row in rows_in(files):
+    for row in rows_of(*files):
         first, place, said, truth = (
             first or row,
             _place(row) if rollouts else None,

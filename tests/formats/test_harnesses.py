@@ -1,0 +1,417 @@
+"""What is odd about the rows of lm-eval, NeMo-Skills, MathArena, Every Eval Ever, and what becomes of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from exact import Exact
+from harness_logs import (
+    HARNESSES,
+    RECORDED,
+    Row,
+    edited,
+    of_questions,
+    rows_in,
+    run_of,
+    runs_of,
+    said,
+    samples_of,
+    texts,
+    verdicts,
+    write,
+)
+
+from gpassk_opencompass import InputError
+from gpassk_opencompass.formats import read_samples
+from gpassk_opencompass.scoring import score
+
+LM_EVAL = RECORDED / 'lm_eval' / '0.4.13' / 'org__scripted-7b'
+RIGHT: tuple[str, ...] = runpy.run_path(str(HARNESSES / 'make_lm_eval_logs.py'))['RIGHT']
+FIRST = [row[0] for row in RIGHT]
+
+
+def log(task: str) -> Path:
+    [path] = LM_EVAL.glob(f'samples_{task}_*.jsonl')
+    return path
+
+
+def changed(tmp_path: Path, change: Callable[[Row], Row | None], task: str = 'sums_all') -> Path:
+    return edited(log(task), change, tmp_path / log(task).name)
+
+
+def metric(name: str, value: Callable[[Row], Any], left: int = 4) -> Callable[[Row], Row]:
+    """Gives rows one metric in place of `correct`; the filter leaves some of four responses."""
+
+    def change(row: Row) -> Row:
+        kept = row['resps'][0][:left]
+        row = {**row, 'metrics': [name], name: value(row), 'filtered_resps': [kept] if left > 1 else kept}
+        return {key: told for key, told in row.items() if key != 'correct' or name == key}
+
+    return change
+
+
+def test_a_run_of_lm_eval_is_named_by_its_summary() -> None:
+    """Model, task, sampling, and who judged, with the filter and the version of the task."""
+    run = run_of(log('sums_all'))
+    assert (run.model, run.dataset, run.written_by) == ('org/scripted-7b', 'sums_all', 'lm-eval 0.4.13')
+    assert run.settings == {'temperature': 0.8, 'max_out_len': 64, 'engine': 'scripted'}
+    assert run.judge == {'name': 'correct of lm-eval', 'task': 'sums_all', 'filter': 'all', 'version': 1.0}
+
+
+def test_the_verdict_on_one_of_n_responses_is_not_taken_for_all() -> None:
+    """It is said; and who asks for it is refused."""
+    run = run_of(log('sums_first'))
+    assert list(verdicts(run).values()) == ['----'] * 6
+    assert run.judge == {}
+    told = "of 6 questions the harness scored only what its filter 'none' left of 4 responses (exact_match)"
+    assert told in said(run)
+    assert 'no verdict' not in said(run)
+    with pytest.raises(InputError, match=r'exact_match gives .* for 4 samples'):
+        run_of(log('sums_first'), fields={'correct': 'exact_match'})
+
+
+@pytest.mark.parametrize('name', ['accuracy', 'pass@1'])
+def test_a_mean_of_what_a_filter_left_is_not_taken_for_all(name: str, tmp_path: Path) -> None:
+    run = run_of(changed(tmp_path, metric(name, lambda row: float(row['correct'][0]), left=1)))
+    assert list(verdicts(run).values()) == ['----'] * 6
+    assert 'of 6 questions the harness scored only' in said(run)
+
+
+def test_verdicts_of_instructions_are_not_taken_for_those_of_responses(tmp_path: Path) -> None:
+    """As IFEval has them: as many as a question has instructions, by chance also n; unless they are named."""
+    path = changed(tmp_path, metric('inst_level_strict_acc', lambda row: [True] * 4, left=1))
+    assert list(verdicts(run_of(path)).values()) == ['----'] * 6
+    chosen = run_of(path, fields={'correct': 'inst_level_strict_acc'})
+    assert list(verdicts(chosen).values()) == ['1111'] * 6
+    assert 'not taken' not in said(chosen)
+    path = changed(tmp_path, metric('strict', lambda row: row['correct']))
+    assert list(verdicts(run_of(path)).values()) == list(RIGHT)
+    path = changed(tmp_path, metric('strict', lambda row: row['correct'][: 4 - (row['doc_id'] == 2)]))
+    with pytest.raises(InputError, match=r':3: strict is .*, for 4 responses'):
+        run_of(path)
+
+
+def test_of_one_response_a_number_is_taken_before_a_list(tmp_path: Path) -> None:
+    """A question with one instruction has a list of one."""
+
+    def ifeval(row: Row) -> Row:
+        numbers = {'inst_level': [True], 'prompt_level': row['doc_id'] > 2}
+        return {**row, 'resps': [row['resps'][0][:1]], 'metrics': list(numbers), **numbers}
+
+    run = run_of(changed(tmp_path, ifeval, 'sums_first'))
+    assert list(verdicts(run).values()) == list('000111')
+    assert run.judge['name'] == 'prompt_level of lm-eval'
+
+
+def test_each_filter_logs_each_question_and_the_first_one_counts() -> None:
+    """Strict matching sees the box, the other filter the number of the try; that is chosen by its name."""
+    run = run_of(log('sums_filters'))
+    assert list(verdicts(run).values()) == FIRST
+    assert texts(run, 'answer')[0] == '17'
+    assert "6 rows are of another filter than 'strict-match'" in said(run)
+    other = run_of(log('sums_filters'), fields={'filter': 'flexible-extract'})
+    assert list(verdicts(other).values()) == list('000001')
+    assert other.judge['filter'] == 'flexible-extract'
+    with pytest.raises(InputError, match="12 rows are of another filter than 'strict' and"):
+        run_of(log('sums_filters'), fields={'filter': 'strict'})
+
+
+def test_tasks_of_this_package_keep_their_judge_uids_and_groups() -> None:
+    run = run_of(log('gpassk_questions'))
+    assert run.judge['name'] == 'rule'
+    assert all(uid.startswith('questions/') for uid in verdicts(run))
+    assert set(texts(run, 'group')) == {'all_en'}
+    assert texts(run, 'answer')[4:8] == ['20', '22', '20', '20']
+
+
+def test_a_summary_alone_is_refused_with_what_to_give() -> None:
+    [summary] = LM_EVAL.glob('results_*.json')
+    with pytest.raises(InputError, match='--log_samples'):
+        run_of(summary)
+
+
+def test_a_summary_that_is_damaged_does_no_harm(tmp_path: Path) -> None:
+    """The samples are what they were; what it says of the model is not known then."""
+    folder = Path(shutil.copytree(LM_EVAL, tmp_path / 'run'))
+    [summary] = folder.glob('results_*.json')
+    whole = summary.read_text()
+    odd = re.sub(r'"config(s?)": \{', r'"config\1": [], "x": {', whole)
+    for content in ('{', '[]', '{"results": 3}', odd):
+        summary.write_text(content)
+        assert list(verdicts(run_of(folder / log('sums_all').name)).values()) == list(RIGHT)
+
+
+def test_a_reply_without_text_is_empty_and_said(tmp_path: Path) -> None:
+    """The word None stands for it in logs of earlier versions."""
+    path = changed(tmp_path, lambda row: {**row, 'resps': [['None', *row['resps'][0][1:]]]}, 'sums_first')
+    run = run_of(path)
+    assert (texts(run, 'response')[0], texts(run, 'state')[:2]) == ('', ['empty', None])
+    assert '6 responses are "None"' in said(run)
+
+
+def test_a_question_in_no_known_field_is_the_prompt(tmp_path: Path) -> None:
+    """And fields of a task's own data may name it, and the groups."""
+    path = changed(tmp_path, lambda row: {**row, 'doc': {'asked': 'How much?', 'level': row['doc_id'] // 3}})
+    run = run_of(path)
+    assert texts(run, 'question')[0] == 'What is 0 + 17?'
+    assert 'the data of 6 questions has no field known' in said(run)
+    run = run_of(path, fields={'question': 'doc.asked', 'split': 'doc.level'})
+    assert texts(run, 'question')[0] == 'How much?'
+    assert texts(run, 'group') == ['0'] * 12 + ['1'] * 12
+    assert 'whole prompt' not in said(run)
+    with pytest.raises(InputError, match=r'split=doc\.subject finds nothing'):
+        run_of(path, fields={'split': 'doc.subject'})
+
+
+def test_rows_that_are_wrong_are_all_listed(tmp_path: Path) -> None:
+    """With file and row."""
+
+    def spoil(row: Row) -> Row:
+        odd = {1: {'resps': 7}, 2: {'resps': [['a'], ['b']]}, 3: {'resps': [[{}]]}}
+        return {**row, **odd.get(row['doc_id'], {'correct': [1, 'so', 0, 1]} if row['doc_id'] == 4 else {})}
+
+    with pytest.raises(InputError) as refused:
+        run_of(changed(tmp_path, spoil))
+    for line in (
+        r':2: ',
+        r':3: it has 2 prompts',
+        r':4: correct is .*, for 1 responses',
+        r":5: 'so' is no verdict",
+    ):
+        assert re.search(line, str(refused.value))
+    run = run_of(changed(tmp_path, spoil), drop_bad=True)
+    assert list(verdicts(run)) == ['0', '5']
+
+
+# ---- NeMo-Skills --------------------------------------------------------------------------------------
+
+NEMO = RECORDED / 'nemo_skills'
+TRUTH: dict[str, dict[str, str]] = json.loads((NEMO / 'truth.json').read_text())
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """A copy of the recorded outputs, to be changed."""
+    return Path(shutil.copytree(NEMO, tmp_path / 'recorded')) / 'scripted-7b' / 'eval-results'
+
+
+RESULTS = NEMO / 'scripted-7b' / 'eval-results'
+
+
+def test_every_folder_of_nemo_skills_is_a_run() -> None:
+    """Also `output.jsonl`, another run; what waits for its judge is not counted beside what was judged."""
+    runs = runs_of(NEMO)
+    assert {name.removeprefix('scripted-7b/') for name in runs} == set(TRUTH)
+    for name, run in runs.items():
+        assert ('before they were judged, in tmp-eval-results' in said(run)) == name.endswith('sums-judged')
+    assert set(runs_of(NEMO / 'scripted-7b' / 'tmp-eval-results')) == {'scripted-7b/sums-judged'}
+    waiting = run_of(NEMO / 'scripted-7b' / 'tmp-eval-results')
+    assert set(verdicts(waiting).values()) == {'----'}
+    unjudged = run_of(RESULTS / 'sums-unjudged')  # without ids: questions are called by their lines
+    assert verdicts(unjudged) == dict.fromkeys('12345', '----')
+    assert set(texts(unjudged, 'group')) == {'sums'}
+    assert set(runs_of(RESULTS / 'sums' / 'output.jsonl')) == {'scripted-7b/sums-greedy'}
+
+
+def test_thoughts_ends_and_tokens_of_nemo_skills_are_those_of_the_model() -> None:
+    """Whether a thought stands in a field of its own or in the text; a request without reply is no sample."""
+    apart, joined = runs_of(RESULTS / 'sums')['scripted-7b/sums'], run_of(RESULTS / 'sums-thinking')
+    for run in (apart, joined):
+        assert of_questions(run, 'response')['sums-1'][0] == 'So \\boxed{7}'
+        assert of_questions(run, 'thought')['sums-1'][0] == 'Let me add, attempt 0.'
+        assert of_questions(run, 'response')['sums-2'][2] == ''
+        assert of_questions(run, 'thought')['sums-2'][2] == 'Hmm, attempt 2'
+        assert of_questions(run, 'state')['sums-4'][3] == 'too long'
+        assert of_questions(run, 'response')['sums-4'][3] is None
+    assert of_questions(apart, 'finish_reason')['sums-2'] == ['stop', 'length', 'length', 'stop']
+    assert of_questions(apart, 'output_tokens')['sums-1'] == [7, 3, 7, 3]
+    assert of_questions(apart, 'seconds')['sums-1'][0] == 0.5
+    assert of_questions(apart, 'seed')['sums-1'] == [0, 1, 2, 3]
+    assert of_questions(apart, 'answer')['sums-0'] == ['42', '42', '0002', '42']
+    assert [each[0] for each in of_questions(apart, 'reference').values()] == ['42', '7', '18', '3/4', '101']
+
+
+def test_what_a_judge_left_in_a_row_is_not_taken_for_the_models() -> None:
+    """Where it was asked, its finish reason and its thought stand in place of the model's."""
+    run = run_of(RESULTS / 'sums-judged')
+    row = rows_in(RESULTS / 'sums-judged' / 'output-rs0.jsonl')[2]
+    assert (row['reasoning_content'], row['finish_reason']) == ('The judge thinks.', 'stop')
+    assert of_questions(run, 'finish_reason')['sums-2'][:2] == [None, 'length']
+    assert 'judge' not in ''.join(filter(None, texts(run, 'thought')))
+    assert '1 judgements say neither "Judgement: Yes" nor' in said(run)
+
+
+@pytest.mark.parametrize(
+    ('judgement', 'verdict'),
+    [
+        *(('Judgement: Yes', '1'), ('Judgement: No, first. Judgement: yes.', '1'), (True, '1')),
+        *(('judgement: Yes', '?'), ('Judgement: **Yes**', '?'), ('', '?'), (None, '?')),
+    ],
+)
+def test_judgements_are_read_as_nemo_skills_reads_them(judgement: Any, verdict: str, tmp_path: Path) -> None:
+    """By what follows the last "Judgement:"; a row without one has no verdict."""
+    asked = {'generation': '4', 'expected_answer': '4'}
+    for seed, told in enumerate(('Judgement: No', judgement)):
+        more = {} if told is None else {'judgement': told}
+        write(tmp_path / f'output-rs{seed}.jsonl', [{**asked, **more}])
+    assert verdicts(run_of(tmp_path)) == {'1': f'0{verdict}'}
+
+
+def test_another_verdict_of_nemo_skills_is_taken_by_name(results: Path) -> None:
+    """Also the one that older versions called is_correct."""
+    folder = results / 'sums-refused'
+    for path in folder.iterdir():
+        rows = [{**row, 'is_correct': row.pop('symbolic_correct'), 'mine': True} for row in rows_in(path)]
+        write(path, [{key: one for key, one in row.items() if key != 'symbolic_correct'} for row in rows])
+    run = run_of(folder)
+    assert (verdicts(run), run.judge['name']) == (TRUTH['sums-refused'], 'NeMo-Skills is_correct')
+    mine = run_of(folder, fields={'correct': 'mine'})
+    assert {uid: row.replace('0', '1') for uid, row in TRUTH['sums-refused'].items()} == verdicts(mine)
+
+
+def test_an_unfinished_seed_is_left_out_and_told_of(results: Path) -> None:
+    """Also where it is being written to its end; a folder with no finished one is refused."""
+    folder = results / 'sums-unfinished'
+    (folder / 'output-rs3.jsonl').write_text('{"generation": "4", "expected_answer": "4"}')
+    run = run_of(folder)
+    assert verdicts(run) == TRUTH['sums-unfinished']
+    assert 'output-rs3.jsonl-async is unfinished: the samples of this seed are left out' in said(run)
+    for seed in range(3):
+        (folder / f'output-rs{seed}.jsonl').unlink()
+    for given in (folder, folder / 'output-rs3.jsonl-async'):
+        with pytest.raises(InputError, match=r'output-rs3\.jsonl-async is unfinished, as is every seed'):
+            run_of(given)
+
+
+def test_chunks_are_put_together(results: Path) -> None:
+    """Unless they are merged to the end; one that is missing is refused."""
+    folder = results / 'sums-chunked'
+    chunks = [folder / f'output-rs0_chunk_{number}.jsonl' for number in range(2)]
+    merged, lines = folder / 'output-rs0.jsonl', ''.join(chunk.read_text() for chunk in chunks)
+    merged.write_text(lines[: lines.index('\n') + 1])
+    assert verdicts(run_of(folder)) == TRUTH['sums-chunked']
+    merged.write_text(lines)
+    (folder / 'output-rs0.jsonl.done').touch()
+    assert verdicts(run_of(folder)) == TRUTH['sums-chunked']
+    merged.unlink()
+    chunks[0].unlink()
+    with pytest.raises(InputError, match='no chunk 0'):
+        run_of(folder)
+
+
+def test_a_seed_that_is_shorter_gives_a_sample_less(results: Path) -> None:
+    """Its questions have a sample less."""
+    path = results / 'sums-refused' / 'output-rs1.jsonl'
+    write(path, rows_in(path)[:3])
+    run = run_of(results / 'sums-refused')
+    assert [len(row) for row in verdicts(run).values()] == [4, 4, 4, 3, 3]
+
+
+def test_seeds_with_other_questions_or_a_line_twice_are_refused(results: Path) -> None:
+    """Where they have no ids, by their texts."""
+    path = results / 'sums-unjudged' / 'output-rs2.jsonl'
+    one, two, *more = rows_in(path)
+    write(path, [two, one, *more])
+    with pytest.raises(InputError, match=r'output-rs2\.jsonl:1: the samples of .1. have different questions'):
+        run_of(path.parent)
+    path = results / 'sums-refused' / 'output-rs2.jsonl'
+    write(path, rows_in(path) * 2)
+    with pytest.raises(InputError, match=r'output-rs2\.jsonl:6: sample 2 of .sums-0. is there twice'):
+        run_of(path.parent)
+
+
+# ---- MathArena ----------------------------------------------------------------------------------------
+
+MATHARENA = RECORDED / 'matharena'
+
+
+def matharena(tmp_path: Path, **columns: list[Any]) -> Path:
+    """The table of one model with other values in its first rows."""
+    rows = [row for row in rows_in(MATHARENA / 'sums.jsonl') if row['model_config'] == 'someone/scripted']
+    rows.sort(key=lambda row: (row['problem_idx'], row['idx_answer']))
+    for name, values in columns.items():
+        for row, value in zip(rows, values, strict=False):
+            row[name] = value
+    return write(tmp_path / 'changed.jsonl', rows)
+
+
+@pytest.mark.parametrize('name', ['org_sums.parquet', 'sums.jsonl'])
+def test_models_of_a_table_of_matharena_are_runs(name: str) -> None:
+    """In both of its forms; each row is where it was read."""
+    runs = runs_of(MATHARENA / name)
+    assert set(runs) == {'someone/scripted', 'someone/copies'}
+    run = runs['someone/scripted']
+    assert run.judge == {'name': 'MathArena'}
+    assert sum(texts(run, 'output_tokens')) == 34_478
+    assert sorted(texts(run, 'row') + texts(runs['someone/copies'], 'row')) == list(range(1, 41))
+
+
+def test_odd_samples_of_matharena_have_rules(tmp_path: Path) -> None:
+    """Not graded yet, partial, missing, empty: said in remarks, and never a silent 0."""
+    run = run_of(matharena(tmp_path, correct=['TODO Grading', 0.5, True, True], answer=['a', 'b', None, '']))
+    assert verdicts(run)['1'] == '?0?1'
+    assert of_questions(run, 'state')['1'] == [None, None, 'failed', 'empty']
+    assert '1 samples are not yet graded: they are unjudged' in said(run)
+    assert '1 verdicts are partial credit' in said(run)
+    with pytest.raises(InputError, match=r'changed\.jsonl:1: replica is .a.; expected a whole number'):
+        run_of(matharena(tmp_path, idx_answer=['a']))
+
+
+def test_proofs_have_no_reference_and_keep_their_verdicts(tmp_path: Path) -> None:
+    run = run_of(matharena(tmp_path, gold_answer=[None] * 20))
+    assert verdicts(run) == {'1': '1111', '2': '1110', '3': '1100', '4': '1000', '5': '0000'}
+    assert set(texts(run, 'reference')) == {None}
+
+
+# ---- Every Eval Ever ----------------------------------------------------------------------------------
+
+
+def test_a_score_of_all_epochs_is_the_verdict_of_none() -> None:
+    """inspect_ai's converter calls all 12 samples of the first and third question right; 10 are."""
+    run = run_of(RECORDED / 'every_eval_ever')
+    assert (run.model, run.dataset, run.written_by) == ('hf/scripted', 'sums', 'inspect_ai 0.3.285')
+    assert '18 rows have one score for all epochs' in said(run)
+    result = score(samples_of(run), Exact(), k=[2], answers=r'(?s).+')  # it keeps answers alone
+    assert result.table.c.tolist() == [4, 0, 6]
+    taken = run_of(RECORDED / 'every_eval_ever', fields={'correct': 'evaluation.score'})
+    assert samples_of(taken).counts().c.tolist() == [6, 0, 6]
+
+
+@pytest.mark.parametrize('missing', [None, float('nan')])
+def test_a_missing_score_among_those_of_all_epochs_changes_nothing(missing: Any, tmp_path: Path) -> None:
+    """The others are still no verdict."""
+    [path] = (RECORDED / 'every_eval_ever').glob('*_samples.jsonl')
+    rows = rows_in(path)
+    rows[0]['evaluation'] |= {'score': missing, 'is_correct': None}
+    assert '18 rows have one score for all epochs' in said(run_of(write(tmp_path / path.name, rows)))
+
+
+def test_rows_of_every_eval_ever_are_split_by_evaluation(tmp_path: Path) -> None:
+    """Own scores of epochs are taken; several responses under one score are unjudged."""
+    [path] = (RECORDED / 'every_eval_ever').glob('*_samples.jsonl')
+    rows = rows_in(path)
+    for row in rows:
+        row['evaluation'] = {
+            'score': float(row['metadata']['epoch'] < '4'),
+            'is_correct': row['metadata']['epoch'] < '4',
+        }
+    rows[0]['evaluation'] = {'score': 0.5, 'is_correct': True}
+    several = {**rows[0], 'evaluation_result_id': 'sums.f1', 'metadata': {'epoch': '1'}}
+    several['output'] = {'raw': ['39', '40'], 'reasoning_trace': ['so', None]}
+    copy = write(tmp_path / path.name, [*rows, several])
+    found = {run.dataset: run for run in read_samples([copy])}
+    assert samples_of(found['sums']).counts().c.tolist() == [2, 3, 3]
+    assert 'partial credit' in said(found['sums'])
+    other = samples_of(found['sums sums.f1'])
+    assert other['thought'] == ['so', None]
+    assert score(other, Exact(), k=[1]).table.n.tolist() == [2]
+    shutil.copy(path.with_name(path.name.replace('_samples.jsonl', '.json')), tmp_path / 'alone.json')
+    with pytest.raises(InputError, match='give the _samples'):
+        run_of(tmp_path / 'alone.json')

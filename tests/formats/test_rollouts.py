@@ -1,0 +1,197 @@
+"""What is odd about the rollouts of verl, verifiers and tau2-bench, and what becomes of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from exact import g_pass
+from harness_logs import (
+    RECORDED,
+    Row,
+    of_questions,
+    rows_in,
+    run_of,
+    runs_of,
+    said,
+    samples_of,
+    texts,
+    verdicts,
+    write,
+)
+
+from gpassk_opencompass.scoring import score
+
+VERL = RECORDED / 'verl' / '0.9.1'
+
+
+def dumped(asked: str = 'q', score: object = 1.0, **more: object) -> Row:
+    return {'input': asked, 'output': 'a', 'gts': '4', 'score': score, 'step': 1, **more}
+
+
+def test_a_question_of_verl_has_one_uid_in_all_steps() -> None:
+    runs = runs_of(VERL / 'validation')
+    assert set(runs) == {f'step {step}/validation' for step in (0, 5, 10)}
+    first, *others = (list(verdicts(run)) for run in runs.values())
+    assert all(uids == first for uids in others)
+    run = runs['step 0/validation']
+    assert (run.judge, run.written_by) == ({'name': 'verl acc'}, 'verl')
+    assert texts(run, 'answer')[12:16] == ['', '2', '', '']  # what verl did not find is none
+
+
+def test_the_last_output_of_a_rollout_is_its_sample() -> None:
+    """Turns before it are told of; the question is the first input."""
+    run = run_of(VERL / 'agent')
+    assert texts(run, 'response')[1] == 'Attempt 1.\n#### 42\nAnswer: 42'
+    assert all(one.endswith('?\nassistant\n') for one in texts(run, 'question'))
+    assert '20 earlier turns of rollouts' in said(run)
+
+
+def test_credit_for_the_format_is_incorrect_unless_one_says_from_where_on() -> None:
+    path = VERL / 'format' / '3.jsonl'
+    scores = [row['score'] for row in rows_in(path)]
+    assert f'{sum(0 < score < 1 for score in scores)} verdicts are partial credit' in said(run_of(path))
+    lenient = ''.join(verdicts(run_of(path, correct_from=0.05)).values())
+    assert lenient.count('1') == sum(score > 0 for score in scores)
+
+
+@pytest.mark.parametrize(
+    ('scores', 'expected'),
+    [
+        ([{'acc': True}, {'acc': 0}, {'acc': None}, {'acc': 'True'}], '1011'),
+        ([{'score': -1}, {'score': '1.0'}, {'score': '-1.0'}, {'score': '0.5'}], '0100'),
+        ([{'score': None}, {'score': 'NaN'}, {'score': False}, {'score': 7}], '??01'),
+    ],
+    ids=['acc', 'texts', 'others'],
+)
+def test_acc_counts_before_the_score(scores: list[Row], expected: str, tmp_path: Path) -> None:
+    """Numbers of numpy are written as texts by some versions."""
+    rows = [{**dumped(output=f'{place}'), **more} for place, more in enumerate(scores)]
+    run = run_of(write(tmp_path / '1.jsonl', rows))
+    assert list(verdicts(run).values()) == [expected]
+    assert ('1 samples have no acc: their score says' in said(run)) == ('acc' in scores[0])
+
+
+def test_another_score_of_verl_is_taken_by_name(tmp_path: Path) -> None:
+    path = write(tmp_path / '1.jsonl', [dumped(reward=0, output='a'), dumped(reward=1, output='b')])
+    assert list(verdicts(run_of(path, fields={'correct': 'reward'})).values()) == ['01']
+
+
+def test_an_input_with_two_ground_truths_is_two_questions(tmp_path: Path) -> None:
+    """As where prompts are cut to a length."""
+    rows = [dumped(gts=truth, score=truth == '4', output=f'{n}') for n in range(4) for truth in '45']
+    run = run_of(write(tmp_path / '1.jsonl', rows))
+    assert list(verdicts(run).values()) == ['1111', '0000']
+    assert '1 inputs have several ground truths' in said(run)
+
+
+def test_a_question_that_is_there_twice_is_two_where_verl_has_uids(tmp_path: Path) -> None:
+    """And one where it has none."""
+    rows = [dumped(uid=f'{key}_{place}_0', output=f'{place}') for key in 'ab' for place in range(2)]
+    run = run_of(write(tmp_path / '1.jsonl', rows))
+    assert list(verdicts(run).values()) == ['11', '11']
+    assert '1 questions are there several times' in said(run)
+    rows = [dumped(uid=name, output=f'{place}') for place, name in enumerate('aabb')]
+    run = run_of(write(tmp_path / '1.jsonl', rows))
+    assert list(verdicts(run).values()) == ['1111']
+
+
+@pytest.mark.parametrize('order', ['questions', 'rounds'])
+@pytest.mark.parametrize('size', [1, 3])
+def test_uids_that_only_end_in_two_numbers_hide_no_question(order: str, size: int, tmp_path: Path) -> None:
+    """As those of a benchmark with a year: question 1 is no later turn of question 0."""
+    rows = [
+        dumped(f'{place}?', place % 2, gts=f'{place}', uid=f'aime_2024_{place}', output=f'{place}, {draw}')
+        for place in range(4)
+        for draw in range(size)
+    ]
+    if order == 'rounds':
+        rows = [one for draw in range(size) for one in rows[draw::size]]
+    run = run_of(write(tmp_path / '1.jsonl', rows))
+    assert list(verdicts(run).values()) == ['0' * size, '1' * size] * 2
+    expected = [[f'{place}, {draw}' for draw in range(size)] for place in range(4)]
+    assert list(of_questions(run, 'response').values()) == expected
+    assert 'earlier turns' not in said(run)
+
+
+# ---- verifiers, tau2-bench ----------------------------------------------------------------------------
+
+KINDS = ['results', 'traces']
+
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_rollouts_of_verifiers_count_by_their_reward(kind: str) -> None:
+    """A server that failed is unjudged though its reward is 0; half a reward is not correct."""
+    run = run_of(RECORDED / 'verifiers' / kind)
+    assert (run.model, run.dataset, run.written_by) == ('org/scripted', 'sums', 'verifiers 0.3.1')
+    assert run.settings['temperature'] == 0.7
+    found = samples_of(run)
+    table = found.counts()
+    assert (table.c.tolist(), table.unjudged.tolist()) == ([4, 3, 2, 0], [0, 0, 1, 0])
+    row = found['response'].index('Rollout 1 of 3: \\boxed{99}')
+    names = ('question', 'reference', 'thought', 'prompt_tokens', 'output_tokens')
+    assert [found[name][row] for name in names] == ['What is 3 + 10?', '13', '3 plus ten', 9, 6]
+    assert found['state'].count('failed') == 1
+    assert 'partial credit' in said(run)
+
+
+def test_the_threshold_of_verifiers_gives_its_pass_k() -> None:
+    """metadata.json has what verifiers itself makes of a reward from 0.5 on."""
+    folder = RECORDED / 'verifiers' / 'results'
+    assert '--correct-from 0.5' in said(run_of(folder))
+    run = run_of(folder, correct_from=0.5)
+    theirs = json.loads((folder / 'metadata.json').read_text())['pass_all_k']
+    scores = score(samples_of(run), run.judge, k=[2, 4], unjudged_tolerance=0.1).scores()
+    for k in ('2', '4'):
+        assert scores[f'G-Pass@{k}_1.0'] == pytest.approx(100 * theirs[k])
+
+
+def test_rewards_of_an_episode_are_weighted(tmp_path: Path) -> None:
+    """A scorer that did not run is unjudged; of several agents the first one that is trained counts."""
+    rows, others = (rows_in(RECORDED / 'verifiers' / 'traces' / 'traces.jsonl')[:3] for _ in range(2))
+    rows[0]['traces'][0]['rewards'] = {
+        'a': {'score': 1.0, 'weight': 0.75},
+        'b': {'score': 0.5, 'weight': 0.5},
+    }
+    rows[1]['traces'][0]['rewards'] = {'a': None}
+    judge = others[2]['traces'][0]
+    judge['agent']['trainable'], judge['rewards'] = False, {'a': {'score': 0.0}}
+    rows[2]['traces'].insert(0, judge)
+    run = run_of(write(tmp_path / 'traces.jsonl', rows))
+    assert samples_of(run)['verdict'] == ['correct', 'unjudged', 'correct']
+    assert '1 episodes are of several agents' in said(run)
+
+
+def test_a_trial_of_tau2_that_cannot_be_evaluated_is_told_both_ways() -> None:
+    """It counts as a failure; a remark has pass^k without it, as tau2-bench itself computes it."""
+    run = run_of(RECORDED / 'tau2')
+    assert (run.model, run.dataset, run.ks) == ('agent', 'tau2-mock', (1, 2, 3, 4))
+    found = samples_of(run)
+    assert found.counts().c.tolist() == [3, 2]
+    [lost] = [row for row, verdict in enumerate(found['verdict']) if verdict == 'unjudged']
+    place = (found['uid'][lost], found['replica'][lost], found['state'][lost], found['why'][lost])
+    assert place == ('update_task_1', 3, 'failed', 'infrastructure_error')
+    scores = score(found, run.judge, k=run.ks, unjudged_tolerance=0.2).scores()
+    assert scores['G-Pass@2_1.0'] == pytest.approx(g_pass([3, 2], 4, 2, 1.0))
+    theirs = json.loads((RECORDED / 'tau2' / 'pass_hat_k.json').read_text())
+    told = ', '.join(f'pass^{k} {100 * value:.2f}' for k, value in theirs.items())
+    [remark] = [one for one in run.remarks if 'left out' in one]
+    assert remark == (
+        '1 trials cannot be evaluated (infrastructure_error: 1) and count as failures; left out, as '
+        f'tau2-bench does, they give {told} over 2 tasks'
+    )
+
+
+def test_simulations_of_tau2_may_lie_in_files_of_their_own(tmp_path: Path) -> None:
+    """As newer runs have them; a simulation alone is no run."""
+    whole = json.loads((RECORDED / 'tau2' / 'results.json').read_text())
+    (tmp_path / 'simulations').mkdir()
+    for one in whole.pop('simulations'):
+        one['reward_info'] = {'reward': 1 - 1e-7} if one['trial'] < 2 else {'reward': 0.5}
+        (tmp_path / 'simulations' / f'{one["id"]}.json').write_text(json.dumps(one))
+    (tmp_path / 'results.json').write_text(json.dumps({**whole, 'simulations': []}))
+    for path in (tmp_path, tmp_path / 'results.json'):
+        run = run_of(path)
+        assert samples_of(run).counts().c.tolist() == [2, 2]
+        assert '3 verdicts are partial credit' in said(run)
