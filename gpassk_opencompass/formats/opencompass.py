@@ -248,7 +248,7 @@ def _size(run: _Run, rows: Sequence[Row], n: int, told: int) -> int:
         raise InputError(
             f'{run.files[0]}: {total} rows are not n = {n} times the same questions{where}. Questions with '
             f'so many responses: {shown or "unknown"}. A part was lost, n was changed under one abbr, or '
-            'rows were evaluated before they were sampled again: finish it with opencompass -r, or sample again'
+            'rows were judged before they were sampled again: finish it with opencompass -r, or sample again'
         )
     return size
 
