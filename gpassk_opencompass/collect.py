@@ -107,13 +107,11 @@ def find_runs(
 ) -> list[Run]:
     """Return the runs in files and folders: of records, work directories, and logs of other programs.
 
-    Args:
-        format: of all files, one of `formats.FORMATS`; None: as they themselves tell.
-        options: of the reader of logs.
-        tell: gets a sentence for each file that is passed over, or 'left out: ' and why one cannot be read.
+    An InputError says that a given file cannot be read, or a folder holds nothing to score.
 
-    Raises:
-        InputError: a file that is given cannot be read, or a folder holds nothing to score.
+    Args:
+        format, options: of logs, see `formats.read_samples`.
+        tell: gets a sentence for each file that is passed over, or 'left out: ' and why one cannot be read.
     """
     from .formats import read_samples
 

@@ -30,10 +30,7 @@ def write_csv(result: Result, file: TextIO) -> int:
     """Write a row a sample, with the columns of which something is known; return how many rows.
 
     What a spreadsheet would take for a formula gets an apostrophe, what cannot be seen is escaped;
-    `text.read_csv_cell` gives the texts back.
-
-    Raises:
-        InputError: the result holds counts alone.
+    `text.read_csv_cell` gives the texts back. A result of counts alone is an InputError.
     """
     samples = _samples(result)
     names = [column.name for column in COLUMNS if column.name in samples and column.name != 'run']
@@ -49,13 +46,7 @@ def write_lm_eval(result: Result, folder: Path) -> list[Path]:
     """Write the files of a run, and return them: the samples, then the summary.
 
     A line has the verdicts on the n responses as `correct` (true, false, null: unjudged), the final answers
-    as filtered responses, and the metrics of its question.
-
-    Args:
-        folder: in which the model's folder is; made where it is not there.
-
-    Raises:
-        InputError: the result holds no responses, or a file cannot be written.
+    as filtered responses, and the metrics of its question. A result without responses is an InputError.
     """
     samples, run = _samples(result), result.run
     if 'response' not in samples:

@@ -193,9 +193,7 @@ class Health(Part):
         return ', '.join(told)
 
     def remarks(self, *kinds: str) -> list[str]:
-        """Return what a reader should know before quoting a score, of all kinds or of some, in this order.
-
-        The kinds: copies, truncated, unanswered, hedged, states, undecided.
+        """Return what to know of copies, truncated, unanswered, hedged, states, undecided, or some of these.
 
         >>> Health(samples=96, undecided=3, undecided_reasons={'timeout': 3}).remarks('undecided')
         ['3 of 96 samples count as incorrect because the judge gave up on them (timeout: 3)']
@@ -226,16 +224,10 @@ class Health(Part):
 def health_of(
     samples: Samples, answers: Sequence[FinalAnswer | None] = ()
 ) -> tuple[Health, list[bool] | None]:
-    """Count how samples came to their end.
+    """Count how judged samples came to their end; and say which were cut off, None where it is not known.
 
-    Args:
-        samples: judged.
-        answers: of each, as it was taken out of its response; None of one that was not drawn; () where nobody
-            looked at the responses.
-
-    Returns:
-        The counts, and which samples were cut off: by the engine's word, where it says nothing by the look of
-        the text; None where that is not known of all.
+    That tells the engine, where it says nothing the look of the text: of `answers`, which has None for one
+    that was not drawn, and is empty where nobody looked at the responses.
     """
     states, reasons = samples.each('state'), samples.each('finish_reason')
     verdict, why, judged_by = (samples.each(name) for name in ('verdict', 'why', 'judged_by'))

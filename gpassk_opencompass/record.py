@@ -14,7 +14,6 @@ import hashlib
 import json
 import math
 import os
-import platform
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -287,11 +286,7 @@ class Result(Part):
 
 
 def values(n: Integers, c: Integers, metric: Metric) -> Floats:
-    """Return a metric of each question with c of n samples correct, from 0 to 1, shape (Q,).
-
-    Raises:
-        InputError: a question has fewer than k samples.
-    """
+    """Return a metric of each question with c of n ≥ k samples correct, from 0 to 1, shape (Q,)."""
     found = np.zeros(len(n))
     for size in np.unique(n).tolist():
         rows = n == size
@@ -354,11 +349,6 @@ def data_of(uid: Sequence[str], question: Sequence[str], reference: Sequence[str
     return Data(questions=len(uid), sha256=found.hexdigest())
 
 
-def versions_with(hosts: Mapping[str, str]) -> dict[str, str]:
-    """Return the versions of this package, of Python, and of the host."""
-    return {'gpassk_opencompass': __version__, 'python': platform.python_version(), **hosts}
-
-
 def signature_of(
     n: int, ks: Sequence[int], thresholds: Sequence[float], judge: Mapping[str, Any], data: Data
 ) -> str:
@@ -382,9 +372,7 @@ def signature_of(
 def read(path: Path) -> Result:
     """Read a result: the JSON that OpenCompass or `gpassk score` wrote.
 
-    Raises:
-        ForeignFileError: it is no result of G-Pass@k.
-        InputError: it cannot be read, or is damaged; in one line.
+    A ForeignFileError says that it is none of G-Pass@k, another InputError what is damaged.
     """
     if path.name.endswith(SAMPLES):
         raise InputError(f'{path} has the samples of a result; give the .json beside it')
@@ -479,10 +467,8 @@ def write(path: Path, result: Result) -> None:
     """Write a result and the file of its samples; whoever reads sees the old pair or the new one.
 
     The samples come first, under the name of their content; the JSON then names them; the old ones go last.
-    Where the samples cannot be written, the scores are worth more: a warning says why.
-
-    Raises:
-        OSError: the JSON cannot be written; then the old result is as it was.
+    Where the samples cannot be written, the scores are worth more: a warning says why. Where the JSON cannot,
+    that is an OSError, and the old result is as it was.
     """
     path = path.resolve()  # beside the file, not beside a link to it
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -23,14 +23,9 @@ from .text import whole_characters
 if TYPE_CHECKING:
     import pyarrow  # type: ignore[import-untyped]
 
-LAYOUT = '2'
-"""Version of the columns, in the metadata of the file; raised when a reader would have to change."""
-
-MISSING = frozenset({'', 'null', 'nan', 'none', 'n/a', '<na>'})
-"""What programs write where nothing is, in small letters."""
-
-GROUP_BYTES = 8 << 20
-"""Text in a row group of a file, about: what is read to show one question."""
+LAYOUT = '2'  # version of the columns; raised when a reader of the file would have to change
+MISSING = frozenset({'', 'null', 'nan', 'none', 'n/a', '<na>'})  # what programs write where nothing is
+GROUP_BYTES = 8 << 20  # text in a row group of a file, about: what is read to show one question
 
 Integers = NDArray[np.int64]
 
@@ -71,12 +66,11 @@ COLUMNS = (
     Column('row', 'int64', 'The row or line of that file, from 1'),
 )
 _KINDS = {column.name: column.kind for column in COLUMNS}
-_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
+_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {  # of a column's values, and how they are called
     **dict.fromkeys(('label', 'text'), ((str,), 'a text')),
     'int64': ((int, np.integer), 'a whole number'),
     'double': ((int, float, np.number), 'a number'),
 }
-"""Kind of a column → the types of its values, and how they are called."""
 
 
 def parted_group(group: str) -> tuple[str, str]:
@@ -181,12 +175,7 @@ class Samples:
         return self if order == list(range(len(self))) else self.select(order)
 
     def check(self) -> None:
-        """Refuse samples that cannot be scored.
-
-        Raises:
-            InputError: lists each value of a wrong type or, where there is none, each contradiction: a sample
-                that is there twice, samples of one question with different texts, references or groups.
-        """
+        """Refuse samples that cannot be scored: an InputError lists all wrong values, else contradictions."""
         if not len(self):
             raise InputError('there is nothing to score: 0 samples')
         if problems := list(self._wrong_values()) or list(self._contradictions()):
@@ -280,14 +269,11 @@ class Samples:
     def read(
         cls, path: Path, columns: Sequence[str] | None = None, rows: tuple[int, int] | None = None
     ) -> Samples:
-        """Read a file that `write` wrote.
+        """Read a file that `write` wrote; an InputError says why it cannot be read.
 
         Args:
             columns: those that are wanted, beside uid and replica; None: all.
             rows: the first and the last one plus one; None: all. Only their row groups are read.
-
-        Raises:
-            InputError: it cannot be read, or is no file of samples of this version.
         """
         import pyarrow
         from pyarrow import parquet

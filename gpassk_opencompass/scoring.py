@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from platform import python_version
 from typing import TYPE_CHECKING, Any
 
 from .benchmarks import language_of
@@ -27,21 +28,17 @@ from .record import (
     data_of,
     means,
     signature_of,
-    versions_with,
 )
 from .samples import MISSING, Counts, Run, Samples
 from .text import whole_characters
+from .version import __version__
 
 if TYPE_CHECKING:  # all rules of answers: who scores counts needs none
     from .answers import FinalAnswer
 
-USUAL_KS = (4, 8, 16)
-"""The k where nobody says another, as far as the questions have as many samples."""
-
-MOST_LEFT_OUT = 0.1
-"""Share of questions whose reference cannot be read above which there is no result."""
-
-_SHOWN = 3
+USUAL_KS = (4, 8, 16)  # where nobody says another k, as far as the questions have as many samples
+MOST_LEFT_OUT = 0.1  # share of questions whose reference cannot be read above which there is no result
+_SHOWN = 3  # examples in a message
 _TAIL_TOKENS = re.compile(r'(?:\s*(?:<\|[A-Za-z0-9_ ]{1,40}\|>|</s>|<eos>|<end_of_turn>))+\s*$')
 _TAGS = re.compile(r'<answer>(.*?)</answer>\s*$', re.DOTALL | re.IGNORECASE)
 
@@ -116,7 +113,7 @@ def score(
         health=health,
         judge=identity,
         left_out=left_out,
-        versions=versions_with(versions or {}),
+        versions=versions or {},
     )
     result.completed = _completed(counted, cut, result)
     if statistics:
@@ -229,7 +226,8 @@ def _result(
         bounds=bounds(counts, ks, thresholds),
         signature=signature_of(most, ks, thresholds, parts['judge'], parts['data']),
         remarks=_remarks(counts, ks, parts.get('left_out', {})),
-        **{'versions': versions_with({}), **parts},
+        versions={'gpassk_opencompass': __version__, 'python': python_version(), **parts.pop('versions', {})},
+        **parts,
     )
 
 
@@ -310,11 +308,8 @@ def _with_answers(
 ) -> tuple[Samples, list[FinalAnswer | None], list[str]]:
     """Return the samples with answers and states, the final answer of each, and the end where there is none.
 
-    Args:
-        pattern: see `answer_pattern`; '': the usual rules.
-        given: whether answers that the samples have count before those in the responses.
-
-    Nothing is a final answer of a sample that was not drawn.
+    None is the final answer of a sample that was not drawn. With `given`, answers that the samples have count
+    before those in the responses.
     """
     from .answers import FinalAnswer, answer_of, part
 
