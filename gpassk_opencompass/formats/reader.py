@@ -18,7 +18,7 @@ from ..files import SAMPLES
 from ..health import NOT_DRAWN, STATES
 from ..json_rows import Row
 from ..samples import COLUMNS, MISSING, Counts, Run, Samples
-from . import batch, evalscope, harnesses, inspect_logs, lighteval_details, opencompass, rollouts
+from . import evalscope, harnesses, inspect_logs, lighteval_details, opencompass, rollouts
 from .format import NO_OPTIONS, OF_QUESTION, OF_SAMPLE, Format, Options, at, first_row, number_in
 from .table import TABLE
 
@@ -34,7 +34,7 @@ FORMATS: dict[str, Format] = {
     'verifiers': rollouts.VERIFIERS,
     'tau2': rollouts.TAU2,
     'every-eval-ever': harnesses.EVERY_EVAL_EVER,
-    'batch': batch.FORMAT,
+    'batch': harnesses.BATCH,
     'table': TABLE,
 }
 """Name of a format → where its files keep what; a file that no other recognises may be a table."""

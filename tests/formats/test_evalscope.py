@@ -84,14 +84,6 @@ def test_a_run_of_evalscope_is_found_from_any_of_its_folders_and_files(copy: Pat
     assert verdicts(runs[AIME]) == verdicts(runs_of(SUMS)[AIME])
 
 
-def test_files_of_evalscope_given_one_by_one_become_one_run(copy: Path) -> None:
-    """A glob over the subsets; a file and its twin of the other kind count once."""
-    files = sorted(copy.glob('*/scripted-1/math_500_*.jsonl'))
-    assert verdicts(run_of(*files)) == verdicts(runs_of(SUMS)['scripted-1/math_500'])
-    alone = run_of(copy / 'reviews' / 'scripted-1' / 'math_500_Level 2.jsonl')
-    assert set(verdicts(alone)) == {'Level 2/0', 'Level 2/1'}
-
-
 def test_models_and_subsets_of_a_work_directory_are_told_apart(copy: Path) -> None:
     """A name with a slash makes a folder more; a subset `default` beside another is named."""
     for path in sorted(copy.glob('*/scripted-1/math_500_Level 1.jsonl')):

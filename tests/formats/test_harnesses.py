@@ -77,13 +77,6 @@ def test_the_verdict_on_one_of_n_responses_is_not_taken_for_all() -> None:
         run_of(log('sums_first'), fields={'correct': 'exact_match'})
 
 
-@pytest.mark.parametrize('name', ['accuracy', 'pass@1'])
-def test_a_mean_of_what_a_filter_left_is_not_taken_for_all(name: str, tmp_path: Path) -> None:
-    run = run_of(changed(tmp_path, metric(name, lambda row: float(row['correct'][0]), left=1)))
-    assert list(verdicts(run).values()) == ['----'] * 6
-    assert 'of 6 questions the harness scored only' in said(run)
-
-
 def test_verdicts_of_instructions_are_not_taken_for_those_of_responses(tmp_path: Path) -> None:
     """As IFEval has them: as many as a question has instructions, by chance also n; unless they are named."""
     path = changed(tmp_path, metric('inst_level_strict_acc', lambda row: [True] * 4, left=1))
@@ -306,14 +299,6 @@ def test_chunks_are_put_together(results: Path) -> None:
         run_of(folder)
 
 
-def test_a_seed_that_is_shorter_gives_a_sample_less(results: Path) -> None:
-    """Its questions have a sample less."""
-    path = results / 'sums-refused' / 'output-rs1.jsonl'
-    write(path, rows_in(path)[:3])
-    run = run_of(results / 'sums-refused')
-    assert [len(row) for row in verdicts(run).values()] == [4, 4, 4, 3, 3]
-
-
 def test_seeds_with_other_questions_or_a_line_twice_are_refused(results: Path) -> None:
     """Where they have no ids, by their texts."""
     path = results / 'sums-unjudged' / 'output-rs2.jsonl'
@@ -362,12 +347,6 @@ def test_odd_samples_of_matharena_have_rules(tmp_path: Path) -> None:
     assert '1 verdicts are partial credit' in said(run)
     with pytest.raises(InputError, match=r'changed\.jsonl:1: replica is .a.; expected a whole number'):
         run_of(matharena(tmp_path, idx_answer=['a']))
-
-
-def test_proofs_have_no_reference_and_keep_their_verdicts(tmp_path: Path) -> None:
-    run = run_of(matharena(tmp_path, gold_answer=[None] * 20))
-    assert verdicts(run) == {'1': '1111', '2': '1110', '3': '1100', '4': '1000', '5': '0000'}
-    assert set(texts(run, 'reference')) == {None}
 
 
 # ---- Every Eval Ever ----------------------------------------------------------------------------------

@@ -154,19 +154,6 @@ def test_a_score_stands_without_an_output(fields: Row, expected: str, state: Any
     assert ('1 samples ended in an error and count as' in said(run)) == (expected == '0')
 
 
-@pytest.mark.parametrize(
-    ('value', 'expected'),
-    [
-        *(('C', '1'), ('I', '0'), ('N', '0'), ('P', '0'), (1, '1'), (True, '1'), ('0.25', '0')),
-        *((None, '?'), ('Yes', '1')),
-    ],
-)
-def test_every_value_of_a_score_has_a_verdict(value: object, expected: str, tmp_path: Path) -> None:
-    """As inspect_ai turns values into numbers."""
-    path = with_sample(tmp_path, '2_epoch_1', scores={'number': {'value': value}})
-    assert verdicts(run_of(path))['2'] == f'{expected}00000'
-
-
 def test_without_any_scores_there_are_responses_to_judge(tmp_path: Path) -> None:
     """As after `inspect eval --no-score`."""
 

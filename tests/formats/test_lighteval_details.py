@@ -159,21 +159,3 @@ def test_a_task_of_this_package_is_read_with_its_verdicts() -> None:
     first = next(iter(found.by_question().values()))
     assert [found['response'][row] for row in first] == rows[told.uid[0]]['model_response']['text']
     assert [found['answer'][row] for row in first] == rows[told.uid[0]]['metric']['G-Pass@k']['answers']
-
-
-def test_entries_of_this_package_may_lack_what_is_not_known(tmp_path: Path) -> None:
-    """Words for verdicts, why there is none, and no answers."""
-    [path] = (RECORDED / 'lighteval' / 'details').rglob('*.parquet')
-    rows = rows_of(path)
-    for row in rows:
-        own = row['metric']['G-Pass@k']
-        own['verdicts'] = [
-            'unjudged',
-            *own['verdicts'][1:],
-        ]
-        own['why'] = ['timeout', *[None] * 7]
-        del own['answers'], own['judged_by']
-    found = samples_of(run_of(written(tmp_path / path.name, rows)))
-    assert set(found.counts().unjudged) == {1}
-    assert found['why'][:2] == ['timeout', None]
-    assert found.get('answer') is None

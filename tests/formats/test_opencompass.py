@@ -392,13 +392,6 @@ def test_the_real_questions_come_out_of_their_prompts_word_for_word(tmp_path: Pa
     assert found['uid'] == [row['uid'] for row in rows]
 
 
-def test_a_list_of_responses_a_row_is_as_many_samples(tmp_path: Path) -> None:
-    """num_return_sequences = 2 with n = 2: four samples, in the order of the rows."""
-    rows = old.rows(given=[[texts[:2], texts[2:]] for texts in old.responses()])
-    run = read(old.write(tmp_path / 'old', rows, old.dataset(n=2, k=2)))
-    assert score(samples_of(run), Exact(), k=[4]).table.c.tolist() == old.COUNTS
-
-
 def test_a_run_of_some_questions_is_read_as_that(tmp_path: Path) -> None:
     """Their places say nothing of their problems."""
     places = limited([(ask.split, ask.language) for ask in old.ASKS], 5)
@@ -418,15 +411,6 @@ def test_a_lost_part_is_an_error(tmp_path: Path) -> None:
     assert '28 rows are not n = 4 times the same questions' in refused(root)
     old.put(root / old.TIME / 'logs' / 'infer' / 'm' / f'{old.NAME}_3.out', 'killed')
     assert f'missing or unfinished: {old.NAME}_3;' in refused(root)
-
-
-def test_a_question_with_another_number_of_samples_is_an_error(tmp_path: Path) -> None:
-    """Although the number of rows could be right."""
-    rows = old.rows()
-    rows[31] = rows[30]
-    message = refused(old.write(tmp_path / 'old', rows))
-    assert 'row 31 repeats another question' in message
-    assert '1 with 3, 6 with 4, 1 with 5' in message
 
 
 @pytest.mark.parametrize(('change', 'message'), [({'n': 0}, 'n = 0'), ({'k': [2, None]}, 'k = None')])

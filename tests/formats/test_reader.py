@@ -219,12 +219,6 @@ def test_what_an_engine_cannot_have_said_is_not_known(tmp_path: Path) -> None:
     assert samples.names == ['uid', 'replica', 'verdict', 'finish_reason', 'file', 'row']
 
 
-def test_questions_may_have_different_numbers_of_samples(tmp_path: Path) -> None:
-    """All are kept; whoever scores them says so."""
-    rows = [{'uid': 'a', 'correct': True}] * 3 + [{'uid': 'b', 'correct': False}] * 2
-    assert verdicts(run_of(write(tmp_path / 't.csv', rows))) == {'a': '111', 'b': '00'}
-
-
 def test_groups_are_made_of_split_and_language(tmp_path: Path) -> None:
     """Of one of them where the other is missing."""
     rows = [

@@ -48,14 +48,6 @@ def test_the_last_output_of_a_rollout_is_its_sample() -> None:
     assert '20 earlier turns of rollouts' in said(run)
 
 
-def test_credit_for_the_format_is_incorrect_unless_one_says_from_where_on() -> None:
-    path = VERL / 'format' / '3.jsonl'
-    scores = [row['score'] for row in rows_in(path)]
-    assert f'{sum(0 < score < 1 for score in scores)} verdicts are partial credit' in said(run_of(path))
-    lenient = ''.join(verdicts(run_of(path, correct_from=0.05)).values())
-    assert lenient.count('1') == sum(score > 0 for score in scores)
-
-
 @pytest.mark.parametrize(
     ('scores', 'expected'),
     [
@@ -71,11 +63,6 @@ def test_acc_counts_before_the_score(scores: list[Row], expected: str, tmp_path:
     run = run_of(write(tmp_path / '1.jsonl', rows))
     assert list(verdicts(run).values()) == [expected]
     assert ('1 samples have no acc: their score says' in said(run)) == ('acc' in scores[0])
-
-
-def test_another_score_of_verl_is_taken_by_name(tmp_path: Path) -> None:
-    path = write(tmp_path / '1.jsonl', [dumped(reward=0, output='a'), dumped(reward=1, output='b')])
-    assert list(verdicts(run_of(path, fields={'correct': 'reward'})).values()) == ['01']
 
 
 def test_an_input_with_two_ground_truths_is_two_questions(tmp_path: Path) -> None:
