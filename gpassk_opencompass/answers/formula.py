@@ -156,10 +156,11 @@ def _spelled(answer: str) -> str:
         return str(chinese_number(text.strip()))
     if scientific := _SCIENTIFIC.fullmatch(text.strip()):
         return f'{scientific[1]}*10^{{{int(scientific[2])}}}'
-    return _REPEATING.sub(_as_fraction, text)
+    return _REPEATING.sub(_repeating, text)
 
 
-def _as_fraction(decimal: re.Match[str]) -> str:
+def _repeating(decimal: re.Match[str]) -> str:
+    """Return a repeating decimal as a fraction."""
     block = decimal['bar'] or decimal['bared'] or decimal['round'] or decimal['shown']
     block = block or ''.join(decimal[name] or '' for name in ('first', 'middle', 'last'))
     shift = 10 ** len(decimal['fixed'])
@@ -232,10 +233,6 @@ def closing(tokens: Tokens, start: int = 0) -> int:
     raise Unread('a bracket is not closed')
 
 
-def written(tokens: Tokens) -> str:
-    return ''.join(tokens).replace(' ', '')
-
-
 def trimmed(tokens: Tokens) -> list[Token]:
     """Return `tokens` without what leads to an answer (≈, 共, "about") and the stop behind it."""
     start, end = 0, len(tokens)
@@ -274,10 +271,10 @@ _LONGEST_PRODUCT = 3  # letters in a row that are a product of symbols; more are
 _DEEPEST = 60
 
 
-def read_expression(tokens: Tokens) -> Expression:
+def expression_of(tokens: Tokens) -> Expression:
     r"""Return the expression that `tokens` write out; raise Unread where something is left over or unknown.
 
-    >>> read_expression(tokens_of('x^2')).name
+    >>> expression_of(tokens_of('x^2')).name
     '^'
     """
     expression = _Reader(tokens, 0).all()
@@ -304,7 +301,7 @@ class _Reader:
             minus = self.minus()
             terms.append(-self.product() if minus else self.product())
         if self.place < len(self.tokens):
-            raise Unread(written(self.tokens[self.place :]))
+            raise Unread(''.join(self.tokens[self.place :]))
         return joined('+', terms)
 
     def within(self, tokens: Tokens) -> Expression:
@@ -415,7 +412,7 @@ class _Reader:
         if token.kind == 'command':
             return self.command(token)
         if token != '|':
-            raise Unread(written(self.tokens[self.place - 1 :]) or 'the formula ends too early')
+            raise Unread(''.join(self.tokens[self.place - 1 :]) or 'the formula ends too early')
         start = end = self.place
         while end < len(self.tokens) and self.tokens[end] != '|':
             end = closing(self.tokens, end) + 1 if self.tokens[end] in {'(', '{', '['} else end + 1
@@ -478,7 +475,7 @@ class _Reader:
                 return Call('binom', (self.within(below), self.within(above)))
             self.place = start
         while mark := self.take('_', "'"):
-            name += mark if mark == "'" else '_' + written(self.group()).strip('()')
+            name += mark if mark == "'" else '_' + ''.join(self.group()).strip('()')
         if self.peek() == '(':
             inside = self.tokens[self.place + 1 : closing(self.tokens, self.place)]
             signed = inside[1:] if inside and inside[0] == '-' else inside
@@ -509,7 +506,7 @@ class _Reader:
         if name == 'infty':
             return INFINITY
         if token in _ACCENTS | _FIGURES:
-            return self.symbol(f'{name} {written(self.group())}')
+            return self.symbol(f'{name} {"".join(self.group())}')
         raise Unread(token)
 
     def part(self) -> Expression:

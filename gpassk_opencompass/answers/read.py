@@ -21,11 +21,10 @@ from .formula import (
     Tokens,
     Unread,
     closing,
-    read_expression,
+    expression_of,
     split,
     tokens_of,
     trimmed,
-    written,
 )
 from .normal import normal_form
 from .numeric import INFINITY, Call, Expression, Number, Symbol, equal, rational, value_of
@@ -35,7 +34,8 @@ from .values import DEGREES, PERCENT, REALS, Amount, Named, Relation, Several, V
 
 _PERCENT = frozenset({'%', 'percent', 'percentage', 'pct'})
 _CURRENCIES = frozenset({'dollars', '¥', '€', '£', '¢'})
-_ROOTS = {'根号': [r'\sqrt'], '根号下': [r'\sqrt'], '负根号': ['-', r'\sqrt'], '负': ['-']}
+_MINUS, _ROOT = ('mark', '-'), ('command', r'\sqrt')
+_ROOTS = {'根号': [_ROOT], '根号下': [_ROOT], '负根号': [_MINUS, _ROOT], '负': [_MINUS]}
 _NUMERAL = re.compile(
     '负?[零一二三四五六七八九〇两十百千万亿]+(?:分之[零一二三四五六七八九〇两十百千万亿]+)?|一?半'
 )
@@ -47,59 +47,49 @@ def read_amount(tokens: Tokens) -> Amount:
     >>> read_amount(tokens_of('五千米')).expression, read_amount(tokens_of('2.5 million')).unit
     (Number(value=Fraction(5000, 1), digits=None), None)
     """
-    tokens = _in_figures(tokens)
+    tokens, depth = _in_figures(tokens), 0
     if tokens and tokens[-1] in _PERCENT:
-        return Amount(read_expression(tokens[:-1]), PERCENT)
-    depth = 0
+        return Amount(expression_of(tokens[:-1]), PERCENT)
     for place, token in enumerate(tokens):  # an amount and its unit; the amount is as short as it can be
         depth += (token in OPENING) - (token in BRACKETS.values())
         unit = of.unit_of(tokens[place:]) if place and not depth and _may_be_unit(tokens, place) else None
-        if unit is None:
-            continue
         if unit == DEGREES and r'\circ' in tokens[:place]:
             break  # 90° - 45° is a sum of angles
         with suppress(Unread):
-            amount = _scaled(tokens[:place])
-            if token.kind == 'letters' and len(token) == 1:
+            amount = expression_of(tokens[:place]) if unit else None
+            product = None
+            if amount and token.kind == 'letters' and len(token) == 1:
                 with suppress(Unread):  # `3 m` may be three times m; `3x m` is that always
-                    product = read_expression(tokens)
-                    if amount.variables:
-                        break
-                    return Amount(amount, unit, product)
-            return Amount(amount, unit)
-    return Amount(_scaled(tokens))
-
-
-def _figures(value: Fraction) -> list[Token]:
-    return tokens_of(f'{value}' if value.denominator == 1 else f'{value}'.join('()'))
+                    product = expression_of(tokens)
+            if amount and product and amount.variables:
+                break
+            if amount:
+                return Amount(amount, unit, product)
+    return Amount(expression_of(tokens))
 
 
 def _in_figures(tokens: Tokens) -> list[Token]:
-    """Write numerals as figures, `根号` as a root, a multiplier apart from its unit, a currency last."""
+    """Write numerals as figures, `根号` as a root, a currency last, `5 million` and `5万` as products."""
     figures: list[Token] = []
     words = [token.lower() for token in tokens[:4] if token != '-']
     for count in (3, 2, 1):
         if (value := of.english_number(words[:count])) is not None:
-            figures, tokens = _figures(value), tokens[count + ('-' in tokens[1:2]) :]
+            figures, tokens = tokens_of(f'({value})'), tokens[count + ('-' in tokens[1:2]) :]
             break
     for token in tokens:
         if token.kind != 'chinese':
             figures.append(token)
         elif token in _ROOTS:
-            figures += [
-                Token('command' if len(name) > 1 else 'mark', name, token.spaced) for name in _ROOTS[token]
-            ]
+            figures += [Token(kind, name, token.spaced) for kind, name in _ROOTS[token]]
         elif figures and figures[-1].kind == 'number':  # 4000千克 are 4000 kilograms, not 4,000,000 grams
             width = max((len(word) for word in of.MULTIPLIERS if token.startswith(word)), default=0)
-            width = 0 if _is_unit(token) else width
-            figures += [
-                Token('chinese', part, token.spaced) for part in (token[:width], token[width:]) if part
-            ]
+            parts = [token] if _is_unit(token) else [token[:width], token[width:]]
+            figures += [Token('chinese', part, token.spaced) for part in parts if part]
         else:
             numeral = _NUMERAL.match(token)
             value = of.chinese_number(numeral[0]) if numeral else None
             rest = token[numeral.end() :] if numeral and value is not None else token
-            figures += [] if value is None else _figures(value)
+            figures += [] if value is None else tokens_of(f'({value})')
             figures += [Token('chinese', rest)] if rest else []
     start = int(len(figures) > 1 and figures[0].lower() in {'-', 'minus', 'negative'})
     if start and figures[1].kind == 'number':
@@ -108,13 +98,12 @@ def _in_figures(tokens: Tokens) -> list[Token]:
     if len(price) > 1 and price[0] in _CURRENCIES and price[1].kind == 'number':
         end = start + 2 + (price[-1] in of.MULTIPLIERS)
         figures = [*figures[:start], *figures[start + 1 : end], price[0], *figures[end:]]
-    return figures
-
-
-def _scaled(tokens: Tokens) -> Expression:
-    """Read `5 million` or `5万`: an expression times what the word after it says."""
-    scale = of.MULTIPLIERS.get(tokens[-1]) if len(tokens) > 1 else None
-    return read_expression(tokens[:-1]) * Number(scale) if scale else read_expression(tokens)
+    scales = [of.MULTIPLIERS.get(token) if place else None for place, token in enumerate(figures)]
+    products = [
+        [Token('mark', '*'), Token('number', f'{scale}')] if scale else [token]
+        for token, scale in zip(figures, scales, strict=True)
+    ]
+    return [token for product in products for token in product]
 
 
 def _is_unit(token: Token) -> bool:
@@ -129,9 +118,8 @@ def _may_be_unit(tokens: Tokens, place: int) -> bool:
     if r'\circ' in tokens[place : place + (3 if token == '^' else 1)]:
         return not any(before.lstrip('\\') in FUNCTIONS for before in tokens[:place])
     if token.kind == 'letters' and not token.spaced:
-        return len(token) > 1 and token not in of.MULTIPLIERS and _is_unit(token)
-    named = token.kind in {'letters', 'words', 'chinese'} or token in _CURRENCIES - {'dollars'}
-    return named and not (token in of.MULTIPLIERS and token.isascii())
+        return len(token) > 1 and _is_unit(token)
+    return token.kind in {'letters', 'words', 'chinese'} or token in _CURRENCIES - {'dollars'}
 
 
 # Values
@@ -359,7 +347,7 @@ def _environment(tokens: Tokens) -> Value | None:
 def _matrix(cells: Sequence[Sequence[Tokens]]) -> Several:
     if len({len(row) for row in cells}) != 1:
         raise Unread('rows of different lengths')
-    rows = [Several('tuple', tuple(Amount(read_expression(cell)) for cell in row)) for row in cells]
+    rows = [Several('tuple', tuple(Amount(expression_of(cell)) for cell in row)) for row in cells]
     return Several('matrix', tuple(rows))
 
 
@@ -415,7 +403,7 @@ def _ratio(tokens: Tokens) -> Value | None:
     if not 0 < len(marks) < 12 or any(part and part[0].kind in {'words', 'chinese'} for part in parts):
         return None
     with suppress(Unread):
-        return Several('ratio', tuple(Amount(read_expression(part)) for part in parts))
+        return Several('ratio', tuple(Amount(expression_of(part)) for part in parts))
     return None
 
 
@@ -431,15 +419,13 @@ def _domain(tokens: Tokens) -> Value | None:
 # Equations and other relations
 
 
-def _related(tokens: Tokens) -> Value | None:
+def _related(tokens: Tokens) -> Value | None:  # noqa: C901
     """Read an equation, inequality, membership, or a value with its name."""
     parts, marks = split(tokens, RELATIONS | {r'\in', r'\approx', r'\equiv'})
     if not marks:
         return None
-    if r'\equiv' in marks:
-        return _congruence(parts)
     if marks == [r'\in']:
-        return Named(written(parts[0]), _value(parts[1]))
+        return Named(''.join(parts[0]), _value(parts[1]))
     if marks[-1] == r'\approx':  # √3/3 ≈ 0.577 is √3/3; x ≈ 11 names 11
         exact, rough = _item(tokens[: -len(parts[-1]) - 1]), _item(parts[-1])
         inner = exact.value if isinstance(exact, Named) else exact
@@ -452,54 +438,44 @@ def _related(tokens: Tokens) -> Value | None:
         if not known or (abs(values[0] - values[1]) > abs(values[0]) / 100 and not _comes_to(inner, rough)):
             raise Unread('a rounded value that is none')
         return exact
+    if r'\equiv' in marks:  # x ≡ 2 (mod 5) names 2, and 2^{10} ≡ 2 (mod 7) is true
+        last = parts[-1]
+        place = next((at for at, one in enumerate(last) if one in {r'\pmod', r'\bmod', 'mod'}), 0)
+        bracket = place > 0 and last[place - 1] == '(' and last[-1] == ')'
+        modulus = rational(expression_of(last[place + 1 : -1 if bracket else None]))
+        if not modulus or modulus < 0:
+            raise Unread('a congruence without its modulus')
+        return _equation([*parts[:-1], last[: place - bracket]], modulus)
     if {*marks} == {'='}:
         return _equation(parts)
     if not RELATIONS.issuperset(marks):
         raise Unread('a mixed chain')
-    return Relation(tuple(map(read_expression, parts)), tuple(marks))
+    return Relation(tuple(map(expression_of, parts)), tuple(marks))
 
 
-def _congruence(parts: list[list[Token]]) -> Value:
-    r"""Read `x \equiv 2 \pmod 5`, which names 2, and `2^{10} \equiv 2 \pmod 7`, which is true."""
-    *before, behind = parts
-    place = next((at for at, one in enumerate(behind) if one in {r'\pmod', r'\bmod', 'mod'}), 0)
-    bracket = place > 0 and behind[place - 1] == '(' and behind[-1] == ')'
-    modulus = rational(read_expression(behind[place + 1 : -1 if bracket else None]))
-    members = [read_expression(part) for part in [*before, behind[: place - bracket]]]
-    values = [rational(member) for member in members]
-    named = values[0] is None and isinstance(members[0], Symbol)
-    known = [value for value in values if value is not None]
-    if not modulus or modulus < 0 or len(known) + named < len(values):
-        raise Unread('a congruence of what is no number')
-    if any((value - known[-1]) % modulus for value in known):
-        raise Unread('a congruence that does not hold')
-    value = Amount(members[-1])
-    return Named(f'{written(parts[0])} mod {modulus}', value) if named else value
-
-
-def _equation(parts: list[list[Token]]) -> Value:
+def _equation(parts: list[list[Token]], modulus: Fraction | None = None) -> Value:
     """Read `x = 5`, `x = 1 + 1 = 2` and `1 + 1 = 2`: the last member counts, if what is computed is true."""
     left, value = parts[0], _value(parts[-1])
     for between in map(_item, parts[1:-1]):
-        if _variables(between) == _variables(value) and not _comes_to(between, value):
+        if _variables(between) == _variables(value) and not _comes_to(between, value, modulus):
             raise Unread('a chain of equations that do not agree')
-    name = written(left)
+    name = ''.join(left) + (f' mod {modulus}' if modulus else '')
     if bound := _function_of(left):
         return Named(name, value, bound)
     amount = named = None
     with suppress(Unread):
         amount = read_amount(left)
     with suppress(Unread):
-        named = read_expression(left)
+        named = expression_of(left)
     measured = isinstance(value, Amount) and value.unit and amount and amount.unit
     if named is not None and not measured and len(left) <= 14 and _is_name(named):
         return Named(name, value, named)
     computed = amount if named is None or measured else None if named.variables else Amount(named)
     if computed is not None:
-        if not _comes_to(computed, value):
+        if not _comes_to(computed, value, modulus):
             raise Unread('an equation that does not hold')
         return value
-    if named is None and (_ends_in_a_term(left) or len(left) > 14 or not name):
+    if modulus or (named is None and (_ends_in_a_term(left) or len(left) > 14 or not name)):
         raise Unread(name)
     if named is not None and isinstance(value, Amount) and value.unit is None:
         return Relation((named, value.expression), ('=',))
@@ -532,7 +508,7 @@ def _ends_in_a_term(tokens: Tokens) -> bool:
         or (token.kind == 'letters' and len(token) > 1 and token not in FUNCTIONS)
     ]
     try:
-        return bool(words) and not _is_name(read_expression(tokens[words[-1] :]))
+        return bool(words) and not _is_name(expression_of(tokens[words[-1] :]))
     except Unread:  # nothing, too
         return False
 
@@ -554,11 +530,14 @@ def _variables(value: Value) -> frozenset[str]:
     return value.expression.variables if isinstance(value, Amount) else frozenset()
 
 
-def _comes_to(said: Value, value: Value) -> bool:
+def _comes_to(said: Value, value: Value, modulus: Fraction | None = None) -> bool:
     """Return whether one member of a chain is worth the next, or what that is rounded to."""
     if not (isinstance(said, Amount) and isinstance(value, Amount)):
         return said == value
     left, right = said.worth, value.worth
+    if modulus:
+        exact = rational(left + -right)
+        return exact is not None and exact % modulus == 0
     if equal(left, right):
         return True
     if value.unit and value.unit != PERCENT:  # 180 - 120 = 60°
