@@ -175,6 +175,7 @@ Rules = frozenset[str] | None
 """The lenient rules by which two values are equal; None where they differ."""
 _EXACTLY: Rules = frozenset()
 _WORDS = re.compile('[^\\W\\d_]{2,}[ ,，]|[\u4e00-\u9fff]{3}')
+_MARKS = re.compile(r'[{}\\]|angle|triangle')  # of a name
 _LONG = 10  # digits of a decimal that was not rounded
 _MOST_ITEMS = 50  # of a list that is searched for what it says twice in two spellings
 
@@ -279,7 +280,13 @@ class Equality:
             case Amount(), Amount():
                 return self._amounts(reference, answer)
             case Several('ratio', ours), Several('ratio', theirs):
-                return self._ratios(ours, theirs)
+                mine, others = (
+                    [one.expression for one in terms if isinstance(one, Amount)] for terms in (ours, theirs)
+                )
+                if len(ours) == len(theirs) and not any(rational(term) == 0 for term in (*mine, *others)):
+                    pairs = zip(mine, others, strict=True)
+                    return _all_of(self.expressions(mine[0] * two, one * others[0]) for one, two in pairs)
+                return self.ordered(ours, theirs)
             case Several('set' | 'piecewise' as kind, ours), Several(other, theirs) if kind == other:
                 return inside.unordered(ours, theirs)
             case Several(kind, ours), Several(other, theirs) if kind == other != 'union':
@@ -381,15 +388,6 @@ class Equality:
             rules |= best
         return rules
 
-    def _ratios(self, reference: Sequence[Value], answer: Sequence[Value]) -> Rules:
-        ours, theirs = (
-            [one.expression for one in terms if isinstance(one, Amount)] for terms in (reference, answer)
-        )
-        if len(ours) != len(theirs) or any(rational(term) == 0 for term in (*ours, *theirs)):
-            return self.ordered(reference, answer)
-        pairs = zip(ours[1:], theirs[1:], strict=True)
-        return _all_of(self.expressions(ours[0] * other, one * theirs[0]) for one, other in pairs)
-
     def _lists(self, reference: Value, answer: Value) -> Rules:
         """Compare bare lists, or a bare list with anything else."""
         sides = (reference, answer)
@@ -397,8 +395,11 @@ class Equality:
         other = next((one for one in sides if one not in lists), None)
         ours, theirs = _items(reference), _items(answer)
         same: list[Rules] = []
-        if not _contradict(lists):
-            names = {_plain(item.name) for item in (*ours, *theirs) if isinstance(item, Named)}
+        names = {_MARKS.sub('', item.name) for item in (*ours, *theirs) if isinstance(item, Named)}
+        bare = [getattr(item, 'expression', item) for item in (*ours, *theirs)]
+        loose = len(names) > 1 or any(isinstance(one, Relation | Symbol) for one in bare)
+        # One says `and`, the other `or`: they may be just the values of one unknown.
+        if not loose or {one.joined_by for one in lists} != {'and', 'or'}:
             named = all(isinstance(item, Named) for item in (*ours, *theirs))
             in_order = self.ordered(ours, theirs)
             any_order = self.unordered(ours, theirs) if len(names) < 2 or named else None
@@ -487,27 +488,13 @@ def _items(value: Value) -> tuple[Value, ...]:
     return (value,)
 
 
-def _contradict(lists: Sequence[Several]) -> bool:
-    """Return whether one says `and`, the other `or`, of what is not just the values of one unknown."""
-    items = [item for one in lists for item in one.items]
-    names = {item.name for item in items if isinstance(item, Named)}
-    loose = any(
-        isinstance(one, Relation) or isinstance(getattr(one, 'expression', 0), Symbol) for one in items
-    )
-    return {one.joined_by for one in lists} == {'and', 'or'} and (len(names) > 1 or loose)
-
-
-def _plain(name: str) -> str:
-    return re.sub(r'[{}\\]|angle|triangle', '', name)
-
-
 def _same_name(one: Named, other: Named) -> bool:
     for plain, head in ((one.left, other.left), (other.left, one.left)):
         if isinstance(plain, Symbol) and isinstance(head, Call) and plain.name == head.name:
             return all(isinstance(argument, Symbol) for argument in head.arguments)  # y(x) and y
     if one.left is not None and other.left is not None:
         return one.left == other.left
-    return _plain(one.name) == _plain(other.name)
+    return _MARKS.sub('', one.name) == _MARKS.sub('', other.name)
 
 
 def _renamed(answer: Named, reference: Named) -> Value | None:

@@ -194,10 +194,6 @@ def _are_close(left: Any, right: Any) -> bool:
 # Values at a point
 
 
-class _Nowhere(ArithmeticError):
-    """Raised where an expression has no value, none that is real, or none that can be computed."""
-
-
 def _values_along(one: Expression, other: Expression) -> Iterator[tuple[int, Any, Any]]:
     """Yield the points at which both have a value, one where they have no variable, and these values.
 
@@ -255,7 +251,10 @@ def _coordinate(name: str, place: int) -> str:
 
 
 def _value(expression: Expression, mp: Any, place: int, complexes: bool) -> Any:
-    """Return the value in the context `mp` at a point; complex only if i is one."""
+    """Return the value in the context `mp` at a point; complex only if i is one.
+
+    Not a number where it has none, none that is real, or none that can be computed.
+    """
     match expression:
         case Number(value):
             return mp.mpf(value.numerator) / value.denominator
@@ -275,28 +274,23 @@ def _value(expression: Expression, mp: Any, place: int, complexes: bool) -> Any:
         chance = Random(f'function {name} {len(values)}')
         terms = [chance.uniform(1, 2) * value + chance.uniform(0.1, 0.5) * value**2 for value in values]
         return mp.fsum([chance.uniform(1, 2), *terms])
-    if any((name != 'abs' and mp.im(value)) or abs(value) > _BOUNDED.get(name, mp.inf) for value in values):
-        raise _Nowhere
-    value = _FUNCTIONS[name](mp, *values)
-    if mp.im(value):
-        raise _Nowhere
-    return value
+    bounded = all((name == 'abs' or not mp.im(x)) and abs(x) <= _BOUNDED.get(name, mp.inf) for x in values)
+    value = _FUNCTIONS[name](mp, *values) if bounded else mp.nan
+    return mp.nan if mp.im(value) else value
 
 
 def _power(mp: Any, base: Any, exponent: Any, written: Expression, complexes: bool) -> Any:
     if base == 0:
-        if not mp.re(exponent) > 0:
-            raise _Nowhere
-        return mp.mpf(0)
+        return mp.mpf(0) if mp.re(exponent) > 0 else mp.nan
     if abs(exponent) > 64 and abs(exponent) * (abs(mp.mag(base)) + 1) > _LARGEST_EXPONENT:
-        raise _Nowhere
+        return mp.nan
     if mp.isint(exponent):
         return base ** int(mp.re(exponent))
     if complexes or base > 0:
         return mp.power(base, exponent)
     share = rational(written)
     if share is None or share.denominator % 2 == 0:
-        raise _Nowhere
+        return mp.nan
     sign = -1 if share.numerator % 2 else 1  # of a negative base: 1/3 keeps the sign, 2/3 does not
     return sign * mp.power(-base, exponent)
 

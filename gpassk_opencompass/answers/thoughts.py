@@ -63,7 +63,11 @@ def part(text: str, quotable: str = '') -> Parted:  # noqa: C901
     start = 0  # of what stands behind the last end
     opened: tuple[re.Match[str], bool] | None = None  # and whether it begins its line
     for mark in _MARK.finditer(text):
-        if _is_quoted(text, mark):
+        at, end = mark.span()
+        before = text[at - 2 : at - 1]
+        # Where text touches the first quotation mark, it ends a quotation, and the thought with it.
+        touched = before in frozenset('.,;!?)]}') or (before.isascii() and before.isalnum())
+        if text[at - 1 : at] + text[end : end + 1] in _QUOTATIONS and not touched:
             continue
         if mark.lastindex:
             begin = opened[0] if opened else None
@@ -73,26 +77,18 @@ def part(text: str, quotable: str = '') -> Parted:  # noqa: C901
                 thoughts.append(text[begin.end() if begin else 0 : mark.start()])
             start, opened = mark.end(), None
         elif opened is None or not opened[1]:
-            at = before = mark.start()
-            while before > start and text[before - 1].isspace():
-                before -= 1
-            leads = before == start
-            begins_line = leads or '\n' in text[before:at] or text.startswith('<|', at)
+            blank = at
+            while blank > start and text[blank - 1].isspace():
+                blank -= 1
+            leads = blank == start
+            begins_line = leads or '\n' in text[blank:at] or text.startswith('<|', at)
             if (begins_line or opened is None) and (leads or mark[0] not in quotable):
                 opened = mark, begins_line
-    end = opened[0] if opened and opened[1] else None
-    spoken.append(text[start : end.start() if end else len(text)])
-    thoughts += [text[end.end() :]] if end else []
+    last = opened[0] if opened and opened[1] else None
+    spoken.append(text[start : last.start() if last else len(text)])
+    thoughts += [text[last.end() :]] if last else []
     said = next((span for span in reversed(spoken) if span.strip()), spoken[-1])
-    return Parted(said, ''.join(thoughts), end is not None, opened is not None and end is None)
-
-
-def _is_quoted(text: str, mark: re.Match[str]) -> bool:
-    first, last = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
-    before = text[mark.start() - 2 : mark.start() - 1]
-    # Where text touches the first one, it ends a quotation, and the thought with it.
-    touched = before in frozenset('.,;!?)]}') or (before.isascii() and before.isalnum())
-    return first + last in _QUOTATIONS and not touched
+    return Parted(said, ''.join(thoughts), last is not None, opened is not None and last is None)
 
 
 def thought_in(text: str) -> int | None:
