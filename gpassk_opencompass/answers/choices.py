@@ -75,23 +75,18 @@ def _bare(text: str) -> str:
     return _CHOOSES.sub('', text).strip()
 
 
-def chosen_in(text: str, options: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return the letter and the text of an answer such as `(B) 12`, `B. 12` or "so it's B", else None.
+def chosen_in(text: str, options: Mapping[str, str]) -> tuple[str, str, bool] | None:
+    """Return the letter of `(B) 12` or "so it's B", its text, and whether that is the option's.
 
     An answer that goes on to a second letter ("A and B", "A or C") chooses nothing.
     """
     if concluded := _CONCLUDED.fullmatch(text.strip()):
-        return concluded[1], ''
+        return concluded[1], '', False
     if (match := _LETTER_AND_TEXT.fullmatch(_bare(text))) is None:
         return None
-    chosen = match[1] or match[2], match[3].strip()
-    return None if _SECOND_LETTER.match(chosen[1]) and not is_option_text(chosen, options) else chosen
-
-
-def is_option_text(chosen: tuple[str, str], options: Mapping[str, str]) -> bool:
-    """Return whether `(B) A square` says what option B says."""
-    letter, said = chosen
-    return letter in options and normal_form(said).casefold() == normal_form(options[letter]).casefold()
+    letter, said = match[1] or match[2], match[3].strip()
+    in_full = normal_form(said).casefold() == normal_form(options.get(letter, '')).casefold() != ''
+    return None if _SECOND_LETTER.match(said) and not in_full else (letter, said, in_full)
 
 
 @lru_cache(maxsize=4096)

@@ -19,7 +19,6 @@ from .choices import (
     UNWRAPPED,
     chosen_in,
     in_capitals,
-    is_option_text,
     letters_of,
     options_of,
     stated_in,
@@ -236,7 +235,7 @@ class Equality:
         """Compare where the reference or the answer is a letter of a choice; return None where neither is."""
         expected, given = letters_of(reference), letters_of(answer)
         chosen = chosen_in(reference, options) if expected is None and (options or given) else None
-        if chosen and is_option_text(chosen, options):
+        if chosen and chosen[2]:
             expected = frozenset(chosen[0])
         if expected and given:
             return Answered(expected == given, 'choice')

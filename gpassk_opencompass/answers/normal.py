@@ -60,6 +60,10 @@ SYNONYMS = {
     r'\rbrack': ']', r'\lvert': '|', r'\rvert': '|', r'\vert': '|', r'\%': '%', r'\gt': '>', r'\lt': '<',
 }  # fmt: skip
 
+_LONE = re.compile(
+    r'([\^_])\{(?:(\\[a-zA-Z]+)(?=\}(?![a-zA-Z]))|([0-9]+)(?=\}(?![0-9.]))|([^\W\d_])(?=\}(?![^\W_])))\}'
+)
+_FRACTION, _ROOT = re.compile(r'\\frac([0-9])([0-9])(?![0-9])'), re.compile(r'\\sqrt([0-9])(?![0-9])')
 
 # What is in its normal form already, by far the most of all answers.
 _PLAIN_ANSWER = re.compile(r'[0-9A-Za-z+\-/=<>:()\[\]|%.,]*[0-9A-Za-z)\]%]')
@@ -114,7 +118,14 @@ def _respelled(answer: str) -> str:  # noqa: C901
     # A stop, comma or line break at the end goes; an ellipsis stays.
     while spaced and spaced[-1] in {'.', ',', ';', ' ', '\\', '\\\\'} and spaced[-2:] != ['.', '.']:
         spaced.pop()
-    return _joined(spaced)
+    pieces: list[str] = []
+    for token in spaced:
+        if pieces and token[0].isalpha() and pieces[-1][0] == '\\' and pieces[-1][1:].isalpha():
+            pieces.append(' ')
+        pieces.append(token)
+    # `x^{2}` as `x^2`, `\frac12` as `\frac{1}{2}`, `\sqrt2` as `\sqrt{2}`, if it can mean no more
+    text = _LONE.sub(r'\1\2\3\4', ''.join(pieces))
+    return _ROOT.sub(r'\\sqrt{\1}', _FRACTION.sub(r'\\frac{\1}{\2}', text))
 
 
 def ascii_latex(text: str) -> str:
@@ -150,20 +161,3 @@ def _are_apart(left: Sequence[str], right: Sequence[str]) -> bool:
     return before == after not in '()[]{}' or (
         before.isalnum() and after.isalnum() and max(before, after) < '\u2e80'
     )
-
-
-_LONE = re.compile(
-    r'([\^_])\{(?:(\\[a-zA-Z]+)(?=\}(?![a-zA-Z]))|([0-9]+)(?=\}(?![0-9.]))|([^\W\d_])(?=\}(?![^\W_])))\}'
-)
-_FRACTION, _ROOT = re.compile(r'\\frac([0-9])([0-9])(?![0-9])'), re.compile(r'\\sqrt([0-9])(?![0-9])')
-
-
-def _joined(tokens: Sequence[str]) -> str:
-    r"""Write `x^{2}` as `x^2`, `\frac12` as `\frac{1}{2}`, `\sqrt2` as `\sqrt{2}`, if it can mean no more."""
-    pieces: list[str] = []
-    for token in tokens:
-        if pieces and token[0].isalpha() and pieces[-1][0] == '\\' and pieces[-1][1:].isalpha():
-            pieces.append(' ')
-        pieces.append(token)
-    text = _LONE.sub(r'\1\2\3\4', ''.join(pieces))
-    return _ROOT.sub(r'\\sqrt{\1}', _FRACTION.sub(r'\\frac{\1}{\2}', text))
