@@ -124,19 +124,7 @@ def tokens_of(answer: str) -> list[Token]:
     >>> [(token.kind, token) for token in tokens_of(r'5\text{ cm}')]
     [('number', '5'), ('words', 'cm')]
     """
-    tokens: list[Token] = []
-    after_size = spaced = False
-    for token in _tokens_in(_spelled(answer)):
-        spaced |= token.spaced
-        if token in _DROPPED and token.kind != 'words':
-            spaced |= token == '$'
-            after_size = token in SIZES
-        elif token == '.' and after_size:
-            after_size = False
-        else:
-            token.spaced = spaced
-            tokens.append(token)
-            after_size = spaced = False
+    tokens = list(_tokens_in(_spelled(answer)))
     if len(tokens) > _MOST_TOKENS:
         raise Unread('too long')
     return tokens
@@ -170,7 +158,7 @@ def _repeating(decimal: re.Match[str]) -> str:
 
 
 def _tokens_in(text: str) -> Iterator[Token]:  # noqa: C901
-    spaced, place, depth = False, 0, 0
+    after_size, spaced, place, depth = False, False, 0, 0
     while place < len(text):
         match = _THOUSANDS.match(text, place) if depth == 0 and text[place] in '123456789' else None
         if match:
@@ -182,10 +170,9 @@ def _tokens_in(text: str) -> Iterator[Token]:  # noqa: C901
         place = match.end()
         if kind == 'quoted':
             for token in _tokens_in(match['quoted']):
-                kind = 'words' if token.kind == 'letters' else token.kind
-                yield Token(kind, token, token.spaced or spaced)
+                yield Token('words' if token.kind == 'letters' else token.kind, token, token.spaced or spaced)
                 spaced = False
-            spaced = False
+            spaced = after_size = False
             continue
         if kind == 'domain':
             kind, name = 'command', rf'\mathbb {match["domain"]}'
@@ -198,10 +185,15 @@ def _tokens_in(text: str) -> Iterator[Token]:  # noqa: C901
             kind = 'mark'
         elif kind == 'command' and not name.startswith('\\'):
             kind = 'letters'
-        if kind != 'space':
-            yield Token(kind, name, spaced)
         depth += (name in OPENING) - (name in _CLOSING)
-        spaced = kind == 'space'
+        if name in _DROPPED or kind == 'space':
+            spaced |= name == '$' or kind == 'space'
+            after_size = name in SIZES or (after_size and kind == 'space')
+        elif name == '.' and after_size:
+            after_size = False
+        else:
+            yield Token(kind, name, spaced)
+            spaced = after_size = False
 
 
 def split(tokens: Tokens, marks: Iterable[str]) -> tuple[list[list[Token]], list[str]]:
