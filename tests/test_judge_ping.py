@@ -118,7 +118,7 @@ def test_a_short_context_asks_for_fewer_tokens(message: str) -> None:
     """In the words of several servers."""
     with JudgeServer(lambda asked: Fail(400, {'error': {'message': message}})) as server:
         [health] = ask(server)
-    assert health.failure.startswith(f'HTTP 400: {message} → lower max_tokens (now 8192; here --max-tokens)')
+    assert health.failure.startswith(f'HTTP 400: {message} → lower max_tokens (here --max-tokens)')
 
 
 @pytest.mark.parametrize('status', [401, 403])

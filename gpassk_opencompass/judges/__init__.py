@@ -28,10 +28,7 @@ Model = TypeVar('Model', bound=BaseModel)
 
 
 class Verdict(str, Enum):
-    """What a judge says of one answer.
-
-    `UNJUDGED` (an outage, an unreadable reply) is never silently `INCORRECT`.
-    """
+    """What a judge says of one answer; unjudged (an outage, an unreadable reply) is never incorrect."""
 
     CORRECT = 'correct'
     INCORRECT = 'incorrect'
@@ -150,18 +147,13 @@ def problems(error: ValidationError, model: type[BaseModel]) -> str:
 def build_judge(config: Mapping[str, Any] | None = None) -> Judge:
     """Build a judge from `dict(type=…, **arguments)`; None is the rule judge.
 
-    An LLM judge that has a model and no urls is the rule judge, whose identity names the model.
-
-    Args:
-        config: `type` is a name of `JUDGES`, a class, or the dotted path of one; the rest are its arguments.
+    `type` is a name of `JUDGES`, a class, or the dotted path of one. An LLM judge that has a model and no
+    urls is the rule judge, whose identity names the model.
 
     A class may have a static method `check_arguments(arguments)`, which gets all arguments of the constructor
     by name, defaults too, and raises `InputError` for those that cannot be used. It is called wherever a
     config is read, before anything is generated or written and with no servers, keys or stores at hand, so it
     must do nothing else. An inherited one is not called where the class has a constructor of its own.
-
-    Raises:
-        InputError: no such judge, or arguments that it does not take.
     """
     arguments = check_judge({'type': 'rule'} if config is None else config)
     judge: Judge = _class_of(arguments.pop('type'))(**arguments)
@@ -199,11 +191,7 @@ def check_judge(config: Mapping[str, Any]) -> dict[str, Any]:
 def judge_config(
     model_name: str, url: str | Sequence[str], judge: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """Return the config of the judge meant: `judge`, an LLM of that name at these addresses, or the rules.
-
-    Raises:
-        InputError: two judges at once, an address without a model, or what `check_judge` refuses.
-    """
+    """Return the config of the judge meant, one of: `judge`, an LLM of that name at `url`, or the rules."""
     shown = without_user(f'model_name = {model_name!r}, url = {url!r}')
     config = None if judge is None else check_judge(judge)
     if config and (url or model_name):
@@ -230,12 +218,8 @@ def served_judge(
     """Return the config of a judge (None: an LLM) with its LLMs at a server that is started for them.
 
     Args:
-        model: the name that the server knows.
         url: one or several; '' for a server that has no address yet: then no more is checked.
         settings: arguments of its LLMs, where the config has no others.
-
-    Raises:
-        InputError: the config says where they are, has none, or cannot be built.
     """
     urls = {'urls': [url] if isinstance(url, str) else [*url]} if url else {}
     given: list[Mapping[str, Any]] = []

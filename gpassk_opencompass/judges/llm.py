@@ -186,27 +186,26 @@ def _fields(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 class Served(NamedTuple):
-    """What a server says that it serves; '' where it is silent."""
+    """What a server says that it serves; '' where it is silent.
+
+    `model` is what its replies call it, e.g. the dated name behind an alias; `root` the weights in its list
+    of models (vLLM: the path), or the sizes that llama.cpp tells there; `fingerprint` the
+    `system_fingerprint` of its replies, but for hosted APIs, whose changes under one model.
+    """
 
     model: str = ''
-    """What its replies call the model, e.g. the dated name behind an alias."""
     root: str = ''
-    """The weights: `root` of its list of models (vLLM: the path), or the size that llama.cpp tells there."""
     fingerprint: str = ''
-    """`system_fingerprint` of its replies if it lasts as long as the server: vLLM's stands for model,
-    version and parallelism. Not that of hosted APIs (OpenAI, Azure, DeepSeek), which changes under one
-    model."""
 
     @classmethod
     def by(cls, reply: Reply, listed: Any = None, name: str = '', key: str = '') -> Served:
-        """Return what a reply says, and a list of models of the one of this name, without the key.
-
-        `created` is passed over: vLLM, SGLang and lmdeploy put the time of the request there.
-        """
+        """Return what a reply says, and a list of models of the one of this name, without the key."""
         root: Any = ''
         with suppress(ValueError, LookupError, TypeError, AttributeError):
             [card] = [card for card in listed['data'] if card['id'] == name]
-            root = card.get('root')
+            root = card.get(
+                'root'
+            )  # not `created`: vLLM, SGLang and lmdeploy put the time of the request there
             if not (isinstance(root, str) and root):
                 meta = card.get('meta') or {}
                 sizes = {size: meta.get(size) for size in ('n_params', 'size', 'n_vocab')}
@@ -231,9 +230,7 @@ class Outcome(NamedTuple):
 
     canary: Canary
     verdict: Verdict
-    """Unjudged where there was none."""
     seconds: float
-    """From request to reply, of the last attempt."""
     problem: str = ''
     """What is wrong, and what to do."""
 
@@ -245,14 +242,12 @@ class Outcome(NamedTuple):
 
 
 class Health(NamedTuple):
-    """What came of asking one server."""
+    """What came of asking one server: an outcome a canary, or why there are none and what to do."""
 
     url: str
     served: Served
     outcomes: list[Outcome]
-    """One a canary."""
     failure: str = ''
-    """Why there are none, and what to do."""
 
     @property
     def fit(self) -> bool:
@@ -264,22 +259,14 @@ class Health(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A pair as it is asked: the answer or, where there is none, the end of the response; shortened if too
-    long."""
+    """A pair as it is asked, and what is `known_by` its verdict: answers of one normal form are one."""
 
     pair: Pair
     known_by: str
-    """Answers with one normal form are one candidate."""
 
 
 def settle(pair: Pair, accept_equal: bool, longest: int, form_of: Any = normal_form) -> Judgement | Candidate:
-    """Return the judgement where nobody has to be asked, else what to ask.
-
-    Args:
-        pair: its answer counts or, if that is blank, its tail.
-        accept_equal, longest: see `LLMSettings`; longer answers are not normalised.
-        form_of: `normal_form`, or one that remembers.
-    """
+    """Return the judgement where nobody has to be asked, else the answer, or the end of the response."""
     answer, tail, form = pair.answer.strip(), pair.tail.strip(), ''
     if not (text := answer or tail):
         return EMPTY
@@ -308,12 +295,9 @@ class _Call:
     store: VerdictStore
     bar: Any
     keys: dict[Candidate, str] = field(default_factory=dict)
-    replies: dict[str, list[tuple[Heard, str]]] = field(default_factory=dict)
-    """To one key so far."""
-    reasons: dict[str, str] = field(default_factory=dict)
-    """Why a key has no verdict."""
-    silent: set[str] = field(default_factory=set)
-    """Servers that did not answer."""
+    replies: dict[str, list[tuple[Heard, str]]] = field(default_factory=dict)  # to one key so far
+    reasons: dict[str, str] = field(default_factory=dict)  # why a key has no verdict
+    silent: set[str] = field(default_factory=set)  # servers that did not answer
 
 
 class LLMJudge(Judge):
@@ -370,10 +354,7 @@ class LLMJudge(Judge):
         checked(LLMSettings, {name: value for name, value in arguments.items() if name != 'clock'})
 
     def identity(self) -> dict[str, Any]:
-        """Return model, prompts and their digest, sampling settings, and what is decided without asking.
-
-        Also what the servers say that they serve, once they were asked, as far as the name does not say it.
-        """
+        """Return all that may change a verdict, and what was served as far as the name does not say it."""
         model, served = self._settings.model, self._served or Served()
         known = {'model': served.model, 'root': PurePosixPath(served.root).name}  # of a path the last part
         names = ('', model, PurePosixPath(model).name)
@@ -527,13 +508,9 @@ class LLMJudge(Judge):
         return True
 
     async def _greet(self, call: _Call, session: ClientSession, server: Server, came_back: bool) -> None:
-        """Get to know a server that is to judge, once, or anew if it comes back: it may be another one.
+        """Refuse a server that is not fit to judge, once, or anew if it comes back: it may be another one.
 
         Where no server answers and all that is asked was judged before, the store is asked in their place.
-
-        Raises:
-            Trouble: it does not answer.
-            UnfitJudge: it serves another model than the others, or fails the canaries.
         """
         if server.url in self._met and not came_back:
             return
@@ -577,12 +554,7 @@ class LLMJudge(Judge):
         return True
 
     async def _examine(self, session: ClientSession, server: Server) -> tuple[Served, list[Outcome]]:
-        """Ask a server what it serves, and the canaries; an easy one twice if it is not judged right.
-
-        Raises:
-            Trouble: it does not answer.
-            UnfitJudge: it serves another model than the others.
-        """
+        """Ask a server what it serves, and the canaries; an easy one twice if it is not judged right."""
         first, *others = (Request(one, self._body(self._prompts.fill(one.pair))) for one in self._canaries)
         proxy, start = proxy_for(server.url, self._settings.proxy), time.perf_counter()
         self._counts['requests'] += 1
@@ -667,11 +639,15 @@ class LLMJudge(Judge):
                 if last or hopeless:
                     break
                 await self._clock.sleep(1.0 if trouble.wait is None else trouble.wait)
-        advice, names = '', []
-        with suppress(Trouble, LookupError, TypeError):
-            proxy = proxy_for(server.url, self._settings.proxy)
-            listed = await get_json(session, server, 'models', proxy) if hopeless else None
-            names = [hidden(str(model['id']), server.key) for model in listed['data'][:20]]
+        advice = ''
+        if hopeless:
+            with suppress(Trouble, LookupError, TypeError):
+                listed = await get_json(
+                    session, server, 'models', proxy_for(server.url, self._settings.proxy)
+                )
+                names = [hidden(str(model['id']), server.key) for model in listed['data'][:20]]
+                if self._settings.model not in names:
+                    advice = f'it serves {", ".join(map(repr, names))}: give one as --model'
         if failure.reason == 'time-out':
             advice = f'is it still loading, or busy? --timeout allows more than {self._settings.timeout:g} s'
         elif failure.status in (401, 403):
@@ -679,27 +655,14 @@ class LLMJudge(Judge):
                 'name the environment variable that holds the key: --api-key-env, in a config api_key_env'
             )
         elif failure.kind is Kind.REFUSED and ABOUT_LENGTH.search(failure.message):
-            now = self._settings.max_tokens or 'unset'
-            advice = f'lower max_tokens (now {now}; here --max-tokens), or serve it with a longer context'
-        elif names and self._settings.model not in names:
-            advice = f'it serves {", ".join(map(repr, names))}: give one as --model'
-        elif failure.status == 404:
-            advice = 'check --model and --url, which is http://host:port with or without /v1'
+            advice = 'lower max_tokens (here --max-tokens), or serve it with a longer context'
         return Health(server.url, Served(), [], f'{failure} → {advice}' if advice else str(failure))
 
 
 def ping(
     model: str, urls: str | Sequence[str], *, clock: Clock | None = None, timeout: float = 120.0, **more: Any
 ) -> list[Health]:
-    """Ask each server the canaries, as `LLMJudge` would; nothing is stored.
-
-    Args:
-        model, urls, timeout, more: see `LLMSettings`.
-        clock: the time to wait by, for tests.
-
-    Returns:
-        One `Health` a server, in the order of `urls`.
-    """
+    """Ask each server the canaries, as `LLMJudge` of these settings would; nothing is stored."""
     settings = {'attempts': 2, 'patience': 4.0, 'total_time': 10.0, 'timeout': timeout, **more}
     judge = LLMJudge(model, urls, clock=clock, **settings)
     given = checked(LLMSettings, {'model': model, 'urls': urls, **settings})

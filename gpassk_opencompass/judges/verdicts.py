@@ -146,7 +146,6 @@ class VerdictStore:
         """Keep a verdict, correct or incorrect, with what a reader of the line should know.
 
         Raises:
-            InputError: an unjudged pair is no verdict; or the folder cannot be written.
             IncompleteError: the disk is full; what was put before is kept.
         """
         if verdict is Verdict.UNJUDGED:
@@ -248,12 +247,7 @@ def store_files(folder: Path | None) -> list[Path]:
 
 
 def stores_near(path: Path, common: bool = False) -> tuple[Path, ...]:
-    """Return the verdict stores that the run of a result may have had: beside it, above, in the environment.
-
-    Args:
-        path: of the result.
-        common: also the one that all judges of this user share.
-    """
+    """Return the stores that the run of a result at `path` may have had; `common`: also that of this user."""
     named = [os.environ.get(STORE_VARIABLE), cache_folder(FOLDER) if common else None]
     candidates = [
         *(folder / FOLDER for folder in path.parents[: _ABOVE + 1]),
