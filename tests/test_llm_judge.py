@@ -10,7 +10,6 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -93,10 +92,9 @@ def test_an_answer_equal_to_the_reference_is_accepted_without_a_call() -> None:
     """In normal form; unless that is switched off."""
     pairs = [Pair('q', r'$\frac{1}{2}$', r'\dfrac12'), Pair('q', '3', '4')]
     with JudgeServer(lambda asked: r'\boxed{no}') as server:
-        judge = judge_at(server)
+        judge, asking = judge_at(server), judge_at(server, accept_equal=False)
         assert [said[:2] for said in judge.judge(pairs)] == [(YES, 'string'), (NO, 'llm')]
-        assert (len(server.asked), judge.statistics()['string']) == (1, 1)
-        asking = judge_at(server, accept_equal=False)
+        assert len(server.asked) == 1
         assert judge.identity() != asking.identity()
         assert verdicts(asking.judge(pairs)) == [NO, NO]
 
@@ -180,21 +178,13 @@ def test_a_changed_judge_meets_no_stale_verdict(tmp_path: Path, change: dict[str
     assert len(server.asked) == 3
 
 
-def test_the_environment_says_where_verdicts_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before the argument."""
-    monkeypatch.setenv(STORE_VARIABLE, str(tmp_path / 'shared'))
-    with JudgeServer(lambda asked: r'\boxed{yes}') as server:
-        judge = judge_at(server, verdicts=tmp_path / 'own')
-        judge.judge([Pair('q', 'r', '2')])
-        judge.close()
-    assert len(VerdictStore(tmp_path / 'shared')) == 1
-    assert not (tmp_path / 'own').exists()
-
-
-def test_a_stored_line_tells_a_person_what_was_judged(tmp_path: Path) -> None:
-    """Question, reference, answer, the reply's end, judge and time."""
+def test_a_stored_line_tells_a_person_what_was_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Question, reference, answer, the reply's end, judge and time; where the environment says."""
+    monkeypatch.setenv(STORE_VARIABLE, str(tmp_path))
     with JudgeServer(lambda asked: 'The same. ' * 100 + r'\boxed{yes}') as server:
-        judge = judge_at(server, verdicts=tmp_path)
+        judge = judge_at(server, verdicts=tmp_path / 'own')
         judge.judge([Pair('1+1?', '2', 'two')])
         judge.close()
     [line] = VerdictStore(tmp_path).lines()
@@ -235,16 +225,6 @@ def test_arguments_that_cannot_be_used_are_refused(wrong: dict[str, Any]) -> Non
         LLMJudge(**settings)
 
 
-def test_a_judge_works_inside_a_running_event_loop() -> None:
-    """In a notebook, say."""
-    with JudgeServer(lambda asked: fair(asked.prompt)) as server:
-
-        async def cell() -> list[Judgement]:
-            return judge_at(server).judge(pairs_of(0, 5))
-
-        assert verdicts(asyncio.run(cell())) == [YES, NO, YES, NO, YES]
-
-
 def test_an_outage_keeps_the_verdicts_so_far(tmp_path: Path) -> None:
     """The error is clear, and the next run asks for the rest."""
     pairs = pairs_of(0, 50)
@@ -257,21 +237,17 @@ def test_an_outage_keeps_the_verdicts_so_far(tmp_path: Path) -> None:
         judge.close()
     assert len(VerdictStore(tmp_path)) == 20
     with JudgeServer(lambda asked: fair(asked.prompt)) as server:
-        assert verdicts(judge_at(server, verdicts=tmp_path).judge(pairs)) == truth(pairs)
+
+        async def cell() -> list[Judgement]:  # of a notebook, where an event loop runs
+            return judge_at(server, verdicts=tmp_path).judge(pairs)
+
+        assert verdicts(asyncio.run(cell())) == truth(pairs)
     assert len(server.asked) == 30
 
 
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """A shell starts what runs in its background with Ctrl-C ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures('interruptible')
 def test_an_interrupt_stops_at_once_and_keeps_the_verdicts(tmp_path: Path) -> None:
     """Ctrl-C while the servers hang."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background of a shell
     main = threading.main_thread().ident
     assert main is not None
 
@@ -286,6 +262,7 @@ def test_an_interrupt_stops_at_once_and_keeps_the_verdicts(tmp_path: Path) -> No
         judge = judge_at(server, verdicts=tmp_path, concurrency=5)
         with pytest.raises(KeyboardInterrupt):
             judge.judge(pairs_of(0, 100))
+        signal.signal(signal.SIGINT, before)
         judge.close()
     assert len(VerdictStore(tmp_path)) == 10
     assert 'judge' not in [thread.name for thread in threading.enumerate()]
@@ -446,15 +423,15 @@ def test_a_proxy_is_used(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
                 LLMJudge('judge', 'http://judge.invalid:8000', **settings).judge(pairs_of(0, 3))
 
 
-def test_temperature_can_be_left_out() -> None:
-    """For models that take none."""
-    with JudgeServer(lambda asked: r'\boxed{yes}') as server:
-        judge_at(server, temperature=None, max_tokens=None).judge([Pair('q', 'r', '2')])
-    assert set(server.asked[0].body) == {'model', 'messages'}
-
-
 def test_requests_fit_the_schema_of_lmdeploys_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every field is one that the server knows, and it reads back what was meant."""
+    extra = {'seed': 3, 'top_k': 1, 'chat_template_kwargs': {'enable_thinking': False}}
+    with JudgeServer(lambda asked: r'\boxed{yes}') as server:
+        judge_at(server).judge([Pair('q', 'r', '2'), Pair('问', 'r', '\\frac12', 'cn')])
+        judge_at(server, extra_body=extra).judge([Pair('q', 'r', '2')])
+        judge_at(server, extra_body={'max_completion_tokens': 9}).judge([Pair('q', 'r', '2')])
+        judge_at(server, temperature=None, max_tokens=None).judge([Pair('q', 'r', '2')])
+    assert set(server.asked[-1].body) == {'model', 'messages'}
     wheel = Path(sys.prefix) / 'lmdeploy-wheel'
     if not wheel.is_dir():
         pytest.skip('lmdeploy is not unpacked beside this environment; `make test` does it')
@@ -462,22 +439,14 @@ def test_requests_fit_the_schema_of_lmdeploys_server(monkeypatch: pytest.MonkeyP
     protocol = pytest.importorskip(
         'lmdeploy.serve.openai.protocol', reason='needs shortuuid', exc_type=ImportError
     )
-    extra = {'seed': 3, 'top_k': 1, 'chat_template_kwargs': {'enable_thinking': False}}
-    with JudgeServer(lambda asked: r'\boxed{yes}') as server:
-        judge_at(server).judge([Pair('q', 'r', '2'), Pair('问', 'r', '\\frac12', 'cn')])
-        judge_at(server, extra_body=extra).judge([Pair('q', 'r', '2')])
-        judge_at(server, extra_body={'max_completion_tokens': 9}).judge([Pair('q', 'r', '2')])
     schema = protocol.ChatCompletionRequest
+    del server.asked[4:]
     requests = [schema.model_validate(asked.body, strict=True) for asked in server.asked]
     assert all(set(asked.body) <= set(schema.model_fields) for asked in server.asked)
     fields = [request.model_dump(exclude_unset=True) for request in requests]
     assert all(request['model'] == 'judge' and request['temperature'] == 0.0 for request in fields)
-    assert fields[0] == {
-        'model': 'judge',
-        'messages': [{'role': 'user', 'content': server.asked[0].prompt}],
-        'temperature': 0.0,
-        'max_tokens': 8192,
-    }
+    messages = [{'role': 'user', 'content': server.asked[0].prompt}]
+    assert fields[0] == {'model': 'judge', 'messages': messages, 'temperature': 0.0, 'max_tokens': 8192}
     assert {name: fields[2][name] for name in extra} == extra
     assert 'max_tokens' not in fields[3]
 
