@@ -25,20 +25,11 @@ def judge() -> Iterator[RuleJudge]:
         yield shared
 
 
-def verdict(judge: RuleJudge, reference: str, answer: str) -> Verdict:
-    return judge.judge([Pair('', reference, answer)])[0].verdict
-
-
-@pytest.mark.parametrize('answer', ['', '$$', 'x' * 3000, '(' * 16 + '5' + ')' * 16])
-def test_answers_that_say_nothing_are_incorrect(judge: RuleJudge, answer: str) -> None:
-    """Those that say something stand in `answers/written.tsv`."""
-    assert verdict(judge, '5', answer) is WRONG
-
-
 @pytest.mark.parametrize(
     ('reference', 'answer', 'origin'),
     [
-        ('5', '', 'empty'), (r'$\frac12$', r'\dfrac{1}{2}.', 'string'), ('7', '8', 'integer'),
+        ('5', '', 'empty'), ('5', '$$', 'empty'), ('5', '(' * 16 + '5' + ')' * 16, 'capped'),
+        (r'$\frac12$', r'\dfrac{1}{2}.', 'string'), ('7', '8', 'integer'),
         ('C', 'A. 12', 'choice'), ('5', '5' * 2001 + 'x', 'capped'), ('5', 'sqrt(25)', 'number'),
         ('5', '5 cm', 'number (unit-missing)'), ('x = 5 cm', '5', 'named (name-missing, unit-missing)'),
         ('5', '5 ??', 'unread'), ('1', r'\sin^2 x + \cos^2 x', 'number'),
@@ -57,21 +48,6 @@ def test_a_reference_that_cannot_be_used_leaves_its_pairs_unjudged(judge: RuleJu
     judgements = judge.judge([Pair('?', long, '5'), Pair('?', long, long), Pair('?', ' ', '5')])
     assert [judgement.verdict for judgement in judgements] == [OPEN, RIGHT, OPEN]
     assert judgements[0].reason == 'reference too long or too deep'
-
-
-@pytest.mark.parametrize(
-    ('reference', 'answer', 'expected'),
-    [
-        ('2^{2024}-1', '4^{1012}-1', RIGHT), ('2^{2024}-1', '2^{2024}-2', WRONG),
-        ('2^{100000}', '4^{50000}', RIGHT), ('2^{2^{10}}', '4^{512}', RIGHT),
-        ('1', '2^{10^{9}-10^{9}}', RIGHT), ('x', 'x^{2024}', WRONG), ('A', '(A) 2^{2^{2024}}', RIGHT),
-    ],
-)  # fmt: skip
-def test_large_numbers_that_can_be_compared_are(
-    judge: RuleJudge, reference: str, answer: str, expected: Verdict
-) -> None:
-    """A power is refused for its size alone, not for its looks."""
-    assert verdict(judge, reference, answer) is expected
 
 
 def test_the_order_of_the_pairs_and_duplicates_do_not_matter(judge: RuleJudge) -> None:
