@@ -113,7 +113,7 @@ class LLMSettings(ClientSettings):
     @field_validator('model', 'urls', 'prompts', 'verdicts', 'api_key_env')
     @classmethod
     def _can_be_used(cls, value: Any, info: Any) -> Any:
-        checks = {'urls': endpoints, 'prompts': check_choice, 'verdicts': store_folder}
+        checks: dict[str, Any] = {'urls': endpoints, 'prompts': check_choice, 'verdicts': store_folder}
         if info.field_name in checks:
             checks[info.field_name](value)
         elif info.field_name == 'model' and not value.strip():
