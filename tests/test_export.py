@@ -13,11 +13,11 @@ from exact import EXACT
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.collect import names_of
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.export import write_lm_eval
 from gpassk_opencompass.formats import read_samples
 from gpassk_opencompass.record import Names, Result, read
 from gpassk_opencompass.samples import Samples
 from gpassk_opencompass.scoring import score
+from gpassk_opencompass.summary import write_lm_eval
 from gpassk_opencompass.text import read_csv_cell
 
 TRUTH = ['1111', '1100', '0000', '0111'] * 3

@@ -118,7 +118,6 @@ formats: benchmarks completion formats health json_rows judges metrics record ru
     sweep
 collect: formats json_rows judges marks record runs samples scoring sweep
 summary: metrics record samples scoring statistics
-export: record samples
 report: answers collect health judges keys metrics record report samples
     scoring statistics sweep
 benchmarks: judges
@@ -132,7 +131,7 @@ inspect_ai: metrics statistics
 lighteval: benchmarks demo judges metrics record samples scoring statistics sweep
 runs: judges log_errors marks predictions processes record runs serving sweep
 demo:
-cli: agreement benchmarks cli collect export formats
+cli: agreement benchmarks cli collect formats
     health judges keys metrics plugin processes record report runs samples scoring serving statistics
     summary sweep
 """

@@ -20,7 +20,7 @@ from gpassk_opencompass.record import Result
 from gpassk_opencompass.samples import Counts
 from gpassk_opencompass.scoring import score_counts
 from gpassk_opencompass.statistics import REACH, mean_interval, rerun_error
-from gpassk_opencompass.summary import TOTAL, Row, remarks, scores_table, summarise, tables
+from gpassk_opencompass.summary import TOTAL, Row, remarks, summarise, tables
 
 
 def result(
@@ -112,7 +112,7 @@ def test_what_a_group_has_too_few_samples_for_is_not_known_of_it() -> None:
 def test_the_interval_of_a_score_reaches_as_far_as_its_metric() -> None:
     """Always right is 80 % of mG-Pass@5, and no interval says more; few problems are said to be few."""
     scored = result([8] * 6, [8] * 6, [5], [1.0])
-    [row] = [one for one in scores_table(summarise(scored)).records() if one['metric'] == 'mG-Pass@5']
+    row = rows_of(scored)[TOTAL, 'mG-Pass@5']
     assert row['score'] == pytest.approx(80)
     assert row['low'] < row['high'] == pytest.approx(80)
     assert '(6 problems: so few say little of others of their kind)' in next(remarks(scored, anew=False))

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
-from io import StringIO
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -231,19 +230,17 @@ def _show(run: Run, result: Result, anew: bool) -> None:
 
 
 def _write(run: Run, result: Result, target: Path) -> None:
-    from ..export import write_csv, write_lm_eval
     from ..record import write
-    from ..summary import scores_table, summarise
+    from ..summary import samples_csv, summarise, write_lm_eval
 
     if target.suffix == LM_EVAL:
         say(*(f'wrote {file}' for file in write_lm_eval(result, target)))
         return
     if target.name.endswith(SAMPLES_TABLE):
-        write_csv(result, text := StringIO())
-        save(target, text.getvalue())
+        save(target, samples_csv(result))
     elif target.suffix == '.csv':
-        table = scores_table(summarise(result))
-        save(target, csv_text([table.columns, *table.rows]))
+        rows = summarise(result)
+        save(target, csv_text([list(rows[0]), *(row.values() for row in rows)]))
     else:
         if (samples := result.samples()) is not None and 'file' in samples:
             files, above = samples['file'], run.record.path.parent if run.record else Path()

@@ -21,10 +21,10 @@ import make_lm_eval_logs as made
 from exported_runs import exact
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.export import write_lm_eval
 from gpassk_opencompass.formats import read_samples
 from gpassk_opencompass.record import read
 from gpassk_opencompass.samples import Run
+from gpassk_opencompass.summary import write_lm_eval
 
 pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings('default')]
 
