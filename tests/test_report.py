@@ -98,19 +98,8 @@ def test_a_leaderboard_has_the_columns_of_the_paper(tmp_path: Path) -> None:
     write_three(tmp_path)
     [board], _ = boards(collect([tmp_path]).results)
     table = leaderboard(board, scores_of(frame([board])))
-    assert table.columns == [
-        *(
-            'model',
-            'Greedy',
-            'G-Pass@2_0.5',
-            'G-Pass@2_0.75',
-            'G-Pass@2_1.0',
-            'mG-Pass@2',
-            'rank',
-            'n',
-            'health',
-        )
-    ]
+    shown = 'model Greedy G-Pass@2_0.5 G-Pass@2_0.75 G-Pass@2_1.0 mG-Pass@2 rank n health'
+    assert table.columns == shown.split()
     assert [[cell.partition(' ')[0] for cell in row] for row in table.texts()] == [
         ['m2', '41.67', '77.78', '55.56', '55.56', '55.56', '1–2', '4', 'ok'],
         ['m1', '–', '61.11', '38.89', '38.89', '38.89', '1–2', '4', 'ok'],
@@ -197,18 +186,9 @@ def test_without_the_extra_the_tables_are_written_all_the_same(tmp_path: Path) -
         'import sys; sys.modules |= dict.fromkeys(["matplotlib"])\n'
         'from gpassk_opencompass.cli import main; sys.exit(main(sys.argv[1:]))'
     )
-    arguments = [
-        'report',
-        str(tmp_path / 'outputs'),
-        '-o',
-        str(tmp_path / 'report'),
-        '--only',
-        'tables',
-        'figures',
-    ]
-    done = subprocess.run(
-        [sys.executable, '-c', code, *arguments], capture_output=True, text=True, check=False
-    )
+    arguments = [str(tmp_path / 'outputs'), '-o', str(tmp_path / 'report'), '--only', 'tables', 'figures']
+    line = [sys.executable, '-c', code, 'report', *arguments]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert (tmp_path / 'report/leaderboard.md').exists()
     assert 'gpassk report: no figures: matplotlib is not installed; run: pip' in done.stderr
@@ -244,9 +224,6 @@ def test_a_damaged_record_is_refused_or_makes_whole_tables(record: dict[str, Any
         assert set(data[data.group == ''].questions.dropna()) <= {24}
 
 
-# Hostile names
-
-
 # The tables of one run of OpenCompass
 
 
@@ -255,19 +232,8 @@ def test_the_table_of_a_run_has_the_largest_k_or_every_metric() -> None:
     sampled = made_result('m_t1.0_l50', [8, 4, 0], 8, (4, 8))
     greedy = made_result('m_t0_l50', [1, 1, 0], 1)
     table = results_table([greedy, sampled])
-    assert table.columns == [
-        *(
-            'model',
-            'dataset',
-            'n',
-            'accuracy',
-            'G-Pass@8_0.5',
-            'G-Pass@8_0.75',
-            'G-Pass@8_1.0',
-            'mG-Pass@8',
-            'unjudged',
-        )
-    ]
+    shown = 'model dataset n accuracy G-Pass@8_0.5 G-Pass@8_0.75 G-Pass@8_1.0 mG-Pass@8 unjudged'
+    assert table.columns == shown.split()
     assert table.texts()[0][3:] == ['66.67', '–', '–', '–', '–', '0']
     assert table.texts()[1][3] == '50.00'
     assert {'pass@4', 'G-Pass@4_0.25', 'mG-Pass@4'} <= set(
