@@ -288,11 +288,6 @@ class Metric:
             raise InputError(f'{text!r} is no metric: {error}') from error
 
     @classmethod
-    def pass_at(cls, k: int) -> Metric:
-        """Return pass@k."""
-        return cls(Kind.PASS, k)
-
-    @classmethod
     def g_pass_at(cls, k: int, threshold: Threshold) -> Metric:
         """Return G-Pass@k_τ."""
         return cls(Kind.G_PASS, k, as_threshold(threshold))
@@ -351,7 +346,7 @@ def metrics_of(
         raise InputError('k is empty: give at least one k')
     metrics = []
     for k in ks:
-        metrics += [Metric.pass_at(k)] if pass_at else []
+        metrics += [Metric(Kind.PASS, k)] if pass_at else []
         metrics += [*(Metric.g_pass_at(k, tau) for tau in taus), Metric.mg_pass_at(k)]
     if repeated := [metric for metric, times in Counter(metrics).items() if times > 1]:
         raise InputError(f'give each k and each threshold once: {repeated[0]} would be computed twice')

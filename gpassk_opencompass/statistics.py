@@ -331,8 +331,8 @@ def all_pairs(
     return AllPairs(gaps, np.maximum(low, -1.0), np.minimum(-low.T, 1.0), better, ranks, critical)
 
 
-def decide(found: Interval, margin: float, level: float = 0.95) -> NDArray[np.str_]:
-    """Say of a difference new − old by its printed interval [low, high]; `margin` is chosen beforehand.
+def decide(found: Interval, margin: float | None, level: float = 0.95) -> NDArray[np.str_]:
+    """Say of a difference new − old by its printed interval [low, high] and a margin that was chosen before.
 
     1. *better* if low > 0; 2. else *equivalent* if −margin < low and high < margin; 3. else *not worse* if
     −margin < low; 4. else *worse* if high < 0; 5. else *undecided*.
@@ -341,15 +341,16 @@ def decide(found: Interval, margin: float, level: float = 0.95) -> NDArray[np.st
     1 − level of cases as far as it covers; a run that is worse by the margin passes in half of that. (Two
     one-sided tests at 5 %, Schuirmann 1987, J. Pharmacokinet. Biopharm. 15, 657, would be that at 90 %.)
     """
-    if not 0 < margin < 1:  # not of NaN either
+    if margin is not None and not 0 < margin < 1:  # not of NaN either
         raise InputError(f'margin = {margin!r}: expected a difference that does not matter: 0.02 is 2 points')
     low, high = found.at(level)
+    margin = margin or 0.0
     above = low > -margin
     names = ['better', 'equivalent', 'not worse', 'worse']
     return np.asarray(np.select([low > 0, above & (high < margin), above, high < 0], names, 'undecided'))
 
 
-def decide_rows(rows: Sequence[Interval], margin: float, level: float = 0.95) -> tuple[str, list[str]]:
+def decide_rows(rows: Sequence[Interval], margin: float | None, level: float = 0.95) -> tuple[str, list[str]]:
     """Decide B rows, benchmarks or metrics: return what is said of all together, and of each at `level`.
 
     That all pass is one statement without correction (intersection-union: Berger 1982, Technometrics 24,

@@ -122,7 +122,7 @@ def test_odd_k_leaves_a_perfect_model_below_one() -> None:
     for k in range(1, 25):
         assert mg_pass_at_k(24, 24, k) == ((k - 1) / k if k % 2 else 1.0)
         assert mg_pass_at_k(24, 24, k, integral='exact') == 1.0
-        for metric in (Metric.mg_pass_at(k), Metric.pass_at(k), Metric.g_pass_at(k, 0.75)):
+        for metric in (Metric.mg_pass_at(k), Metric(Kind.PASS, k), Metric.g_pass_at(k, 0.75)):
             assert metric.top == value_table(metric, k)[-1]
     assert mg_pass_at_k(8, range(9), 1).tolist() == [0.0] * 9
     assert mg_pass_at_k(8, range(9), 1, integral='exact').tolist() == [c / 8 for c in range(9)]

@@ -59,14 +59,18 @@ def run(
     """Print the answer, then what it rests on; the exit code is that of the answer with --margin."""
     from ..files import save
     from ..metrics import Metric
-    from ..report.compare import compare
+    from ..report.compare import beside_published, compare
 
     if str(paths[-1]) == PUBLISHED and not paths[-1].exists():
         if margin is not None or len(paths) < 2:
             raise InputError(
                 '`published` stands behind results, without --margin: published scores have no counts'
             )
-        return _beside_published(paths[:-1], level, against, with_limited)
+        table = beside_published(paths[:-1], level, against, with_limited)
+        inside = sum(row[-1] == 'inside' for row in table.rows)
+        say(f'{len(table.rows)} published scores: {inside} inside our {100 * level:g} % interval', '')
+        show(table)
+        return 0
     if margin is not None and not 0 < margin < 100:  # not of NaN either
         raise InputError(f'--margin {margin:g}: expected points above 0 and below 100, e.g. 2')
     answer = compare(
@@ -86,20 +90,3 @@ def run(
         save(markdown, answer.markdown())
         say(f'\nwrote {markdown}')
     return answer.exit_code
-
-
-def _beside_published(paths: Sequence[Path], level: float, against: str | None, with_limited: bool) -> int:
-    """Print our scores and the published ones in one table."""
-    from ..collect import collect
-    from ..report.compare import beside_published
-    from ..report.frame import boards, frame
-
-    results = collect(paths).results
-    k = 16 if any(one.n >= 16 for one in results) else None  # that of the published columns
-    tables, left_out = boards(results, k, level, with_limited=with_limited)
-    table = beside_published(tables, frame(tables), against)
-    inside = sum(row[-1] == 'inside' for row in table.rows)
-    say(f'{len(table.rows)} published scores: {inside} inside our {100 * level:g} % interval', '')
-    table.notes += [f'left out: {line}' for line in left_out]
-    show(table)
-    return 0

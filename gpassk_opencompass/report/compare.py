@@ -133,14 +133,14 @@ def compare(
     """Say whether a new run is better than an old one, or worse; both chosen beforehand.
 
     Args:
-        paths: records, work directories or logs of other programs: the new run, the old one, and more: reruns
-            of the two are found by their settings, all else are old runs. The first two hold one each.
+        paths: of the new run, of the old one, and more: reruns of the two are found by their settings, all
+            else are old runs. Records, work directories or logs of other programs.
         margin: what does not matter, from 0 to 1; None: only what the interval says.
         questions: one of `QUESTIONS`.
         metrics: none: mG-Pass@k with the largest k of both.
         benchmarks: only these, by parts of their names; none: those of the old run.
         run_sd: the standard deviation of the score from run to run, where it is known; from 0 to 1.
-        judge: 'rule' judges all of them anew by the rule judge.
+        judge: 'rule' judges all of them anew.
 
     Raises InputError where a side has no run or several, a benchmark is missing on one, or what is there
     cannot be compared; it says why, with the first question that differs.
@@ -159,19 +159,16 @@ def compare(
                 row.told['old'] = old.name
                 rows.append(row)
             remarks += _remarks(benchmark, ours, theirs)
-    intervals, ends = [row.difference for row in rows], [row.difference.at(level) for row in rows]
-    if margin is not None:
-        outcome, outcomes = statistics.decide_rows(intervals, margin, level)
-    else:
-        outcomes = ['better' if low > 0 else 'worse' if high < 0 else 'undecided' for low, high in ends]
-        outcome = outcomes[0] if len(set(outcomes)) == 1 else 'worse' if 'worse' in outcomes else 'undecided'
+    intervals = [row.difference for row in rows]
+    outcome, outcomes = statistics.decide_rows(intervals, margin, level)
     outcomes = ['undecided' if row.told['open'] else one for row, one in zip(rows, outcomes, strict=True)]
     if any(row.told['open'] for row in rows) and not (outcome == 'worse' and 'worse' in outcomes):
         outcome = 'undecided'
     about = {'answer': outcome, 'new': new.name, 'level': level, 'questions': questions}
     about['margin'] = None if margin is None else 100 * margin
-    for row, one, (low, high) in zip(rows, outcomes, ends, strict=True):
-        row.told.update(about, outcome=one, low=100 * float(low), high=100 * float(high))
+    for row, one in zip(rows, outcomes, strict=True):
+        low, high = (100 * float(end) for end in row.difference.at(level))
+        row.told.update(about, outcome=one, low=low, high=high)
     if margin is not None and questions == 'new':
         problems = min(one.problems for one in intervals)
         if margin < (least_passed := statistics.least_margin(problems, level)):
@@ -478,14 +475,15 @@ def not_the_model_alone(new: Result, old: Result) -> str:
 def _remarks(benchmark: str, new: Sequence[Result], old: Sequence[Result]) -> list[str]:
     """Return what may have made a difference beside the model."""
     ours, theirs = new[0], old[0]
-    differing = []
-    for name in dict.fromkeys([*theirs.sampling, *ours.sampling]):
-        pair = [one.sampling.get(name) for one in (ours, theirs)]
-        now, was = ('not told' if value is None else value for value in pair)
-        if pair[0] != pair[1] and name != 'random_seed':
-            differing.append(f'{name} {now} in the new run, {was} in the old')
-    if ours.engine and theirs.engine and ours.engine != theirs.engine:
-        differing.append(f'engine {ours.engine} in the new run, {theirs.engine} in the old')
+    now, was = (
+        {**one.sampling, **({'engine': one.engine} if ours.engine and theirs.engine else {})}
+        for one in (ours, theirs)
+    )
+    differing = [
+        f'{name} {now.get(name, "not told")} in the new run, {was.get(name, "not told")} in the old'
+        for name in {**was, **now}
+        if name != 'random_seed' and now.get(name) != was.get(name)
+    ]
     cut, before = (one.health.share('truncated') for one in (ours, theirs))
     counts_alike = ours.n == theirs.n and (ours.table.c == theirs.table.c[matched(ours, theirs)]).all()
     lines = []
@@ -523,7 +521,9 @@ def published_scores() -> DataFrame:
     return pandas.read_csv(PUBLISHED, comment='#')
 
 
-def beside_published(boards: Sequence[frame.Board], data: DataFrame, against: str | None = None) -> Table:
+def beside_published(
+    paths: Sequence[Path], level: float = 0.95, against: str | None = None, with_limited: bool = False
+) -> Table:
     """Return our scores and the published ones of the same model and questions, in one table.
 
     A model is found by its letters and digits, else it is `against`. Raises InputError where none is found.
@@ -532,7 +532,10 @@ def beside_published(boards: Sequence[frame.Board], data: DataFrame, against: st
     def letters(name: str) -> str:
         return re.sub(r'[\W_]', '', name).casefold()
 
-    theirs, ours = published_scores(), frame.scores_of(data)
+    results = collect(paths).results
+    k = 16 if any(one.n >= 16 for one in results) else None  # that of the published columns
+    boards, left_out = frame.boards(results, k, level, with_limited=with_limited)
+    theirs, ours = published_scores(), frame.scores_of(frame.frame(boards))
     models = {letters(name): name for name in theirs.model.unique()}
     if against and letters(against) not in models:
         close = difflib.get_close_matches(against, models.values(), 3, 0.0)
@@ -569,5 +572,6 @@ def beside_published(boards: Sequence[frame.Board], data: DataFrame, against: st
         'inside: the published score lies in our interval, for new questions of the same kind. Theirs come '
         'without counts and have no interval; prompt, engine, judge and settings may differ.',
         *alone,
+        *(f'left out: {line}' for line in left_out),
     ]
     return table

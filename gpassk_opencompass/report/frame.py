@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..health import LIMITS, WORDS
-from ..metrics import ACCURACY, SHOWN_THRESHOLDS, Metric, metrics_of, value_table
+from ..metrics import ACCURACY, SHOWN_THRESHOLDS, Kind, Metric, metrics_of, value_table
 from ..record import Result
 from ..samples import parted_group
 from ..statistics import AllPairs, Interval, all_pairs, between_runs, mean_interval, rerun_error
@@ -420,7 +420,7 @@ def _board_frame(board: Board) -> DataFrame:
     greedy = {place: entry.greedy for place, entry in enumerate(board.entries) if entry.greedy}
     sampled = dict(enumerate(entry.result for entry in board.entries))
     parts = _scores(board, greedy, groups, {GREEDY: ACCURACY}) if greedy else []
-    metrics = [ACCURACY, Metric.pass_at(board.k), *board.metrics]
+    metrics = [ACCURACY, Metric(Kind.PASS, board.k), *board.metrics]
     parts += _scores(board, sampled, groups, {str(metric): metric for metric in metrics})
     numbers = pandas.concat(map(pandas.DataFrame, parts), ignore_index=True)
     order = np.lexsort((numbers['group'].map(list(groups).index), numbers['place']))
@@ -464,7 +464,8 @@ def _scores(
 def _about(board: Board, entry: Entry, of_greedy: bool) -> dict[str, Any]:
     """Return what all scores of a run share."""
     result = entry.greedy if of_greedy and entry.greedy else entry.result
-    about = {'benchmark': board.title, 'run': entry.name, 'model': result.model, 'host': result.run.host}
+    about: dict[str, Any] = {'benchmark': board.title, 'run': entry.name, 'model': result.model}
+    about['host'] = result.run.host
     about |= {name: result.sampling.get(name, np.nan) for name in SETTINGS}
     about |= {'level': board.level, 'k': board.k, 'n': result.n, 'limited': limits_line(result)}
     counts = {name: getattr(result.health, name) for name in HEALTH}
