@@ -39,23 +39,18 @@ ATTEMPTS = 12
 
 _OWN = 'the model is named by path, and the prompt is that of the sample; remove it'
 _OF_REQUEST = {**OF_SAMPLE, 'model': _OWN, 'messages': _OWN}
-_KEY = 'Is the key right, and for this address? key_env names the environment variable that holds it'
-_BY_STATUS = {
-    401: _KEY,
-    403: _KEY,
-    404: 'Is the name (path) one that the server lists at /v1/models, and the address right?',
-}
-_BY_WORDS = {
+_ADVICE = {
+    r'^HTTP 40[13]': 'Is the key right, and for this address? key_env names the variable that holds it',
+    r'^HTTP 404': 'Is the name (path) one that the server lists at /v1/models, and the address right?',
     r'\bseed\b': 'It takes no seed: write random_seeds = None into the template, or random_seed=None',
     r'\btop_k\b': 'Leave top_ks out of the template',
     r'\brepetition_penalty\b': 'Leave repetition_penalties out of the template',
-    r'\btop_p\b': 'Leave top_ps out of the template, or change them',
-    r'\btemperature\b': 'Leave temperatures out of the template, or change them',
-    ABOUT_LENGTH.pattern: (
-        'Lower max_out_lens of the template (max_out_len in a config), or serve a longer context'
-    ),
+    r'\b(top_p|temperature)\b': 'Leave top_ps or temperatures out of the template, or change them',
+    ABOUT_LENGTH.pattern: 'Lower max_out_lens of the template (max_out_len), or serve a longer context',
     r'quota|billing': 'See to the account that the key belongs to',
+    '': 'Check path (the name of the model), the address, the key and extra_body',
 }
+"""What a refusal of all requests says → what to do; the first that is found."""
 _VERSIONS = {
     'vllm': ('/version', 'version'),
     'llamacpp': ('/props', 'build_info'),
@@ -70,10 +65,8 @@ def advise(trouble: Trouble) -> str:
     >>> advise(Trouble(Kind.REFUSED, 'HTTP 400', 'Unknown name "seed": Cannot find field.'))[:20]
     'It takes no seed: wr'
     """
-    if trouble.status in _BY_STATUS:
-        return _BY_STATUS[trouble.status]
-    texts = (text for words, text in _BY_WORDS.items() if re.search(words, trouble.message, re.IGNORECASE))
-    return next(texts, 'Check path (the name of the model), the address, the key and extra_body')
+    said = f'{trouble.reason} {trouble.message}'
+    return next(text for words, text in _ADVICE.items() if re.search(words, said, re.IGNORECASE))
 
 
 @MODELS.register_module()
