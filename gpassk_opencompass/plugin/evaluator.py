@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 from collections import Counter
@@ -39,9 +38,6 @@ from .dataset import LIMITS
 from .rows import check_by_place, samples_asked, samples_of, uids_of
 from .seeds import current_task
 from .wrapped import WrappedEvaluator
-
-_FROZEN = gc.get_freeze_count()
-"""Some versions of Python begin with a few."""
 
 HOST_PACKAGES = ('opencompass', 'numpy', 'datasets', 'transformers', 'torch')
 
@@ -138,14 +134,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         """
         # `<work_dir>/<time>/results/<model>/<dataset>`; None for another caller than OpenCompass.
         out = Path(self._out_dir) if hasattr(self, '_out_dir') else None
-        frozen = gc.get_freeze_count() > _FROZEN  # by who wants it to last, as the process of `gpassk run`
-        if not frozen:  # a million imported objects would be searched for garbage again and again
-            gc.freeze()
-        try:
-            result = self._evaluate(k, n, original_dataset, score_kwargs, out)
-        finally:
-            if not frozen:
-                gc.unfreeze()
+        result = self._evaluate(k, n, original_dataset, score_kwargs, out)
         if out is not None:
             _write_samples(out.with_name(f'{out.name}.json').resolve(), result)
         return result.as_json()

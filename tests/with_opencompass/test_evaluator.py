@@ -11,7 +11,7 @@ from datasets import Dataset
 from hosts import READER, SHARED, import_plugin, write_bench
 from judge_server import JudgeServer
 
-from gpassk_opencompass import FunctionJudge, IncompleteError, InputError
+from gpassk_opencompass import IncompleteError, InputError
 from gpassk_opencompass.record import read
 from gpassk_opencompass.samples import Samples
 
@@ -37,40 +37,22 @@ def evaluate(rows: Any, predictions: Any, n: int = 2, **settings: Any) -> dict[s
     return result
 
 
-def test_every_replica_is_judged_for_itself(tmp_path: Path) -> None:
-    """Right in replica 0 only: solved once in n for each question, never n times."""
-    rows = build_rows(tmp_path, n=4)
-    predictions = [text if row < 4 else 'It is \\boxed{0}' for row, text in enumerate(right_answers(rows))]
-    result = evaluate(rows, predictions, n=4)
-    assert result['gpassk']['counts']['c'] == [1, 1, 1, 1]
-    assert (result['G-Pass@4_1.0'], result['G-Pass@4_0.0']) == (0.0, 100.0)
-    assert result['AMC_en/accuracy'] == result['accuracy'] == 25.0
-
-
-def test_evaluators_share_no_verdicts(tmp_path: Path) -> None:
-    """A second evaluator with another judge gives its own numbers."""
+@pytest.mark.parametrize(
+    ('predictions', 'error', 'message'),
+    [
+        (lambda right: right[:7], IncompleteError, '7 predictions for 8 rows.*-r'),
+        (lambda right: [], IncompleteError, '0 predictions for 8 rows'),
+        (lambda right: [*right[:3], None, *right[4:]], InputError, r'the first in row 3 \(NoneType\)'),
+        (lambda right: [*right[:3], ['a'], *right[4:]], InputError, 'the first in row 3'),
+    ],
+)
+def test_predictions_that_are_not_a_text_a_row_stop(
+    tmp_path: Path, predictions: Any, error: type[Exception], message: str
+) -> None:
+    """A shard is missing: no score, and the message says how to go on; None or a list names its row."""
     rows = build_rows(tmp_path)
-    first = evaluate(rows, right_answers(rows))
-    judge = {'type': FunctionJudge, 'grader': lambda pair: False, 'name': 'never'}
-    second = evaluate(rows, right_answers(rows), judge=judge)
-    assert (first['accuracy'], second['accuracy']) == (100.0, 0.0)
-
-
-@pytest.mark.parametrize('count', [0, 1, 7])
-def test_fewer_predictions_than_rows_stop(tmp_path: Path, count: int) -> None:
-    """A shard is missing: no score, and the message says how to go on."""
-    rows = build_rows(tmp_path)
-    with pytest.raises(IncompleteError, match=f'{count} predictions for 8 rows.*-r'):
-        evaluate(rows, right_answers(rows)[:count])
-
-
-@pytest.mark.parametrize('bad', [None, ['a'], 5])
-def test_a_prediction_that_is_no_text_stops(tmp_path: Path, bad: Any) -> None:
-    """None, a list or a number names its row."""
-    rows = build_rows(tmp_path)
-    predictions = [*right_answers(rows)[:3], bad, *right_answers(rows)[4:]]
-    with pytest.raises(InputError, match='the first in row 3'):
-        evaluate(rows, predictions)
+    with pytest.raises(error, match=message):
+        evaluate(rows, predictions(right_answers(rows)))
 
 
 def test_an_llm_at_a_url_judges_and_its_verdicts_are_kept(tmp_path: Path) -> None:
@@ -146,27 +128,6 @@ def test_samples_of_earlier_results_go_but_for_those_of_the_result_that_is_there
     assert {path.name for path in folder.iterdir()} == {'bench.json', kept, third}
     assert len(read(folder / 'bench.json').samples()['response']) == 8
     assert second != third
-
-
-@pytest.mark.parametrize(
-    'arguments',
-    [
-        {'url': 'http://127.0.0.1:1'},
-        {'model_name': 'judge', 'url': ['http://127.0.0.1:1'], 'judge': {'type': 'rule'}},
-    ],
-)
-def test_half_a_judge_or_two_are_refused(arguments: dict[str, Any]) -> None:
-    """Rather than judged by rule in silence."""
-    with pytest.raises(InputError, match=r'both|needs the name of its model'):
-        plugin.GPassKEvaluator(**arguments)
-
-
-def test_a_model_that_should_extract_answers_is_refused() -> None:
-    """By the arguments of OpenCompass's own evaluator; turned off they say nothing."""
-    extracting = {'extract_url': ['http://e/v1'], 'extract_model_name': 'e'}
-    with pytest.raises(InputError, match=r'no model extracts answers here.* let an LLM judge'):
-        plugin.GPassKEvaluator(use_extract_model=True, **extracting)
-    plugin.GPassKEvaluator(use_extract_model=False, **extracting)
 
 
 def test_rows_of_another_data_set_are_grouped_by_what_opencompass_gives(tmp_path: Path) -> None:

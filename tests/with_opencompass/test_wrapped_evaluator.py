@@ -165,6 +165,9 @@ def test_details_that_cannot_be_paired_stop(result: Any, message: str) -> None:
     [
         ({'evaluator': EXACT, 'judge': {'type': 'rule'}}, 'both evaluator and a judge'),
         ({'evaluator': EXACT, 'model_name': 'm', 'url': ['http://h']}, 'both evaluator and a judge'),
+        ({'url': 'http://127.0.0.1:1'}, 'needs the name of its model'),
+        ({'model_name': 'm', 'url': ['http://127.0.0.1:1'], 'judge': {'type': 'rule'}}, 'both'),
+        ({'use_extract_model': True}, 'no model extracts answers here.* let an LLM judge'),
         ({'evaluator': {'type': 'NoSuchEvaluator'}}, 'cannot be built'),
         ({'evaluator': {**EXACT, 'colour': 'red'}}, 'cannot be built.*colour'),
         ({'evaluator': {}}, r"expected dict\(type='…'"),
