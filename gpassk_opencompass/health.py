@@ -85,7 +85,7 @@ class Generation(NamedTuple):
         reason, state = given.get('finish_reason'), given.get('state')
 
         def count(name: str, *types: type) -> Any:
-            value = given.get(name)
+            value: Any = given.get(name)
             return value if type(value) in types and 0 <= value <= 2**53 else None
 
         seconds = count('seconds', int, float)

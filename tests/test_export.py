@@ -127,6 +127,8 @@ def test_the_summary_of_lm_eval_has_the_scores_as_fractions(theirs: Path, tmp_pa
     result = read(theirs)
     result.run.settings = {'temperature': 0.7, 'max_out_len': 512}
     samples, summary = write_lm_eval(result, tmp_path / 'out')
+    assert write_lm_eval(result, tmp_path / 'out') == [samples, summary]  # their date is that of the run
+    assert len(list(samples.parent.iterdir())) == 2
     [scores] = json.loads(summary.read_text(encoding='utf-8'))['results'].values()
     assert scores['G-Pass@2_0.5,gpassk'] == pytest.approx(result.scores()['G-Pass@2_0.5'] / 100, rel=1e-12)
     assert scores['correct,gpassk'] == sum(row.count('1') for row in TRUTH)
@@ -137,16 +139,6 @@ def test_the_summary_of_lm_eval_has_the_scores_as_fractions(theirs: Path, tmp_pa
     line = json.loads(samples.read_text(encoding='utf-8').splitlines()[1])
     assert (line['correct'], line['accuracy']) == ([True, True, False, False], 0.5)
     assert (line['doc']['split'], line['doc']['language']) == ('Level 1', '')
-
-
-def test_the_same_run_replaces_its_own_files(theirs: Path, tmp_path: Path) -> None:
-    """Their date is that of the run, also through the command."""
-    for _ in range(2):
-        exported(theirs, 'lm-eval', tmp_path)
-        files = {path: path.read_bytes() for path in (tmp_path / 'out.lm-eval').rglob('*') if path.is_file()}
-    assert len(files) == 2
-    again = write_lm_eval(read(theirs), tmp_path / 'out.lm-eval')
-    assert {path: path.read_bytes() for path in again} == files
 
 
 def test_samples_that_nobody_judged_stay_unjudged(tmp_path: Path) -> None:

@@ -24,18 +24,6 @@ def test_every_sample_is_judged_for_itself_and_the_work_directory_is_only_read(t
     assert (record['gpassk']['n'], record['gpassk']['k']) == (4, [2, 4])
 
 
-def test_the_copies_of_one_fixed_seed_are_said_loudly(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """From the copies that it led to; also in the record that a report reads."""
-    same = [[texts[0]] * 4 for texts in old.responses()]
-    _, out = old.score(old.write(tmp_path / 'old', old.rows(given=same)))
-    said = 'all n = 4 responses are one text for 8 of 8 questions'
-    assert said in capsys.readouterr().out
-    [warning] = old.record_in(out)['gpassk']['health']['warnings']
-    assert said in warning
-
-
 def test_the_llm_judge_is_asked_each_different_answer_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
