@@ -12,8 +12,8 @@ from __future__ import annotations
 import heapq
 import random
 
+from gpassk_opencompass.runs.driver import Entry, Pool, Task
 from gpassk_opencompass.runs.plan import Planned
-from gpassk_opencompass.runs.pool import Entry, Pool, Task
 from gpassk_opencompass.serving import Served, read_serve
 
 MODELS, RUNS = 100, 25

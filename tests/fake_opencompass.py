@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import runpy
+import signal
 import subprocess
 import sys
 import time
@@ -28,10 +29,10 @@ def install(folder: Path, monkeypatch: pytest.MonkeyPatch, **behaviours: str) ->
     """Put it in the place of `opencompass`; a config named like a behaviour behaves so.
 
     Behaviours: ok, broken (a task fails, exit code 0), crash (before anything, exit code 1), hang (with half
-    of the predictions), draw (half of its samples before the file `go` is there), meet (waits for another
-    one), judge (waits for another one when all is sampled, and its evaluation has begun), unjudged (the
-    evaluation fails), killed (a task leaves no traceback, exit code 0; killed-late: but the table does),
-    usage (a wrong option, exit code 2).
+    of the predictions; stubborn: it will not end), draw (half of its samples before the file `go` is there),
+    meet (waits for another one), judge (waits for another one when all is sampled, and its evaluation has
+    begun), unjudged (the evaluation fails), killed (a task leaves no traceback, exit code 0; killed-late: but
+    the table does), usage (a wrong option, exit code 2).
     """
     control = folder / 'control'
     control.mkdir()
@@ -176,7 +177,9 @@ def _work(
     if behaviour.startswith('killed'):
         _killed(place / 'logs/infer' / part, late=behaviour == 'killed-late')
         return
-    if behaviour == 'hang':
+    if behaviour == 'stubborn':
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if behaviour in ('hang', 'stubborn'):
         lines = ''.join(f'{json.dumps({"idx": row})}\n' for row in range(total // 2))
         write(predicted.with_name(f'{dataset["abbr"]}.rows.jsonl'), lines)
         child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])

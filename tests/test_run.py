@@ -16,7 +16,7 @@ import termios
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import psutil
@@ -103,26 +103,19 @@ def test_a_run_goes_on_in_its_time_directory_with_the_workers_of_its_start(
     assert f'goes on in {time_of(first)}, with --max-num-workers 3 as it was begun' in said
 
 
-@pytest.mark.parametrize(
-    ('options', 'message'),
-    [
-        (['-w', 'x'], 'give -w before the --'),
-        (['--work', 'x'], 'give -w before the --'),
-        (['--reuse', 'latest'], 'what there is to resume is found for each run'),
-        (['-a', 'vllm'], 'engine = … in the template'),
-        (['--dry-run'], 'gpassk check says what is missing'),
-        (['-m', 'viz'], "choose from 'all', 'infer', 'eval'"),
-        (['-m', 'nothing'], 'invalid choice'),
-        (['--max-num-workers', '0'], 'at least 1'),
-    ],
-)
-def test_options_that_would_mislead_are_refused(
-    sweep: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str
-) -> None:
+def test_options_that_would_mislead_are_refused(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With the reason, before anything is started."""
     write_configs(sweep, 'ok')
-    assert run('--', *options) == 2
-    assert message in capsys.readouterr().err
+    for options, message in {
+        '-w x': 'give -w before the --',
+        '--work x': 'give -w before the --',
+        '--reuse latest': 'what there is to resume is found for each run',
+        '-a vllm': 'engine = … in the template',
+        '-m viz': "choose from 'all', 'infer', 'eval'",
+        '--max-num-workers 0': 'at least 1',
+    }.items():
+        assert run('--', *options.split()) == 2
+        assert message in capsys.readouterr().err
     assert calls(sweep) == []
 
 
@@ -142,26 +135,18 @@ def test_a_changed_config_is_started_anew_and_a_changed_judge_takes_the_samples(
     assert len({time_of(call) for call in calls(sweep)}) == len(results(sweep, 'run')) == 2
 
 
-@pytest.mark.parametrize(
-    ('text', 'message'),
-    [
-        (
-            'import os\nllm_infos = [dict(path=os.sep)]\n',
-            'or is a template: gpassk expand writes configs of it',
-        ),
-        ("models = [{'abbr': 'm'}]\n", 'is no config of OpenCompass: it needs models and datasets'),
-        (f'import os\n{config_text()}', 'computes or imports its values'),
-        ('models = [', 'is not valid Python'),
-    ],
-)
-def test_what_is_no_config_is_refused(
-    sweep: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
-) -> None:
+def test_what_is_no_config_is_refused(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Before anything is started, also of the others."""
     write_configs(sweep, 'ok')
-    write(sweep / 'configs' / 'wrong.py', text)
-    assert run() == 2
-    assert message in capsys.readouterr().err
+    for text, message in {
+        'import os\nllm_infos = [dict(path=os.sep)]\n': 'is a template: gpassk expand writes configs of it',
+        "models = [{'abbr': 'm'}]\n": 'is no config of OpenCompass: it needs models and datasets',
+        f'import os\n{config_text()}': 'computes or imports its values',
+        'models = [': 'is not valid Python',
+    }.items():
+        write(sweep / 'configs' / 'wrong.py', text)
+        assert run() == 2
+        assert message in capsys.readouterr().err
     assert main(['run', 'configs/manifest.jsonl', '-w', 'out']) == 2
     assert 'did you mean gpassk run configs?' in capsys.readouterr().err
     assert calls(sweep) == []
@@ -432,6 +417,30 @@ def test_a_stopped_sweep_leaves_no_process_and_goes_on(
     behave(sweep, 'never', 'ok')
     assert run() == 0
     assert time_of(calls(sweep)[0]) == time_of(calls(sweep)[1])
+
+
+def test_a_second_ctrl_c_ends_what_does_not_want_to(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """At once; the state of the run is said, and typed again it goes on."""
+    write_configs(sweep, 'stubborn', 'never')
+    hanging, over = sweep / 'control' / 'hanging', Event()
+
+    def interrupt() -> None:
+        until(lambda: hanging.exists() and hanging.read_text())
+        while not over.wait(0.2):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with Stop():  # a late one ends no test
+        thread = Thread(target=interrupt)
+        thread.start()
+        assert run() == 130
+        over.set()
+        thread.join()
+    assert 'stubborn: partial' in capsys.readouterr().out
+    opencompass = calls(sweep)[0]['pid']
+    assert not is_running(opencompass)
+    behave(sweep, 'stubborn', 'ok')
+    behave(sweep, 'never', 'ok')
+    assert run() == 0
 
 
 @pytest.mark.parametrize('victim', ['command', 'guard', 'opencompass'])

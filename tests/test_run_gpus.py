@@ -19,8 +19,8 @@ from started_servers import Script, until
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.errors import InputError
+from gpassk_opencompass.runs.driver import CLIENTS, Entry, Pool, Task, usable_gpus
 from gpassk_opencompass.runs.plan import Planned
-from gpassk_opencompass.runs.pool import CLIENTS, Entry, Pool, Task, usable_gpus
 from gpassk_opencompass.runs.work_dir import read_starts
 from gpassk_opencompass.serving import Served, read_serve
 from gpassk_opencompass.sweep.checks import Checked
@@ -329,14 +329,6 @@ def test_a_judge_is_served_when_all_is_sampled(two: Path, script: Script) -> Non
 @pytest.mark.parametrize(
     ('judge', 'reason'),
     [
-        (
-            {'serve': {'command': 'no-such-judge {model} --port {port}'}, 'tp': 0},
-            "the command that serves 'judge' begins with 'no-such-judge', and there is no such program",
-        ),
-        (
-            {'serve': {'command': 'bin/judge --port {port}'}},
-            "the command that serves 'judge' begins with 'bin/judge'",
-        ),
         ({'path': '/no/such/judge'}, "path = '/no/such/judge': there is no such file or folder"),
         ({'tp': 16}, 'judge needs 16 GPUs, and 2 may be used'),
         ({'tpp': 4}, "judge_serve has 'tpp'"),

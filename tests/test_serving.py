@@ -138,6 +138,7 @@ def test_what_is_not_there_is_an_error_of_one_line(tmp_path: Path) -> None:
     """Before anything is started."""
     for command, path, complaint in (
         ('no-such-program --port {port}', 'm', "'no-such-program', and there is no such program"),
+        ('bin/server --port {port}', 'm', "'bin/server', and there is no such program"),
         (
             f'{sys.executable} {{port}}',
             '/no/such/weights',

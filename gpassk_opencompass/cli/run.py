@@ -15,10 +15,9 @@ from rich.table import Column
 
 from ..errors import InputError
 from ..processes import Stop
-from ..runs.driver import Driver, Watcher
+from ..runs.driver import Driver, Watcher, usable_gpus
 from ..runs.opencompass import read_options
 from ..runs.plan import Planned, part_of, planned_runs
-from ..runs.pool import usable_gpus
 from ..runs.state import Finding, State, examine, summary
 from ..runs.work_dir import DrawnSamples
 from ..text import duration, say, show, warn

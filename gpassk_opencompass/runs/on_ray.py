@@ -22,9 +22,6 @@ from .plan import Planned
 from .state import Finding, examine
 from .work_dir import JOB
 
-RETRIES = 2
-"""Times that a task is tried again."""
-
 
 def run_on_ray(
     address: str,
@@ -35,11 +32,7 @@ def run_on_ray(
     watcher: Watcher,
     stop: Stop,
 ) -> list[Finding]:
-    """Run what is not complete; return the state of each run that it came to, see `Driver`.
-
-    Raises:
-        InputError: Ray is not installed, there is no such cluster, or a config cannot be read.
-    """
+    """Run what is not complete; return the state of each run that it came to, see `Driver`."""
     ray = _connect(address)
     outputs = outputs.resolve()
     found: dict[str, Finding] = {}
@@ -58,7 +51,7 @@ def run_on_ray(
         else:
             models.setdefault(run.model, []).append(run)
     most = max((node['Resources'].get('GPU', 0) for node in ray.nodes() if node['Alive']), default=0)
-    drive = ray.remote(max_retries=RETRIES, retry_exceptions=[IncompleteError])(_drive)
+    drive = ray.remote(max_retries=2, retry_exceptions=[IncompleteError])(_drive)
     job = f'ray {ray.get_runtime_context().get_job_id()}'
     tasks: dict[Any, list[Planned]] = {}
     for gpus, model in sorted(((_gpus_of(group), model) for model, group in models.items()), reverse=True):

@@ -162,11 +162,6 @@ def prepare_directory(work_dir: Path, config: Config, here: Path) -> Path:
                 f'{text!r} in the config is relative: write an absolute path; opencompass runs in a '
                 f'directory of its own, where that is something else than from {here}'
             )
-        if link.exists() and not link.is_symlink():
-            raise InputError(
-                f'{link.name!r} of an earlier command is in the way of a link: move what you need of it to '
-                f'{here / link.name}, and remove {link}'
-            )
         if not link.is_symlink():
             link.symlink_to(here / link.name)
     return directory

@@ -115,10 +115,7 @@ def discovered_runs(outputs: Path) -> list[tuple[Planned, Path]]:
 
     if not outputs.is_dir():
         raise InputError(f'{outputs} is no folder; expected work directories of OpenCompass')
-    try:
-        folders = [outputs] if is_work_dir(outputs) else sorted(filter(is_work_dir, outputs.iterdir()))
-    except OSError as error:
-        raise InputError(f'cannot read {outputs}: {error.strerror}') from error
+    folders = [outputs] if is_work_dir(outputs) else sorted(filter(is_work_dir, outputs.iterdir()))
     if not folders:
         raise InputError(
             f'no work directory of OpenCompass in {outputs}: expected <work_dir>/<YYYYmmdd_HHMMSS>/configs; '

@@ -285,15 +285,8 @@ def test_what_changes_between_two_stages_is_never_scored_without_a_word(
     forks: Forks, tmp_path: Path, name: str
 ) -> None:
     """There is the true result, or an error that names the change; put back, the run goes on."""
-    case, chance = CASES[name], random.Random(name)
-    then, now = then_and_now(case, tmp_path, chance)
-    run = Run(forks, tmp_path, then, case.command, case.workers)
-    begin(run, case.stage, chance)
-    before = {path: path.read_bytes() for path in run.work_dir.glob('*/predictions/*/*')}
-    case.damage(run)
-    run.write(now)
-    damaged = {path: content for path, content in before.items() if path.read_bytes() != content}
-    go_on(run, case.stage == 'sampled')
+    case = CASES[name]
+    run, then, damaged = changed(forks, tmp_path, case, random.Random(name))
     if not case.words or run.result():
         result = run.result()
         assert result, run.logs[-1500:]
@@ -308,6 +301,43 @@ def test_what_changes_between_two_stages_is_never_scored_without_a_word(
     result = run.result()
     named = re.compile(rf'\b{DATASET}(_\d+)?\.json')
     assert run.is_true(result) if result else any(map(named.search, run.errors())), run.logs[-1500:]
+
+
+def test_drawn_changes_are_true_or_told_and_what_is_valid_completes(
+    forks: Forks, tmp_path: Path, times: int, chance: random.Random, tried: Counter[str]
+) -> None:
+    """Any of them in any stage, by either command, in one shard or three; GPASSK_FAULTS says how many."""
+    valid, left = 0, []
+    for number in range(times):
+        name = chance.choice(list(CASES))
+        case = CASES[name]._replace(command=chance.choice(['opencompass', 'gpassk']))
+        if case.damage is nothing:
+            stage, workers = chance.choice(['sampled', 'killed', 'judged']), chance.choice(list(SHARDS))
+            case = case._replace(stage=stage, workers=workers)
+        words = f'{number}: {name}, {case.stage}, {case.command}, workers {case.workers}'
+        run, _, _ = changed(forks, tmp_path / str(number), case, chance)
+        result = run.result()
+        assert result is None or run.is_true(result), words
+        assert result or run.errors(), f'{words}: {run.logs[-1500:]}'
+        tried['complete' if result else 'refused'] += 1
+        valid += not case.words
+        left += [f'{words}: {run.errors()}'] if result is None and not case.words else []
+    assert len(left) <= 0.05 * valid, left
+
+
+def changed(
+    forks: Forks, root: Path, case: Case, chance: random.Random
+) -> tuple[Run, Said, dict[Path, bytes]]:
+    """Begin a run, change something, go on; the run, what it said before, and files that were damaged."""
+    then, now = then_and_now(case, root, chance)
+    run = Run(forks, root, then, case.command, case.workers)
+    begin(run, case.stage, chance)
+    before = {path: path.read_bytes() for path in run.work_dir.glob('*/predictions/*/*')}
+    case.damage(run)
+    run.write(now)
+    damaged = {path: content for path, content in before.items() if path.read_bytes() != content}
+    go_on(run, case.stage == 'sampled')
+    return run, then, damaged
 
 
 def then_and_now(case: Case, root: Path, chance: random.Random) -> tuple[Said, Said]:
