@@ -73,15 +73,12 @@ class Holder(NamedTuple):
 
     def take_over(self, other: Holder) -> None:
         """End what a dead process of this machine left; raise IncompleteError where another is at work."""
-        if (
-            not other.is_here
-            and not self.reason
-            and not (self.job.startswith('ray') and other.job == self.job)
-        ):
-            way_out = 'if it has ended, take it over: --take-over "why it is over"'
-            raise IncompleteError(f'in use by {other}: wait for it; {way_out}')
+        again = self.job.startswith('ray') and other.job == self.job
         if other.is_here and other.is_alive and other.pid != self.pid:
             raise IncompleteError(f'in use by {other}: wait for it')
+        if not (other.is_here or self.reason or again):
+            way_out = 'if it has ended, take it over: --take-over "why it is over"'
+            raise IncompleteError(f'in use by {other}: wait for it; {way_out}')
         if other.is_here and other.mark:
             end_marked(other.mark)
 
