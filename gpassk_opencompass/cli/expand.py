@@ -127,7 +127,9 @@ def run(
     )
     if problems and not dry_run:
         raise InputError(problems)
-    for note in dict.fromkeys(note for one in (*expansions.values(), *checks.values()) for note in one.notes):
+    notes = [note for one in expansions.values() for note in one.notes]
+    notes += [note for one in checks.values() for note in one.notes]
+    for note in dict.fromkeys(notes):
         warn(note)
     if dry_run:
         show(estimate(runs))
