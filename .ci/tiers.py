@@ -18,14 +18,14 @@ TIERS = {
         'examples/lighteval/*',
         'gpassk_opencompass/lighteval.py',
         'gpassk_opencompass/formats/lighteval*',
-        'tests/lighteval/*',
-        'tests/harnesses/*lighteval*',
+        'tests/slow/lighteval/*',
+        'tests/slow/harnesses/*lighteval*',
     ),
     'harnesses': (
         'constraints/harness-*.txt',
         'gpassk_opencompass/inspect_ai.py',
         'gpassk_opencompass/formats/*',
-        'tests/harnesses/*',
+        'tests/slow/harnesses/*',
         'tests/recorded/*',
     ),
     'engines': (
@@ -38,13 +38,13 @@ TIERS = {
         'gpassk_opencompass/servers.py',
         'gpassk_opencompass/serving.py',
         'gpassk_opencompass/sweep/*engine*.py',
-        'tests/engines/*',
+        'tests/slow/engines/*',
     ),
     'browsers': (
         'gpassk_opencompass/report/page/*',
         'mkdocs.yml',
         'tests/browser.py',
-        'tests/browsers/*',
+        'tests/slow/browsers/*',
         'tests/made_pages.py',
     ),
     'faults': (
@@ -54,9 +54,9 @@ TIERS = {
         'gpassk_opencompass/predictions.py',
         'gpassk_opencompass/runs/*',
         'tests/dying.py',
-        'tests/faults/*',
+        'tests/slow/faults/*',
         'tests/forks.py',
-        'tests/fuzz/*',
+        'tests/slow/fuzz/*',
     ),
 }
 """Tier → its sources; * stands for any text, / too."""

@@ -6,7 +6,7 @@
     python -m benchmarks.rule_judge PAIRS.jsonl --before THEN       # every verdict that differs from THEN
 
 Speed is measured on made pairs that are all different, none decided by its spelling, so each needs
-mathematics or words. Errors are counted on the suite of tests/answers, or on the pairs that are named: a
+mathematics or words. Errors are counted on the suite of tests/unit/answers, or on the pairs that are named: a
 false accept is a wrong answer accepted, a miss an equal one refused. math-verify is called in a loop,
 without a limit of time; OpenCompass's `MATHVerifyEvaluator` starts a process for each pair.
 """
@@ -30,7 +30,7 @@ from .made import made_pairs
 from .measuring import cost, progress, unwarned
 from .tables import Row, Section, Size, main, megabytes, overview, table, times
 
-SUITE = Path(__file__).parents[1] / 'tests/answers/suite.jsonl'
+SUITE = Path(__file__).parents[1] / 'tests/unit/answers/suite.jsonl'
 CASES = {'tiny': (8,), 'quick': (50, 450), 'full': (250, 1_000, 4_000)}
 SAMPLE = {'tiny': 2, 'quick': 20, 'full': 100}
 """Pairs that OpenCompass judges."""
@@ -84,7 +84,7 @@ def measure(size: Size) -> Section:
 
 
 def read_suite() -> list[Labelled]:
-    """The labelled pairs of tests/answers."""
+    """The labelled pairs of tests/unit/answers."""
     rows = map(json.loads, SUITE.read_text(encoding='utf-8').splitlines())
     return [
         Labelled(Pair(row['question'], row['reference'], row['answer']), row['equal'], row['type'])

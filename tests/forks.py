@@ -146,7 +146,7 @@ def _surroundings() -> dict[str, str]:
     here = environment()
     return here | {
         'MPLBACKEND': 'agg',
-        'PYTHONPATH': os.pathsep.join([here['PYTHONPATH'], str(TESTS / 'faults')]),
+        'PYTHONPATH': os.pathsep.join([here['PYTHONPATH'], str(TESTS / 'slow' / 'faults')]),
     }
 
 

@@ -17,7 +17,7 @@ from gpassk_opencompass.record import Result
 from gpassk_opencompass.samples import Run, Samples
 
 RECORDED = Path(__file__).resolve().parent / 'recorded'
-HARNESSES = RECORDED.parent / 'harnesses'
+HARNESSES = RECORDED.parent / 'slow' / 'harnesses'
 SYMBOLS = {'correct': '1', 'incorrect': '0', 'unjudged': '?', None: '-'}
 
 Row = dict[str, Any]

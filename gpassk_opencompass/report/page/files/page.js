@@ -1,4 +1,4 @@
-/*! sources cccb6ca51bb1a8f031907787a615b5ccb1a394d503d9b535edd27c449a816df5
+/*! sources 0f6eb51a2c1838ee0bc355758225fe1f6e22f76117b2a7d28901dbfe9554af28
 
 In this script:
 

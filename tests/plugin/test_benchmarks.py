@@ -1,0 +1,383 @@
+"""Benchmarks beside LiveMathBench: their questions, the template's axis, and the importable configs."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import re
+import warnings
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hosts import READER, SHARED, import_plugin
+from sweeping import BASE, configs_of, dump
+
+import gpassk_opencompass.configs
+from gpassk_opencompass import InputError, TemplateError
+from gpassk_opencompass.benchmarks import BENCHMARKS, QuestionSet
+from gpassk_opencompass.sweep.names import RunName
+from gpassk_opencompass.sweep.template import ANY_VERSION
+
+pytestmark = pytest.mark.slow
+
+CONFIGS = Path(gpassk_opencompass.configs.__path__[0])
+DATA = SHARED / 'data'
+PAGE = Path(__file__).resolve().parents[2] / 'docs' / 'data.md'
+
+SIZES = {
+    'math500-l5': 134, 'aime2024': 30, 'aime2025': 30, 'aime2025-i': 15, 'olymmath-en-easy': 100,
+    'olymmath-en-hard': 100, 'olymmath-zh-easy': 100, 'olymmath-zh-hard': 100, 'olymmath-easy': 200,
+    'olymmath-hard': 200,
+}  # fmt: skip
+"""MATH500-L5, AIME: sections F.2 to F.4 of arXiv 2412.13147 and the contests; OlymMATH: arXiv 2503.21380."""
+
+
+Rows = list[dict[str, Any]]
+
+
+def write(file: Path, rows: Rows) -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text('\n'.join(json.dumps(row) for row in rows), encoding='utf-8')
+    return file
+
+
+def aime(year: int, count: int = 30) -> Rows:
+    return [{'question': f'What is {i} in {year}?', 'answer': i} for i in range(count)]
+
+
+def math500() -> Rows:
+    subjects = ('Algebra', 'Counting & Probability')
+    return [
+        {
+            'problem': f'Say {i}.',
+            'answer': rf'\frac{{{i}}}{{7}}',
+            'subject': subjects[i % 2],
+            'level': 5 if i < 134 else i % 4 + 1,
+            'unique_id': f'test/{i}.json',
+        }
+        for i in range(500)
+    ]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """All benchmarks, made up, in one folder."""
+    data = tmp_path / 'data'
+    write(data / 'aime2024.jsonl', aime(2024))
+    write(data / 'aime2025.jsonl', aime(2025))
+    write(data / 'test.jsonl', math500())
+    for language, word in (('EN', 'Solve'), ('ZH', '求')):
+        for level in ('EASY', 'HARD'):
+            rows = [
+                {
+                    'problem': f'{word} {level} {i}',
+                    'answer': str(i),
+                    'unique_id': f'OlymMATH-{level}-{i}-{language}',
+                }
+                for i in range(100)
+            ]
+            write(data / f'OlymMATH-{language}-{level}.jsonl', rows)
+    return data
+
+
+def build(benchmark: str, path: Path | str, **settings: Any) -> Any:
+    plugin = import_plugin()
+    return plugin.BenchmarkDataset(
+        benchmark=benchmark, path=str(path), reader_cfg=READER, abbr='bench', **settings
+    ).test
+
+
+def real(benchmark: str) -> Path:
+    folder = DATA / {'math500': 'math500', 'olymmath': 'olymmath'}.get(benchmark.partition('-')[0], 'aime')
+    if not folder.is_dir():
+        pytest.skip(f'no real data here: {folder} is missing')
+    return folder
+
+
+@pytest.mark.parametrize('benchmark', SIZES)
+def test_each_benchmark_has_its_questions_n_times(benchmark: str, folder: Path) -> None:
+    """n rows a question, with the columns that seeds, scoring and intervals need."""
+    rows = build(benchmark, folder, n=3, k=[1, 3])
+    size = BENCHMARKS[benchmark].questions
+    assert (len(rows), len(set(rows['uid']))) == (3 * size, size) == (3 * SIZES[benchmark], SIZES[benchmark])
+    assert rows['replica'] == [0] * size + [1] * size + [2] * size
+    columns = 'question answer prompt uid problem split language source subdivision idx replica'
+    assert set(rows.column_names) == set(columns.split())
+
+
+@pytest.mark.parametrize('benchmark', SIZES)
+def test_each_benchmark_builds_from_the_real_data(benchmark: str) -> None:
+    """The published number of questions; no question twice; no answer empty; AIME's from 0 to 999."""
+    rows = build(benchmark, real(benchmark))
+    assert len(rows) == SIZES[benchmark]
+    assert len(set(rows['uid'])) == len(set(rows['question'])) == len(rows)
+    assert all(answer.strip() for answer in rows['answer'])
+    assert not any(re.search(r'\\boxed\s*{\s*}', question) for question in rows['question'])
+    assert all(prompt.count(r'\boxed{}') == 1 for prompt in rows['prompt'])
+    if benchmark.startswith('aime'):
+        assert all(0 <= int(answer) <= 999 for answer in rows['answer'])
+
+
+def test_translations_are_one_problem(folder: Path) -> None:
+    """English and Chinese versions count as one cluster; the judge is told the language."""
+    rows = build('olymmath-hard', folder)
+    assert len(set(rows['problem'])) == 100
+    assert set(zip(rows['split'], rows['language'], strict=True)) == {('hard', 'en'), ('hard', 'cn')}
+    assert rows['problem'][0] == rows['problem'][100]
+    assert '逐步推理' in rows['prompt'][100]
+    assert '逐步推理' not in build('olymmath-zh-hard', folder, cot=False)['prompt'][0]
+
+
+def test_math500_l5_is_the_questions_of_level_5(folder: Path) -> None:
+    """In the file's order, by their own ids, broken down by subject."""
+    rows = build('math500-l5', folder)
+    assert [uid.rpartition('/')[0] for uid in rows['uid']] == [f'MATH500/test/{i}.json' for i in range(134)]
+    assert rows['split'][:2] == ['Algebra', 'Counting-Probability']
+
+
+def test_an_instruction_in_the_question_is_not_given_twice(tmp_path: Path) -> None:
+    """A last line with an empty box is how to answer; boxes in the question stay."""
+    ask = '\nPlease reason step by step, and put your final answer within \\boxed{}.'
+    rows = [{'prompt': f'Which {i} is in \\boxed{{x}}?\nTell.{ask}', 'answer': f'{i:03}'} for i in range(30)]
+    built = build('aime2024', write(tmp_path / 'a.jsonl', rows))
+    assert built['question'][2] == 'Which 2 is in \\boxed{x}?\nTell.'
+    assert built['answer'][2] == '2'
+    assert built['prompt'][2].count(r'\boxed{}') == 1
+
+
+@pytest.mark.parametrize(
+    ('change', 'message'),
+    [
+        ({'answer': 1000}, r"line 4: 'answer' is 1000; expected a whole number from 0 to 999"),
+        ({'answer': -1}, 'line 4: .*whole number'),
+        ({'answer': 2.5}, 'line 4: .*whole number'),
+        ({'answer': True}, 'line 4: .*whole number'),
+        ({'answer': None}, 'line 4: .*whole number'),
+        ({'question': ' '}, "line 4: 'question' must be a text"),
+        ({'question': 'What is 1 in 2024?'}, r'line 4: the same question as in .*line 2'),
+        ({'unique_id': 'x'}, r'line 5: the same unique_id as in .*line 4'),
+    ],
+)
+def test_a_bad_line_is_named(folder: Path, change: dict[str, Any], message: str) -> None:
+    """File, line, what was there and what was expected."""
+    rows = aime(2024)
+    rows[3] = {**rows[3], **change}
+    if 'unique_id' in change:
+        rows[4] = {**rows[4], **change}
+    write(folder / 'aime2024.jsonl', rows)
+    with pytest.raises(InputError, match=rf'aime2024\.jsonl, {message}'):
+        build('aime2024', folder)
+
+
+@pytest.mark.parametrize(('benchmark', 'count'), [('aime2024', 29), ('aime2024', 45), ('aime2025', 15)])
+def test_another_number_of_questions_is_another_benchmark(folder: Path, benchmark: str, count: int) -> None:
+    """A file that was cut off, or has other questions, would give numbers under a wrong name."""
+    file = write(folder / f'{benchmark}.jsonl', aime(2024, count))
+    with pytest.raises(InputError, match=f'the last of {count} questions; AIME202. expects 30'):
+        build(benchmark, file)
+
+
+def test_where_questions_may_lie(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder, a file, relative or not; several files only as a folder; anything else is explained."""
+    monkeypatch.chdir(folder.parent)
+    assert len(build('aime2024', 'data')) == len(build('aime2024', 'data/aime2024.jsonl')) == 30
+    with pytest.raises(InputError, match=r'folder that holds OlymMATH-EN-HARD\.jsonl, Olym'):
+        build('olymmath-hard', 'data/OlymMATH-EN-HARD.jsonl')
+    with pytest.raises(
+        InputError, match=r'missing\.jsonl does not exist; its folder holds .*aime2024\.jsonl'
+    ):
+        build('aime2024', 'data/missing.jsonl')
+    with pytest.raises(
+        InputError, match=r'no data at path=.*aime2024\.jsonl, such a file if there is but one'
+    ):
+        build('aime2024', 'no-such-thing')
+    (folder.parent / 'README.md').write_text('What lies here.\n')
+    with pytest.raises(InputError, match=r'aime2024\.jsonl does not exist; its folder holds no \.jsonl'):
+        build('aime2024', folder.parent)
+    with pytest.raises(InputError, match="benchmark = 'aime2023': expected one of"):
+        build('aime2023', folder)
+
+
+def test_a_copy_of_a_hub_data_set_is_read_like_the_hub(tmp_path: Path) -> None:
+    """Subsets by their names on the hub, and the only split if none is called test."""
+    for language in ('EN', 'ZH'):
+        rows = [{'problem': f'{language} {i}', 'answer': str(i)} for i in range(100)]
+        write(tmp_path / 'files' / f'{language}.jsonl', rows)
+    subsets = ''.join(
+        f'- config_name: {language.lower()}-hard\n  data_files:\n'
+        f'  - split: train\n    path: files/{language}.jsonl\n'
+        for language in ('EN', 'ZH')
+    )
+    (tmp_path / 'README.md').write_text(f'---\nconfigs:\n{subsets}---\n')
+    rows = build('olymmath-hard', tmp_path)
+    assert rows['question'][:101:100] == ['EN 0', 'ZH 0']
+    with pytest.raises(InputError, match=r"(?s)cannot load subset 'en-easy'.*give path= a folder"):
+        build('olymmath-en-easy', tmp_path)
+
+
+def test_opencompass_own_classes_load_what_they_know(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By default AIME comes from OpenCompass's own data folder, in the columns of its own classes."""
+    monkeypatch.setenv('COMPASS_DATA_CACHE', str(tmp_path))
+    rows = [{'origin_prompt': row['question'], 'gold_answer': str(row['answer'])} for row in aime(2024)]
+    write(tmp_path / 'data' / 'aime.jsonl', rows)
+    write(tmp_path / 'data' / 'aime2025' / 'aime2025.jsonl', aime(2025))
+    for benchmark, year in (('aime2024', 2024), ('aime2025', 2025)):
+        built = build(benchmark, '')
+        assert built['question'] == [row['question'] for row in aime(year)]
+        assert built['answer'] == [str(i) for i in range(30)]
+
+
+def test_what_opencompass_cannot_load_is_said_with_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own error is a bare FileNotFoundError of ''."""
+    monkeypatch.setenv('DATASET_SOURCE', 'HF')
+    message = r'(?s)OpenCompass cannot load opencompass/aime2024.*data/aime\.jsonl.*aime2024\.jsonl'
+    with pytest.raises(InputError, match=message):
+        build('aime2024', '')
+
+
+def datasets_of(**lines: Any) -> list[dict[str, Any]]:
+    """The data sets of a template with these lines, one of each benchmark."""
+    template = {'llm_infos': 'm', 'temperatures': 1.0, 'greedy': False, 'max_out_lens': 1, **lines}
+    return [config['datasets'][0] for config in configs_of(template).values()]
+
+
+def test_a_benchmark_of_ones_own_is_a_path_and_two_fields(folder: Path) -> None:
+    """In a template and as a data set: uids, languages and groups are those of any benchmark."""
+    rows = [{'task': f'{i} + 1?', 'gold': i + 1, 'subject': 'sums'} for i in range(2)]
+    file = write(folder / 'mine.jsonl', [*rows, {'task': '求 1 + 1', 'gold': '2'}])
+    mine = {'name': 'Mine-1', 'path': file, 'question': 'task', 'answer': 'gold'}
+    (config,) = datasets_of(benchmarks=[mine])
+    assert config['abbr'] == 'Mine-1-k4_8_16-r3'
+    assert RunName.parse(f'm_l1@{config["abbr"]}').dataset.label == 'Mine-1'
+    plugin = import_plugin()
+    rows = plugin.BenchmarkDataset.load(
+        **{name: config[name] for name in ('benchmark', 'path', 'fields', 'cot')}
+    ).to_list()
+    assert [(row['answer'], row['split'], row['language']) for row in rows] == [
+        ('1', 'sums', 'en'), ('2', 'sums', 'en'), ('2', 'all', 'cn'),
+    ]  # fmt: skip
+    assert all(row['uid'].startswith('Mine-1/') for row in rows)
+    for wrong in (
+        {'name': 'a b', 'path': 'x'},
+        {'name': 'x'},
+        {'name': 'AIME2024', 'path': 'x'},
+        {**mine, 'x': 1},
+    ):
+        with pytest.raises(TemplateError, match='benchmarks'):
+            datasets_of(benchmarks=[wrong])
+
+
+@pytest.mark.parametrize(
+    ('line', 'parts'),
+    [
+        ("benchmarks = ['aime']", ["unknown benchmark 'aime'", "did you mean 'aime2024'"]),
+        ("benchmarks = ['math500']", ["did you mean 'math500-l5'"]),
+        ("benchmarks = ['aime2024', 'AIME2024']", ['benchmarks', 'remove one']),
+        ("benchmarks = ['livemathbench', 'livemathbench-v202412']", ['both LiveMathBench-v202412']),
+        ('benchmarks = []', ['benchmarks is []']),
+        ('benchmarks = [1]', ['benchmarks[0] is 1']),
+        ("benchmarks = 'aime2024'\ndataset_path = '/d'", ['for LiveMathBench', "{'aime2024': '/d'}"]),
+        ("dataset_path = {'aime': '/d'}", ['dataset_path', "'aime2024'"]),
+        ("dataset_path = {'aime2024': 1}", ['dataset_path.aime2024 is 1']),
+        ("version = '202601'", ['dataset_splits is missing', '202601', '202412, 202505']),
+    ],
+)
+def test_what_is_wrong_with_benchmarks(
+    tmp_path: Path, line: str, parts: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One message, and no file."""
+    assert dump(tmp_path, BASE + line) == 2
+    message = capsys.readouterr().err
+    assert all(part in message for part in parts), message
+    assert not (tmp_path / 'configs').exists()
+
+
+def importable(name: str) -> Any:
+    pytest.importorskip('mmengine', reason='mmengine is not installed in this environment')
+    from mmengine.config import Config
+
+    return Config.fromfile(CONFIGS / 'datasets' / f'gpassk_{name}.py')
+
+
+@pytest.mark.parametrize('benchmark', BENCHMARKS)
+def test_an_importable_config_is_what_a_template_gives(benchmark: str) -> None:
+    """The same but for max_out_len, which is the model's where the config does not say."""
+    (expected,) = datasets_of(benchmarks=[benchmark])
+    del expected['infer_cfg']['inferencer']['max_out_len']
+    name = benchmark.replace('-', '_')
+    (dataset,) = importable(name)[f'{name}_datasets']
+    assert dataset.to_dict() == expected
+
+
+def test_configs_are_imported_with_read_base(tmp_path: Path) -> None:
+    """A user's config takes several and changes one without touching the others."""
+    pytest.importorskip('mmengine', reason='mmengine is not installed in this environment')
+    from mmengine.config import Config
+
+    file = tmp_path / 'mine.py'
+    file.write_text("""
+from mmengine.config import read_base
+with read_base():
+    from gpassk_opencompass.configs.datasets.gpassk_aime2024 import aime2024_datasets
+    from gpassk_opencompass.configs.dataset_collections.gpassk_paper import datasets
+mine = [*aime2024_datasets]
+mine[0]['eval_cfg']['evaluator'].update(model_name='judge', url=['http://node1:23333'])
+""")
+    config = Config.fromfile(file)
+    assert config.mine[0].eval_cfg.evaluator.model_name == 'judge'
+    assert [dataset.abbr.rsplit('-k', 1)[0] for dataset in config.datasets] == [
+        'LiveMathBench-v202412',
+        'LiveMathBench-v202412-hard-cn_en',
+        'MATH500-L5',
+        'AIME2024',
+        'AIME2025-I',
+    ]
+    assert {dataset.eval_cfg.evaluator.model_name for dataset in config.datasets} == {''}
+
+
+def by_name(monkeypatch: pytest.MonkeyPatch, *names: str) -> list[Any]:
+    """What `opencompass --datasets NAMES --config-dir …` would run."""
+    import_plugin()
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        command, run = import_module('opencompass.cli.main'), import_module('opencompass.utils.run')
+    line = ['opencompass', '--datasets', *names, '--config-dir', str(CONFIGS), '--hf-path', 'model']
+    monkeypatch.setattr('sys.argv', line)
+    datasets: list[Any] = run.get_config_from_arg(command.parse_args())['datasets']
+    return datasets
+
+
+def test_configs_are_found_by_name_on_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None is hidden by one of OpenCompass's own, and a collection brings each of its data sets once."""
+    names = [f'gpassk_{name.replace("-", "_")}' for name in BENCHMARKS]
+    labels = [
+        RunName.parse(f'm_l1@{dataset["abbr"]}').dataset.label for dataset in by_name(monkeypatch, *names)
+    ]
+    read = datasets_of(benchmarks=list(BENCHMARKS))
+    assert labels == [RunName.parse(f'm_l1@{one["abbr"]}').dataset.label for one in read]
+    assert len(by_name(monkeypatch, 'gpassk_paper')) == 5
+
+
+def test_the_page_on_data_holds(tmp_path: Path) -> None:
+    """It names every benchmark and default source; its examples run; its config loads."""
+    outcome = doctest.testfile(str(PAGE), module_relative=False)
+    assert (outcome.attempted, outcome.failed) == (3, 0)
+    text = PAGE.read_text(encoding='utf-8')
+    assert [
+        name
+        for name in (ANY_VERSION, *BENCHMARKS)
+        if f'`{name}`' not in text and not name.startswith('olymmath-')
+    ] == []
+    sources = {questions.source for questions in BENCHMARKS.values() if isinstance(questions, QuestionSet)}
+    assert [source for source in sources if source not in text] == []
+    pytest.importorskip('mmengine', reason='mmengine is not installed in this environment')
+    from mmengine.config import Config
+
+    [block] = [block for block in re.findall(r'```python\n(.*?)```', text, re.DOTALL) if 'read_base' in block]
+    file = tmp_path / 'config.py'
+    file.write_text(block, encoding='utf-8')
+    abbreviations = [dataset.abbr for dataset in Config.fromfile(file).datasets]
+    assert abbreviations == ['AIME2024-k2_4-r2', 'MATH500-L5-k2_4-r2']
+    assert all(str(RunName.parse(f'm_l1@{abbr}').dataset) == abbr for abbr in abbreviations)

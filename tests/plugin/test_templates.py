@@ -1,0 +1,140 @@
+"""The shipped templates: each expands, and OpenCompass takes what comes out."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+from forks import Forks
+from hosts import import_plugin
+from judge_server import JudgeServer
+from sweeping import NOT_INSTALLED, load_with_mmengine
+
+from gpassk_opencompass.cli.expand import dump_configs as main
+from gpassk_opencompass.demo import QUESTIONS
+from gpassk_opencompass.sweep.expansion import expand
+from gpassk_opencompass.sweep.names import RunName
+
+TEMPLATES = Path(__file__).resolve().parents[2] / 'config_templates'
+NAMES = sorted(path.stem for path in TEMPLATES.glob('*.py'))
+
+
+def openaisdk() -> Any:
+    """The class that asks API models, a child of OpenCompass's."""
+    return import_plugin().SeededOpenAISDK
+
+
+def expansion(name: str) -> dict[str, dict[str, Any]]:
+    """File name → config of a shipped template."""
+    return expand(TEMPLATES / f'{name}.py').configs
+
+
+@pytest.mark.parametrize('name', NAMES)
+def test_every_emitted_config_loads_in_mmengine_as_it_was_meant(name: str, tmp_path: Path) -> None:
+    """What OpenCompass loads is what was expanded, and its abbreviations are the file's name."""
+    assert main(['-tc', str(TEMPLATES / f'{name}.py'), '--output-dir', str(tmp_path)]) == 0
+    configs = expansion(name)
+    assert {path.name for path in tmp_path.glob('*.py')} == set(configs)
+    for file, config in configs.items():
+        assert load_with_mmengine(tmp_path / file) == config
+        model, dataset = config['models'][0]['abbr'], config['datasets'][0]['abbr']
+        assert file == f'{model.replace(".", "-")}@{dataset}.py'
+        assert str(RunName.parse(file)) == file
+
+
+def test_close_asks_openaisdk_only_for_what_it_takes() -> None:
+    """Regression for the published template, whose `max_completion_tokens` the class does not know."""
+    from opencompass.models import OpenAISDK
+
+    accepted = {name for cls in (openaisdk(), OpenAISDK) for name in inspect.signature(cls).parameters}
+    for config in expansion('close').values():
+        (model,) = config['models']
+        # OpenCompass takes these out before it builds the model.
+        assert set(model) - {'type', 'abbr', 'max_out_len', 'batch_size', 'run_cfg'} <= accepted
+        assert ('key' in model) is (model['path'].startswith('gpt'))
+        assert model.get('key', 'ENV') == 'ENV'
+        assert model.get('key_env', 'SOME_API_KEY').endswith('_API_KEY')
+
+
+def test_what_reaches_an_api_is_what_the_name_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over a socket: temperature and length of the request are those of the name, no seed."""
+    sdk = openaisdk()
+    for provider in ('OPENAI', 'ANTHROPIC', 'GEMINI', 'DASHSCOPE', 'DEEPSEEK'):
+        monkeypatch.setenv(f'{provider}_API_KEY', 'none')
+    monkeypatch.setattr(sdk, '_init_tokenizer', lambda self: None)
+    monkeypatch.setattr(sdk, 'get_token_len', lambda self, prompt: len(str(prompt)))
+    with JudgeServer(lambda asked: '2') as server:
+        for file, config in expansion('close').items():
+            model = {**config['models'][0], 'openai_api_base': f'{server.url}/v1'}
+            for name in ('type', 'abbr', 'batch_size', 'run_cfg'):
+                del model[name]
+            max_out_len = model.pop('max_out_len')
+            assert sdk(**model).generate(['1 + 1?'], max_out_len) == ['2']
+            settings, request = RunName.parse(file).model.settings, server.asked[-1].body
+            asked = request['temperature'], request['max_tokens']
+            assert asked == (settings.temperature, settings.max_out_len)
+            assert request['messages'] == [{'role': 'user', 'content': '1 + 1?'}]
+            assert 'seed' not in request
+
+
+OLDER = """
+from itertools import product
+
+from mmengine.config import read_base
+from opencompass.models import TurboMindModelwithChatTemplate
+
+with read_base():
+    from opencompass.configs.datasets.livemathbench.livemathbench_gen import livemathbench_datasets
+
+models = [
+    dict(
+        type=TurboMindModelwithChatTemplate,
+        abbr=path.split('/')[-1] + f'_t{temperature}',
+        path=path,
+        gen_config=dict(do_sample=True, temperature=temperature),
+    )
+    for path, temperature in product(['org/a', 'org/b'], [0.5, 1.0])
+]
+livemathbench_dataset = livemathbench_datasets[0]
+livemathbench_dataset.update(dict(k=[4, 8], n=16, abbr='LiveMathBench-k4_8-n16'))
+datasets = [livemathbench_dataset]
+"""
+
+
+def test_a_template_on_opencompass_configs_expands(tmp_path: Path) -> None:
+    """With `read_base`: classes become dotted names that mmengine loads."""
+    pytest.importorskip('mmengine', reason=NOT_INSTALLED)
+    template, folder = tmp_path / 'older.py', tmp_path / 'configs'
+    template.write_text(OLDER)
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        assert main(['-tc', str(template), '--output-dir', str(folder), '--keep-built-in']) == 0
+    names = {f'{model}_t{t}@LiveMathBench-k4_8-n16.py' for model in 'ab' for t in ('0-5', '1-0')}
+    assert {path.name for path in folder.glob('*.py')} == names
+    config = load_with_mmengine(folder / 'a_t0-5@LiveMathBench-k4_8-n16.py')
+    assert set(config) == {'models', 'datasets'}
+    assert config['models'][0]['type'] == 'opencompass.models.TurboMindModelwithChatTemplate'
+    assert config['datasets'][0]['type'] == 'opencompass.datasets.livemathbench.LiveMathBenchDataset'
+    assert config['datasets'][0]['k'] == [4, 8]
+
+
+@pytest.mark.e2e
+def test_opencompass_plans_a_config_of_the_demo(forks: Forks, tmp_path: Path) -> None:
+    """`opencompass <config> --dry-run` takes the config as it is and counts n rows a question."""
+    import_plugin()
+    assert main(['-tc', str(TEMPLATES / 'demo.py'), '--output-dir', str(tmp_path)]) == 0
+    file = next(name for name in expansion('demo') if '_t1-0_' in name)
+    assert 'Partitioned into 1 tasks' in forks.opencompass(tmp_path / file, tmp_path / 'work', '--dry-run')
+    (taken,) = tmp_path.glob('work/*/configs/*.py')
+    config = load_with_mmengine(taken)
+    expected = expansion('demo')[file]
+    assert {part: config[part] for part in expected} == expected
+    sizes = json.loads((tmp_path / '.cache' / 'dataset_size.json').read_text())
+    questions = sum(
+        len(path.read_text(encoding='utf-8').splitlines()) for path in Path(QUESTIONS, 'demo').glob('*.jsonl')
+    )
+    assert sizes == {expected['datasets'][0]['abbr']: 48 * questions}

@@ -1,0 +1,165 @@
+"""Logs that Lighteval 0.13 itself writes of tasks that are not of this package, of a model with known truth.
+
+    .venv-lighteval/bin/python tests/slow/harnesses/make_lighteval_logs.py FOLDER
+
+which also writes tests/recorded/lighteval_tasks again. The real `lighteval custom` command, with this file as
+its model and as its tasks. Six questions; which of the samples are right: `is_right`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from lighteval.metrics.metrics import Metrics
+from lighteval.models import abstract_model
+from lighteval.models.model_output import ModelResponse
+from lighteval.tasks.lighteval_task import LightevalTaskConfig
+from lighteval.tasks.requests import Doc
+
+N = 4
+COUNTS = (4, 3, 2, 1, 0, 4)
+"""Right samples of each question."""
+LENGTH = 40
+"""The most tokens of a response; of the last sample of each question that many are kept."""
+QUESTIONS = os.environ.get('HARNESS_QUESTIONS', '')
+
+
+def is_right(question: int, replica: int) -> bool:
+    """Whether a sample is right, by construction; the samples of the last question are copies."""
+    return replica < COUNTS[question]
+
+
+def response(number: int, replica: int) -> str:
+    """A sample, with its thought."""
+    said = number + 10 if is_right(number, replica) else 99
+    if number == len(COUNTS) - 1:
+        replica = 0
+    return f'<think>Sample {replica} of question {number}: zehn.</think>So it is $\\boxed{{{said}}}$.'
+
+
+def prompt(row: dict[str, Any], task_name: str) -> Doc:
+    """A question of the file."""
+    return Doc(
+        task_name=task_name,
+        query=f'{row["question"]} Answer in a box.',
+        choices=[row['answer'], 'wrong'],
+        gold_index=0,
+    )
+
+
+def _task(name: str, metric: Any) -> LightevalTaskConfig:
+    return LightevalTaskConfig(
+        name=name,
+        prompt_function=prompt,
+        hf_repo=QUESTIONS,
+        hf_subset='default',
+        hf_avail_splits=['test'],
+        evaluation_splits=['test'],
+        few_shots_split='test',
+        generation_size=LENGTH,
+        metrics=[metric],
+        version=1,
+    )
+
+
+TASKS_TABLE = [
+    _task('sums', Metrics.avg_at_n_math(sample_params={'n': N})),
+    _task('once', Metrics.exact_match),
+    _task('choices', Metrics.loglikelihood_acc),
+]
+
+
+class Scripted(abstract_model.LightevalModel):  # type: ignore[misc]
+    """Answers as `response` says."""
+
+    def __init__(self, config: Any) -> None:
+        self.config = config
+        self._cache = SimpleNamespace(_init_registry=lambda registry: None)  # nothing is kept between runs
+
+    @property
+    def tokenizer(self) -> Any:
+        return None
+
+    @property
+    def add_special_tokens(self) -> bool:
+        return False
+
+    @property
+    def max_length(self) -> int:
+        return 4096
+
+    def greedy_until(self, docs: list[Doc]) -> list[ModelResponse]:
+        return [self._reply(doc) for doc in docs]
+
+    def _reply(self, doc: Doc) -> ModelResponse:
+        number = int(re.findall(r'What is (\d+) \+', doc.query)[-1])
+        texts = [response(number, replica) for replica in range(doc.num_samples)]
+        lengths = [10 + replica for replica in range(doc.num_samples)]
+        lengths[-1] = LENGTH
+        return ModelResponse(
+            input=doc.query,
+            input_tokens=list(range(7)),
+            text=texts,
+            output_tokens=[list(range(length)) for length in lengths],
+        )
+
+    def loglikelihood(self, docs: list[Doc]) -> list[ModelResponse]:
+        return [ModelResponse(logprobs=[-1.0, -2.0], argmax_logits_eq_gold=[True, False]) for _ in docs]
+
+    def loglikelihood_rolling(self, docs: list[Doc]) -> list[ModelResponse]:
+        raise NotImplementedError
+
+
+def make(folder: Path) -> None:
+    """Run the real `lighteval` for each task into `folder/<task>`."""
+    folder = folder.resolve()
+    questions = folder / 'questions'
+    questions.mkdir(parents=True, exist_ok=True)
+    rows = [
+        {'question': f'What is {number} + 10?', 'answer': f'${number + 10}$'} for number in range(len(COUNTS))
+    ]
+    (questions / 'test.jsonl').write_text(''.join(json.dumps(row) + '\n' for row in rows))
+    for task in TASKS_TABLE:
+        done = subprocess.run(
+            [
+                str(Path(sys.executable).with_name('lighteval')),
+                *('custom', 'someone/scripted', __file__, f'{task.name}|0', '--custom-tasks', __file__),
+                *('--output-dir', str(folder / task.name), '--save-details'),
+            ],
+            cwd=folder,
+            env={
+                **os.environ,
+                'HF_HUB_OFFLINE': '1',
+                'OMP_NUM_THREADS': '1',
+                'HARNESS_QUESTIONS': str(questions),
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        (folder / f'{task.name}.out').write_text(done.stdout + done.stderr)
+
+
+def keep(folder: Path, target: Path) -> None:
+    """Copy what the tests read, without the paths of this machine."""
+    for path in sorted(folder.glob('*/*/someone/**/*.*')):
+        place = target / path.relative_to(folder)
+        if path.is_file():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            content = path.read_bytes()
+            if path.suffix == '.json':
+                content = content.replace(str(folder).encode(), b'logs')
+                content = content.replace(str(Path(__file__).parents[3]).encode() + b'/', b'')
+            place.write_bytes(content)
+
+
+if __name__ == '__main__':
+    make(Path(sys.argv[1]))
+    keep(Path(sys.argv[1]).resolve(), Path(__file__).parents[2] / 'recorded' / 'lighteval_tasks')

@@ -1,0 +1,319 @@
+"""inspect_ai itself: logs that it writes now are read, and G-Pass@k stands in its results.
+
+Runs where inspect_ai is installed, see constraints/harness-inspect.txt.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import runpy
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip('inspect_ai', reason='inspect_ai is not installed: constraints/harness-inspect.txt')
+
+from exact import g_pass
+from inspect_ai import Epochs, Task
+from inspect_ai import eval as run_inspect
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.log import EvalLog, read_eval_log
+from inspect_ai.scorer import Score, accuracy, mean, scorer, stderr
+
+from gpassk_opencompass import InputError
+from gpassk_opencompass.formats import read_samples
+from gpassk_opencompass.inspect_ai import g_pass_at_k
+
+pytestmark = pytest.mark.filterwarnings('ignore')  # inspect_ai leaves streams open
+
+ROOT = Path(__file__).resolve().parents[3]
+MADE = runpy.run_path(str(ROOT / 'tests' / 'slow' / 'harnesses' / 'make_inspect_logs.py'))
+EXAMPLE = ROOT / 'examples' / 'inspect_ai' / 'sums.py'
+
+PROVIDER = '''
+from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelAPI, ModelOutput, ModelUsage
+from inspect_ai.model import modelapi
+
+ASKED = {}
+
+
+@modelapi(name='scripted')
+class Scripted(ModelAPI):
+    """Adds rightly as often as the larger of the two numbers modulo 9 says, of 8 times."""
+
+    async def generate(self, input, tools, tool_choice, config):
+        numbers = [int(word) for word in input[-1].text.replace('?', ' ').split() if word.isdecimal()]
+        ASKED[input[-1].text] = ASKED.get(input[-1].text, 0) + 1
+        right = ASKED[input[-1].text] <= max(numbers) % 9
+        message = ChatMessageAssistant(content=f'It is {sum(numbers) + (not right)}')
+        usage = ModelUsage(input_tokens=9, output_tokens=4, total_tokens=13)
+        return ModelOutput(model='scripted', choices=[ChatCompletionChoice(message=message)], usage=usage)
+'''
+
+
+def exact(n: int, c: int, k: int, needed: int) -> float:
+    return g_pass([c], n, k, Fraction(needed, k)) / 100
+
+
+def mean_of(counts: Sequence[tuple[int, int]], k: int, needed: int) -> float:
+    return sum(exact(n, c, k, needed) for n, c in counts) / len(counts)
+
+
+def scripted_task(values: Sequence[Sequence[Any]], metrics: Any, reducers: Any = None) -> Task:
+    """A task whose score of question q in epoch e is `values[q][e - 1]`; two questions are one problem."""
+
+    @scorer(metrics=metrics, name='known')
+    def known() -> Any:
+        async def score(state: Any, target: Any) -> Any:
+            return Score(value=values[state.sample_id - 1][state.epoch - 1], answer=target.text)
+
+        return score
+
+    def answer(place: int) -> Sample:
+        return Sample(id=place + 1, input=f'{place}', target='1', metadata={'problem': place // 2})
+
+    from inspect_ai.solver import solver
+
+    @solver
+    def silent() -> Any:
+        async def solve(state: Any, generate: Any) -> Any:
+            return state
+
+        return solve
+
+    dataset = MemoryDataset([answer(place) for place in range(len(values))])
+    return Task(dataset=dataset, solver=silent(), scorer=known(), epochs=Epochs(len(values[0]), reducers))
+
+
+def evaluated(folder: Path, task: Task) -> EvalLog:
+    [log] = run_inspect(task, model='mockllm/model', log_dir=str(folder), display='none')
+    return log
+
+
+def results(log: EvalLog, reducer: str | None = None) -> dict[str, float]:
+    assert log.status == 'success', log.error
+    assert log.results is not None
+    [found] = [one for one in log.results.scores if one.reducer == reducer]
+    return {name: metric.value for name, metric in found.metrics.items()}
+
+
+def command(folder: Path, *arguments: str) -> str:
+    """What an `inspect` command says."""
+    inspect = Path(sys.executable).with_name('inspect')
+    environment = {**os.environ, 'INSPECT_DISPLAY': 'plain', 'PYTHONPATH': str(folder)}
+    done = subprocess.run(
+        [inspect, *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=1200,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope='module')
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Logs that this inspect_ai has just written."""
+    folder: Path = tmp_path_factory.mktemp('logs')
+    MADE['make'](folder)
+    return folder
+
+
+def verdicts_in(log: Path) -> dict[str, str]:
+    """uid → a symbol a sample."""
+    [run] = read_samples([log])
+    assert run.samples is not None
+    symbols = [{'correct': '1', 'incorrect': '0'}.get(one, '?') for one in run.samples['verdict']]
+    return {uid: ''.join(symbols[row] for row in rows) for uid, rows in run.samples.by_question().items()}
+
+
+def true_verdicts(epochs: int) -> dict[str, str]:
+    def verdict(kind: str) -> str:
+        return '?' if kind in MADE['UNJUDGED'] else '01'[kind in MADE['CORRECT']]
+
+    return {uid: ''.join(map(verdict, kinds[:epochs])) for uid, (_, kinds) in MADE['QUESTIONS'].items()}
+
+
+@pytest.mark.parametrize(
+    ('name', 'epochs'), [('whole.eval', 6), ('whole.json', 6), ('running.eval', 1), ('stopped.eval', 2)]
+)
+def test_a_fresh_log_is_read(name: str, epochs: int, made: Path) -> None:
+    """Of a run that ended, of one that is being written, of one that failed."""
+    assert verdicts_in(made / name) == true_verdicts(epochs) | ({'5': '0?'} if name == 'stopped.eval' else {})
+
+
+def test_a_log_whose_samples_are_in_chunks_is_read(made: Path) -> None:
+    """As inspect_ai splits the long ones."""
+    chunked = made / 'chunked'
+    command(made, 'log', 'convert-chunked', 'whole.eval', '--output-dir', str(chunked))
+    assert verdicts_in(chunked / 'whole.eval') == true_verdicts(6)
+
+
+VALUES = (
+    ['C', 'C', 'I', 'C', 'I', 'C'], ['I', 'P', 'N', 'I', 'I', 'C'], ['C'] * 6, ['I'] * 6,
+    ['C', float('nan'), 'I', 'C', 'C', 'I'], ['I', 'I', 'C', 'C', 'C', 'I'],
+)  # fmt: skip
+COUNTS = ((6, 4), (6, 1), (6, 6), (6, 0), (5, 3), (6, 3))
+"""Scored epochs and correct ones of each question."""
+
+
+def test_the_metric_sees_all_epochs_whatever_the_reducers(tmp_path: Path) -> None:
+    """G-Pass@k in the results of the log is the exact one; an unscored epoch does not count."""
+    task = scripted_task(VALUES, [accuracy(), g_pass_at_k(k=[2, 4], thresholds=[0.5, 1.0])], ['mean', 'mode'])
+    found = results(evaluated(tmp_path, task))
+    assert found['G-Pass@4_0.5'] == pytest.approx(mean_of(COUNTS, 4, 2), rel=1e-12)
+    assert found['G-Pass@4_1.0'] == pytest.approx(mean_of(COUNTS, 4, 4), rel=1e-12)
+    assert found['pass@4'] == pytest.approx(mean_of(COUNTS, 4, 1), rel=1e-12)
+    mean_g = (mean_of(COUNTS, 4, 3) + mean_of(COUNTS, 4, 4)) / 2
+    assert found['mG-Pass@4'] == pytest.approx(mean_g, rel=1e-12)
+    assert found['G-Pass@2_1.0'] == pytest.approx(mean_of(COUNTS, 2, 2), rel=1e-12)
+    assert not [name for name in found if 'left_out' in name or 'lower' in name]
+
+
+def test_the_metric_agrees_with_what_inspect_has_of_its_own(tmp_path: Path) -> None:
+    """pass@k is its `pass_at`, G-Pass@k_1.0 its `pass_k`, the clustered standard error its `stderr`."""
+    metrics = [mean(), stderr(cluster='problem'), g_pass_at_k(k=4, cluster='problem')]
+    log = evaluated(tmp_path, scripted_task(VALUES, metrics, ['pass_at_4', 'pass_k_4']))
+    ours = results(log)
+    for reducer, name in (('pass_at_4', 'pass@4'), ('pass_k_4', 'G-Pass@4_1.0')):
+        theirs = results(log, reducer)
+        assert ours[name] == pytest.approx(theirs['mean'], rel=1e-12)
+        assert ours[f'{name}_stderr'] == pytest.approx(theirs['stderr'], rel=1e-9)
+
+
+def test_partial_credit_counts_from_where_one_says(tmp_path: Path) -> None:
+    """As `value` of inspect's own reducers."""
+    log = evaluated(tmp_path, scripted_task(VALUES, [g_pass_at_k(k=4, value=0.5)]))
+    counts = [(6, 4), (6, 2), *COUNTS[2:]]
+    assert results(log)['G-Pass@4_0.5'] == pytest.approx(mean_of(counts, 4, 2), rel=1e-12)
+
+
+def test_scores_of_several_values_have_metrics_of_each(tmp_path: Path) -> None:
+    """As a dictionary of metrics."""
+    values = [
+        [{'sum': float(value == 'C'), 'work': 1.0} for value in row] for row in VALUES if 'P' not in row
+    ]
+    metrics = {'sum': [mean(), g_pass_at_k(k=4)], 'work': [mean()]}
+    log = evaluated(tmp_path, scripted_task(values, metrics))
+    counts = [(6, 4), (6, 6), (6, 0), (6, 3), (6, 3)]
+    assert log.results is not None
+    of_metric = {
+        metric.name: metric.value
+        for one in log.results.scores
+        if one.name == 'sum'
+        for metric in one.metrics.values()
+    }
+    assert of_metric['G-Pass@4_0.5'] == pytest.approx(mean_of(counts, 4, 2), rel=1e-12)
+
+
+def test_intervals_are_given_of_any_number_of_questions(tmp_path: Path) -> None:
+    """Of sixty questions, and of six a wide one."""
+    rows = [['C' if (place * 7 + epoch * 3) % 11 < 6 else 'I' for epoch in range(6)] for place in range(60)]
+    found = results(evaluated(tmp_path / 'many', scripted_task(rows, [g_pass_at_k(k=4, level=0.95)])))
+    assert found['G-Pass@4_0.5_lower'] < found['G-Pass@4_0.5'] < found['G-Pass@4_0.5_upper']
+    few = results(evaluated(tmp_path / 'few', scripted_task(VALUES, [g_pass_at_k(k=4, level=0.95)])))
+    assert few['G-Pass@4_0.5_lower'] < few['G-Pass@4_0.5'] < few['G-Pass@4_0.5_upper']
+    assert few['G-Pass@4_0.5_upper'] - few['G-Pass@4_0.5_lower'] > 0.3
+
+
+def test_questions_with_too_few_epochs_are_left_out_and_counted(tmp_path: Path) -> None:
+    """Never a silent 0: with too few everywhere there is no value."""
+    log = evaluated(tmp_path, scripted_task(VALUES, [mean(), g_pass_at_k(k=[6, 8])], ['mean']))
+    found = results(log)
+    assert found['left_out@6'] == 1.0
+    assert found['left_out@8'] == 6.0
+    assert found['G-Pass@6_0.5'] == pytest.approx(mean_of([one for one in COUNTS if one[0] == 6], 6, 3))
+    assert math.isnan(found['G-Pass@8_0.5'])
+
+
+@pytest.mark.parametrize(
+    'wrong',
+    [
+        lambda: g_pass_at_k(k=0),
+        lambda: g_pass_at_k(k=4, thresholds=1.5),
+        lambda: g_pass_at_k(k=4, level=95),
+    ],
+    ids=['k', 'thresholds', 'level'],
+)
+def test_arguments_out_of_range_are_refused(wrong: Any) -> None:
+    """Before anything is sampled."""
+    with pytest.raises(InputError):
+        wrong()
+
+
+@pytest.mark.parametrize(
+    ('values', 'arguments', 'said'),
+    [
+        ([[['C', 'I']] * 4], {'k': 4}, 'not one value'),
+        ([['C'] * 4], {'k': 4, 'cluster': 'source'}, "has no 'source'"),
+    ],
+    ids=['list', 'cluster'],
+)
+def test_scores_that_make_no_sense_are_named(
+    values: Any, arguments: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    """The log ends in an error that says what to do; its samples are kept."""
+    log = evaluated(tmp_path, scripted_task(values, [g_pass_at_k(**arguments)]))
+    assert log.status == 'error'
+    assert said in str(log.error and log.error.message)
+
+
+@pytest.fixture(scope='module')
+def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The log of the example, from the command line."""
+    folder: Path = tmp_path_factory.mktemp('example')
+    shutil.copy(EXAMPLE, folder)
+    (folder / 'scripted.py').write_text(PROVIDER, encoding='utf-8')
+    package = folder / 'scripted-1.dist-info'  # inspect_ai loads a model's provider before the task
+    package.mkdir()
+    (package / 'METADATA').write_text('Metadata-Version: 2.1\nName: scripted\nVersion: 1\n')
+    (package / 'entry_points.txt').write_text('[inspect_ai]\nscripted = scripted\n')
+    options = ('--model', 'scripted/adder', '--max-samples', '1', '--log-dir', 'logs')
+    command(folder, 'eval', EXAMPLE.name, *options, '--epochs', '8')
+    [log] = (folder / 'logs').glob('*.eval')
+    return log
+
+
+EXAMPLE_COUNTS = [(8, max(pair) % 9) for pair in runpy.run_path(str(EXAMPLE))['SUMS'] for _ in range(2)]
+
+
+def test_the_example_shows_g_pass_at_k(example: Path) -> None:
+    """Through the `inspect` command; the log is read to the same value."""
+    log = read_eval_log(str(example))
+    ours = results(log)
+    assert ours['G-Pass@4_0.75'] == pytest.approx(mean_of(EXAMPLE_COUNTS, 4, 3), rel=1e-12)
+    counts = [(len(one), one.count('1')) for one in verdicts_in(example).values()]
+    assert counts == EXAMPLE_COUNTS
+
+
+def test_a_log_that_is_there_can_be_scored_with_the_metric(example: Path) -> None:
+    """`inspect score --metric`, by name: nothing is sampled again."""
+    name = 'gpassk_opencompass/g_pass_at_k'
+    folder = example.parents[1]
+    command(
+        folder,
+        'score',
+        f'logs/{example.name}',
+        '--metric',
+        name,
+        '--action',
+        'overwrite',
+        '--output-file',
+        'scored.eval',
+    )
+    log = read_eval_log(str(folder / 'scored.eval'))
+    ours = results(log)
+    assert ours['G-Pass@8_0.5'] == pytest.approx(mean_of(EXAMPLE_COUNTS, 8, 4), rel=1e-12)
+    assert ours['mG-Pass@4'] == pytest.approx(
+        (mean_of(EXAMPLE_COUNTS, 4, 3) + mean_of(EXAMPLE_COUNTS, 4, 4)) / 2, rel=1e-12
+    )

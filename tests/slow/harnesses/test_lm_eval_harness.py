@@ -1,0 +1,128 @@
+"""The real lm-evaluation-harness: its fresh logs, and our export in its hands.
+
+It runs in the harness's environment: `docs/sources.md` says how that is made.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip('lm_eval', reason='lm-evaluation-harness is not installed in this environment')
+
+import make_lm_eval_logs as made
+from exported_runs import exact
+
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.formats import read_samples
+from gpassk_opencompass.record import read
+from gpassk_opencompass.samples import Run
+from gpassk_opencompass.summary import write_lm_eval
+
+pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings('default')]
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+COUNTS = [row.count('1') for row in made.RIGHT]
+
+
+@pytest.fixture(scope='module')
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a fresh run of all tasks, through the harness's own command line."""
+    folder = tmp_path_factory.mktemp('lm-eval')
+    environment = {**os.environ, 'PYTHONPATH': str(REPOSITORY)}
+    script = Path(made.__file__)
+    done = subprocess.run(
+        [sys.executable, str(script), str(folder)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (folder / 'shown.txt').write_text(done.stdout)
+    return folder
+
+
+def read_log(logs: Path, task: str) -> Run:
+    """The one run of a task."""
+    [path] = (logs / 'logs').rglob(f'samples_{task}_*.jsonl')
+    [run] = read_samples([path])
+    assert run.written_by.startswith('lm-eval 0.4.')
+    return run
+
+
+def verdicts_of(run: Run) -> list[str]:
+    """A string of 1 and 0 a question."""
+    assert run.samples is not None
+    told = ['1' if one == 'correct' else '0' for one in run.samples['verdict']]
+    return [''.join(told[row] for row in rows) for rows in run.samples.by_question().values()]
+
+
+def test_verdicts_of_all_responses_are_read_from_fresh_logs(logs: Path) -> None:
+    run = read_log(logs, 'sums_all')
+    assert verdicts_of(run) == list(made.RIGHT)
+    assert run.model == 'org/scripted-7b'
+
+
+@pytest.mark.parametrize('task', ['sums_choices', 'sums_filters'])
+def test_verdicts_on_one_response_are_read_from_fresh_logs(logs: Path, task: str) -> None:
+    assert verdicts_of(read_log(logs, task)) == [row[0] for row in made.RIGHT]
+
+
+def test_scores_of_fresh_logs_are_exact(logs: Path, tmp_path: Path) -> None:
+    """From the file that the harness logged."""
+    [samples] = (logs / 'logs').rglob('samples_sums_all_*.jsonl')
+    out = tmp_path / 'scored.json'
+    taus = ['0', '0.25', '0.5', '0.75', '1']
+    assert main(['score', str(samples), '--k', '2', '4', '--threshold', *taus, '-o', str(out)]) == 0
+    scored = json.loads(out.read_text())
+    names = [name for name in scored if name.lstrip('m').startswith('G-Pass@')]
+    assert len(names) >= 6
+    for name in names:
+        assert scored[name] == pytest.approx(100 * exact(name, 4, COUNTS), abs=1e-10), name
+    assert scored['gpassk']['counts']['c'] == COUNTS
+
+
+def test_the_harness_takes_what_is_exported(logs: Path, tmp_path: Path) -> None:
+    """Its table is made of the summary, and its names and its data library read the samples."""
+    from datasets import load_dataset
+    from lm_eval.utils import get_file_datetime, get_file_task_name, get_sample_results_filenames, make_table
+
+    [samples] = (logs / 'logs').rglob('samples_sums_all_*.jsonl')
+    out = tmp_path / 'scored.json'
+    assert main(['score', str(samples), '--k', '4', '-o', str(out)]) == 0
+    written, summary = write_lm_eval(read(out), tmp_path / 'out')
+    assert get_sample_results_filenames([str(written)]) == [str(written)]
+    assert get_file_task_name(written.name) == 'sums_all'
+    assert get_file_datetime(written.name) == get_file_datetime(summary.name).removesuffix('.json')
+    table = make_table(json.loads(summary.read_text()))
+    assert f'{exact("G-Pass@4_0.5", 4, COUNTS):.4f}' in table
+    rows = load_dataset('json', data_files=str(written), split='train', cache_dir=str(tmp_path / 'cache'))
+    told = [json.loads(line) for line in samples.read_text().splitlines()]
+    assert [row['resps'] for row in rows] == [row['resps'] for row in told]
+    assert [row['correct'] for row in rows] == [row['correct'] for row in told]
+    boxes = [[[''.join(re.findall(r'boxed{(\w+)}', text)) for text in row['resps'][0]]] for row in told]
+    assert [row['filtered_resps'] for row in rows] == boxes
+
+
+def test_a_server_gets_one_seed_for_all_responses_unless_it_is_taken_away() -> None:
+    """As the page on sources says: with the harness's own seed a server draws one text n times."""
+    pytest.importorskip('tenacity', reason="the harness's API models need lm_eval[api]")
+    from lm_eval.models.openai_completions import LocalChatCompletion
+
+    model = LocalChatCompletion(base_url='http://127.0.0.1:9/v1', pretrained='m', tokenizer_backend=None)
+    asked = [{'role': 'user', 'content': '1 + 1?'}]
+
+    def payload(**more: Any) -> dict[str, Any]:
+        told = {'until': [], 'do_sample': True, 'temperature': 1.0, **more}
+        return dict(model._create_payload(asked, generate=True, gen_kwargs=told, seed=model._seed, eos=None))
+
+    assert payload()['seed'] == payload()['seed'] == 1234
+    assert payload(seed=None)['seed'] is None

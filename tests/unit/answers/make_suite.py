@@ -1,0 +1,474 @@
+"""Write `suite.jsonl`: the pairs of `written.tsv`, then generated ones.
+
+    python tests/unit/answers/make_suite.py              # writes suite.jsonl beside it
+    python tests/unit/answers/make_suite.py --check --pairs 1000000   # judges as many, writes nothing
+
+A generated pair is equal or not by construction, and an oracle that shares no code with the judge confirms
+it: Fraction for numbers, sympy for expressions, plain tuples for all that is made of them. What the oracle
+does not confirm stops the script.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+import sympy
+
+HERE = Path(__file__).parent
+SEED = 20261122
+PER_FAMILY = 260
+
+
+class Case(NamedTuple):
+    """One pair of the suite."""
+
+    type: str
+    equal: bool
+    reference: str
+    answer: str
+    reason: str
+    question: str = ''
+
+
+Family = Callable[[Random], Case]
+
+
+def written() -> Iterator[Case]:
+    """Yield the pairs written by hand; adversarial ones first."""
+    for line in (HERE / 'written.tsv').read_text(encoding='utf-8').splitlines():
+        kind, sign, reference, answer, reason, *question = line.split('\t')
+        yield Case(kind, sign == '=', reference, answer, reason, ''.join(question).replace('\\n', '\n'))
+
+
+def generated(count: int, seed: int = SEED) -> Iterator[Case]:
+    """Yield `count` pairs of each family."""
+    for family in FAMILIES:
+        chance = Random(f'{seed} {family.__name__}')
+        for _ in range(count):
+            yield family(chance)
+
+
+# Numbers
+
+_CHINESE = '零一二三四五六七八九'
+_BELOW = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 25]
+
+
+def _either(same: bool, equal: str, other: str) -> str:
+    return equal if same else other
+
+
+def _decimal(value: Fraction) -> str:
+    """Write it out; '' where it has no end."""
+    rest = value.denominator
+    while rest % 2 == 0 or rest % 5 == 0:
+        rest //= 2 if rest % 2 == 0 else 5
+    if rest > 1:
+        return ''
+    text = f'{Decimal(value.numerator) / value.denominator:f}'
+    return text.rstrip('0').rstrip('.') if '.' in text else text
+
+
+def _spellings(value: Fraction) -> list[str]:
+    """Ways to write `value`, each checked by reading it back."""
+    sign, above, below = '-' if value < 0 else '', abs(value.numerator), value.denominator
+    forms = [f'{sign}{above}', f'${sign}{above}$', f'{sign}{above}.0'] if below == 1 else []
+    if below > 1:
+        last = rf'$-\frac{{{above}}}{{{below}}}$' if sign else rf'\({above}/{below}\)'
+        fractions = rf'{sign}\frac{{{above}}}{{{below}}}', rf'\dfrac{{{sign}{above}}}{{{below}}}'
+        forms = [f'{sign}{above}/{below}', *fractions, last]
+        whole, rest = divmod(above, below)
+        if whole:
+            forms += [rf'{sign}{whole}\frac{{{rest}}}{{{below}}}', f'{sign}{whole} {rest}/{below}']
+        elif above < 10 and below < 10:
+            forms.append(f'{"负" if sign else ""}{_CHINESE[below]}分之{_CHINESE[above]}')
+    if decimal := _decimal(value):
+        assert Fraction(decimal) == value
+        forms += [decimal, _decimal(value * 100) + r'\%', _decimal(value * 100) + ' percent']
+    return forms
+
+
+def _fraction(chance: Random) -> Fraction:
+    return Fraction(chance.randint(-60, 60) or 7, chance.choice(_BELOW))
+
+
+def equal_numbers(chance: Random) -> Case:
+    """One rational number, written in two ways."""
+    while True:
+        forms = _spellings(_fraction(chance))
+        if len(forms) > 1:
+            one, other = chance.sample(forms, 2)
+            return Case('number', True, one, other, 'one rational number in two notations')
+
+
+def different_numbers(chance: Random) -> Case:
+    """Two rational numbers that look alike: a digit, the sign, or above and below."""
+    while True:
+        value = _fraction(chance)
+        others = [-value, 1 / value, value + 1, value - Fraction(1, value.denominator), value * 10]
+        other = chance.choice(others)
+        if other != value and abs(other) * 100 != abs(value) and abs(value) * 100 != abs(other):
+            one, two = chance.choice(_spellings(value)), chance.choice(_spellings(other))
+            return Case('number', False, one, two, f'{value} is not {other}')
+
+
+def large_integers(chance: Random) -> Case:
+    """Integers of up to forty digits, with one digit changed or not, grouped or not."""
+    digits = [str(chance.randint(1, 9)), *(str(chance.randint(0, 9)) for _ in range(chance.randint(3, 39)))]
+    other, place = list(digits), chance.randrange(len(digits))
+    equal = chance.random() < 0.3
+    if not equal:
+        other[place] = str((int(digits[place]) + chance.randint(1, 9)) % 10)
+    one, two = int(''.join(digits)), int(''.join(other))
+    grouped = chance.choice(
+        [f'{two:,}', f'{two:,}'.replace(',', '{,}'), f'{two:,}'.replace(',', r'\,'), str(two)]
+    )
+    reason = _either(equal, 'all digits agree', f'digit {place + 1} differs')
+    return Case('number', one == two, str(one), grouped, reason)
+
+
+def roots(chance: Random) -> Case:
+    """a + b√c, simplified or not; mutated in one number."""
+    a, b = chance.randint(-9, 9), chance.randint(2, 9)
+    c, k = chance.choice([2, 3, 5, 6, 7, 10]), chance.randint(1, 4)
+    reference = rf'{a or ""}{"+" if a else ""}{b}\sqrt{{{c}}}'
+    equal = chance.random() < 0.5
+    inner, tail = b * b * c if equal else b * b * c + k, f'{a:+d}' if a else ''
+    forms = (
+        rf'\sqrt{{{inner}}}{tail}',
+        rf'√{inner}{tail}',
+        rf'sqrt({inner}){tail}',
+        rf'\sqrt {{{inner}}} {tail}',
+    )
+    answer = chance.choice(forms)
+    assert (sympy.simplify(b * sympy.sqrt(c) - sympy.sqrt(inner)) == 0) is equal
+    return Case('number', equal, reference, answer, f'√{inner} is {"" if equal else "not "}{b}√{c}')
+
+
+# Expressions
+
+_NAMES = ('x', 'y', 'a', 'b', 'n', 't', 'R', 'S')
+
+
+def _polynomial(chance: Random, names: list[sympy.Symbol]) -> sympy.Expr:
+    total = sympy.Integer(chance.randint(-9, 9))
+    for _ in range(chance.randint(1, 3)):
+        term = sympy.Integer(chance.randint(1, 9) * chance.choice([-1, 1]))
+        for name in chance.sample(names, chance.randint(1, len(names))):
+            term *= name ** chance.randint(1, 3)
+        total += term
+    return total
+
+
+def expressions(chance: Random) -> Case:
+    """A product of polynomials, expanded; mutated in a coefficient, sign, power or the case of a symbol."""
+    names = [sympy.Symbol(name) for name in chance.sample(_NAMES, chance.randint(1, 2))]
+    while True:
+        one, two = _polynomial(chance, names), _polynomial(chance, names)
+        whole = sympy.expand(one * two)
+        if whole.free_symbols:
+            break
+    mutated, reason = whole, 'multiplied out'
+    if chance.random() < 0.5:
+        name = sorted(whole.free_symbols, key=str)[0]
+        swapped = whole.subs(name, sympy.Symbol(str(name).swapcase()))
+        mutants = [
+            (whole + name, 'one term more'), (whole - 1, 'another constant'), (-whole, 'the sign'),
+            (swapped, 'the case of a symbol'), (whole * name, 'one power more'),
+        ]  # fmt: skip
+        mutated, reason = chance.choice(mutants)
+    answer = chance.choice([sympy.latex, str])(sympy.expand(mutated))
+    return Case('expression', sympy.expand(whole - mutated) == 0, sympy.latex(one * two), answer, reason)
+
+
+def quotients(chance: Random) -> Case:
+    """A quotient, cancelled or brought together; mutated in a number."""
+    x = sympy.Symbol(chance.choice(_NAMES))
+    a, b, c = (chance.randint(1, 9) for _ in range(3))
+    equal = chance.random() < 0.5
+    value, other = (sympy.Integer(above) / (x + b) + c for above in (a, a if equal else a + 1))
+    assert (sympy.simplify(value - other) == 0) is equal
+    reason = _either(equal, 'brought together', 'a + 1 for a')
+    return Case('expression', equal, sympy.latex(value), sympy.latex(sympy.together(other)), reason)
+
+
+# Intervals, sets, points
+
+
+def _ends(chance: Random) -> tuple[int, int]:
+    low = chance.randint(-20, 19)
+    return low, chance.randint(low + 1, 21)
+
+
+def _interval_forms(low: int, high: int, left: bool, right: bool) -> list[str]:
+    below, above = (r'\le' if left else '<'), (r'\le' if right else '<')
+    interval = f'{"[" if left else "("}{low},{high}{"]" if right else ")"}'
+    turned_above, turned_below = (r'\ge' if right else '>'), (r'\ge' if left else '>')
+    return [
+        interval, rf'$x \in {interval}$', f'{low} {below} x {above} {high}',
+        rf'\{{x \mid {low} {below} x {above} {high}\}}', f'{high} {turned_above} x {turned_below} {low}',
+        rf'\left{interval[0]} {low}, {high} \right{interval[-1]}',
+    ]  # fmt: skip
+
+
+def intervals(chance: Random) -> Case:
+    """An interval as such, as inequality, membership or set; mutated in an end or a bracket."""
+    low, high = _ends(chance)
+    left, right = chance.random() < 0.5, chance.random() < 0.5
+    one = other = low, high, left, right
+    if chance.random() < 0.5:
+        brackets = (low, high, not left, right), (low, high, left, not right)
+        ends = (low - 1, high, left, right), (low, high + 1, left, right)
+        other = chance.choice([*ends, *brackets, (-high, -low, left, right)])
+    reference, answer = chance.choice(_interval_forms(*one)), chance.choice(_interval_forms(*other))
+    return Case(
+        'interval',
+        one == other,
+        reference,
+        answer,
+        _either(one == other, 'the same ends', f'{one} is not {other}'),
+    )
+
+
+def half_lines(chance: Random) -> Case:
+    """Two half lines, in words or as a union; mutated in a sign or an end."""
+    low, high = _ends(chance)
+    sign, turned, close, opened = (
+        ('<', '>', ')', '(') if chance.random() < 0.5 else (r'\le', r'\ge', ']', '[')
+    )
+    equal = chance.random() < 0.5
+    shift = 0 if equal else chance.choice([1, -1])
+    union = rf'(-\infty,{low}{close}\cup{opened}{high + shift},+\infty)'
+    in_words = rf'x {sign} {low} \text{{ or }} x {turned} {high}', f'x{sign} {low} 或 x{turned} {high}'
+    words = chance.choice(in_words)
+    pair = (words, union) if chance.random() < 0.5 else (union, words)
+    return Case('interval', equal, *pair, _either(equal, 'the same ends', 'another end'))
+
+
+def sets(chance: Random) -> Case:
+    """A set in another order; mutated by an element more, less or other."""
+    items = chance.sample(range(-20, 40), chance.randint(2, 5))
+    other = chance.sample(items, len(items))
+    if chance.random() < 0.5:
+        other = chance.choice([other[1:], [*other, 41], [*other[1:], 42]])
+    equal = set(items) == set(other)
+    inside = [', '.join(map(str, values)) for values in (items, other)]
+    braces, sized = rf'\{{{inside[1]}\}}', rf'\left\{{{inside[1]}\right\}}'
+    answer = chance.choice([braces, inside[1], sized, inside[1].replace(', ', ' 或 ')])
+    return Case(
+        'set', equal, rf'\{{{inside[0]}\}}', answer, _either(equal, 'the same elements', 'other elements')
+    )
+
+
+def points(chance: Random) -> Case:
+    """A point with two to four coordinates; exchanged or changed."""
+    items = [_fraction(chance) for _ in range(chance.randint(2, 4))]
+    other = list(items)
+    if chance.random() < 0.5:
+        at = chance.randrange(len(items))
+        other = chance.choice(
+            [items[::-1], [*items[:at], -items[at], *items[at + 1 :]], [*items, Fraction(1)]]
+        )
+    one, two = ('(' + ', '.join(map(str, values)) + ')' for values in (items, other))
+    answer = chance.choice([two, f'${two}$', rf'\left{two[:-1]}\right)'])
+    equal = items == other
+    return Case('tuple', equal, one, answer, _either(equal, 'the same coordinates', 'other coordinates'))
+
+
+def named(chance: Random) -> Case:
+    """Two names with their values: in any order, but each with its own."""
+    one, two = chance.sample(['p', 'q', 'a', 'b', 'x', 'y', 'm'], 2)
+    u, v = chance.sample(range(1, 30), 2)
+    answers = [
+        (f'{two}={v}, {one}={u}', True, 'named, so in any order'),
+        (f'{u}, {v}', True, 'in the order of the names'),
+        (f'{v}, {u}', False, 'not in the order of the names'),
+        (f'{one}={v}, {two}={u}', False, 'exchanged'),
+        (f'{one}={u}', False, 'one is missing'),
+        (f'({one},{two})=({u},{v})', True, 'two notations'),
+        (f'{one}={u}; {two.upper()}={v}', False, 'another name'),
+    ]
+    answer, equal, reason = chance.choice(answers)
+    return Case('record', equal, f'{one}={u}, {two}={v}', answer, reason)
+
+
+def parts(chance: Random) -> Case:
+    """Numbered answers, of which the last must not be taken for all."""
+    u, v, w = chance.sample(range(1, 50), 3)
+    answers = [
+        (f'(1) {u}, (2) {v}', True, 'other punctuation'),
+        (f'(1) ${w}$; (2) ${v}$', False, 'the first differs'),
+        (f'{v}', False, 'only the last'),
+        (f'(1) ${v}$; (2) ${u}$', False, 'exchanged'),
+        (f'(1)${u}$；(2)${v}$', True, 'full width'),
+    ]
+    answer, equal, reason = chance.choice(answers)
+    return Case('parts', equal, f'(1) ${u}$; (2) ${v}$', answer, reason)
+
+
+# Quantities, choices
+
+_UNITS = {
+    'length': 'mm=1/1000 cm=1/100 厘米=1/100 m=1 米=1 km=1000 千米=1000',
+    'mass': 'g=1 克=1 kg=1000 千克=1000 吨=1000000',
+    'time': 'seconds=1 秒=1 minutes=60 分钟=60 hours=3600 小时=3600 days=86400',
+    'money': '元=1 yuan=1 角=1/10',
+}
+
+
+def quantities(chance: Random) -> Case:
+    """A quantity in another unit of its dimension, converted or only renamed."""
+    line = _UNITS[chance.choice(sorted(_UNITS))]
+    table = {name: Fraction(factor) for name, factor in (entry.split('=') for entry in line.split())}
+    one, other = chance.sample(sorted(table), 2)
+    amount = Fraction(chance.randint(1, 99))
+    converted = amount * table[one] / table[other]
+    given = converted if chance.random() < 0.5 and _decimal(converted) else amount
+    answer = f'{_decimal(given)}{" " if other.isascii() else ""}{other}'
+    spelled = f'{amount}{one}'
+    if one.isascii():
+        spelled = chance.choice([f'{amount} {one}', rf'{amount}\text{{ {one}}}'])
+    equal = given == converted
+    return Case('quantity', equal, spelled, answer, _either(equal, 'converted', 'another unit'))
+
+
+_OPTION_STYLES = ('({}) {}', '{}. {}', '{}、{}', r'\textbf{{({})}} {}')
+
+
+def choices(chance: Random) -> Case:
+    """A letter against the text of the options that stand in the question."""
+    values = chance.sample(range(1, 60), 4)
+    style = chance.choice(_OPTION_STYLES)
+    options = [style.format(letter, value) for letter, value in zip('ABCD', values, strict=True)]
+    listed = chance.choice(['  ', '\n', r' \qquad ']).join(options)
+    right, given = chance.randrange(4), chance.randrange(4)
+    if chance.random() < 0.4:
+        given = right
+    letter, value = 'ABCD'[given], values[given]
+    forms = (
+        str(value),
+        f'{value}.0',
+        f'Option {letter}',
+        f'({letter}) {value}',
+        f'【{letter}】',
+        f'选{letter}',
+    )
+    answer, reason = chance.choice(forms), _either(right == given, 'the same option', 'another option')
+    return Case('choice', right == given, 'ABCD'[right], answer, reason, f'How many are there? {listed}')
+
+
+# Equations, matrices, logarithms
+
+
+def equations(chance: Random) -> Case:
+    """A line, multiplied or rearranged; mutated in a coefficient."""
+    x, y = sympy.symbols('x y')
+    a, b, c = chance.randint(1, 9), chance.randint(1, 9), chance.randint(-9, 9)
+    k = chance.choice([-3, -2, 2, 3])
+    other = [k * a, k * b, k * c]
+    if chance.random() < 0.5:
+        other[chance.randrange(3)] += 1
+    equal = other[0] * b == other[1] * a and other[0] * c == other[2] * a
+    answer = f'{sympy.latex(other[0] * x + other[1] * y)}={-other[2]}'
+    if equal and chance.random() < 0.4:
+        answer = 'y=' + sympy.latex(sympy.Rational(-a, b) * x + sympy.Rational(-c, b))
+    return Case(
+        'equation',
+        equal,
+        sympy.latex(a * x + b * y + c) + '=0',
+        answer,
+        _either(equal, 'a multiple', 'another line'),
+    )
+
+
+def matrices(chance: Random) -> Case:
+    """A matrix in another notation; transposed or changed in one entry."""
+    rows = [[chance.randint(-9, 9) for _ in range(2)] for _ in range(2)]
+    other = rows
+    if chance.random() < 0.5:
+        transposed = [list(row) for row in zip(*rows, strict=True)]
+        other = transposed if chance.random() < 0.5 else [[rows[0][0] + 1, rows[0][1]], rows[1]]
+    latex = r'\begin{pmatrix}' + r' \\ '.join(' & '.join(map(str, row)) for row in other) + r'\end{pmatrix}'
+    equal = rows == other
+    return Case('matrix', equal, str(rows), latex, _either(equal, 'the same entries', 'other entries'))
+
+
+def logarithms(chance: Random) -> Case:
+    """Logarithms, powers of e and trigonometric values, rewritten; mutated in a number."""
+    a, b, k = chance.randint(2, 9), chance.randint(2, 9), chance.randint(2, 5)
+    equal = chance.random() < 0.5
+    s = 0 if equal else 1
+    e, ratio, log = sympy.E, sympy.Rational, sympy.log
+    forms = [
+        (rf'\ln {a * b}', rf'\ln {a}+\ln {b + s}', log(ratio(b, b + s))),
+        (rf'\log_{{{a}}} {a**k}', str(k + s), sympy.Integer(-s)),
+        (rf'e^{{{k}}}\cdot e', f'e^{{{k + 1 + s}}}', e ** (k + 1) - e ** (k + 1 + s)),
+        (rf'{a}\ln {b}', rf'\ln {b**a + s}', log(ratio(b**a, b**a + s))),
+        (rf'\frac{{{a}\pi}}{{{b}}}', rf'\frac{{{a + s}}}{{{b}}}\pi', ratio(-s, b) * sympy.pi),
+    ]
+    reference, answer, value = chance.choice(forms)
+    assert (sympy.simplify(value) == 0) is equal
+    return Case('number', equal, reference, answer, _either(equal, 'rewritten', 'another number'))
+
+
+FAMILIES: tuple[Family, ...] = (
+    equal_numbers, different_numbers, large_integers, roots, expressions, quotients, intervals,
+    half_lines, sets, points, named, parts, quantities, choices, equations,
+    matrices, logarithms,
+)  # fmt: skip
+
+
+def suite() -> list[Case]:
+    """Return all pairs of the suite, each once."""
+    cases: dict[tuple[str, str, str], Case] = {}
+    for case in [*written(), *generated(PER_FAMILY)]:
+        cases.setdefault((case.question, case.reference, case.answer), case)
+    return list(cases.values())
+
+
+def as_lines(cases: list[Case]) -> str:
+    """Return the cases as JSON lines."""
+    return ''.join(json.dumps(case._asdict(), ensure_ascii=False) + '\n' for case in cases)
+
+
+def _check(pairs: int) -> int:
+    """Judge generated pairs; the number of wrong verdicts, each printed."""
+    from gpassk_opencompass import Pair, RuleJudge, Verdict
+
+    wrong = done = 0
+    with RuleJudge() as judge:
+        while done < pairs:
+            cases = list(generated(100, seed=SEED + 1 + done))
+            judged = judge.judge([Pair(case.question, case.reference, case.answer) for case in cases])
+            for case, said in zip(cases, judged, strict=True):
+                if (said.verdict is Verdict.CORRECT) is not case.equal:
+                    wrong += 1
+                    print(said.verdict.value, said.origin, case)
+            done += len(cases)
+    print(f'{done} pairs, {wrong} wrong verdicts')
+    return wrong
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or '').partition('\n')[0])
+    parser.add_argument(
+        '--check', action='store_true', help='judge generated pairs instead of writing the suite'
+    )
+    parser.add_argument('--pairs', type=int, default=10_000, help='how many to judge; default: 10000')
+    options = parser.parse_args()
+    if options.check:
+        return min(_check(options.pairs), 1)
+    (HERE / 'suite.jsonl').write_text(as_lines(suite()), encoding='utf-8')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,69 @@
+"""Which slow tier CI runs: in turn one of those whose sources changed, else one of all."""
+
+from __future__ import annotations
+
+import runpy
+import subprocess
+import sys
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / '.ci' / 'tiers.py'
+
+
+@pytest.fixture(scope='module')
+def tiers() -> dict[str, Any]:
+    """The names of the script."""
+    return runpy.run_path(str(SCRIPT))
+
+
+def test_a_change_of_its_sources_makes_a_tier_due_and_else_each_has_its_turn(tiers: dict[str, Any]) -> None:
+    """Also where sources of all have changed."""
+    due, names = tiers['due'], list(tiers['TIERS'])
+    for path, tier in {
+        'gpassk_opencompass/formats/rollouts.py': 'harnesses',
+        'gpassk_opencompass/report/page/source/app.tsx': 'browsers',
+        'tests/slow/faults/test_kills.py': 'faults',
+    }.items():
+        assert {due([path, 'README.md'], commits) for commits in range(10)} == {tier}
+    for changed in ([], [sources[0] for sources in tiers['TIERS'].values()]):
+        assert [due(changed, commits) for commits in range(5, 5 + len(names))] == names
+
+
+def test_sources_of_tiers_are_there(tiers: dict[str, Any]) -> None:
+    """A room that moves takes its line in the table with it, and each tier has a command."""
+    listed = subprocess.run(['git', 'ls-files'], cwd=ROOT, check=True, capture_output=True, text=True)
+    files = listed.stdout.splitlines()
+    sources = [source for sources in tiers['TIERS'].values() for source in sources]
+    assert [source for source in sources if not any(fnmatch(file, source) for file in files)] == []
+    commands = (ROOT / 'Makefile').read_text(encoding='utf-8')
+    assert [tier for tier in tiers['TIERS'] if f'\ntest-{tier}: ' not in commands] == []
+
+
+def test_changes_of_the_last_hours_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that are twelve hours older than the last commit do not, unless an older one is named."""
+
+    def run(*line: str | Path) -> str:
+        return subprocess.run(line, cwd=tmp_path, check=True, capture_output=True, text=True).stdout.strip()
+
+    def commit(path: str, hour: int) -> None:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(path)
+        monkeypatch.setenv('GIT_COMMITTER_DATE', f'2026-01-02T{hour:02}:00:00Z')
+        run('git', 'add', '.')
+        run('git', '-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-m', path)
+
+    monkeypatch.delenv('GPASSK_CI_BASE', raising=False)
+    run('git', 'init')
+    commit('tests/slow/faults/a.py', 1)
+    commit('tests/slow/browsers/a.py', 2)
+    commit('tests/slow/engines/a.py', 14)
+    assert run(sys.executable, SCRIPT) == 'engines'  # the others are older
+    monkeypatch.setenv('GPASSK_CI_BASE', 'HEAD~2')
+    assert (
+        run(sys.executable, SCRIPT) == 'browsers'
+    )  # of engines and browsers the second, after three commits

@@ -1,0 +1,373 @@
+"""Which results files and folders have: of records, of work directories, of logs, and of all together."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from damaged_records import good_record
+from fake_opencompass import config_text, write
+from result_files import ABBR, HALVES, THIRDS, block, entry_of, write_result
+from stored_run import write_run
+
+from gpassk_opencompass import InputError
+from gpassk_opencompass import record as records
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.collect import collect, collect_one
+from gpassk_opencompass.report.frame import boards
+from gpassk_opencompass.sweep.folder import Entry, manifest_text
+
+MODEL = ABBR.format(1)
+RECORDED = Path(__file__).parents[1] / 'recorded'
+
+
+def paths_of(*given: Path) -> list[Path]:
+    return [result.path for result in collect(given).results]
+
+
+# Records and work directories
+
+
+@pytest.mark.parametrize(
+    ('first', 'second', 'count'),
+    [
+        ({}, {}, ['rule']),  # in one work directory
+        ({'judge': 'rule'}, {'judge': 'llm'}, ['llm']),  # evaluated again: its owner means the later one
+        ({'work': 'a', 'judge': 'rule'}, {'work': 'b', 'judge': 'llm'}, ['llm', 'rule']),  # another run
+        ({'work': 'a'}, {'work': 'b'}, ['rule']),  # the same run in two work directories
+    ],
+)
+def test_the_newest_result_of_a_run_counts(
+    first: dict[str, str], second: dict[str, str], count: list[str], tmp_path: Path
+) -> None:
+    """By the time that names its folder, the older one is named with the newer one."""
+    new = write_result(tmp_path, MODEL, THIRDS, time='20260102_000000', **second)
+    old = write_result(tmp_path, MODEL, THIRDS, time='20260101_000000', **first)
+    found = collect([tmp_path])
+    assert sorted(result.judge['name'] for result in found.results) == count
+    assert (new.resolve() in [result.path for result in found.results], found.passed_over) == (True, [])
+    assert found.older == (
+        [f'{old.resolve()}: there is a newer result of this run, {new.resolve()}'] * (2 - len(count))
+    )
+
+
+@pytest.mark.parametrize(('seed', 'k'), [(42, [4]), (43, [4]), (42, [2])])
+def test_a_result_of_an_earlier_config_is_left_out_and_named(tmp_path: Path, seed: int, k: list[int]) -> None:
+    """OpenCompass keeps it when a changed config is started there again: its copies of the configs tell."""
+    path = write_result(tmp_path, MODEL, THIRDS, time='20260101_000000')
+    told = json.loads(path.read_text())
+    n, ks = told['gpassk']['n'], told['gpassk']['k']
+    model = {'type': 'M', 'abbr': MODEL, 'random_seed': 42}
+    told['gpassk']['provenance'] = {'model': {**model, 'abbr': None}, 'inference': {}}
+    told['gpassk']['provenance']['model'].pop('abbr')
+    path.write_text(json.dumps(told))
+    dataset = {'abbr': path.stem, 'n': n, 'k': ks}
+    now = {**model, 'random_seed': seed}, {**dataset, 'k': ks if k == [4] else [max(ks) - 1]}
+    for name, entries in (('1', (model, dataset)), ('2', now)):
+        write(
+            path.parents[2] / 'configs' / f'{name}.py',
+            f'models = [{entries[0]}]\ndatasets = [{entries[1]}]\n',
+        )
+    found = collect([tmp_path])
+    assert len(found.results) == (now == (model, dataset))
+    assert bool(found.passed_over) == (now != (model, dataset))
+    for line in found.passed_over:
+        assert re.search(r'random_seed = 42, and now has 43|judged with k = ', line)
+
+
+def test_folders_that_are_links_within_results_count(tmp_path: Path) -> None:
+    """Runs of others, brought together."""
+    path = write_result(tmp_path / 'theirs', MODEL, THIRDS)
+    (tmp_path / 'ours' / 'results').mkdir(parents=True)
+    (tmp_path / 'ours' / 'results' / MODEL).symlink_to(path.parent)
+    assert paths_of(tmp_path / 'ours') == [path.resolve()]
+
+
+def test_a_model_with_slashes_lies_deeper_and_what_evaluators_leave_is_no_result(tmp_path: Path) -> None:
+    """`results/org/model/data.json`, beside which `data/` holds what judged it."""
+    path = write_result(tmp_path, f'org/{MODEL}', THIRDS)
+    left = path.with_suffix('') / 'judged.json'
+    left.parent.mkdir()
+    left.write_text('{"0": {"prediction": "A"}}')
+    found = collect([tmp_path])
+    assert [result.path for result in found.results] == [path.resolve()]
+    assert found.passed_over == []
+
+
+def test_a_damaged_newer_result_does_not_hide_a_complete_one(tmp_path: Path) -> None:
+    """The newest *complete* one counts."""
+    old = write_result(tmp_path, MODEL, THIRDS, time='20260101_000000')
+    new = write_result(tmp_path, MODEL, THIRDS, time='20260102_000000')
+    new.write_text(new.read_text()[:100])
+    found = collect([tmp_path])
+    assert [result.path for result in found.results] == [old.resolve()]
+    assert 'cannot be read' in found.passed_over[0]
+
+
+def scored(path: Path, c: list[int], time: float, **run: str) -> Path:
+    """A `*.gpassk.json` of one and the same run, as `gpassk score -o` names it."""
+    names = {'model': 'm', 'dataset': 'MATH500-L5', 'host': 'file', **run}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({'gpassk': block(c, 4, run=names)}))
+    os.utime(path, (time, time))
+    return path
+
+
+def test_of_scored_files_the_one_made_last_counts(tmp_path: Path) -> None:
+    """By `created` of the record, whatever its name and time; where none tells it, by the file's time."""
+    scored(tmp_path / 'one' / 'z.gpassk.json', HALVES, 9e8, created='2026-01-01T10:00:00+00:00')
+    new = scored(tmp_path / 'one' / 'a.gpassk.json', THIRDS, 1e8, created='2026-01-01T12:30:00+02:00')
+    assert paths_of(tmp_path / 'one') == [new.resolve()]
+    scored(tmp_path / 'two' / 'z' / 'x' / 'y' / 'z.gpassk.json', HALVES, 1e8)
+    other = scored(tmp_path / 'two' / 'b.gpassk.json', HALVES, 2e8, created='yesterday')  # which is no time
+    new = scored(tmp_path / 'two' / 'a.gpassk.json', THIRDS, 3e8)
+    assert paths_of(tmp_path / 'two') == paths_of(new, other) == [new.resolve()]
+
+
+def test_what_is_missing_is_refused(tmp_path: Path) -> None:
+    """A folder or a file that is not there; where one result is wanted, none and several."""
+    for name in ('gone', 'gone.json'):
+        with pytest.raises(InputError, match=f'{name} is neither a file nor a folder'):
+            collect([tmp_path / name])
+    (tmp_path / 'empty').mkdir()
+    with pytest.raises(InputError, match='empty holds no file'):
+        collect_one(tmp_path / 'empty')
+    [one, other] = [write_result(tmp_path / 'out', ABBR.format(number), THIRDS) for number in (1, 2)]
+    with pytest.raises(InputError, match=f'holds 2 results; give one of the files: {one}, {other}'):
+        collect_one(tmp_path / 'out')
+    assert collect_one(one.parent).path == one.resolve()
+
+
+# Manifests of sweeps
+
+NAME = 'Qwen2.5-7B_t0.3_l100'
+
+
+def entry(path: str, **more: Any) -> Entry:
+    """A line of a manifest."""
+    settings = {'temperature': 0.3, 'max_out_len': 100}
+    return entry_of(NAME, model='Qwen2.5-7B', path=path, settings=settings, **more)
+
+
+def saved(folder: Path, *entries: Entry) -> Path:
+    folder.mkdir(parents=True)
+    (folder / 'manifest.jsonl').write_text(manifest_text(entries))
+    return folder
+
+
+def test_a_manifest_tells_what_a_name_does_not(tmp_path: Path) -> None:
+    """The model's whole name, its path and settings, from a manifest anywhere below, or that is named."""
+    outputs = tmp_path / 'outputs'
+    write_result(outputs, 'short~12345678_l100', THIRDS)
+    told = {'model': 'the-long-name', 'settings': {'temperature': 0.7, 'max_out_len': 100}}
+    elsewhere = saved(tmp_path / 'configs', entry_of('short~12345678_l100', path='org/name', **told))
+    [result] = collect([outputs], configs=[elsewhere]).results
+    shutil.copytree(elsewhere, outputs / 'w' / 'configs')
+    for one in (result, *collect([outputs]).results):
+        assert (one.model, one.model_path) == ('the-long-name', 'org/name')
+        assert one.sampling == {'temperature': 0.7, 'max_out_len': 100}
+
+
+def test_of_several_manifests_what_holds_now_counts_and_a_contradiction_tells_nothing(tmp_path: Path) -> None:
+    """A stale config keeps what was said at its time; of two models of one name it might be either."""
+    write_result(tmp_path / 'one', NAME, THIRDS)
+    now = entry('Qwen/Qwen2.5-7B', questions=30)
+    saved(tmp_path / 'one' / 'configs', now, entry('Qwen/Qwen2.5-7B', stale=True))
+    [result] = collect([tmp_path / 'one']).results
+    assert result.manifest is not None
+    assert result.manifest.questions == 30
+    write_result(tmp_path / 'two', NAME, THIRDS)
+    saved(tmp_path / 'two' / 'a', entry('a/x'))
+    saved(tmp_path / 'two' / 'b', entry('b/y'))
+    [result] = collect([tmp_path / 'two']).results
+    assert result.manifest is None
+    assert (result.model, result.run.model) == ('Qwen2.5-7B', NAME)
+
+
+# Logs of other programs
+
+ROWS = [
+    {'uid': f'u{number}', 'question': '1 + 1?', 'answer': '2', 'responses': [r'\boxed{2}', r'\boxed{3}']}
+    for number in range(24)
+]
+"""Nobody judged them."""
+
+
+def logged(path: Path, rows: list[dict[str, Any]] = ROWS, **more: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(''.join(json.dumps({**row, **more}) + '\n' for row in rows))
+    return path
+
+
+def test_all_kinds_of_files_stand_beside_each_other(tmp_path: Path) -> None:
+    """A work directory, a record that is given, logs judged by the rule, counts, and Lighteval's output."""
+    work = write_result(tmp_path / 'outputs', MODEL, THIRDS)
+    record = scored(tmp_path / 'mine.gpassk.json', HALVES, 1e8)
+    responses = logged(tmp_path / 'logs' / 'theirs.jsonl')
+    counts = logged(
+        tmp_path / 'counts.jsonl', [{'uid': f'u{i}', 'n': 4, 'c': c} for i, c in enumerate(THIRDS)]
+    )
+    lighteval = RECORDED / 'lighteval'
+    found = collect([tmp_path / 'outputs', record, tmp_path / 'logs', counts, lighteval])
+    assert found.passed_over == []
+    told = {result.run.model: result for result in found.results}
+    assert {name: result.run.host for name, result in told.items()} == {
+        MODEL: 'opencompass', 'm': 'file', 'theirs': 'file', 'counts': 'file',
+        'demo_t1.0_p0.9_l40': 'lighteval',
+    }  # fmt: skip
+    assert [told[name].path for name in (MODEL, 'm', 'theirs', 'counts')] == [
+        work.resolve(), record.resolve(), responses, counts,
+    ]  # fmt: skip
+    assert told['theirs'].judge['name'] == 'rule'
+    assert told['theirs'].counts.c == [1] * 24
+    assert told['counts'].counts.c == THIRDS
+
+
+def test_verdicts_that_are_there_count_and_no_judge_is_asked(tmp_path: Path) -> None:
+    """Whatever the rule would say; of what nobody judged, all counts as wrong and is said."""
+    rows = [{**row, 'correct': [False, None]} for row in ROWS]
+    result = collect_one(logged(tmp_path / 'theirs.jsonl', rows))
+    assert result.judge == {'name': 'column correct'}
+    assert (result.counts.c, result.counts.unjudged) == ([0] * 24, [1] * 24)
+
+
+def test_a_folder_with_results_of_ours_gives_those_and_the_details_of_lighteval(tmp_path: Path) -> None:
+    """Not the predictions and other logs in it."""
+    write_result(tmp_path, MODEL, THIRDS)
+    logged(tmp_path / 'w' / 'rows.jsonl')
+    assert [one.run.model for one in collect([tmp_path]).results] == [MODEL]
+    shutil.copytree(RECORDED / 'lighteval', tmp_path / 'lighteval')
+    assert {one.run.model for one in collect([tmp_path]).results} == {MODEL, 'demo_t1.0_p0.9_l40'}
+
+
+def test_a_result_of_any_name_counts_in_a_folder(tmp_path: Path) -> None:
+    """As `gpassk score -o` was told; what lies beside it is passed over, which is said."""
+    given, record = scored(tmp_path / 'x.gpassk.json', HALVES, 1e8), tmp_path / 'run' / 'mine.json'
+    records.write(record, records.read(given))
+    given.unlink()
+    rows = logged(tmp_path / 'run' / 'rows.jsonl')
+    found = collect([tmp_path])
+    assert [one.path for one in found.results] == [record]
+    assert found.passed_over == [f'{rows} is passed over']
+
+
+def test_results_of_other_evaluators_are_logs(tmp_path: Path) -> None:
+    """A work directory of OpenCompass without a result of ours: each of its runs is scored."""
+    found = collect([RECORDED / 'opencompass' / 'rules'])
+    assert {one.run.model for one in found.results} == {'copies', 'scripted'}
+    assert {one.run.host for one in found.results} == {'opencompass'}
+
+
+@pytest.mark.parametrize('content', ['{"accuracy"', '{"error": "it failed"}'])
+def test_a_failed_evaluation_keeps_no_other_log_from_it(
+    content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is told; the others of the work directory are scored."""
+    shutil.copytree(RECORDED / 'opencompass' / 'rules', tmp_path, dirs_exist_ok=True)
+    [path] = tmp_path.glob('*/results/scripted/*.json')
+    path.write_text(content)
+    found = collect([tmp_path])
+    assert 'copies' in {one.run.model for one in found.results}
+    assert any(str(path) in line for line in found.passed_over)
+    assert main(['score', str(tmp_path)]) == 2
+    said = capsys.readouterr()
+    assert 'copies/aime-rule: responses with verdicts' in said.out
+    assert str(path) in said.err
+
+
+def test_results_of_another_evaluator_beside_ours_are_passed_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are told, and are no failure."""
+    result = write_result(tmp_path, MODEL, THIRDS)
+    result.with_name('other.json').write_text('{"accuracy": 50.0, "details": []}')
+    assert main(['score', str(tmp_path)]) == 0
+    assert 'passed over 1 files' in capsys.readouterr().err
+
+
+def test_what_cannot_be_read_or_scored_is_left_out_with_its_reason(tmp_path: Path) -> None:
+    """The other files count."""
+    good = logged(tmp_path / 'good.jsonl')
+    torn = tmp_path / 'torn.jsonl'
+    torn.write_text('{"uid": ')
+    few = logged(tmp_path / 'few.jsonl', ROWS, responses=[r'\boxed{2}'])
+    found = collect([good, torn, few], k=2)
+    assert [result.path for result in found.results] == [good]
+    assert len(found.passed_over) == 2
+    assert any(str(torn) in line for line in found.passed_over)
+    assert any(str(few) in line and 'k = 2' in line for line in found.passed_over)
+    assert all(one.foreign for one in found.left_out)
+
+
+def test_questions_with_different_numbers_of_samples_stand_beside_no_other_run(tmp_path: Path) -> None:
+    """They are read, and left out of tables with the reason."""
+    rows = [{**row, 'correct': [True] * (2 + number % 2)} for number, row in enumerate(ROWS)]
+    path = logged(tmp_path / 'x.jsonl', [{**row, 'responses': None} for row in rows])
+    tables, [line] = boards(collect([path]).results)
+    assert tables == []
+    assert line.startswith(f'{path}: its questions have from 2 to 3 samples')
+
+
+# One reader for all commands
+
+
+def check(path: Path) -> list[str]:
+    configs = path.parents[5] / 'configs' / 'run.py'
+    write(configs, config_text())
+    return ['check', str(path.parents[4]), '--configs', str(configs)]
+
+
+COMMANDS: dict[str, Callable[[Path], list[str]]] = {
+    'report': lambda path: ['report', str(path), '-o', str(path.parents[5] / 'report'), '--only', 'tables'],
+    'plan': lambda path: ['plan', str(path), '--half-width', '5'],
+    'score': lambda path: ['score', str(path)],
+    'compare': lambda path: ['compare', str(path), str(path.parents[4] / 'other')],
+    'check': check,
+    'judge audit': lambda path: ['judge', 'audit', str(path), '--labels', str(path.with_name('l'))],
+}
+DAMAGES: dict[str, Callable[[dict[str, Any]], str]] = {
+    'cut by a kill': lambda record: json.dumps(record)[:100],
+    'of a later version': lambda record: json.dumps({**record, 'gpassk': {**record['gpassk'], 'schema': 99}}),
+    'another score': lambda record: json.dumps({**record, 'accuracy': 99.0}),
+}
+
+
+def result_file(folder: Path, text: str) -> Path:
+    """`out/run/<time>/results/<model>/<data set>.json`, as OpenCompass leaves it."""
+    path = folder / 'out' / 'run' / '20260102_000000' / 'results' / 'm-run' / 'd-run.json'
+    write(path, text)
+    return path
+
+
+@pytest.mark.parametrize('command', COMMANDS)
+@pytest.mark.parametrize('damage', DAMAGES)
+def test_every_command_refuses_a_damage_with_the_same_line(
+    tmp_path: Path, damage: str, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The line of `read`, which names the file, the part, what it is and what is allowed."""
+    path = result_file(tmp_path, DAMAGES[damage](good_record()))
+    before = path.read_bytes()
+    with pytest.raises(InputError) as caught:
+        records.read(path.resolve())
+    assert main(COMMANDS[command](path)) in (1, 2, 3)
+    said = capsys.readouterr()
+    assert str(caught.value) in said.out + said.err
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize('command', COMMANDS)
+def test_no_command_refuses_a_sound_result(
+    tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """So that the table above tells damages."""
+    path = write_run(tmp_path / 'out' / 'run').result
+    write_run(tmp_path / 'out' / 'other', verdicts=['01'])  # so that there is something to compare
+    main(COMMANDS[command](path))
+    said = capsys.readouterr()
+    assert f'{path} ' not in said.out + said.err

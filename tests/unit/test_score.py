@@ -1,0 +1,469 @@
+"""`gpassk score`: what it prints and writes, the questions and verdicts that count, and what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from exact import EXACT, Exact
+from judge_server import PROMPTS, JudgeServer
+
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.record import read, write
+from gpassk_opencompass.samples import Samples
+from gpassk_opencompass.scoring import score
+
+DATA = Path(__file__).resolve().parents[3] / 'shared' / 'data' / 'samples'
+REFERENCE = {
+    4: [95.10, 92.49, 89.44, 86.97, 88.21],
+    8: [96.0, 92.0, 89.0, 86.0, 87.75],
+}
+"""τ → 0, 0.5, 0.75, 1.0 and mG of the stored sample with its own labels, computed elsewhere."""
+
+COUNTS = '{"uid": "a", "n": 4, "c": 3}\n{"uid": "b", "n": 4, "c": 0}\n'
+
+
+def write_rows(path: Path, rows: Sequence[Any]) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(''.join(json.dumps(row) + '\n' for row in rows), encoding='utf-8')
+    return path
+
+
+def scored(file: str | Path, *options: str | Path) -> int:
+    return main(['score', str(file), *map(str, options)])
+
+
+def table(path: Path) -> dict[tuple[str, str], dict[str, str]]:
+    """The lines of a table that was written with -o."""
+    with path.open(encoding='utf-8') as lines:
+        return {(row['group'], row['metric']): row for row in csv.DictReader(lines)}
+
+
+def values(tmp_path: Path, file: str | Path, *options: str | Path) -> dict[str, float]:
+    """Metric → score of all questions, in percent."""
+    out = tmp_path / 'table.csv'
+    assert scored(file, *options, '-o', out) == 0
+    return {metric: float(row['score']) for (group, metric), row in table(out).items() if group == 'total'}
+
+
+def answered(replies: dict[str, list[str]]) -> list[dict[str, Any]]:
+    """Rows of responses; the reference answer to each question is its first reply."""
+    return [
+        {
+            'uid': f'u{question}', 'question': question, 'answer': answers[0],
+            'responses': [rf'So \boxed{{{answer}}}.' for answer in answers], 'split': 'AMC',
+            'language': 'en',
+        }
+        for question, answers in replies.items()
+    ]  # fmt: skip
+
+
+ROWS = answered({'1 + 1?': ['2', '3', '2', '2'], '2 + 2?': ['4', '4', '4', '4'], 'x?': ['y', 'z', 'w', 'v']})
+QUESTION = {'question': '1 + 1?', 'answer': '2'}
+
+
+@pytest.fixture
+def judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[JudgeServer]:
+    """A judge that says no; what it is not sure of, it is not about z."""
+    monkeypatch.chdir(tmp_path)  # where verdicts are kept
+    with JudgeServer(lambda asked: 'Hm.' if 'answer=z' in asked.prompt else r'\boxed{no}') as server:
+        yield server
+
+
+def by(server: JudgeServer) -> list[str]:
+    config = {'type': 'llm', 'model': 'm', 'urls': [server.url], 'prompts': PROMPTS, 'progress': False}
+    return ['--judge', json.dumps(config)]
+
+
+# Scores
+
+
+def test_all_kinds_and_the_result_give_one_score(tmp_path: Path) -> None:
+    """Responses, their labels, their counts, the record of the first, and that record once more."""
+    responses = write_rows(tmp_path / 'responses.jsonl', ROWS)
+    verdicts = [[1, 0, 1, 1], '1111', [True, False, False, 'incorrect']]
+    labels = write_rows(tmp_path / 'labels.jsonl', [{'correct': row} for row in verdicts])
+    counts = write_rows(tmp_path / 'counts.jsonl', [{'n': 4, 'c': c} for c in (3, 4, 1)])
+    record, again = tmp_path / 'record.json', tmp_path / 'again.json'
+    assert scored(responses, '-o', record) == scored(record, '-o', again) == 0
+    found = [values(tmp_path, file) for file in (responses, labels, counts, record, again)]
+    assert found[0]['G-Pass@4_1.0'] == pytest.approx(100 / 3)
+    assert all(other == pytest.approx(found[0]) for other in found[1:])
+
+
+def test_the_stored_sample_gives_the_published_values(tmp_path: Path) -> None:
+    """100 questions × 8 with the labels of their source, against numbers from elsewhere."""
+    file = DATA / 'math_cot_100_n8.jsonl'
+    if not file.is_file():
+        pytest.skip(f'needs {file.name}, which is not part of the project')
+    found = values(tmp_path, file, '--judge', 'none', '--threshold', '0', '0.5', '0.75', '1')
+    for k, expected in REFERENCE.items():
+        names = [*(f'G-Pass@{k}_{tau}' for tau in (0.0, 0.5, 0.75, 1.0)), f'mG-Pass@{k}']
+        assert [found[name] for name in names] == pytest.approx(expected, abs=0.005)
+
+
+def test_questions_with_different_numbers_of_samples_all_count(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each in the metrics of k up to its own number; it is said, and the record has all samples."""
+    file = write_rows(tmp_path / 'labels.jsonl', [{'correct': '1100'}, {'correct': '11111111'}])
+    record = tmp_path / 'x.gpassk.json'
+    assert scored(file, '--k', '4', '8', '-o', record) == 0
+    said = 'questions have from 4 to 8 samples: each counts in the metrics of k up to its own number'
+    assert f'{said} (k = 8 leaves out 1 of 2)' in capsys.readouterr().out
+    result = read(record)
+    assert result.counts.n == [4, 8]
+    found = values(tmp_path, record)
+    assert found['accuracy'] == 75
+    assert found['G-Pass@4_1.0'] == 50
+    assert found['G-Pass@8_1.0'] == 100
+
+
+def test_responses_with_labels_count_by_them_until_a_judge_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As of any other program; what is said of the labels is not said of a judge's verdicts."""
+    texts = ['\\boxed{2}', '\\boxed{3}']
+    rows = [{**QUESTION, 'correct': [1, 0.5], 'responses': one} for one in (texts, texts[::-1])]
+    file = write_rows(tmp_path / 'rows.jsonl', rows)
+    for options, accuracy, partial in (
+        ([], 50, True),
+        (['--correct-from', '0.5'], 100, False),
+        (['--judge', 'rule'], 50, False),
+        (['--judge', 'none'], 50, True),
+    ):
+        assert values(tmp_path, file, '--k', '1', *options)['accuracy'] == accuracy
+        said = capsys.readouterr().out
+        assert ('partial credit' in said) is partial
+        assert ('which count (--judge rule judges anew)' in said) is ('--correct-from' in options or partial)
+
+
+# Answers and judges
+
+
+def test_a_judge_is_asked_of_each_answer_once_and_may_leave_some_open(
+    tmp_path: Path, judge: JudgeServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """12 responses hold 7 answers, 3 of them the reference itself; one is asked for in vain."""
+    out = tmp_path / 'record.json'
+    assert scored(write_rows(tmp_path / 'rows.jsonl', ROWS), *by(judge), '-o', out) == 0
+    assert {asked.prompt for asked in judge.asked if 'answer=z' not in asked.prompt} == {
+        'question=1 + 1? reference=2 answer=3 .',
+        'question=x? reference=y answer=w .',
+        'question=x? reference=y answer=v .',
+    }
+    assert '1 of 12 samples are unjudged (8.33 %): counted as wrong' in capsys.readouterr().out
+    result = read(out)
+    assert result.judge['model'] == 'm'
+    assert result.table.c.tolist() == [3, 4, 1]
+    assert result.table.unjudged.tolist() == [0, 0, 1]
+    assert result.bounds['accuracy'] == pytest.approx([100 * 8 / 12, 100 * 9 / 12])
+
+
+def test_responses_without_final_answers_are_shown_with_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Three of them, and how to say where answers stand; what it says works."""
+    rows = [QUESTION | {'uid': f'u{place}', 'responses': ['Well: 2', 'Hm, 3']} for place in range(4)]
+    file = write_rows(tmp_path / 'rows.jsonl', rows)
+    assert scored(file, *EXACT, '--k', '1') == 0
+    said = capsys.readouterr().out
+    assert '8 of 8 responses have no final answer' in said
+    assert said.count('  … ') == 3
+    assert "  … 'Well: 2'" in said
+    assert "--answer-pattern 'REGEX'" in said
+    pattern = ['--answer-pattern', r'(?:Well:|Hm,) (\d)']
+    assert values(tmp_path, file, *EXACT, '--k', '1', *pattern)['accuracy'] == 50
+    assert 'no final answer' not in capsys.readouterr().out
+    answers = write_rows(tmp_path / 'whole.jsonl', [QUESTION | {'responses': [' 2\n', 'two']}])
+    pattern = ['--answer-pattern', r'(?s).+']
+    assert values(tmp_path, answers, *EXACT, '--k', '1', *pattern)['accuracy'] == 50
+
+
+THEIRS = {'12': '1100', '34': '11?0'}
+ANEW = {'12': '1110', '34': '1111'}
+
+
+def write_samples(path: Path, verdicts: dict[str, str], said: dict[str, str]) -> Path:
+    """A line a sample: of each question the verdicts that came along, and whether the text is right."""
+    rows: list[dict[str, Any]] = [
+        {
+            'uid': uid,
+            'question': f'What is {uid}?',
+            'reference': uid,
+            'response': f'Sample {place} of {uid}: \\boxed{{{uid if said[uid][place] == "1" else "none"}}}',
+            'correct': {'1': True, '0': False, '?': None}[verdict],
+        }
+        for uid, symbols in verdicts.items()
+        for place, verdict in enumerate(symbols)
+    ]
+    return write_rows(path, rows)
+
+
+@pytest.mark.parametrize(
+    'options',
+    [
+        ['--k', '2', '4', 'FILE'],
+        ['--threshold', '0.5', 'FILE', '--k', '2', '4'],
+        ['--field', 'response=text', 'FILE', '--judge', 'rule'],
+        ['--judge', 'llm', '--model', 'm', '--url', 'http://127.0.0.1:9', 'FILE', '--k', '9'],
+    ],
+    ids=lambda options: options[0],
+)
+def test_a_file_behind_an_option_of_several_values_is_a_file(
+    options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """None of them swallows it."""
+    row = {'uid': 'a', **QUESTION, 'text': ['\\boxed{2}'] * 4, 'correct': '1110', 'answers': ['2'] * 4}
+    file = write_rows(tmp_path / 'x.jsonl', [row])
+    code = main(['score', *(str(file) if word == 'FILE' else word for word in options)])
+    said = capsys.readouterr()
+    if '9' in options:
+        assert (code, 'k = 9: expected whole numbers from 1 to n = 4' in said.err) == (2, True)
+    else:
+        assert (code, str(file.name) in said.out) == (0, True)
+
+
+# Results
+
+
+def test_responses_give_the_record_of_an_evaluation(tmp_path: Path) -> None:
+    """The same as `score` writes with a judge that decides alike, but for its names."""
+    record = tmp_path / 'x.gpassk.json'
+    taus = ['--threshold', '0', '0.25', '0.5', '0.75', '1']
+    assert (
+        scored(write_rows(tmp_path / 'rows.jsonl', ROWS), *EXACT, '--k', '2', '4', *taus, '-o', record) == 0
+    )
+    rows = [(row, replica, text) for row in ROWS for replica, text in enumerate(row['responses'])]
+    samples = Samples(
+        {
+            **{name: [row[name] for row, *_ in rows] for name in ('uid', 'question', 'language')},
+            'replica': [replica for _, replica, _ in rows],
+            'reference': [row['answer'] for row, *_ in rows],
+            'group': ['AMC_en'] * len(rows),
+            'response': [text for *_, text in rows],
+        }
+    )
+    expected = score(samples, Exact(), n=4, k=[2, 4]).as_json()
+    found = json.loads(record.read_text(encoding='utf-8'))
+    names = found['gpassk'].pop('run')
+    assert {name for name in names if names[name]} == {'model', 'dataset', 'host', 'created', 'written_by'}
+    assert (names['model'], names['dataset'], names['host']) == ('rows', 'samples', 'file')
+    expected['gpassk'].pop('run')
+    assert found['gpassk'].pop('sample_file')['rows'] == 12
+    assert found == json.loads(json.dumps(expected))
+
+
+def test_each_sample_names_the_line_of_its_response(tmp_path: Path) -> None:
+    """As seen from the result, so that both can be moved together; blank lines count."""
+    file = tmp_path / 'data' / 'rows.jsonl'
+    file.parent.mkdir()
+    file.write_text('\n'.join(json.dumps(row) for row in ROWS).replace('\n', '\n\n'), encoding='utf-8')
+    out, again = tmp_path / 'out' / 'x.gpassk.json', tmp_path / 'y.gpassk.json'
+    assert scored(file, *EXACT, '--k', '2', '-o', out) == scored(out, '-o', again) == 0
+    for path, seen in ((out, '../data/rows.jsonl'), (again, 'data/rows.jsonl')):
+        samples = read(path).samples()
+        assert samples is not None
+        named = list(zip(samples['file'], samples['row'], strict=True))
+        assert named == [(seen, line) for line in (1, 3, 5) for _ in range(4)]
+
+
+def test_a_result_gives_any_k_and_its_record_again(tmp_path: Path) -> None:
+    """The same settings give the same numbers, samples and hash of the data; another k is there too."""
+    record, again = tmp_path / 'one.json', tmp_path / 'two.json'
+    file = write_rows(tmp_path / 'rows.jsonl', ROWS)
+    assert scored(file, *EXACT, '--k', '4', '-o', record) == scored(record, '-o', again) == 0
+    first, second = (json.loads(path.read_text(encoding='utf-8')) for path in (record, again))
+    assert first['gpassk']['run'].pop('created') < second['gpassk']['run'].pop('created')
+    assert all(one['gpassk'].pop('sample_file') for one in (first, second))
+    assert first == second
+    assert values(tmp_path, record, '--k', '3')['G-Pass@3_1.0'] == pytest.approx(100 * (1 / 4 + 1 + 0) / 3)
+
+
+def test_a_rescored_result_keeps_what_is_known_of_its_run(tmp_path: Path) -> None:
+    """Names, limits, versions, what it was drawn with, questions left out; of a part what holds for it."""
+    rows = [
+        {**QUESTION, 'uid': f'u{place}', 'responses': ['\\boxed{2}'], 'answer': '2' if place else None}
+        for place in range(12)
+    ]
+    first, again = tmp_path / 'first.json', tmp_path / 'rows@x.json'
+    assert scored(write_rows(tmp_path / 'rows.jsonl', rows), '-o', first) == 0
+    result = read(first)
+    result.limited, result.provenance = {'limit': 12, 'of': 48}, {'created': '2026-01-01', 'model': {'a': 1}}
+    result.versions['host'] = '1.0'
+    samples = result.samples()
+    assert samples is not None
+    write(first, result.with_samples(samples))
+    assert scored(first, '-o', again) == 0
+    other = read(again)
+    assert (other.run.model, other.run.dataset) == ('rows', 'x')
+    assert (other.limited, other.provenance) == ({'limit': 12, 'of': 48}, {'model': {'a': 1}})
+    assert other.versions['host'] == '1.0'
+    assert other.left_out == result.left_out == {'no reference': ['u0']}
+    assert other.remarks == result.remarks
+    assert len(other.counts.uid) == 11
+    written = other.samples()
+    assert written is not None
+    assert len(written) == 12
+
+
+def test_questions_that_have_only_numbers_are_not_those_of_another_data_set(tmp_path: Path) -> None:
+    """Lines and indices are the same in every file: in a record the data set stands before them."""
+    found = []
+    for dataset, rows in (('A', [{'n': 4, 'c': 1}]), ('B', [{'idx': 1, 'n': 4, 'c': 1}])):
+        file = tmp_path / f'm@{dataset}.gpassk.json'
+        source = write_rows(tmp_path / f'{dataset}.jsonl', rows)
+        assert scored(source, '-o', file) == 0
+        found.append(read(file))
+    assert [result.counts.problem for result in found] == [['A/1'], ['B/1']]
+    assert [result.counts.uid for result in found] == [['A/1'], ['B/1']]
+    assert found[0].data.sha256 != found[1].data.sha256
+
+
+# Several runs
+
+
+def test_several_paths_are_scored_one_after_the_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder, a file, a result, and what no format recognises, which is named."""
+    one = write_samples(tmp_path / 'one' / 'a.jsonl', THEIRS, ANEW)
+    other = write_samples(tmp_path / 'b.jsonl', ANEW, ANEW)
+    (tmp_path / 'one' / 'notes.json').write_text('{"mood": "good"}', encoding='utf-8')
+    out = tmp_path / 'records'
+    assert main(['score', str(one.parent), str(other), '--k', '2', '-o', str(out)]) == 0
+    assert f'passed over 1 files: {tmp_path / "one" / "notes.json"}' in capsys.readouterr().err
+    found = {path.name: read(path).counts.c for path in out.glob('*.json')}
+    assert found == {'a@samples.gpassk.json': [2, 2], 'b@samples.gpassk.json': [3, 4]}
+    assert scored(out, '-o', tmp_path / 'x.json') == 2
+    assert 'several runs would be written to one file' in capsys.readouterr().err
+    assert not (tmp_path / 'x.json').exists()
+
+
+def test_a_run_that_cannot_be_scored_keeps_no_other_from_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is named, and the exit code says that one is missing; so is a file that cannot be read."""
+    write_samples(tmp_path / 'logs' / 'a.jsonl', {'12': '110', '34': '111'}, ANEW)
+    write_samples(tmp_path / 'logs' / 'b.jsonl', THEIRS, ANEW)
+    recorded = Path(__file__).parents[1] / 'recorded' / 'inspect' / 'older.eval'
+    (tmp_path / 'logs' / 'cut.eval').write_bytes(recorded.read_bytes()[:5000])
+    assert scored(tmp_path / 'logs', '--k', '4') == 2
+    captured = capsys.readouterr()
+    assert 'not scored: a/samples: k = 4: expected whole numbers from 1 to n = 3' in captured.err
+    assert 'cut.eval' in captured.err
+    assert '2 of 3 runs were not scored' in captured.err
+    assert captured.out.count('| accuracy') == 1
+
+
+# What is refused
+
+
+def test_all_bad_rows_are_listed_and_nothing_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """File, row, what and what is allowed; --drop-bad leaves them out and says how many."""
+    rows = [{'uid': place, 'correct': verdict} for place, verdict in enumerate([1, 'maybe', 0, {}, 1])]
+    file, out = write_rows(tmp_path / 'rows.jsonl', rows), tmp_path / 'x.gpassk.json'
+    assert scored(file, '-o', out) == 2
+    said = capsys.readouterr()
+    assert said.out == ''
+    assert [line for line in said.err.splitlines() if f'{file}:' in line] == [
+        line for line in said.err.splitlines() if 'expected' in line
+    ]
+    assert f'{file}:2: ' in said.err
+    assert f'{file}:4: ' in said.err
+    assert not out.exists()
+    assert scored(file, '--drop-bad', '-o', out) == 0
+    assert '2 bad rows are left out' in capsys.readouterr().out
+    assert read(out).health.samples == 3
+
+
+@pytest.mark.parametrize(
+    ('content', 'options', 'message'),
+    [
+        ('{"n": 4, "c": 1}', ['--k', '8'], 'k = 8: expected whole numbers from 1 to n = 4'),
+        ('{"n": 4, "c": 1}', ['--k', '0'], 'k must be from 1'),
+        ('{"n": 4, "c": 1}', ['--threshold', '1.5'], 'a threshold must be from 0 to 1'),
+        ('{"correct": [1, 0]}', ['--field', 'uid=a', 'uid=b'], 'a name is there twice; give each once'),
+        ('{"n": 4, "c": 1}', ['--judge', 'rule'], 'leave out --judge'),
+        ('{"n": 4, "c": 1}', ['-o', 'x.txt'], 'ends in .json'),
+        ('{"n": 4, "c": 1}', ['-o', 'x.samples.csv'], 'holds counts alone'),
+        ('{"n": 4, "c": 1}', ['-o', 'folder.csv'], 'is a folder; give the name of a file'),
+        ('{"n": 4, "c": 1}', ['-o', '/dev/null'], 'is a file; a name without an ending is that of a folder'),
+        ('{"n": 4, "c": 1}', ['--correct-from', '-1'], 'expected a number above 0'),
+        ('{"n": 4, "c": 1}', ['--from', 'nobody'], "'nobody' is no format"),
+    ],
+)
+def test_what_cannot_be_scored_is_refused(
+    content: str,
+    options: list[str],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Exit code 2, in one line, and nothing is written."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / 'folder.csv').mkdir()
+    (tmp_path / 'x.jsonl').write_text(content, encoding='utf-8')
+    before = sorted(tmp_path.iterdir())
+    assert scored('x.jsonl', *options) == 2
+    said = capsys.readouterr()
+    assert message in said.err
+    assert said.err.count('\n') == 1
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ('options', 'message'),
+    [
+        (['--k', '7'], 'k = 7: expected whole numbers from 1 to n = 4'),
+        (['--answer-pattern', 'Final'], "--answer-pattern 'Final' is found in no response; mend it"),
+        (['-o', 'rows.jsonl'], 'expected a name that ends in .json'),
+    ],
+)
+def test_what_cannot_be_scored_asks_no_judge(
+    options: list[str], message: str, tmp_path: Path, judge: JudgeServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every refusal that the file and the options tell comes before the first request."""
+    write_rows(tmp_path / 'rows.jsonl', ROWS)
+    assert scored('rows.jsonl', *by(judge), *options) == 2
+    assert judge.asked == []
+    assert message in capsys.readouterr().err
+
+
+def test_nothing_is_written_over_that_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither a file that is given, nor one in a folder, nor a result."""
+    rows = write_samples(tmp_path / 'logs' / 'a.csv', THEIRS, ANEW).rename(tmp_path / 'logs' / 'a.json')
+    record = tmp_path / 'records' / 'a@samples.gpassk.json'
+    assert scored(rows, '-o', record) == 0
+    before = {path: path.read_bytes() for path in tmp_path.rglob('*') if path.is_file()}
+    for path, out in ((rows, rows), (rows.parent, rows), (record, record), (record.parent, record.parent)):
+        assert scored(path, '-o', out) == 2
+        assert 'which is read; give another name' in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in tmp_path.rglob('*') if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ('options', 'message'),
+    [
+        (['--judge', 'rule'], 'there are no responses to judge'),
+        (['--correct-from', '0.5'], '--correct-from 0.5 goes with files of other programs'),
+    ],
+)
+def test_what_a_result_without_its_samples_cannot_give_is_refused(
+    options: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its scores are not shown in place of what was asked for."""
+    record = tmp_path / 'x.json'
+    assert scored(write_rows(tmp_path / 'rows.jsonl', answered({'a': ['2', '3']})), '-o', record) == 0
+    next(tmp_path.glob('*.samples.parquet')).unlink()
+    assert scored(record) == scored(record, '--judge', 'none') == 0
+    capsys.readouterr()
+    assert scored(record, *options) == 2
+    assert message in capsys.readouterr().err

@@ -1,0 +1,303 @@
+"""The responses beside the page of a report: all of them, to the letter, and whole whatever happens."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from exported_runs import TRUTH, response, scored_responses
+from judge_server import JudgeServer
+from made_pages import content_of
+from shard_files import read_shards
+from stored_results import with_columns
+from stored_run import Run, write_run
+
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.files import write_file
+from gpassk_opencompass.record import read, write
+from gpassk_opencompass.report import page
+from gpassk_opencompass.report.frame import boards, frame
+from gpassk_opencompass.text import whole_characters
+
+HOSTILE = [
+    '</script><script>alert(1)</script>',
+    '<!-- <script> ]]> "`${7}\\',
+    'lines\u2028and\u2029paragraphs\r\n\ttabs',
+    'NUL \x00 and \x1b[2J and \x7f and \ufeff',
+    'halves \ud800 and \udfff, \udc00\ud800 the wrong way round',
+    '\U0001d465 = \U0001f600 二 é e\u0301 \u202e',
+    'a' * 1_000_000,
+    '",""); gpasskShard("0/0","',
+    '',
+]
+
+
+def write_report(folder: Path, *results: Path, responses: bool = True) -> list[str]:
+    """What the report of these results, or of all below outputs, says."""
+    found = results or sorted((folder / 'outputs').rglob('results/*/*.json'))
+    tables, _ = boards([read(path) for path in found])
+    return page.write_page(tables, frame(tables), folder / 'report', responses=responses)
+
+
+def shards_of(folder: Path) -> list[dict[str, Any]]:
+    """Those of the one entry of a report, in the order of the questions."""
+    found = read_shards(folder / 'report' / 'responses')
+    [name] = {one.partition('/')[0] for one in found}
+    return [found[f'{name}/{number}'] for number in range(len(found))]
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    """Path → content of all files below a folder."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob('*') if path.is_file()}
+
+
+def test_each_response_is_in_the_file_of_its_question(tmp_path: Path) -> None:
+    """With the verdict, and what is known of each sample."""
+    run = write_run(tmp_path / 'outputs', seed=7, output_tokens=12, seconds=0.5, finish_reason='stop')
+    [line] = write_report(tmp_path)
+    assert line == f'responses of 1 of 1 runs are in {tmp_path / "report" / "responses"}'
+    rows = json.loads(run.predictions.read_text(encoding='utf-8'))
+    shards = shards_of(tmp_path)
+    assert [shard['uid'] for shard in shards] == [f'q{number}' for number in range(12)]
+    for number, shard in enumerate(shards):
+        said = [rows[str(replica * 12 + number)]['prediction'] for replica in range(2)]
+        known = {'seed': 7, 'output_tokens': 12, 'seconds': 0.5, 'finish_reason': 'stop', 'judge': None}
+        assert shard['greedy'] is None
+        assert shard['samples'] == {
+            'verdict': ('11', '10', '01', '00')[number % 4],
+            'who': ['', ''],
+            'answer': ['', ''],
+            'replica': [0, 1],
+            'response': said,
+            'within': [0, 0],
+            'thoughts': ['', ''],
+            **{name: [value] * 2 for name, value in known.items()},
+        }
+
+
+def test_hostile_text_comes_back_to_the_letter(tmp_path: Path) -> None:
+    """Through Parquet, compression, base 64, a script and a browser's JSON; no file holds more than ASCII."""
+    path = write_run(tmp_path / 'outputs', questions=len(HOSTILE)).result
+    said = [one for text in HOSTILE for one in (text, f'<think>\U0001d465{text}</think>{text}')]
+    result = read(path)
+    samples = result.samples()
+    assert samples is not None
+    write(path, result.with_samples(samples.replace(response=said, thought=said)))
+    write_report(tmp_path)
+    for text, shard in zip(HOSTILE, shards_of(tmp_path), strict=True):
+        shown = whole_characters(text)
+        thought = f'<think>\U0001d465{shown}</think>'
+        assert shard['samples']['response'] == shard['samples']['thought'] == [shown, thought + shown]
+        assert shard['samples']['thoughts'] == ['', thought]
+    for file in (tmp_path / 'report' / 'responses').rglob('*.js'):
+        assert re.fullmatch(rb'gpasskShard\("[0-9a-f]{12}/\d+","[A-Za-z0-9+/]*=*"\)\n', file.read_bytes())
+
+
+def test_responses_of_scored_files_are_found(tmp_path: Path) -> None:
+    """In the file of samples beside the result."""
+    write_report(tmp_path, scored_responses(tmp_path))
+    for number, (verdicts, shard) in enumerate(zip(TRUTH, shards_of(tmp_path), strict=True)):
+        told = shard['samples']
+        assert told['response'] == [response(number, one == '1', place) for place, one in enumerate(verdicts)]
+        assert told['thoughts'] == [f'<think>{"so " * (replica + 1)}</think>' for replica in range(4)]
+        assert told['verdict'] == verdicts
+
+
+def test_what_a_judge_was_asked_and_replied_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the store of the run; keys in the environment stand in no file, even if a server quotes one."""
+    key = 'sk-0123456789abcdefghij'
+    monkeypatch.setenv('MY_API_KEY', key)
+    monkeypatch.delenv('GPASSK_VERDICTS', raising=False)
+    monkeypatch.chdir(tmp_path)
+    given = tmp_path / 'theirs.jsonl'
+    rows = [
+        {'uid': f'q{number}', 'question': f'{number} + 1?', 'answer': f'{number + 1}', 'responses': answers}
+        for number, answers in enumerate([['\\boxed{1}', f'\\boxed{{one}} {key}']] * 24)
+    ]
+    given.write_text(''.join(json.dumps(row) + '\n' for row in rows), encoding='utf-8')
+    with JudgeServer(lambda _: f'I was given {key}. \\boxed{{no}}') as server:
+        arguments = ['--judge', 'llm', '--model', 'judge', '--url', server.url, '--k', '2']
+        assert main(['score', str(given), '-o', str(tmp_path / 'r.gpassk.json'), *arguments]) == 0
+    write_report(tmp_path, tmp_path / 'r.gpassk.json')
+    shards = [shard['samples'] for shard in shards_of(tmp_path)]
+    judged = [one for samples in shards for one in samples['judge'] if one]
+    assert judged
+    assert {name for name, _, _ in judged} == {'judge'}
+    assert {prompt for _, prompt, _ in judged} <= {asked.prompt for asked in server.asked}
+    assert all(reply.startswith('I was given ***. \\boxed{') for _, _, reply in judged)
+    assert [samples['response'][1] for samples in shards] == ['\\boxed{one} ***'] * 24
+
+
+def renamed(run: Run, name: str) -> None:
+    """Give the model of a run another name."""
+    result = read(run.result)
+    result.run.model = f'{name}_t1.0_l40'
+    samples = result.samples()
+    assert samples is not None
+    write(run.result, result.with_samples(samples))
+
+
+def test_another_report_replaces_what_has_changed(tmp_path: Path) -> None:
+    """The files of a run that has not are the same; what is gone, cut or of another run is written anew."""
+    runs = {name: write_run(tmp_path / 'outputs' / name) for name in ('one', 'two')}
+    for name, run in runs.items():
+        renamed(run, name)
+    place = tmp_path / 'report' / 'responses'
+    write_report(tmp_path)
+    before = files_in(place)
+    assert len(before) == 2 * 12
+    first, second, *_ = sorted(place.rglob('*.js'))
+    first.unlink()
+    second.write_bytes(second.read_bytes()[:-20])
+    write_report(tmp_path)
+    assert files_in(place) == before
+    with_columns(runs['two'].result, response='another')
+    assert 'removed 12 files with responses of an earlier report' in write_report(tmp_path)[-1]
+    after = files_in(place)
+    assert len(after) == 2 * 12
+    kept = {name for name in after if before.get(name) == after[name]}
+    assert (len(kept), len({name.partition('/')[0] for name in kept})) == (12, 1)
+
+
+def test_responses_of_an_earlier_report_are_removed(tmp_path: Path) -> None:
+    """Files of another name stay, and no link is followed."""
+    write_run(tmp_path / 'outputs')
+    write_report(tmp_path)
+    place = tmp_path / 'report' / 'responses'
+    [folder] = place.iterdir()
+    (folder / 'mine.txt').write_text('mine', encoding='utf-8')
+    elsewhere = tmp_path / 'elsewhere'
+    shutil.copytree(folder, elsewhere)
+    (place / '0123456789ab').symlink_to(elsewhere)
+    [line] = write_report(tmp_path, responses=False)
+    assert line.startswith('removed 12 files with responses of an earlier report')
+    assert sorted(path.name for path in folder.iterdir()) == ['mine.txt']
+    assert len(list(elsewhere.iterdir())) == 13
+    (folder / 'mine.txt').unlink()
+    folder.rmdir()
+    (place / '0123456789ab').unlink()
+    write_report(tmp_path)
+    write_report(tmp_path, responses=False)
+    assert not place.exists()
+
+
+@pytest.mark.parametrize('damage', ['no column', 'a file that is gone', 'a file that was cut'])
+def test_a_run_without_responses_is_told_and_the_report_goes_on(damage: str, tmp_path: Path) -> None:
+    """Once; the page is there, and an earlier page's responses are not."""
+    run = write_run(tmp_path / 'outputs')
+    write_report(tmp_path)
+    [samples] = run.result.parent.glob('*.parquet')
+    if damage == 'no column':
+        with_columns(run.result, response=None)
+    elif damage == 'a file that is gone':
+        samples.unlink()
+    else:
+        samples.write_bytes(samples.read_bytes()[:-20])
+    line, removed = write_report(tmp_path)
+    assert re.match(f'.* on LiveMathBench-vdemo: no responses: {run.result} has no responses', line)
+    assert removed.startswith('removed 12 files')
+    assert not (tmp_path / 'report' / 'responses').exists()
+    [board] = content_of(tmp_path / 'report' / 'index.html')['boards']
+    assert 'has no responses' in board['entries'][0]['lost']
+
+
+def test_a_sample_that_was_not_drawn_has_no_response(tmp_path: Path) -> None:
+    """And says what became of it."""
+    path = write_run(tmp_path / 'outputs').result
+    result = read(path)
+    samples = result.samples()
+    assert samples is not None
+    said, states = [None, *samples['response'][1:]], ['failed', *[None] * (len(samples) - 1)]
+    write(path, result.with_samples(samples.replace(response=said, state=states)))
+    write_report(tmp_path)
+    told = shards_of(tmp_path)[0]['samples']
+    assert (told['response'][0], told['state']) == (None, ['failed', None])
+    assert told['response'][1]
+
+
+WRITE = """
+import sys
+from pathlib import Path
+from test_shards import write_report
+write_report(Path(sys.argv[1]))
+"""
+
+KILLED = """
+import sys
+from dying import Fault, arm
+counter = arm(Fault('report', sys.argv[1] + '/report', int(sys.argv[2])))
+"""
+
+
+def started(code: str, *arguments: object) -> subprocess.Popen[str]:
+    path = os.pathsep.join([*map(str, Path(__file__).parents[:2]), os.environ.get('PYTHONPATH', '')])
+    command = [sys.executable, '-c', code, *map(str, arguments)]
+    pipe, environment = subprocess.PIPE, {**os.environ, 'PYTHONPATH': path}
+    return subprocess.Popen(command, text=True, env=environment, stdout=pipe, stderr=pipe)
+
+
+@pytest.mark.slow
+def test_a_report_that_is_killed_leaves_no_half_file(tmp_path: Path) -> None:
+    """At any change of a file: what has its name is whole, and the next report is as if nothing had been."""
+    for name in ('one', 'two'):
+        renamed(write_run(tmp_path / 'outputs' / name), name)
+    write_report(tmp_path)
+    whole = files_in(tmp_path / 'report')
+    shutil.rmtree(tmp_path / 'report')
+    done = started(f'{KILLED}\n{WRITE}\nprint("changes", counter.seen)', tmp_path, 10**9)
+    changes = int(done.communicate()[0].rpartition('changes ')[2])
+    assert changes > 2 * 12
+    for change in [2, *random.Random(7).sample(range(3, changes), 6), changes]:
+        shutil.rmtree(tmp_path / 'report', ignore_errors=True)
+        killed = started(f'{KILLED}\n{WRITE}', tmp_path, change)
+        killed.communicate()
+        assert killed.returncode == -signal.SIGKILL
+        left = files_in(tmp_path / 'report')
+        named = {name: content for name, content in left.items() if '/.' not in f'/{name}'}
+        assert named.items() <= whole.items()
+        write_report(tmp_path)
+        now = files_in(tmp_path / 'report')
+        drafts = {name for name in now if re.search(r'(^|/)\.writing-\d+$', name)}
+        assert {name: content for name, content in now.items() if name not in drafts} == whole
+
+
+def test_a_full_disk_leaves_the_earlier_page_and_its_responses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No draft takes room."""
+    run = write_run(tmp_path / 'outputs')
+    write_report(tmp_path)
+    before = files_in(tmp_path / 'report')
+    with_columns(run.result, response='another')
+
+    def full(path: Path, content: bytes) -> None:
+        if path.name == '7.js':
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write_file(path, content)
+
+    monkeypatch.setattr(page, 'write_file', full)
+    with pytest.raises(OSError, match='No space left'):
+        write_report(tmp_path)
+    assert before.items() <= files_in(tmp_path / 'report').items()
+    assert not list((tmp_path / 'report').rglob('.writing*'))
+
+
+def test_two_reports_at_once_make_one_folder(tmp_path: Path) -> None:
+    """Each writes whole files."""
+    for name in ('one', 'two', 'three'):
+        renamed(write_run(tmp_path / 'outputs' / name), name)
+    running = [started(WRITE, tmp_path) for _ in range(3)]
+    said = [one.communicate(timeout=120)[1] for one in running]
+    assert [one.returncode for one in running] == [0, 0, 0], said
+    assert len(read_shards(tmp_path / 'report' / 'responses')) == 3 * 12
+    assert not list((tmp_path / 'report').rglob('.writing*'))

@@ -1,0 +1,275 @@
+"""The expander: the files that it writes or leaves alone, what they say, and the manifest beside them."""
+
+from __future__ import annotations
+
+import builtins
+import hashlib
+import json
+import os
+import runpy
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sweeping import BASE, NAME, dump, load, load_with_mmengine
+
+from gpassk_opencompass.cli.expand import dump_configs as main
+from gpassk_opencompass.errors import InputError, TemplateError
+from gpassk_opencompass.sweep.expansion import expand
+from gpassk_opencompass.sweep.folder import Entry, Run, changes, read_manifest
+
+ROOT = Path(__file__).resolve().parents[2]
+TWO = BASE.replace('[0.3]', '[0.3, 0.7]')
+OTHER = NAME.replace('t0-3', 't0-7')
+
+
+def names(folder: Path) -> set[str]:
+    """The configs of a folder."""
+    return {path.name for path in folder.glob('*.py')}
+
+
+def said(capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, *options: str) -> str:
+    """What a successful expansion prints."""
+    capsys.readouterr()
+    assert dump(tmp_path, text, *options) == 0
+    return capsys.readouterr().out
+
+
+def test_an_output_folder_that_is_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder that cannot be made is one message, and the file stays as it is."""
+    (tmp_path / 'configs').write_text('mine')
+    assert dump(tmp_path, BASE) == 2
+    assert '--output-dir' in capsys.readouterr().err
+    assert (tmp_path / 'configs').read_text() == 'mine'
+
+
+@pytest.mark.parametrize('stopped_in', ['import', 'template'])
+def test_ctrl_c_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, stopped_in: str
+) -> None:
+    """While modules are loaded, and while a template runs."""
+    (tmp_path / 'template.py').write_text(BASE + 'raise KeyboardInterrupt\n')
+    monkeypatch.setattr(sys, 'argv', ['dump_configs.py', '-tc', str(tmp_path / 'template.py')])
+    imports = builtins.__import__
+
+    def importing(name: str, *arguments: Any) -> Any:
+        if name == 'gpassk_opencompass.cli.expand' and stopped_in == 'import':
+            raise KeyboardInterrupt
+        return imports(name, *arguments)
+
+    monkeypatch.setattr(builtins, '__import__', importing)
+    with pytest.raises(SystemExit) as stopped:
+        runpy.run_path(str(ROOT / 'dump_configs.py'), run_name='__main__')
+    assert stopped.value.code == 130
+    assert capsys.readouterr() == ('', 'dump_configs.py: stopped\n')
+
+
+def stamps(folder: Path) -> dict[str, tuple[int, int]]:
+    """When each file was written, and which file it is."""
+    return {path.name: (path.stat().st_mtime_ns, path.stat().st_ino) for path in folder.iterdir()}
+
+
+def test_only_what_differs_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A second run keeps time stamps and inodes; a broken file is replaced, files of others stay."""
+    folder = tmp_path / 'configs'
+    dump(tmp_path, TWO)
+    for path in folder.iterdir():
+        os.utime(path, ns=(10**9, 10**9))
+    before = stamps(folder)
+    assert said(capsys, tmp_path, TWO) == f'2 configs in {folder}: 0 written, 2 unchanged\n'
+    assert stamps(folder) == before
+    (folder / OTHER).write_text('broken')
+    (folder / 'other.py').write_text('mine')
+    before = stamps(folder)
+    dump(tmp_path, TWO)
+    assert load(folder / OTHER)['models']
+    assert {name for name, stamp in stamps(folder).items() if stamp != before[name]} == {OTHER}
+
+
+def test_a_dry_run_says_what_a_sweep_costs_and_writes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A row a model and benchmark: n × 238 samples a config, and no response longer than max_out_len."""
+    text = BASE.replace('greedy = False', '').replace('[100]', '[100, 1000]') + "llm_infos = ['x/a', 'x/b']\n"
+    lines = said(capsys, tmp_path, text, '--dry-run').splitlines()
+    samples, tokens = 238 * (48 + 48 + 1), 238 * (48 * 100 + 48 * 1000 + 1000)
+    counts = [f'{samples:,}', f'{samples:,}', f'{tokens:,}']
+    assert [[cell.strip() for cell in line.split('|')[1:-1]] for line in lines[2:5]] == [
+        ['a', 'LiveMathBench-v202412', '3', '238', *counts],
+        ['b', 'LiveMathBench-v202412', '3', '238', *counts],
+        ['total', '', '6', '', f'{2 * samples:,}', f'{2 * samples:,}', f'{2 * tokens:,}'],
+    ]
+    assert lines[-1].startswith(f'6 configs for {tmp_path / "configs"}: 6 to write, 0 unchanged')
+    assert not (tmp_path / 'configs').exists()
+
+
+# What is written
+
+leaves = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+)
+values = st.recursive(
+    leaves,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text() | st.integers(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def source_of(config: dict[str, Any], template: str = 'x.py') -> str:
+    """The text of a config with these parts."""
+    whole = {'models': [{'abbr': 'm'}], 'datasets': [{'abbr': 'd'}], **config}
+    run = Run(file='r.py', config=whole, model='m', path='m', benchmark='d', settings={}, k=(), n=None)
+    with TemporaryDirectory() as folder:
+        Path(folder, template).touch()
+        return changes(Path(folder), [run], Path(folder, template)).texts['r.py']
+
+
+@given(values)
+def test_source_evaluates_to_the_same_values(value: Any) -> None:
+    """For any plain value, and whatever the template is called: the comment at the top stays one line."""
+    found: dict[str, Any] = {}
+    exec(source_of({'infer': value}, 'x\nb = 2 #.py'), found)
+    assert found['infer'] == value
+    assert 'b' not in found
+
+
+def test_a_class_that_cannot_be_imported_is_refused() -> None:
+    """A dotted name must lead somewhere."""
+
+    class Local:
+        pass
+
+    with pytest.raises(TemplateError, match=r'models\[0\]\.type'):
+        source_of({'models': [{'abbr': 'm', 'type': Local}]})
+
+
+CROSSED = """
+llm_infos = [
+    ('org/a', 1, 8),
+    dict(path='org/b', name='b 2.5', max_out_lens=[32768], engine_config=dict(cache_max_entry_count=0.5)),
+]
+temperatures = [0.3, 1]
+top_ps = [0.8, 1]
+max_out_lens = [10, 20]
+k_lists = [[4, 8], [2, 1]]
+benchmarks = ['livemathbench', 'math500-l5']
+judge = dict(type='cascade', first=dict(type='rule'), second=dict(type='llm', model='"m\\n', urls=('http://x',)))
+exclude = dict(model='a', k=[1, 2])
+infer = dict(partitioner=dict(type='opencompass.partitioners.NumWorkerPartitioner', num_worker=8))
+"""
+
+
+def test_every_config_loads_in_mmengine_as_it_was_meant(tmp_path: Path) -> None:
+    """Texts that configs share are written out once, and each config still has all of its own."""
+    assert dump(tmp_path, CROSSED) == 0
+    configs = expand(tmp_path / 'template.py').configs
+    assert len(configs) == 2 * (1 + 2 * 2 * 2) + 2 * (1 + 2 * 2 * 2)
+    for name, config in configs.items():
+        assert load_with_mmengine(tmp_path / 'configs' / name) == json.loads(json.dumps(config))
+    assert [entry.file for entry in read_manifest(tmp_path / 'configs')] == list(configs)
+
+
+# The manifest
+
+
+def test_a_line_says_what_a_config_is(tmp_path: Path) -> None:
+    """Every field, each checked against the config or the file itself."""
+    assert dump(tmp_path, BASE + 'top_ps = 0.8\ntop_ks = 50\n') == 0
+    (entry,) = read_manifest(tmp_path / 'configs')
+    file = tmp_path / 'configs' / entry.file
+    config = load(file)
+    assert entry == Entry(
+        file='model-7b_t0-3_p0-8_k50_rs42_l100@LiveMathBench-v202412-k4_8_16-r3.py',
+        template='../template.py',
+        template_sha256=hashlib.sha256((tmp_path / 'template.py').read_bytes()).hexdigest(),
+        model='model-7b',
+        path='org/model-7b',
+        model_abbr=config['models'][0]['abbr'],
+        dataset_abbr=config['datasets'][0]['abbr'],
+        settings={'temperature': 0.3, 'top_p': 0.8, 'top_k': 50, 'random_seed': 42, 'max_out_len': 100},
+        benchmark='LiveMathBench-v202412',
+        k=(4, 8, 16),
+        n=48,
+        questions=238,
+        sha256=hashlib.sha256(file.read_bytes()).hexdigest(),
+    )
+
+
+@pytest.mark.parametrize('line', ['no JSON', '[]', '{"file": "a.py"}', '{"k": 3}'])
+def test_a_line_that_is_no_entry_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str
+) -> None:
+    """The reader says file and line; the expander writes nothing beside a manifest that it cannot read."""
+    dump(tmp_path, BASE)
+    manifest = tmp_path / 'configs' / 'manifest.jsonl'
+    manifest.write_text(manifest.read_text() + line + '\n')
+    with pytest.raises(InputError, match=r'manifest\.jsonl:2'):
+        read_manifest(tmp_path / 'configs')
+    capsys.readouterr()
+    assert dump(tmp_path, TWO) == 2
+    assert 'manifest.jsonl:2' in capsys.readouterr().err
+    assert names(tmp_path / 'configs') == {NAME}
+
+
+@pytest.mark.parametrize('name', ['../x.py', '/etc/x.py', '', 'notes.txt', None])
+def test_a_manifest_cannot_point_outside_its_folder(tmp_path: Path, name: str | None) -> None:
+    """What --prune may remove is a config beside it."""
+    dump(tmp_path, BASE)
+    manifest = tmp_path / 'configs' / 'manifest.jsonl'
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), 'file': name}) + '\n')
+    with pytest.raises(InputError, match=r'not an entry of a manifest .*file'):
+        read_manifest(tmp_path / 'configs')
+
+
+def test_stale_configs_are_named_and_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Until --prune; the manifest marks them, run after run; a dry run only says so."""
+    folder, line = tmp_path / 'configs', '1 config of an earlier expansion of template.py'
+    dump(tmp_path, TWO)
+    for _ in range(2):
+        told = said(capsys, tmp_path, BASE)
+        assert f'{line}, still there, --prune removes them:\n  {OTHER}' in told
+        assert names(folder) == {NAME, OTHER}
+        assert {entry.file: entry.stale for entry in read_manifest(folder)} == {NAME: False, OTHER: True}
+    assert f'{line}, would be removed:\n  {OTHER}' in said(capsys, tmp_path, BASE, '--prune', '--dry-run')
+    assert names(folder) == {NAME, OTHER}
+    assert f'{line}, removed:\n  {OTHER}' in said(capsys, tmp_path, BASE, '--prune')
+    assert names(folder) == {entry.file for entry in read_manifest(folder)} == {NAME}
+    assert dump(tmp_path, TWO) == 0
+    assert not any(entry.stale for entry in read_manifest(folder))
+
+
+def test_what_somebody_edited_is_spared_by_prune_and_not_written_over_without_a_word(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Someone's work is not a leftover of the expander; nor is what no manifest names."""
+    dump(tmp_path, TWO)
+    folder = tmp_path / 'configs'
+    with (folder / OTHER).open('a') as file:
+        file.write('# mine\n')
+    (folder / 'own@thing.py').write_text('models = []\n')
+    told = said(capsys, tmp_path, BASE, '--prune')
+    assert f'but edited since, so --prune leaves them:\n  {OTHER}' in told
+    assert names(folder) == {NAME, OTHER, 'own@thing.py'}
+    assert (folder / OTHER).read_text().endswith('# mine\n')
+    note = f'1 config overwriting a file that was not as an expansion had left it:\n  {OTHER}\n'
+    assert note in said(capsys, tmp_path, TWO, '--dry-run')
+    assert note in said(capsys, tmp_path, TWO)
+
+
+def test_templates_of_one_name_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The second one's expansion makes no config of the first one stale; one that is moved stays the same."""
+    folder = tmp_path / 'configs'
+    where = ['--output-dir', str(folder), '--no-data-check']
+    for place, text in (('one', TWO), ('two', BASE.replace('[0.3]', '[1.0]'))):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / 'sweep.py').write_text(text)
+        assert main(['-tc', str(tmp_path / place / 'sweep.py'), *where]) == 0
+    assert [entry.stale for entry in read_manifest(folder)] == [False] * 3
+    (tmp_path / 'one' / 'sweep.py').rename(tmp_path / 'moved.py')
+    assert main(['-tc', str(tmp_path / 'moved.py'), *where]) == 0
+    assert 'of an earlier expansion' not in capsys.readouterr().out
+    assert {entry.template for entry in read_manifest(folder)} == {'../moved.py', '../two/sweep.py'}

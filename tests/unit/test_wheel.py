@@ -1,0 +1,156 @@
+"""What is published: files of the wheel and of the source archive, metadata, pins of environments."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from email import message_from_bytes
+from pathlib import Path
+
+import pytest
+
+from gpassk_opencompass import __version__
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / 'gpassk_opencompass'
+BUILD = 'import sys; from setuptools import build_meta; getattr(build_meta, sys.argv[1])(sys.argv[2])'
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding='utf-8')
+
+
+def source_files() -> list[Path]:
+    """What git keeps."""
+    listed = subprocess.run(['git', 'ls-files'], cwd=ROOT, check=True, capture_output=True, text=True)
+    return [Path(line) for line in listed.stdout.splitlines() if (ROOT / line).is_file()]
+
+
+def build(kind: str, source: Path, folder: Path) -> Path:
+    """The source archive or the wheel of a folder, with the setuptools that is here and no network."""
+    folder.mkdir()
+    command = [sys.executable, '-W', 'ignore', '-c', BUILD, f'build_{kind}', str(folder)]
+    done = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    [file] = folder.iterdir()
+    return file
+
+
+@pytest.fixture(scope='module')
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the source archive, and with the wheel that was built from what it holds."""
+    place = tmp_path_factory.mktemp('published')
+    for path in source_files():
+        (place / 'clone' / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / path, place / 'clone' / path)
+    with tarfile.open(build('sdist', place / 'clone', place / 'sdist')) as packed:
+        packed.extractall(place / 'unpacked', filter='data')
+    [source] = (place / 'unpacked').iterdir()
+    build('wheel', source, place / 'wheel')
+    return place
+
+
+@pytest.fixture(scope='module')
+def installed(published: Path) -> Path:
+    """The wheel, unpacked as pip does."""
+    [wheel] = (published / 'wheel').iterdir()
+    assert wheel.stat().st_size < 3_000_000
+    with zipfile.ZipFile(wheel) as packed:
+        packed.extractall(published / 'installed')
+    return published / 'installed'
+
+
+def gpassk(installed: Path, folder: Path, *arguments: str) -> str:
+    """The command of the unpacked wheel, typed in a folder without a clone."""
+    code = 'import sys; from gpassk_opencompass.cli import main; sys.exit(main())'
+    environment = {**os.environ, 'PYTHONPATH': str(installed)}
+    command = [sys.executable, '-c', code, *arguments]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_the_wheel_has_every_file_of_the_package_and_the_templates(installed: Path) -> None:
+    """Byte for byte, and nothing else."""
+    # Of what the script of the page is made stands in the source archive.
+    files = [path for path in source_files() if path.parts[0] == PACKAGE.name and 'source' not in path.parts]
+    expected = {path.relative_to(PACKAGE.name): (ROOT / path).read_bytes() for path in files}
+    expected |= {
+        Path('templates', path.name): path.read_bytes() for path in (ROOT / 'config_templates').glob('*.py')
+    }
+    place = installed / PACKAGE.name
+    there = {path.relative_to(place): path.read_bytes() for path in place.rglob('*') if path.is_file()}
+    assert set(there) == set(expected)
+    assert there == expected
+
+
+@pytest.mark.slow
+def test_the_source_archive_is_the_clone(published: Path) -> None:
+    """All that git keeps, but for what only git reads."""
+    [source] = (published / 'unpacked').iterdir()
+    assert {path for path in source_files() if not (source / path).exists()} <= {Path('.gitignore')}
+
+
+@pytest.mark.slow
+def test_the_wheel_starts_a_sweep_in_an_empty_folder(installed: Path, tmp_path: Path) -> None:
+    """The templates come out of the wheel, and expand."""
+    assert gpassk(installed, tmp_path, '--version') == f'gpassk {__version__}\n'
+    gpassk(installed, tmp_path, 'init', '--template', 'demo')
+    assert (tmp_path / 'demo.py').read_text('utf-8') == text_of('config_templates/demo.py')
+    printed = gpassk(installed, tmp_path, 'expand', 'demo.py')
+    assert printed == '3 configs in opencompass_configs: 3 written, 0 unchanged\n'
+    [config] = (tmp_path / 'opencompass_configs').glob('*_t1-0_*')
+    assert str(installed / 'gpassk_opencompass' / 'demo' / 'model') in config.read_text()
+
+
+@pytest.mark.slow
+def test_metadata_makefile_readme_and_changelog_agree(installed: Path) -> None:
+    """On the version, on the Pythons, on the command."""
+    [folder] = installed.glob('*.dist-info')
+    metadata = message_from_bytes((folder / 'METADATA').read_bytes())
+    assert (metadata['Version'], metadata['License-File']) == (__version__, 'LICENSE')
+    assert re.search(r'^## (\S+)', text_of('CHANGELOG.md'), re.MULTILINE)[1] == __version__  # type: ignore[index]
+    assert set(metadata['Requires-Python'].split(',')) == {'>=3.10', '<3.13'}
+    classifiers = metadata.get_all('Classifier', [])
+    assert [line[-4:] for line in classifiers if ':: 3.' in line] == ['3.10', '3.11', '3.12']
+    assert '(3, 10) <= sys.version_info < (3, 13)' in text_of('Makefile')
+    assert 'Python 3.10–3.12' in text_of('README.md')
+    assert 'gpassk = gpassk_opencompass.cli:main' in (folder / 'entry_points.txt').read_text()
+
+
+def name_of(requirement: str) -> str:
+    return re.split(r'[^A-Za-z0-9_.-]', requirement, maxsplit=1)[0].lower().replace('_', '-')
+
+
+def test_every_pin_is_exact_or_says_why_not() -> None:
+    """A pin without == has its reason at the top of the file."""
+    for path in (ROOT / 'constraints').glob('*.txt'):
+        lines = path.read_text(encoding='utf-8').splitlines()
+        reasons = ' '.join(line for line in lines if line.startswith('#'))
+        for line in lines:
+            if line and not line.startswith('#') and '==' not in line:
+                assert name_of(line) in reasons, f'{path.name}: {line}'
+
+
+@pytest.mark.parametrize('harness', ['evalscope', 'inspect', 'lm-eval', 'nemo-skills', 'verl'])
+def test_a_lock_installed_without_dependencies_has_all_of_ours(harness: str) -> None:
+    """This package runs beside the harness, and pip adds nothing to such a list."""
+    pinned = {name_of(line) for line in text_of(f'constraints/harness-{harness}.txt').splitlines()}
+    ours = re.search(r'^dependencies = \[\n(.*?)^\]', text_of('pyproject.toml'), re.DOTALL | re.MULTILINE)
+    assert ours
+    names = {name_of(requirement) for requirement in re.findall(r'"(.+?)"', ours[1])}
+    assert 'numpy' in names
+    assert names <= pinned
+
+
+def test_each_dependency_has_its_reason() -> None:
+    """In docs/trust.md, those of the core and of each extra."""
+    listed = text_of('pyproject.toml').partition('\ndependencies = ')[2].partition('[project.urls]')[0]
+    names = {re.split('[^A-Za-z0-9_.-]', name)[0] for name in re.findall(r'^ *"(.+?)"', listed, re.MULTILINE)}
+    assert {name for name in names if f'`{name}`' not in text_of('docs/trust.md')} == set()
