@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pprint import pformat
 from typing import Any
 
@@ -58,47 +58,33 @@ def api_model(label: str, path: str, *, query_per_second: int = 8, **more: Any) 
 
 def livemathbench(abbr: str, *, length: int | None, evaluator: Part | None = None, **fields: Any) -> Part:
     """OpenCompass's own LiveMathBench with its own evaluator, as these templates have it."""
-    judge = {
-        'type': 'opencompass.datasets.livemathbench.LiveMathBenchEvaluator',
-        'model_name': 'Qwen/Qwen2.5-72B-Instruct',
-        'url': [],
-        **(evaluator or {}),
-    }
+    judge = {'model_name': 'Qwen/Qwen2.5-72B-Instruct', 'url': [], **(evaluator or {})}
+    inferencer = {'type': 'opencompass.openicl.icl_inferencer.GenInferencer'}
+    prompt = {'round': [{'role': 'HUMAN', 'prompt': '{prompt}'}]}
+    template = 'opencompass.openicl.icl_prompt_template.PromptTemplate'
     return {
         'type': 'opencompass.datasets.livemathbench.LiveMathBenchDataset',
-        'abbr': abbr,
-        'path': '',
-        'k': [4, 8, 16],
-        'n': 48,
-        'dataset_splits': ['CNMO', 'CCEE', 'AMC', 'WLPMC'],
-        'dataset_languages': ['cn', 'en'],
-        'cot': True,
-        'version': '202412',
+        'abbr': abbr, 'path': '', 'k': [4, 8, 16], 'n': 48, 'cot': True, 'version': '202412',
+        'dataset_splits': ['CNMO', 'CCEE', 'AMC', 'WLPMC'], 'dataset_languages': ['cn', 'en'],
         'reader_cfg': {'input_columns': ['prompt'], 'output_column': 'answer'},
         'infer_cfg': {
-            'prompt_template': {
-                'type': 'opencompass.openicl.icl_prompt_template.PromptTemplate',
-                'template': {'round': [{'role': 'HUMAN', 'prompt': '{prompt}'}]},
-            },
+            'prompt_template': {'type': template, 'template': prompt},
             'retriever': {'type': 'opencompass.openicl.icl_retriever.ZeroRetriever'},
-            'inferencer': {
-                'type': 'opencompass.openicl.icl_inferencer.GenInferencer',
-                **({} if length is None else {'max_out_len': length}),
-            },
+            'inferencer': inferencer | ({} if length is None else {'max_out_len': length}),
         },
-        'eval_cfg': {'evaluator': judge},
+        'eval_cfg': {
+            'evaluator': {'type': 'opencompass.datasets.livemathbench.LiveMathBenchEvaluator', **judge}
+        },
         **fields,
-    }
+    }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Era:
-    """One version of a template: its models, its data set, and names that the expander of its time gave."""
+    """One version of a template: its models and its data set."""
 
     models: list[Part]
     dataset: Part
-    files: tuple[str, str] = field(default=('', ''))
-    """Of the first model and of the last."""
 
     @property
     def text(self) -> str:
@@ -117,6 +103,10 @@ def _by_replication(abbr: str, length: int) -> Part:
     return livemathbench(abbr, length=length, evaluator=counts, replication=3)
 
 
+def _open(models: Any, length: int, dataset: Part, **sampling: Any) -> Era:
+    return Era([turbomind_model(*one, length=length, **sampling) for one in models], dataset)
+
+
 _API = [
     api_model('o3-mini-2025-01-31', 'o3-mini-2025-01-31'),
     api_model('o1-mini-2024-09-12', 'o1-mini-2024-09-12'),
@@ -129,74 +119,21 @@ _API = [
         temperature=1.0,
     ),
 ]
-_SETTINGS = '_t1-0_p0-8_k50_rp1-0_rs42'
+_OLD, _NEW = 'LiveMathBench-v202412_k4-8-16', 'LiveMathBench-v202412-k4_8_16'
 
 ERAS = {
-    'nono1 of December 2024': Era(
-        [turbomind_model(*one, length=8192) for one in GENERAL],
-        _by_replication('LiveMathBench-v202412_k4-8-16_r3', 8192),
-        (
-            f'Qwen2-5-7B-Instruct{_SETTINGS}_l8192@LiveMathBench-v202412_k4-8-16_r3.py',
-            f'Qwen2-5-Math-72B-Instruct{_SETTINGS}_l8192@LiveMathBench-v202412_k4-8-16_r3.py',
-        ),
+    'nono1 of December 2024': _open(GENERAL, 8192, _by_replication(f'{_OLD}_r3', 8192)),
+    'nono1 of 20 December 2024': _open(
+        GENERAL, 8192, _by_replication(f'{_OLD}_r3', 8192), top_p=1.0, top_k=40
     ),
-    'nono1 of 20 December 2024': Era(
-        [turbomind_model(*one, length=8192, top_p=1.0, top_k=40) for one in GENERAL],
-        _by_replication('LiveMathBench-v202412_k4-8-16_r3', 8192),
-        (
-            'Qwen2-5-7B-Instruct_t1-0_p1-0_k40_rp1-0_rs42_l8192@LiveMathBench-v202412_k4-8-16_r3.py',
-            'Qwen2-5-Math-72B-Instruct_t1-0_p1-0_k40_rp1-0_rs42_l8192@LiveMathBench-v202412_k4-8-16_r3.py',
-        ),
+    'nono1 of March 2025': _open(GENERAL, 8192, livemathbench(f'{_OLD}_n48', length=8192)),
+    'o1 of December 2024': _open(REASONING, 32768, _by_replication(f'{_NEW}-r3', 32768)),
+    'o1 of 20 December 2024': _open(
+        REASONING, 32768, _by_replication(f'{_NEW}-r3', 32768), top_p=1.0, top_k=40
     ),
-    'nono1 of March 2025': Era(
-        [turbomind_model(*one, length=8192) for one in GENERAL],
-        livemathbench('LiveMathBench-v202412_k4-8-16_n48', length=8192),
-        (
-            f'Qwen2-5-7B-Instruct{_SETTINGS}_l8192@LiveMathBench-v202412_k4-8-16_n48.py',
-            f'Qwen2-5-Math-72B-Instruct{_SETTINGS}_l8192@LiveMathBench-v202412_k4-8-16_n48.py',
-        ),
-    ),
-    'o1 of December 2024': Era(
-        [turbomind_model(*one, length=32768) for one in REASONING],
-        _by_replication('LiveMathBench-v202412-k4_8_16-r3', 32768),
-        (
-            f'QwQ-32B-Preview{_SETTINGS}_l32768@LiveMathBench-v202412-k4_8_16-r3.py',
-            f'Skywork-o1-Open-Llama-3-1-8B{_SETTINGS}_l32768@LiveMathBench-v202412-k4_8_16-r3.py',
-        ),
-    ),
-    'o1 of 20 December 2024': Era(
-        [turbomind_model(*one, length=32768, top_p=1.0, top_k=40) for one in REASONING],
-        _by_replication('LiveMathBench-v202412-k4_8_16-r3', 32768),
-        (
-            'QwQ-32B-Preview_t1-0_p1-0_k40_rp1-0_rs42_l32768@LiveMathBench-v202412-k4_8_16-r3.py',
-            'Skywork-o1-Open-Llama-3-1-8B_t1-0_p1-0_k40_rp1-0_rs42_l32768'
-            '@LiveMathBench-v202412-k4_8_16-r3.py',
-        ),
-    ),
-    'o1 of March 2025': Era(
-        [turbomind_model(*one, length=32768) for one in REASONING],
-        livemathbench('LiveMathBench-v202412-k4_8_16-n48', length=32768),
-        (
-            f'QwQ-32B-Preview{_SETTINGS}_l32768@LiveMathBench-v202412-k4_8_16-n48.py',
-            f'Skywork-o1-Open-Llama-3-1-8B{_SETTINGS}_l32768@LiveMathBench-v202412-k4_8_16-n48.py',
-        ),
-    ),
-    'close of February 2025': Era(
-        _API,
-        _by_replication('LiveMathBench-v202412-k4_8_16-r3', 8192),
-        (
-            'o3-mini-2025-01-31_t1-0_l8192@LiveMathBench-v202412-k4_8_16-r3.py',
-            'Deepseek-R1_t1-0_l8192@LiveMathBench-v202412-k4_8_16-r3.py',
-        ),
-    ),
-    'close of March 2025': Era(
-        _API,
-        livemathbench('LiveMathBench-v202412-k4_8_16-n48', length=8192),
-        (
-            'o3-mini-2025-01-31_t1-0_l8192@LiveMathBench-v202412-k4_8_16-n48.py',
-            'Deepseek-R1_t1-0_l8192@LiveMathBench-v202412-k4_8_16-n48.py',
-        ),
-    ),
+    'o1 of March 2025': _open(REASONING, 32768, livemathbench(f'{_NEW}-n48', length=32768)),
+    'close of February 2025': Era(_API, _by_replication(f'{_NEW}-r3', 8192)),
+    'close of March 2025': Era(_API, livemathbench(f'{_NEW}-n48', length=8192)),
 }
 """The published templates, a version each in which they differ."""
 

@@ -16,7 +16,7 @@ from sweeping import BASE, configs_of, dump
 
 import gpassk_opencompass.configs
 from gpassk_opencompass import InputError, TemplateError
-from gpassk_opencompass.benchmarks import BENCHMARKS, QuestionSet
+from gpassk_opencompass.benchmarks import BENCHMARKS, QuestionSet, benchmark_rows
 from gpassk_opencompass.sweep.names import RunName
 from gpassk_opencompass.sweep.template import ANY_VERSION
 
@@ -118,6 +118,15 @@ def test_each_benchmark_builds_from_the_real_data(benchmark: str) -> None:
     assert all(prompt.count(r'\boxed{}') == 1 for prompt in rows['prompt'])
     if benchmark.startswith('aime'):
         assert all(0 <= int(answer) <= 999 for answer in rows['answer'])
+
+
+def test_a_question_has_one_uid_in_each_benchmark(folder: Path) -> None:
+    """So its samples have the same seeds; different questions have different ones."""
+    uids = {name: [row['uid'] for row in benchmark_rows(name, str(folder))] for name in SIZES}
+    assert uids['aime2025'][:15] == uids['aime2025-i']
+    assert uids['olymmath-easy'] == uids['olymmath-en-easy'] + uids['olymmath-zh-easy']
+    assert uids['olymmath-hard'] == uids['olymmath-en-hard'] + uids['olymmath-zh-hard']
+    assert len({uid for one in uids.values() for uid in one}) == 134 + 30 + 30 + 400
 
 
 def test_translations_are_one_problem(folder: Path) -> None:

@@ -1,7 +1,10 @@
-"""What a template may not ask of an engine, because the wrapper would drop or overrule it without a word."""
+"""What each engine makes of a template, and what one may not ask of it, because it would not be done."""
 
 from __future__ import annotations
 
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +13,8 @@ from sweeping import configs_of as expand
 
 from gpassk_opencompass import InputError, TemplateError
 from gpassk_opencompass.demo import MODEL
+from gpassk_opencompass.runs.driver import gpus_needed
+from gpassk_opencompass.serving import PRESETS, Served, read_serve
 
 REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
     'turbomind': [
@@ -54,14 +59,30 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({'openai_api_base': 'http://node1'}, "is for engine 'openai'"),
         ({'temperatures': [2.5]}, 'at most 2'),
     ],
+    'serve': [
+        ({'server': 'vlm'}, "server = 'vlm': expected vllm, sglang, lmdeploy, llama.cpp"),
+        ({'server': None}, 'which server'),
+        ({'serve': {'command': 'x {prot}'}}, '{prot}; what may stand in braces'),
+        ({'serve': {'env': {'VLLM_API_KEY': 'abc'}}}, "write VLLM_API_KEY='$MY_KEY'"),
+        ({'serve': {'env': {'HF_TOKEN': 'abcdefgh'}}}, 'looks like a literal API key'),
+        ({'serve': {'env': {'X': 'sk-aB3dE5gH7jK9'}}}, 'looks like a literal API key'),
+        ({'server': 'lmdeploy', 'pp': 2}, 'pp is 2, and the command line of the server has no {pp}'),
+        ({'extra_body': {'seed': 1}}, 'a fixed seed'),
+        ({'extra_body': {'top_p': 1}}, 'write them as axes'),
+        ({'max_seq_len': 4096}, 'max_seq_len does nothing without tokenizer_path'),
+        ({'openai_api_base': 'http://x'}, "is for engine 'openai'"),
+        ({'temperatures': [2.5]}, 'at most 2'),
+        ({'key_env': 'sk-123'}, 'name of another environment variable'),
+    ],
 }
+"""Engine → lines of a template, and what the message has to say."""
+NEEDED = {'lmdeploy_server': {'api_addr': 'http://node1:23333'}, 'serve': {'server': 'vllm'}}
 
 
 def lines(engine: str, **changed: Any) -> dict[str, Any]:
     """The variables of a template that is fine but for what was changed."""
-    server = {'api_addr': 'http://node1:23333'} if engine == 'lmdeploy_server' else {}
-    plain = {'engine': engine, 'llm_infos': ['org/m'], 'temperatures': [1.0], 'max_out_lens': [64], **server}
-    return {**plain, **changed}
+    plain = {'engine': engine, 'llm_infos': ['org/m'], 'temperatures': [1.0], 'max_out_lens': [64]}
+    return {**plain, **NEEDED.get(engine, {}), **changed}
 
 
 @pytest.mark.parametrize(
@@ -80,10 +101,8 @@ def test_a_template_asks_no_engine_for_what_it_would_not_do(
 
 def test_a_server_without_address_is_refused() -> None:
     """The class would ask 0.0.0.0."""
-    template = lines('lmdeploy_server')
-    del template['api_addr']
     with pytest.raises(TemplateError, match='api_addr is missing'):
-        expand(template)
+        expand(lines('lmdeploy_server', api_addr=''))
 
 
 @pytest.mark.parametrize('engine', REFUSED)
@@ -93,7 +112,7 @@ def test_the_home_directory_is_written_out(engine: str, monkeypatch: pytest.Monk
     tokenizer = {'tokenizer_path': '~/t'} if engine == 'openai' else {}
     (config,) = expand(lines(engine, llm_infos=['~/models/m'], greedy=False, **tokenizer)).values()
     model = config['models'][0]
-    loads = engine in {'turbomind', 'pytorch', 'vllm', 'huggingface'}
+    loads = engine not in {'openai', 'lmdeploy_server'}
     assert model['path'] == ('/home/me/models/m' if loads else '~/models/m')
     assert model['abbr'].startswith('m_t1.0')
     assert model.get('tokenizer_path') == ('/home/me/t' if tokenizer else None)
@@ -115,3 +134,55 @@ def test_transformers_is_told_nothing_in_vain(settings: dict[str, Any], message:
     plugin = import_plugin()
     with pytest.raises(InputError, match=message):
         plugin.SeededHuggingFace(MODEL, generation_kwargs=settings)
+
+
+# Servers that are started
+
+
+def model_of(**changed: Any) -> dict[str, Any]:
+    """The model of the only config."""
+    model = {'path': '/models/Qwen2.5-7B', 'tp': 2, 'batch_size': 8}
+    [config] = expand(lines('serve', **{'llm_infos': [model], 'greedy': False, **changed})).values()
+    return dict(config['models'][0])
+
+
+def test_a_model_is_loaded_from_its_path_and_asked_by_its_name() -> None:
+    """It takes tp × pp GPUs; as many requests are under way as its batch has."""
+    model = model_of(llm_infos=[{'path': '/models/Qwen2.5-7B', 'tp': 2, 'pp': 3, 'batch_size': 8}])
+    assert model['type'] == 'gpassk_opencompass.SeededServed'
+    assert (model['path'], model['served_name']) == ('/models/Qwen2.5-7B', 'Qwen2.5-7B')
+    assert (model['tp'], model['pp'], model['run_cfg']) == (2, 3, {'num_gpus': 6})
+    assert (model['max_workers'], model['random_seed']) == (8, 42)
+    assert gpus_needed({'models': [model]}) == 6
+    assert 'tokenizer_path' not in model
+
+
+@pytest.mark.parametrize(
+    ('server', 'field'), [('vllm', 'repetition_penalty'), ('llama.cpp', 'repeat_penalty')]
+)
+def test_a_penalty_goes_where_the_server_reads_it(server: str, field: str) -> None:
+    """llama.cpp drops the name of the others without a word."""
+    model = model_of(server=server, repetition_penalties=[1.1], top_ks=[40])
+    assert model['extra_body'] == {'top_k': 40, field: 1.1}
+
+
+def test_a_greedy_run_of_lmdeploy_takes_the_likeliest_token() -> None:
+    """Its server always samples."""
+    settings = {'temperatures': [0.0], 'greedy': True}
+    model = model_of(server='lmdeploy', **settings)
+    assert model['extra_body'] == {'top_k': 1, 'repetition_penalty': 1.0}
+    assert (model['temperature'], model['openai_extra_kwargs']) == (1.0, {'top_p': 1.0})
+    assert model_of(**settings)['temperature'] == 0.0
+
+
+@pytest.mark.filterwarnings('ignore')
+def test_the_real_lmdeploy_understands_its_command_line(lmdeploy_parser: ArgumentParser) -> None:
+    """Its own parser of 0.18.0, and its route for health."""
+    program, *words = Served(read_serve({}, 'lmdeploy'), '/m/x', 'x', 2).words(1234)
+    parsed = lmdeploy_parser.parse_args(words)
+    assert program == 'lmdeploy'
+    assert (parsed.model_path, parsed.model_name, parsed.tp) == ('/m/x', 'x', 2)
+    assert (parsed.server_name, parsed.server_port) == ('127.0.0.1', 1234)
+    wheel = Path(sys.prefix) / 'lmdeploy-wheel'
+    routes = (wheel / 'lmdeploy' / 'serve' / 'openai' / 'endpoints' / 'management.py').read_text()
+    assert f"'{PRESETS['lmdeploy'].ready}'" in routes
