@@ -153,8 +153,8 @@ def read_lines(path: Path) -> list[Any]:
 
 def answers() -> dict[str, Any]:
     """Verdict and rule for each pair of the suite, which begins with those of `written.tsv`."""
-    rows = read_lines(TESTS / 'answers/suite.jsonl')
-    lines = (TESTS / 'answers/written.tsv').read_text(encoding='utf-8').splitlines()
+    rows = read_lines(TESTS / 'unit/answers/suite.jsonl')
+    lines = (TESTS / 'unit/answers/written.tsv').read_text(encoding='utf-8').splitlines()
     hand = [Pair(*fields_of(line)) for line in lines]
     suite = [Pair(row['question'], row['reference'], row['answer']) for row in rows]
     with RuleJudge() as judge:
