@@ -63,7 +63,7 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({'server': 'vlm'}, "server = 'vlm': expected vllm, sglang, lmdeploy, llama.cpp"),
         ({'server': None}, 'which server'),
         ({'serve': {'command': 'x {prot}'}}, '{prot}; what may stand in braces'),
-        ({'serve': {'env': {'VLLM_API_KEY': 'abc'}}}, "key_env='VLLM_API_KEY'"),
+        ({'serve': {'env': {'VLLM_API_KEY': 'abc'}}}, 'VLLM_API_KEY would stand in files: export it'),
         ({'serve': {'env': {'HF_TOKEN': 'abcdefgh'}}}, 'looks like a literal API key'),
         ({'serve': {'env': {'X': 'sk-aB3dE5gH7jK9'}}}, 'looks like a literal API key'),
         ({'server': 'lmdeploy', 'pp': 2}, 'pp is 2, and the command line of the server has no {pp}'),
