@@ -111,14 +111,15 @@ class Lock:
         self._file = work_dir / HOLDER
         self._file.parent.mkdir(parents=True, exist_ok=True)
         self._lock = FileLock(self._file.with_name('lock'))
+        slurm = os.environ.get('SLURM_JOB_ID')
+        job = os.environ.get(JOB) or (f'Slurm job {slurm}' if slurm else '')
         try:
             with suppress(NotImplementedError):  # a disk without locks: the file tells
-                self._lock.acquire(timeout=0)
+                # Ray tries again while the worker of a node that it has given up may still be ending.
+                self._lock.acquire(timeout=60.0 if job.startswith('ray') else 0)
         except Timeout:
             who = holder_of(work_dir) or 'another process'
             raise IncompleteError(f'in use by {who}: wait for it') from None
-        slurm = os.environ.get('SLURM_JOB_ID')
-        job = os.environ.get(JOB) or (f'Slurm job {slurm}' if slurm else '')
         began = psutil.Process().create_time()
         own = Holder(socket.gethostname(), os.getpid(), began, utc_now(), job, mark, take_over)
         try:
