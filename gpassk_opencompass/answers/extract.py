@@ -91,7 +91,7 @@ def answer_of(response: Parted) -> FinalAnswer:
             answers = [*answers, other]
     if not answers:
         json = _JSON.fullmatch(text)
-        stated = json['value'].strip('" ') if json else _spoken(text) or _alone(text)
+        stated = json['value'].strip('" ') if json else _spoken(text).strip() or _alone(text)
         answers = [stated] if stated else []
     answers = _without_repetitions(answers)
     hedged = len(answers) > 1 or (not boxed and len(_values_in(''.join(answers))) > 1)

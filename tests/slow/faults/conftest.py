@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 from forks import Forks
+from hosts import import_plugin
 from sweep_run import SweepRun, sweep_run
+
+import_plugin()  # before its tests: the first import of OpenCompass, and what it compiles then, warns
 
 SHORT = 3
 LONG = 'GPASSK_FAULTS'
