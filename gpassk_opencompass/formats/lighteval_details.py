@@ -20,6 +20,7 @@ from ..errors import InputError
 from ..files import listed, mapping, read_json
 from ..health import CUT_OFF
 from ..json_rows import Row
+from ..record import data_of
 from ..sweep.names import DatasetName, ModelName, Settings, clean, last_part
 from .format import Format, at
 
@@ -72,6 +73,14 @@ def _rows(files: Sequence[Path]) -> Iterator[Row]:
         rows.append({**row, '_row': number, '_key': str(key), '_file': path})
     if all(row['_key'].isdecimal() for row in rows):
         rows.sort(key=lambda row: int(row['_key']))
+    if rows and (block := _block(rows[0])):
+        counted = [row['doc']['specific'] for row in rows if not row['metric'][_METRIC].get('left_out')]
+        columns = [[one[name] or '' for one in counted] for name in ('uid', 'question', 'reference')]
+        if at(block, 'data.sha256') != data_of(columns[0], columns[1], columns[2]).sha256:
+            raise InputError(
+                f'{path} is damaged: its {len(counted)} questions are not the '
+                f'{at(block, "data.questions")} that were scored'
+            )
     limit = _model(path, rows[0]['doc'])[1].get('max_out_len') if rows else None
     yield from ({**row, '_limit': limit} for row in rows)
 

@@ -34,7 +34,8 @@ def test_two_sweeps_in_one_work_directory(
         codes = sorted([first.wait(), second.wait()])
         refused = 'in use by process' in run.said[before:]
         tried['one refused' if refused else 'both complete'] += 1
-        assert codes == [0, int(refused)]
+        # Who is refused looks once more: by then the other one may be done.
+        assert codes == [0, 0] or (codes == [0, 1] and refused)
         run.complete(name)
         run.check(name, deaths=0)
     assert tried['one refused']
