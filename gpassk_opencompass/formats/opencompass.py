@@ -433,6 +433,12 @@ def _names(run: _Run, rows: Sequence[Row]) -> list[Row]:
     groups = list(product(splits, languages))
     changes = [len(list(of_one)) for _, of_one in groupby(asked)]
     published = [live_math_bench_questions(version, [split], [language]) or 0 for split, language in groups]
+    in_parts = run.dataset not in [path.stem for path in run.parts]
+    if config.get('n', 1) == 1 and in_parts and not limited and sum(published) not in (0, len(rows)):
+        raise InputError(
+            f'{len(run.parts)} parts of {run.dataset} hold {len(rows)} questions, and its data '
+            f'{sum(published)}: finish the run with opencompass -r and the --max-num-workers of its start'
+        )
     for counts in (changes, published) if not limited and len(set(groups)) == len(groups) else ():
         sizes, names, in_order = dict(zip(groups, counts, strict=False)), list[Row](), iter(texts)
         spoken = (['en' if language == 'en' else 'cn'] * size for (_, language), size in sizes.items())

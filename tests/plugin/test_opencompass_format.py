@@ -403,7 +403,7 @@ def test_a_run_of_some_questions_is_read_as_that(tmp_path: Path) -> None:
 
 
 def test_a_lost_part_is_an_error(tmp_path: Path) -> None:
-    """In the middle by its number, at the end by the rows, or by the log of its start."""
+    """In the middle by its number, at the end by rows, log, or (n = 1) the size of the data."""
     root = old.write(tmp_path / 'old', old.rows(), parts=[8, 8, 16])
     (root / old.TIME / 'predictions' / 'm' / f'{old.NAME}_1.json').unlink()
     assert f'missing or unfinished: {old.NAME}_1;' in refused(root)
@@ -411,6 +411,11 @@ def test_a_lost_part_is_an_error(tmp_path: Path) -> None:
     assert '28 rows are not n = 4 times the same questions' in refused(root)
     old.put(root / old.TIME / 'logs' / 'infer' / 'm' / f'{old.NAME}_3.out', 'killed')
     assert f'missing or unfinished: {old.NAME}_3;' in refused(root)
+    asks = [old.Ask('AMC', 'cn' if number < 46 else 'en', f'{number}?', '1') for number in range(92)]
+    rows = old.rows(asks, [['\\boxed{1}']] * 92)
+    data = old.dataset(n=1, k=1, dataset_splits=['AMC'])
+    root = old.write(tmp_path / 'single', rows[:80], data, parts=[40, 40])
+    assert '2 parts of LiveMathBench_v202412 hold 80 questions, and its data 92' in refused(root)
 
 
 @pytest.mark.parametrize(('change', 'message'), [({'n': 0}, 'n = 0'), ({'k': [2, None]}, 'k = None')])
