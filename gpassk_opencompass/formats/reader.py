@@ -427,14 +427,7 @@ class _Reading:
         try:
             samples.check()
         except InputError as error:
-            used = {'_file', *map(str, fields.values())}
-            others = [
-                name for name, one in (self._first or {}).items() if type(one) is str and name not in used
-            ]
-            if self._name != 'table' or 'model' in fields or not others:
-                raise
-            hint = f'where one of {", ".join(others)} names models: --field model={others[0]}'
-            raise InputError(f'{error}\n{hint}') from error
+            raise InputError(f'{error}{self._other_models()}') from error
         if unnumbered or fields.get('uid') == '_row':
             self._refuse_copy({name: samples[name] for name in samples.names})
         questions = samples.by_question()
@@ -449,6 +442,15 @@ class _Reading:
                 f'each row is a question of its own by {uid}; if several are samples of one, {option}'
             )
         return samples
+
+    def _other_models(self) -> str:
+        """Return a hint at the columns of a table that may name models, as doubled samples may be of two."""
+        fields: Mapping[str, Any] = self._format.fields or {}
+        used, first = {'_file', *map(str, fields.values())}, self._first or {}
+        names = [name for name, one in first.items() if type(one) is str and name not in used]
+        if self._name != 'table' or 'model' in fields or not names:
+            return ''
+        return f'\nwhere one of {", ".join(names)} names models: --field model={names[0]}'
 
     def _refuse_copy(self, columns: Mapping[str, Sequence[Any]]) -> None:
         """Refuse files whose second half is their first half once more, and is so by no accident."""
@@ -465,6 +467,7 @@ class _Reading:
             raise InputError(
                 f'{self._where} holds everything twice: its second half is its first half again. Take '
                 'one out; other samples that are equal need numbers in a column replica'
+                f'{self._other_models()}'
             )
 
 
