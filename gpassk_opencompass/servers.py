@@ -1,4 +1,4 @@
-"""Many chat completions from OpenAI-compatible servers: the one module that speaks HTTP.
+"""Many chat completions from OpenAI-compatible servers: the one client of judges and models.
 
 All servers pull from one queue, each as many requests as it takes at once. A server that fails stops pulling
 for a while and its request goes to another one; what no server takes ends the run.

@@ -1,7 +1,7 @@
-"""The requests of API models as a batch file for their provider, instead of a run that waits for each reply.
+"""`gpassk expand --requests`: a batch file for the provider of API models, instead of a run that waits.
 
 A provider's batch costs about half and takes hours. `gpassk score REPLIES SAMPLES` reads what comes back, see
-`formats.batch`: the custom_id of a request is the fingerprint of its sample.
+`formats.harnesses.BATCH`: the custom_id of a request is the fingerprint of its sample.
 """
 
 from __future__ import annotations

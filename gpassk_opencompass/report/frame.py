@@ -2,7 +2,7 @@
 
     results ─▶ boards (same questions, same judge) ─▶ frame: a row a benchmark, run, group and metric
 
-Tables, CSV, LaTeX, figures and the page are views of the frame; nothing is computed behind it.
+Tables, CSV and LaTeX are views of the frame; figures and the page also show what the boards hold.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tables of a report as views of its frame, and the files that hold them."""
+"""The tables of a report as views of its frame, with their files, and those of one run of OpenCompass."""
 
 from __future__ import annotations
 
