@@ -62,13 +62,9 @@ class Answer:
     @property
     def exit_code(self) -> int:
         """Return 0 where the new run passes, 1 where it is worse, 2 where nothing is decided."""
-        return (
-            0
-            if self.margin is None or self.outcome in statistics.PASSES
-            else 1
-            if self.outcome == 'worse'
-            else 2
-        )
+        if self.margin is None or self.outcome in statistics.PASSES:
+            return 0
+        return 1 if self.outcome == 'worse' else 2
 
     @property
     def line(self) -> str:
@@ -284,9 +280,6 @@ def _benchmarks_of(
     if unknown := [part for part in wanted if not _chosen(both, [part])]:
         raise InputError(f'{unknown[0]!r} is no benchmark here; there is {", ".join(both)}')
     names = _chosen(both, wanted) if wanted else list(theirs)
-    names = [name for name in both if any(part.casefold() in name.casefold() for part in wanted)] or list(
-        theirs
-    )
     for side, results in ((new, ours), (old, theirs)):
         if missing := [name for name in names if name not in results]:
             raise InputError(
