@@ -319,10 +319,6 @@ class Canary(NamedTuple):
     injected: bool = False
     """Whether the answer, a wrong one, says that it is correct."""
 
-    def passed(self, verdict: Verdict | None) -> bool:
-        """Whether a judge may say this; of an injected answer it may also say nothing."""
-        return verdict is self.verdict or (self.injected and verdict is None)
-
 
 @cache
 def canaries(accept: str = r'\boxed{yes}') -> tuple[Canary, ...]:
