@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, NamedTuple
+
+from .files import mapping
 
 ENDS = {
     word: what
@@ -81,6 +84,11 @@ class Reply(NamedTuple):
     output_tokens: Any = None
     reasoning_tokens: Any = None
 
+    @property
+    def steady_fingerprint(self) -> str:
+        """Return the fingerprint; '' of hosted APIs (OpenAI, Azure, DeepSeek): it changes under one model."""
+        return '' if self.fingerprint.startswith('fp_') else self.fingerprint
+
 
 def reply_of(completion: Any) -> Reply:
     """Return what stands in the object that the JSON of a chat completion is; raise Trouble if it is none."""
@@ -107,6 +115,18 @@ def reply_of(completion: Any) -> Reply:
     except (ValueError, LookupError, TypeError, AttributeError):
         said = server_message(json.dumps(completion, default=str).encode())
         raise Trouble(Kind.BROKEN, 'malformed reply', said) from None
+
+
+def weights_of(card: Mapping[str, Any]) -> str:
+    """Return what an entry in a list of models says of its weights; '' if nothing.
+
+    vLLM tells their path, llama.cpp their sizes. Nothing else there is theirs: `created` is the time of the
+    request with vLLM, SGLang and lmdeploy.
+    """
+    root, meta = card.get('root'), mapping(card.get('meta'))
+    sizes = {name: meta.get(name) for name in ('n_params', 'size', 'n_vocab')}
+    told = [f'{name} {size}' for name, size in sizes.items() if type(size) is int]
+    return root if isinstance(root, str) and root else ', '.join(told)
 
 
 def _parts(content: Any) -> tuple[str, str]:

@@ -21,7 +21,7 @@ from pydantic import Field, PositiveInt, field_validator, model_validator
 from tqdm import tqdm
 
 from ..answers import normal_form
-from ..completion import ABOUT_LENGTH, ENDS, Kind, Reply, Trouble
+from ..completion import ABOUT_LENGTH, ENDS, Kind, Reply, Trouble, weights_of
 from ..errors import IncompleteError, InputError
 from ..keys import hidden, is_literal_key, read_key
 from ..servers import (
@@ -188,9 +188,8 @@ def _fields(value: Any) -> Iterator[tuple[str, Any]]:
 class Served(NamedTuple):
     """What a server says that it serves; '' where it is silent.
 
-    `model` is what its replies call it, e.g. the dated name behind an alias; `root` the weights in its list
-    of models (vLLM: the path), or the sizes that llama.cpp tells there; `fingerprint` the
-    `system_fingerprint` of its replies, but for hosted APIs, whose changes under one model.
+    `model` is what its replies call it, e.g. the dated name behind an alias; `root` what its list of models
+    says of the weights; `fingerprint` the `system_fingerprint` of its replies, where it is steady.
     """
 
     model: str = ''
@@ -200,18 +199,11 @@ class Served(NamedTuple):
     @classmethod
     def by(cls, reply: Reply, listed: Any = None, name: str = '', key: str = '') -> Served:
         """Return what a reply says, and a list of models of the one of this name, without the key."""
-        root: Any = ''
+        root = ''
         with suppress(ValueError, LookupError, TypeError, AttributeError):
             [card] = [card for card in listed['data'] if card['id'] == name]
-            root = card.get(
-                'root'
-            )  # not `created`: vLLM, SGLang and lmdeploy put the time of the request there
-            if not (isinstance(root, str) and root):
-                meta = card.get('meta') or {}
-                sizes = {size: meta.get(size) for size in ('n_params', 'size', 'n_vocab')}
-                root = ', '.join(f'{size} {value}' for size, value in sizes.items() if isinstance(value, int))
-        fingerprint = '' if reply.fingerprint.startswith('fp_') else reply.fingerprint
-        return cls(reply.model, hidden(root or '', key), fingerprint)
+            root = weights_of(card)
+        return cls(reply.model, hidden(root, key), reply.steady_fingerprint)
 
     def as_json(self) -> dict[str, str]:
         """Return what is known, JSON-able."""
@@ -665,7 +657,7 @@ def ping(
     """Ask each server the canaries, as `LLMJudge` of these settings would; nothing is stored."""
     settings = {'attempts': 2, 'patience': 4.0, 'total_time': 10.0, 'timeout': timeout, **more}
     judge = LLMJudge(model, urls, clock=clock, **settings)
-    given = checked(LLMSettings, {'model': model, 'urls': urls, **settings})
+    given = judge._settings
 
     async def visit_all() -> list[Health]:
         async with open_session(given) as session:

@@ -19,7 +19,7 @@ from opencompass.registry import MODELS
 from opencompass.utils import get_logger
 
 from .. import serving
-from ..completion import ABOUT_LENGTH, Kind, Reply, Trouble, state_of_refusal
+from ..completion import ABOUT_LENGTH, Kind, Reply, Trouble, state_of_refusal, weights_of
 from ..errors import IncompleteError, InputError
 from ..files import mapping
 from ..health import Generation
@@ -262,9 +262,7 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
         if generation.state == 'aborted':  # as by a server that is being stopped
             raise Trouble(Kind.BROKEN, 'aborted', f'finish_reason {reply.finish}')
         self._proven = True
-        # The fingerprints of hosted APIs (OpenAI, Azure, DeepSeek) change under one model.
-        steady = '' if reply.fingerprint.startswith('fp_') else reply.fingerprint
-        told = {'model': reply.model, 'fingerprint': steady}
+        told = {'model': reply.model, 'fingerprint': reply.steady_fingerprint}
         if self.folder is not None and self._noted.get(request.url) != told:
             self._noted[request.url] = told
             said = {'url': request.url, **self._about.get(request.url, {}), **told}
@@ -282,12 +280,7 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
         if about['engine'] in _VERSIONS:
             place, field = _VERSIONS[about['engine']]
             about['version'] = str(mapping(await get_json(session, server, place, proxy)).get(field) or '')
-        # What tells weights apart: their path (vLLM), or the sizes that llama.cpp tells.
-        root, meta = card.get('root'), mapping(card.get('meta'))
-        sizes = [
-            f'{name} {meta[name]}' for name in ('n_params', 'size', 'n_vocab') if type(meta.get(name)) is int
-        ]
-        about['root'] = root if isinstance(root, str) and root else ', '.join(sizes)
+        about['root'] = weights_of(card)
         about = {name: hidden(text, server.key) for name, text in about.items() if text}
         for known in read_notes(self.folder).servers if self.folder and 'root' in about else ():
             now, then = (PurePosixPath(one.get('root', '')).name for one in (about, known))
