@@ -283,9 +283,9 @@ def _changed(result: Result, left_out: list[LeftOut]) -> bool:
     time = next((above.parent for above in result.path.parents if above.name == 'results'), None)
     if time is None or result.run.host != 'opencompass':
         return False
-    configs = _entries(time)
-    model = configs['models'].get(result.path.parent.relative_to(time / 'results').as_posix())
-    dataset = configs['datasets'].get(result.path.stem)
+    models, datasets = _entries(time)
+    model = models.get(result.path.parent.relative_to(time / 'results').as_posix())
+    dataset = datasets.get(result.path.stem)
     why = changed(result, model, dataset) if model and dataset else ''
     if why:
         left_out.append(LeftOut(result.path, f'{result.path}: {why}; run it anew, or move it away'))
@@ -293,17 +293,10 @@ def _changed(result: Result, left_out: list[LeftOut]) -> bool:
 
 
 @lru_cache(maxsize=1)  # the results of a work directory follow each other
-def _entries(time: Path) -> dict[str, dict[str, Mapping[str, Any]]]:
-    """Return the models and data sets of the configs of a time directory; of several the last one counts."""
-    from .runs.plan import dicts_of, read_config
+def _entries(time: Path) -> tuple[dict[str, Mapping[str, Any]], dict[str, Mapping[str, Any]]]:
+    from .runs.plan import entries_in
 
-    found: dict[str, dict[str, Mapping[str, Any]]] = {'models': {}, 'datasets': {}}
-    for path in sorted(time.glob('configs/*.py')):
-        with suppress(InputError):  # cut off by a kill
-            config = read_config(path) or {}
-            for name, entries in found.items():
-                entries |= {str(one.get('abbr')): one for one in dicts_of(config, name)}
-    return found
+    return entries_in(time)
 
 
 def _newest(results: Iterable[Result], left_out: list[LeftOut]) -> list[Result]:

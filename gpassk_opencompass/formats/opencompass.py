@@ -110,17 +110,9 @@ def _class_of(config: object) -> str:
 
 def _runs_in(time: Path) -> list[_Run]:
     """Return a run a model and data set that has a file in the folders of a time directory."""
-    from ..runs.plan import dicts_of, read_config
+    from ..runs.plan import entries_in
 
-    datasets: dict[str, Mapping[str, Any]] = {}
-    models: dict[str, Mapping[str, Any]] = {}
-    for path in sorted(time.glob('configs/*.py')):  # of several starts the last one counts
-        try:
-            config = read_config(path) or {}
-        except InputError:  # cut off by a kill
-            continue
-        datasets |= {str(one.get('abbr')): one for one in dicts_of(config, 'datasets')}
-        models |= {str(one.get('abbr')): one for one in dicts_of(config, 'models')}
+    models, datasets = entries_in(time)
     results, predictions = time / 'results', time / 'predictions'
     found: dict[tuple[str, str], dict[int, Path]] = {}
     for path in sorted(predictions.rglob('*.json')):

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -56,6 +57,22 @@ def dicts_of(config: Config, name: str) -> list[Config]:
     """Return the dicts of a list of the config; none if it has no such list."""
     entries = config.get(name)
     return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+
+
+def configs_in(time_dir: Path) -> Iterator[Config]:
+    """Yield the configs of each start in a time directory, without those that a kill has cut."""
+    for path in sorted(time_dir.glob('configs/*.py')):
+        with suppress(InputError):
+            yield read_config(path) or {}
+
+
+def entries_in(time_dir: Path) -> tuple[dict[str, Config], dict[str, Config]]:
+    """Return the models and data sets of these configs by abbreviation; of several the last one counts."""
+    models, datasets = dict[str, Config](), dict[str, Config]()
+    for config in configs_in(time_dir):
+        models |= {str(one.get('abbr')): one for one in dicts_of(config, 'models')}
+        datasets |= {str(one.get('abbr')): one for one in dicts_of(config, 'datasets')}
+    return models, datasets
 
 
 def evaluator_of(dataset: Config) -> Config:

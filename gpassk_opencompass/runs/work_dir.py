@@ -21,13 +21,13 @@ from typing import NamedTuple
 import psutil
 from filelock import FileLock, Timeout
 
-from ..errors import IncompleteError, InputError
+from ..errors import IncompleteError
 from ..files import PROVENANCE, mapping, parse_json, read_json, write_file
 from ..marks import append, read_notes
 from ..predictions import JOURNAL
 from ..processes import described, end_marked
 from ..text import seconds_of, seconds_of_folder, utc_now
-from .plan import Config, Planned, Wanted, read_config
+from .plan import Config, Planned, Wanted, configs_in
 
 NOTES = '.gpassk'
 """The folder of what `gpassk run` notes, in a work directory and above all of them."""
@@ -203,13 +203,8 @@ def time_dirs(work_dir: Path) -> list[Path]:
 
 
 def kept_configs(time_dir: Path) -> list[Config]:
-    """Return the configs of each start in a time directory, without those that a kill has cut."""
-    kept: list[Config] = []
-    for path in sorted(time_dir.glob('configs/*.py')):
-        with suppress(InputError):
-            config = read_config(path) or {}
-            kept += [config] if config.get('models') and config.get('datasets') else []
-    return kept
+    """Return the configs of each start in a time directory that name a model and a data set."""
+    return [config for config in configs_in(time_dir) if config.get('models') and config.get('datasets')]
 
 
 def samples_in(time_dir: Path, wanted: Wanted) -> tuple[dict[str, Path], dict[str, Path]]:
