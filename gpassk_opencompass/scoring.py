@@ -323,12 +323,15 @@ def _with_answers(
             answer, said = None, ''
         else:
             parted = part(text or '')
-            answer, said = answer_of(parted), parted.said
+            said = parted.said
             if pattern:
                 found = [match[matches.groups] or '' for match in matches.finditer(said)]
                 answer = FinalAnswer(found[-1].strip() if found else '', boxed=False, cut_off=parted.open)
-            elif reason == CUT_OFF and answer.text == said.strip() and not given:
-                answer = FinalAnswer('', boxed=False, cut_off=True)  # a value alone, whose rest is missing
+            else:
+                answer = answer_of(parted)
+                # A value alone that was cut off: its rest is missing.
+                if reason == CUT_OFF and answer.text == said.strip() and not given:
+                    answer = FinalAnswer('', boxed=False, cut_off=True)
             answer = answer if told is None else answer._replace(text=told)
             state = state or state_of(text or '', said, thought, reason)  # noqa: PLW2901
         final.append(answer)
