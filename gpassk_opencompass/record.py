@@ -180,10 +180,8 @@ class Result(Part):
     @cached_property
     def limits(self) -> Mapping[str, int]:
         """Return of how many questions a trial is, limit and of; {} of a whole run."""
-        told, limit = (
-            {name: value for name, value in self.limited.items() if value},
-            limit_in(self.run.dataset),
-        )
+        told = {name: value for name, value in self.limited.items() if value}
+        limit = limit_in(self.run.dataset)
         return told or ({} if limit is None else {'limit': limit})
 
     @cached_property

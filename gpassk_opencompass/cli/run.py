@@ -142,9 +142,7 @@ class RunProgress(Watcher):
         already = 'already ' if seconds is None and finding.state is State.COMPLETE else ''
         parts = [self._label(finding.name), f'{already}{state}', finding.detail[:1000]]
         say(': '.join(filter(None, parts)), flush=True)
-        if (
-            finding.state is State.FAILED and finding.logs
-        ):  # the first shows its log, the others where it lies
+        if finding.state is State.FAILED and finding.logs:  # the first shows its log, others where it lies
             warn(*([f'--- {finding.logs[0].path}'] if self._failed else log_lines(finding, 20)))
             self._failed = True
 

@@ -79,9 +79,8 @@ class _Filter:
     def __init__(self, first: Row, options: Options) -> None:
         self.name, self.given = options.fields.get('filter', first['filter']), options.fields
         self.metric = _metric(first)
-        self.known = (
-            first['filter'] == self.name
-        )  # all filters have one kind of metrics, each its own responses
+        # All filters have one kind of metrics, each its own responses.
+        self.known = first['filter'] == self.name
 
     def samples(self, row: Row) -> Iterator[Row]:
         """Yield a row of each response."""

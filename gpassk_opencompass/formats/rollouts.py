@@ -62,12 +62,8 @@ def _last_outputs(files: Sequence[Path]) -> Iterator[Row]:
     uids: dict[str, str] = {}
     truths: dict[str, set[str | None]] = {}
     for row in rows_of(*files):
-        first, place, said, truth = (
-            first or row,
-            _place(row) if rollouts else None,
-            list[str](),
-            row.get('gts'),
-        )
+        first, place = first or row, _place(row) if rollouts else None
+        said, truth = list[str](), row.get('gts')
         asked, truth = row.get('input'), truth if isinstance(truth, (str, type(None))) else json.dumps(truth)
         if before and place and place[:2] == before['_place'][:2] and place[2] > before['_place'][2]:
             asked, said = before['_asked'], [*before['_said'], _EARLIER]

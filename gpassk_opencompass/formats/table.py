@@ -147,9 +147,8 @@ class _Layout:
             taken = {*names.values(), *of_lists}
             there = [self.columns[one] for one in ALIASES[field] if one in self.columns]
             if field == 'question':
-                taken.discard(
-                    self.given.get('uid', '')
-                )  # the column that tells questions apart may be their text
+                # The column that tells questions apart may be their text.
+                taken.discard(self.given.get('uid', ''))
                 if 'response' not in self.lists and (self.lists or counts):
                     taken.add(self.columns.get('problem', ''))  # it is what translations share
             names |= next(({field: name} for name in there if name not in taken), {})

@@ -57,9 +57,8 @@ class _InProcess(Seeded):
                 raise InputError(
                     f'{name} = {value!r}: no prompt is cut here; the state of one too long says so'
                 )
-        if os.path.isabs(path) and not os.path.exists(
-            path
-        ):  # transformers would take it for a name of the hub
+        # transformers would take it for a name of the hub.
+        if os.path.isabs(path) and not os.path.exists(path):
             raise InputError(f'path = {path!r}: there is no such file or folder here')
         self.random_seed = random_seed
         given = {**kwargs, self.settings_in: settings}

@@ -206,17 +206,12 @@ def _rows_of(
         rows = {'benchmark': key.name, 'path': key.path, **at, 'fields': fields}
         yield _Benchmark(key.name.lower(), key.name, None, {'type': f'{OWN}BenchmarkDataset', **rows})
         return
-    path, revision = (
-        next(
-            (
-                given[part]
-                for part in sorted(given, key=len, reverse=True)
-                if f'{key}-'.startswith(f'{part}-')
-            ),
-            None,
-        )
-        for given in (template.dataset_path, template.dataset_revision)
-    )
+
+    def given(values: Mapping[str, str]) -> str | None:
+        parts = [part for part in values if f'{key}-'.startswith(f'{part}-')]
+        return values[max(parts, key=len)] if parts else None
+
+    path, revision = given(template.dataset_path), given(template.dataset_revision)
     at = {} if revision is None else {'revision': revision}
     known = BENCHMARKS.get(key)
     if isinstance(known, QuestionSet):
