@@ -35,6 +35,8 @@ from .format import Format, at, begins_with, sampling
 _TIME = re.compile(r'(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d)')
 _BEGIN = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"0"\s*:\s*\{\s*"(origin_prompt|prediction|gold)"\s*:')
 """How a file of predictions begins."""
+_JSON = re.compile(rb'(\xef\xbb\xbf)?\s*[\[{]')
+"""How those of other inferencers do, which are not read; what begins otherwise is damaged."""
 
 _VERDICTS = ('correct', 'is_correct', 'cascade_correct')
 """Where evaluators put a verdict, in the order in which OpenCompass itself looks for it."""
@@ -96,7 +98,8 @@ class _Run:
             return _is_of_samples(told)
         ours = str(self.config.get('type', '')).startswith('gpassk_opencompass')
         ours = ours or any((part.parent / PROVENANCE).is_file() for part in self.parts)
-        return begins_with(self.parts[0], _BEGIN) and not (ours and self.result)
+        other = begins_with(self.parts[0], _JSON) and not begins_with(self.parts[0], _BEGIN)
+        return not other and not (ours and self.result)
 
     def whole(self, name: str, value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:

@@ -88,7 +88,7 @@ def read_samples(
         raise InputError(f'{unknown[0]!r} is no field; expected one of {", ".join(known)}')
     given = list(map(Path, paths))
     runs, bad, failed, numbers = list[Run](), list[str](), list[str](), False
-    for name, files in _files(given, format, tell):
+    for name, files in _files(given, format, failed.append, tell):
         reading = _Reading(name, files, options)
         try:
             runs += reading.runs()
@@ -122,9 +122,9 @@ def _lines(lines: Sequence[str]) -> str:
 
 
 def _files(
-    given: Sequence[Path], wanted: str | None, tell: Callable[[str], None]
+    given: Sequence[Path], wanted: str | None, fail: Callable[[str], None], tell: Callable[[str], None]
 ) -> Iterator[tuple[str, list[Path]]]:
-    """Yield the format and the files of each run."""
+    """Yield the format and the files of each run; `fail` gets a sentence for a file that cannot be read."""
     found: dict[tuple[str, Any], list[Path]] = defaultdict(list)
     seen: set[Path] = set()
     for path in given:
@@ -133,7 +133,16 @@ def _files(
         passed_over: list[Path] = []
         some = path.resolve() in seen
         for place in _places(path, seen):
-            name = _format_of(place, wanted, place == path and path.is_file())
+            named = place == path and path.is_file()
+            try:
+                first = None if place.is_dir() or (wanted and named) else first_row(place)
+            except InputError as error:
+                if named:
+                    raise
+                fail(f'left out: {error}')
+                some = True
+                continue
+            name = _format_of(place, first, wanted, named)
             some |= name is not None
             if name is None:
                 passed_over += [] if place.is_dir() else [place]
@@ -166,16 +175,10 @@ def _places(path: Path, seen: set[Path]) -> Iterator[Path]:
             yield from _places(entry, seen)
 
 
-def _format_of(path: Path, wanted: str | None, given: bool) -> str | None:
+def _format_of(path: Path, first: Row | None, wanted: str | None, given: bool) -> str | None:
     """Return the format of a folder or file, which somebody may have given; None where none recognises it."""
     if wanted and given:
         return wanted
-    try:
-        first = None if path.is_dir() else first_row(path)
-    except InputError:
-        if given:
-            raise
-        return None
     claims = [name for name in FORMATS if wanted in (None, name) and FORMATS[name].claims(path, first)]
     if len(claims) > 1 and 'table' in claims:
         claims.remove('table')

@@ -403,7 +403,7 @@ def test_a_run_of_some_questions_is_read_as_that(tmp_path: Path) -> None:
 
 
 def test_a_lost_part_is_an_error(tmp_path: Path) -> None:
-    """In the middle by its number, at the end by rows, log, or (n = 1) the size of the data."""
+    """In the middle by its number, at the end by rows, log, or (n = 1) the size; or it is empty."""
     root = old.write(tmp_path / 'old', old.rows(), parts=[8, 8, 16])
     (root / old.TIME / 'predictions' / 'm' / f'{old.NAME}_1.json').unlink()
     assert f'missing or unfinished: {old.NAME}_1;' in refused(root)
@@ -411,6 +411,8 @@ def test_a_lost_part_is_an_error(tmp_path: Path) -> None:
     assert '28 rows are not n = 4 times the same questions' in refused(root)
     old.put(root / old.TIME / 'logs' / 'infer' / 'm' / f'{old.NAME}_3.out', 'killed')
     assert f'missing or unfinished: {old.NAME}_3;' in refused(root)
+    (torn := root / old.TIME / 'predictions' / 'm' / f'{old.NAME}_0.json').write_text('')
+    assert f'{torn} is damaged' in refused(root)
     asks = [old.Ask('AMC', 'cn' if number < 46 else 'en', f'{number}?', '1') for number in range(92)]
     rows = old.rows(asks, [['\\boxed{1}']] * 92)
     data = old.dataset(n=1, k=1, dataset_splits=['AMC'])

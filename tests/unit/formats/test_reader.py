@@ -75,9 +75,11 @@ def test_a_run_of_a_folder_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     """The others are read; if it was given by its name, it is an error."""
     lines(tmp_path / 'good.jsonl', [asked('a', [1, 0])])
     bad = lines(tmp_path / 'twice.jsonl', [asked('a', [1, 0])] * 2)
+    (tmp_path / 'torn.parquet').write_bytes(b'PAR1')
     told: list[str] = []
     assert [run.name for run in read_samples([tmp_path], tell=told.append)] == ['quiz-7b/good']
-    assert told[0].startswith(f"left out: {bad}:2: sample 0 of 'a' is there twice")
+    assert told[0].startswith(f'left out: cannot read {tmp_path / "torn.parquet"}: ')
+    assert told[1].startswith(f"left out: {bad}:2: sample 0 of 'a' is there twice")
     with pytest.raises(InputError, match='is there twice'):
         read_samples([tmp_path / 'good.jsonl', bad])
 
