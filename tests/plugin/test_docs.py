@@ -47,9 +47,7 @@ def blocks(language: str) -> list[Block]:
 
 def make_targets() -> set[str]:
     """Of the Makefile."""
-    text = (ROOT / 'Makefile').read_text('utf-8')
-    [harnesses] = re.findall(r'^HARNESSES := (.+)$', text, re.M)
-    return {*re.findall(r'^([a-z-]+):', text, re.M), *(f'test-harness-{name}' for name in harnesses.split())}
+    return {*re.findall(r'^([a-z-]+):', (ROOT / 'Makefile').read_text('utf-8'), re.M)}
 
 
 def options_of(parser: Any) -> set[str]:

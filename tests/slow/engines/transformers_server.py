@@ -14,7 +14,7 @@ import pytest
 from hosts import TESTS
 from loopback import did_not_come_up, end, is_healthy
 
-PROGRAM = TESTS.parent / '.venv-server' / 'bin' / 'transformers'
+PROGRAM = TESTS.parent / '.venv-harnesses' / 'bin' / 'transformers'
 LISTENS = re.compile(r'running on (http://127\.0\.0\.1:\d+)')
 
 

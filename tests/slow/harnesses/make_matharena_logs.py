@@ -2,7 +2,7 @@
 
     MATHARENA=CHECKOUT MATHARENA_PYTHON=… python tests/slow/harnesses/make_matharena_logs.py FOLDER
 
-with the interpreter of an environment with what MathArena needs (constraints/harness-matharena.txt);
+with a checkout (commit e927660) and the interpreter (3.12) of an environment with what it imports;
 tests/recorded/matharena is written again, too. Its own
 scripts/run.py asks a server on the loopback, which this file starts. Five problems with four samples each;
 which are right: `is_right`.

@@ -1,7 +1,8 @@
-"""Make dumps of verl: its trainer's own validation and rollout logging, with scripted responses.
+"""Make dumps of verl 0.9.1: its trainer's own validation and rollout logging, with scripted responses.
 
     python make_verl_logs.py FOLDER
 
+Made beside transformers 5.23 and torch 2.13.
 The rewards are those of verl's own reward functions. Which sample is right is laid down in `SCRIPT`, and
 written to `truth.json`: file → ground truth → a symbol a sample, in the order of the file.
 """

@@ -1,6 +1,6 @@
 """EvalScope itself: logs that it writes now are read back.
 
-In an environment of its own, see constraints/harness-evalscope.txt.
+In an environment of its own, see constraints/harnesses.txt.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """inspect_ai itself: logs that it writes now are read, and G-Pass@k stands in its results.
 
-Runs where inspect_ai is installed, see constraints/harness-inspect.txt.
+Runs where inspect_ai is installed, see constraints/harnesses.txt.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip('inspect_ai', reason='inspect_ai is not installed: constraints/harness-inspect.txt')
+pytest.importorskip('inspect_ai', reason='inspect_ai is not installed: constraints/harnesses.txt')
 
 from exact import g_pass
 from inspect_ai import Epochs, Task
