@@ -1,8 +1,4 @@
-"""The benchmarks: what each is called, where its questions lie, and the questions as rows for every host.
-
-`BENCHMARKS` holds them all. A benchmark of one's own is a file or a hub data set and the names of two of its
-fields, see `benchmark_rows`.
-"""
+"""The benchmarks: what each is called, where its questions lie, and the questions as rows for every host."""
 
 from __future__ import annotations
 
@@ -26,9 +22,6 @@ LIVE_MATH_BENCH_HUB = 'opencompass/LiveMathBench'
 STANDARD_SPLITS = ('CNMO', 'CCEE', 'AMC', 'WLPMC')
 STANDARD_LANGUAGES = ('cn', 'en')
 
-QUESTION_FIELDS = ('question', 'problem', 'prompt', 'origin_prompt')
-ANSWER_FIELDS = ('answer', 'gold_answer')
-
 HUB_ERRORS = (ValueError, OSError)
 """What `datasets` raises for what it cannot load; its own errors are among them."""
 
@@ -51,11 +44,7 @@ class LiveMathBenchRows(NamedTuple):
     languages: tuple[str, ...] = STANDARD_LANGUAGES
 
     def __str__(self) -> str:
-        """Return what it is called in names; the standard splits and languages are not written.
-
-        >>> str(LiveMathBenchRows('202412')), str(LiveMathBenchRows('202412', ('hard',)))
-        ('LiveMathBench-v202412', 'LiveMathBench-v202412-hard-cn_en')
-        """
+        """Return what it is called in names; the standard splits and languages are not written."""
         standard = self[1:] == (STANDARD_SPLITS, STANDARD_LANGUAGES)
         rows = '' if standard else f'-{"_".join(self.splits)}-{"_".join(self.languages)}'
         return f'{LIVE_MATH_BENCH}-v{self.version}{rows}'
@@ -80,26 +69,29 @@ class QuestionFile:
 
 @dataclass(frozen=True)
 class QuestionSet:
-    """A benchmark of question files."""
+    """A benchmark of question files.
+
+    Args:
+        label: what it is called in abbreviations and file names; in lower case, in a template.
+        series: begins the uid of a question, which so has the same seeds in every benchmark that has it.
+        source: the hub name of the data.
+        questions: how many it has; another number is refused.
+        level: only questions whose field `level` says so.
+        first: only so many questions of each file.
+        whole_numbers: every answer is a whole number from 0 to 999, as AIME's are.
+        question, answer: the fields of a row that may hold it; the first that is there counts.
+    """
 
     label: str
-    """What it is called in abbreviations and file names; in lower case, in a template."""
     series: str
-    """Begins the uid of a question, which so has the same seeds in every benchmark that contains it."""
     source: str
-    """The hub name of the data."""
     files: tuple[QuestionFile, ...]
     questions: int | None
-    """How many it has; another number is refused."""
     level: int | None = None
-    """Only questions whose field `level` says so."""
     first: int | None = None
-    """Only the first questions of each file."""
     whole_numbers: bool = False
-    """Every answer is a whole number from 0 to 999, as AIME's are."""
-    question: Sequence[str] = QUESTION_FIELDS
-    """The fields of a row that may hold it; the first that is there counts. So for the answer."""
-    answer: Sequence[str] = ANSWER_FIELDS
+    question: Sequence[str] = ('question', 'problem', 'prompt', 'origin_prompt')
+    answer: Sequence[str] = ('answer', 'gold_answer')
 
 
 def _aime(label: str, first: int | None = None) -> QuestionSet:
@@ -151,27 +143,17 @@ BENCHMARKS: Mapping[str, LiveMathBenchRows | QuestionSet] = {
 }
 """Name in a template: the benchmark."""
 
-_LIVE_MATH_BENCH_SIZES: Mapping[tuple[str, str, str], int] = {
-    **{
-        ('202412', split, language): size
-        for split, size in (('CNMO', 18), ('CCEE', 44), ('AMC', 46), ('WLPMC', 11))
-        for language in STANDARD_LANGUAGES
-    },
-    ('202412', 'hard', 'en'): 21,
-    ('202412', 'hard', 'cn'): 24,
-}
-"""Questions by version, split and language: Table 4 and section F.1.5 of arXiv 2412.13147."""
+_SIZES = {'CNMO': (18, 18), 'CCEE': (44, 44), 'AMC': (46, 46), 'WLPMC': (11, 11), 'hard': (24, 21)}
+"""Questions of a split of version 202412, cn and en: Table 4 and section F.1.5 of arXiv 2412.13147."""
 
 
 def live_math_bench_questions(version: str, splits: Iterable[str], languages: Iterable[str]) -> int | None:
-    """Return the number of questions of LiveMathBench, None where it is not published.
-
-    >>> live_math_bench_questions('202412', STANDARD_SPLITS, STANDARD_LANGUAGES)
-    238
-    """
-    sizes = [_LIVE_MATH_BENCH_SIZES.get((version, *which)) for which in product(splits, tuple(languages))]
-    known = [size for size in sizes if size is not None]
-    return sum(known) if len(known) == len(sizes) else None
+    """Return the number of questions of LiveMathBench, None where it is not published."""
+    if version != '202412':
+        return None
+    sizes = [dict(zip(('cn', 'en'), _SIZES.get(split, ()), strict=False)) for split in splits]
+    known = [one.get(language) for one, language in product(sizes, tuple(languages))]
+    return sum(filter(None, known)) if None not in known else None
 
 
 def content_uids(group: str, questions: Sequence[str]) -> list[str]:
@@ -199,9 +181,6 @@ def live_math_bench_names(
 
     `sizes`: how many questions the split has in each language. Where all have as many, line i is the same
     problem in all of them; not so in the hard splits (21 en, 24 cn).
-
-    >>> live_math_bench_names('202412', 'AMC', 'en', ['1 + 1?', '2 + 2?'], {2})[1]
-    ('202412/AMC_en/70b499c547e0', '202412/AMC/1')
     """
     uids = content_uids(f'{version}/{split}_{language}', questions)
     parallel = 'hard' not in split and len(set(sizes)) == 1
@@ -260,8 +239,8 @@ Place = Path | HubPart
 """A file, which may be missing, or a part of the hub."""
 
 
-def places_of(questions: QuestionSet, path: str, revision: str | None = None) -> list[Place]:
-    """Return where each file of a benchmark is.
+def places_of(questions: QuestionSet, path: str, revision: str | None = None) -> list[Path | HubPart]:
+    """Return where each file of a benchmark is; a file may be missing.
 
     `path` is a folder with its files, the only one of them, a copy of a hub data set, or a hub name.
     InputError for anything else, and for a revision of what is here.
@@ -284,7 +263,7 @@ def places_of(questions: QuestionSet, path: str, revision: str | None = None) ->
         )
     card = local / 'README.md'  # of a copy of a hub data set it begins with its metadata
     copied = here and card.is_file() and card.read_bytes()[:3] == b'---'
-    found: list[Place] = []
+    found: list[Path | HubPart] = []
     for file in questions.files:
         there = [local / name for name in file.names if here and (local / name).is_file()]
         if there or (here and not copied):
@@ -297,16 +276,15 @@ def places_of(questions: QuestionSet, path: str, revision: str | None = None) ->
 
 # Lists of questions as they lie there
 
-Lines = list[tuple[str, Mapping[str, Any]]]
-"""(where, object): the first part is for messages."""
-
 
 class Listing(NamedTuple):
-    """A list of questions, and what it was read from."""
+    """A list of questions, each with where it stands for messages, and what it was read from.
 
-    lines: Lines
+    `source`: `<file name>@sha256:<of its bytes>`, `<hub name>@<commit>`, or `<name>@sha256:<of the rows>`.
+    """
+
+    lines: list[tuple[str, Mapping[str, Any]]]
     source: str
-    """`<file name>@sha256:<of its bytes>`, `<hub name>@<commit>`, or `<name>@sha256:<of the rows>`."""
 
 
 Loader = Callable[[str, str | None, str], Listing]
@@ -322,7 +300,7 @@ def read_lines(file: Path) -> Listing:
         content = file.read_bytes()
     except OSError as error:
         raise InputError(f'cannot read {file}: {error.strerror}') from error
-    lines: Lines = []
+    lines: list[tuple[str, Mapping[str, Any]]] = []
     for number, line in enumerate(io.BytesIO(content), start=1):
         if not line.strip():
             continue
@@ -332,8 +310,7 @@ def read_lines(file: Path) -> Listing:
         except ValueError as error:
             raise InputError(f'{where}: no JSON ({error}); expected an object') from None
         if not isinstance(row, dict):
-            kind = type(row).__name__
-            raise InputError(f'{where}: expected an object with question and answer, got {kind}')
+            raise InputError(f'{where}: expected an object with question and answer, got {row!r:.80}')
         lines.append((where, row))
     if not lines:
         raise InputError(f'{file} is empty: expected one question a line, as JSON')
@@ -419,17 +396,14 @@ def benchmark_rows(
 ) -> list[dict[str, Any]]:
     """Read the questions of a benchmark other than LiveMathBench as rows.
 
-    A row has question, answer, `uid`, `problem`, split, language and source.
+    A row has question, answer, `uid`, `problem`, split, language and source. InputError, with file and line,
+    also if questions are missing, too many or there twice: the numbers would not be those of the benchmark.
 
     Args:
         benchmark: a name of `BENCHMARKS`, in lower case; any name, where `fields` are given.
         path: see `places_of`.
         known: hub names that the host loads in its own way.
         fields: of a benchmark of one's own, which fields of a row are the `question` and the `answer`.
-
-    Raises:
-        InputError: naming the file and line; also if questions are missing, too many or there twice, for then
-            the numbers would not be those of the benchmark.
     """
     questions = question_set(benchmark, path, fields)
     listings = _listings(questions, path, revision, known or {})
@@ -510,8 +484,12 @@ def _rows(questions: QuestionSet, file: QuestionFile, listing: Listing) -> list[
             )
     rows = []
     for index, (where, row) in enumerate(lines[: questions.first]):
-        if questions.level is not None and _level(row, where) != questions.level:
-            continue
+        if questions.level is not None:
+            match = re.fullmatch(r'(?:Level )?([1-5])', level := str(row.get('level')))
+            if match is None:
+                raise InputError(f"{where}: 'level' is {level!r}; expected 1 … 5 or 'Level 1' … 'Level 5'")
+            if int(match[1]) != questions.level:
+                continue
         if file.splits:
             split = file.splits[index * len(file.splits) // (file.questions or len(lines))]
         else:  # as it goes into names of metrics: Counting-Probability
@@ -531,16 +509,6 @@ def _rows(questions: QuestionSet, file: QuestionFile, listing: Listing) -> list[
     return [{**row, 'uid': next(uids[row['uid']])} for row in rows]
 
 
-def _level(row: Mapping[str, Any], where: str) -> int:
-    match = re.fullmatch(r'(?:Level )?([1-5])', str(row.get('level')))
-    if match is None:
-        raise InputError(
-            f"{where}: 'level' is {row.get('level')!r}; expected 1 … 5 or 'Level 1' … 'Level 5', for it says "
-            'which questions belong to the benchmark'
-        )
-    return int(match[1])
-
-
 def _answer(row: Mapping[str, Any], questions: QuestionSet, where: str) -> str:
     value = next((row[name] for name in questions.answer if name in row), None)
     if not questions.whole_numbers:
@@ -556,13 +524,8 @@ def _answer(row: Mapping[str, Any], questions: QuestionSet, where: str) -> str:
 def limited(groups: Sequence[Hashable], limit: int) -> list[int]:
     """Return the places of the first questions of each group, as many of one group as of another.
 
-    The groups (contest and language) are gone through in turn, in the order in which they first appear, and
-    one question is taken of each, until there are enough. So 10 questions of LiveMathBench are of all
-    contests and both languages, and, as its files are parallel, a problem comes in both languages but for the
-    last of an odd number.
-
-    >>> limited(['a', 'a', 'a', 'b', 'b', 'c'], 4)
-    [0, 1, 3, 5]
+    The groups (contest and language) are gone through in turn, in the order in which they first appear. So 10
+    questions of LiveMathBench are of all contests, and in both languages, as its files are parallel.
     """
     if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
         raise InputError(f'limit = {limit!r}: expected a whole number of questions, 1 or more')
@@ -574,17 +537,12 @@ def limited(groups: Sequence[Hashable], limit: int) -> list[int]:
 
 
 def language_of(text: str) -> str:
-    """Return 'cn' for a text with Chinese characters, 'en' for any other.
-
-    >>> language_of('求 $3+4$。')
-    'cn'
-    """
+    """Return 'cn' for a text with Chinese characters, 'en' for any other."""
     return 'cn' if re.search('[\u4e00-\u9fff]', text) else 'en'
 
 
 @cache
 def _prompts() -> tuple[str, str]:
-    """Return the prompts of the protocol where OpenCompass is installed, else this package's."""
     from .judges.prompts import protocol_constants
 
     try:
@@ -595,11 +553,7 @@ def _prompts() -> tuple[str, str]:
 
 
 def whole_prompt(question: str, language: str) -> str:
-    r"""Return the whole prompt: the protocol's as the installed OpenCompass has it, else this package's.
-
-    >>> 'What is $3+4$?' in whole_prompt('What is $3+4$?', 'en'), '\\boxed{}' in whole_prompt('$3+4$', 'cn')
-    (True, True)
-    """
+    """Return the whole prompt: the protocol's as the installed OpenCompass has it, else this package's."""
     from .judges.prompts import is_chinese
 
     return _prompts()[is_chinese(language)].format(question=question)

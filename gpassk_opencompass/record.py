@@ -35,7 +35,6 @@ from .samples import Counts, Integers, Samples
 from .sweep.names import (
     DatasetName,
     limit_in,
-    limit_mark,
     model_and_settings,
     sampling_in,
     without_sizes,
@@ -187,7 +186,8 @@ class Result(Part):
     @cached_property
     def benchmark(self) -> str:
         """Return the benchmark's name without k and n; which of its questions were asked, belongs to it."""
-        mark = limit_mark(self.limits.get('limit'))
+        limit = self.limits.get('limit')
+        mark = f'-limit{limit}' if limit else ''
         try:
             label = DatasetName.parse(self.run.dataset).label
         except ValueError:  # somebody else's name

@@ -48,38 +48,24 @@ def escape(text: str, keep: str = '') -> str:
 
 
 def one_line(text: object) -> str:
-    r"""Return a text with one space for each gap, and escapes for what cannot be seen.
-
-    >>> one_line('a\n b\x01')
-    'a b\\x01'
-    """
+    """Return a text with one space for each gap, and escapes for what cannot be seen."""
     return escape(' '.join(str(text).split()))
 
 
 def json_text(value: object, indent: int | None = None) -> str:
-    r"""Return a value as JSON without `UNSEEN` characters; who reads it has them back, halves too.
-
-    >>> json_text({'二': '\ud800\u2028'})
-    '{"二": "\\ud800\\u2028"}'
-    """
+    """Return a value as JSON without `UNSEEN` characters; who reads it has them back, halves too."""
 
     def escaped(found: re.Match[str]) -> str:
+        if found[0] == '\n':
+            return found[0]
         digits = found[0].encode('utf-16-be', 'surrogatepass').hex()
-        return (
-            '\n'
-            if found[0] == '\n'
-            else ''.join(f'\\u{digits[at : at + 4]}' for at in range(0, len(digits), 4))
-        )
+        return ''.join(f'\\u{digits[at : at + 4]}' for at in range(0, len(digits), 4))
 
     return UNSEEN.sub(escaped, json.dumps(value, ensure_ascii=False, indent=indent))
 
 
 def whole_characters(value: Any) -> Any:
-    r"""Return JSON-able data with escapes in the place of halves of characters, which no UTF-8 can hold.
-
-    >>> whole_characters({'answers': ['7', '\ud800'], 'c': 1})
-    {'answers': ['7', '\\ud800'], 'c': 1}
-    """
+    """Return JSON-able data with escapes in the place of halves of characters, which no UTF-8 can hold."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode('utf-8', 'backslashreplace').decode('utf-8')
     if isinstance(value, dict):
@@ -92,26 +78,23 @@ def whole_characters(value: Any) -> Any:
 
 def say(*lines: object, end: str = '\n', flush: bool = False) -> None:
     """Print a line each on standard output; the work goes on where nobody reads: `gpassk run … | head`."""
-    try:
-        print(*(escape(str(line), keep='\n') for line in lines), sep='\n', end=end, flush=flush)
-    except BrokenPipeError:
-        drop_output(sys.stdout)
+    _print(lines, sys.stdout, end, flush)
 
 
 def warn(*lines: object) -> None:
     """Print a line each on standard error, or nowhere as `say`."""
+    _print(lines, sys.stderr)
+
+
+def _print(lines: Iterable[object], file: TextIO, end: str = '\n', flush: bool = False) -> None:
     try:
-        print(*(escape(str(line), keep='\n') for line in lines), sep='\n', file=sys.stderr)
+        print(*(escape(str(one), keep='\n') for one in lines), sep='\n', end=end, file=file, flush=flush)
     except BrokenPipeError:
-        drop_output(sys.stderr)
+        drop_output(file)
 
 
 def progress(what: str, items: Collection[Item]) -> Iterator[Item]:
-    """Yield items; on a terminal a bar says how many are done, once it takes longer than two seconds.
-
-    >>> list(progress('reading', 'ab'))
-    ['a', 'b']
-    """
+    """Yield items; on a terminal a bar says how many are done, once it takes longer than two seconds."""
     if not sys.stderr or not sys.stderr.isatty():
         yield from items
         return
@@ -139,8 +122,6 @@ def drop_output(stream: TextIO) -> None:
 
 NOTHING = '–'
 """In the place of a value that is not there: it is not known, or has no meaning for this row."""
-
-
 SHORT = 12
 """Columns of a text that a narrow terminal does not break."""
 
@@ -174,11 +155,9 @@ class Table:
 
     def records(self) -> list[dict[str, Any]]:
         """Return a mapping a row, for programs: `data`, or column → value with all digits."""
-        rows = (
-            self.data
-            if self.data is not None
-            else [dict(zip(self.columns, row, strict=True)) for row in self.rows]
-        )
+        rows = self.data
+        if rows is None:
+            rows = [dict(zip(self.columns, row, strict=True)) for row in self.rows]
         return [{name: _plain(value) for name, value in row.items()} for row in rows]
 
 
@@ -320,18 +299,11 @@ def csv_text(rows: Iterable[Iterable[Any]]) -> str:
     return csv_lines(map(csv_cell, row) for row in rows)
 
 
-class _Lines(list[str]):
-    """Collects what csv.writer writes, a line at a time."""
-
-    write = list.append
-
-
 def csv_lines(rows: Iterable[Iterable[Any]]) -> str:
     """Return rows of cells that `csv_cell` made as CSV."""
-    lines = _Lines()
-    # With this end of a line csv.writer quotes cells with either of its characters.
-    csv.writer(lines, lineterminator='\r\n').writerows(rows)
-    return ''.join([f'{line[:-2]}\n' for line in lines])
+    file = StringIO()
+    csv.writer(file, lineterminator='\n').writerows(rows)
+    return file.getvalue()
 
 
 def csv_cell(value: Any) -> Any:
@@ -349,11 +321,7 @@ def csv_cell(value: Any) -> Any:
 
 
 def read_csv_cell(text: str) -> str:
-    """Return the text that `csv_cell` was given, with the escapes that it made.
-
-    >>> read_csv_cell("'=HYPERLINK(1)"), read_csv_cell("'m")
-    ('=HYPERLINK(1)', "'m")
-    """
+    """Return the text that `csv_cell` was given, with the escapes that it made."""
     return text[1:] if re.match(rf"'+{_FORMULA}", text) else text
 
 
@@ -380,17 +348,11 @@ _AT_ENDS = re.compile(r'^[-+>#\[]|^\d+[.)](?= |$)|#(?=#*$)')
 
 
 def markdown_cell(value: Any) -> Any:
-    """Return a text for a cell of a Markdown table, which it does not end; other values as they are.
-
-    >>> markdown_cell('a|b <i>')
-    'a\\\\|b &lt;i>'
-    """
+    """Return a text for a cell of a Markdown table, which it does not end; other values as they are."""
     if not isinstance(value, str):
         return value
     plain = one_line(value)
-    alone = (
-        len(re.findall(_EDGE, plain)) < 2
-    )  # one underscore is no emphasis, e.g. before settings: _t1-0_l8192
+    alone = len(re.findall(_EDGE, plain)) < 2  # no emphasis, e.g. before settings: _t1-0_l8192
 
     def escaped(found: re.Match[str]) -> str:
         return '_' if alone and found[0] == '_' else _PLAIN.get(found[0], f'\\{found[0]}')
@@ -401,11 +363,7 @@ def markdown_cell(value: Any) -> Any:
 def markdown_line(text: str) -> str:
     """Return a text for a line of its own in which Markdown finds nothing but the text.
 
-    No HTML, no image, no link, also none that is made of a bare address, no code and no emphasis. Names with
-    underscores between letters or digits stay as they are.
-
-    >>> markdown_line('![x](http://e.org) Qwen2.5-7B_t1-0 a*b')
-    '![x\\\\](http:&#47;/e.org) Qwen2.5-7B_t1-0 a\\\\*b'
+    No HTML, image, link (nor a bare address), code or emphasis; underscores within a word stay as they are.
     """
     cell = str(markdown_cell(text)).replace(r'\|', '|')
     return _AT_ENDS.sub(lambda found: f'{found[0][:-1]}\\{found[0][-1]}', cell)
@@ -430,11 +388,7 @@ FOLDER = '%Y%m%d_%H%M%S'
 
 
 def utc_now() -> str:
-    """Return the present as ISO 8601, to the microsecond: two runs may begin in one second.
-
-    >>> utc_now()[10] + utc_now()[-1]
-    'TZ'
-    """
+    """Return the present as ISO 8601, to the microsecond: two runs may begin in one second."""
     return datetime.now(timezone.utc).strftime('%Y-%m-%dT%H:%M:%S.%fZ')
 
 
@@ -456,8 +410,6 @@ def own_folder(taken: Collection[str]) -> str:
 def seconds_of(moment: object) -> float | None:
     """Return the seconds since 1970 of an ISO 8601 text, which is in UTC where it says no other; else None.
 
-    >>> seconds_of('1970-01-02T00:00:00Z')
-    86400.0
     >>> seconds_of('1970-01-01T00:00:01.5')
     1.5
     """
@@ -497,6 +449,6 @@ def duration(seconds: float) -> str:
     whole = round(seconds)
     if whole < 60:
         return f'{whole} s'
-    return (
-        f'{whole // 60}:{whole % 60:02} min' if whole < 3600 else f'{whole // 3600}:{whole % 3600 // 60:02} h'
-    )
+    if whole < 3600:
+        return f'{whole // 60}:{whole % 60:02} min'
+    return f'{whole // 3600}:{whole % 3600 // 60:02} h'

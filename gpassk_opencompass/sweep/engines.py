@@ -45,10 +45,7 @@ def with_home(path: str) -> str:
 
 @dataclass(frozen=True)
 class Llm:
-    """One model of a template: what its engine loads, its GPUs (`tp`), requests at a time, options.
-
-    `mistakes`: what its engine would not do as told, each once.
-    """
+    """One model of a template, and what its engine would not do as told: each of `mistakes` once."""
 
     path: str
     tp: int
@@ -70,13 +67,9 @@ class Engine:
     """One value of a template's `engine`.
 
     Args:
-        type: the model class as a config names it.
-        options: the template's lines, also keys of `llm_infos`, that the engine takes beside path, tp,
-            batch_size and the sampling axes: name → the type of its value.
-        arguments: (llm, settings) → the arguments of the class beside `abbr`, `path`, `max_out_len`,
-            `batch_size` and `run_cfg`. A setting that is None is left to the engine's default.
-        about, entry, example: of a first template: the comment on the engine, what stands beside a path, and
-            the path where the user names none.
+        options: what its models have beside path, tp, batch_size and the sampling axes: name → its type.
+        arguments: (llm, settings) → arguments of the class `type` beside those that `config` gives.
+        about, entry, example: of a first template: a comment, what stands beside a path, and a path.
         gpus: how many a model takes, from … to; with none at all its path is a name that a server knows.
         never: option → the keys that it may not have, and why.
         api: settings of the sampling and seeds are passed only where the template has them.
@@ -128,9 +121,6 @@ class Engine:
 
 # Engines that load the model on GPUs of this machine
 
-VLLM_LEAST_TEMPERATURE = 0.01
-"""vLLM raises a temperature between 0 and this one to it."""
-
 
 def _sampling(settings: Settings) -> dict[str, Any]:
     if settings.greedy:
@@ -141,11 +131,11 @@ def _sampling(settings: Settings) -> dict[str, Any]:
 
 def _lmdeploy(llm: Llm, settings: Settings, backend: Mapping[str, str]) -> dict[str, Any]:
     context = llm.chosen('max_seq_len')
-    session = {'session_len': context['max_seq_len']} if context else {}
-    batch = {'tp': llm.tp, 'max_batch_size': llm.batch_size}
+    own = {'tp': llm.tp, 'max_batch_size': llm.batch_size}
+    own |= {'session_len': context['max_seq_len']} if context else {}
     return {
         **backend,
-        'engine_config': {**batch, **session, **llm.options.get('engine_config', {})},
+        'engine_config': {**own, **llm.options.get('engine_config', {})},
         'gen_config': _sampling(settings),
         **context,
         **settings.passed('random_seed'),
@@ -164,10 +154,9 @@ def _vllm(llm: Llm, settings: Settings) -> dict[str, Any]:
     given, context = llm.options.get('model_kwargs', {}), llm.chosen('max_seq_len')
     if context and 'max_model_len' in given:
         llm.refuse('model_kwargs has max_model_len, and max_seq_len says the same; give one of them')
-    if 0 < (settings.temperature or 0) < VLLM_LEAST_TEMPERATURE:
+    if 0 < (settings.temperature or 0) < 0.01:
         llm.refuse(
-            f'temperature {settings.temperature}; vLLM would make it {VLLM_LEAST_TEMPERATURE}, so write '
-            'that, or 0 for the greedy run'
+            f'temperature {settings.temperature}; vLLM would make it 0.01: write that, or 0 for greedy'
         )
     length = {'max_model_len': context['max_seq_len']} if context else {}
     sampling = {key: value for key, value in _sampling(settings).items() if key != 'do_sample'}
@@ -187,19 +176,20 @@ NO_TEMPERATURE = ('o1', 'o3', 'o4', 'gpt-5')
 TOKENIZER = 'gpt-4o'
 """Whose tokens are counted unless a template says otherwise; else the model is looked up on the hub."""
 
-PROMPT_ROOM = 8192
-"""Tokens beside the response in the default context of an API model; with fewer it is shortened."""
-
 _NEVER_IN_BODY = {
-    key: reason
-    for keys, reason in {
-        'seed random_seed n': 'a fixed seed would make the n samples of a question copies of each other; '
-        'random_seeds = [42] gives each its own',
-        'temperature top_p top_k repetition_penalty': 'write them as axes, so that they are in the name',
-        'max_tokens max_completion_tokens messages model stream input_ids session_id': 'these are set for '
-        'each request; remove them',
-    }.items()
-    for key in keys.split()
+    **dict.fromkeys(
+        ('seed', 'random_seed', 'n'),
+        'a fixed seed would make the n samples of a question copies of each other; random_seeds = [42] gives '
+        'each its own',
+    ),
+    **dict.fromkeys(
+        ('temperature', 'top_p', 'top_k', 'repetition_penalty'),
+        'write them as axes, so that they are in the name',
+    ),
+    **dict.fromkeys(
+        'max_tokens max_completion_tokens messages model stream input_ids session_id'.split(),
+        'these are set for each request; remove them',
+    ),
 }
 
 
@@ -212,9 +202,8 @@ def _openai(llm: Llm, settings: Settings) -> dict[str, Any]:
     part = next((part for part in NO_TEMPERATURE if part in llm.path), None)
     if part and settings.temperature is not None and theirs:
         llm.refuse(
-            f'OpenAISDK sends no temperature to a model with {part!r} in its path, and OpenAI takes none; '
-            'put such models into a template of their own without temperatures. For a server of your own, '
-            'give its openai_api_base'
+            f'OpenAISDK sends no temperature to a model with {part!r} in its path, and OpenAI takes none: '
+            'no temperatures in a template of such models, or the openai_api_base of a server of yours'
         )
     own = {name: value for name, value in llm.options.items() if name != 'extra_body'}
     key = {} if 'key_env' in own else {'key': 'ENV'}
@@ -230,10 +219,10 @@ def _request(
     body = {**body, **settings.passed('top_k', 'repetition_penalty')}
     always = settings.passed('top_p', *(['temperature'] if temperature_dropped else []))
     roles = [{'role': 'HUMAN', 'api_role': 'HUMAN'}, {'role': 'BOT', 'api_role': 'BOT', 'generate': True}]
-    tokenizer = {name: with_home(own[name]) for name in ('tokenizer_path',) if name in own}
+    tokenizer = {'tokenizer_path': with_home(own['tokenizer_path'])} if 'tokenizer_path' in own else {}
     return {
         'meta_template': {'round': roles},
-        'max_seq_len': settings.max_out_len + PROMPT_ROOM,
+        'max_seq_len': settings.max_out_len + 8192,  # with fewer tokens a prompt is shortened
         'max_workers': llm.batch_size,  # else as few requests at a time as the machine has cores
         **own,
         **tokenizer,
@@ -272,13 +261,12 @@ def _serve(llm: Llm, settings: Settings) -> dict[str, Any]:
     preset = PRESETS.get(server or '', Preset(''))
     if pp > 1 and '{pp}' not in serve.command:
         llm.refuse(
-            f'pp is {pp}, and the command line of the server has no {{pp}}: remove pp, or take a server '
-            'that knows pipeline parallelism'
+            f'pp is {pp}, and the command line of the server has no {{pp}}: remove pp, or add it there'
         )
     if 'max_seq_len' in own and 'tokenizer_path' not in own:
         llm.refuse(
-            'max_seq_len does nothing without tokenizer_path, with which prompts are counted; the '
-            "server's own limit belongs into its arguments, as --max-model-len"
+            'max_seq_len does nothing without tokenizer_path, which counts prompts; the limit of the server '
+            'belongs into its arguments, as --max-model-len'
         )
     path = with_home(llm.path)
     name = own.pop('served_name', path if preset.named_by_path else last_part(path))
@@ -304,7 +292,7 @@ def _serve(llm: Llm, settings: Settings) -> dict[str, Any]:
 # All of them
 
 
-_ASKING: Mapping[str, Any] = {
+_ASKING = {
     **dict.fromkeys(('max_workers', 'retry'), Count),
     **dict.fromkeys(('patience', 'query_per_second', 'timeout'), Positive),
 }
@@ -398,11 +386,7 @@ serve = dict(command='/…/bin/vllm serve {{model}} --port {{port}} …').""",
 
 
 def shipped_templates() -> dict[str, Path]:
-    """Return name → file of each template that comes with the package.
-
-    >>> sorted(shipped_templates())
-    ['close', 'close_o1', 'demo', 'nono1', 'o1']
-    """
+    """Return name → file of each template that comes with the package."""
     package = Path(__file__).resolve().parents[1]
     installed = package / 'templates'  # where setup.py puts those of a clone
     folder = installed if installed.is_dir() else package.parent / 'config_templates'

@@ -34,12 +34,11 @@ from .template import (
 
 
 class Expansion(NamedTuple):
-    """The runs of a template, and lines on what is another than one might think."""
+    """The runs of a template, lines on what is another than one might think, and whether it is a trial."""
 
     runs: list[Run]
     notes: list[str]
     trial: bool
-    """Whether runs were made smaller for a look."""
 
     @property
     def configs(self) -> dict[str, Mapping[str, Any]]:
@@ -78,7 +77,7 @@ def expand(
     if n is not None:
         raise TemplateError('--n: this template has datasets of its own, each with its n; change it there')
     runs, notes = older_runs(variables, lines, keep_built_in=keep_built_in)
-    return Expansion(_distinct_files(runs), notes, limit is not None)
+    return _expansion(runs, notes, limit is not None)
 
 
 def expand_variables(variables: Mapping[str, Any], n: int | None = None) -> Expansion:
@@ -103,14 +102,13 @@ def expand_variables(variables: Mapping[str, Any], n: int | None = None) -> Expa
         raise TemplateError('exclude leaves out every combination of the template')
     for i in sorted(set(range(len(template.exclude))) - used):
         notes.append(f'exclude[{i}] fits no combination of the template, so it leaves nothing out')
-    trial = n is not None or template.limit is not None
-    return Expansion(_distinct_files(runs), list(dict.fromkeys(notes)), trial)
+    return _expansion(runs, notes, n is not None or template.limit is not None)
 
 
-def _distinct_files(runs: list[Run]) -> list[Run]:
+def _expansion(runs: list[Run], notes: list[str], trial: bool) -> Expansion:
     if twice := [file for file, count in Counter(run.file for run in runs).items() if count > 1]:
         raise TemplateError(f'two combinations would both be written to {twice[0]}')
-    return runs
+    return Expansion(runs, list(dict.fromkeys(notes)), trial)
 
 
 def _runs_of(

@@ -33,47 +33,43 @@ _Count = Annotated[int, Ge(-LARGEST), Le(LARGEST)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
-    """One config of a folder, whose result is `<work_dir>/<time>/results/<model_abbr>/<dataset_abbr>.json`.
-
-    `n` is None if a template with data sets of its own does not say, `questions` where their number is not
-    known; `limit` stands in trials alone. `template` is its path as seen from the folder, `sha256` of the
-    config as it was written. `stale`: the template no longer gives the config, whose file is still there.
-    """
-
-    __pydantic_config__: ClassVar[Any] = {'strict': True, 'allow_inf_nan': False}
+class Facts:
+    """What a run is: `n` is None if a template with data sets of its own does not say, as `questions` is."""
 
     file: str
-    template: str
     model: str
     path: str
-    model_abbr: str
-    dataset_abbr: str
     settings: Mapping[str, _Count | float]
     benchmark: str
     k: tuple[_Count, ...]
     n: _Count | None
     questions: _Count | None = None
-    sha256: str
-    stale: bool = False
     limit: _Count | None = None
-    template_sha256: str = ''  # it may be moved
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class Run(Facts):
     """One config of a sweep, and what its entry says of it."""
 
-    file: str
     config: Mapping[str, Any]
-    model: str
-    path: str
-    settings: Mapping[str, int | float]
-    benchmark: str
-    k: tuple[int, ...]
-    n: int | None
-    questions: int | None = None
-    limit: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry(Facts):
+    """One config of a folder, whose result is `<work_dir>/<time>/results/<model_abbr>/<dataset_abbr>.json`.
+
+    `template` is its path as seen from the folder, `sha256` of the config as it was written. `stale`: the
+    template no longer gives the config, whose file is still there.
+    """
+
+    __pydantic_config__: ClassVar[Any] = {'strict': True, 'allow_inf_nan': False}
+
+    template: str
+    model_abbr: str
+    dataset_abbr: str
+    sha256: str
+    stale: bool = False
+    template_sha256: str = ''  # it may be moved
 
 
 @cache
@@ -92,13 +88,13 @@ def read_manifest(folder: Path) -> tuple[Entry, ...]:
     """
     path = folder / MANIFEST
     try:
-        lines = path.read_bytes().split(b'\n')
+        lines = path.read_bytes().splitlines()
     except (FileNotFoundError, NotADirectoryError):
         return ()
     except OSError as error:
         raise InputError(f'cannot read the manifest {path}: {error}') from error
     entries: list[Entry] = []
-    for number, line in enumerate(lines if lines[-1] else lines[:-1], start=1):
+    for number, line in enumerate(lines, start=1):
         try:
             entries.append(_reader().validate_json(line))
             if not re.fullmatch(r'[^/\0]+\.py', entries[-1].file, re.DOTALL):  # it may be removed
@@ -114,20 +110,18 @@ def read_manifest(folder: Path) -> tuple[Entry, ...]:
 
 def manifest_text(entries: Iterable[Entry]) -> str:
     """Return the text of a manifest, as `read_manifest` reads it; `limit` stands in that of a trial alone."""
-    told = (
-        {name: value for name, value in vars(entry).items() if name != 'limit' or value} for entry in entries
-    )
-    return ''.join(f'{json.dumps(line, ensure_ascii=False)}\n' for line in told)
+    lines = [
+        {name: value for name, value in vars(one).items() if name != 'limit' or value} for one in entries
+    ]
+    return ''.join(f'{json.dumps(line, ensure_ascii=False)}\n' for line in lines)
 
 
 def models_below(folders: Iterable[Path], more: Iterable[Path] = ()) -> dict[str, Entry]:
-    """Return the abbreviation of each model of manifests in or below folders → its entry.
+    """Return model abbreviation → entry of the manifests in or below folders, and in `more`.
 
-    Not of one for which they tell different paths. Of several the last counts, and what a template says now
-    before what is stale. `more`: folders with a manifest.
+    Not of one for which they tell different paths. Of several the last counts, and what is not stale first.
     """
-    walks = (os.walk(folder) for folder in folders)
-    homes = [Path(root) for walk in walks for root, _, names in walk if MANIFEST in names]
+    homes = [Path(root) for one in folders for root, _, names in os.walk(one) if MANIFEST in names]
     entries = [entry for home in dict.fromkeys([*homes, *more]) for entry in read_manifest(home)]
     entries.sort(key=lambda entry: not entry.stale)
     models = {entry.model_abbr: entry for entry in entries}
@@ -161,14 +155,10 @@ class Changes:
         """Write what differs, then the manifest; with `prune` remove what is stale and unedited.
 
         The manifest first names all that is about to be written, so that an expansion that is killed leaves
-        no unknown files. A reader of a file sees the old one or the new one, never a part.
-
-        Raises:
-            InputError: the folder cannot be made or written to.
+        no unknown files. InputError if the folder cannot be made or written to.
         """
         known, removed = {entry.file for entry in self.earlier}, self.stale if prune else ()
         announced = [*self.earlier, *(entry for entry in self.entries if entry.file not in known)]
-        left = [entry for entry in self.entries if entry.file not in removed]
         draft = self.folder / f'.writing-{os.getpid()}'  # shorter than the names of configs may be
 
         def write(name: str, text: str) -> None:
@@ -182,7 +172,7 @@ class Changes:
                 write(name, self.texts[name])
             for name in removed:
                 (self.folder / name).unlink()
-            write(MANIFEST, manifest_text(left))
+            write(MANIFEST, manifest_text(entry for entry in self.entries if entry.file not in removed))
         except OSError as error:
             raise InputError(
                 f'cannot write configs to {self.folder}: {error}; choose another --output-dir'
@@ -202,22 +192,20 @@ def changes(folder: Path, runs: Sequence[Run], template: Path, trial: bool = Fal
     rendered: dict[tuple[str, int], str] = {}  # many configs share a part as one object
     texts, entries = {}, []
     for run in runs:
-        parts = [head]
         for name, part in run.config.items():
             if (name, id(part)) not in rendered:
                 rendered[name, id(part)] = f'{name} = {_rendered(plain(part, name), len(name) + 3, 0)}\n'
-            parts.append(rendered[name, id(part)])
-        texts[run.file] = '\n'.join(parts)
-        told = {name: value for name, value in vars(run).items() if name != 'config'}
-        abbrs = [run.config[part][0]['abbr'] for part in ('models', 'datasets')]
-        told |= {'model_abbr': abbrs[0], 'dataset_abbr': abbrs[1], 'sha256': digest(texts[run.file].encode())}
-        entries.append(Entry(**told, template=place, template_sha256=known))
+        texts[run.file] = '\n'.join([head, *(rendered[name, id(part)] for name, part in run.config.items())])
+        facts = {name: value for name, value in vars(run).items() if name != 'config'}
+        model, dataset = (run.config[part][0]['abbr'] for part in ('models', 'datasets'))
+        facts |= {'model_abbr': model, 'dataset_abbr': dataset, 'sha256': digest(texts[run.file].encode())}
+        entries.append(Entry(**facts, template=place, template_sha256=known))
     earlier = read_manifest(folder)
     before = {entry.file: entry.sha256 for entry in earlier}
-    contents = {name: _content(folder / name) for name in texts}
+    contents = {name: _content(folder / name) for name in {**texts, **before}}
+    now = {name: digest(content) for name, content in contents.items() if content is not None}
     written = [name for name, text in texts.items() if contents[name] != text.encode()]
-    here = {name: digest(content) for name in written if (content := contents[name]) is not None}
-    replaced = [name for name, known_as in here.items() if before.get(name) != known_as]
+    replaced = [name for name in written if name in now and before.get(name) != now[name]]
     stale: list[str] = []
     edited: list[str] = []
     for entry in earlier:
@@ -225,10 +213,9 @@ def changes(folder: Path, runs: Sequence[Run], template: Path, trial: bool = Fal
             continue
         own = known == entry.template_sha256 or place == entry.template
         is_stale = entry.stale or (own and (entry.limit is not None or not trial))
-        content = _content(folder / entry.file) if is_stale else None
-        if content is not None and own:
-            (stale if digest(content) == entry.sha256 else edited).append(entry.file)
-        if content is not None or not is_stale:
+        if is_stale and own and entry.file in now:
+            (stale if now[entry.file] == entry.sha256 else edited).append(entry.file)
+        if entry.file in now or not is_stale:
             entries.append(replace(entry, stale=is_stale))
     entries.sort(key=lambda entry: entry.template)
     return Changes(folder, texts, written, replaced, stale, edited, earlier, entries)
@@ -258,8 +245,7 @@ def _rendered(value: Any, column: int, indent: int) -> str:
 def plain(value: Any, where: str) -> Any:
     """Return the value in literals alone: classes and functions as dotted paths, tuples as lists.
 
-    Raises:
-        TemplateError: a value that has no such form; `where` says which.
+    TemplateError for a value that has no such form; `where` says which.
     """
     if value is None or isinstance(value, bool):
         return value

@@ -3,15 +3,10 @@
     [MODEL]_t[TEMPERATURE]_p[TOP_P]_k[TOP_K]_rp[REPETITION_PENALTY]_rs[RANDOM_SEED]_l[MAX_OUT_LEN]
     @[BENCHMARK]-k[K_LIST]-r[REPLICATION].py
 
-Left of the `@` is the model abbreviation of OpenCompass, right of it the data set abbreviation. A part is
-there only for what was passed. In abbreviations numbers are written with a point, `Qwen2.5-7B_t0.3_l8192`; in
-a file name every `.` is a `-`, `Qwen2-5-7B_t0-3_l8192@….py`. Both are read. Lists are joined by `_`. A
-benchmark is `AIME2024` or another label, or `LiveMathBench-v202412`, where the standard splits and languages
-are not written; others are: `LiveMathBench-v202412-AMC_CCEE-en-k4-r3` (OpenCompass remembers the size of a
-data set by its abbreviation alone). A trial on 10 questions is `LiveMathBench-v202412-limit10-k4-r1`.
-
-A model name of more than 96 bytes and a benchmark of more than 64 are written as their beginning, `~` and 8
-hexadecimal digits that stand for the whole, so a model has one name in all its runs.
+Left of the `@` is the model abbreviation of OpenCompass, right of it that of the data set; a part is there
+for what was passed. In abbreviations numbers have a point, `Qwen2.5-7B_t0.3_l8192`; in a file name every `.`
+is a `-`, `Qwen2-5-7B_t0-3_l8192@….py`. A benchmark is a label such as `AIME2024`, or `LiveMathBench-v202412`,
+with `-AMC_CCEE-en` behind it where splits and languages are not the standard ones.
 """
 
 from __future__ import annotations
@@ -26,9 +21,10 @@ from typing import Any, TypeVar
 
 from ..benchmarks import LIVE_MATH_BENCH, STANDARD_LANGUAGES, STANDARD_SPLITS
 from ..errors import InputError
+from ..files import mapping
 
 MAX_MODEL, MAX_LABEL = 96, 64
-"""Bytes of a model's and of a benchmark's name above which they are cut. Names on the hub have at most 96."""
+"""Bytes of a model's (the hub's longest) and of a benchmark's name above which they are cut, see `_cut`."""
 MAX_FILE_NAME = 255
 """Bytes that usual file systems allow for one name."""
 AROUND_DATASET = len('_99999.json.20260101_000000.aside')
@@ -87,11 +83,7 @@ class Settings:
         return {name: value for name in fields or vars(self) if (value := getattr(self, name)) is not None}
 
     def __str__(self) -> str:
-        """Write numbers without exponent: 0.3, 1 as 1.0, 1e-05 as 0.00001, 0 as 0.
-
-        >>> str(Settings(8192, 0.3, top_k=50))
-        '_t0.3_k50_l8192'
-        """
+        """Write numbers without exponent: 0.3, 1 as 1.0, 1e-05 as 0.00001, 0 as 0."""
         parts = []
         for field, value in self.passed(*_TAGS).items():
             tag, pattern = _TAGS[field]
@@ -103,11 +95,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class ModelName:
-    """The left part of a name, OpenCompass's model abbreviation; a long `model` is cut when it is written.
-
-    >>> str(ModelName('deepseek-math-7b-rl', Settings(8192, 0.3, top_k=50, random_seed=42)))
-    'deepseek-math-7b-rl_t0.3_k50_rs42_l8192'
-    """
+    """The left part of a name, OpenCompass's model abbreviation; a long `model` is cut when it is written."""
 
     model: str
     settings: Settings
@@ -125,11 +113,7 @@ class ModelName:
 
     @classmethod
     def parse(cls, text: str) -> ModelName:
-        """Read what `str` wrote, or what stands in a file name; else InputError.
-
-        >>> ModelName.parse('Qwen2.5-7B_t0.3_l9').model, ModelName.parse('Qwen2-5-7B_t0-3_l9').model
-        ('Qwen2.5-7B', 'Qwen2-5-7B')
-        """
+        """Read what `str` wrote, or what stands in a file name; else InputError."""
         model, values = model_and_settings(text)
         if not values:
             raise InputError(f'{text!r} is not [MODEL]_t…_p…_k…_rp…_rs…_l[MAX_OUT_LEN]')
@@ -138,18 +122,14 @@ class ModelName:
 
 
 def model_and_settings(abbr: str) -> tuple[str, dict[str, int | float]]:
-    """Return the model and the settings that a name tells, whoever wrote it and whatever the model is called.
-
-    >>> model_and_settings('my model (v2)_t0.0_l64'), model_and_settings('gpt-4o')
-    (('my model (v2)', {'temperature': 0.0, 'max_out_len': 64}), ('gpt-4o', {}))
-    """
+    """Return the model and the settings that a name tells, whoever wrote it; with no length, no settings."""
     match = _MODEL.fullmatch(abbr)
     if match is None or match['max_out_len'] is None:
         return abbr, {}
-    told = {field: text for field in _TAGS if (text := match[field]) is not None}
     return match['model'], {
-        field: int(text) if _TAGS[field][1] is _INT else float(text.replace('-', '.'))
-        for field, text in told.items()
+        field: int(text) if pattern is _INT else float(text.replace('-', '.'))
+        for field, (_, pattern) in _TAGS.items()
+        if (text := match[field]) is not None
     }
 
 
@@ -170,8 +150,6 @@ class DatasetName:
     limit: int | None = None
 
     def __post_init__(self) -> None:
-        if self.limit is not None and self.limit < 1:
-            raise InputError(f'limit = {self.limit}: expected at least 1 question')
         if not self.ks or not 1 <= min(self.ks) <= max(self.ks) <= self.n:
             raise InputError(f'k = {list(self.ks)} of n = {self.n} samples: every k must be in 1 … n')
         written = {**vars(self), 'label': _cut(self.label, MAX_LABEL)}
@@ -184,9 +162,9 @@ class DatasetName:
 
     def __str__(self) -> str:
         replication, rest = divmod(self.n, max(self.ks))
-        sizes = f'-k{"_".join(map(str, self.ks))}-{f"n{self.n}" if rest else f"r{replication}"}'
-        direct = '' if self.cot else '-nocot'
-        return f'{_cut(self.label, MAX_LABEL)}{direct}{limit_mark(self.limit)}{sizes}'
+        marks = ('' if self.cot else '-nocot') + ('' if self.limit is None else f'-limit{self.limit}')
+        size = f'n{self.n}' if rest else f'r{replication}'
+        return f'{_cut(self.label, MAX_LABEL)}{marks}-k{"_".join(map(str, self.ks))}-{size}'
 
     @classmethod
     def parse(cls, text: str) -> DatasetName:
@@ -214,13 +192,7 @@ def _is_label(label: str) -> bool:
 
 @dataclass(frozen=True)
 class RunName:
-    """Both parts: the name of a config file.
-
-    >>> name = 'deepseek-math-7b-rl_t0-3_p0-8_k50_rp1-0_rs42_l8192@LiveMathBench-v202412-k4_8_16-r3.py'
-    >>> run = RunName.parse(name)
-    >>> run.model.settings.temperature, run.dataset.n, str(run) == name
-    (0.3, 48, True)
-    """
+    """Both parts: the name of a config file."""
 
     model: ModelName
     dataset: DatasetName
@@ -231,9 +203,7 @@ class RunName:
     @classmethod
     def parse(cls, text: str) -> RunName:
         """Read a file name (with or without `.py`), in which a `.` of the model is a `-`; else InputError."""
-        left, at, right = text.removesuffix('.py').partition('@')
-        if not at:
-            raise InputError(f'{text!r} is not [MODEL ABBREVIATION]@[DATASET ABBREVIATION].py: it has no @')
+        left, _, right = text.removesuffix('.py').partition('@')
         return _as_written(f'{left}@{right}.py', cls(ModelName.parse(left), DatasetName.parse(right)))
 
 
@@ -261,11 +231,6 @@ def _is_cut(name: str, limit: int) -> bool:
 # Parts of any name, whoever wrote it
 
 
-def limit_mark(limit: int | None) -> str:
-    """Return what marks a trial in any name: '-limit10' for 10 questions; '' for a whole run."""
-    return '' if limit is None else f'-limit{limit}'
-
-
 def without_sizes(abbr: str) -> str:
     """Return any data set abbreviation without k and n: 'mine-limit10' of 'mine-limit10-k4-r1'."""
     return re.sub(r'-k[0-9]+(?:_[0-9]+)*-[rn][0-9]+$', '', abbr)
@@ -280,8 +245,7 @@ def limit_in(abbr: str) -> int | None:
 def clean(model: str) -> str:
     """Return a model's name with `-` for all but letters, digits, `_`, `+`, `-` and dots within it.
 
-    >>> clean('Qwen2.5-7B-Instruct'), clean('.llama3:8b')  # a dot in front would hide the folder of results
-    ('Qwen2.5-7B-Instruct', '-llama3-8b')
+    A dot in front would hide the folder of results.
     """
     return re.sub(r'[^\w.+-]|^\.', '-', model)
 
@@ -292,34 +256,20 @@ def in_file_name(abbr: str) -> str:
 
 
 def last_part(path: str) -> str:
-    """Return what a model is called, of its path or its name on the hub.
-
-    >>> last_part('Qwen/Qwen2.5-7B-Instruct'), last_part('/models/checkpoint-1200/')
-    ('Qwen2.5-7B-Instruct', 'checkpoint-1200')
-    """
+    """Return what a model is called: 'Qwen2.5-7B' of '/models/Qwen2.5-7B/' or 'Qwen/Qwen2.5-7B'."""
     return path.rstrip('/').rpartition('/')[2]
 
 
 def check_file_name(name: str) -> str:
-    """Return the name; raise InputError if a file or a folder of OpenCompass cannot be called so."""
-    dataset = name.removesuffix('.py').rpartition('@')[2]
-    for what, text, most in (
-        ('it', name, MAX_FILE_NAME),
-        ('the data set', dataset, MAX_FILE_NAME - AROUND_DATASET),
-    ):
-        if '/' in text or '\0' in text or len(text.encode()) > most:
-            raise InputError(
-                f'{name!r} cannot be a file name: {what} has {len(text.encode())} bytes, of which '
-                f'OpenCompass can write {most}, and none may be "/"; give the model a shorter name=…, or '
-                'leave out some k'
-            )
+    """Return the name; InputError if OpenCompass cannot call a file or a folder so."""
+    dataset, most = name.removesuffix('.py').rpartition('@')[2], MAX_FILE_NAME - AROUND_DATASET
+    too_long = len(name.encode()) > MAX_FILE_NAME or len(dataset.encode()) > most
+    if too_long or re.search('[/\0]', name):
+        raise InputError(
+            f'{name!r} cannot be a file name: it may have {MAX_FILE_NAME} bytes, {most} behind the @, and no '
+            '"/"; give the model a shorter name=…, or leave out some k'
+        )
     return name
-
-
-_NESTED = ('generation_kwargs', 'gen_config', 'openai_extra_kwargs', 'extra_body')
-"""Fields of a model's config in which engines have settings of the sampling."""
-_CALLED = {'max_out_len': ('max_tokens', 'max_gen_toks', 'max_new_tokens'), 'random_seed': ('seed',)}
-"""Setting → what other programs call it."""
 
 
 def sampling_in(told: Mapping[str, Any]) -> dict[str, int | float]:
@@ -330,13 +280,14 @@ def sampling_in(told: Mapping[str, Any]) -> dict[str, int | float]:
     >>> sampling_in({'max_out_len': 64, 'generation_kwargs': {'do_sample': False}})
     {'max_out_len': 64, 'temperature': 0.0}
     """
-    for part in _NESTED:
-        told = {**told, **nested} if isinstance(nested := told.get(part), Mapping) else told
+    for part in ('generation_kwargs', 'gen_config', 'openai_extra_kwargs', 'extra_body'):
+        told = {**told, **mapping(told.get(part))}
+    others = {'max_out_len': ('max_tokens', 'max_gen_toks', 'max_new_tokens'), 'random_seed': ('seed',)}
     found: dict[str, int | float] = {}
     for name in Settings.__dataclass_fields__:
         whole = _TAGS[name][1] is _INT
-        for value in (told.get(called) for called in (name, *_CALLED.get(name, ()))):
-            if type(value) in (int, float) and abs(value) < 1e15 and (not whole or float(value).is_integer()):  # type: ignore[arg-type]
+        for value in (told.get(called) for called in (name, *others.get(name, ()))):
+            if type(value) in (int, float) and abs(value) < 1e15 and (not whole or value == int(value)):  # type: ignore[arg-type]
                 found[name] = int(value) if whole else float(value)  # type: ignore[arg-type]
                 break
     if told.get('do_sample') is False or found.get('top_k') == 1 or found.get('temperature') == 0:

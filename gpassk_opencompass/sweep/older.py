@@ -17,7 +17,7 @@ from ..errors import TemplateError
 from ..judges import refuse_extraction
 from .engines import NO_TEMPERATURE, TOKENIZER
 from .folder import Run, plain
-from .names import check_file_name, in_file_name, limit_mark, without_sizes
+from .names import check_file_name, in_file_name, without_sizes
 
 DEFAULT_SUMMARIZER = {'type': 'gpassk_opencompass.GPassKSummarizer'}
 PARTS = ('summarizer', 'infer', 'eval')
@@ -43,10 +43,6 @@ def older_runs(
 
     What is replaced is said; with `keep_built_in` nothing is. Of the other lines only `PARTS` and `limit`
     count, and only they may be among `overrides`, the lines given in place of the template's.
-
-    Raises:
-        InputError: another override, no lists of dicts with abbreviations, sizes that cannot be, a limit for
-            a data set that is not ours, or an evaluator that lets a model extract the answers.
     """
     if late := sorted(set(overrides) - {*PARTS, 'limit'}):
         raise TemplateError(
@@ -64,11 +60,25 @@ def older_runs(
     pairs = [(model, _our_model(model, said) if replaces else model) for model in models]
     runs = []
     for (model, seeded), dataset in product(pairs, datasets):
-        if replaces and _is_ours(dataset):
-            data = {**dataset, 'k': [1], 'n': 1} if _is_greedy(model) else dataset  # not n equal answers
-            runs.append(_run(seeded, data, {'summarizer': DEFAULT_SUMMARIZER, **parts}))
-        else:  # the questions of others do not know which sample a row is, as a seeded model must
-            runs.append(_run(model, dataset, parts))
+        own, rest = dataset, parts
+        # The questions of others do not know which sample a row is, as a seeded model must.
+        if ours := replaces and _is_ours(dataset):
+            rest = {'summarizer': DEFAULT_SUMMARIZER, **parts}
+            given = [model, *_settings(model).values()]
+            if any(one.get('do_sample') is False or one.get('temperature') == 0 for one in given):
+                own = {**dataset, 'k': [1], 'n': 1}  # not n equal answers
+        run = Run(
+            file=check_file_name(f'{in_file_name(model["abbr"])}@{own["abbr"]}.py'),
+            config={'models': [seeded if ours else model], 'datasets': [own], **rest},
+            model=model['abbr'],
+            path=str(model.get('path', '')),
+            benchmark=own['abbr'],
+            settings={'max_out_len': model['max_out_len']} if model.get('max_out_len') else {},
+            k=_ks_of(own),
+            n=_n_of(own),
+            limit=own.get('limit') if _is_ours(own) else None,
+        )
+        runs.append(run)
     notes = _wrong(runs)
     if said:
         lines = [f'  {count} × {change}' for change, count in said.items()]
@@ -110,25 +120,10 @@ def _limited(dataset: Part, limit: Any) -> Part:
             f'{abbr}: limit is {limit!r}; expected a whole number of questions, 1 or more, and a data set of '
             f'this package, not a {_class_of(dataset)}'
         )
-    return {**dataset, 'abbr': f'{whole}{limit_mark(limit)}{abbr[len(whole) :]}', 'limit': limit}
-
-
-def _run(model: Part, dataset: Part, parts: Mapping[str, Any]) -> Run:
-    return Run(
-        file=check_file_name(f'{in_file_name(model["abbr"])}@{dataset["abbr"]}.py'),
-        config={'models': [model], 'datasets': [dataset], **parts},
-        model=model['abbr'],
-        path=str(model.get('path', '')),
-        benchmark=dataset['abbr'],
-        settings={'max_out_len': model['max_out_len']} if model.get('max_out_len') else {},
-        k=_ks_of(dataset),
-        n=_n_of(dataset),
-        limit=dataset.get('limit') if _is_ours(dataset) else None,
-    )
+    return {**dataset, 'abbr': f'{whole}-limit{limit}{abbr[len(whole) :]}', 'limit': limit}
 
 
 def _class_of(part: Mapping[str, Any]) -> str:
-    """Return the name of a class of OpenCompass, of others their dotted path."""
     text = str(plain(part.get('type', ''), 'type'))
     return text.rpartition('.')[2] if text.startswith('opencompass.') else text
 
@@ -145,11 +140,6 @@ def _is_built_in(dataset: Mapping[str, Any]) -> bool:
 def _settings(model: Mapping[str, Any]) -> dict[str, Part]:
     places = ('gen_config', 'generation_kwargs', 'openai_extra_kwargs', 'extra_body')
     return {place: dict(model[place]) for place in places if isinstance(model.get(place), Mapping)}
-
-
-def _is_greedy(model: Mapping[str, Any]) -> bool:
-    given = [model, *_settings(model).values()]
-    return any(one.get('do_sample') is False or one.get('temperature') == 0 for one in given)
 
 
 def _our_model(model: Mapping[str, Any], said: Counter[str]) -> Part:

@@ -10,11 +10,12 @@ import ast
 import os
 import re
 import runpy
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from functools import cache, partial
+from functools import cache
+from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from types import ModuleType
@@ -32,22 +33,14 @@ from pydantic import (
     model_validator,
 )
 
-from ..benchmarks import (
-    BENCHMARKS,
-    LIVE_MATH_BENCH,
-)
+from ..benchmarks import BENCHMARKS, LIVE_MATH_BENCH
 from ..errors import InputError, MissingExtraError, TemplateError
 from ..judges import judge_config, served_judge
 from ..keys import is_literal_key, without_user
 from ..serving import read_judge_server
 from .engines import DEFAULT_ENGINE, ENGINES, Count, Engine, Positive, Whole, addresses, with_home
 from .folder import LARGEST, NO_LITERAL, literal, plain
-from .names import (
-    Settings,
-    clean,
-    in_file_name,
-    last_part,
-)
+from .names import Settings, clean, in_file_name, last_part
 from .older import DEFAULT_SUMMARIZER, PARTS
 
 ANY_VERSION = LIVE_MATH_BENCH.lower()
@@ -78,18 +71,14 @@ def _distinct(values: list[_T]) -> list[_T]:
     return values
 
 
-def _benchmark(value: Any) -> Any:
-    if isinstance(value, dict):
-        return OwnBenchmark.model_validate(value)
-    if not isinstance(value, str):
-        raise ValueError("expected a name, or dict(name='Mine', path='mine.jsonl') of your own")
-    return _known(value, _NAMES)
-
-
-def _known(name: str, names: Collection[str]) -> str:
-    if name.lower() not in names:
+def _known(name: Any, names: Iterable[str] = _NAMES) -> str:
+    if str(name).lower() not in names:
         raise ValueError(_unknown('benchmark', name, names))
-    return name.lower()
+    return str(name).lower()
+
+
+def _benchmark(value: Any) -> Any:
+    return OwnBenchmark.model_validate(value) if isinstance(value, dict) else _known(value)
 
 
 Axis = Annotated[list[_T], BeforeValidator(_listed), Field(min_length=1), AfterValidator(_distinct)]
@@ -108,7 +97,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Temperature = Annotated[float, Field(ge=0), AfterValidator(lambda value: value + 0.0)]  # no negative zero
 TopP = Annotated[float, Field(gt=0, le=1)]
 ByBenchmark = Annotated[
-    dict[Annotated[str, AfterValidator(partial(_known, names=_BEGINNINGS))], Word],
+    dict[Annotated[str, AfterValidator(lambda name: _known(name, _BEGINNINGS))], Word],
     BeforeValidator(lambda value: value if isinstance(value, dict) else {ANY_VERSION: value}),
 ]
 """Benchmark, or the beginning of its name up to a `-` → its folder, file, hub name or revision."""
@@ -177,15 +166,15 @@ class Model(_Strict):
             wrong.append('random_seeds is None, but this engine draws each sample from a seed; give numbers')
         if self.max_out_lens is None:
             wrong.append('max_out_lens is missing: how many tokens may a response have? e.g. [8192]')
-        if not engine.api and not temperatures:
+        if not (engine.api or temperatures):
             wrong.append('temperatures is missing: e.g. [0.3, 1.0]; a greedy run is added')
         if not self.greedy and 0 in temperatures:
             wrong.append('temperatures has 0.0, the greedy run, and greedy = False turns it off: remove one')
         if 'greedy' in given and self.greedy and engine.api and not temperatures:
             wrong.append('greedy = True needs temperatures: without them the model is told none')
-        largest = max(map(max, self.k_lists))
-        if not trial and 'k_lists' in given and largest > min(self.n or [largest]):
-            wrong.append(f'k_lists has k = {largest}, but n = {min(self.n or [])}: n samples have no more')
+        largest, least = max(map(max, self.k_lists)), min(self.n or [LARGEST])
+        if not trial and 'k_lists' in given and largest > least:
+            wrong.append(f'k_lists has k = {largest}, but n = {least}: n samples have no more')
         if wrong:
             raise ValueError('\n'.join(wrong))
         return self
@@ -210,10 +199,11 @@ class Model(_Strict):
             return [(tuple(ks), each * max(ks)) for ks in self.k_lists for each in self.replications]
         found = []
         for ks, n in product(self.k_lists, self.n):
+            left = tuple(k for k in ks if k <= n) or (n,)
             if above := [k for k in ks if k > n]:
-                instead = '' if len(above) < len(ks) else f', k = {n} in its place'
+                instead = '' if left[0] in ks else f', k = {n} in its place'
                 notes.append(f'k = {", ".join(map(str, above))} left out, above n = {n}{instead}')
-            found.append((tuple(k for k in ks if k <= n) or (n,), n))
+            found.append((left, n))
         return list(dict.fromkeys(found))
 
 
@@ -243,14 +233,13 @@ class Rule(_Strict):
 
     def holds(self, values: Mapping[str, Any]) -> bool:
         """Return whether all conditions hold of a combination; none on a setting that is not passed does."""
-        for name in self.model_fields_set:
-            value, wanted = values.get(name), getattr(self, name)
-            if not isinstance(value, set):
-                if value not in wanted:
-                    return False
-            elif not any(fnmatchcase(text.lower(), one.lower()) for text, one in product(value, wanted)):
-                return False
-        return True
+
+        def fits(value: Any, wanted: list[Any]) -> bool:
+            if isinstance(value, set):
+                return any(fnmatchcase(text.lower(), one.lower()) for text, one in product(value, wanted))
+            return value in wanted
+
+        return all(fits(values.get(name), getattr(self, name)) for name in self.model_fields_set)
 
 
 _OneModel = TypeVar('_OneModel', bound=Model)
@@ -348,8 +337,7 @@ def _told(error: ValidationError, entries: Sequence[Any], engine: Engine) -> Ite
         if kind == 'missing':
             yield f'{where} is missing'
         elif kind == 'extra_forbidden':
-            listed = str(loc[-3]) if loc[2:] else ''
-            allowed = fields.get(listed) or [*Model.model_fields, *engine.options]
+            allowed = fields.get(str(loc[-3]) if loc[2:] else '', [*Model.model_fields, *engine.options])
             yield _unknown(f'key of {above}', name, allowed)
         elif entry is not None and len(found['loc']) == 2 and kind == 'value_error':
             lines = ', '.join(name for name in Model.model_fields if name in entry and name in _LINES)
@@ -374,10 +362,9 @@ def raise_mistakes(mistakes: Iterable[str]) -> None:
 
 
 def raise_unfit(settings: Mapping[str, Any], allowed: Any) -> None:
-    """Raise one TemplateError for all values of a template that must not be written.
+    """Raise one TemplateError for all keys, numbers without end and halves of characters in settings.
 
-    Those are keys, numbers without end and halves of characters. A literal key would land in every config,
-    log and work directory; no message repeats it.
+    A literal key would land in every config, log and work directory; no message repeats it.
     """
     if not isinstance(allowed, (list, tuple)):  # before anything else: it says what may be written
         raise TemplateError('not_keys must be a list of the values that are no keys')
@@ -388,13 +375,12 @@ def raise_unfit(settings: Mapping[str, Any], allowed: Any) -> None:
         raise TemplateError('a value holds itself, or is nested too deep') from None
     for where, value in leaves:
         text = os.fspath(value) if isinstance(value, (str, os.PathLike)) else ''
+        name = re.sub(r'\[\d+\]$', '', where).rpartition('.')[2]
         if isinstance(value, int) and abs(value) > LARGEST:
             mistakes.append(f'{where} is a whole number of more than 40 digits; no setting is as large')
         elif re.search('[\ud800-\udfff]', str(text)):  # from a file name that is no UTF-8
             mistakes.append(f'{where} has a half of a character, which no file can hold: give it in UTF-8')
-        elif text not in allowed and is_literal_key(
-            re.sub(r'\[\d+\]$', '', where).rpartition('.')[2], str(text)
-        ):
+        elif text not in allowed and is_literal_key(name, str(text)):
             advice = "write key_env='MY_API_KEY', or key='ENV' (the default, for OPENAI_API_KEY)"
             if re.search(r'^eval_(?:urls|model_name)|(?:^|\.)judge(?:\.|$)', where):
                 advice = "give the judge api_key_env='JUDGE_KEY', the name of an environment variable"
@@ -431,22 +417,25 @@ def read_template(path: Path) -> dict[str, Any]:
         raise TemplateError(f'cannot read the template: {error.strerror}') from error
     except NO_LITERAL as error:
         raise TemplateError(f'the template is not valid Python: {error}') from error
-    run: Callable[[str], Any] = runpy.run_path
-    if any(isinstance(node, ast.Name) and node.id == 'read_base' for node in ast.walk(tree)):
-        try:
-            from mmengine.config import Config
-        except ModuleNotFoundError as error:
-            raise MissingExtraError('mmengine', 'opencompass') from error
-        run = lambda name: Config.fromfile(name).to_dict()  # noqa: E731
+    by_mmengine = any(isinstance(node, ast.Name) and node.id == 'read_base' for node in ast.walk(tree))
+    if by_mmengine and find_spec('mmengine') is None:
+        raise MissingExtraError('mmengine', 'opencompass')
     try:
-        names = run(str(path))
+        if by_mmengine:
+            from mmengine.config import Config
+
+            names = Config.fromfile(str(path)).to_dict()
+        else:
+            names = runpy.run_path(str(path))
     except (Exception, SystemExit) as error:
         raise TemplateError(f'running the template failed: {type(error).__name__}: {error}') from error
-    values = {name: value for name, value in names.items() if name == name.lower() and name[0] != '_'}
     return {
         name: value
-        for name, value in values.items()
-        if name in SETTINGS or not (callable(value) or isinstance(value, ModuleType))
+        for name, value in names.items()
+        if name in SETTINGS
+        or (
+            name == name.lower() and name[0] != '_' and not (callable(value) or isinstance(value, ModuleType))
+        )
     }
 
 
@@ -454,9 +443,6 @@ def read_overrides(texts: Iterable[str]) -> dict[str, Any]:
     """Return setting → value of each `NAME=VALUE`, whose value is what a template has behind the `=`.
 
     That is a literal, or `dict(…)` of such. Words that are none are text: `engine=vllm`.
-
-    >>> read_overrides(['temperatures=[0.3, 0.7]', 'engine=vllm', 'version=202505'])
-    {'temperatures': [0.3, 0.7], 'engine': 'vllm', 'version': '202505'}
     """
     lines: dict[str, Any] = {}
     for text in texts:
@@ -485,16 +471,15 @@ def read_settings(
     """Return what the variables of a template say, and the arguments of its `GPassKEvaluator`."""
     mistakes: list[str] = []
     settings = _settings_in(variables, mistakes, notes)
-    engine = ENGINES[settings.get('engine', DEFAULT_ENGINE)]
+    name = settings.get('engine', DEFAULT_ENGINE)
     own = {name: settings.pop(name) for name in Template.model_fields if name in settings}
     if not (entries := [_entry(one) for one in _listed(own.get('llm_infos', []))]):
         mistakes.append("llm_infos is missing, or empty: which models? e.g. ['Qwen/Qwen2.5-7B-Instruct']")
         entries = [{'path': 'none'}]  # to tell what is wrong with the other lines
     own['llm_infos'] = [_joined(settings, one, n) if isinstance(one, dict) else one for one in entries]
+    engine = ENGINES[name]
     try:
-        template = _template_for(own.get('engine', DEFAULT_ENGINE)).model_validate(
-            own, context=(engine, n is not None)
-        )
+        template = _template_for(name).model_validate(own, context=(engine, n is not None))
         evaluator = _evaluator(template, notes)
     except ValidationError as error:
         mistakes += _told(error, entries, engine)
