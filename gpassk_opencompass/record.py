@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, PrivateAttr, ValidationError
 
+from . import __version__
 from .errors import ForeignFileError, InputError
 from .files import SAMPLES, digest, keep_mode, listed, mapping, read_json, write_file
 from .health import Health, Part, Whole, unless_known
@@ -40,7 +41,6 @@ from .sweep.names import (
     without_sizes,
 )
 from .text import whole_characters
-from .version import __version__
 
 if TYPE_CHECKING:
     from .sweep.folder import Entry

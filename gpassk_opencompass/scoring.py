@@ -14,6 +14,7 @@ from dataclasses import replace
 from platform import python_version
 from typing import TYPE_CHECKING, Any
 
+from . import __version__
 from .benchmarks import language_of
 from .errors import IncompleteError, InputError
 from .health import CUT_OFF, NOT_DRAWN, Health, health_of, state_of
@@ -31,7 +32,6 @@ from .record import (
 )
 from .samples import MISSING, Counts, Run, Samples
 from .text import whole_characters
-from .version import __version__
 
 if TYPE_CHECKING:  # all rules of answers: who scores counts needs none
     from .answers import FinalAnswer

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from . import __version__
 from .errors import InputError
 from .files import write_file
 from .metrics import ACCURACY, Kind, Metric, metrics_of, value_table
@@ -26,7 +27,6 @@ from .record import Result, means, values
 from .samples import COLUMNS, Run, Samples, parted_group
 from .statistics import REACH, mean_interval, rerun_error
 from .text import Table, csv_text, json_text, seconds_of, whole_characters
-from .version import __version__
 
 TOTAL = 'total'  # the group of all questions
 FILTER = 'gpassk'  # what took final answers out of responses, in the place of a filter of lm-eval

@@ -23,7 +23,7 @@ from typing import Any, TextIO, TypeVar
 
 from rich.cells import cell_len
 
-from .version import __version__
+from . import __version__
 
 Item = TypeVar('Item')
 

@@ -19,9 +19,9 @@ from traceback import print_exc
 from types import FrameType
 from typing import Any, NoReturn
 
+from .. import __version__
 from ..errors import GPassKError, IncompleteError
 from ..text import drop_output, open_output, say, tables_as_json, warn
-from ..version import __version__
 
 COMMANDS = {
     'init': 'write a first template, for an engine, or one of those that come along',
@@ -37,14 +37,10 @@ COMMANDS = {
 }
 """Subcommand → one line of help; the module has the same name."""
 
-PASSES_ON = frozenset({'run'})
-"""Subcommands that take what follows `--` for another program, in `rest`."""
-
 INCOMPLETE, REFUSED, NO_ANSWER, INTERRUPTED = 1, 2, 3, 130
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """The error numbers of a full disk, an exhausted quota and a limit on the size of files."""
-
 BARRED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, errno.ESTALE})
 """The error numbers of a path that may not be used; `Path.is_dir` and the like raise them too."""
 
@@ -116,7 +112,7 @@ def _run(name: str, words: Sequence[str]) -> int:
         Parser(prog='gpassk').error(f'there is no command {name!r}: {hint}')
     options = read_options(name, words)
     with tables_as_json(name) if options.pop('json', False) else nullcontext():
-        return int(_module(name).run(**options))
+        return int(import_module(f'.{name}', __name__).run(**options))
 
 
 def overview() -> str:
@@ -165,7 +161,7 @@ def parser_for(name: str) -> Parser:
     """Return the parser of a subcommand; no other module is loaded."""
     line = COMMANDS[name]
     parser = Parser(prog=f'gpassk {name}', description=f'{line[0].upper()}{line[1:]}.')
-    _module(name).add_arguments(parser)
+    import_module(f'.{name}', __name__).add_arguments(parser)
     if parser.usage is None and parser._subparsers is None:
         form = parser._get_formatter()
         values = [form._format_args(action, action.dest) for action in parser._get_positional_actions()]
@@ -176,17 +172,16 @@ def parser_for(name: str) -> Parser:
 def read_options(name: str, words: Sequence[str]) -> dict[str, Any]:
     """Return the options of a subcommand as its `run` takes them."""
     parser = parser_for(name)
-    end = words.index('--') if name in PASSES_ON and '--' in words else len(words)
+    passes_on = name == 'run'  # what follows `--` is for opencompass
+    end = words.index('--') if passes_on and '--' in words else len(words)
     own = _files_first(parser, words[:end])
-    if parser._subparsers is None:
-        arguments, unknown = parser.parse_known_intermixed_args(own)
-    else:
-        arguments, unknown = parser.parse_known_args(own)
+    parse = parser.parse_known_args if parser._subparsers else parser.parse_known_intermixed_args
+    arguments, unknown = parse(own)
     if unknown:
         line = ' '.join(unknown)
         hint = f'; options of opencompass go behind --, last of all: gpassk {name} … -- {line}'
-        parser.error(f'unrecognized arguments: {line}{hint if name in PASSES_ON else ""}')
-    return {**vars(arguments), **({'rest': list(words[end + 1 :])} if name in PASSES_ON else {})}
+        parser.error(f'unrecognized arguments: {line}{hint if passes_on else ""}')
+    return {**vars(arguments), **({'rest': list(words[end + 1 :])} if passes_on else {})}
 
 
 def _files_first(parser: ArgumentParser, words: Sequence[str]) -> list[str]:
@@ -204,7 +199,3 @@ def _files_first(parser: ArgumentParser, words: Sequence[str]) -> list[str]:
                     continue
         others.append(word)
     return [*files, *others]
-
-
-def _module(name: str) -> Any:
-    return import_module(f'.{name}', __name__)

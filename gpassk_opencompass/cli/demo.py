@@ -32,12 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(*, work_dir: Path) -> int:
-    """Run all steps; return the exit code of the first one that fails, else 0.
-
-    Raises:
-        MissingExtraError: OpenCompass is not installed.
-        InputError: the folder has files that are not of a demo, which may be somebody's.
-    """
+    """Run all steps; return the exit code of the first one that fails, else 0."""
     if find_spec('opencompass') is None:
         raise MissingExtraError('opencompass', 'opencompass')
     from ..runs.work_dir import NOTES
@@ -55,12 +50,15 @@ def run(*, work_dir: Path) -> int:
     started = time.monotonic()
     # Matrices of this size gain nothing from threads, which wait for one another on a busy machine.
     os.environ.setdefault('OMP_NUM_THREADS', '1')
-    configs = work_dir / CONFIGS
-    code = step('expand', str(template), '--output-dir', str(configs))
-    code = code or step('run', str(configs), '-w', str(work_dir))
+    configs = str(work_dir / CONFIGS)
+    code = step('expand', str(template), '--output-dir', configs) or step('run', configs, '-w', str(work_dir))
     if code == 0:
         write_table(work_dir, time.monotonic() - started)
-        code = write_report(work_dir)
+        drawn = find_spec('matplotlib') is not None
+        if not drawn:
+            warn(f'no figures and no page: {MissingExtraError("matplotlib", "report")}')
+        how = ['--responses'] if drawn else ['--only', 'tables']
+        code = step('report', str(work_dir), '-o', str(work_dir / REPORT), *how)
     return code
 
 
@@ -91,12 +89,3 @@ def write_table(folder: Path, seconds: float) -> None:
     shown.columns = [shown.columns[0], *shown.columns[2:]]
     say(f'\n{terminal(shown)}\n')
     say(f'{seconds:.0f} s. Every metric: {table}; the runs: {folder}/<config>/\n')
-
-
-def write_report(folder: Path) -> int:
-    """Write a report of a demo's runs, without what needs packages that are missing; its exit code."""
-    lacking = [package for package in ['matplotlib'] if find_spec(package) is None]
-    if lacking:
-        warn(f'no figures and no page: {MissingExtraError(lacking[0], "report")}')
-    how = ['--only', 'tables'] if lacking else ['--responses']
-    return step('report', str(folder), '-o', str(folder / REPORT), *how)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GPassKError, InputError
+from ..files import digest, save
 from ..text import Table, say, show, warn
 from . import REFUSED, Parser, one_line_errors
 from .options import examples, path, positive
@@ -39,7 +41,6 @@ def add_arguments(parser: ArgumentParser, *, published: bool = False) -> None:
     add('--n', type=_bounded, metavar='N', help='a trial: N samples a question; k above N are left out')
     spelled = ['--dry_run'] if published else []
     add('--dry-run', *spelled, action='store_true', help='say what it costs and write nothing')
-    add('--list', action='store_true', help='print the path of each config, write nothing')
     add('--prune', action='store_true', help='remove configs that the template no longer gives')
     requests = 'write the requests of API models for a batch of their provider'
     add('--requests', type=path, metavar='FILE', help=requests)
@@ -64,12 +65,7 @@ def _bounded(text: str) -> int:
 
 
 def dump_configs(argv: Sequence[str] | None = None) -> int:
-    """Do what `python dump_configs.py` is asked for: without a template, expand all but the demo.
-
-    Returns:
-        The exit code: 0; 1 if not all could be printed; 2 with one message on stderr if a template cannot be
-        expanded. Then no file was written or removed.
-    """
+    """Do what `python dump_configs.py` is asked for: without a template, expand all but the demo."""
     options = vars(dump_configs_parser().parse_args(argv))
     options['templates'] = [*options['templates'], *options.pop('more')]
     if not options['templates']:
@@ -96,7 +92,6 @@ def run(
     limit: int | None,
     n: int | None,
     dry_run: bool,
-    list: bool,
     prune: bool,
     requests: Path | None,
     no_data_check: bool,
@@ -104,32 +99,25 @@ def run(
 ) -> int:
     """Expand templates and say how many configs there are; a dry run returns the exit code of the real call.
 
-    What is another than one might think is said on standard error.
-
-    Raises:
-        InputError: one cannot be expanded, or the folder not be written to; then no file was written.
+    What is another than one might think is said on standard error. InputError if one cannot be expanded, or
+    the folder not be written to; then no file was written.
     """
-    from ..sweep.checks import Checked, check
+    from ..sweep.expansion import expand
     from ..sweep.folder import changes
 
-    options = {'overrides': override, 'keep_built_in': keep_built_in, 'limit': limit, 'n': n}
-    expansions, found = _expanded(templates, output_dir, options)
+    expansions: dict[Path, Expansion] = {}
+    for template in templates:
+        try:
+            one = expand(template, override, keep_built_in=keep_built_in, limit=limit, n=n)
+            found = changes(output_dir, one.runs, template, one.trial)  # which refuses all that it could
+        except GPassKError as error:
+            raise InputError(f'{template}: {error}') from error
+        expansions[template] = one
     runs = [run for one in expansions.values() for run in one.runs]
-    if list:
-        say(*(output_dir / run.file for run in runs))
-        return 0
-    checks = {file: Checked([], []) if no_data_check else check(one.runs) for file, one in expansions.items()}
-    problems = '\n'.join(
-        f'{template}: questions cannot be read here, so no config is written; --no-data-check writes those '
-        'for another machine:' + ''.join(f'\n  {line}' for line in checked.problems)
-        for template, checked in checks.items()
-        if checked.problems
-    )
+    problems, notes = _missing({} if no_data_check else expansions)
     if problems and not dry_run:
         raise InputError(problems)
-    notes = [note for one in expansions.values() for note in one.notes]
-    notes += [note for one in checks.values() for note in one.notes]
-    for note in dict.fromkeys(notes):
+    for note in dict.fromkeys([*(note for one in expansions.values() for note in one.notes), *notes]):
         warn(note)
     if dry_run:
         show(estimate(runs))
@@ -137,36 +125,34 @@ def run(
     for template, one in expansions.items():
         if len(expansions) > 1:  # they change the folder for each other
             found = changes(output_dir, one.runs, template, one.trial)
-        if not dry_run:
-            found.apply(prune)
-        say(*_summary(found, template.name, dry_run, prune))
+        say(*_apply(found, template.name, dry_run, prune))
     if requests and not dry_run:
-        from .requests import write_requests
-
-        say(*write_requests(requests, runs))
+        write_requests(requests, runs)
     if problems:
         say(f'would be refused: {problems}')
-    return REFUSED if problems else 0
+        return REFUSED
+    return 0
 
 
-def _expanded(
-    templates: Sequence[Path], output_dir: Path, options: dict[str, Any]
-) -> tuple[dict[Path, Expansion], Changes]:
-    """Return what each template gives, and what the last of them would do to the folder as it is."""
-    from ..sweep.expansion import expand
-    from ..sweep.folder import changes
+def _missing(expansions: Mapping[Path, Expansion]) -> tuple[str, list[str]]:
+    """Return why questions cannot be read here, and what could not be looked at or is not here."""
+    from ..sweep.checks import check
 
-    expansions: dict[Path, Expansion] = {}
-    for template in templates:
-        try:
-            one = expansions[template] = expand(template, **options)
-            found = changes(output_dir, one.runs, template, one.trial)  # which refuses all that it could
-        except GPassKError as error:
-            raise InputError(f'{template}: {error}') from error
-    return expansions, found
+    checks = {template: check(one.runs) for template, one in expansions.items()}
+    problems = '\n'.join(
+        f'{template}: questions cannot be read here, so no config is written; --no-data-check writes those '
+        'for another machine:' + ''.join(f'\n  {line}' for line in checked.problems)
+        for template, checked in checks.items()
+        if checked.problems
+    )
+    return problems, [note for checked in checks.values() for note in checked.notes]
 
 
-def _summary(found: Changes, template: str, dry_run: bool, prune: bool) -> list[str]:
+def _apply(found: Changes, template: str, dry_run: bool, prune: bool) -> list[str]:
+    """Write what differs, but in a dry run, and return what to say of it."""
+    if not dry_run:
+        found.apply(prune)
+
     def configs(count: int) -> str:
         return f'{count} config{"" if count == 1 else "s"}'
 
@@ -214,3 +200,68 @@ def estimate(runs: Sequence[Run]) -> Table:
         tokens = total(questions, draws, lengths)
         table.rows.append([model, benchmark, f'{len(of):,}', asked, samples, samples, tokens])
     return table
+
+
+# A batch file for the provider of API models, instead of a run that waits
+
+
+def write_requests(file: Path, runs: Sequence[Run]) -> None:
+    """Write a request a sample in OpenAI's form, and beside it the table of the samples.
+
+    The custom_id of a request is the fingerprint of its sample, see `formats.harnesses.BATCH`. InputError for
+    a run of another engine than `openai`, prompts that ask for no reasoning, and questions that are missing.
+    """
+    requests, samples = [], []
+    for run in runs:
+        for request, sample in _requests_of(run):
+            requests.append(json.dumps(request, ensure_ascii=False))
+            samples.append(json.dumps(sample, ensure_ascii=False))
+    table = file.with_name(f'{file.name.removesuffix(".jsonl")}.samples.jsonl')
+    save(file, ''.join(f'{line}\n' for line in requests))
+    save(table, ''.join(f'{line}\n' for line in samples))
+    say(f'{len(requests)} requests in {file}; with the replies of the provider:')
+    say(f'  gpassk score REPLIES.jsonl {table}')
+
+
+def _requests_of(run: Run) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield a request and what is known of its sample, replica by replica, as a run draws them."""
+    from ..benchmarks import dataset_rows, limited, whole_prompt
+    from ..plugin.seeds import SERVER_BITS, sample_seed
+    from ..sweep.engines import NO_TEMPERATURE
+
+    (model,), (dataset,) = run.config['models'], run.config['datasets']
+    if not str(model.get('type')).endswith('.SeededOpenAISDK'):
+        raise InputError(f"--requests: {run.file} is not of engine 'openai', whose providers take batches")
+    if not dataset.get('cot'):
+        raise InputError(f'--requests: {run.file}: cot = False is for runs alone; remove it')
+    seed = model.get('random_seed')
+    length = 'max_completion_tokens' if any(part in run.path for part in NO_TEMPERATURE) else 'max_tokens'
+    given = {'temperature': model.get('temperature'), length: model['max_out_len']}
+    body = {
+        'model': run.path,
+        **{name: value for name, value in given.items() if value is not None},
+        **model.get('openai_extra_kwargs', {}),
+        **model.get('extra_body', {}),
+    }
+    rows = dataset_rows(dataset)
+    if (limit := dataset.get('limit')) is not None:
+        rows = [rows[place] for place in limited([(row['split'], row['language']) for row in rows], limit)]
+    for replica in range(dataset['n']):
+        for row in rows:
+            prompt = whole_prompt(row['question'], row['language'])
+            own = {} if seed is None else {'seed': sample_seed(seed, row['uid'], replica, SERVER_BITS)}
+            message = {**body, **own, 'messages': [{'role': 'user', 'content': prompt}]}
+            mark = digest(json.dumps([run.file, row['uid'], replica, message]).encode())[:32]
+            sample = {name: row[name] for name in ('uid', 'problem', 'language', 'question')}
+            yield (
+                {'custom_id': mark, 'method': 'POST', 'url': '/v1/chat/completions', 'body': message},
+                {
+                    'run': run.file.removesuffix('.py'),
+                    **sample,
+                    'group': f'{row["split"]}_{row["language"]}',
+                    'reference': row['answer'],
+                    'replica': replica,
+                    **own,
+                    'fingerprint': mark,
+                },
+            )

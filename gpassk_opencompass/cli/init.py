@@ -63,12 +63,7 @@ random_seeds = None"""
 
 
 def starter_template(engine: str, models: Sequence[str] = ()) -> str:
-    """Return the text of a short template for an engine and these models, else for the engine's example.
-
-    >>> lines = starter_template('vllm', ['org/m']).splitlines()
-    >>> [line for line in lines if 'org/m' in line or line.startswith('engine')]
-    ["engine = 'vllm'", "    dict(path='org/m', tp=1, batch_size=64),"]
-    """
+    """Return the text of a short template for an engine and these models, else for the engine's example."""
     chosen, named = ENGINES[engine], list(models)
     named = named or [chosen.example]
     fixed = chosen.api and any(part in model for part in NO_TEMPERATURE for model in named)
@@ -103,16 +98,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(
     *, engine: str | None, model: Sequence[str], template: str | None, output: Path | None, force: bool
 ) -> int:
-    """Write a first template and say what to type next; return 0.
-
-    Raises:
-        InputError: the file is there, cannot be written, or would not expand.
-    """
+    """Write a first template and say what to type next; InputError if it is there or would not expand."""
     output = output or Path(f'{template or "template"}.py')
     if template and (engine or model):
-        raise InputError(
-            f'--template {template} has its own engine and models: leave out --engine and --model'
-        )
+        raise InputError(f'--template {template} has its own engine and models: no --engine and --model')
     if output.is_file() and not force:
         raise InputError(f'{output} is there already: name another file with -o, or replace it with --force')
     if template:
@@ -127,8 +116,5 @@ def run(
             expand(draft)
     save(output, text)
     quoted = shlex.quote(str(output))
-    say(
-        f'wrote {output}',
-        f'next: edit it, then\n  gpassk expand {quoted} --dry-run\n  gpassk expand {quoted}',
-    )
+    say(f'wrote {output}\nnext: edit it, then\n  gpassk expand {quoted} --dry-run\n  gpassk expand {quoted}')
     return 0

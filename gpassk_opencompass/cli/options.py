@@ -14,22 +14,14 @@ Number = TypeVar('Number', int, float)
 
 
 def positive(text: str) -> int:
-    """Read a whole number of at least 1, in plain digits.
-
-    >>> positive('12')
-    12
-    """
+    """Read a whole number of at least 1, in plain digits."""
     if not (text.isascii() and text.isdigit() and int(text) > 0):
         raise ArgumentTypeError(f'{text!r}: expected an integer of at least 1')
     return int(text)
 
 
 def points(text: str) -> float:
-    """Read a number of points, which may have the sign of percent behind it.
-
-    >>> points('2'), points('0.5 %')
-    (2.0, 0.5)
-    """
+    """Read a number of points, which may have the sign of percent behind it."""
     try:
         return float(text.removesuffix('%'))
     except ValueError:
@@ -37,11 +29,7 @@ def points(text: str) -> float:
 
 
 def path(text: str) -> Path:
-    """Read a file or folder; `~` is the home directory, also in `--output=~/report`, where shells leave it.
-
-    >>> path('outputs/') == path('outputs')
-    True
-    """
+    """Read a file or folder; `~` is the home directory, also in `--output=~/report`, left by shells."""
     if not text:  # as it were the folder that one is in
         raise ArgumentTypeError("'': expected a path; is a variable empty?")
     try:
@@ -51,13 +39,7 @@ def path(text: str) -> Path:
 
 
 def listed(kind: Callable[[str], Number]) -> Callable[[str], Number]:
-    """Return a reader of one of several numbers of an option, which have blanks between them.
-
-    >>> listed(int)('4,8')
-    Traceback (most recent call last):
-    argparse.ArgumentTypeError: '4,8' is no whole number; several have blanks between them: 4 8
-    """
-
+    """Return a reader of one of several numbers of an option, which have blanks between them."""
     what = 'whole number' if kind is int else 'number'
 
     def read(text: str) -> Number:
@@ -78,11 +60,6 @@ def add_several(parser: ArgumentParser, name: str, meaning: str, **settings: Any
 def examples(*lines: str) -> str:
     """Return what stands below the options of a command."""
     return '\n'.join(['examples:', *(f'  {line}' for line in lines)])
-
-
-def add_dry_run(parser: ArgumentParser) -> None:
-    """Add --dry-run."""
-    parser.add_argument('--dry-run', action='store_true', help='say what would be done, and do nothing')
 
 
 def add_json(parser: ArgumentParser) -> None:
@@ -116,11 +93,8 @@ def chosen_judge(
 ) -> dict[str, Any]:
     """Return the judge that `--judge`, `--model`, `--url` and `--verdicts` mean, as `build_judge` takes it.
 
-    Args:
-        default_verdicts: keeps an LLM's verdicts where neither `--verdicts` nor the judge's JSON says where.
-
-    Raises:
-        InputError: half a judge, or JSON that is none. No password of an address is shown.
+    `default_verdicts` keeps an LLM's verdicts where neither `--verdicts` nor the judge's JSON says where.
+    InputError for half a judge, or JSON that is none; no password of an address is shown.
     """
     from ..judges import JUDGES, with_verdicts
     from ..keys import without_user

@@ -23,7 +23,7 @@ from ..runs.work_dir import DrawnSamples
 from ..text import duration, say, show, warn
 from . import INTERRUPTED
 from .check import log_lines, states_table
-from .options import add_dry_run, add_work_dir, examples, path, positive
+from .options import add_work_dir, examples, path, positive
 
 
 def part(text: str) -> tuple[int, int]:
@@ -60,7 +60,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     what = 'samples stay though questions,references,settings have changed'
     add('--keep', metavar='WHAT', default='', help=what)
     add('--top-up', action='store_true', help='add samples to those of a server as it is now')
-    add_dry_run(parser)
+    add('--dry-run', action='store_true', help='say what would be done, and do nothing')
 
 
 def run(

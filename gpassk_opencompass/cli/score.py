@@ -43,12 +43,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_several(parser, '--threshold', 'τ (default: 0.5 0.75 1)', **taus)
     judges = 'rule, llm, cascade, dotted path, JSON; none: verdicts that are there'
     add_judge_options(parser, judges, verdicts=False)
-    add(
-        '--from',
-        dest='source',
-        metavar='FORMAT',
-        help='what wrote them (default: as the files themselves tell)',
-    )
+    wrote = 'what wrote them (default: as the files themselves tell)'
+    add('--from', dest='source', metavar='FORMAT', help=wrote)
     field = 'YOURS is what gpassk calls NAME: response=output, uid=problem, model=checkpoint'
     add_several(parser, '--field', field, type=_pair, metavar='NAME=YOURS')
     least = 'the least number that is a correct verdict'
@@ -94,11 +90,7 @@ def run(
     drop_bad: bool,
     output: Path | None,
 ) -> int:
-    """Score, print the tables, write what was asked for; return the exit code 0.
-
-    Raises:
-        InputError: a run cannot be scored; of several the others are, all the same.
-    """
+    """Score, print the tables, write what was asked for; a run that cannot be scored does not stop others."""
     from ..collect import find_runs
     from ..formats import Options
     from ..metrics import SHOWN_THRESHOLDS, metric_names

@@ -18,14 +18,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .. import statistics
+from .. import __version__, statistics
 from ..collect import LeftOut, collect, run_of
 from ..errors import InputError
 from ..health import NOTEWORTHY
 from ..metrics import Metric, value_table
 from ..record import Result
 from ..text import Table, markdown, markdown_line
-from ..version import __version__
 from . import frame
 
 if TYPE_CHECKING:

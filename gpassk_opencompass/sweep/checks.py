@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 from ..benchmarks import HubPart, dataset_rows, is_cached, places_of, question_set_of, read_lines
 from ..errors import InputError
 from ..serving import judges_missing_here
-from .engines import TOKENIZER
+from .engines import OWN, TOKENIZER
 from .folder import Run
-from .older import OWN
 
 _SECONDS = 4.0
 """How long a server is waited for."""
@@ -60,11 +59,10 @@ def check(runs: Iterable[Run]) -> Checked:
         except _Unknown as error:
             unknown.setdefault(str(error), []).append(label)
         except InputError as error:
-            is_relative = path and not os.path.isabs(os.path.expanduser(path))
-            here = (
-                f' (looked for from {os.getcwd()})' if is_relative and 'huggingface' not in str(error) else ''
-            )
-            problems.append(f'{label}: {str(error).splitlines()[0]}{here}')
+            said = str(error).splitlines()[0]
+            if path and 'huggingface' not in str(error) and not os.path.isabs(os.path.expanduser(path)):
+                said += f' (looked for from {os.getcwd()})'
+            problems.append(f'{label}: {said}')
         except (OSError, RuntimeError) as error:  # where one may not look; `~` of nobody
             problems.append(f'{label}: cannot look at path={path!r}: {error}')
     notes = [f'data not checked: {", ".join(labels)}: {reason}' for reason, labels in unknown.items()]
@@ -97,20 +95,19 @@ def _look_for(dataset: Mapping[str, Any], path: str, hub: _Hub) -> None:
 class _Hub:
     """The hub, asked through `huggingface_hub`; once it cannot be reached, it is not asked again."""
 
-    def __init__(self) -> None:
-        self._silent = ''
+    silent = ''
 
     def ask(self, parts: Sequence[HubPart], taken: str) -> None:
         """Raise InputError, which begins with `taken`, if parts of a data set cannot be had, or _Unknown."""
         name, revision = parts[0].path, parts[0].revision
-        if self._silent:
-            raise _Unknown(self._silent)
+        if self.silent:
+            raise _Unknown(self.silent)
         try:
             import huggingface_hub  # slow to import, and not needed for files
             from huggingface_hub import errors
         except ModuleNotFoundError:
-            self._silent = 'huggingface_hub is not installed here'
-            raise _Unknown(self._silent) from None
+            self.silent = 'huggingface_hub is not installed here'
+            raise _Unknown(self.silent) from None
         page = f'https://huggingface.co/datasets/{name}'
         advice, private = f'your token has no access: ask for it at {page}', ''
         if not huggingface_hub.get_token():
@@ -127,15 +124,17 @@ class _Hub:
             info = api.dataset_info(name, revision=revision, timeout=_SECONDS)
             if info.gated:
                 api.auth_check(name, repo_type='dataset')
+        except tuple(told) as error:
+            if revision is None and all(map(is_cached, parts)):
+                return
+            raise InputError(
+                taken + next(text for kind, text in told.items() if isinstance(error, kind))
+            ) from None
         except errors.HfHubHTTPError as error:
-            if text := next((text for kind, text in told.items() if isinstance(error, kind)), ''):
-                if revision is None and all(map(is_cached, parts)):
-                    return
-                raise InputError(f'{taken}{text}') from None
             raise _Unknown(f'the hub refuses ({type(error).__name__})') from None
         except Exception as error:  # of requests or httpx; their texts may have the token in them
-            self._silent = f'the hub cannot be reached ({type(error).__name__})'
-            raise _Unknown(self._silent) from None
+            self.silent = f'the hub cannot be reached ({type(error).__name__})'
+            raise _Unknown(self.silent) from None
         configs = info.card_data.get('configs') if info.card_data else None
         known = [str(one.get('config_name')) for one in configs or () if isinstance(one, dict)]
         missing = [part.subset for part in parts if part.subset is not None and part.subset not in known]

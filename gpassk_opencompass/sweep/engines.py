@@ -21,6 +21,8 @@ from ..servers import endpoints
 from ..serving import PRESETS, Preset, read_serve
 from .names import ModelName, Settings, last_part
 
+OWN = 'gpassk_opencompass.'
+"""Begins the path of a class of this package, as configs name it."""
 DEFAULT_ENGINE = 'turbomind'
 
 Whole = Annotated[int, Field(ge=0)]
@@ -304,7 +306,7 @@ _TP = 'write tp in llm_infos, it counts the GPUs too'
 
 def _turbomind(called: str, backend: Mapping[str, str]) -> Engine:
     return Engine(
-        type='gpassk_opencompass.SeededTurboMind',
+        type=f'{OWN}SeededTurboMind',
         options={'engine_config': dict, 'max_seq_len': Count},
         arguments=partial(_lmdeploy, backend=backend),
         about=f'lmdeploy\'s {called}, on GPUs here: pip install "gpassk_opencompass[lmdeploy]"\n{_LOCAL}',
@@ -316,14 +318,14 @@ ENGINES: Mapping[str, Engine] = {
     'turbomind': _turbomind('TurboMind', {}),
     'pytorch': _turbomind('PyTorch engine', {'backend': 'pytorch'}),
     'vllm': Engine(
-        type='gpassk_opencompass.SeededVLLM',
+        type=f'{OWN}SeededVLLM',
         options={'model_kwargs': dict, 'max_seq_len': Count, 'chat_template_kwargs': dict},
         arguments=_vllm,
         about=f'vLLM, on GPUs of this machine: pip install "gpassk_opencompass[vllm]"\n{_LOCAL}',
         never={'model_kwargs': {'tensor_parallel_size': _TP}},
     ),
     'huggingface': Engine(
-        type='gpassk_opencompass.SeededHuggingFace',
+        type=f'{OWN}SeededHuggingFace',
         options={'model_kwargs': dict, 'tokenizer_kwargs': dict, 'max_seq_len': Count},
         arguments=_huggingface,
         about='transformers, on any machine: pip install "gpassk_opencompass[opencompass]"\n'
@@ -333,7 +335,7 @@ ENGINES: Mapping[str, Engine] = {
         hottest=inf,
     ),
     'openai': Engine(
-        type='gpassk_opencompass.SeededOpenAISDK',
+        type=f'{OWN}SeededOpenAISDK',
         options={
             **{**_REQUEST, 'max_seq_len': Count, 'tokenizer_path': str},
             **{'key': Literal['ENV', 'EMPTY'], 'openai_api_base': Annotated[Any, AfterValidator(addresses)]},
@@ -353,7 +355,7 @@ query_per_second = 8: no more requests than this. tokenizer_path='org/model': co
         unseeded=True,
     ),
     'lmdeploy_server': Engine(
-        type='gpassk_opencompass.SeededTurboMindAPI',
+        type=f'{OWN}SeededTurboMindAPI',
         options={**_REQUEST, 'api_addr': Annotated[Any, AfterValidator(addresses)]},
         arguments=_lmdeploy_server,
         about="""\
@@ -366,7 +368,7 @@ api_addr: where it listens; a list: several servers. batch_size: requests at a t
         unseeded=True,
     ),
     'serve': Engine(
-        type='gpassk_opencompass.SeededServed',
+        type=f'{OWN}SeededServed',
         options={
             **{**_REQUEST, 'serve': dict, 'pp': Count, 'max_seq_len': Count},
             **dict.fromkeys(('server', 'served_name', 'tokenizer_path'), str),

@@ -38,11 +38,13 @@ from ..errors import InputError, MissingExtraError, TemplateError
 from ..judges import judge_config, served_judge
 from ..keys import is_literal_key, without_user
 from ..serving import read_judge_server
-from .engines import DEFAULT_ENGINE, ENGINES, Count, Engine, Positive, Whole, addresses, with_home
+from .engines import DEFAULT_ENGINE, ENGINES, OWN, Count, Engine, Positive, Whole, addresses, with_home
 from .folder import LARGEST, NO_LITERAL, literal, plain
 from .names import Settings, clean, in_file_name, last_part
-from .older import DEFAULT_SUMMARIZER, PARTS
 
+DEFAULT_SUMMARIZER = {'type': f'{OWN}GPassKSummarizer'}
+PARTS = ('summarizer', 'infer', 'eval')
+"""Parts of an OpenCompass config that a template may give as they are."""
 ANY_VERSION = LIVE_MATH_BENCH.lower()
 """The benchmark whose rows a template's version, dataset_splits and dataset_languages say."""
 

@@ -99,7 +99,7 @@ def test_expand_does_what_dump_configs_does(empty: Path, capsys: pytest.CaptureF
     assert capsys.readouterr().out == said.replace('2 written, 0', '0 written, 2')
     assert {path.name: path.read_bytes() for path in (empty / 'out').iterdir()} == written
     assert set(written) == {NAME, NAME.replace('t0-3', 't0-7'), 'manifest.jsonl'}
-    for options in (['--list'], ['--dry-run'], ['-o', 'out', '--dry-run', '--prune']):
+    for options in (['--dry-run'], ['-o', 'out', '--dry-run', '--prune']):
         assert main(['expand', 'my.py', *options]) == 0
         said = capsys.readouterr().out
         assert dump_configs(['-tc', 'my.py', *options]) == 0

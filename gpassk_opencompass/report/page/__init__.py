@@ -25,6 +25,7 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
+from ... import __version__
 from ...answers.thoughts import thought_in
 from ...errors import InputError
 from ...files import write_file
@@ -34,7 +35,6 @@ from ...keys import without_long
 from ...record import Result, digest_of
 from ...samples import Samples
 from ...text import progress
-from ...version import __version__
 from .. import frame
 
 if TYPE_CHECKING:
