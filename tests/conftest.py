@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,8 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
-    from browser import Page
-    from forks import Forks
+    pass
 
 
 # How long an example takes depends on the machine and its other work; the examples are the same each time.
@@ -41,7 +39,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope='session', autouse=True)
-def _wide() -> Iterator[None]:
+def _wide():
     """Tables have a line a row, as nothing is wrapped; the tests of their width say otherwise."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv('COLUMNS', '1000')
@@ -49,7 +47,7 @@ def _wide() -> Iterator[None]:
 
 
 @pytest.fixture(scope='session', autouse=True)
-def _no_hub() -> Iterator[None]:
+def _no_hub():
     """No test asks the hub of data sets, also where there is a network, or the verdicts of who runs it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv('GPASSK_VERDICTS', raising=False)
@@ -58,7 +56,7 @@ def _no_hub() -> Iterator[None]:
 
 
 @pytest.fixture(scope='session')
-def forks() -> Iterator[Forks]:
+def forks():
     """One process for all tests: its imports take most of the time."""
     from forks import Forks
     from sweeping import NOT_INSTALLED
@@ -70,7 +68,7 @@ def forks() -> Iterator[Forks]:
 
 
 @pytest.fixture(scope='module')
-def page() -> Iterator[Page]:
+def page():
     """A real browser with an empty page."""
     from browser import browser
 
@@ -79,7 +77,7 @@ def page() -> Iterator[Page]:
 
 
 @pytest.fixture
-def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def sweep(tmp_path, monkeypatch):
     """A folder to type commands in, with a stand-in for `opencompass`."""
     from fake_opencompass import install
 
@@ -90,7 +88,7 @@ def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope='session')
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory):
     """The pages of the documentation, built as `make docs` does into a folder of their own."""
     folder = tmp_path_factory.mktemp('docs') / 'site'
     done = subprocess.run(
@@ -106,7 +104,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope='session')
-def lmdeploy_parser() -> ArgumentParser:
+def lmdeploy_parser():
     """That of the real lmdeploy 0.18.0, installed without its dependencies beside the environment."""
     wheel = Path(sys.prefix) / 'lmdeploy-wheel'
     if not wheel.is_dir():

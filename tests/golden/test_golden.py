@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import make
@@ -28,7 +27,7 @@ def differences(old: Any, new: Any, place: str = '') -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize('name', [name for name in make.GOLDEN if name != 'work_dir'])
-def test_nothing_has_changed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_has_changed(name, tmp_path, monkeypatch):
     """To the last digit; `make.py` says what each file holds."""
     if name in NEEDS and not NEEDS[name].exists():
         pytest.skip(f'needs {NEEDS[name]}, which is not part of the project')
@@ -38,7 +37,7 @@ def test_nothing_has_changed(name: str, tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.e2e
-def test_predictions_of_d649c40_are_scored(tmp_path: Path) -> None:
+def test_predictions_of_d649c40_are_scored(tmp_path):
     """By the real `opencompass -m eval -r`, on a copy of the work directory."""
     if importlib.util.find_spec('opencompass') is None:
         pytest.skip('OpenCompass is not installed in this environment')
@@ -47,9 +46,7 @@ def test_predictions_of_d649c40_are_scored(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize('options', [(), ('--keep-built-in',)], ids=['replaced', 'kept'])
 @pytest.mark.parametrize('version', VERSIONS)
-def test_published_templates_give_the_published_names(
-    tmp_path: Path, version: str, options: tuple[str, ...]
-) -> None:
+def test_published_templates_give_the_published_names(tmp_path, version, options):
     """And their k and n."""
     file = tmp_path / 'template.py'
     file.write_text(ERAS[VERSIONS[version]].text, encoding='utf-8')
@@ -61,7 +58,7 @@ def test_published_templates_give_the_published_names(
         assert {'k': dataset['k'], 'n': dataset['n']} == told['sizes']
 
 
-def test_each_value_is_the_exact_one() -> None:
+def test_each_value_is_the_exact_one():
     """The float that is nearest to the fraction, for each question of the 200 draws; and their means."""
     golden = iter(make.stored('metrics').values())
     for n, k, counts in make.drawn():

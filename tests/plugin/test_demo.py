@@ -57,14 +57,14 @@ def run(*arguments: str) -> str:
 
 
 @pytest.mark.parametrize('name', FILES)
-def test_reference_answers_follow_from_the_questions(name: str) -> None:
+def test_reference_answers_follow_from_the_questions(name):
     """Each reference answer is what the question's own words and numbers give."""
     rows = read(name)
     assert [row['answer'] for row in rows] == [f'${solved(row)}$' for row in rows]
 
 
 @pytest.mark.parametrize('split', demo.SPLITS)
-def test_line_i_is_one_problem_in_both_languages(split: str) -> None:
+def test_line_i_is_one_problem_in_both_languages(split):
     """Both files of a split hold the same numbers and answers, line by line."""
     english, chinese = read(f'{split}_en.jsonl'), read(f'{split}_cn.jsonl')
     assert len(english) == len(LADDERS[split])
@@ -74,7 +74,7 @@ def test_line_i_is_one_problem_in_both_languages(split: str) -> None:
 
 @pytest.mark.filterwarnings('ignore')
 @pytest.mark.parametrize('host', ['opencompass', 'lighteval'])
-def test_shipped_model_answers_in_both_languages(host: str) -> None:
+def test_shipped_model_answers_in_both_languages(host):
     """Asked as either host does, a batch of both languages gives boxed answers, the easy ones right."""
     models = pytest.importorskip('opencompass.models', reason='the wrapper is part of OpenCompass')
     prompts = pytest.importorskip(
@@ -101,7 +101,7 @@ def test_shipped_model_answers_in_both_languages(host: str) -> None:
 
 
 @pytest.mark.e2e
-def test_training_reproduces_itself(tmp_path: Path) -> None:
+def test_training_reproduces_itself(tmp_path):
     """Two short trainings with one seed write the same loadable model, another seed writes another."""
     pytest.importorskip('opencompass', reason='training asks its questions with the prompts of OpenCompass')
     folders = [str(tmp_path / name) for name in ('first', 'second', 'other')]

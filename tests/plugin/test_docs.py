@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doc_pages import DOCS, ROOT, Block, Page, pages, site_pages
+from doc_pages import DOCS, ROOT, Block, pages, site_pages
 
 import gpassk_opencompass
 from gpassk_opencompass.cli import COMMANDS, parser_for, read_options
@@ -57,7 +57,7 @@ def options_of(parser: Any) -> set[str]:
     return own.union(*(options_of(further) for parsers in below for further in parsers))
 
 
-def test_links_of_the_top_level_lead_somewhere() -> None:
+def test_links_of_the_top_level_lead_somewhere():
     """README and CONTRIBUTING stand outside of the site: to a file, and to a heading in it."""
     for page in PAGES:
         for link in page.links:
@@ -70,7 +70,7 @@ def test_links_of_the_top_level_lead_somewhere() -> None:
                 assert not anchor or anchor in slugs, f'{page} links to {link}: there is no such heading'
 
 
-def test_every_page_is_in_the_nav() -> None:
+def test_every_page_is_in_the_nav():
     """A page that nobody can find does not help; a line of `nav` without a page stops `make docs`."""
     nav = (ROOT / 'mkdocs.yml').read_text('utf-8').partition('\nnav:\n')[2]
     assert sorted(re.findall(r': ([\w-]+\.md)$', nav, re.M)) == sorted(
@@ -78,7 +78,7 @@ def test_every_page_is_in_the_nav() -> None:
     )
 
 
-def test_files_that_are_named_exist() -> None:
+def test_files_that_are_named_exist():
     """Names with a folder of the repository, in the text and in commands."""
     for page in PAGES:
         words = [word for block in page.blocks('sh') for word in re.split(r'[\s"\']+', block.text)]
@@ -121,7 +121,7 @@ def understand(program: str, arguments: list[str]) -> None:
         assert program in OTHERS, 'nobody knows this program'
 
 
-def test_commands_are_understood() -> None:
+def test_commands_are_understood():
     """By the real parser, to the last option."""
     called = set()
     for block in blocks('sh'):
@@ -135,7 +135,7 @@ def test_commands_are_understood() -> None:
     assert called >= {'gpassk', 'opencompass', 'python', 'make'}
 
 
-def test_commands_and_names_in_the_text_are_there() -> None:
+def test_commands_and_names_in_the_text_are_there():
     """`gpassk NAME --option`, `make NAME` and `gpassk_opencompass.room.name` between backticks."""
     for page in PAGES:
         for name in page.names:
@@ -152,7 +152,7 @@ def test_commands_and_names_in_the_text_are_there() -> None:
                 assert top or hasattr(import_module(module), attribute) or find_spec(name), f'{page}: {name}'
 
 
-def test_python_is_python() -> None:
+def test_python_is_python():
     """It compiles, what it imports is there, and the lines of a template are such lines."""
     for block in blocks('python'):
         if '>>>' in block.text:
@@ -177,7 +177,7 @@ def test_python_is_python() -> None:
 
 
 @pytest.mark.parametrize('page', [each for each in PAGES if '>>> ' in each.text], ids=str)
-def test_examples_print_what_they_show(page: Page) -> None:
+def test_examples_print_what_they_show(page):
     """Each `>>>`."""
     outcome = doctest.testfile(
         str(page.path), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE
@@ -186,7 +186,7 @@ def test_examples_print_what_they_show(page: Page) -> None:
     assert outcome.failed == 0
 
 
-def test_json_is_json() -> None:
+def test_json_is_json():
     """One value, or one a line."""
     for block in blocks('json'):
         try:
@@ -197,7 +197,7 @@ def test_json_is_json() -> None:
 
 @pytest.mark.e2e
 @pytest.mark.xdist_group('site')
-def test_the_site_fetches_nothing_from_elsewhere(site: Path) -> None:
+def test_the_site_fetches_nothing_from_elsewhere(site):
     """No font, script, style or picture of another server, so that it can be read from disk."""
     for path in site_pages(site):
         html = path.read_text(encoding='utf-8')

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from argparse import ArgumentParser
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
-from doc_pages import ROOT, Block, Page, page
+from doc_pages import ROOT, Page, page
 
 from gpassk_opencompass import g_pass_at_k, mg_pass_at_k, pass_at_k
 from gpassk_opencompass.benchmarks import BENCHMARKS, QuestionSet
@@ -30,14 +28,14 @@ SAMPLES, DRAWN = 8, 4
 """n and k of its example."""
 
 
-def test_the_hand_made_fractions_are_right() -> None:
+def test_the_hand_made_fractions_are_right():
     """Each `a/b = 0.1234`, to the digits that are shown."""
     found = re.findall(r'(\d+)/(\d+) = (\d\.\d{4})\b', METRICS.text)
     assert len(found) >= 15
     assert [f'{int(a) / int(b):.4f}' for a, b, _ in found] == [value for *_, value in found]
 
 
-def test_the_ways_of_the_table_give_the_metric() -> None:
+def test_the_ways_of_the_table_give_the_metric():
     """⌈τ·k⌉, the ways that count, and the fraction, threshold by threshold."""
     ways = [int(cell) for cell in METRICS.rows('j correct of 4')[1][1:]]
     assert sum(ways) == 70
@@ -50,7 +48,7 @@ def test_the_ways_of_the_table_give_the_metric() -> None:
     assert pass_at_k(SAMPLES, 5, DRAWN) == 1.0
 
 
-def test_two_models_of_one_accuracy_have_the_scores_of_the_table() -> None:
+def test_two_models_of_one_accuracy_have_the_scores_of_the_table():
     """In percent, from the counts that stand beside them."""
     table = metric_table(SAMPLES, DRAWN, [0.5, 1.0])
     for _, counts, accuracy, *shown in METRICS.rows('model'):
@@ -59,7 +57,7 @@ def test_two_models_of_one_accuracy_have_the_scores_of_the_table() -> None:
         assert [f'{100 * values[c].mean():.2f}' for values in table.values()] == shown
 
 
-def test_odd_k_has_the_published_and_the_exact_sum_of_the_table() -> None:
+def test_odd_k_has_the_published_and_the_exact_sum_of_the_table():
     """The last number of each cell."""
     for row, c in zip(METRICS.rows('n = 8, k = 5'), (5, 8), strict=True):
         published, exact = (float(cell.split()[-1]) for cell in row[1:])
@@ -67,7 +65,7 @@ def test_odd_k_has_the_published_and_the_exact_sum_of_the_table() -> None:
         assert mg_pass_at_k(SAMPLES, c, 5, integral='exact') == pytest.approx(exact, abs=5e-5)
 
 
-def test_an_unjudged_sample_moves_the_scores_as_the_table_says() -> None:
+def test_an_unjudged_sample_moves_the_scores_as_the_table_says():
     """c = 5 with it wrong, c = 6 with it right."""
     table = metric_table(SAMPLES, DRAWN, [0.5, 1.0])
     rows = {
@@ -82,7 +80,7 @@ def test_an_unjudged_sample_moves_the_scores_as_the_table_says() -> None:
 
 
 @pytest.mark.parametrize('block', JUDGING.blocks('python'), ids=str)
-def test_the_configs_of_judging_are_judges(block: Block) -> None:
+def test_the_configs_of_judging_are_judges(block):
     """Each one names a judge with arguments that it takes."""
     found: dict[str, Any] = {}
     exec(block.text, found)
@@ -104,9 +102,7 @@ def servers(program: str) -> list[list[str]]:
 @pytest.mark.slow
 @pytest.mark.filterwarnings('ignore')
 @pytest.mark.parametrize('arguments', servers('lmdeploy'), ids=lambda words: ' '.join(words[2:]))
-def test_lmdeploy_understands_its_command_lines(
-    lmdeploy_parser: ArgumentParser, arguments: list[str]
-) -> None:
+def test_lmdeploy_understands_its_command_lines(lmdeploy_parser, arguments):
     """And takes from them what was meant."""
     parsed = lmdeploy_parser.parse_args(arguments)
     assert parsed.model_name == arguments[2].rpartition('/')[2]
@@ -118,7 +114,7 @@ def test_lmdeploy_understands_its_command_lines(
 # docs/report.md, docs/statistics.md
 
 
-def test_the_plan_prints_what_the_page_shows(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_plan_prints_what_the_page_shows(capsys):
     """Line by line."""
     commands = [command for block in REPORT.blocks('sh') for command in block.commands]
     [(_, *arguments)] = [words for words in commands if '--n' in words]
@@ -132,7 +128,7 @@ def test_the_plan_prints_what_the_page_shows(capsys: pytest.CaptureFixture[str])
 
 
 @pytest.fixture
-def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def in_folder(tmp_path, monkeypatch):
     """A folder with the page's template as my_sweep.py."""
     (tmp_path / 'my_sweep.py').write_text(SWEEPS.blocks('python')[0].text)
     monkeypatch.chdir(tmp_path)
@@ -140,7 +136,7 @@ def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures('in_folder')
-def test_the_dry_run_prints_what_the_page_shows(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_dry_run_prints_what_the_page_shows(capsys):
     """Table and last line, letter by letter."""
     [[program, *arguments]] = SWEEPS.blocks('sh')[0].commands
     assert (program, main(arguments)) == ('gpassk', 0)
@@ -148,7 +144,7 @@ def test_the_dry_run_prints_what_the_page_shows(capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out == f'| model{shown}'
 
 
-def test_the_overrides_of_the_page_work(in_folder: Path) -> None:
+def test_the_overrides_of_the_page_work(in_folder):
     """Another engine, other temperatures, another n, in a folder of their own."""
     [block] = [block for block in SWEEPS.blocks('sh') if 'pilot' in block.text]
     [[_, *arguments]] = block.commands
@@ -161,7 +157,7 @@ def test_the_overrides_of_the_page_work(in_folder: Path) -> None:
 # docs/engines.md, docs/data.md
 
 
-def test_the_table_of_engines_is_the_registry() -> None:
+def test_the_table_of_engines_is_the_registry():
     """Each engine, its class, and the lines that it takes beside the others."""
     rows = page('engines').rows('`engine`')
     assert [row[0].strip('`') for row in rows] == list(ENGINES)
@@ -171,7 +167,7 @@ def test_the_table_of_engines_is_the_registry() -> None:
         assert options == 'the same' or set(re.findall('`(\\w+)`', options)) == set(engine.options)
 
 
-def test_the_table_of_benchmarks_is_the_registry() -> None:
+def test_the_table_of_benchmarks_is_the_registry():
     """Each name of a template, and its number of questions where that is known."""
     rows = {name: row[2] for row in page('data').rows('name in a template') for name in _names(row[0])}
     assert list(rows) == [ANY_VERSION, *BENCHMARKS]
@@ -189,7 +185,7 @@ def _names(cell: str) -> list[str]:
 # CONTRIBUTING.md
 
 
-def test_the_map_has_every_room() -> None:
+def test_the_map_has_every_room():
     """Each folder of the package, and no other; files that are named are there."""
     rows = Page(ROOT / 'CONTRIBUTING.md').rows('room')
     named = {name for row in rows for name in re.findall(r'`([^`]+)`', row[0])}

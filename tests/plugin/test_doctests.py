@@ -23,7 +23,7 @@ def modules_with_examples() -> list[Any]:
 
 
 @pytest.mark.parametrize('name', modules_with_examples())
-def test_docstring_examples_hold(name: str) -> None:
+def test_docstring_examples_hold(name):
     """Every `>>>` of a module gives what stands below it."""
     if '.plugin' in name:
         import_plugin()

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def packages(tmp_path: Path) -> Path:
+def packages(tmp_path):
     """A folder of the path that has the package of the page, and nothing else."""
     named = re.findall(r'`theirs/(\w+)\.py`', page('extending').text)
     files = dict(zip(named, [block.text for block in page('extending').blocks('python')], strict=False))
@@ -87,7 +87,7 @@ print(json.dumps([[text for text, *_ in told], asked, expected, told[0][1].outpu
 """
 
 
-def test_their_model_class_draws_each_sample_with_its_seed(packages: Path) -> None:
+def test_their_model_class_draws_each_sample_with_its_seed(packages):
     """Built as OpenCompass builds it, asking a server over a socket."""
     import_plugin()
     done = python(packages, '-c', ASKED)
@@ -104,7 +104,7 @@ def test_their_model_class_draws_each_sample_with_its_seed(packages: Path) -> No
     [('theirs.judge.Nearly', 0.0), ('{"type": "theirs.judge.Nearly", "tolerance": 0.01}', 50.0)],
     ids=['path', 'arguments'],
 )
-def test_their_judge_judges_by_its_path(packages: Path, judge: str, right: float) -> None:
+def test_their_judge_judges_by_its_path(packages, judge, right):
     """With its arguments as JSON; half of the two samples are right where 2.004 is near enough to 2."""
     done = score(packages, judge)
     assert done.returncode == 0, done.stderr
@@ -122,7 +122,7 @@ def test_their_judge_judges_by_its_path(packages: Path, judge: str, right: float
     ],
     ids=['value', 'argument', 'name'],
 )
-def test_what_their_judge_does_not_take_is_refused(packages: Path, judge: str, name: str) -> None:
+def test_what_their_judge_does_not_take_is_refused(packages, judge, name):
     """In a line, before anything is judged."""
     done = score(packages, judge)
     assert done.returncode == 2

@@ -35,13 +35,13 @@ def run_python(code: str, *options: str) -> str:
     return done.stdout + done.stderr
 
 
-def test_importing_the_package_imports_nothing_heavy() -> None:
+def test_importing_the_package_imports_nothing_heavy():
     """Neither a host nor a plotting library, nor numpy's bigger relatives."""
     loaded = run_python('import sys, gpassk_opencompass; print(*sys.modules)').split()
     assert not [name for name in HEAVY if name in loaded]
 
 
-def test_importing_the_package_takes_less_than_half_a_second() -> None:
+def test_importing_the_package_takes_less_than_half_a_second():
     """Of processor time, in the best of some tries: what else the machine does makes them longer alone."""
     code = (
         'from time import process_time as now; began = now(); import gpassk_opencompass; print(now() - began)'
@@ -50,7 +50,7 @@ def test_importing_the_package_takes_less_than_half_a_second() -> None:
 
 
 @pytest.mark.filterwarnings('ignore')
-def test_every_name_of_the_table_of_contents_loads() -> None:
+def test_every_name_of_the_table_of_contents_loads():
     """`__all__` promises what is there, and `dir` shows it."""
     import_plugin()
     for name in gpassk_opencompass.__all__:
@@ -59,7 +59,7 @@ def test_every_name_of_the_table_of_contents_loads() -> None:
 
 
 @pytest.mark.slow
-def test_a_missing_extra_is_one_line_with_the_pip_command() -> None:
+def test_a_missing_extra_is_one_line_with_the_pip_command():
     """Without OpenCompass the evaluator cannot load, and the message says what to install."""
     code = (
         'import sys; sys.modules["opencompass"] = None\n'
@@ -70,7 +70,7 @@ def test_a_missing_extra_is_one_line_with_the_pip_command() -> None:
     assert 'pip install "gpassk_opencompass[opencompass]"' in run_python(code, '-W', 'ignore')
 
 
-def test_plugin_classes_are_registered_beside_opencompass_own() -> None:
+def test_plugin_classes_are_registered_beside_opencompass_own():
     """Ours are found by name, and the class that OpenCompass has under a name stays."""
     plugin = import_plugin()
     from opencompass import datasets, registry
@@ -85,7 +85,7 @@ def test_plugin_classes_are_registered_beside_opencompass_own() -> None:
 
 
 @pytest.mark.parametrize('name', ['LiveMathBenchDataset', 'GPassKEvaluator', 'SeededHuggingFace'])
-def test_configs_may_name_a_class_by_its_top_level_path(name: str) -> None:
+def test_configs_may_name_a_class_by_its_top_level_path(name):
     """`type='gpassk_opencompass.GPassKEvaluator'` resolves as OpenCompass resolves types."""
     plugin = import_plugin()
     from mmengine.utils import get_object_from_string
@@ -186,7 +186,7 @@ def imported_by(file: Path) -> Iterator[list[str]]:
             yield from ([*module, alias.name] for alias in node.names) if len(module) == 1 else [module]
 
 
-def test_no_room_imports_against_the_table() -> None:
+def test_no_room_imports_against_the_table():
     """A pure room stays pure, and no later stage is called by an earlier one."""
     against = [
         f'{file.relative_to(ROOT)} imports {path[1]}'
@@ -197,7 +197,7 @@ def test_no_room_imports_against_the_table() -> None:
     assert against == []
 
 
-def test_a_host_is_imported_by_its_room_alone() -> None:
+def test_a_host_is_imported_by_its_room_alone():
     """So is an engine, and what draws, serves or reads for one room."""
     elsewhere = [
         f'{file.relative_to(ROOT)} imports {path[0]}'
@@ -208,7 +208,7 @@ def test_a_host_is_imported_by_its_room_alone() -> None:
     assert elsewhere == []
 
 
-def test_no_arrow_comes_back() -> None:
+def test_no_arrow_comes_back():
     """No room imports one that imports it, over however many others."""
     for room, others in ROOMS.items():
         seen: set[str] = set()

@@ -13,7 +13,7 @@ from benchmarks.measuring import Cost
 
 @pytest.mark.slow
 @pytest.mark.parametrize('name', ['expansion', 'metric', 'models', 'report', 'score', 'stage'])
-def test_a_benchmark_still_runs(name: str) -> None:
+def test_a_benchmark_still_runs(name):
     """At its smallest size it gives a table without gaps, and compares what agrees."""
     pytest.importorskip('opencompass', reason='opencompass is not installed in this environment')
     section = import_module(f'benchmarks.{name}').measure('tiny')
@@ -22,15 +22,13 @@ def test_a_benchmark_still_runs(name: str) -> None:
     assert section.overview
 
 
-def test_the_pool_comes_near_the_bound() -> None:
+def test_the_pool_comes_near_the_bound():
     """100 models on 8 GPUs: no order is better than the bound, and the pool's is not 5 % worse."""
     entries = schedule.fleet(0)
     assert 1 <= schedule.makespan(entries, 8) / schedule.bound(entries, 8) < 1.05
 
 
-def test_the_guard_names_the_stage_what_was_measured_and_what_is_allowed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_guard_names_the_stage_what_was_measured_and_what_is_allowed(monkeypatch, capsys):
     """One stage above its limit fails the whole; each gets a folder that is there, and empty."""
 
     def stage(ratio: float) -> guard.Guarded:

@@ -34,12 +34,12 @@ def imported(*words: str | Path) -> set[str]:
 
 
 @pytest.mark.parametrize('command', ['score', 'plan', 'report', 'expand', 'check', 'compare'])
-def test_the_help_of_a_command_needs_no_scipy(command: str) -> None:
+def test_the_help_of_a_command_needs_no_scipy(command):
     """Only the names of options."""
     assert not (HEAVY | JUDGES | {'scipy', 'asyncio', 'pydantic'}) & imported(command, '--help')
 
 
-def test_counts_are_scored_and_templates_expanded_without_heavy_packages(tmp_path: Path) -> None:
+def test_counts_are_scored_and_templates_expanded_without_heavy_packages(tmp_path):
     """Special functions are all that intervals of counts need; a sweep is written without its host."""
     counts = tmp_path / 'counts.jsonl'
     lines = [json.dumps({'uid': f'q{place}', 'n': 16, 'c': place}) for place in range(17)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +34,7 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({'temperatures': [2.5]}, 'at most 2'),
         ({'llm_infos': [{'path': 'a/m', 'tp': 0}]}, 'at least one GPU'),
         ({'random_seeds': None}, 'random_seeds is None'),
+        ({'model_kwargs': {'pipeline_parallel_size': '2'}}, 'has pipeline_parallel_size = '),
         ({'engine_config': {}}, "engine_config is for engine 'turbomind' or 'pytorch'"),
     ],
     'huggingface': [({'chat_template_kwargs': {}}, "is for engine 'vllm'")],
@@ -89,9 +89,7 @@ def lines(engine: str, **changed: Any) -> dict[str, Any]:
     ('engine', 'changed', 'message'),
     [(engine, changed, message) for engine, cases in REFUSED.items() for changed, message in cases],
 )
-def test_a_template_asks_no_engine_for_what_it_would_not_do(
-    engine: str, changed: dict[str, Any], message: str
-) -> None:
+def test_a_template_asks_no_engine_for_what_it_would_not_do(engine, changed, message):
     """Each case differs in one line from a template that expands."""
     assert expand(lines(engine))
     with pytest.raises(TemplateError) as raised:
@@ -99,14 +97,14 @@ def test_a_template_asks_no_engine_for_what_it_would_not_do(
     assert message in str(raised.value)
 
 
-def test_a_server_without_address_is_refused() -> None:
+def test_a_server_without_address_is_refused():
     """The class would ask 0.0.0.0."""
     with pytest.raises(TemplateError, match='api_addr is missing'):
         expand(lines('lmdeploy_server', api_addr=''))
 
 
 @pytest.mark.parametrize('engine', REFUSED)
-def test_the_home_directory_is_written_out(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_home_directory_is_written_out(engine, monkeypatch):
     """No engine knows `~`; the name that a server knows its model by is left as it is."""
     monkeypatch.setenv('HOME', '/home/me')
     tokenizer = {'tokenizer_path': '~/t'} if engine == 'openai' else {}
@@ -129,7 +127,7 @@ def test_the_home_directory_is_written_out(engine: str, monkeypatch: pytest.Monk
         ({'do_sample': False, 'temperature': 0.5}, 'without do_sample=True the engine is greedy'),
     ],
 )
-def test_transformers_is_told_nothing_in_vain(settings: dict[str, Any], message: str) -> None:
+def test_transformers_is_told_nothing_in_vain(settings, message):
     """In a config written by hand too."""
     plugin = import_plugin()
     with pytest.raises(InputError, match=message):
@@ -146,7 +144,7 @@ def model_of(**changed: Any) -> dict[str, Any]:
     return dict(config['models'][0])
 
 
-def test_a_model_is_loaded_from_its_path_and_asked_by_its_name() -> None:
+def test_a_model_is_loaded_from_its_path_and_asked_by_its_name():
     """It takes tp × pp GPUs; as many requests are under way as its batch has."""
     model = model_of(llm_infos=[{'path': '/models/Qwen2.5-7B', 'tp': 2, 'pp': 3, 'batch_size': 8}])
     assert model['type'] == 'gpassk_opencompass.SeededServed'
@@ -160,13 +158,13 @@ def test_a_model_is_loaded_from_its_path_and_asked_by_its_name() -> None:
 @pytest.mark.parametrize(
     ('server', 'field'), [('vllm', 'repetition_penalty'), ('llama.cpp', 'repeat_penalty')]
 )
-def test_a_penalty_goes_where_the_server_reads_it(server: str, field: str) -> None:
+def test_a_penalty_goes_where_the_server_reads_it(server, field):
     """llama.cpp drops the name of the others without a word."""
     model = model_of(server=server, repetition_penalties=[1.1], top_ks=[40])
     assert model['extra_body'] == {'top_k': 40, field: 1.1}
 
 
-def test_a_greedy_run_of_lmdeploy_takes_the_likeliest_token() -> None:
+def test_a_greedy_run_of_lmdeploy_takes_the_likeliest_token():
     """Its server always samples."""
     settings = {'temperatures': [0.0], 'greedy': True}
     model = model_of(server='lmdeploy', **settings)
@@ -176,7 +174,7 @@ def test_a_greedy_run_of_lmdeploy_takes_the_likeliest_token() -> None:
 
 
 @pytest.mark.filterwarnings('ignore')
-def test_the_real_lmdeploy_understands_its_command_line(lmdeploy_parser: ArgumentParser) -> None:
+def test_the_real_lmdeploy_understands_its_command_line(lmdeploy_parser):
     """Its own parser of 0.18.0, and its route for health."""
     program, *words = Served(read_serve({}, 'lmdeploy'), '/m/x', 'x', 2).words(1234)
     parsed = lmdeploy_parser.parse_args(words)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from forks import Forks
 from hosts import import_plugin
 from sweeping import NOT_INSTALLED, load_with_mmengine
 
@@ -28,7 +27,7 @@ def expansion(name: str) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize('name', NAMES)
-def test_every_emitted_config_loads_in_mmengine_as_it_was_meant(name: str, tmp_path: Path) -> None:
+def test_every_emitted_config_loads_in_mmengine_as_it_was_meant(name, tmp_path):
     """What OpenCompass loads is what was expanded, and its abbreviations are the file's name."""
     assert main(['-tc', str(TEMPLATES / f'{name}.py'), '--output-dir', str(tmp_path)]) == 0
     configs = expansion(name)
@@ -40,7 +39,7 @@ def test_every_emitted_config_loads_in_mmengine_as_it_was_meant(name: str, tmp_p
         assert str(RunName.parse(file)) == file
 
 
-def test_close_asks_openaisdk_only_for_what_it_takes() -> None:
+def test_close_asks_openaisdk_only_for_what_it_takes():
     """Regression for the published template, whose `max_completion_tokens` the class does not know."""
     from opencompass.models import OpenAISDK
 
@@ -82,7 +81,7 @@ datasets = [livemathbench_dataset]
 """
 
 
-def test_a_template_on_opencompass_configs_expands(tmp_path: Path) -> None:
+def test_a_template_on_opencompass_configs_expands(tmp_path):
     """With `read_base`: classes become dotted names that mmengine loads."""
     pytest.importorskip('mmengine', reason=NOT_INSTALLED)
     template, folder = tmp_path / 'older.py', tmp_path / 'configs'
@@ -100,7 +99,7 @@ def test_a_template_on_opencompass_configs_expands(tmp_path: Path) -> None:
 
 
 @pytest.mark.e2e
-def test_opencompass_plans_a_config_of_the_demo(forks: Forks, tmp_path: Path) -> None:
+def test_opencompass_plans_a_config_of_the_demo(forks, tmp_path):
     """`opencompass <config> --dry-run` takes the config as it is and counts n rows a question."""
     import_plugin()
     assert main(['-tc', str(TEMPLATES / 'demo.py'), '--output-dir', str(tmp_path)]) == 0

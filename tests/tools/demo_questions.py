@@ -42,12 +42,10 @@ _RESPONSE = {
 
 
 class Problem(NamedTuple):
-    """One problem with its solution, free of any language but that of its questions."""
+    """One problem: its question in each language, equations that lead to the answer, and that."""
 
     questions: dict[str, str]
-    """The question in each language."""
     steps: tuple[str, ...]
-    """Equations that lead to the answer."""
     answer: int
 
     def response(self, language: str) -> str:
@@ -55,43 +53,23 @@ class Problem(NamedTuple):
         step, comma, sentence = _RESPONSE[language]
         return sentence.format(comma.join(map(step.format, self.steps)), self.answer)
 
-    def row(self, language: str) -> dict[str, object]:
-        """Return the problem in LiveMathBench's fields."""
-        return {
-            'question': self.questions[language],
-            'answer': f'${self.answer}$',
-            'question_type': 'problem-solving',
-            'options': [],
-        }
-
 
 def draw(rng: Random, split: str, digits: Sequence[int]) -> Problem:
-    """Draw a random problem of a split.
-
-    Args:
-        rng: source of randomness.
-        split: one of `SPLITS`.
-        digits: numbers of digits of the operands: two or more for ADD, two for MUL, three for MIX.
-    """
+    """Draw a random problem of a split, whose operands have so many digits."""
     operands = [_number(rng, width) for width in digits]
     if split == 'MIX':
         return _word_problem(rng, *operands)
     sign = '+' if split == 'ADD' else '\\times'
-    expression = sign.join(map(str, operands))
-    questions = {language: _COMPUTE[language].format(expression) for language in LANGUAGES}
+    questions = {language: _COMPUTE[language].format(sign.join(map(str, operands))) for language in LANGUAGES}
     if split == 'ADD':
-        return Problem(questions, _sums(operands), sum(operands))
+        totals = list(accumulate(operands))  # an equation a sign, each going on from the sum before
+        terms = zip(totals, operands[1:], totals[1:], strict=False)
+        return Problem(questions, tuple(f'{a}+{b}={c}' for a, b, c in terms), sum(operands))
     return Problem(questions, (_product(*operands),), math.prod(operands))
 
 
 def _number(rng: Random, width: int) -> int:
     return rng.randrange(max(2, 10 ** (width - 1)), 10**width)
-
-
-def _sums(terms: Sequence[int]) -> tuple[str, ...]:
-    """Return one equation a sign, each going on from the sum before."""
-    totals = list(accumulate(terms))
-    return tuple(f'{a}+{b}={c}' for a, b, c in zip(totals, terms[1:], totals[1:], strict=False))
 
 
 def _product(left: int, right: int) -> str:
@@ -113,31 +91,31 @@ def _word_problem(rng: Random, price: int, count: int, other: int) -> Problem:
     return Problem(questions, steps, answer)
 
 
-def question_set(seed: int = SEED) -> dict[str, list[Problem]]:
-    """Return the problems of each split, one a rung of its ladder, easy first."""
+def write(folder: Path, seed: int = SEED) -> None:
+    """Write `<folder>/<VERSION>/<SPLIT>_<language>.jsonl` for each split and language: a problem a rung."""
+    (folder / VERSION).mkdir(parents=True, exist_ok=True)
     rng = Random(seed)
-    return {split: [draw(rng, split, digits) for digits in LADDERS[split]] for split in SPLITS}
-
-
-def write(folder: Path, seed: int = SEED) -> list[Path]:
-    """Write `<folder>/<VERSION>/<SPLIT>_<language>.jsonl` for each split and language; return the files."""
-    target = folder / VERSION
-    target.mkdir(parents=True, exist_ok=True)
-    written = []
-    for split, problems in question_set(seed).items():
+    for split in SPLITS:
+        problems = [draw(rng, split, digits) for digits in LADDERS[split]]
         for language in LANGUAGES:
-            lines = [json.dumps(problem.row(language), ensure_ascii=False) for problem in problems]
-            written.append(target / f'{split}_{language}.jsonl')
-            written[-1].write_text('\n'.join(lines) + '\n', encoding='utf-8')
-    return written
+            rows = [
+                {
+                    'question': problem.questions[language],
+                    'answer': f'${problem.answer}$',
+                    'question_type': 'problem-solving',
+                    'options': [],
+                }
+                for problem in problems
+            ]
+            lines = [f'{json.dumps(row, ensure_ascii=False)}\n' for row in rows]
+            (folder / VERSION / f'{split}_{language}.jsonl').write_text(''.join(lines), encoding='utf-8')
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the question files from the command line."""
     parser = argparse.ArgumentParser(prog='python -m tools.demo_questions', description=main.__doc__)
     parser.add_argument('--output', type=Path, default=Path(QUESTIONS), help='folder (default: %(default)s)')
-    for file in write(parser.parse_args(arguments).output):
-        print(file)
+    write(parser.parse_args(arguments).output)
 
 
 if __name__ == '__main__':

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,12 +15,12 @@ SCRIPT = ROOT / '.ci' / 'tiers.py'
 
 
 @pytest.fixture(scope='module')
-def tiers() -> dict[str, Any]:
+def tiers():
     """The names of the script."""
     return runpy.run_path(str(SCRIPT))
 
 
-def test_a_change_of_its_sources_makes_a_tier_due_and_else_each_has_its_turn(tiers: dict[str, Any]) -> None:
+def test_a_change_of_its_sources_makes_a_tier_due_and_else_each_has_its_turn(tiers):
     """Also where sources of all have changed."""
     due, names = tiers['due'], list(tiers['TIERS'])
     for path, tier in {
@@ -34,7 +33,7 @@ def test_a_change_of_its_sources_makes_a_tier_due_and_else_each_has_its_turn(tie
         assert [due(changed, commits) for commits in range(5, 5 + len(names))] == names
 
 
-def test_sources_of_tiers_are_there(tiers: dict[str, Any]) -> None:
+def test_sources_of_tiers_are_there(tiers):
     """A room that moves takes its line in the table with it, and each tier has a command."""
     listed = subprocess.run(['git', 'ls-files'], cwd=ROOT, check=True, capture_output=True, text=True)
     files = listed.stdout.splitlines()
@@ -44,7 +43,7 @@ def test_sources_of_tiers_are_there(tiers: dict[str, Any]) -> None:
     assert [tier for tier in tiers['TIERS'] if f'\ntest-{tier}: ' not in commands] == []
 
 
-def test_changes_of_the_last_hours_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changes_of_the_last_hours_count(tmp_path, monkeypatch):
     """Those that are twelve hours older than the last commit do not, unless an older one is named."""
 
     def run(*line: str | Path) -> str:

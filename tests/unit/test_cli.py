@@ -37,7 +37,7 @@ def start(*arguments: str, **settings: Any) -> subprocess.Popen[str]:
     return subprocess.Popen([*GPASSK, *arguments], text=True, cwd=ROOT, **pipes)
 
 
-def test_help_lists_every_command_and_loads_none() -> None:
+def test_help_lists_every_command_and_loads_none():
     """Neither the subcommands' modules nor anything that takes long to import."""
     code = (
         'import sys; from gpassk_opencompass.cli import main\n'
@@ -73,9 +73,7 @@ def test_help_lists_every_command_and_loads_none() -> None:
         ('score x --k 1.5', 'gpassk score', "--k: '1.5' is no whole number (see"),
     ],
 )
-def test_a_slip_is_told_in_one_line(
-    arguments: str, name: str, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_slip_is_told_in_one_line(arguments, name, said, capsys):
     """In one line, in its own name, not that of all commands."""
     with pytest.raises(SystemExit) as ended:
         main(arguments.split())
@@ -98,9 +96,7 @@ def test_a_slip_is_told_in_one_line(
         ('report x', '--configs', 'configs', [Path('a'), Path('b')]),
     ],
 )
-def test_an_option_given_twice_has_both_values(
-    command: str, option: str, name: str, values: list[Any]
-) -> None:
+def test_an_option_given_twice_has_both_values(command, option, name, values):
     """As one that is given once with both; the default is for where none is given."""
     texts = ['='.join(value) if isinstance(value, tuple) else str(value) for value in values]
     words = command.split()
@@ -109,9 +105,7 @@ def test_an_option_given_twice_has_both_values(
 
 
 @pytest.mark.parametrize('command', COMMANDS)
-def test_the_help_of_a_command_is_one_screen(
-    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_help_of_a_command_is_one_screen(command, capsys, monkeypatch):
     """Of 40 lines and 80 columns, with at most twelve options and three examples."""
     monkeypatch.setenv('COLUMNS', '80')
     with pytest.raises(SystemExit) as end:
@@ -130,7 +124,7 @@ PLAN = ('plan', '--half-width', '2')
 
 
 @pytest.mark.parametrize('buffered', [True, False])
-def test_a_full_disk_behind_standard_output_is_one_line(buffered: bool) -> None:
+def test_a_full_disk_behind_standard_output_is_one_line(buffered):
     """Whether it is met when something is printed or at the end."""
     environment = {**os.environ, 'PYTHONUNBUFFERED': '' if buffered else '1'}
     with open('/dev/full', 'w') as full:
@@ -154,7 +148,7 @@ def test_a_full_disk_behind_standard_output_is_one_line(buffered: bool) -> None:
         'score',
     ],
 )
-def test_a_path_that_the_system_refuses_is_one_line(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_path_that_the_system_refuses_is_one_line(command, capsys):
     """Here by too long a name; a folder of somebody else is refused in the same places, but not to root."""
     words = command.split()
     assert main([*words, 300 * 'a']) == 2
@@ -164,16 +158,14 @@ def test_a_path_that_the_system_refuses_is_one_line(command: str, capsys: pytest
     assert said.count('\n') == 1
 
 
-def test_a_closed_standard_output_is_no_error() -> None:
+def test_a_closed_standard_output_is_no_error():
     """`gpassk … >&-` wants the exit code alone."""
     line = ['sh', '-c', 'exec "$@" >&-', 'sh', *GPASSK, *PLAN]
     done = subprocess.run(line, capture_output=True, text=True, cwd=ROOT, check=False)
     assert (done.returncode, done.stderr) == (0, '')
 
 
-def test_what_programs_read_is_utf8_whatever_the_terminal_takes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_programs_read_is_utf8_whatever_the_terminal_takes(tmp_path, monkeypatch):
     """Escapes of Python are no JSON, and in CSV they would be other characters."""
     row = {'reference': '7', 'answer': '7', 'label': True, 'source': '½ 二 𝔽'}
     (tmp_path / 'pairs.jsonl').write_text(json.dumps(row))
@@ -202,9 +194,7 @@ def written_to(output: TextIOWrapper) -> bytes:
         ('run x --work-dir=~/o.json', 'work_dir'),
     ],
 )
-def test_what_is_written_goes_to_the_home_directory_where_that_is_meant(
-    command: str, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_written_goes_to_the_home_directory_where_that_is_meant(command, name, monkeypatch, capsys):
     """Shells leave `~` alone behind `=`; and an empty variable is not the folder that one is in."""
     monkeypatch.setenv('HOME', '/home/me')
     words = command.split()
@@ -215,7 +205,7 @@ def test_what_is_written_goes_to_the_home_directory_where_that_is_meant(
 
 
 @pytest.mark.parametrize('buffered', [True, False])
-def test_work_is_done_to_its_end_whoever_reads_of_it(tmp_path: Path, buffered: bool) -> None:
+def test_work_is_done_to_its_end_whoever_reads_of_it(tmp_path, buffered):
     """`gpassk report … | head -1` writes the report, and of what failed the exit code is not 0."""
     write_three(tmp_path / 'outputs')
     environment = {**os.environ, 'PYTHONUNBUFFERED': '' if buffered else '1'}
@@ -229,7 +219,7 @@ def test_work_is_done_to_its_end_whoever_reads_of_it(tmp_path: Path, buffered: b
     assert (tmp_path / 'report' / 'leaderboard.md').is_file()
 
 
-def test_ctrl_c_ends_it_with_one_line() -> None:
+def test_ctrl_c_ends_it_with_one_line():
     """While it waits for a server that hangs."""
     process: list[subprocess.Popen[str]] = []
 
@@ -243,7 +233,7 @@ def test_ctrl_c_ends_it_with_one_line() -> None:
     assert (process[0].returncode, printed, said) == (130, '', 'gpassk judge: stopped\n')
 
 
-def test_a_link_stays_a_link(tmp_path: Path) -> None:
+def test_a_link_stays_a_link(tmp_path):
     """What it points to gets the text."""
     link = tmp_path / 'link.csv'
     link.symlink_to(tmp_path / 'table.csv')
@@ -252,7 +242,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert (tmp_path / 'table.csv').read_text() == 'new'
 
 
-def test_a_file_that_cannot_be_written_to_its_end_leaves_the_old_one(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_to_its_end_leaves_the_old_one(tmp_path):
     """A full disk, here a limit on the size of files, costs nothing that was there."""
     file = tmp_path / 'table.csv'
     file.write_text('old')
@@ -267,7 +257,7 @@ def test_a_file_that_cannot_be_written_to_its_end_leaves_the_old_one(tmp_path: P
     assert file.read_text() == 'old'
 
 
-def test_an_interrupt_that_a_library_made_another_error_of_is_one() -> None:
+def test_an_interrupt_that_a_library_made_another_error_of_is_one():
     """Compiled code may raise what it likes where a callback of its was stopped."""
     code = """
 import os, signal, sys

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
@@ -48,7 +47,7 @@ class FakeHub:
 
 
 @pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeHub]:
+def hub(monkeypatch, tmp_path):
     """A hub on this machine, and a home without a token or a cache, where commands are typed."""
     constants = pytest.importorskip('huggingface_hub.constants', reason=NOT_INSTALLED)
     monkeypatch.setattr(constants, 'HF_HUB_OFFLINE', False)  # as it was when it was first imported
@@ -112,7 +111,7 @@ def refusal(capsys: pytest.CaptureFixture[str], text: str) -> list[str]:
     return [line.strip() for line in lines]
 
 
-def test_data_that_are_there_cost_no_word(hub: FakeHub, capsys: pytest.CaptureFixture[str]) -> None:
+def test_data_that_are_there_cost_no_word(hub, capsys):
     """Local files are read, and nobody is asked."""
     write_bench(Path('data'), AMC)
     assert expand(f"{SPLIT}dataset_path = 'data'\n") == 0
@@ -120,7 +119,7 @@ def test_data_that_are_there_cost_no_word(hub: FakeHub, capsys: pytest.CaptureFi
     assert hub.asked == []
 
 
-def test_each_way_of_missing_data_is_a_line(hub: FakeHub, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_way_of_missing_data_is_a_line(hub, capsys):
     """A folder, a split, a language, a file of another benchmark, and a line that is none."""
     write_bench(Path('data'), AMC)
     write_bench(Path('torn'), AMC)
@@ -142,9 +141,7 @@ def test_each_way_of_missing_data_is_a_line(hub: FakeHub, capsys: pytest.Capture
     assert [line.partition(':')[0] for line in lines] == ['AIME2024', 'LiveMathBench-v202412-AMC-cn_en']
 
 
-def test_a_dry_run_tells_the_costs_and_what_is_missing(
-    hub: FakeHub, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_dry_run_tells_the_costs_and_what_is_missing(hub, capsys):
     """It ends as the real call would."""
     assert expand("dataset_path = '/nowhere/data'\n", '--dry-run') == 2
     said = capsys.readouterr().out
@@ -153,9 +150,7 @@ def test_a_dry_run_tells_the_costs_and_what_is_missing(
     assert "no data at path='/nowhere/data'" in said
 
 
-def test_a_gated_data_set_without_a_token_says_what_to_do(
-    hub: FakeHub, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_gated_data_set_without_a_token_says_what_to_do(hub, capsys):
     """Where to ask, and how to give the token."""
     hub.gated, hub.token = True, 'right'
     (line,) = refusal(capsys, '')
@@ -166,9 +161,7 @@ def test_a_gated_data_set_without_a_token_says_what_to_do(
     )
 
 
-def test_a_gated_data_set_that_is_in_the_cache_is_there(
-    hub: FakeHub, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_gated_data_set_that_is_in_the_cache_is_there(hub, capsys, monkeypatch):
     """`datasets` takes it from there without asking; a part of it is not enough."""
     hub.gated = True
     monkeypatch.setattr('datasets.config.HF_DATASETS_CACHE', Path('hf', 'datasets'))
@@ -179,9 +172,7 @@ def test_a_gated_data_set_that_is_in_the_cache_is_there(
     assert expand(SPLIT) == 0
 
 
-def test_a_token_without_access_is_told_and_not_shown(
-    hub: FakeHub, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_token_without_access_is_told_and_not_shown(hub, capsys, monkeypatch):
     """The token itself stands nowhere."""
     hub.gated = True
     monkeypatch.setenv('HF_TOKEN', 'hf_other')
@@ -190,7 +181,7 @@ def test_a_token_without_access_is_told_and_not_shown(
     assert 'hf_other' not in line
 
 
-def test_what_the_hub_does_not_have_is_a_line(hub: FakeHub, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_the_hub_does_not_have_is_a_line(hub, capsys):
     """A data set, a subset of it, a revision; a folder that is missing may look like a name."""
     (line,) = refusal(capsys, "dataset_path = 'data/nothing'\n")
     assert f'data/nothing is no folder in {Path.cwd()}, so it is taken for a data set of the hub' in line
@@ -203,9 +194,7 @@ def test_what_the_hub_does_not_have_is_a_line(hub: FakeHub, capsys: pytest.Captu
     assert expand(f"{SPLIT}dataset_revision = 'v2'\n") == 0
 
 
-def test_without_a_network_it_is_said_that_nothing_was_checked(
-    hub: FakeHub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_network_it_is_said_that_nothing_was_checked(hub, monkeypatch, capsys):
     """In one line for all data sets, and the configs are written."""
     with dead_url() as nobody:
         monkeypatch.setenv('HF_ENDPOINT', nobody)
@@ -218,9 +207,7 @@ def test_without_a_network_it_is_said_that_nothing_was_checked(
     assert hub.asked == []
 
 
-def test_data_that_opencompass_downloads_are_its_own_matter(
-    hub: FakeHub, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_data_that_opencompass_downloads_are_its_own_matter(hub, capsys, monkeypatch):
     """Said, unless they are where it looks first."""
     assert expand("benchmarks = 'aime2024'\n") == 0
     assert capsys.readouterr().err == (
@@ -244,9 +231,7 @@ engine = 'openai'
 """
 
 
-def test_what_a_run_would_miss_here_is_said(
-    hub: FakeHub, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_run_would_miss_here_is_said(hub, capsys, monkeypatch):
     """Weights at a path, keys in variables, a tokenizer that cannot be fetched: the configs are written."""
     write_bench(Path('data'), AMC)
     there = f"{SPLIT}dataset_path = 'data'\n"
@@ -267,9 +252,7 @@ def refuse(*_: Any) -> None:
     raise OSError
 
 
-def test_a_token_that_cannot_be_sent_is_not_shown(
-    hub: FakeHub, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_token_that_cannot_be_sent_is_not_shown(hub, capsys, monkeypatch):
     """What Python says of it has the token in it."""
     monkeypatch.setenv('HF_TOKEN', 'hf_secret二')
     assert expand('') == 0

@@ -36,9 +36,7 @@ def with_field(part: Part, place: str, value: Any) -> Part:
 
 
 @pytest.mark.parametrize('era', ERAS.values(), ids=list(ERAS))
-def test_kept_configs_are_what_the_template_computed(
-    tmp_path: Path, era: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_kept_configs_are_what_the_template_computed(tmp_path, era, capsys):
     """Value for value, labels with their dots, and nothing beside models and data sets; with a warning."""
     assert dump(tmp_path, era.text, '--keep-built-in') == 0
     for model in era.models:
@@ -51,7 +49,7 @@ def test_kept_configs_are_what_the_template_computed(
 
 
 @pytest.mark.parametrize('era', ERAS.values(), ids=list(ERAS))
-def test_a_replaced_model_has_the_settings_of_the_old_one(tmp_path: Path, era: Any) -> None:
+def test_a_replaced_model_has_the_settings_of_the_old_one(tmp_path, era):
     """All of them; in place of one seed for all a seed for each sample, and no key in a file."""
     configs = expanded(tmp_path, era.text)
     for old in era.models:
@@ -70,7 +68,7 @@ def test_a_replaced_model_has_the_settings_of_the_old_one(tmp_path: Path, era: A
 
 
 @pytest.mark.parametrize('era', ERAS.values(), ids=list(ERAS))
-def test_a_replaced_data_set_has_the_questions_of_the_old_one(tmp_path: Path, era: Any) -> None:
+def test_a_replaced_data_set_has_the_questions_of_the_old_one(tmp_path, era):
     """From the hub, where the path was empty; our evaluator, inferencer, summary."""
     config = next(iter(expanded(tmp_path, era.text).values()))
     (new,) = config['datasets']
@@ -88,7 +86,7 @@ def test_a_replaced_data_set_has_the_questions_of_the_old_one(tmp_path: Path, er
     assert config['summarizer'] == {'type': 'gpassk_opencompass.GPassKSummarizer'}
 
 
-def test_a_greedy_model_is_asked_once(tmp_path: Path) -> None:
+def test_a_greedy_model_is_asked_once(tmp_path):
     """n greedy answers are one answer n times; settings that reach no greedy run are left out."""
     model, dataset = pair(tmp_path, turbomind_model(*GENERAL[0], length=8192, temperature=0.0))
     assert model['gen_config'] == {'do_sample': False, 'repetition_penalty': 1.0}
@@ -96,15 +94,13 @@ def test_a_greedy_model_is_asked_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize('key', ['MY_API_KEY', 'ENV'])
-def test_a_key_comes_from_the_environment(tmp_path: Path, key: str) -> None:
+def test_a_key_comes_from_the_environment(tmp_path, key):
     """OpenAISDK would send the name of the variable."""
     model, _ = pair(tmp_path, api_model('m', 'm', key=key))
     assert [model.get('key'), model.get('key_env')] == (['ENV', None] if key == 'ENV' else [None, key])
 
 
-def test_other_data_sets_and_their_models_stay_as_they_are(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_other_data_sets_and_their_models_stay_as_they_are(tmp_path, capsys):
     """A seeded model needs questions that know which sample a row is; a fixed seed is warned of."""
     configs = expanded(tmp_path, template_of([MODEL], [GSM8K, DATASET]))
     kept = configs[f'{MODEL["abbr"].replace(".", "-")}@gsm8k.py']
@@ -127,9 +123,7 @@ def test_other_data_sets_and_their_models_stay_as_they_are(
         ([MODEL], [with_field(DATASET, 'eval_cfg.evaluator.use_extract_model', True)], 'no model extracts'),
     ],
 )
-def test_what_cannot_be_is_refused(
-    tmp_path: Path, models: list[Part], datasets: list[Part], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_is_refused(tmp_path, models, datasets, said, capsys):
     """On one line, before a file is written."""
     assert dump(tmp_path, template_of(models, datasets)) == 2
     assert said in capsys.readouterr().err

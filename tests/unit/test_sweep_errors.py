@@ -141,6 +141,20 @@ ERRORS = {
     'models = [dict(abbr="m\\ud800")]; datasets = [dict(abbr="d")]': 'models[0].abbr',
     'models = [dict(abbr="m", key="sk-abcdefgh")]; datasets = [dict(abbr="d")]': 'models[0].key',
     'models = [dict(abbr="m", f=1j)]; datasets = [dict(abbr="d")]': 'models[0].f',
+    "benchmarks = ['aime']": "did you mean 'aime2024'",
+    "benchmarks = ['math500']": "did you mean 'math500-l5'",
+    "benchmarks = ['aime2024', 'AIME2024']": 'remove one',
+    "benchmarks = ['livemathbench', 'livemathbench-v202412']": 'both LiveMathBench-v202412',
+    'benchmarks = []': 'benchmarks is []',
+    'benchmarks = [1]': 'benchmarks[0] is 1',
+    "benchmarks = 'aime2024'; dataset_path = '/d'": "{'aime2024': '/d'}",
+    "dataset_path = {'aime': '/d'}": "'aime2024'",
+    "dataset_path = {'aime2024': 1}": 'dataset_path.aime2024 is 1',
+    "version = '202601'": '202412, 202505',
+    "benchmarks = dict(name='a b', path='x')": 'benchmarks[0].name',
+    "benchmarks = dict(name='x')": 'benchmarks[0].path',
+    "benchmarks = dict(name='AIME2024', path='x')": 'benchmarks[0]',
+    "benchmarks = dict(name='x', path='x', x=1)": 'benchmarks[0]',
 }
 """Lines that are added to the template: what the message has to name."""
 
@@ -156,14 +170,11 @@ def refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> st
 
 
 @pytest.mark.parametrize('lines', ERRORS)
-def test_what_is_wrong_is_named_and_nothing_is_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], lines: str
-) -> None:
-    """Exit code 2, one message naming the field, no file."""
+def test_what_is_wrong_is_named_and_nothing_is_written(tmp_path, capsys, lines):
     assert ERRORS[lines] in refused(tmp_path, capsys, f'{BASE}\n{lines}\n')
 
 
-def test_all_mistakes_are_told_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_mistakes_are_told_at_once(tmp_path, capsys):
     """In the template, in an entry of it, and in its names."""
     text = (
         f"{BASE}top_ps = 2\ntempratures = 1\nllm_infos = [dict(path='a', tp=-1, n='x')]\njudge = dict(a=1j)\n"
@@ -173,47 +184,37 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path, capsys: pytest.CaptureFix
         assert part in message
 
 
-@pytest.mark.parametrize(
-    'line',
-    [
-        "judge = dict(type='llm', api_key='sk-x')",
-        "judge = dict(type='llm', api_key_env='sk-abcdefgh12')",
-        "judge = dict(type='cascade', second=dict(type='llm', api_key_env='sk-abcdefgh12'))",
-        "eval_urls = ['https://me:sk-x@host/v1']",
-        "models = [dict(abbr='m')]; datasets = [dict(abbr='d', judge=dict(api_key='sk-x'))]",
-    ],
+OPENAI = (
+    "engine = 'openai'\ntemperatures = [1.0]\ngreedy = False\nmax_out_lens = [100]\nllm_infos = ['gpt-4o']\n"
 )
-def test_a_key_of_a_judge_gets_advice_for_judges(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str
-) -> None:
-    """It is not key='ENV' there, but the name of a variable; the key is not repeated."""
-    message = refused(tmp_path, capsys, f'{BASE}{line}\n')
-    assert "api_key_env='JUDGE_KEY'" in message
-    assert 'environment variable' in message
-    assert "key='ENV'" not in message
-    assert 'sk-' not in message
+OF_JUDGE = 'JUDGE_KEY'
 
 
 @pytest.mark.parametrize(
-    ('line', 'place'),
+    ('line', 'said'),
     [
+        ("judge = dict(type='llm', api_key='f00dfeed99')", OF_JUDGE),
+        ("judge = dict(type='llm', api_key_env='sk-f00dfeed99')", OF_JUDGE),
+        ("judge = dict(type='cascade', second=dict(type='llm', api_key_env='sk-f00dfeed99'))", OF_JUDGE),
+        ("eval_urls = ['https://me:f00dfeed99@host/v1']", OF_JUDGE),
+        (
+            "models = [dict(abbr='m')]; datasets = [dict(abbr='d', judge=dict(api_key='f00dfeed99'))]",
+            OF_JUDGE,
+        ),
+        (LLM + " urls='http://h', extra_body=dict(auth_token='f00dfeed99'))", 'judge.extra_body.auth_token'),
         ("openai_api_base = 'https://host/v1?api-key=f00dfeed99'", 'openai_api_base'),
         ("openai_api_base = 'https://host/v1?v=1&apiKey=f00dfeed99'", 'openai_api_base'),
         ("openai_api_base = ['http://a/v1', 'http://b/v1?access_token=f00dfeed99']", 'openai_api_base[1]'),
         ("extra_body = dict(headers={'x-api-key': 'f00dfeed99'})", 'extra_body.headers.x-api-key'),
         ("extra_body = {'Authorization': 'f00dfeed99'}", 'extra_body.Authorization'),
-        (LLM + " urls='http://h', extra_body=dict(auth_token='f00dfeed99'))", 'judge.extra_body.auth_token'),
     ],
 )
-def test_a_key_in_the_query_of_a_url_or_in_a_header_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, place: str
-) -> None:
-    """Whatever the key looks like."""
+def test_a_key_is_refused_with_advice_and_not_repeated(tmp_path, capsys, line, said):
+    """Whatever it looks like; a judge's is not key='ENV', but the name of a variable."""
     message = refused(tmp_path, capsys, f'{OPENAI}{line}\n')
-    assert f'{place} looks like a literal API key' in message
     assert 'f00dfeed99' not in message
-
-
-OPENAI = (
-    "engine = 'openai'\ntemperatures = [1.0]\ngreedy = False\nmax_out_lens = [100]\nllm_infos = ['gpt-4o']\n"
-)
+    if said == OF_JUDGE:
+        assert "api_key_env='JUDGE_KEY', the name of an environment variable" in message
+        assert "key='ENV'" not in message
+    else:
+        assert f'{said} looks like a literal API key' in message

@@ -40,7 +40,7 @@ def said(capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, *options
     return capsys.readouterr().out
 
 
-def test_an_output_folder_that_is_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_output_folder_that_is_a_file(tmp_path, capsys):
     """A folder that cannot be made is one message, and the file stays as it is."""
     (tmp_path / 'configs').write_text('mine')
     assert dump(tmp_path, BASE) == 2
@@ -49,9 +49,7 @@ def test_an_output_folder_that_is_a_file(tmp_path: Path, capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize('stopped_in', ['import', 'template'])
-def test_ctrl_c_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, stopped_in: str
-) -> None:
+def test_ctrl_c_is_one_line(tmp_path, capsys, monkeypatch, stopped_in):
     """While modules are loaded, and while a template runs."""
     (tmp_path / 'template.py').write_text(BASE + 'raise KeyboardInterrupt\n')
     monkeypatch.setattr(sys, 'argv', ['dump_configs.py', '-tc', str(tmp_path / 'template.py')])
@@ -74,7 +72,7 @@ def stamps(folder: Path) -> dict[str, tuple[int, int]]:
     return {path.name: (path.stat().st_mtime_ns, path.stat().st_ino) for path in folder.iterdir()}
 
 
-def test_only_what_differs_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_what_differs_is_written(tmp_path, capsys):
     """A second run keeps time stamps and inodes; a broken file is replaced, files of others stay."""
     folder = tmp_path / 'configs'
     dump(tmp_path, TWO)
@@ -91,9 +89,7 @@ def test_only_what_differs_is_written(tmp_path: Path, capsys: pytest.CaptureFixt
     assert {name for name, stamp in stamps(folder).items() if stamp != before[name]} == {OTHER}
 
 
-def test_a_dry_run_says_what_a_sweep_costs_and_writes_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_dry_run_says_what_a_sweep_costs_and_writes_nothing(tmp_path, capsys):
     """A row a model and benchmark: n × 238 samples a config, and no response longer than max_out_len."""
     text = BASE.replace('greedy = False', '').replace('[100]', '[100, 1000]') + "llm_infos = ['x/a', 'x/b']\n"
     lines = said(capsys, tmp_path, text, '--dry-run').splitlines()
@@ -130,7 +126,7 @@ def source_of(config: dict[str, Any], template: str = 'x.py') -> str:
 
 
 @given(values)
-def test_source_evaluates_to_the_same_values(value: Any) -> None:
+def test_source_evaluates_to_the_same_values(value):
     """For any plain value, and whatever the template is called: the comment at the top stays one line."""
     found: dict[str, Any] = {}
     exec(source_of({'infer': value}, 'x\nb = 2 #.py'), found)
@@ -154,7 +150,7 @@ infer = dict(partitioner=dict(type='opencompass.partitioners.NumWorkerPartitione
 """
 
 
-def test_every_config_loads_in_mmengine_as_it_was_meant(tmp_path: Path) -> None:
+def test_every_config_loads_in_mmengine_as_it_was_meant(tmp_path):
     """Texts that configs share are written out once, and each config still has all of its own."""
     assert dump(tmp_path, CROSSED) == 0
     configs = expand(tmp_path / 'template.py').configs
@@ -164,7 +160,7 @@ def test_every_config_loads_in_mmengine_as_it_was_meant(tmp_path: Path) -> None:
     assert [entry.file for entry in read_manifest(tmp_path / 'configs')] == list(configs)
 
 
-def test_a_process_writes_the_same_bytes_whatever_the_hash_seed(tmp_path: Path) -> None:
+def test_a_process_writes_the_same_bytes_whatever_the_hash_seed(tmp_path):
     """`python dump_configs.py`, twice."""
     (tmp_path / 'template.py').write_text(CROSSED)
     written = []
@@ -180,7 +176,7 @@ def test_a_process_writes_the_same_bytes_whatever_the_hash_seed(tmp_path: Path) 
 # The manifest
 
 
-def test_a_line_says_what_a_config_is(tmp_path: Path) -> None:
+def test_a_line_says_what_a_config_is(tmp_path):
     """Every field, each checked against the config or the file itself."""
     assert dump(tmp_path, BASE + 'top_ps = 0.8\ntop_ks = 50\n') == 0
     (entry,) = read_manifest(tmp_path / 'configs')
@@ -198,9 +194,7 @@ def test_a_line_says_what_a_config_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize('line', ['no JSON', '[]', '{"file": "a.py"}', '{"k": 3}'])
-def test_a_line_that_is_no_entry_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str
-) -> None:
+def test_a_line_that_is_no_entry_is_named(tmp_path, capsys, line):
     """The reader says file and line; the expander writes nothing beside a manifest that it cannot read."""
     dump(tmp_path, BASE)
     manifest = tmp_path / 'configs' / 'manifest.jsonl'
@@ -214,7 +208,7 @@ def test_a_line_that_is_no_entry_is_named(
 
 
 @pytest.mark.parametrize('name', ['../x.py', '/etc/x.py', '', 'notes.txt', None])
-def test_a_manifest_cannot_point_outside_its_folder(tmp_path: Path, name: str | None) -> None:
+def test_a_manifest_cannot_point_outside_its_folder(tmp_path, name):
     """What --prune may remove is a config beside it."""
     dump(tmp_path, BASE)
     manifest = tmp_path / 'configs' / 'manifest.jsonl'
@@ -223,7 +217,7 @@ def test_a_manifest_cannot_point_outside_its_folder(tmp_path: Path, name: str | 
         read_manifest(tmp_path / 'configs')
 
 
-def test_stale_configs_are_named_and_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_stale_configs_are_named_and_stay(tmp_path, capsys):
     """Until --prune; the manifest marks them, run after run; a dry run only says so."""
     folder, line = tmp_path / 'configs', '1 config of an earlier expansion of template.py'
     dump(tmp_path, TWO)
@@ -240,9 +234,7 @@ def test_stale_configs_are_named_and_stay(tmp_path: Path, capsys: pytest.Capture
     assert not any(entry.stale for entry in read_manifest(folder))
 
 
-def test_what_somebody_edited_is_spared_by_prune_and_not_written_over_without_a_word(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_somebody_edited_is_spared_by_prune_and_not_written_over_without_a_word(tmp_path, capsys):
     """Someone's work is not a leftover of the expander; nor is what no manifest names."""
     dump(tmp_path, TWO)
     folder = tmp_path / 'configs'
@@ -258,7 +250,7 @@ def test_what_somebody_edited_is_spared_by_prune_and_not_written_over_without_a_
     assert note in said(capsys, tmp_path, TWO)
 
 
-def test_templates_of_one_name_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_templates_of_one_name_are_told_apart(tmp_path, capsys):
     """The second one's expansion makes no config of the first one stale; one that is moved stays the same."""
     folder = tmp_path / 'configs'
     where = ['--output-dir', str(folder), '--no-data-check']

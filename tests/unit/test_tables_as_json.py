@@ -26,9 +26,7 @@ def tables_of(capsys: pytest.CaptureFixture[str], *line: object, code: int = 0) 
     return tables
 
 
-def test_scores_of_files_have_intervals_and_rerun_errors(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_scores_of_files_have_intervals_and_rerun_errors(tmp_path, capsys):
     """A title says of which run a table is."""
     rows = [{'uid': number, 'n': 16, 'c': number % 17, 'language': 'en'} for number in range(68)]
     file = tmp_path / 'counts.jsonl'
@@ -41,7 +39,7 @@ def test_scores_of_files_have_intervals_and_rerun_errors(
     assert accuracy['rerun'] > 0
 
 
-def test_what_was_made_before_an_error_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_was_made_before_an_error_is_printed(tmp_path, capsys):
     """Of a command that fails at the second file; nothing of one that fails at once."""
     good, bad = tmp_path / 'good.jsonl', tmp_path / 'bad.jsonl'
     good.write_text('{"n": 4, "c": 2}\n')
@@ -51,7 +49,7 @@ def test_what_was_made_before_an_error_is_printed(tmp_path: Path, capsys: pytest
     assert capsys.readouterr().out == ''
 
 
-def test_every_command_with_a_table_has_both_options_and_is_on_the_page() -> None:
+def test_every_command_with_a_table_has_both_options_and_is_on_the_page():
     """As `check` and `score`."""
     with_tables = {
         command for command in COMMANDS if {'--json'} <= set(re.findall(r'--[a-z]+', usage_of(command)))

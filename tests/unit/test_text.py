@@ -26,7 +26,7 @@ from gpassk_opencompass.text import (
 HOSTILE = 'm\x1b[2J\x07\x9b\u202e\ud800'
 
 
-def test_no_line_steers_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_line_steers_the_terminal(capsys):
     """On either stream; line breaks stay."""
     say(HOSTILE, 'a\nb')
     warn(HOSTILE)
@@ -36,7 +36,7 @@ def test_no_line_steers_the_terminal(capsys: pytest.CaptureFixture[str]) -> None
 
 
 @given(st.lists(st.text(max_size=12), min_size=1, max_size=4))
-def test_no_text_makes_or_hides_a_row(texts: list[str]) -> None:
+def test_no_text_makes_or_hides_a_row(texts):
     """A line a row on the terminal and in Markdown, with as many cells as there are columns."""
     table = Table('t', ['a', 'b'], [[text, 1.0] for text in texts])
     for shown in (terminal(table), markdown(table)):
@@ -48,7 +48,7 @@ def test_no_text_makes_or_hides_a_row(texts: list[str]) -> None:
 @pytest.mark.parametrize('width', [20, 40, 60, 80, 140])
 @pytest.mark.parametrize('name', ['推理模型' * 15, f'Organisation--A.Long_Name-{"x" * 40}_t0.7_l32768'])
 @pytest.mark.parametrize('scores', [1, 5, 12])
-def test_a_table_fits_any_terminal_and_no_number_is_cut(width: int, name: str, scores: int) -> None:
+def test_a_table_fits_any_terminal_and_no_number_is_cut(width, name, scores):
     """Names are wrapped; where the numbers alone are too wide, a row is a block of lines."""
     heads = [f'G-Pass@16_{number}' for number in range(scores)]
     table = Table('t', ['model', *heads, 'n'], [[name, *['55.56 [50.1, 60.1]'] * scores, 48]] * 2)
@@ -61,16 +61,14 @@ def test_a_table_fits_any_terminal_and_no_number_is_cut(width: int, name: str, s
         assert shown.count('n: 48') == 2
 
 
-def test_numbers_are_right_and_texts_left() -> None:
+def test_numbers_are_right_and_texts_left():
     """Also numbers with their intervals and letters of notes; nothing is a dash."""
     rows = [['7B', '58.33 [38.3, 76.0]', None, 1 / 3], ['x', '5.00 [a]', '1–2', 12]]
     assert Table('t', ['a', 'b', 'c', 'd'], rows).sides() == ['left', 'right', 'right', 'right']
     assert Table('t', ['a', 'b', 'c', 'd'], rows).texts()[0] == ['7B', '58.33 [38.3, 76.0]', '–', '0.33']
 
 
-def test_json_has_all_digits_and_is_alone_on_standard_output(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_json_has_all_digits_and_is_alone_on_standard_output(capsys, monkeypatch):
     """What is said besides goes to standard error; a table may know more than it shows."""
     with tables_as_json('score'):
         say('said')
@@ -92,7 +90,7 @@ def test_json_has_all_digits_and_is_alone_on_standard_output(
     assert '½' in output.buffer.getvalue().decode('utf-8')  # type: ignore[attr-defined]
 
 
-def test_latex_takes_any_text() -> None:
+def test_latex_takes_any_text():
     """A cell that begins with a bracket or a star is no argument of the line before it."""
     text = latex(Table('t', ['a|b', 'c'], [['*x', '[1, 2]'], ['[y', 'p--q']], ['50 %']))
     assert r'{}*x' in text

