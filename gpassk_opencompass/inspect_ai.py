@@ -56,8 +56,7 @@ def g_pass_at_k(
                 means[name] = float(found.estimate)
                 beside[f'{name}_stderr'] = standard_error(values, problems)
                 if level is not None:
-                    low, high = map(float, found.at(level))
-                    beside |= {f'{name}_lower': low, f'{name}_upper': high}
+                    beside[f'{name}_lower'], beside[f'{name}_upper'] = map(float, found.at(level))
         for size in (size for size in few if few[size]):
             getLogger(__name__).warning(_TOO_FEW, few[size], len(n), size)
             beside[f'left_out@{size}'] = float(few[size])
@@ -76,8 +75,9 @@ def _counted(
         if cluster is not None and about.get(cluster) is None:
             raise InputError(f'cluster: the metadata of sample {uid} has no {cluster!r}, but {list(about)}')
         if isinstance(value, (Mapping, list)):
-            told = f'a score is {value!r:.40}, not one value'
-            raise InputError(f"{told}; say metrics={{'KEY': [g_pass_at_k(4)]}}")
+            raise InputError(
+                f"a score is {value!r:.40}, not one value; say metrics={{'KEY': [g_pass_at_k(4)]}}"
+            )
         problem[uid] = uid if cluster is None else str(about[cluster])
         n[uid] += 1
         c[uid] += bool(to_float(value) >= least)

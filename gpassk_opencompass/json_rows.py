@@ -21,6 +21,7 @@ _CHUNK = 1 << 20
 _SPACE = re.compile(r'[ \t\n\r]*')
 _AFTER_NUMBER = frozenset(' \t\n\r,]}')
 _CLOSING = {'{': '}', '[': ']'}
+_decode = JSONDecoder().raw_decode
 
 
 def json_rows(path: Path, strict: bool = True) -> Iterator[tuple[int, Row]]:
@@ -36,8 +37,9 @@ def json_rows(path: Path, strict: bool = True) -> Iterator[tuple[int, Row]]:
         InputError: the file cannot be read, or is no JSON; names the file and the line.
     """
     with open_text(path) as file:
-        text = _Text(file, _CHUNK)
-        for number, value, why in _list(path, text) if text.next() == '[' else _lines(file):
+        text = _Text(file)
+        entries = ((int(key) + 1, value, '') for (key,), value in text.entries())
+        for number, value, why in entries if text.next() == '[' else _lines(file):
             if type(value) is dict:
                 yield number, value
                 continue
@@ -45,13 +47,6 @@ def json_rows(path: Path, strict: bool = True) -> Iterator[tuple[int, Row]]:
             if strict:
                 raise InputError(f'{path}:{number} {told}')
             yield number, {'_bad': told}
-
-
-def _list(path: Path, text: _Text) -> Iterator[tuple[int, Any, str]]:
-    with _damaged(path):
-        for number, _ in enumerate(text.each_key(), 1):
-            yield number, text.value(), ''
-        text.end()
 
 
 def _lines(file: IO[str]) -> Iterator[tuple[int, Any, str]]:
@@ -77,29 +72,21 @@ def _lines(file: IO[str]) -> Iterator[tuple[int, Any, str]]:
         yield number, value, why
 
 
-def json_entries(
-    path: Path, inside: str | None = None, chunk: int = _CHUNK
-) -> Iterator[tuple[tuple[str, ...], Any]]:
+def json_entries(path: Path, inside: str | None = None) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Yield the entries of the object in a file, one by one, each with its keys.
 
     Args:
         inside: the key of an entry of which the entries are given instead of it, those of a list with their
             places, '0', '1', …, for keys: ('details', '0'), value.
-        chunk: characters that are read at a time; a longer entry is read as a whole all the same.
 
     Raises:
         InputError: the file cannot be read, is no JSON object, or is cut off.
     """
-    with open_text(path) as file, _damaged(path):
-        text = _Text(file, chunk)
+    with open_text(path) as file:
+        text = _Text(file)
         if text.next() != '{':
             raise ValueError(f'it begins with {text.next()!r}; expected a JSON object, {{"…": …}}')
-        for key in text.each_key():
-            if key == inside and text.next() in _CLOSING:
-                yield from (((key, one), text.value()) for one in text.each_key())
-            else:
-                yield (key,), text.value()
-        text.end()
+        yield from text.entries(inside)
 
 
 def first_object(path: Path) -> Row | None:
@@ -109,7 +96,7 @@ def first_object(path: Path) -> Row | None:
     """
     found: Row = {}
     with open_text(path) as file:
-        text = _Text(file, 1 << 16, 1 << 22)
+        text = _Text(file, 4 * _CHUNK)
         try:
             if text.next() == '[':
                 text.skip('[')
@@ -135,34 +122,27 @@ def first_object(path: Path) -> Row | None:
 
 @contextmanager
 def open_text(path: Path, newline: str | None = None) -> Iterator[IO[str]]:
-    """Open a file of UTF-8 text, .gz unpacked; what cannot be read is an InputError."""
+    """Open a file of UTF-8 text, .gz unpacked; what cannot be read, or is damaged, is an InputError."""
     opened = gzip.open if str(path).lower().endswith('.gz') else open
     try:
         with opened(path, 'rt', encoding='utf-8-sig', newline=newline) as file:
             yield file
+    except InputError:
+        raise
     except UnicodeDecodeError as error:
         raise InputError(f'cannot read {path}: {error}; expected text in UTF-8') from error
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f'cannot read {path}: {getattr(error, "strerror", None) or error}') from error
-
-
-@contextmanager
-def _damaged(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except UnicodeDecodeError:
-        raise
     except (ValueError, RecursionError) as error:
         raise InputError(f'{path} is damaged, or still being written: {error}') from error
 
 
 class _Text:
-    """A text that is read on when it is needed, `chunk` characters at a time, and where in it one stands."""
+    """A text that is read on when it is needed, up to a limit of characters, and where in it one stands."""
 
-    def __init__(self, file: IO[str], chunk: int, limit: int | None = None) -> None:
-        self._file, self._chunk, self._limit = file, chunk, limit
+    def __init__(self, file: IO[str], limit: int | None = None) -> None:
+        self._file, self._limit = file, limit
         self._text, self._at = '', 0
-        self._decode = JSONDecoder().raw_decode
 
     def next(self) -> str:
         """Return the next character that is no space; '' at the end."""
@@ -176,7 +156,7 @@ class _Text:
         self.next()
         while True:
             try:
-                value, end = self._decode(self._text, self._at)
+                value, end = _decode(self._text, self._at)
             except JSONDecodeError:
                 if not self._read_on():
                     raise
@@ -204,18 +184,24 @@ class _Text:
             place += 1
         self._at += 1
 
+    def entries(self, inside: str | None = None) -> Iterator[tuple[tuple[str, ...], Any]]:
+        """Yield keys and value of each entry of the one object or list that a file holds."""
+        for key in self.each_key():
+            if key == inside and self.next() in _CLOSING:
+                yield from (((key, one), self.value()) for one in self.each_key())
+            else:
+                yield (key,), self.value()
+        if self.next():
+            raise ValueError(f'{self.next()!r} follows the end')
+
     def skip(self, mark: str) -> None:
         if self.next() != mark:
             raise ValueError(f'expected {mark!r}, got {self.next() or "the end of the file"!r}')
         self._at += 1
 
-    def end(self) -> None:
-        if self.next():
-            raise ValueError(f'{self.next()!r} follows the end')
-
     def _read_on(self) -> bool:
         left = self._text[self._at :]
-        size = max(self._chunk, len(left))  # as much again: a long value is decoded seldom
+        size = max(_CHUNK, len(left))  # as much again: a long value is decoded seldom
         if self._limit is not None:
             self._limit -= (size := min(size, self._limit))
         more = self._file.read(size)

@@ -206,14 +206,14 @@ def samples_of(docs: Sequence[Doc], responses: Sequence[ModelResponse], n: int) 
         told = {name: text for name, text in doc.specific.items() if name != 'benchmark'}
         where = f'{told["uid"]} of {doc.task_name}'
         if response.input and _letters(told['question']) not in _letters(response.input):
-            raise InputError(
-                f'what was generated for {where} was generated for another question: Lighteval kept it from '
-                f'other data under this name. {_FORGET}'
-            )
+            other = 'was generated for another question: Lighteval kept it from other data under this name'
+            raise InputError(f'what was generated for {where} {other}. {_FORGET}')
         if len(response.text) < n:
+            must = (
+                'the model must sample (temperature above 0, no continuous batching), and an endpoint take n'
+            )
             raise IncompleteError(
-                f'{len(response.text)} responses to {where}, n = {n} are needed: the model must sample '
-                f'(temperature above 0, no continuous batching), and an endpoint take n and answer. {_FORGET}'
+                f'{len(response.text)} responses to {where}, n = {n} are needed: {must}. {_FORGET}'
             )
         prompt = len([] if response.input_tokens is None else response.input_tokens)
         told['prompt_tokens'] = max(prompt - (response.padded_tokens_count or 0), 0) or None
@@ -250,8 +250,8 @@ def _letters(prompt: str | Sequence[Any]) -> str:
 class Prompt:
     """The prompt function of a task: makes a `Doc` of a row's number, None beyond the last question.
 
-    Lighteval keeps responses under a text of the task in which this object's name stands. So the name says
-    what is asked, once that is known, and responses to other questions are never taken for those to these.
+    Lighteval keeps responses under a text of the task with this object's name. So it says what is asked, once
+    that is known: responses to other questions are never taken for those to these.
     """
 
     def __init__(self, benchmark: str, read: Callable[[], Rows]) -> None:
@@ -268,16 +268,12 @@ class Prompt:
         if row.get('__few_shots'):  # of the list itself, with their answers
             raise InputError(f'{task_name}: there are no few-shot examples; say {task_name} or {task_name}|0')
         if (number := row['number']) == 0 or not self._docs:
-            self._docs = [
-                {
-                    'query': whole_prompt(one['question'], one['language']),
-                    'choices': [one['answer']],
-                    'gold_index': 0,
-                    'specific': {name: one[name] for name in _OF_QUESTION}
-                    | {'reference': one['answer'], 'benchmark': self._benchmark},
-                }
-                for one in self._read()
-            ]
+            self._docs = []
+            for one in self._read():
+                about = {name: one[name] for name in _OF_QUESTION} | {'reference': one['answer']}
+                doc = {'query': whole_prompt(one['question'], one['language']), 'choices': [one['answer']]}
+                about['benchmark'] = self._benchmark
+                self._docs.append({**doc, 'gold_index': 0, 'specific': about})
         if (size := len(self._docs)) > MOST_QUESTIONS:
             raise InputError(f'{task_name}: {size} questions; a task has at most {MOST_QUESTIONS}: split it')
         return Doc(task_name=task_name, **deepcopy(self._docs[number])) if number < size else None
@@ -321,9 +317,8 @@ def tasks(settings: Settings) -> Iterator[LightevalTaskConfig]:
         else:
             yield task(name, found.label, partial(benchmark_rows, name, settings.questions), settings)
     of_demo = settings.model_copy(update={'questions': demo.QUESTIONS, 'max_new_tokens': 40})
-    yield live_math_bench(
-        'gpassk_demo', LiveMathBenchRows(demo.VERSION, demo.SPLITS, demo.LANGUAGES), of_demo
-    )
+    rows = LiveMathBenchRows(demo.VERSION, demo.SPLITS, demo.LANGUAGES)
+    yield live_math_bench('gpassk_demo', rows, of_demo)
 
 
 _FILE = os.environ.get(VARIABLE, '').strip()

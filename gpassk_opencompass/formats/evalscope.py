@@ -21,8 +21,6 @@ from ..json_rows import Row
 from .format import Format, asked_in, at, first_row, object_beside, parts_of, rows_of, sampling
 
 _KINDS = 'reviews', 'predictions'
-"""Folders of the two kinds of files."""
-
 _STATES = {'model_length': 'too long', 'content_filter': 'filtered'}
 """Why a model stopped → the state of a sample whose text is the error of a server, and no response."""
 
@@ -99,15 +97,11 @@ def _rows(files: Sequence[Path]) -> Iterator[Row]:
     """Yield of each subset the samples with a review, then those that were asked for and have none."""
     for path in sorted({_subset(path).reviews for path in files}):
         if not path.is_file() or not mapping(at(first_row(path), 'sample_score')):
-            raise InputError(
-                f'{path} is not there: predictions have no verdicts; give the reviews of the run too'
-            )
+            raise InputError(f'{path} is not there: predictions have no verdicts; give the reviews too')
         subset = _subset(path)
-        beside = {
-            file.stem[len(subset.benchmark) :] for file in path.parent.glob(f'{subset.benchmark}_*.jsonl')
-        }
-        shared: Row = {'_subset': subset, '_scores': _scores_in(path)}
-        shared['_split'] = subset.name if subset.root and beside - {'_default'} else ''
+        beside = {file.stem for file in path.parent.glob(f'{subset.benchmark}_*.jsonl')}
+        several = subset.root and beside - {f'{subset.benchmark}_default'}
+        shared = {'_subset': subset, '_scores': _scores_in(path), '_split': subset.name if several else ''}
         predictions = rows_of(subset.predictions) if subset.predictions.is_file() else ()
         endings = {str(row.get('index')): _ending(row) for row in predictions}
         begun: dict[int, tuple[Row, set[int]]] = defaultdict(lambda: ({}, set()))
@@ -127,13 +121,14 @@ def _rows(files: Sequence[Path]) -> Iterator[Row]:
         for group in range(size):
             first, there = begun[group]
             for replica in sorted(set(range(subset.size)) - there):
+                asked = {name: first.get(name) for name in ('messages', 'target')}
                 own = {
                     '_place': (group, replica),
                     '_ending': {'state': 'failed'},
                     '_file': path,
                     '_row': None,
                 }
-                yield {**shared, **own, 'messages': first.get('messages'), 'target': first.get('target')}
+                yield {**shared, **own, **asked}
 
 
 def _scores_in(reviews: Path) -> tuple[str, list[str], Any]:
@@ -153,10 +148,8 @@ def _place(row: Row, size: int | None) -> tuple[int, int]:
     index, group, replica = row['index'], told.get('group_id'), told.get('generation_index')
     expected, place = divmod(index, size) if size else (index, index)
     if size and group not in (None, expected):
-        raise ValueError(
-            f'sample {index} is of question {group}, but with {size} samples a question (repeats of the '
-            f'config) of question {expected}: are these files of several runs?'
-        )
+        other = f'sample {index} is of question {group}, but by repeats = {size} in the config of {expected}'
+        raise ValueError(f'{other}: are these files of several runs?')
     return expected if group is None else group, place if replica is None else replica
 
 
@@ -179,11 +172,8 @@ def _ending(row: Row) -> Row:
 
 def _sample(row: Row) -> Iterator[Row]:
     """Yield the sample of a row, and put its scores into the row under their names."""
-    messages, score, metric = (
-        row.get('messages') or [],
-        at(row, 'sample_score.score') or {},
-        row['_scores'][0],
-    )
+    messages, score = row.get('messages') or [], at(row, 'sample_score.score') or {}
+    metric, target = row['_scores'][0], row.get('target')
     answer: Row = next((one for one in reversed(messages) if one.get('role') == 'assistant'), {})
     told, (thought, text) = at(answer, 'perf_metrics'), parts_of(answer)
     ending = row['_ending'] or {
@@ -192,7 +182,6 @@ def _sample(row: Row) -> Iterator[Row]:
     }
     response = text if score.get('prediction') is None and answer else score.get('prediction')
     values, said = _values(score, metric)
-    target = row.get('target')
     accepted = target if isinstance(target, list) else [target]
     if len(accepted) > 1:
         several = (
@@ -235,9 +224,8 @@ def _about(row: Row) -> Mapping[str, Any]:
     if subset.size and subset.report is None:
         remarks.append('EvalScope wrote no report of this run: it is still going on, or broke off')
     if len(there) > 1:
-        remarks.append(
-            f'the verdicts are the score {metric!r} of {", ".join(there)}; --field correct=NAME takes another'
-        )
+        several = f'the verdicts are the score {metric!r} of {", ".join(there)}'
+        remarks.append(f'{several}; --field correct=NAME takes another')
     strategy, version = subset.config.get('judge.strategy'), subset.config.get('evalscope_version') or ''
     judge = {'name': f'{metric} of EvalScope', 'metric': metric, 'models': models, 'strategy': strategy}
     settings = {name.removeprefix('generation_config.'): one for name, one in subset.config.items()}

@@ -19,9 +19,6 @@ from ..json_rows import Row, first_object, json_rows, open_text
 from ..samples import COLUMNS, MISSING
 from ..text import read_csv_cell
 
-Field = str | Callable[[Row], Any]
-"""Where a row keeps something: a dotted path, 'a.b.0.c', or a function of the row."""
-
 OF_QUESTION = (
     *('uid', 'problem', 'group', 'split', 'language', 'question', 'reference'),
     *('run', 'model', 'dataset', 'n', 'c', 'unjudged'),
@@ -62,11 +59,11 @@ def at(row: Any, path: str) -> Any:
     return row
 
 
-def has(row: Row | None, paths: Iterable[str]) -> bool:
+def has(row: Mapping[str, Any] | None, *paths: str) -> bool:
     """Whether a row has something under each of some dotted paths, be it null."""
-    parts = ((path, *path.rpartition('.')) for path in paths)
+    ends = ((path, *path.rpartition('.')) for path in paths)
     return all(
-        path in (row or {}) or last in mapping(at(row, way) if dot else row) for path, way, dot, last in parts
+        path in (row or {}) or end in mapping(at(row, way) if way else row) for path, way, _, end in ends
     )
 
 
@@ -89,8 +86,7 @@ def number_in(value: Any) -> Any:
 
 def parts_of(message: Mapping[str, Any]) -> tuple[str, str]:
     """Return the thought and the text of a message, whose content is a text or a list of parts."""
-    content = message.get('content')
-    if not isinstance(content, list):
+    if not isinstance(content := message.get('content'), list):
         thought = message.get('reasoning_content') or message.get('reasoning')
         return thought if isinstance(thought, str) else '', content if isinstance(content, str) else ''
     texts: dict[str, list[str]] = {'reasoning': [], 'text': []}
@@ -113,14 +109,12 @@ def sampling(*told: Any) -> Row:
     """Return the settings of the sampling in some dictionaries, of which the last that tells one counts."""
     found: Row = {}
     for one in map(mapping, told):
-        named = {_SETTINGS[name]: value for name, value in one.items() if name in _SETTINGS}
-        found |= {
-            name: value
-            for name, value in named.items()
-            if (type(value) in (int, float) and math.isfinite(value))
-            or (name == 'reasoning_effort' and value)
-        }
-        found |= {'temperature': 0.0} if one.get('do_sample') is False else {}
+        for name, value in one.items():
+            number = type(value) in (int, float) and math.isfinite(value)
+            if name in _SETTINGS and (number or (name == 'reasoning_effort' and value)):
+                found[_SETTINGS[name]] = value
+        if one.get('do_sample') is False:
+            found['temperature'] = 0.0
     return found
 
 
@@ -128,10 +122,9 @@ def sampling(*told: Any) -> Row:
 
 
 def rows_of(*paths: Path) -> Iterator[Row]:
-    """Yield the rows of files of JSON, CSV, TSV or Parquet, each also with .gz.
+    """Yield the rows of files of JSON, CSV, TSV or Parquet, also with .gz; InputError: a file cannot be read.
 
-    '_row' is the number of a row, '_file' its file. One that cannot be read is {'_bad': why, …}; a file that
-    cannot is an InputError.
+    '_row' is the number of a row, '_file' its file; a row that cannot be read is {'_bad': why, …}.
     """
     for path in paths:
         read = {'parquet': _parquet_rows, 'csv': _csv_rows}.get(_kind(path))
@@ -245,38 +238,25 @@ class Format:
 
     A function of a row raises ValueError('what; what is allowed') where the row is wrong; the reader says
     where it stands. What is wrong with a whole file is an InputError.
-
-    Args:
-        fields: one of `OF_QUESTION` or `OF_SAMPLE` → where a row of a sample has it; None: under its name.
-        needs: what the first row has, dotted: by it files of rows are recognised.
-        recognises: tells by its name, its first row (None of a folder or an empty file) and what lies beside
-            it whether a file is of this format, beside `needs`. It reads no whole file.
-        files: of a folder that `recognises`: the files of each run.
-        run_of: what the files of one run have in common; the default makes each file a run.
-        rows: of the files of a run; '_file' and '_row' say where each stands. A row is {'_bad': why} where it
-            cannot be read, {'_skipped': sentence} where it does not count.
-        expand: makes rows of samples of a row; '_said' in one is a list of sentences. They become remarks, in
-            which `{count}` is how often they are there.
-        about: of the first row of a run: what `Run` has besides (model, dataset, …).
-        specialise: makes of this the format of one run, by its first row.
-        options: names that --field may give, besides the usual ones, which `specialise` uses.
     """
 
-    fields: Mapping[str, Field] | None = None
-    needs: frozenset[str] = frozenset()
-    recognises: Callable[[Path, Row | None], bool] | None = None
+    # Whether a file or folder is of this format, by its name, its first row (None of a folder or an empty
+    # file), and what lies beside it; no whole file is read.
+    recognises: Callable[[Path, Row | None], bool]
+    # One of `OF_QUESTION` or `OF_SAMPLE` → its dotted path in a row of a sample; None: under its name.
+    fields: Mapping[str, str] | None = None
+    # Of a folder that it recognises: the files of each run; None: it recognises files alone.
     files: Callable[[Path], list[list[Path]]] | None = None
+    # What the files of one run have in common.
     run_of: Callable[[Path], Hashable] = Path
+    # Of the files of a run, with '_file' and '_row'; {'_bad': why}: one that cannot be read, {'_skipped':
+    # sentence}: one that does not count.
     rows: Callable[[Sequence[Path]], Iterator[Row]] = lambda files: rows_of(*files)
-    expand: Callable[[Row], Iterable[Row]] | None = None
+    # The rows of samples in a row; '_said' in one is a list of remarks, where `{count}` is how many say it.
+    expand: Callable[[Row], Iterable[Row]] = lambda row: (row,)
+    # What `Run` has besides, by the first row of a run.
     about: Callable[[Row], Mapping[str, Any]] = lambda row: {}
+    # The format of one run, by its first row.
     specialise: Callable[[Row, Options], Format | None] = lambda first, options: None
+    # Names that --field may give besides the usual ones, which `specialise` uses.
     options: frozenset[str] = frozenset()
-
-    def claims(self, path: Path, first: Row | None) -> bool:
-        """Whether a file is of this format, or a folder is, whose first row is None."""
-        if path.is_dir():
-            return self.files is not None and self.recognises is not None and self.recognises(path, None)
-        if self.needs and not has(first, self.needs):
-            return False
-        return bool(self.needs) if self.recognises is None else self.recognises(path, first)

@@ -6,7 +6,6 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -36,6 +35,8 @@ from .format import (
 
 _LM_EVAL = {'doc_id', 'doc', 'target', 'arguments', 'resps', 'filtered_resps', 'filter', 'metrics'}
 _LM_EVAL_NAME = re.compile(r'samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.jsonl(?:\.gz)?')
+_SUMMARY = 'results', 'configs', 'versions'
+_QUESTION = 'question', 'problem', 'Question', 'Problem', 'query', 'input'
 _OF_OURS = ('uid', 'problem', 'split', 'language')
 """What the data of our own tasks say of a question."""
 
@@ -65,33 +66,27 @@ def _metric(row: Row) -> str:
     left all n responses, and of one response only if there is no number.
     """
     n, told = len(_responses(row) or [None]), {name: row[name] for name in row['metrics'] if name in row}
-    numbers = [name for name, one in told.items() if isinstance(one, (bool, int, float))]
     lists = [name for name, one in told.items() if isinstance(one, list) and len(one) == n]
     lists = [name for name in lists if {*map(type, told[name])} <= {bool, int, float, type(None)}]
     if 'correct' in lists:
         return 'correct'
-    return next(iter([*(numbers if n == 1 else []), *(lists if n == 1 or len(_left(row)) == n else [])]), '')
+    numbers = [name for name, one in told.items() if isinstance(one, (bool, int, float))] if n == 1 else []
+    return next(iter([*numbers, *(lists if n == 1 or len(_left(row)) == n else [])]), '')
 
 
-class _Filter:
-    """The rows of one filter, of which the first shows which metric has a verdict of each response."""
+def _of_filter(first: Row, options: Options) -> Format:
+    """Return the format of the rows of one filter; its first row tells which metric is of each response."""
+    name, metric = options.fields.get('filter', first['filter']), None
 
-    def __init__(self, first: Row, options: Options) -> None:
-        self.name, self.given = options.fields.get('filter', first['filter']), options.fields
-        self.metric = _metric(first)
-        # All filters have one kind of metrics, each its own responses.
-        self.known = first['filter'] == self.name
-
-    def samples(self, row: Row) -> Iterator[Row]:
-        """Yield a row of each response."""
-        if row['filter'] != self.name:
-            other = f'{{count}} rows are of another filter than {self.name!r} and were passed over'
+    def samples(row: Row) -> Iterator[Row]:
+        nonlocal metric
+        if row['filter'] != name:
+            other = f'{{count}} rows are of another filter than {name!r} and were passed over'
             yield {'_skipped': f'{other}: --field filter=… chooses another'}
             return
-        texts, left, doc = _responses(row), _left(row), row['doc']
-        if not self.known:
-            self.metric, self.known = _metric(row), True
-        n, metric, told = len(texts or [None]), self.metric, row.get(self.metric)
+        metric = _metric(row) if metric is None else metric
+        texts, left, doc, target = _responses(row), _left(row), row['doc'], row['target']
+        n, told = len(texts or [None]), row.get(metric)
         verdicts = told if isinstance(told, list) else [told] * n
         alike = len(left) == n or metric == 'correct' or n == 1
         if metric and (metric not in row or len(verdicts) != n or not alike):
@@ -100,27 +95,23 @@ class _Filter:
                 'responses; expected a verdict of each, as in the first row'
             )
         answers = left if metric and len(left) == n and left != texts else [None] * n
-        fields = ('question', 'problem', 'Question', 'Problem', 'query', 'input')
-        question = next((doc[name] for name in fields if isinstance(doc.get(name), str)), None)
-        said = []
-        if question is None and 'question' not in self.given:
-            said.append(
-                'the data of {count} questions has no field known to hold it: the whole prompt stands for it'
-            )
-        if not metric and n > 1 and row['metrics'] and 'correct' not in self.given:
-            said.append(
-                f'of {{count}} questions the harness scored only what its filter {self.name!r} left of {n} '
-                f'responses ({", ".join(row["metrics"])}): these verdicts are not taken'
-            )
-        ours = all(isinstance(doc.get(name), str) for name in _OF_OURS)
-        target = row['target']
+        question = next((doc[one] for one in _QUESTION if isinstance(doc.get(one), str)), None)
+        unscored = not metric and n > 1 and row['metrics'] and 'correct' not in options.fields
+        said = {
+            'the data of {count} questions has no field known to hold it: the whole prompt stands for it': (
+                question is None and 'question' not in options.fields
+            ),
+            f'of {{count}} questions the harness scored only what its filter {name!r} left of {n} responses '
+            f'({", ".join(map(str, row["metrics"]))}): these verdicts are not taken': unscored,
+        }
+        ours = all(isinstance(doc.get(one), str) for one in _OF_OURS)
         for place, text in enumerate(texts or [None]):
             empty = texts is not None and text in (None, 'None')
-            none = ['{count} responses are "None", written where a server sent no text: they count as empty']
+            none = '{count} responses are "None", written where a server sent no text: they count as empty'
             yield {
                 'uid': doc['uid'] if ours else row['doc_id'],
                 'problem': doc['problem'] if ours else None,
-                **{name: doc.get(name) for name in ('split', 'language')},
+                **{one: doc.get(one) for one in ('split', 'language')},
                 'question': at(row, 'arguments.gen_args_0.arg_0') if question is None else question,
                 'reference': json.dumps(target) if isinstance(target, (list, dict)) else target,
                 'replica': place,
@@ -128,53 +119,43 @@ class _Filter:
                 'answer': answers[place],
                 'correct': verdicts[place],
                 'state': 'empty' if empty else None,
-                '_said': (said if place == 0 else []) + (none if empty else []),
+                '_said': [one for one in said if said[one] and place == 0] + [none] * empty,
             }
 
-    def about(self, row: Row) -> Mapping[str, Any]:
-        """Return what the summary of the run tells, which was written beside it at the same moment."""
-        name, summary, path = _LM_EVAL_NAME.fullmatch(row['_file'].name), Row(), row['_file']
-        task = name['task'] if name else ''
-        for beside in sorted(path.parent.glob(f'*_{name["date"]}.json')) if name else ():
-            told = {**object_beside(beside)}
-            summary = told if _is_summary(told) else summary
+    def about(row: Row) -> Row:
+        """Tell what the summary of the run does, which was written beside it at the same moment."""
+        named, path, metric = _LM_EVAL_NAME.fullmatch(row['_file'].name), row['_file'], _metric(row)
+        task = named['task'] if named else ''
+        beside = map(object_beside, sorted(path.parent.glob(f'*_{named["date"]}.json'))) if named else ()
+        summary = next((one for one in beside if has(one, *_SUMMARY)), {})
         args = at(summary, 'config.model_args')
         args = mapping(args) or dict(pair.split('=', 1) for pair in str(args).split(',') if '=' in pair)
         names = [summary.get('model_name'), args.get('pretrained'), args.get('model')]
-        judge = {'name': f'{self.metric} of lm-eval', 'task': task, 'filter': self.name}
+        judge = {'name': f'{metric} of lm-eval', 'task': task, 'filter': name}
         judge['version'] = at(summary, f'versions.{task}')
         own = at(summary, f'configs.{task}.metadata.gpassk.judge')
         engine, version = at(summary, 'config.model'), summary.get('lm_eval_version')
         settings = sampling(at(row, 'arguments.gen_args_0.arg_1'))
         return {
-            'model': next((name for name in names if isinstance(name, str) and name), ''),
+            'model': next((one for one in names if isinstance(one, str) and one), ''),
             'dataset': task,
             'written_by': f'lm-eval {version}' if isinstance(version, str) else 'lm-eval',
-            'judge': (own or {key: one for key, one in judge.items() if one}) if self.metric else {},
+            'judge': (own or {key: one for key, one in judge.items() if one}) if metric else {},
             'settings': settings | ({'engine': engine} if isinstance(engine, str) else {}),
         }
 
-
-def _is_summary(row: Row | None) -> bool:
-    return has(row, ('results', 'configs', 'versions')) and 'gpassk' not in (row or {})
+    return Format(LM_EVAL.recognises, expand=samples, about=about)
 
 
 def _lm_eval_rows(files: Sequence[Path]) -> Iterator[Row]:
-    if _is_summary(first_row(files[0])):
-        raise ForeignFileError(
-            f"{files[0]} is lm-eval's summary, without samples; give the samples_*.jsonl beside it, which "
-            'lm_eval writes with --log_samples'
-        )
+    if has(first_row(files[0]), *_SUMMARY):
+        mend = 'give the samples_*.jsonl beside it, which lm_eval writes with --log_samples'
+        raise ForeignFileError(f"{files[0]} is lm-eval's summary, without samples; {mend}")
     return rows_of(*files)
 
 
-def _of_filter(first: Row, options: Options) -> Format:
-    rows = _Filter(first, options)
-    return replace(LM_EVAL, expand=rows.samples, about=rows.about, specialise=Format.specialise)
-
-
 LM_EVAL = Format(
-    recognises=lambda path, row: has(row, _LM_EVAL) or _is_summary(row),
+    lambda path, row: has(row, *_LM_EVAL) or has(row, *_SUMMARY),
     rows=_lm_eval_rows,
     specialise=_of_filter,
     options=frozenset({'filter'}),
@@ -214,20 +195,16 @@ def _outputs(paths: Sequence[Path]) -> Iterator[Row]:
     started = [path.with_name(f'{path.name.removesuffix("-async")}-async') for path in paths]
     unfinished = {_output(path)[1] or '' for path in started if path.exists()}
     if unfinished >= seeds.keys():
-        raise InputError(
-            f'{started[-1]} is unfinished, as is every seed beside it: NeMo-Skills writes the answers to the '
-            'name without -async when all are there, and goes on with ++skip_filled=True'
-        )
+        mend = 'NeMo-Skills goes on with ++skip_filled=True, and renames it when all answers are there'
+        raise InputError(f'{started[-1]} is unfinished, as is every seed beside it: {mend}')
     # Of the model in whose place a judge that was asked leaves its own.
     replaced = ('finish_reason', 'reasoning_content', 'num_reasoning_tokens', 'num_answer_tokens')
     for seed in sorted(seeds.keys() - unfinished):
         files, verdict = seeds[seed], ''
         chunks = [files[chunk] for chunk in sorted(files) if chunk >= 0]
         if -1 not in files and (missing := next(iter({*range(max(files))} - files.keys()), -1)) >= 0:
-            raise InputError(
-                f'{chunks[0]}: its seed has no chunk {missing}, without which nobody knows which question a '
-                'line of the others is'
-            )
+            which = 'without it nobody knows which question a line of the others is'
+            raise InputError(f'{chunks[0]}: its seed has no chunk {missing}; {which}')
         for line, row in enumerate(rows_of(*(chunks if 0 in files else [files[-1]])), 1):
             verdict = verdict or next((name for name in _VERDICTS if name in row), 'none')
             # A judgement that was given without asking comes first in its row, and then nothing was replaced.
@@ -285,14 +262,13 @@ def _about_nemo_skills(row: Row) -> Mapping[str, Any]:
 
 
 NEMO_SKILLS = Format(
-    paths(
+    fields=paths(
         'uid=_uid replica=_seed seed=_seed question=_question reference=expected_answer response=generation '
         'thought=_thought answer=predicted_answer correct=_correct state=_state split=subset_for_metrics '
         'finish_reason prompt_tokens=num_input_tokens output_tokens=num_generated_tokens '
         'reasoning_tokens=num_reasoning_tokens seconds=generation_time'
     ),
-    needs=frozenset({'generation', 'expected_answer'}),
-    recognises=lambda path, row: isinstance(at(row, 'generation'), str),
+    recognises=lambda path, row: isinstance(at(row, 'generation'), str) and has(row, 'expected_answer'),
     run_of=_seeds_of,
     rows=_outputs,
     expand=_of_nemo_skills,
@@ -316,13 +292,15 @@ def _of_matharena(row: Row) -> Iterator[Row]:
 
 
 MATHARENA = Format(
-    paths(
+    fields=paths(
         'model=_model uid=problem_idx replica=idx_answer question=problem reference=gold_answer '
         'response=answer answer=_answer correct=_correct state=_state prompt_tokens=input_tokens '
         'output_tokens seconds=time'
     ),
-    needs=frozenset({'problem_idx', 'idx_answer', 'answer', 'correct'}),
-    recognises=lambda path, row: has(row, ['model_config']) or has(row, ['model_name']),
+    recognises=lambda path, row: (
+        has(row, 'problem_idx', 'idx_answer', 'answer', 'correct')
+        and (has(row, 'model_config') or has(row, 'model_name'))
+    ),
     expand=_of_matharena,
     about=lambda row: {'written_by': 'MathArena', 'judge': {'name': 'MathArena'}},
 )
@@ -402,12 +380,12 @@ def _about_every_eval_ever(row: Row) -> Row:
 
 _ROWS = ('evaluation_id', 'model_id', 'evaluation_name', 'sample_id', 'evaluation')
 EVERY_EVAL_EVER = Format(
-    paths(
+    fields=paths(
         'model=model_id dataset uid=sample_id replica question=input.raw reference response thought answer '
         'correct state prompt_tokens=token_usage.input_tokens output_tokens reasoning_tokens'
     ),
     recognises=lambda path, row: (
-        has(row, _ROWS) or has(row, ('schema_version', 'eval_library', 'evaluation_results'))
+        has(row, *_ROWS) or has(row, 'schema_version', 'eval_library', 'evaluation_results')
     ),
     run_of=lambda path: path.with_name(f'{path.stem}{_SUFFIX}') if path.suffix == '.json' else path,
     rows=_responses_of_all,
@@ -426,14 +404,7 @@ _FINISH = {'end_turn': 'stop', 'stop_sequence': 'stop'}
 
 
 def _is_reply(row: Row | None) -> bool:
-    return 'custom_id' in (row or {}) and not {'response', 'result', 'error'}.isdisjoint(row or {})
-
-
-def _is_batch(path: Path, first: Row | None) -> bool:
-    """Whether a file has replies, or is the table of the samples that were asked for."""
-    keys = (first or {}).keys()
-    table = {'uid', 'replica', 'fingerprint'} <= keys and {'response', 'verdict'}.isdisjoint(keys)
-    return table or _is_reply(first)
+    return has(row, 'custom_id') and any(has(row, one) for one in ('response', 'result', 'error'))
 
 
 def _joined(files: Sequence[Path]) -> Iterator[Row]:
@@ -475,14 +446,10 @@ def _reply(row: Row) -> Row:
         return {'state': 'failed', '_said': [f'{_LOST}{str(why)[:60]}']}
     if 'choices' not in body:  # Anthropic's message
         parts, finish = [mapping(one) for one in listed(body.get('content'))], str(body.get('stop_reason'))
-        said = {
-            'content': [{'text': one.get('text'), 'thinking': one.get('thinking')} for one in parts],
-            'tool_calls': [one for one in parts if one.get('type') == 'tool_use'],
-        }
-        usage = {
-            'prompt_tokens': at(body, 'usage.input_tokens'),
-            'completion_tokens': at(body, 'usage.output_tokens'),
-        }
+        content = [{name: one.get(name) for name in ('text', 'thinking')} for one in parts]
+        said = {'content': content, 'tool_calls': [one for one in parts if one.get('type') == 'tool_use']}
+        names = {'prompt_tokens': 'input_tokens', 'completion_tokens': 'output_tokens'}
+        usage = {name: at(body, f'usage.{theirs}') for name, theirs in names.items()}
         choice = {'message': said, 'finish_reason': _FINISH.get(finish, finish)}
         body = {'choices': [choice], 'usage': usage, 'model': body.get('model')}
     try:
@@ -506,7 +473,11 @@ def _reply(row: Row) -> Row:
 
 
 BATCH = Format(
-    recognises=_is_batch,
+    # Replies, or the table of the samples that were asked for.
+    recognises=lambda path, row: (
+        _is_reply(row)
+        or (has(row, 'uid', 'replica', 'fingerprint') and not (has(row, 'response') or has(row, 'verdict')))
+    ),
     run_of=lambda path: None,
     rows=_joined,
     about=lambda row: {'model': str(row.get('_model') or '')},

@@ -27,7 +27,6 @@ _DAMAGES = (
     *(ValueError, ArithmeticError, RuntimeError, MemoryError),
 )
 """What Python raises of a zip file that is damaged, encrypted or packed in a way it does not know."""
-
 _ENDINGS: dict[Any, str | None] = {
     **dict.fromkeys(('max_tokens', 'model_length', 'token limit', 'context limit'), 'length'),
     'unknown': None,
@@ -42,21 +41,16 @@ _SAID = {
 
 
 def _log(path: Path) -> Iterator[Row]:
-    """Yield what a log tells beside its samples, then its samples; of two of one name the later alone.
-
-    Raises:
-        InputError: it is damaged, cut off, or another file.
-    """
+    """Yield what a log tells beside its samples, then its samples; of two of one name the later alone."""
     if not (zipfile.is_zipfile(path) or path.suffix == '.eval'):
-        header: Row | None = {}
+        header = Row()  # what is told of the whole comes before the samples
         for keys, value in json_entries(path, 'samples'):
-            if keys[0] != 'samples' and header is not None:
+            if len(keys) == 1:
                 header[keys[0]] = value
-            elif len(keys) > 1:
-                if header is not None:  # what is told of the whole comes before the samples
-                    yield header
-                    header = None
-                yield {**value, '_row': int(keys[1]) + 1}
+                continue
+            if keys[1] == '0':
+                yield header
+            yield {**value, '_row': int(keys[1]) + 1}
         return
     try:
         with zipfile.ZipFile(path) as log:
@@ -65,15 +59,14 @@ def _log(path: Path) -> Iterator[Row]:
             begun = next((name for name in ('header.json', '_journal/start.json') if name in names), None)
             if begun is None:
                 raise ValueError(
-                    'it has neither header.json nor _journal/start.json, as "inspect eval" writes'
+                    'it has neither header.json nor _journal/start.json, which inspect_ai writes'
                 )
             yield json.loads(_unpacked(log, names[begun], path))
             for number, member in enumerate(filter(None, map(_SAMPLE.fullmatch, names)), 1):
                 row = json.loads(_unpacked(log, names[member[0]], path))
-                if (str(row.get('id')), str(row.get('epoch'))) != member.groups():
-                    row = {
-                        '_bad': f'{member[0]} holds epoch {row.get("epoch")!r:.20} of {row.get("id")!r:.60}'
-                    }
+                uid, epoch = row.get('id'), row.get('epoch')
+                if (str(uid), str(epoch)) != member.groups():
+                    row = {'_bad': f'{member[0]} holds epoch {epoch!r:.20} of {uid!r:.60}'}
                 yield {**row, '_row': number}
     except _DAMAGES as error:
         raise InputError(f'{path} is damaged, cut off or still being copied: {error}') from error
@@ -108,9 +101,8 @@ def _rows(files: Sequence[Path]) -> Iterator[Row]:
             count += 1
             try:
                 if '_bad' not in row:
-                    scores = mapping(row.get('scores')) or (
-                        {'score': row['score']} if row.get('score') else {}
-                    )
+                    alone = {'score': row['score']} if row.get('score') else {}  # of older versions
+                    scores = mapping(row.get('scores')) or alone
                     shared = shared or dict(zip(('_names', '_chosen'), _chosen(header, scores), strict=True))
                     row.update(_sample(row, scores, shared['_chosen'], at(header, 'eval.model')))
             except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -150,12 +142,12 @@ def _sample(row: Row, scores: Mapping[str, Any], chosen: str, model: Any) -> Row
     valid = not row.get('invalidation')
     values = {name: _value(at(one, 'value')) if valid else None for name, one in scores.items()}
     correct, score = at(values, chosen), scores.get(chosen.partition('.')[0]) or {}
-    if isinstance(correct, dict) and len(correct) == 1:
-        [correct] = correct.values()
     if isinstance(correct, dict):
-        raise ValueError(
-            f'the score {chosen} is {correct!r:.60}; say which value: --field correct={chosen}.KEY'
-        )
+        if len(correct) != 1:
+            raise ValueError(
+                f'score {chosen} is {correct!r:.60}; say which value: --field correct={chosen}.KEY'
+            )
+        [correct] = correct.values()
     if kept := row.get('attachments'):  # texts that come several times are kept elsewhere
         row.update({name: _resolved(row.get(name), kept) for name in ('input', 'output')})
     choice, limit = at(row, 'output.choices.0') or {}, at(row, 'limit.type')
@@ -206,14 +198,11 @@ def _resolved(value: Any, kept: Mapping[str, Any]) -> Any:
 def _about(row: Row) -> Mapping[str, Any]:
     header, chosen, names, remarks = row['_header'], row['_chosen'], ', '.join(row['_names']), []
     if (status := header.get('status') or 'started') != 'success':
-        remarks.append(
-            f'the log says {status!r}: it was read as far as it goes, which is where its run stands, or was '
-            'broken off'
-        )
+        broken = 'it was read as far as it goes, which is where its run stands, or was broken off'
+        remarks.append(f'the log says {status!r}: {broken}')
     if len(row['_names']) > 1:
-        remarks.append(
-            f'of the scores {names} the verdicts are those of {chosen}; --field correct=NAME takes another'
-        )
+        scores = f'of the scores {names} the verdicts are those of {chosen}'
+        remarks.append(f'{scores}; --field correct=NAME takes another')
     return {
         'model': at(header, 'eval.model') or '',
         'dataset': at(header, 'eval.task') or '',

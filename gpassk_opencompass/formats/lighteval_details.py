@@ -22,13 +22,18 @@ from ..health import CUT_OFF
 from ..json_rows import Row
 from ..record import data_of
 from ..sweep.names import DatasetName, ModelName, Settings, clean, last_part
-from .format import Format, at
+from .format import Format, at, has
 
 _METRIC = 'G-Pass@k'
 _TIME = r'_(?P<time>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9.-]+)'
 _DETAILS = re.compile(rf'details_.+{_TIME}\.parquet', re.DOTALL)
 _SUMMARY = re.compile(rf'results{_TIME}\.json')
 
+_SEVERAL = '{count} questions have several references, of which the first one is kept'
+_FULL = (
+    '{count} responses have as many tokens as they may have, and are taken for cut off: Lighteval keeps no '
+    'finish reasons'
+)
 _DOC = 'id query choices gold_index task_name num_samples generation_size specific sampling_methods'
 _COLUMNS = [
     *(f'doc.{name}' for name in _DOC.split()),
@@ -40,9 +45,8 @@ _TOKENS = ['model_response.input_tokens', 'model_response.output_tokens']
 
 def _recognises(path: Path, first: Row | None) -> bool:
     """Whether a file has the columns of details; or is the results file of which they are."""
-    keys = (first or {}).keys()
-    summary = 'config_general' in keys and _SUMMARY.fullmatch(path.name) is not None
-    return summary or {'doc', 'metric', 'model_response'} <= keys
+    summary = has(first, 'config_general') and _SUMMARY.fullmatch(path.name) is not None
+    return summary or has(first, 'doc', 'metric', 'model_response')
 
 
 def _run_of(path: Path) -> Path:
@@ -57,18 +61,15 @@ def _rows(files: Sequence[Path]) -> Iterator[Row]:
     """Yield the questions in the order of the data, which Lighteval shuffles."""
     path = next((path for path in files if path.suffix == '.parquet'), files[0])
     if path.suffix == '.json':
-        raise InputError(
-            f'{path} has the means of tasks, and no details of their questions; run lighteval with '
-            '--save-details and give the folder above both'
-        )
+        mend = 'run lighteval with --save-details and give the folder above both'
+        raise InputError(f'{path} has the means of tasks, and no details of their questions; {mend}')
     rows = []
     for number, row in enumerate(_questions(path), 1):
         doc = row['doc']
         if not row['model_response']['text'] and 'GENERATIVE' not in listed(doc['sampling_methods']):
-            raise InputError(
-                f'{path}, row {number} has no response: it is of a task that compares log-likelihoods of '
-                'choices, and samples nothing; expected details of a generative task'
-            )
+            why = 'it is of a task that compares log-likelihoods of choices, and samples nothing'
+            expected = 'expected details of a generative task'
+            raise InputError(f'{path}, row {number} has no response: {why}; {expected}')
         key = number - 1 if doc['id'] is None else doc['id']
         rows.append({**row, '_row': number, '_key': str(key), '_file': path})
     if all(row['_key'].isdecimal() for row in rows):
@@ -77,9 +78,9 @@ def _rows(files: Sequence[Path]) -> Iterator[Row]:
         counted = [row['doc']['specific'] for row in rows if not row['metric'][_METRIC].get('left_out')]
         columns = [[one[name] or '' for one in counted] for name in ('uid', 'question', 'reference')]
         if at(block, 'data.sha256') != data_of(columns[0], columns[1], columns[2]).sha256:
+            there, scored = len(counted), at(block, 'data.questions')
             raise InputError(
-                f'{path} is damaged: its {len(counted)} questions are not the '
-                f'{at(block, "data.questions")} that were scored'
+                f'{path} is damaged: its {there} questions are not the {scored} that were scored'
             )
     limit = _model(path, rows[0]['doc'])[1].get('max_out_len') if rows else None
     yield from ({**row, '_limit': limit} for row in rows)
@@ -136,25 +137,14 @@ def _samples(row: Row) -> Iterator[Row]:
         places = places if isinstance(places, list) else [places]
         common, several = {'question': doc['query'], 'reference': choices[places[0]]}, len(places) > 1
         common['uid'] = row['_key']
-    lists = {
-        name: listed(own.get(name))
-        for name in ('verdicts', 'answers', 'judged_by', 'why', 'reply_key', 'state')
-    }
-    lists |= {
-        'response': listed(told['text']),
-        'thought': listed(told['reasonings']),
-        'output_tokens': row['lengths'],
-    }
+    names = ('verdicts', 'answers', 'judged_by', 'why', 'reply_key', 'state')
+    lists = {name: listed(own.get(name)) for name in names} | {'output_tokens': row['lengths']}
+    lists |= {'response': listed(told['text']), 'thought': listed(told['reasonings'])}
     for replica in range(len(lists['verdicts']) or max(len(lists['response']), doc['num_samples'] or 1)):
         sample = {name: one[replica] if replica < len(one) else None for name, one in lists.items()}
         full = not own and sample['output_tokens'] is not None and sample['output_tokens'] == row['_limit']
         there = sample['response'] is not None or sample['thought']
-        said = {
-            '{count} questions have several references, of which the first one is kept': several
-            and not replica,
-            '{count} responses have as many tokens as they may have, and are taken for cut off: Lighteval '
-            'keeps no finish reasons': full,
-        }
+        said = {_SEVERAL: several and not replica, _FULL: full}
         yield {
             **common,
             **sample,

@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain, groupby, islice, product
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ from ..benchmarks import (
 from ..errors import InputError, MissingExtraError
 from ..files import PROVENANCE, listed, mapping
 from ..json_rows import Row, first_object, json_entries
-from .format import Format, at, begins_with, sampling
+from .format import Format, at, begins_with, has, sampling
 
 _TIME = re.compile(r'(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d)')
 _BEGIN = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"0"\s*:\s*\{\s*"(origin_prompt|prediction|gold)"\s*:')
@@ -48,7 +47,6 @@ _STEPS = '，请逐步推理', ', please reasoning step by step'
 
 _OF_ENGINE = ('finish_reason', 'prompt_tokens', 'output_tokens', 'reasoning_tokens', 'seconds')
 
-
 _UNFLAGGED = (
     '{count} questions have a round that no LLM judged, as the rule found all of it right: '
     "OpenCompass's own G-Pass@k counts its samples as wrong, here they are correct"
@@ -57,6 +55,9 @@ _FIRST = (
     "OpenCompass's LiveMathBench evaluator gives the verdict of the first sample to all n: it is not taken"
 )
 _WHOLE = 'the question cannot be cut out of {count} prompts: who reads questions is shown the whole prompt'
+_NUMBERED = (
+    'contest and place of the questions are not known: numbered as they are, they pair with no other run'
+)
 _MISALIGNED = (
     '{count} questions have fewer verdicts than their samples, which are unjudged: nothing tells of which'
 )
@@ -67,12 +68,12 @@ _MISALIGNED = (
 
 @dataclass(frozen=True)
 class _Run:
-    """One model on one data set, as a config and files tell it; {} where no config does."""
+    """One model on one data set, as a config and files tell it."""
 
     time: Path
     model: str
     dataset: str
-    config: Mapping[str, Any]
+    config: Mapping[str, Any]  # of the data set; {} where there is none
     model_config: Mapping[str, Any]
     parts: tuple[Path, ...]
     result: Path | None
@@ -88,11 +89,10 @@ class _Run:
     @property
     def is_read(self) -> bool:
         """Whether it is read here: a result of this package is a record."""
-        try:
-            told = (first_object(self.result) if self.result else None) or {}
-        except InputError:
-            told = {}
-        if 'gpassk' in told or isinstance(at(told, 'details.question'), list):
+        told: Row | None = None
+        with suppress(InputError):
+            told = first_object(self.result) if self.result else None
+        if has(told, 'gpassk') or isinstance(at(told, 'details.question'), list):
             return False
         if not self.parts:
             return _is_of_samples(told)
@@ -100,11 +100,6 @@ class _Run:
         ours = ours or any((part.parent / PROVENANCE).is_file() for part in self.parts)
         other = begins_with(self.parts[0], _JSON) and not begins_with(self.parts[0], _BEGIN)
         return not other and not (ours and self.result)
-
-    def whole(self, name: str, value: object) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise InputError(f'{self.time}: {name} = {value!r} in the config; expected whole numbers from 1')
-        return value
 
 
 def _class_of(config: object) -> str:
@@ -158,13 +153,14 @@ def _recognises(path: Path, first: Row | None) -> bool:
     if begins_with(path, _BEGIN):  # as replies of an LLM judge do, which lie among the results
         above = (one.name for one in path.absolute().parents if one.name in ('predictions', 'results'))
         return next(above, '') != 'results' and _run_of(path).is_read
-    return 'gpassk' not in (first or {}) and _is_of_samples(first or {})
+    return not has(first, 'gpassk') and _is_of_samples(first)
 
 
-def _is_of_samples(told: Row) -> bool:
+def _is_of_samples(told: Row | None) -> bool:
     """Whether the details of a result look as if they were of OpenCompass."""
-    entries = [one for name, one in mapping(told.get('details')).items() if name != 'type']
-    keys = mapping(at(entries or listed(told.get('details')), '0')).keys()
+    details = at(told, 'details')
+    entries = [one for name, one in mapping(details).items() if name != 'type']
+    keys = mapping(at(entries or details, '0')).keys()
     judged = 'pred' in keys and not keys.isdisjoint(_VERDICTS)
     return 'example_abbr' in keys or judged or {'predictions', 'references'} <= keys
 
@@ -178,9 +174,8 @@ def _predictions(run: _Run) -> Iterator[Row]:
         keys = set()
         for (key,), value in json_entries(path):
             if not key.isdecimal() or not isinstance(value, dict) or 'prediction' not in value:
-                raise InputError(
-                    f'{path}, row {key!r:.40}: expected rows "0", "1", … with origin_prompt, prediction, gold'
-                )
+                expected = 'expected rows "0", "1", … with origin_prompt, prediction, gold'
+                raise InputError(f'{path}, row {key!r:.40}: {expected}')
             keys.add(int(key))
             told, said = dict(mapping(value.get('generation'))), value['prediction']
             if isinstance(said, dict):
@@ -205,10 +200,8 @@ def _predictions(run: _Run) -> Iterator[Row]:
                 '_said': [several] if len(listed(gold)) > 1 else [],
             }
         if keys != set(range(len(keys))):
-            raise InputError(
-                f'{path}: rows are missing, it has {len(keys)} and the last one is number {max(keys)}; '
-                'finish the run with opencompass -r'
-            )
+            there = f'it has {len(keys)} and the last one is number {max(keys)}'
+            raise InputError(f'{path}: rows are missing, {there}; finish the run with opencompass -r')
 
 
 def _text(value: object) -> str | None:
@@ -225,26 +218,22 @@ def _misplaced(rows: Sequence[Row], size: int) -> int | None:
 
 
 def _size(run: _Run, rows: Sequence[Row], n: int, told: int) -> int:
-    """Return how many questions there are; refuse rows that are not n times the same ones.
-
-    Args:
-        told: the samples that an evaluation tells of; 0: there is none.
-    """
-    total = len(rows) or told
-    size, left = divmod(total, n)
+    """Return how many questions there are, with `told` samples evaluated; refuse rows that do not repeat."""
+    size, left = divmod(len(rows) or told, n)
     wrong = None if left or not rows else _misplaced(rows, size)
     if run.parts and (n == 1 or left or wrong is not None):  # else the rows tell that they are all there
         _check_finished(run)
-    if not size or left or wrong is not None or told not in (0, total):
+    if not size or left or wrong is not None or (rows and told not in (0, len(rows))):
         times = Counter(Counter((row['prompt'], row['reference']) for row in rows).values())
         shown = ', '.join(f'{questions} with {samples}' for samples, questions in sorted(times.items()))
         where = '' if wrong is None else f'; row {wrong} repeats another question than it should'
-        where += f'; {told} were evaluated' if told not in (0, total) else ''
-        raise InputError(
-            f'{run.files[0]}: {total} rows are not n = {n} times the same questions{where}. Questions with '
-            f'so many responses: {shown or "unknown"}. A part was lost, n was changed under one abbr, or '
-            'rows were judged before they were sampled again: finish it with opencompass -r, or sample again'
+        where += f'; {told} were evaluated' if rows and told not in (0, len(rows)) else ''
+        where += (
+            f'. Questions with so many responses: {shown or "unknown"}. A part was lost, n was changed under '
         )
+        where += 'one abbr, or rows were judged too early: finish it with opencompass -r, or sample again'
+        told = len(rows) or told
+        raise InputError(f'{run.files[0]}: {told} rows are not n = {n} times the same questions{where}')
     return size
 
 
@@ -271,9 +260,8 @@ def _check_finished(run: _Run) -> None:
 def _details(run: _Run) -> tuple[list[str], list[list[Row]]]:
     """Return the names of the questions, and what an evaluation says of each sample of each of them.
 
-    In another form, details have an entry a row of the predictions and no names: [], and one sample of each.
-    OpenCompass makes a list of what is said of n samples under one name, without those of which nothing is: a
-    list that is shorter than others does not tell of which samples it is.
+    Details with an entry a row of the predictions have no names: [], and one sample of each. A list that is
+    shorter than others does not tell of which of the n samples it is.
     """
     uids, entries = list[str](), list[list[Row]]()
     made = mapping(at(run.config, 'eval_cfg.evaluator.dict_postprocessor'))
@@ -337,17 +325,18 @@ def _rows(files: Sequence[Path]) -> Iterator[Row]:
     rows, wrong = list(_predictions(run)), run.evaluator == 'LiveMathBenchEvaluator'
     (uids, details), notes = ([], []) if wrong else _details(run), [_FIRST] if wrong and run.result else []
     if not rows and not details:
-        raise InputError(
-            f'{files[0]} tells of no sample whether it is correct, and there are no predictions to judge in '
-            f'{run.time / "predictions"}'
-        )
-    n = len(details[0]) if uids else run.whole('n', run.config.get('n', 1))
+        nothing = f'and there are no predictions to judge in {run.time / "predictions"}'
+        raise InputError(f'{files[0]} tells of no sample whether it is correct, {nothing}')
+    n = len(details[0]) if uids else run.config.get('n', 1)
+    if type(n) is not int or n < 1:
+        raise InputError(f'{run.time}: n = {n!r} in the config; expected a whole number from 1')
     if not uids and not run.config:  # as often as the rows repeat the same prompts in the same order
         known = bool(rows) and all(row['prompt'] for row in rows)
         sizes = (one for one in range(1, len(rows) // 2 + 1) if known and len(rows) % one == 0)
         n = next((len(rows) // one for one in sizes if _misplaced(rows, one) is None), 1)
     size = _size(run, rows, n, len(details) * (n if uids else 1))
-    names, question_in, seen = _names(run, rows[:size]), _question_reader(run.config), Counter[int]()
+    question_in, seen = _question_reader(run.config), Counter[int]()
+    names = _names(run, rows[:size], question_in)
     for number in range(size * n):
         replica, place = divmod(number, size)
         told = details[place][replica] if uids else details[number][0] if details else {}
@@ -367,26 +356,30 @@ def _rows(files: Sequence[Path]) -> Iterator[Row]:
         notes += ['{count} rows hold several responses and one verdict: they are unjudged'] if several else []
         notes += [_WHOLE] if replica == 0 and not exact else []
         for response in row['responses']:
-            failed = {'state': 'failed', 'correct': None, 'answer': None, **dict.fromkeys(_OF_ENGINE)}
-            own: Row = failed if rows and response is None else {}
+            lost = bool(rows) and response is None
+            own: Row = (
+                {'state': 'failed', **dict.fromkeys(('correct', 'answer', *_OF_ENGINE))} if lost else {}
+            )
             yield {**common, 'response': response, 'replica': seen[place], **own, '_said': notes}
             seen[place] += 1
             notes = []
 
 
-def _question_reader(config: Mapping[str, Any]) -> Callable[[str], tuple[str, str | None, bool]]:
+_Reader = Callable[[str], tuple[str, str | None, bool]]
+"""Of a prompt: its question, the language, whether all around it is known; else it is the whole prompt."""
+
+
+def _question_reader(config: Mapping[str, Any]) -> _Reader:
     """Return what cuts the question out of a prompt, by the template in the config.
 
-    It gives the question, its language, and whether all around it is known: else it is the whole prompt. The
-    language is that of the protocol's prompt around it, where that is the one; else that of the text.
+    The language is that of the protocol's prompt around it, where that is the one; else that of the text.
     """
     template = at(config, 'infer_cfg.prompt_template.template')
     if not isinstance(template, str):
         said = [one for one in listed(at(template, 'round')) if mapping(one).get('role') == 'HUMAN']
         template = str(said[0].get('prompt', '')) if len(said) == 1 else ''
-    frames = [
-        (*template.split(slot), '') for slot in ('{question}', '{problem}') if template.count(slot) == 1
-    ]
+    slots = (slot for slot in ('{question}', '{problem}') if template.count(slot) == 1)
+    frames = [(*template.split(slot), '') for slot in slots]
     if template.count('{prompt}') == 1:
         from ..judges.prompts import protocol_constants  # with all rules of answers: few files need them
 
@@ -399,7 +392,6 @@ def _question_reader(config: Mapping[str, Any]) -> Callable[[str], tuple[str, st
                     begin = begin.replace(phrase, '')
                 frames += [(before + begin.format(), end.format() + after, language)] if slot else []
 
-    @lru_cache(100_000)
     def read(prompt: str) -> tuple[str, str | None, bool]:
         for before, after, language in frames:
             if prompt.startswith(before) and prompt.endswith(after):
@@ -410,15 +402,15 @@ def _question_reader(config: Mapping[str, Any]) -> Callable[[str], tuple[str, st
     return read
 
 
-def _names(run: _Run, rows: Sequence[Row]) -> list[Row]:
-    """Return the names of LiveMathBench's questions as this package's data set has them, by their places.
+def _names(run: _Run, rows: Sequence[Row], read: _Reader) -> list[Row]:
+    """Return the names of LiveMathBench's questions as this package's data set has them; [] of other data.
 
-    [] for other data sets. Each split × language begins where the language of the prompts changes, or where
-    the published sizes say. Where neither tells, the names are numbers, which is said.
+    Each split × language begins where the language of the prompts changes, or where the published sizes say.
+    Where neither tells, the names are numbers, which is said.
     """
-    if _class_of(run.config) != 'LiveMathBenchDataset' or not rows:
+    config = run.config
+    if _class_of(config) != 'LiveMathBenchDataset' or not rows:
         return []
-    config, read = run.config, _question_reader(run.config)
     version = str(config.get('version', '202412'))
     splits = listed(config.get('dataset_splits', [*STANDARD_SPLITS]))
     languages = listed(config.get('dataset_languages', [*STANDARD_LANGUAGES]))
@@ -446,10 +438,7 @@ def _names(run: _Run, rows: Sequence[Row]) -> list[Row]:
             for uid, problem in live_math_bench_names(version, split, language, questions, others):
                 names.append({'uid': uid, 'problem': problem, **shared})
         return names
-    said = (
-        'contest and place of the questions are not known: numbered as they are, they pair with no other run'
-    )
-    rows[0]['_said'].append(said)
+    rows[0]['_said'].append(_NUMBERED)
     return [{'uid': f'{run.dataset}/{number}'} for number in range(len(rows))]
 
 
@@ -461,7 +450,7 @@ def _about(row: Row) -> Row:
     return {
         **{'model': run.model, 'dataset': run.dataset, 'written_by': 'OpenCompass'},
         'judge': {'name': f'OpenCompass {run.evaluator}'.strip()} if row['_judged'] else {},
-        'ks': tuple(run.whole('k', k) for k in (ks if isinstance(ks, (list, tuple)) else [ks])),
+        'ks': tuple(ks) if isinstance(ks, (list, tuple)) else (ks,),
         'settings': sampling(*holders),
         'created': '{}-{}-{}T{}:{}:{}'.format(*time.groups()) if time else '',
     }

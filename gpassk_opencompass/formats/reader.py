@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from itertools import chain, compress, groupby, islice
+from itertools import groupby, islice
 from math import exp, inf, log
 from pathlib import Path
 from typing import Any
@@ -53,11 +53,10 @@ _WORDS = {
 }
 """Verdicts in words, in small letters; 'n' is inspect's "no answer"."""
 
+_FROM = '--correct-from says from where on a number is correct'
 _NOTES = {
-    'partial': '{count} verdicts are partial credit, below {least:g}, and count as incorrect: --correct-from '
-    'says from where on a number is correct',
-    'above': '{count} verdicts are numbers above 1 and count as correct: are they rewards? --correct-from '
-    'says from where on a number is correct',
+    'partial': f'{{count}} verdicts are partial credit, below {{least:g}}, and count as incorrect: {_FROM}',
+    'above': f'{{count}} verdicts are numbers above 1 and count as correct: are they rewards? {_FROM}',
     'below': '{count} verdicts are numbers below 0 and count as incorrect: are they rewards?',
     'none': '{count} samples have no verdict (empty, null or NaN) and are unjudged',
 }
@@ -107,15 +106,13 @@ def read_samples(
     for one in failed:
         tell(one)
     if options.correct_from is not None and not numbers:
-        raise InputError(
-            f'--correct-from {options.correct_from:g} changes nothing: no verdict is a number; leave it out, '
-            'or name the field of a score: --field correct=NAME'
-        )
+        nothing = f'--correct-from {options.correct_from:g} changes nothing: no verdict is a number'
+        raise InputError(f'{nothing}; leave it out, or name the field of a score: --field correct=NAME')
     return runs
 
 
 def _lines(lines: Sequence[str]) -> str:
-    return '\n'.join([*lines[:50], *([f'… and {len(lines) - 50} more'] if len(lines) > 50 else [])])
+    return '\n'.join([*lines[:50], *[f'… and {len(lines) - 50} more'] * (len(lines) > 50)])
 
 
 # ---- files -----------------------------------------------------------------------------------------------
@@ -154,10 +151,8 @@ def _files(
         if not some:
             there = f': there is {passed_over[0]}, …' if passed_over else ''
             which = 'that one of the formats recognises' if wanted is None else f'of {wanted}'
-            raise InputError(
-                f'{path} holds no file {which}{there}; name a file, or say what wrote it: '
-                f'--from {" or ".join(FORMATS)}'
-            )
+            options = f'name a file, or say what wrote it: --from {" or ".join(FORMATS)}'
+            raise InputError(f'{path} holds no file {which}{there}; {options}')
         for one in passed_over:
             tell(f'passed over: {one}')
     yield from ((name, sorted(files)) for (name, _), files in found.items())
@@ -179,13 +174,11 @@ def _format_of(path: Path, first: Row | None, wanted: str | None, given: bool) -
     """Return the format of a folder or file, which somebody may have given; None where none recognises it."""
     if wanted and given:
         return wanted
-    claims = [name for name in FORMATS if wanted in (None, name) and FORMATS[name].claims(path, first)]
-    if len(claims) > 1 and 'table' in claims:
-        claims.remove('table')
+    formats = [(name, one) for name, one in FORMATS.items() if one.files or not path.is_dir()]
+    claims = [name for name, one in formats if wanted in (None, name) and one.recognises(path, first)]
+    claims = [name for name in claims if name != 'table'] or claims
     if len(claims) > 1:
-        raise InputError(
-            f'{path} looks like files of {" and of ".join(claims)}; say which: --from {claims[0]}'
-        )
+        raise InputError(f'{path} may be of {" or of ".join(claims)}; say which: --from {claims[0]}')
     return [*claims, *(['table'] if given else []), None][0]  # which says what it expects
 
 
@@ -211,11 +204,7 @@ class _Reading:
         self._where = f'{files[0]}' + (f' and {len(files) - 1} more files' if len(files) > 1 else '')
 
     def runs(self) -> list[Run]:
-        """Read all files and return the runs in them; none where rows are wrong and nobody leaves them out.
-
-        Raises:
-            InputError: a file cannot be read, or samples contradict each other.
-        """
+        """Read all files and return the runs in them; none where rows are wrong and not to be left out."""
         rows = self._format.rows(self._files)
         try:
             while batch := list(islice(rows, 256)):
@@ -224,10 +213,10 @@ class _Reading:
             raise
         except _FOREIGN as error:
             raise InputError(f'{self._where} is not as {self._name} writes it: {error!r:.200}') from error
-        if self.bad and not (self._options.drop_bad and self._size):
-            if self._options.drop_bad:
-                raise InputError(f'no row is left:\n{_lines(self.bad)}')
+        if self.bad and not self._options.drop_bad:
             return []
+        if self.bad and not self._size:
+            raise InputError(f'no row is left:\n{_lines(self.bad)}')
         if not self._size:
             why = ''.join(f': {one}' for one in _sentences(self._said))
             raise InputError(f'{self._where} is empty; expected samples, counts or responses{why}')
@@ -237,15 +226,17 @@ class _Reading:
             raise InputError(f'{where} finds nothing in {self._where}; a row has {there}')
         columns, parts = self._columns, defaultdict[Any, list[int]](list)
         told = {key: columns.pop(key) for key in ('model', 'dataset', 'run') if key in columns}
+        if not told:
+            return [self._run({}, columns)]
         for row, called in enumerate(zip(*told.values(), strict=True)):
             parts[called].append(row)
         return [
             self._run(
-                zip(told, called, strict=True),
+                {key: one for key, one in zip(told, called, strict=True) if one},
                 {key: [one[row] for row in rows] for key, one in columns.items()},
             )
             for called, rows in parts.items()
-        ] or [self._run((), columns)]
+        ]
 
     def _add(self, batch: list[Row]) -> None:
         """Add rows to the columns: all at once, or one by one where one of them is wrong."""
@@ -254,12 +245,13 @@ class _Reading:
         except InputError:
             raise
         except _FOREIGN as error:
-            for row in batch if len(batch) > 1 else ():
-                self._add([row])
-            if len(batch) == 1:
-                foreign = '' if isinstance(error, ValueError) else f'not as {self._name} writes it: '
-                why = f'{foreign}{error!r:.99}' if foreign else str(error)
-                self.bad.append(f'{batch[0]["_file"]}:{batch[0]["_row"]}: {why}')
+            if len(batch) > 1:
+                for row in batch:
+                    self._add([row])
+                return
+            foreign = f'not as {self._name} writes it: {error!r:.99}'
+            why = str(error) if isinstance(error, ValueError) else foreign
+            self.bad.append(f'{batch[0]["_file"]}:{batch[0]["_row"]}: {why}')
             return
         size = len(columns['row'])
         for name in columns.keys() - self._columns.keys():
@@ -278,35 +270,32 @@ class _Reading:
 
     def _converted(self, batch: list[Row]) -> dict[str, list[Any]]:
         """Return the columns of the samples of some rows."""
-        for row in batch:
-            if '_bad' in row:
-                raise ValueError(row['_bad'])
+        if bad := [row['_bad'] for row in batch if '_bad' in row]:
+            raise ValueError(bad[0])
         if self._first is None and '_skipped' not in batch[0]:
             self._begin(batch[0])
-        expand, rows, origins = self._format.expand, batch, batch
-        if expand:
-            parts = [(row,) if '_skipped' in row else tuple(expand(row)) for row in batch]
-            rows = list(chain.from_iterable(parts))
-            origins = [row for row, some in zip(batch, parts, strict=True) for _ in some]
-        if skipped := [row['_skipped'] for row in rows if '_skipped' in row]:
-            self._said.update(skipped)
-            counts = ['_skipped' not in row for row in rows]
-            rows, origins = list(compress(rows, counts)), list(compress(origins, counts))
+        expand = self._format.expand
+        pairs = [(one, row) for row in batch for one in ((row,) if '_skipped' in row else expand(row))]
+        self._said.update(row['_skipped'] for row, _ in pairs if '_skipped' in row)
+        pairs = [pair for pair in pairs if '_skipped' not in pair[0]]
+        rows, origins = [row for row, _ in pairs], [origin for _, origin in pairs]
         fields = self._format.fields or {name: name for name in set().union(*rows) & _KNOWN}
-        columns = {}
-        for name, how in {**fields, **self._given}.items():
+        columns: dict[str, list[Any]] = {'_said': [row.get('_said') or () for row in rows]}
+        for name, path in {**fields, **self._given}.items():
             if name in self._given:
                 values = self._values_given(name, origins)
-            elif callable(how):
-                values = [how(row) for row in rows]
             else:
-                values = [at(row, how) for row in rows] if '.' in how else [row.get(how) for row in rows]
+                values = [at(row, path) for row in rows] if '.' in path else [row.get(path) for row in rows]
             columns[name] = values if name == 'correct' else self._cleaned(name, values)
+        lost = [state in NOT_DRAWN for state in columns.get('state') or [None] * len(rows)]
         if 'correct' in columns:
-            columns['verdict'], columns['_note'] = self._verdicts(columns.pop('correct'))
+            self._add_verdicts(columns, lost)
+        if 'response' in columns and any(lost):
+            columns['response'] = [
+                None if one else text for one, text in zip(lost, columns['response'], strict=True)
+            ]
         columns['file'] = [str(row['_file']) for row in origins]
         columns['row'] = [row['_row'] for row in origins]
-        columns['_said'] = [row.get('_said') for row in rows]
         return columns
 
     def _values_given(self, name: str, origins: Sequence[Row]) -> list[Any]:
@@ -348,10 +337,11 @@ class _Reading:
             texts = list(map(self._pools[name].setdefault, texts, texts))
         return texts
 
-    def _verdicts(self, values: list[Any]) -> tuple[list[str], list[str | None]]:
-        """Return verdicts, and the key of what is to be said of each."""
-        verdicts, notes = list[str](), list[str | None]()
-        for value in values:
+    def _add_verdicts(self, columns: dict[str, list[Any]], lost: Sequence[bool]) -> None:
+        """Make verdicts of what is told; `_said` gets the keys in `_NOTES` of what is to be said of one."""
+        told, said = columns.pop('correct'), columns['_said']
+        columns['verdict'] = verdicts = list[str]()
+        for row, value in enumerate(told):
             note = None
             if isinstance(value, bool):
                 verdict = 'correct' if value else 'incorrect'
@@ -360,38 +350,34 @@ class _Reading:
             elif (number := number_in(value)) is None:
                 verdict, note = 'unjudged', 'none'
             elif not isinstance(number, (int, float, Decimal)) or abs(number) == inf:
-                raise ValueError(
-                    f'{value!r:.60} is no verdict; expected true or false, a number, "correct" or '
-                    '"incorrect", or null where nobody judged'
-                )
+                expected = 'true or false, a number, "correct" or "incorrect", or null where nobody judged'
+                raise ValueError(f'{value!r:.60} is no verdict; expected {expected}')
             else:
                 self.numbers, verdict = True, 'correct' if number >= self._least else 'incorrect'
                 note = 'below' if number < 0 else 'partial' if 0 < number < self._least else None
                 note = 'above' if number > max(1, self._least) else note
-            verdicts.append(verdict)
-            notes.append(note)
-        return verdicts, notes
+            verdicts.append('unjudged' if lost[row] else verdict)
+            if note and not lost[row]:
+                said[row] = [*said[row], note]
 
     # ---- runs
 
-    def _run(self, called: Iterable[tuple[str, str | None]], columns: dict[str, list[Any]]) -> Run:
-        names = {name: value for name, value in called if value}
+    def _run(self, names: dict[str, str], columns: dict[str, list[Any]]) -> Run:
+        """Return the run of which all samples or counts are in some columns, as it is called there."""
         about = {**self._about, 'files': tuple(map(Path, dict.fromkeys(columns['file'])))}
         about |= {'model': names.pop('run'), **names} if 'run' in names else names
         remarks = list(about.pop('remarks', ()))
         if self.bad:
             remarks.append(f'{len(self.bad)} bad rows are left out, the first: {self.bad[0]}')
-        if field := self._options.fields.get('correct'):
-            about['judge'] = {'name': f'field {field}'}
-        remarks += _sentences(
-            Counter(one for some in columns.pop('_said') for one in some or ()) + self._said
-        )
+        if path := self._options.fields.get('correct'):
+            about['judge'] = {'name': f'field {path}'}
+        said = Counter(one for some in columns.pop('_said') for one in some)
+        remarks += [one for one in _sentences(said + self._said) if one not in _NOTES]
         splits, languages = columns.pop('split', None), columns.get('language')
         if 'group' not in columns and (splits or languages):
             nothing = [None] * len(columns['uid'])
             both = zip(splits or nothing, languages or nothing, strict=True)
             columns['group'] = ['_'.join(filter(None, one)) or 'all' for one in both]
-        wanted = self._options.kind
         if 'c' in columns:
             self._refuse_copy(columns)
             run, held = Run(None, _counts(columns), **about), ['counts']
@@ -399,51 +385,49 @@ class _Reading:
             samples = self._samples(columns, remarks)
             kinds = {'responses': 'response', 'labels': 'verdict'}
             held = [kind for kind, column in kinds.items() if column in samples]
-            if wanted == 'responses' or 'labels' not in held:
+            if self._options.kind == 'responses' or 'labels' not in held:
                 samples, about['judge'] = samples.replace(verdict=None, judged_by=None, why=None), {}
+            else:
+                told = ((sentence, said[key]) for key, sentence in _NOTES.items() if said[key])
+                remarks += [sentence.format(count=count, least=self._least) for sentence, count in told]
             run = Run(samples, **about)
-        if wanted not in (None, *held):
+        if (wanted := self._options.kind) not in (None, *held):
             option = '--judge' if wanted == 'responses' else '--judge none'
-            raise InputError(
-                f'{self._where} holds {" and ".join(held) or "nothing"}, and no {wanted}; leave out {option}'
-            )
+            there = ' and '.join(held) or 'nothing'
+            raise InputError(f'{self._where} holds {there}, and no {wanted}; leave out {option}')
         return replace(run, remarks=tuple(remarks))
 
     def _samples(self, columns: dict[str, list[Any]], remarks: list[str]) -> Samples:
         """Return the samples of a run: each once, numbered from 0."""
+        if {'verdict', 'response'} <= columns.keys():  # of which one may say nothing
+            if set(columns['verdict']) == {'unjudged'}:
+                del columns['verdict']
+            elif not any(columns['response']):
+                del columns['response']
         uids, told = columns['uid'], columns.get('replica') or [None] * len(columns['uid'])
-        fields: Mapping[str, Any] = self._format.fields or {}
+        uid_from = (self._format.fields or {}).get('uid')
         unnumbered = {uid for uid, place in zip(uids, told, strict=True) if place is None}
         in_order: Counter[str] = Counter()
         columns['replica'] = []
         for uid, place in zip(uids, told, strict=True):
             columns['replica'].append(in_order[uid] if uid in unnumbered else place)
             in_order[uid] += 1
-        odd = _settle(columns)
-        if 'verdict' in columns and self._options.kind != 'responses':
-            told_of = ((sentence, odd[key]) for key, sentence in _NOTES.items() if odd[key])
-            remarks += [sentence.format(count=count, least=self._least) for sentence, count in told_of]
-        known = [
-            name for name, one in columns.items() if any(v is not None for v in one) or name == 'verdict'
-        ]
-        samples = Samples({name: columns[name] for name in known})
+        known = {
+            name: one for name, one in columns.items() if name == 'verdict' or any(v is not None for v in one)
+        }
+        samples = Samples(known)
         try:
             samples.check()
         except InputError as error:
             raise InputError(f'{error}{self._other_models()}') from error
-        if unnumbered or fields.get('uid') == '_row':
-            self._refuse_copy({name: samples[name] for name in samples.names})
+        if unnumbered or uid_from == '_row':
+            self._refuse_copy(known)
         questions = samples.by_question()
-        places = zip(samples['uid'], samples['replica'], strict=True)
-        if not all(0 <= place < len(questions[uid]) for uid, place in places):
-            dense = {row: place for rows in questions.values() for place, row in enumerate(rows)}
-            samples = samples.replace(replica=[dense[row] for row in range(len(samples))])
-        alone = self._name == 'table' and max(map(len, questions.values())) == 1 < len(questions)
-        if alone and (uid := fields['uid']) != '_row':
-            option = '--field uid=NAME names the column that tells the questions apart'
-            remarks.append(
-                f'each row is a question of its own by {uid}; if several are samples of one, {option}'
-            )
+        dense = {row: place for rows in questions.values() for place, row in enumerate(rows)}
+        samples = samples.replace(replica=[dense[row] for row in range(len(samples))])
+        if self._name == 'table' and max(in_order.values()) == 1 < len(questions) and uid_from != '_row':
+            alone = f'each row is a question of its own by {uid_from}; if several are samples of one,'
+            remarks.append(f'{alone} --field uid=NAME names the column that tells the questions apart')
         return samples
 
     def _other_models(self) -> str:
@@ -467,11 +451,9 @@ class _Reading:
         once = Counter(zip(keys[:half], *(column[:half] for column in told), strict=True))
         by_chance = exp(sum(count * log(count / sizes[key]) for (key, *_), count in once.items()))
         if 'response' in columns or by_chance < 1e-6:
-            raise InputError(
-                f'{self._where} holds everything twice: its second half is its first half again. Take '
-                'one out; other samples that are equal need numbers in a column replica'
-                f'{self._other_models()}'
-            )
+            twice = f'{self._where} holds everything twice: its second half is its first half again'
+            mend = 'Take one out; other samples that are equal need numbers in a column replica'
+            raise InputError(f'{twice}. {mend}{self._other_models()}')
 
 
 def _sentences(said: Mapping[str, int]) -> list[str]:
@@ -492,42 +474,21 @@ def _text(value: Any) -> str | None:
 def _number(name: str, value: Any) -> float | None:
     """Return a number; None where there is nothing, or no sensible number of tokens or seconds."""
     number = number_in(value)
-    real = type(number) in (int, float) and abs(number) < 2**63
     if name == 'seconds' or name.endswith('_tokens'):
-        sensible = real and 0 <= number < _LARGEST and (name == 'seconds' or isinstance(number, int))
-        return (float(number) if name == 'seconds' else int(number)) if sensible else None
-    if number is None or (real and isinstance(number, int)):
+        kinds = (int, float) if name == 'seconds' else (int,)
+        return kinds[-1](number) if type(number) in kinds and 0 <= number < _LARGEST else None
+    if number is None or (type(number) is int and abs(number) < 2**63):
         return number
     raise ValueError(
-        f'{name} is {value!r:.40}; expected a whole number, or another column: --field {name}=NAME'
+        f'{name} is {value!r:.40}; expected a whole number, or take another: --field {name}=NAME'
     )
-
-
-def _settle(columns: dict[str, list[Any]]) -> Counter[str]:
-    """Take out what says nothing: verdicts that nobody gave, responses that are not there.
-
-    Returns:
-        How many verdicts there are of which something is to be said, by its key in `_NOTES`.
-    """
-    notes, verdicts, responses = columns.pop('_note', []), columns.get('verdict'), columns.get('response')
-    for row, state in enumerate(columns.get('state', ())):
-        if state in NOT_DRAWN:
-            if verdicts:
-                verdicts[row], notes[row] = 'unjudged', None
-            if responses:
-                responses[row] = None
-    if verdicts and responses and set(verdicts) == {'unjudged'}:
-        del columns['verdict']
-    elif verdicts and responses and not any(responses):
-        del columns['response']
-    return Counter(filter(None, notes))
 
 
 def _counts(columns: dict[str, list[Any]]) -> Counts:
     """Return the counts of questions, a row a question."""
     uids, size = columns['uid'], len(columns['uid'])
-    if len(set(uids)) < size:  # which it refuses
-        Samples({'uid': uids, 'replica': [0] * size, 'file': columns['file'], 'row': columns['row']}).check()
+    # Which refuses a question that is there twice.
+    Samples({'uid': uids, 'replica': [0] * size, 'file': columns['file'], 'row': columns['row']}).check()
     problems = columns.get('problem') or uids
     unjudged = [one or 0 for one in columns.get('unjudged', [0] * size)]
     return Counts(

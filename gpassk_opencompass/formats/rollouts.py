@@ -31,9 +31,8 @@ _TRUTHS = '{count} inputs have several ground truths: each of them is a question
 
 def _place(row: Row) -> list[Any] | None:
     """Return question, rollout and output of verl's own uid; None of another uid."""
-    parts = str(row.get('uid')).rsplit('_', 2)
-    numbers = len(parts) == 3 and parts[1].isdecimal() and parts[2].isdecimal()
-    return [parts[0], int(parts[1]), int(parts[2])] if numbers else None
+    uid, *numbers = str(row.get('uid')).rsplit('_', 2)
+    return [uid, *map(int, numbers)] if len(numbers) == 2 and all(map(str.isdecimal, numbers)) else None
 
 
 def _are_rollouts(files: Sequence[Path]) -> bool:
@@ -57,22 +56,24 @@ def _are_rollouts(files: Sequence[Path]) -> bool:
 def _last_outputs(files: Sequence[Path]) -> Iterator[Row]:
     """Yield the last output of each rollout, with the first input and a uid that all steps share."""
     rollouts = _are_rollouts(files)
-    first: Row | None = None
-    before: Row | None = None
+    first: Row = {}
+    before: Row = {}
     uids: dict[str, str] = {}
-    truths: dict[str, set[str | None]] = {}
+    truths: defaultdict[str, set[str | None]] = defaultdict(set)
     for row in rows_of(*files):
         first, place = first or row, _place(row) if rollouts else None
-        said, truth = list[str](), row.get('gts')
-        asked, truth = row.get('input'), truth if isinstance(truth, (str, type(None))) else json.dumps(truth)
+        said, asked, truth = list[str](), row.get('input'), row.get('gts')
+        truth = truth if isinstance(truth, (str, type(None))) else json.dumps(truth)
         if before and place and place[:2] == before['_place'][:2] and place[2] > before['_place'][2]:
             asked, said = before['_asked'], [*before['_said'], _EARLIER]
         elif before:
             yield before
         uid = uids.get(place[0], '') if place else ''
         if not uid:
-            uid = sha256(json.dumps([asked, truth or '']).encode()).hexdigest()[:16]
-            known = truths.setdefault(str(asked), set())
+            uid, known = (
+                sha256(json.dumps([asked, truth or '']).encode()).hexdigest()[:16],
+                truths[str(asked)],
+            )
             said += [_TRUTHS] if known and truth not in known else []
             known.add(truth)
         if place and place[0] not in uids:
@@ -82,34 +83,28 @@ def _last_outputs(files: Sequence[Path]) -> Iterator[Row]:
             uids[place[0]] = uid
         own = {'_asked': asked, '_uid': uid, '_place': place, '_truth': truth, '_said': said}
         before = {**row, **own, '_first': (first.get('step'), 'acc' in first)}
-    if before:
-        yield before
+    yield from [before] if before else []
 
 
 def _of_verl(row: Row) -> Iterator[Row]:
     """Yield the row with its verdict: what acc says, or the score where there is none."""
-    step, has_acc = row['_first']
+    (step, has_acc), acc, said = row['_first'], row.get('acc'), row['_said']
     if row['step'] != step:
         told = f'it is of step {row["step"]!r:.20}, the first row of step {step}'
         raise ValueError(f'{told}: at each step the model is another one, give a file a step')
-    by_acc = row.get('acc') is not None
-    by_score = ['{count} samples have no acc: their score says whether they are correct']
-    yield {
-        **row,
-        '_answer': '' if row.get('pred') == '[INVALID]' else row.get('pred'),
-        '_correct': row['acc'] if by_acc else row['score'],
-        '_said': row['_said'] + (by_score if has_acc and not by_acc else []),
-    }
+    if acc is None and has_acc:
+        said = [*said, '{count} samples have no acc: their score says whether they are correct']
+    answer = '' if row.get('pred') == '[INVALID]' else row.get('pred')
+    yield {**row, '_answer': answer, '_correct': row['score'] if acc is None else acc, '_said': said}
 
 
 VERL = Format(
-    paths(
+    fields=paths(
         'uid=_uid replica=_place.1 question=_asked reference=_truth response=output answer=_answer '
         'correct=_correct'
     ),
-    needs=frozenset({'input', 'output', 'score', 'step'}),
     recognises=lambda path, row: (
-        [type(at(row, one)) for one in ('input', 'output', 'step')] == [str, str, int]
+        has(row, 'score') and [type(at(row, one)) for one in ('input', 'output', 'step')] == [str, str, int]
     ),
     rows=_last_outputs,
     expand=_of_verl,
@@ -129,8 +124,7 @@ def _of_verifiers(row: Row) -> Iterator[Row]:
     """Yield the sample of a row; one that an error ended has no verdict, whatever its reward."""
     said: list[Any]
     if 'traces' in row:
-        trained = [one for one in row['traces'] if at(one, 'agent.trainable') is not False]
-        trace = trained[0] if trained else {}
+        trace: Row = next((one for one in row['traces'] if at(one, 'agent.trainable') is not False), {})
         data, calls = mapping(at(row, 'task.data')), listed(trace.get('calls'))
         rewards = [one for one in mapping(trace.get('rewards')).values() if one is not None]
         keys = data.get('id'), data.get('idx'), at(row, 'task.key')
@@ -203,7 +197,7 @@ def _about_verifiers(row: Row) -> Row:
 
 VERIFIERS = Format(
     recognises=lambda path, row: (
-        has(row, ('example_id', 'prompt', 'completion', 'reward')) or has(row, ('env', 'task', 'traces'))
+        has(row, 'example_id', 'prompt', 'completion', 'reward') or has(row, 'env', 'task', 'traces')
     ),
     expand=_of_verifiers,
     about=_about_verifiers,
@@ -217,12 +211,6 @@ VERIFIERS = Format(
 
 _LOST = 'infrastructure_error'
 _ENDINGS = {'user_stop': 'stop', 'agent_stop': 'stop', 'context_window_exceeded': 'length', _LOST: None}
-
-
-def _is_tau2(path: Path, first: Row | None) -> bool:
-    if path.is_dir():  # else each simulation would be looked at as a file of its own
-        return (path / 'simulations').is_dir() and (path / 'results.json').is_file()
-    return has(first, ('info.agent_info', 'info.environment_info', 'info.num_trials'))
 
 
 def _simulations(files: Sequence[Path]) -> Iterator[Row]:
@@ -255,6 +243,7 @@ def _simulations(files: Sequence[Path]) -> Iterator[Row]:
 
 
 def _both(right: Mapping[str, list[bool]], lost: Counter[str]) -> str:
+    """Say what trials that cannot be evaluated do to pass^k, as failures and left out."""
     reasons = ', '.join(f'{reason}: {count}' for reason, count in lost.items())
     said = f'{lost.total()} trials cannot be evaluated ({reasons}) and count as failures'
     passed = []
@@ -296,11 +285,15 @@ def _about_tau2(row: Row) -> Row:
 
 
 TAU2 = Format(
-    paths(
+    fields=paths(
         'uid=task_id replica=trial seed question=_question response=_response correct=_reward why=_why '
         'state=_state finish_reason=_ending output_tokens=_tokens seconds=duration'
     ),
-    recognises=_is_tau2,
+    recognises=lambda path, first: (
+        # As a folder: else each simulation would be looked at as a file of its own.
+        ((path / 'simulations').is_dir() and (path / 'results.json').is_file())
+        or has(first, 'info.agent_info', 'info.environment_info', 'info.num_trials')
+    ),
     files=lambda folder: [[folder / 'results.json']],
     rows=_simulations,
     expand=_trial,

@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import InputError
 from ..json_rows import Row
 from ..metrics import LARGEST_N
-from .format import NO_OPTIONS, OF_QUESTION, OF_SAMPLE, Field, Format, Options, at, has, number_in
+from .format import NO_OPTIONS, OF_QUESTION, OF_SAMPLE, Format, Options, at, has, number_in
 
 _ALIASES = """
 uid: uid id idx question_id task_id doc_id problem_idx problem_id
@@ -62,11 +62,9 @@ class _Layout:
         self.columns: dict[str, str] = {}  # in small letters → as it is written
         for name in (name for name in first if name not in ('_row', '_file')):
             if (known := self.columns.setdefault(name.strip().lower(), name)) != name:
-                raise InputError(
-                    f'{known!r} and {name!r} are one name, but for capitals and blanks; rename one'
-                )
+                raise InputError(f'{known!r} and {name!r} differ in capitals and blanks alone; rename one')
         for path in self.given.values():
-            if not has(first, [path]) and at(first, path) is None:
+            if not has(first, path) and at(first, path) is None:
                 raise InputError(f'there is no column {path!r}; there is {self.shown}')
         self.lists = self._lists()
         self.names = self._names()
@@ -74,7 +72,7 @@ class _Layout:
     @property
     def shown(self) -> str:
         names = [name[:40] for name in self.columns.values()]
-        return ', '.join([*names[:20], *(['…'] if len(names) > 20 else [])]) or 'none'
+        return ', '.join([*names[:20], *['…'] * (len(names) > 20)]) or 'none'
 
     def known(self, field: str) -> list[str]:
         """Return the columns that may be of a field, the best one first; what is given is of no other one."""
@@ -86,10 +84,9 @@ class _Layout:
     def need(self, fields: Iterable[str], what: str = '') -> None:
         for field in fields:
             if field not in self.names:
-                raise InputError(
-                    f'there is no {field}: expected {what}{field} is one of {", ".join(ALIASES[field])}, or '
-                    f'give its name: --field {field}=NAME; there is {self.shown}'
-                )
+                expected = f'expected {what}{field} is one of {", ".join(ALIASES[field])}'
+                option = f'or give its name: --field {field}=NAME'
+                raise InputError(f'there is no {field}: {expected}, {option}; there is {self.shown}')
 
     def _lists(self) -> dict[str, _Where]:
         """Return where a row a question has its samples, field by field; {} where a row is a sample."""
@@ -174,15 +171,15 @@ class _Layout:
                     raise ValueError(f'{late}; write it in all rows, null where it is not known')
             return expand(row)
 
-        return Format(fields, expand=checked, about=lambda row: {**about, 'written_by': written_by})
+        return Format(
+            _recognises, fields, expand=checked, about=lambda row: {**about, 'written_by': written_by}
+        )
 
     def _of_samples(self) -> _Made:
         names = self.names
         if 'uid' not in names and 'question' not in names:
-            raise InputError(
-                'nothing tells the questions apart; say which column does: --field uid=NAME. There is '
-                f'{self.shown}'
-            )
+            nothing = 'nothing tells the questions apart; say which column does: --field uid=NAME'
+            raise InputError(f'{nothing}. There is {self.shown}')
         alone = 'correct' in names and not {'response', 'answer'} & names.keys()
         if alone and 'reference' not in self.given and names.get('reference', '').strip().lower() == 'answer':
             names['answer'] = names.pop('reference')  # beside verdicts alone it is what was judged
@@ -222,9 +219,8 @@ class _Layout:
             values = {field: _values(row, where) for field, where in lists.items()}
             sizes = {_called(lists[field]): len(one) for field, one in values.items() if one is not None}
             if not sizes or 0 in sizes.values():
-                raise ValueError(
-                    f'{" and ".join(map(_called, lists.values()))} is empty; expected a value a sample'
-                )
+                empty = ' and '.join(map(_called, lists.values()))
+                raise ValueError(f'{empty} is empty; expected a value a sample')
             n, told = next(iter(sizes.values())), number_in(at(row, names['n'])) if 'n' in names else None
             if len(set(sizes.values())) > 1:
                 found = ' and '.join(f'{size} {name}' for name, size in sizes.items())
@@ -238,25 +234,24 @@ class _Layout:
         fields = {'uid': '_row', **{key: name for key, name in names.items() if key not in _COUNTS}}
         fields |= {'replica': '_replica', **{field: f'_{field}' for field in lists}}
         remarks, used = [], [*names.values(), *lists.values()]
-        verdicts = [
-            self.columns[one] for one in ALIASES['correct'] if one in self.columns and one not in _WEAK
-        ]
-        others = [self.columns[one] for one in ALIASES['reference'] if one in self.columns]
-        others = [
-            name for name in others if name not in used and 'response' in lists and self.kind != 'labels'
-        ]
+        verdicts, others = (
+            [self.columns[one] for one in ALIASES[field] if one in self.columns and one not in _WEAK]
+            for field in ('correct', 'reference')
+        )
+        others = [name for name in others if name not in used]
         if verdicts and 'correct' not in lists:
             remarks.append(
                 f'{verdicts[0]} has one verdict a question and none of each sample: it is not taken'
             )
-        if others and 'reference' in names and 'reference' not in self.given:
+        judged_anew = 'response' in lists and self.kind != 'labels'
+        if others and judged_anew and 'reference' in names and 'reference' not in self.given:
             more = f'so may {" or ".join(others)} be: --field reference=NAME'
             remarks.append(f'the reference is {names["reference"]}; {more}')
         judge = {'name': f'column {_called(lists["correct"])}'} if 'correct' in lists else {}
         return 'a table with a row a question', fields, expand, {'judge': judge, 'remarks': remarks}
 
 
-_Made = tuple[str, Mapping[str, Field], Callable[[Row], Iterable[Row]], Mapping[str, Any]]
+_Made = tuple[str, Mapping[str, str], Callable[[Row], Iterable[Row]], Mapping[str, Any]]
 
 
 def _is_list(field: str, name: str, value: Any) -> bool:

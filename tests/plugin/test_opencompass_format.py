@@ -153,7 +153,7 @@ def test_single_files_are_read_with_what_lies_beside_them() -> None:
         assert (run.model, run.dataset, verdicts(run)) == ('scripted', 'aime-rule', VERDICTS)
         assert 'response' in samples_of(run)
     replies = file('llm', 'results', 'judged', 'aime-llm_replica0.json')
-    assert not FORMAT.claims(replies, None)
+    assert not FORMAT.recognises(replies, None)
     assert len(read_samples([LOGS / 'llm', LOGS / 'llm' / TIME])) == 1
 
 
@@ -195,13 +195,13 @@ def test_results_of_this_package_are_left_to_the_records(copied: Callable[[str],
     [predictions] = root.rglob('predictions/org/nested/*.json')
     [result] = root.rglob('results/org/nested/*.json')
     predictions.with_name(PROVENANCE).write_text('{}')
-    assert not FORMAT.claims(root, None)
-    assert not FORMAT.claims(predictions, None)
+    assert not FORMAT.recognises(root, None)
+    assert not FORMAT.recognises(predictions, None)
     predictions.with_name(PROVENANCE).unlink()
-    assert FORMAT.claims(root, None)
+    assert FORMAT.recognises(root, None)
     result.write_text('{"details": {"question": ["1?"]}, "gpassk": {}}')
-    assert not FORMAT.claims(root, None)
-    assert not FORMAT.claims(result, json.loads(result.read_text()))
+    assert not FORMAT.recognises(root, None)
+    assert not FORMAT.recognises(result, json.loads(result.read_text()))
     run = read(GOLDEN)
     assert (run.model, run.dataset) == ('demo_t1.0_rs42_l40', run.dataset)
     assert set(samples_of(run).counts().n) == {8}
@@ -420,11 +420,5 @@ def test_a_lost_part_is_an_error(tmp_path: Path) -> None:
     assert '2 parts of LiveMathBench_v202412 hold 80 questions, and its data 92' in refused(root)
 
 
-@pytest.mark.parametrize(('change', 'message'), [({'n': 0}, 'n = 0'), ({'k': [2, None]}, 'k = None')])
-def test_a_config_that_cannot_be_meant_is_an_error(
-    change: dict[str, Any], message: str, tmp_path: Path
-) -> None:
-    """By the field that is wrong."""
-    assert f'{message} in the config' in refused(
-        old.write(tmp_path / 'old', old.rows(), old.dataset(**change))
-    )
+def test_an_n_that_cannot_be_meant_is_an_error(tmp_path: Path) -> None:
+    assert 'n = 0 in the config' in refused(old.write(tmp_path / 'old', old.rows(), old.dataset(n=0)))

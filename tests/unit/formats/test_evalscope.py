@@ -139,7 +139,7 @@ def test_one_sample_of_evalscope_twice_or_of_other_repeats_is_refused(copy: Path
         runs_of(copy / REVIEW)
     config = copy / 'configs' / 'task_config.yaml'
     config.write_text(config.read_text().replace('\nrepeats: 4\n', '\nrepeats: 8\n'))
-    with pytest.raises(InputError, match=r'is of question \d+, but with 8 samples a question'):
+    with pytest.raises(InputError, match=r'is of question \d+, but by repeats = 8'):
         runs_of(copy / REVIEW)
 
 

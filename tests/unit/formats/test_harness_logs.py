@@ -119,7 +119,7 @@ def test_a_log_is_recognised_by_its_own_format_alone(folder: str, name: str, tmp
                 first = first_row(path)
             except InputError:
                 continue
-            assert FORMATS[name].claims(path, first) == own, path
+            assert FORMATS[name].recognises(path, first) == own, path
 
 
 CUT = [

@@ -7,11 +7,13 @@ import json
 import random
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gpassk_opencompass import json_rows as module
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.formats import rows_of
 from gpassk_opencompass.json_rows import first_object, json_entries, json_rows
@@ -88,7 +90,9 @@ def test_entries_are_those_of_the_whole(
     """However much is read at a time; also those inside of one entry."""
     path = tmp_path / 'file.json'
     path.write_text(json.dumps(told, indent=indent, ensure_ascii=ascii_only), encoding='utf-8')
-    assert dict(json_entries(path, chunk=chunk)) == {(key,): value for key, value in told.items()}
+    with patch.object(module, '_CHUNK', chunk):
+        whole, inside = dict(json_entries(path)), dict(json_entries(path, 'details'))
+    assert whole == {(key,): value for key, value in told.items()}
     details = told.get('details')
     expected: dict[tuple[str, ...], Any] = {(key,): value for key, value in told.items() if key != 'details'}
     if isinstance(details, (dict, list)):
@@ -96,7 +100,7 @@ def test_entries_are_those_of_the_whole(
         expected |= {('details', str(key)): value for key, value in inner}
     elif 'details' in told:
         expected['details',] = details
-    assert dict(json_entries(path, 'details', chunk)) == expected
+    assert inside == expected
 
 
 @pytest.mark.parametrize('chunk', [1, 7, 1 << 20])
@@ -106,8 +110,8 @@ def test_whatever_is_cut_off_is_an_error(chunk: int, tmp_path: Path) -> None:
     path = tmp_path / 'file.json'
     for end in range(len(content)):
         path.write_bytes(content[:end])
-        with pytest.raises(InputError):
-            list(json_entries(path, 'details', chunk))
+        with patch.object(module, '_CHUNK', chunk), pytest.raises(InputError):
+            list(json_entries(path, 'details'))
 
 
 @pytest.mark.parametrize(

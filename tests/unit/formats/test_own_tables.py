@@ -274,7 +274,7 @@ REFUSED: dict[str, tuple[list[dict[str, Any]], str]] = {
         'correct_1 without all those before it',
     ),
     'two columns of one name': ([], 'two columns have one name'),
-    'capitals': ([{'uid': 'a', 'UID': 'b', 'correct': 1}], "'uid' and 'UID' are one name"),
+    'capitals': ([{'uid': 'a', 'UID': 'b', 'correct': 1}], "'uid' and 'UID' differ in capitals"),
     'list of Python': ([QUESTION | {'responses': "['2']"}], 'responses is no list in JSON'),
     'cells': ([], ':2: has 3 cells and the header 2'),
 }  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +15,22 @@ from test_own_tables import write
 
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.formats import FORMATS, Format, Options, read_samples
+from gpassk_opencompass.formats.format import has
 from gpassk_opencompass.json_rows import Row
 
 
 def lists(row: Row) -> Iterator[Row]:
     for place, text in enumerate(row['said']):
-        yield {**row, 'replica': place, 'text': text, 'right': row['marks'][place]}
+        answer = row['asked']['answer']
+        yield {**row, 'replica': place, 'text': text, 'answer': answer, 'right': row['marks'][place]}
 
 
 QUIZ = Format(
+    lambda path, row: has(row, 'asked.answer', 'marks'),
     {
-        'uid': 'name', 'question': 'asked.text', 'reference': lambda row: row['asked']['answer'],
-        'response': 'text', 'correct': 'right', 'replica': 'replica',
+        'uid': 'name', 'question': 'asked.text', 'reference': 'answer', 'response': 'text',
+        'correct': 'right', 'replica': 'replica',
     },
-    needs=frozenset({'asked.answer', 'marks'}),
     expand=lists,
     about=lambda row: {'model': 'quiz-7b', 'dataset': row['_file'].stem, 'judge': {'name': 'quiz'}},
 )  # fmt: skip
@@ -110,7 +113,7 @@ def test_files_that_two_formats_recognise_need_a_choice(
     """Both are named; with one of them the file is read."""
     monkeypatch.setitem(FORMATS, 'riddle', QUIZ)
     path = lines(tmp_path / 'x.jsonl', [asked('a', [1, 0])])
-    with pytest.raises(InputError, match='looks like files of quiz and of riddle; say which: --from quiz'):
+    with pytest.raises(InputError, match='may be of quiz or of riddle; say which: --from quiz'):
         read_samples([path])
     assert verdicts(read_samples([path], 'riddle')[0]) == {'a': '10'}
 
@@ -122,17 +125,20 @@ def test_a_run_may_lie_in_several_files_or_in_a_folder(
     for place in range(3):
         lines(tmp_path / f'x-rs{place}.jsonl', [asked('a', [place > 0]), asked('b', [1])])
     parts = Format(
-        {**QUIZ.fields, 'replica': lambda row: int(row['_file'].stem[-1])}, QUIZ.needs, expand=lists,
+        QUIZ.recognises,
+        {**QUIZ.fields, 'replica': 'place'},
+        expand=lambda row: [{**one, 'place': int(row['_file'].stem[-1])} for one in lists(row)],
         run_of=lambda path: (path.parent, path.stem.partition('-rs')[0]),
     )  # fmt: skip
     monkeypatch.setitem(FORMATS, 'quiz', parts)
     [run] = read_samples([tmp_path])
     assert verdicts(run) == {'a': '011', 'b': '111'}
     assert len(run.files) == 3
-    whole = Format(
-        parts.fields, expand=lists, files=lambda folder: [sorted(folder.glob('x-*'))],
+    whole = replace(
+        parts,
+        files=lambda folder: [sorted(folder.glob('x-*'))],
         recognises=lambda path, row: path == tmp_path,
-    )  # fmt: skip
+    )
     monkeypatch.setitem(FORMATS, 'quiz', whole)
     assert verdicts(read_samples([tmp_path])[0]) == {'a': '011', 'b': '111'}
 
