@@ -1,7 +1,7 @@
 """Many chat completions from OpenAI-compatible servers: the one client of judges and models.
 
-All servers pull from one queue, each as many requests as it takes at once. A server that fails stops pulling
-for a while and its request goes to another one; what no server takes ends the run.
+Workers pull from one queue, for each server as many as it may have requests under way. A server that fails
+pauses and its request goes to another one; what no server takes ends the run.
 """
 
 from __future__ import annotations
@@ -36,17 +36,10 @@ if TYPE_CHECKING:
 
 T = TypeVar('T')
 
-LARGEST_REPLY, LARGEST_ERROR = 2**22, 2**16
-"""Bytes of a body; the longest reply that there is a reason for is a tenth of it."""
-
-DEAD_AFTER = 8
-"""Failures in a row after which a server is set aside."""
-
-REFUSALS = 3
-"""Refused requests (HTTP 400, 413, 422) without a single reply that show that the settings are wrong."""
-
+LARGEST_REPLY = 2**22  # bytes; the longest reply that there is a reason for is a tenth of it
+DEAD_AFTER = 8  # failures in a row after which a server is set aside
+REFUSALS = 3  # requests refused (HTTP 400, 413, 422) without a reply that show that the settings are wrong
 _COMPLETIONS = '/chat/completions'
-_NUMBER = re.compile(r'\s*[0-9]{1,9}(?:\.[0-9]*)?\s*')
 
 
 class ClientSettings(BaseModel):
@@ -120,7 +113,7 @@ Greet = Callable[['ClientSession', Server, bool], Awaitable[None]]
 """Gets to know a server before it is asked, or again (True) once it is back after it was set aside."""
 
 
-# Addresses and waits
+# One request
 
 
 def endpoints(addresses: str | Sequence[str], variable: str = 'api_key_env') -> list[str]:
@@ -169,7 +162,7 @@ def retry_after(headers: Any, now: float | None = None) -> float | None:
     (120.0, None)
     """
     for name, unit in (('retry-after-ms', 1000), ('Retry-After', 1)):
-        if _NUMBER.fullmatch(header := headers.get(name, '')):
+        if re.fullmatch(r'\s*[0-9]{1,9}(?:\.[0-9]*)?\s*', header := headers.get(name, '')):
             return float(header) / unit
     try:
         moment = parsedate_to_datetime(header).timestamp()
@@ -183,17 +176,13 @@ def backoff(failures: int, first: float, most: float) -> float:
     return min(most, first * 2.0 ** min(failures - 1, 60)) * random.uniform(0.5, 1.0)
 
 
-# One request
-
-
-def open_session(settings: ClientSettings, secure: bool = True) -> ClientSession:
-    """Open a session for many requests at once, where an event loop runs; `secure`: some are by https."""
+def open_session(settings: ClientSettings) -> ClientSession:
+    """Open a session for many requests at once, where an event loop runs."""
     import aiohttp  # who only checks settings needs none
 
     file = environ.get('REQUESTS_CA_BUNDLE') or environ.get('CURL_CA_BUNDLE')
     file = settings.verify if isinstance(settings.verify, str) else file
-    # To read all authorities takes as long as some hundred requests.
-    context = create_default_context(cafile=file) if settings.verify and secure else False
+    context = create_default_context(cafile=file) if settings.verify and file else bool(settings.verify)
     return aiohttp.ClientSession(
         # Servers close a connection after some idle seconds (uvicorn: 5): to let go first avoids a race.
         connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=4.0, ssl=context),
@@ -239,10 +228,12 @@ async def get_json(session: ClientSession, server: Server, path: str, proxy: str
         if kind_of(status) is Kind.DOWN:
             raise Trouble(Kind.DOWN, f'HTTP {status}')
         return json.loads(content) if status == 200 else None
-    except (Trouble, asyncio.TimeoutError, ValueError, RecursionError) as error:
-        if isinstance(error, Trouble) and error.kind is Kind.DOWN:
+    except (asyncio.TimeoutError, ValueError, RecursionError):
+        return None
+    except Trouble as trouble:
+        if trouble.kind is Kind.DOWN:
             raise
-    return None
+        return None
 
 
 async def _sent(
@@ -255,20 +246,19 @@ async def _sent(
     sent: dict[str, Any] = {'data': body, 'headers': headers, 'proxy': proxy, 'allow_redirects': False}
     try:
         async with session.request(method, url, **sent) as response:
-            limit = LARGEST_REPLY if response.status == 200 else LARGEST_ERROR
+            status, content = response.status, bytearray()
+            limit = LARGEST_REPLY if status == 200 else 2**16
             packed = response.headers.get('Content-Encoding', 'identity').strip().casefold()
-            if response.status == 200 and packed not in ('identity', ''):
-                raise Trouble(
-                    Kind.BROKEN, 'malformed reply', f'packed as {packed[:20]!r}, nobody asked for it'
-                )
-            content = bytearray()
+            if status == 200 and packed not in ('identity', ''):
+                said = f'packed as {packed[:20]!r}, nobody asked for it'
+                raise Trouble(Kind.BROKEN, 'malformed reply', said)
             async for part in response.content.iter_any():
                 content += part
                 if len(content) > limit:
                     break
-            if response.status == 200 and len(content) > limit:  # of an error the status says enough
+            if status == 200 and len(content) > limit:  # of an error the status says enough
                 raise Trouble(Kind.BROKEN, 'reply too large', f'more than {limit >> 20} MB')
-            return response.status, response.headers, bytes(content[:limit])
+            return status, response.headers, bytes(content[:limit])
     except (aiohttp.ClientConnectorError, aiohttp.ServerTimeoutError) as error:
         # Only connecting has a time-out of its own; that of the whole request is an asyncio.TimeoutError.
         raise Trouble(Kind.DOWN, 'no connection', str(error)) from None
@@ -290,31 +280,20 @@ class _Line:
 
     server: Server
     proxy: str | None
-    most: int
     known: bool
-    window: int = 0
+    window: int
+    gate: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held by the worker that gets the next request, while that waits."""
+    free: asyncio.Event = field(default_factory=asyncio.Event)
     in_flight: int = 0
     failures: int = 0
     pauses: int = 0
+    next_start: float = -inf
     resume_at: float = -inf
     replied_at: float = -inf
     came_back: bool = False
     aside: bool = False
     unreachable: bool = False
-    free: asyncio.Event = field(default_factory=asyncio.Event)
-
-    @property
-    def silent(self) -> bool:
-        """Whether no reply is to be hoped for."""
-        return self.failures >= DEAD_AFTER or (self.unreachable and not self.in_flight)
-
-    def replied(self, now: float) -> None:
-        self.failures = self.pauses = 0
-        self.unreachable, self.replied_at = False, now
-        self.window = min(self.most, self.window + 1)
-        if self.aside:
-            self.aside = False
-            logger.info(f'{self.server.url} answers again')
 
     def failed(self, trouble: Trouble, now: float, greets: bool) -> None:
         """Pause if the server asks for it, is busy or seems dead; once for all that failed together."""
@@ -336,12 +315,15 @@ class _Line:
 
 
 @dataclass(eq=False)
-class _Run:
-    """Asks for all replies; see `answer_all`."""
+class Run:
+    """Asks for all replies."""
 
     servers: Sequence[Server]
+    """Of several keys for one address one that is turned away is given up while another is left."""
     requests: Iterator[Request]
+    """Drawn from as servers get free."""
     heard: Heard
+    """Gets one last word for each request, in the thread of the event loop."""
     settings: ClientSettings
     greet: Greet | None = None
     probe: Callable[[Request], bytes] | None = None
@@ -362,8 +344,7 @@ class _Run:
     def __post_init__(self) -> None:
         most, known = self.settings.concurrency, self.greet is None
         self.lines = [
-            _Line(server, proxy_for(server.url, self.settings.proxy), most, known, window=most)
-            for server in self.servers
+            _Line(server, proxy_for(server.url, self.settings.proxy), known, most) for server in self.servers
         ]
         # Under way or waiting for another attempt: not everything is thrown at servers that always fail.
         self.most_open = 4 * most * len(self.lines)
@@ -371,16 +352,20 @@ class _Run:
         self.drawn = False
         self.refusal: InputError | None = None
         self.queue: asyncio.Queue[Request] = asyncio.Queue()
-        self.probing = asyncio.Lock()
         self.tasks: set[asyncio.Task[None]] = set()
         self.end: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.last_reply = self.clock.now()
 
     async def go(self) -> None:
-        secure = any('https:' in f'{line.server.url} {line.proxy}' for line in self.lines)
-        async with open_session(self.settings, secure) as self.session:
-            for line in self.lines:
-                self.start(self.serve(line))
+        """Return once each request has its last word.
+
+        Raises:
+            InputError: a server takes no requests like these (key, model name, address, settings).
+            IncompleteError: no server answered for `patience` seconds. Both are caused by the last `Trouble`.
+        """
+        async with open_session(self.settings) as self.session:
+            for line in self.lines * self.settings.concurrency:
+                self.start(self.work(line))
             try:
                 await self.end
                 if self.refusal is not None and not self.proven:
@@ -402,31 +387,46 @@ class _Run:
         if not task.cancelled() and (error := task.exception()) and not self.end.done():
             self.end.set_exception(error)
 
-    async def serve(self, line: _Line) -> None:
-        """Pull requests for one server as long as it is used."""
-        next_start = -inf
+    async def work(self, line: _Line) -> None:
+        """Ask a server for one reply after the other, as long as it is used."""
         while line in self.lines:
-            if (pause := max(line.resume_at, next_start) - self.clock.now()) > 0:
-                await self.clock.sleep(pause)
-            elif line.in_flight >= line.window:
-                line.free.clear()
-                await line.free.wait()
-            elif not line.known and self.greet is not None:
-                await self.meet(line, self.greet)
-            else:
-                request = await self.next_request()
-                now = self.clock.now()
-                if line.resume_at > now or not line.known or line not in self.lines:  # since
-                    self.queue.put_nowait(request)
-                    continue
-                request.since = now if request.since is None else request.since
-                if now - request.since > self.settings.total_time:
-                    self.give_up(request, request.trouble or Trouble(Kind.LOST, 'out of time'))
-                    continue
-                if self.settings.rate:
-                    next_start = max(now, next_start) + 1.0 / self.settings.rate
-                line.in_flight += 1
-                self.start(self.ask(line, request))
+            async with line.gate:
+                request = await self.next_request(line)
+            if request is not None:
+                await self.ask(line, request)
+
+    async def next_request(self, line: _Line) -> Request | None:
+        """Return what to ask a server for as soon as it takes a request; None: look again."""
+        if (pause := max(line.resume_at, line.next_start) - self.clock.now()) > 0:
+            await self.clock.sleep(pause)
+            return None
+        if line.in_flight >= line.window:
+            line.free.clear()
+            await line.free.wait()
+            return None
+        if not line.known and self.greet is not None:
+            await self.meet(line, self.greet)
+            return None
+        if self.queue.empty() and not self.drawn and self.open < self.most_open:
+            if (request := next(self.requests, None)) is None:
+                self.drawn = True
+                self.settle(0)
+                return None
+            self.open += 1
+        else:
+            request = await self.queue.get()
+        now = self.clock.now()
+        if line.resume_at > now or not line.known or line not in self.lines:  # since
+            self.queue.put_nowait(request)
+            return None
+        request.since = now if request.since is None else request.since
+        if now - request.since > self.settings.total_time:
+            self.give_up(request, request.trouble or Trouble(Kind.LOST, 'out of time'))
+            return None
+        if self.settings.rate:
+            line.next_start = max(now, line.next_start) + 1.0 / self.settings.rate
+        line.in_flight += 1
+        return request
 
     async def meet(self, line: _Line, greet: Greet) -> None:
         line.in_flight += 1
@@ -439,15 +439,6 @@ class _Run:
         line.known = True
         if self.probe is None:  # else that it answers shows nothing of what it makes of requests
             self.answered(line)
-
-    async def next_request(self) -> Request:
-        if self.queue.empty() and not self.drawn and self.open < self.most_open:
-            if (request := next(self.requests, None)) is not None:
-                self.open += 1
-                return request
-            self.drawn = True
-            self.settle(0)
-        return await self.queue.get()
 
     async def ask(self, line: _Line, request: Request) -> None:
         self.counts['requests'] += 1
@@ -475,8 +466,13 @@ class _Run:
 
     def answered(self, line: _Line) -> None:
         self.last_reply, self.proven = self.clock.now(), True
-        line.replied(self.last_reply)
+        line.replied_at, line.unreachable = self.last_reply, False
+        line.failures = line.pauses = 0
+        line.window = min(self.settings.concurrency, line.window + 1)
         line.free.set()
+        if line.aside:
+            line.aside = False
+            logger.info(f'{line.server.url} answers again')
 
     def settle(self, count: int = 1) -> None:
         self.open -= count
@@ -490,14 +486,13 @@ class _Run:
             self.give_up(request, trouble)
             return
         if self.probe and (trouble.status == 403 or (trouble.kind is Kind.REFUSED and not self.proven)):
-            async with self.probing:  # is it the request or the settings that the server refuses?
-                try:
-                    await exchange(self.session, line.server, self.probe(request), line.proxy)
-                    self.answered(line)
-                    trouble.kind = Kind.REFUSED
-                except Trouble as refusal:
-                    if refusal.kind in (Kind.REFUSED, Kind.SETTING):
-                        self.no_reply(line, refusal, fatal=True)
+            try:  # is it the request or the settings that the server refuses?
+                await exchange(self.session, line.server, self.probe(request), line.proxy)
+                self.answered(line)
+                trouble.kind = Kind.REFUSED
+            except Trouble as refusal:
+                if refusal.kind in (Kind.REFUSED, Kind.SETTING):
+                    self.no_reply(line, refusal, fatal=True)
         self.no_reply(line, trouble)
         # A server that is out of reach for one request time and again, but replies to others, is not down.
         request.attempts += trouble.kind is Kind.DOWN and line.replied_at > request.failed_at
@@ -544,7 +539,11 @@ class _Run:
         silent, patience = now - self.last_reply, self.settings.patience
         wait = min(other.resume_at for other in self.lines) - now
         what = ''
-        if silent >= patience and all(other.silent for other in self.lines):
+        hopeless = [
+            other.failures >= DEAD_AFTER or (other.unreachable and not other.in_flight)
+            for other in self.lines
+        ]
+        if silent >= patience and all(hopeless):
             what = f'no reply for {silent:.0f} s'
         elif wait > patience and not any(other.in_flight for other in self.lines):
             what = f'the next try would be due in {wait:.0f} s'
@@ -557,32 +556,9 @@ class _Run:
         line.free.set()
 
 
-async def answer_all(
-    servers: Sequence[Server],
-    requests: Iterable[Request],
-    heard: Heard,
-    settings: ClientSettings,
-    *,
-    clock: Clock | None = None,
-    **more: Any,
-) -> None:
-    """Ask for all replies; `requests` is drawn from as servers get free.
-
-    Args:
-        servers: of several keys for one address one that is turned away is given up while another is left.
-        heard: gets one last word for each request, in the thread of the event loop.
-        more: see `_Run`.
-
-    Raises:
-        InputError: a server takes no requests like these (key, model name, address, settings).
-        IncompleteError: no server answered for `patience` seconds. Both are caused by the last `Trouble`.
-    """
-    await _Run(servers, iter(requests), heard, settings, clock=clock or Clock(), **more).go()
-
-
 def ask_all(*what: Any, **more: Any) -> None:
-    """Do what `answer_all` does in an event loop and a thread of their own, and wait for its end."""
-    in_own_loop(lambda: answer_all(*what, **more))
+    """Ask for all replies of a `Run` in an event loop and a thread of their own, and wait for its end."""
+    in_own_loop(lambda: Run(*what, **more).go())
 
 
 def in_own_loop(work: Callable[[], Coroutine[Any, Any, T]]) -> T:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import lru_cache, partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,24 +20,12 @@ from loguru import logger
 from pydantic import Field, PositiveInt, field_validator, model_validator
 from tqdm import tqdm
 
+from .. import servers
 from ..answers import normal_form
 from ..completion import ABOUT_LENGTH, ENDS, Kind, Reply, Trouble, weights_of
 from ..errors import IncompleteError, InputError
 from ..keys import hidden, is_literal_key, read_key
-from ..servers import (
-    ClientSettings,
-    Clock,
-    Request,
-    Server,
-    answer_all,
-    ask_all,
-    endpoints,
-    exchange,
-    get_json,
-    in_own_loop,
-    open_session,
-    proxy_for,
-)
+from ..servers import Clock, Request, Server, endpoints, exchange, get_json, proxy_for
 from . import EMPTY, SAME, Judge, Judgement, Pair, Verdict, checked
 from .prompts import (
     EXPLAINED,
@@ -59,21 +47,18 @@ if TYPE_CHECKING:
 _READ_BY = 2
 """The rules by which a reply becomes a verdict; one more wherever they change what a reply says."""
 
-_RESERVED = frozenset({'model', 'messages', 'stream', 'n'})
 _COUNTED = (
     'pairs empty string stored asked requests replies failures canaries canaries_right '
     'repeated disagreed unjudged'
 )
+_HOPELESS = (Kind.SETTING, Kind.REFUSED)
 
 
 class UnfitJudge(InputError):
     """A judge whose verdicts cannot be used: it fails pairs with known verdicts, or is not one judge."""
 
 
-# Settings
-
-
-class LLMSettings(ClientSettings):
+class LLMSettings(servers.ClientSettings):
     """What an LLM judge is set to; see also `servers.ClientSettings`. Nothing is opened, no key is needed."""
 
     model: str
@@ -127,21 +112,27 @@ class LLMSettings(ClientSettings):
 
     @field_validator('extra_body')
     @classmethod
-    def _is_json(cls, value: Any) -> Any:
+    def _is_json_without_keys(cls, value: Any) -> Any:
         if not isinstance(value, Mapping | None):
             raise ValueError(f'extra_body = {value!r}: expected a dict, e.g. dict(seed=1)')
         extra = dict(value or {})
-        if taken := sorted(_RESERVED & set(extra)):
+        if taken := sorted({'model', 'messages', 'stream', 'n'} & set(extra)):
             raise ValueError(f'extra_body holds {taken}, which the judge sets itself; leave them out')
-        if secret := next((name for name, part in _fields(extra) if is_literal_key(name, str(part))), None):
-            raise ValueError(
-                f'extra_body holds {secret!r} (not shown): records and verdict stores say what a judge was '
-                'sent; name the environment variable with the key as api_key_env'
-            )
         try:
-            return json.loads(json.dumps(extra, allow_nan=False))
+            text = json.dumps(extra, allow_nan=False)
         except (TypeError, ValueError) as error:
             raise ValueError(f'extra_body cannot be written as JSON: {error}') from None
+
+        def without_keys(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+            for name, part in fields:
+                if is_literal_key(name, '' if isinstance(part, dict) else str(part)):
+                    raise ValueError(
+                        f'extra_body holds {name!r} (not shown): records and verdict stores say what a judge '
+                        'was sent; name the environment variable with the key as api_key_env'
+                    )
+            return dict(fields)
+
+        return json.loads(text, object_pairs_hook=without_keys)
 
     @field_validator('finish_reasons')
     @classmethod
@@ -173,15 +164,6 @@ class LLMSettings(ClientSettings):
         return [Server(url, key) for url in endpoints(self.urls)]
 
 
-def _fields(value: Any) -> Iterator[tuple[str, Any]]:
-    """Return all fields with their names, at any depth."""
-    parts = [*value.items()] if isinstance(value, Mapping) else []
-    for name, part in [('', part) for part in value] if isinstance(value, list | tuple) else parts:
-        inner = isinstance(part, Mapping | list | tuple)
-        yield str(name), '' if inner else part
-        yield from _fields(part)
-
-
 # What a server serves, and how it judges pairs with known verdicts
 
 
@@ -196,25 +178,9 @@ class Served(NamedTuple):
     root: str = ''
     fingerprint: str = ''
 
-    @classmethod
-    def by(cls, reply: Reply, listed: Any = None, name: str = '', key: str = '') -> Served:
-        """Return what a reply says, and a list of models of the one of this name, without the key."""
-        root = ''
-        with suppress(ValueError, LookupError, TypeError, AttributeError):
-            [card] = [card for card in listed['data'] if card['id'] == name]
-            root = weights_of(card)
-        return cls(reply.model, hidden(root, key), reply.steady_fingerprint)
-
     def as_json(self) -> dict[str, str]:
         """Return what is known, JSON-able."""
         return {name: value for name, value in self._asdict().items() if value}
-
-    def differs(self, other: Served) -> str:
-        """Return in words where both speak and say different things; '' if nowhere."""
-        pairs = zip(self._fields, self, other, strict=True)
-        return ', '.join(
-            f'{name} {its!r} instead of {mine!r}' for name, mine, its in pairs if mine and its and mine != its
-        )
 
 
 class Outcome(NamedTuple):
@@ -257,7 +223,10 @@ class Candidate(NamedTuple):
     known_by: str
 
 
-def settle(pair: Pair, accept_equal: bool, longest: int, form_of: Any = normal_form) -> Judgement | Candidate:
+_form_of = lru_cache(8192)(normal_form)  # references and answers come again and again
+
+
+def settle(pair: Pair, accept_equal: bool, longest: int) -> Judgement | Candidate:
     """Return the judgement where nobody has to be asked, else the answer, or the end of the response."""
     answer, tail, form = pair.answer.strip(), pair.tail.strip(), ''
     if not (text := answer or tail):
@@ -267,16 +236,15 @@ def settle(pair: Pair, accept_equal: bool, longest: int, form_of: Any = normal_f
     elif len(answer) > longest:
         text = f'{answer[: longest // 2]} […] {answer[-(longest // 2) :]}'
     else:
-        form = form_of(answer)
-        if accept_equal and form and form == form_of(pair.reference):
+        form = _form_of(answer)
+        if accept_equal and form and form == _form_of(pair.reference):
             return SAME
     # No server takes halves of characters.
     question, reference, text, known_by = (
         one.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')
         for one in (pair.question, pair.reference, text, f'form {form}' if form else f'text {text}')
     )
-    language = 'cn' if is_chinese(pair.language) else 'en'
-    return Candidate(Pair(question, reference, text, language), known_by)
+    return Candidate(Pair(question, reference, text, 'cn' if is_chinese(pair.language) else 'en'), known_by)
 
 
 @dataclass
@@ -316,9 +284,8 @@ class LLMJudge(Judge):
         limits = {'temperature': given.temperature, 'max_tokens': given.max_tokens}
         if 'max_completion_tokens' in given.extra_body:
             del limits['max_tokens']
-        self._sampling = {
-            name: value for name, value in limits.items() if value is not None
-        } | given.extra_body
+        self._sampling = {name: value for name, value in limits.items() if value is not None}
+        self._sampling |= given.extra_body
         more = {
             'finish_reasons': given.finish_reasons,
             'server_digest': given.server_digest,
@@ -369,19 +336,16 @@ class LLMJudge(Judge):
             InputError: the servers refuse the settings (key, model name, address, …), or are no fit judge.
             IncompleteError: no server answered for the patience given.
         """
-        form_of = cache(normal_form)  # references and answers come again and again
         longest, equal = self._settings.longest, self._settings.accept_equal
-        cases = {pair: settle(pair, equal, longest, form_of) for pair in dict.fromkeys(pairs)}
+        cases = {pair: settle(pair, equal, longest) for pair in dict.fromkeys(pairs)}
         self._counts['pairs'] += len(pairs)
         self._counts.update(case.origin for case in cases.values() if isinstance(case, Judgement))
         if self._store is None:
             self._store = VerdictStore(os.environ.get(STORE_VARIABLE) or self._settings.verdicts)
         asks = [case for case in cases.values() if isinstance(case, Candidate)]
         judged = self._ask(asks, self._store) if asks else {}
-        judged_as = {
-            pair: judged[case] if isinstance(case, Candidate) else case for pair, case in cases.items()
-        }
-        return [judged_as[pair] for pair in pairs]
+        said = {pair: judged[case] if isinstance(case, Candidate) else case for pair, case in cases.items()}
+        return [said[pair] for pair in pairs]
 
     def statistics(self) -> dict[str, int]:
         """Count so far: pairs, how each different answer was settled, requests, and what went wrong."""
@@ -421,7 +385,7 @@ class LLMJudge(Judge):
         )
         call = _Call(candidates, store, bar)
         try:
-            ask_all(
+            servers.ask_all(
                 self._settings.servers(),
                 self._requests(call),
                 partial(self._hear, call),
@@ -433,10 +397,9 @@ class LLMJudge(Judge):
         finally:
             bar.close()
             store.flush()
-        said = {key: store.get(key) for key in call.keys.values()}
         return {
             candidate: Judgement(verdict, 'llm', reply_key=key)
-            if (verdict := said[key])
+            if (verdict := store.get(key))
             else Judgement(Verdict.UNJUDGED, 'llm', call.reasons.get(key, 'not asked'))
             for candidate, key in call.keys.items()
         }
@@ -462,7 +425,7 @@ class LLMJudge(Judge):
         key, asked, pair = request.item
         vote, text = Heard(None, reply.reason if isinstance(reply, Trouble) else ''), ''
         if isinstance(reply, Reply):
-            self._agree(request.url, Served.by(reply))
+            self._agree(request.url, Served(reply.model, fingerprint=reply.steady_fingerprint))
             vote, text = parse_verdict(reply, asked, self._settings.finish_reasons), reply.text
             if vote.verdict is None and request.asked == 0:
                 self._counts['repeated'] += 1
@@ -511,7 +474,7 @@ class LLMJudge(Judge):
         except Trouble as trouble:
             call.silent.add(server.url)
             all_silent = self._served is None and call.silent >= set(endpoints(self._settings.urls))
-            if trouble.kind in (Kind.SETTING, Kind.REFUSED) or not (all_silent and self._is_stored(call)):
+            if trouble.kind in _HOPELESS or not (all_silent and self._is_stored(call)):
                 raise
             return
         for outcome in outcomes:
@@ -527,12 +490,11 @@ class LLMJudge(Judge):
 
     def _is_stored(self, call: _Call) -> bool:
         """Take what was served when all of this was judged before, if there is exactly one such."""
-        judges = [line.about.get('judge') for line in call.store.lines()]
+        judges: list[Any] = [line.about.get('judge') for line in call.store.lines()]
         served = {
             Served(**judge['served'])
             for judge in judges
             if isinstance(judge, dict) and {**judge, 'served': {}} == self._judge_of(None)
-            if judge['served'].keys() <= {*Served._fields}
         }
         whole = [one for one in served if all(map(call.store.get, self._keys(call.candidates, one).values()))]
         if len(whole) != 1:
@@ -555,10 +517,13 @@ class LLMJudge(Judge):
         except Trouble:
             self._counts['failures'] += 1
             raise
-        first.seconds = time.perf_counter() - start
+        first.seconds, root = time.perf_counter() - start, ''
         listed = await get_json(session, server, 'models', proxy)
         self._counts['replies'] += 1
-        served = Served.by(reply, listed, self._settings.model, server.key)
+        with suppress(ValueError, LookupError, TypeError, AttributeError):  # a list of another shape
+            [card] = [card for card in listed['data'] if card['id'] == self._settings.model]
+            root = hidden(weights_of(card), server.key)
+        served = Served(reply.model, root, reply.steady_fingerprint)
         self._agree(server.url, served)
         self._served = self._served or self._said
         outcomes: dict[Canary, Outcome] = {}
@@ -578,7 +543,7 @@ class LLMJudge(Judge):
             others.insert(0, first)
         more: dict[str, Any] = {'clock': self._clock, 'counts': self._counts, 'proven': True}
         try:
-            await answer_all([server], others, heard, self._settings, **more)
+            await servers.Run([server], iter(others), heard, self._settings, **more).go()
         except IncompleteError as error:
             raise Trouble(Kind.DOWN, 'no connection', str(error)) from None
         self._counts['canaries'] += len(outcomes)
@@ -592,30 +557,28 @@ class LLMJudge(Judge):
         verdict, why = parse_verdict(reply, self._prompts.fill(canary.pair), self._settings.finish_reasons)
         if verdict is canary.verdict:
             return Outcome(canary, verdict, request.seconds)
-        problem = f'it says {verdict.value}' if verdict else f'it gives no verdict ({why})'
-        problem += '' if canary.injected else ', twice'
-        if reply.text.strip():
-            problem += f'; its reply ends {reply.text.strip()[-200:]!r}'
+        twice = '' if canary.injected else ', twice'
+        ends = f'; its reply ends {text[-200:]!r}' if (text := reply.text.strip()) else ''
         if verdict is None:
-            known = EXPLAINED.get(
-                why, f'did not come to its own end: if it did, finish_reasons=[{reply.finish!r}]'
-            )
-            problem += f'; it {known}'
-        elif canary.injected:
-            problem += '; it does what an answer tells it: prompts "own" quotes answers line by line'
+            known = f'did not come to its own end: if it did, finish_reasons=[{reply.finish!r}]'
+            said, advice = f'it gives no verdict ({why})', f'it {EXPLAINED.get(why, known)}'
         else:
-            problem += '; is it the right model, are they the right prompts?'
+            said, advice = f'it says {verdict.value}', 'is it the right model, are they the right prompts?'
+            if canary.injected:
+                advice = 'it does what an answer tells it: prompts "own" quotes answers line by line'
+        problem = f'{said}{twice}{ends}; {advice}'
         return Outcome(canary, verdict or Verdict.UNJUDGED, request.seconds, problem)
 
     def _agree(self, url: str, says: Served) -> None:
         """Raise UnfitJudge if a server serves another model than the first one said."""
-        if difference := self._said.differs(says):
-            before = f'{self._said_by} said' if url != self._said_by else 'it said before'
-            raise UnfitJudge(
-                f'{url} serves as {self._settings.model!r}: {difference}, which {before}. Verdicts of '
-                'two models would be mixed: start the same model in the same way everywhere, or name one '
-                'server; the verdicts so far are kept'
-            )
+        for name, mine, its in zip(Served._fields, self._said, says, strict=True):
+            if mine and its and mine != its:
+                before = f'{self._said_by} said' if url != self._said_by else 'it said before'
+                raise UnfitJudge(
+                    f'{url} serves as {self._settings.model!r}: {name} {its!r} instead of {mine!r}, which '
+                    f'{before}. Verdicts of two models would be mixed: start the same model in the same way '
+                    'everywhere, or name one server; the verdicts so far are kept'
+                )
         self._said_by = self._said_by or url
         self._said = Served(*(mine or its for mine, its in zip(self._said, says, strict=True)))
 
@@ -627,25 +590,22 @@ class LLMJudge(Judge):
             except UnfitJudge as error:
                 return Health(server.url, Served(), [], str(error))
             except Trouble as trouble:
-                failure, hopeless = trouble, trouble.kind in (Kind.SETTING, Kind.REFUSED)
-                if last or hopeless:
+                failure = trouble
+                if last or trouble.kind in _HOPELESS:
                     break
                 await self._clock.sleep(1.0 if trouble.wait is None else trouble.wait)
         advice = ''
-        if hopeless:
+        if failure.kind in _HOPELESS:
             with suppress(Trouble, LookupError, TypeError):
-                listed = await get_json(
-                    session, server, 'models', proxy_for(server.url, self._settings.proxy)
-                )
+                proxy = proxy_for(server.url, self._settings.proxy)
+                listed = await get_json(session, server, 'models', proxy)
                 names = [hidden(str(model['id']), server.key) for model in listed['data'][:20]]
                 if self._settings.model not in names:
                     advice = f'it serves {", ".join(map(repr, names))}: give one as --model'
         if failure.reason == 'time-out':
             advice = f'is it still loading, or busy? --timeout allows more than {self._settings.timeout:g} s'
         elif failure.status in (401, 403):
-            advice = (
-                'name the environment variable that holds the key: --api-key-env, in a config api_key_env'
-            )
+            advice = 'name the environment variable with the key: --api-key-env, in a config api_key_env'
         elif failure.kind is Kind.REFUSED and ABOUT_LENGTH.search(failure.message):
             advice = 'lower max_tokens (here --max-tokens), or serve it with a longer context'
         return Health(server.url, Served(), [], f'{failure} → {advice}' if advice else str(failure))
@@ -660,7 +620,7 @@ def ping(
     given = judge._settings
 
     async def visit_all() -> list[Health]:
-        async with open_session(given) as session:
+        async with servers.open_session(given) as session:
             return list(await asyncio.gather(*(judge.ping(session, one) for one in given.servers())))
 
-    return in_own_loop(visit_all)
+    return servers.in_own_loop(visit_all)

@@ -94,7 +94,7 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
 
     bits = SERVER_BITS
     one_by_one = True
-    clock: Clock | None = None
+    clock = Clock()
     folder: Path | None = None
     """Of predictions, beside which it is noted what servers say that they are."""
     _counts = True

@@ -22,6 +22,7 @@ from gpassk_opencompass import IncompleteError, InputError, final_answer
 from gpassk_opencompass.completion import reply_of
 from gpassk_opencompass.demo import MODEL
 from gpassk_opencompass.health import NOT_DRAWN, STATES, Generation
+from gpassk_opencompass.servers import Clock
 
 plugin = import_plugin()
 seeds = import_plugin('.seeds')
@@ -174,7 +175,7 @@ def test_a_server_that_is_killed_and_restarted_costs_time_alone() -> None:
         thread = threading.Thread(target=restart)
         thread.start()
         model = asker(server.url, concurrency=16)
-        model.clock = None
+        model.clock = Clock()
         answers = ask(model, 200)
         thread.join()
     assert [text for text, _ in answers] == [f'to prompt {number}' for number in range(200)]
