@@ -12,7 +12,7 @@ import random
 import re
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -390,23 +390,22 @@ class Run:
     async def work(self, line: _Line) -> None:
         """Ask a server for one reply after the other, as long as it is used."""
         while line in self.lines:
+            request = None
             async with line.gate:
-                request = await self.next_request(line)
+                if (pause := max(line.resume_at, line.next_start) - self.clock.now()) > 0:
+                    await self.clock.sleep(pause)
+                elif line.in_flight >= line.window:
+                    line.free.clear()
+                    await line.free.wait()
+                elif not line.known and self.greet is not None:
+                    await self.meet(line, self.greet)
+                else:
+                    request = await self.next_request(line)
             if request is not None:
                 await self.ask(line, request)
 
     async def next_request(self, line: _Line) -> Request | None:
-        """Return what to ask a server for as soon as it takes a request; None: look again."""
-        if (pause := max(line.resume_at, line.next_start) - self.clock.now()) > 0:
-            await self.clock.sleep(pause)
-            return None
-        if line.in_flight >= line.window:
-            line.free.clear()
-            await line.free.wait()
-            return None
-        if not line.known and self.greet is not None:
-            await self.meet(line, self.greet)
-            return None
+        """Return what to ask a server for; None: there is no more, or the server takes none any more."""
         if self.queue.empty() and not self.drawn and self.open < self.most_open:
             if (request := next(self.requests, None)) is None:
                 self.drawn = True

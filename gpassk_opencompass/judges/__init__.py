@@ -9,7 +9,7 @@ from importlib import import_module
 from inspect import Parameter, signature
 from typing import Annotated, Any, NamedTuple, Protocol, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ValidationError
 
 from ..errors import InputError
 from ..keys import without_user
@@ -109,8 +109,7 @@ class FunctionJudge(Judge):
         """Return one judgement a pair."""
         self._pairs += len(pairs)
         meaning = {None: Verdict.UNJUDGED, True: Verdict.CORRECT, False: Verdict.INCORRECT}
-        said = map(self._grader, pairs)
-        return [Judgement(one if isinstance(one, Verdict) else meaning[one], self._name) for one in said]
+        return [Judgement(meaning.get(one, one), self._name) for one in map(self._grader, pairs)]
 
     def statistics(self) -> dict[str, int]:
         """Return the number of pairs judged so far."""
@@ -198,8 +197,7 @@ def judge_config(
         raise InputError(f'both judge = {without_user(repr(config))} and {shown}: give one of them')
     if url and not model_name:
         raise InputError(f'{shown}: an LLM judge needs the name of its model, too')
-    urls = [url] if isinstance(url, str) and url else [*url]
-    llm = {'type': 'llm', 'model': model_name, 'urls': urls}
+    llm = {'type': 'llm', 'model': model_name, 'urls': [url] if isinstance(url, str) and url else [*url]}
     return config or check_judge(llm if model_name else {'type': 'rule'})
 
 
@@ -209,7 +207,7 @@ def with_verdicts(config: Mapping[str, Any], folder: str) -> dict[str, Any]:
     >>> with_verdicts({'type': 'llm', 'model': 'm', 'urls': ['http://j']}, 'there')['verdicts']
     'there'
     """
-    return _with_llms(config, lambda llm: {**llm, 'verdicts': llm.get('verdicts', folder)})
+    return _with_llms(config, lambda llm: {'verdicts': folder, **llm})
 
 
 def served_judge(
@@ -222,24 +220,23 @@ def served_judge(
         settings: arguments of its LLMs, where the config has no others.
     """
     urls = {'urls': [url] if isinstance(url, str) else [*url]} if url else {}
-    given: list[Mapping[str, Any]] = []
+    llms = []
 
     def at_server(llm: Mapping[str, Any]) -> dict[str, Any]:
-        given.append(llm)
-        return {**settings, **llm, 'model': model, **urls}
-
-    config = _with_llms({'type': 'llm'} if judge is None else judge, at_server)
-    if not given:
-        raise InputError(
-            f'judge = {judge!r} asks no LLM, for which judge_serve would start a server: write '
-            "judge=dict(type='llm') or leave it out"
-        )
-    for llm in given:
+        llms.append(llm)
         if 'urls' in llm:
             shown = without_user(repr(llm['urls']))
             raise InputError(f'judge has urls = {shown}, and judge_serve starts a server: give one')
         if llm.get('model', model) != model:
             raise InputError(f'judge has model = {llm["model"]!r}, and judge_serve starts {model!r}')
+        return {**settings, **llm, 'model': model, **urls}
+
+    config = _with_llms({'type': 'llm'} if judge is None else judge, at_server)
+    if not llms:
+        raise InputError(
+            f'judge = {judge!r} asks no LLM, for which judge_serve would start a server: write '
+            "judge=dict(type='llm') or leave it out"
+        )
     return check_judge(config) if url else config
 
 
@@ -247,10 +244,9 @@ def refuse_extraction(use_extract_model: Any) -> None:
     """Raise InputError for what OpenCompass's own evaluator calls `use_extract_model`."""
     if use_extract_model:
         raise InputError(
-            f'use_extract_model = {use_extract_model!r}: no model extracts answers here; the final answer is '
-            'found in the response by a written rule, and an LLM judge is shown it, or the end of a response '
-            'that has none. Remove use_extract_model, extract_url and extract_model_name; let an LLM judge '
-            'with model_name and url (in a template eval_model_name and eval_urls)'
+            f'use_extract_model = {use_extract_model!r}: no model extracts answers here but a written rule. '
+            'Remove use_extract_model, extract_url and extract_model_name; to let an LLM judge, give '
+            'model_name and url (in a template eval_model_name and eval_urls)'
         )
 
 
@@ -263,11 +259,10 @@ def _check_dict(judge: Any) -> None:
 def _own_name(kind: Any) -> str:
     """Return the name in `JUDGES` of what a `type` means, '' for others; nothing is imported."""
     path = f'{kind.__module__}.{kind.__qualname__}' if isinstance(kind, type) else kind
-    spellings = {
-        name: (name, place, f'gpassk_opencompass.{place.rpartition(".")[2]}')
-        for name, place in JUDGES.items()
-    }
-    return next((name for name, ways in spellings.items() if path in ways), '')
+    for name, place in JUDGES.items():
+        if path in (name, place, f'gpassk_opencompass.{place.rpartition(".")[2]}'):
+            return name
+    return ''
 
 
 def _class_of(kind: Any) -> Any:
@@ -289,13 +284,11 @@ def _class_of(kind: Any) -> Any:
 def _with_llms(
     config: Mapping[str, Any], change: Callable[[Mapping[str, Any]], dict[str, Any]]
 ) -> dict[str, Any]:
-    """Return the config with its LLM judges changed, also those of a cascade."""
+    """Return the config with its LLM judges changed, also those of a cascade, of no other judge."""
     _check_dict(config)
     name = _own_name(config.get('type'))
-    if name == 'llm':
-        return change(config)
-    if name != 'cascade':  # whatever stands in the config of another judge is its own affair
-        return dict(config)
+    if name != 'cascade':  # whatever stands in the config of a judge of somebody's own is its own affair
+        return change(config) if name == 'llm' else dict(config)
     parts = {key: _with_llms(part, change) for key, part in config.items() if isinstance(part, Mapping)}
     return {**config, **parts}
 
@@ -311,9 +304,7 @@ def _is_judge(judge: Any) -> Any:
     return judge
 
 
-class _Judges(BaseModel):
-    model_config = ConfigDict(extra='forbid')
-
+class _Judges(BaseModel, extra='forbid'):
     first: Annotated[Any, AfterValidator(_is_judge)]
     second: Annotated[Any, AfterValidator(_is_judge)]
 

@@ -404,15 +404,15 @@ def parse_verdict(reply: Reply, asked: Asked, also_whole: Collection[str] = ()) 
     parted, pattern = part(reply.text, asked.slots), asked.style.pattern
     if parted.open or parted.doubtful:
         return Heard(None, 'unfinished thought')
-    said, prompt = squeezed(parted.said), squeezed(asked.prompt)
-    if len(pattern.sub('', said)) >= _MORE_THAN_A_VERDICT and (
-        any(mark in said for mark in asked.marks) or prompt in said or said in prompt
-    ):
-        return Heard(None, 'echo')
+    said = squeezed(parted.said)
+    if len(pattern.sub('', said)) >= _MORE_THAN_A_VERDICT:
+        prompt = squeezed(asked.prompt)
+        if any(mark in said for mark in asked.marks) or prompt in said or said in prompt:
+            return Heard(None, 'echo')
     verdicts = list(pattern.finditer(parted.said))[-_MOST_VERDICTS:]
     if pattern.search(asked.slots):
         verdicts = [one for one in verdicts[-1:] if _LAST_WORD.match(parted.said, one.end())]
-    own = next((one for one in reversed(verdicts) if not _is_copied(parted.said, one, prompt)), None)
+    own = next((one for one in reversed(verdicts) if not _is_copied(parted.said, one, asked.prompt)), None)
     return Heard(asked.style.meaning(own)) if own else Heard(None, 'unparsable')
 
 
@@ -424,7 +424,7 @@ def _is_copied(reply: str, found: re.Match[str], prompt: str) -> bool:
     after = squeezed(reply[found.end() : found.end() + reach])[:_CONTEXT]
     if len(before) + len(after) < _CONTEXT:
         return False
-    said = squeezed(found[0])
+    said, prompt = squeezed(found[0]), squeezed(prompt)
     return any(
         before[len(before) - share :] + said + after[: _CONTEXT - share] in prompt
         for share in range(max(0, _CONTEXT - len(after)), len(before) + 1)

@@ -1,13 +1,9 @@
 """Verdicts that were given once, on disk, so that nobody is asked twice.
 
-A store is a folder of JSON lines that a person can read. Each process that writes adds a file of its own,
-`<time>-<host>-<process>-<random>.jsonl`, and nobody else ever writes to it: so no lock is needed, on a
-network disk neither, and work folders and teams can share a store by its path. A line is one verdict under
-the checksum of all that it depends on, and ends in its own checksum.
-
-Each line is handed to the operating system in one write before the next is begun, so a `kill -9` loses at
-most the line in the making, which readers recognise and skip. A crash of the machine loses at most the last
-`SYNC_INTERVAL` seconds.
+A store is a folder of JSON lines. Each process adds a file, `<time>-<host>-<process>-<random>.jsonl`, to
+which nobody else writes: so no lock is needed, on a network disk neither, and teams can share a store by its
+path. A line ends in its own checksum and is written at once: `kill -9` loses one line, a crash of the machine
+the last `SYNC_INTERVAL` seconds.
 """
 
 from __future__ import annotations
@@ -26,6 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import GPassKError, IncompleteError, InputError
+from ..files import mapping
 from . import Pair, Verdict
 from .prompts import find_prompts
 
@@ -37,9 +34,6 @@ FOLDER = 'verdicts'
 
 SYNC_INTERVAL = 5.0
 """Seconds between two fsyncs. One a line would cost more than the line on a network disk."""
-
-_ABOVE = 6
-"""Folders above a result in which a store is looked for: a model with slashes lies deeper than others."""
 
 _LINE = re.compile(
     rb'(?P<content>\{"key": "(?P<key>[0-9a-f]{32})", "verdict": "(?P<verdict>correct|incorrect)".*)'
@@ -124,14 +118,13 @@ class VerdictStore:
         """Lines that were skipped, torn last lines included."""
         self._verdicts: dict[bytes, Verdict] = {}
         self._places: dict[str, tuple[Path, int]] | None = None
-        self._file: Path | None = None  # of this process, whose id is known to notice a fork
-        self._descriptor = self._process = -1
-        self._synced_at, self._broken_off = 0.0, False
+        self._file, self._synced_at, self._broken_off = Path(), 0.0, False
+        self._descriptor = self._process = -1  # of the process that writes, to notice a fork
         for file in store_files(self.folder):
             for _, raw, found in _lines(file):
                 if found:
-                    key, verdict = bytes.fromhex(found['key'].decode()), Verdict(found['verdict'].decode())
-                    self._verdicts.setdefault(key, verdict)
+                    verdict = Verdict(found['verdict'].decode())
+                    self._verdicts.setdefault(bytes.fromhex(found['key'].decode()), verdict)
                 else:
                     self.damaged += bool(raw.strip())
 
@@ -164,7 +157,7 @@ class VerdictStore:
             while data:
                 data = data[os.write(self._descriptor, data) :]
         except OSError as error:
-            raise self._failure('cannot write verdicts to', 'the rest', error) from error
+            raise self._failure('cannot write verdicts to', error) from error
         self._broken_off = False
         if time.monotonic() - self._synced_at > SYNC_INTERVAL:
             self.flush()
@@ -188,10 +181,9 @@ class VerdictStore:
         line = _parsed(raw, found)
         if line is None or line.key != key:
             return None
-        told: Any = line.about.get('judge')
-        judge = told if isinstance(told, dict) else {}
+        judge, reply, prompt = mapping(line.about.get('judge')), line.about.get('reply'), None
         texts = [line.about.get(name) for name in ('question', 'reference', 'answer', 'language')]
-        said, prompt, reply = str(judge.get('prompts')), None, line.about.get('reply')
+        said = str(judge.get('prompts'))
         with suppress(GPassKError):  # another prompt's name, or OpenCompass, whose they are, is not installed
             prompts = find_prompts(said.partition(':')[0])
             if said == f'{prompts.name}:{prompts.digest}' and all(isinstance(text, str) for text in texts):
@@ -204,7 +196,7 @@ class VerdictStore:
             try:
                 os.fsync(self._descriptor)
             except OSError as error:
-                raise self._failure('the disk may have lost verdicts of', 'what is missing', error) from error
+                raise self._failure('the disk may have lost verdicts of', error) from error
             self._synced_at = time.monotonic()
 
     def close(self) -> None:
@@ -214,26 +206,25 @@ class VerdictStore:
         finally:
             if self._process != -1:
                 os.close(self._descriptor)
-            self._process, self._file = -1, None
+            self._process = -1
 
     def _begin(self, folder: Path) -> None:
         host = re.sub(r'[^\w.]', '_', socket.gethostname())[:40]
         moment = time.strftime('%Y%m%dT%H%M%S', time.gmtime())
-        file = folder / f'{moment}-{host}-{os.getpid()}-{secrets.token_hex(4)}.jsonl'
+        self._file = folder / f'{moment}-{host}-{os.getpid()}-{secrets.token_hex(4)}.jsonl'
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
+            self._descriptor = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
         except OSError as error:
             raise InputError(
                 f'cannot write verdicts to {folder}: {error}; name another folder as verdicts'
             ) from error
-        self._file, self._process = file, os.getpid()
-        self._synced_at, self._broken_off = time.monotonic(), False
+        self._process, self._synced_at, self._broken_off = os.getpid(), time.monotonic(), False
 
-    def _failure(self, what: str, rest: str, error: OSError) -> IncompleteError:
+    def _failure(self, what: str, error: OSError) -> IncompleteError:
         return IncompleteError(
             f'{what} {self._file}: {error.strerror}. Those before are kept: make room there, or name another '
-            f'folder as verdicts, and run the same command again to ask for {rest}'
+            'folder as verdicts, and run the same command again to ask for what is missing'
         )
 
 
@@ -250,7 +241,7 @@ def stores_near(path: Path, common: bool = False) -> tuple[Path, ...]:
     """Return the stores that the run of a result at `path` may have had; `common`: also that of this user."""
     named = [os.environ.get(STORE_VARIABLE), cache_folder(FOLDER) if common else None]
     candidates = [
-        *(folder / FOLDER for folder in path.parents[: _ABOVE + 1]),
+        *(folder / FOLDER for folder in path.parents[:7]),  # a model with slashes lies deeper than others
         *sorted(path.parent.glob(f'*.{FOLDER}')),  # as `gpassk score` names them
         *(Path(one).expanduser() for one in named if one),
     ]
@@ -282,6 +273,10 @@ def _parsed(raw: bytes, found: re.Match[bytes] | None) -> Line | None:
         return None
     if not found or about is None:
         return None
-    # Key and verdict are those of the head, as for `get`: the line may name them twice.
-    more = {name: value for name, value in about.items() if name not in ('key', 'verdict', 'sum')}
-    return Line(found['key'].decode(), Verdict(found['verdict'].decode()), more)
+    for name in (
+        'key',
+        'verdict',
+        'sum',
+    ):  # those of the head count, as for `get`: a line may name them twice
+        del about[name]
+    return Line(found['key'].decode(), Verdict(found['verdict'].decode()), about)
