@@ -1,8 +1,6 @@
 """Is a judge right? Its verdicts beside labels, and a score corrected by the labels of drawn questions.
 
-Answers to one question are related, and copies of one answer get one verdict: so an interval of a share is
-that of fewer, independent pairs, the effective number (Korn and Graubard 1998, Survey Methodology 24, 193). A
-score is no mean of verdicts: G-Pass@k of a question depends on how many of its answers are right. So whole
+A score is no mean of verdicts: G-Pass@k of a question depends on how many of its answers are right. So whole
 questions are drawn and every different answer to them is labelled; that corrects the metric of each of them.
 """
 
@@ -29,8 +27,7 @@ from .record import Result, digest_of, values
 from .statistics import difference
 from .text import json_text
 
-FEWEST = 10
-"""Effective pairs below which an agreement has no interval: it would say next to nothing."""
+FEWEST = 10  # effective pairs below which an agreement has no interval: it would say next to nothing
 
 Hits = NDArray[np.bool_]
 
@@ -101,11 +98,22 @@ def measure(
     cells = said & true, said & ~true, ~said & true, ~said & ~true
     both, false, missed, neither = (int(np.sum(cell)) for cell in cells)
 
-    def share(hits: Hits, of: Hits) -> Share:
+    def share(wanted: Hits, of: Hits) -> Share:
         if not of.any():
             return Share(None)
-        trials = effective_pairs(hits[of], clusters[of], copies[of])
-        return _interval(float(np.mean(hits[of])), trials, exact)
+        value, trials = float(np.mean(wanted[of])), effective_pairs(wanted[of], clusters[of], copies[of])
+        hits, square = value * trials, float(ndtri(0.975)) ** 2
+        if exact:
+            low = betaincinv(hits, trials - hits + 1, 0.025) if hits else 0.0
+            high = betaincinv(hits + 1, trials - hits, 0.975) if hits < trials else 1.0
+        elif trials < FEWEST:
+            return Share(value)
+        else:
+            centre = (hits + square / 2) / (trials + square)
+            half = sqrt(square * (hits * (1 - value) + square / 4)) / (trials + square)
+            # What rounding leaves beside 0 and 1 is no part of the interval.
+            low, high = 0.0 if value == 0 else centre - half, 1.0 if value == 1 else centre + half
+        return Share(value, float(low), float(high))
 
     right = said == true
     # With one rounding: where κ is 0, it is exactly 0.
@@ -124,11 +132,11 @@ def measure(
 def effective_pairs(hits: Hits, clusters: NDArray[np.int64], copies: NDArray[np.int64]) -> float:
     """Return how many independent trials would say as much: the number of trials over the design effect.
 
-    The design effect is what the spread between clusters makes of the variance, at least that of copies,
-    which hit or miss together, and at least 1. Where every trial hits, or none, the spread says nothing, and
-    a cluster is taken for one trial. Few clusters count for less, by the squared ratio of the t quantiles. In
-    simulations with strongly related trials (15 to 140 clusters, share 0.7 to 0.97) Wilson's 95 % interval
-    for this number covers 88 to 94 % of the time, that for the plain number 45 to 70 %.
+    Answers to one question (clusters) are related, and copies of an answer hit or miss together (Korn and
+    Graubard 1998, Survey Methodology 24, 193). Where every trial hits, or none, a cluster is taken for one
+    trial. Few clusters count for less, by the squared ratio of the t quantiles. In simulations with strongly
+    related trials (15 to 140 clusters, share 0.7 to 0.97) Wilson's 95 % interval for this number covers 88 to
+    94 % of the time, that for the plain number 45 to 70 %.
 
     Args:
         hits: an entry a trial.
@@ -147,22 +155,6 @@ def effective_pairs(hits: Hits, clusters: NDArray[np.int64], copies: NDArray[np.
     return float(min(alike, spread, trials) * shrink)
 
 
-def _interval(share: float, trials: float, exact: bool) -> Share:
-    hits = share * trials
-    if exact:
-        low = betaincinv(hits, trials - hits + 1, 0.025) if hits else 0.0
-        high = betaincinv(hits + 1, trials - hits, 0.975) if hits < trials else 1.0
-    elif trials < FEWEST:
-        return Share(share)
-    else:
-        square = float(ndtri(0.975)) ** 2
-        centre = (hits + square / 2) / (trials + square)
-        half = sqrt(square * (hits * (1 - share) + square / 4)) / (trials + square)
-        # What rounding leaves beside 0 and 1 is no part of the interval.
-        low, high = 0.0 if share == 0 else centre - half, 1.0 if share == 1 else centre + half
-    return Share(share, float(low), float(high))
-
-
 # Labelled pairs
 
 
@@ -171,8 +163,8 @@ def _label(value: object) -> object:
     return words.get(value.strip().lower(), value) if isinstance(value, str) else value
 
 
-def _named(*names: str, default: Any = '') -> Any:
-    return Field(default, validation_alias=AliasChoices(*names))
+def _named(names: str, default: Any = '') -> Any:
+    return Field(default, validation_alias=AliasChoices(*names.split()))
 
 
 Text = Annotated[str, BeforeValidator(lambda value: '' if value is None else value)]
@@ -183,14 +175,12 @@ class Labelled(BaseModel):
 
     model_config = ConfigDict(coerce_numbers_to_str=True)
 
-    reference: Text = _named(
-        'reference', 'gold', 'ground_truth', 'reference_answer', 'gold_answer', default=...
-    )
-    answer: Text = _named('answer', 'pred', 'prediction', 'candidate', 'model_answer', default=...)
-    label: Annotated[bool, BeforeValidator(_label)] = _named('label', 'correct', 'is_correct', default=...)
-    question: Text = _named('question', 'problem', 'prompt')
-    language: Text = _named('language', 'lang')
-    source: Text = _named('source', 'dataset')
+    reference: Text = _named('reference gold ground_truth reference_answer gold_answer', ...)
+    answer: Text = _named('answer pred prediction candidate model_answer', ...)
+    label: Annotated[bool, BeforeValidator(_label)] = _named('label correct is_correct', ...)
+    question: Text = _named('question problem prompt')
+    language: Text = _named('language lang')
+    source: Text = _named('source dataset')
     id: Text = ''
 
     @classmethod
@@ -208,11 +198,7 @@ class Labelled(BaseModel):
 
 
 def read_labelled(path: Path) -> dict[int, Labelled]:
-    """Return line → labelled pair of a file of JSON lines.
-
-    Raises:
-        InputError: names the file and the line.
-    """
+    """Return line → labelled pair of a file of JSON lines; errors name file and line."""
     found = {number: Labelled.of(f'{path}:{number}', row) for number, row in json_rows(path)}
     if not found:
         raise InputError(f'{path} holds no pairs; expected a JSON object a line')
@@ -358,11 +344,7 @@ class Audit:
         return ''.join(f'{line}\n' for line in lines)
 
     def read(self, path: Path) -> tuple[list[int], dict[str, bool]]:
-        """Return the drawn questions and the labels of a file that `text` made; '' and null are no label.
-
-        Raises:
-            InputError: it is none, or of a run with other answers; names the line.
-        """
+        """Return the drawn questions and the labels of a file that `text` made; '' and null are no label."""
         known = {one.name: one for one in self.answers_of(range(len(self.answers)))}
         drawn: dict[int, None] = {}
         labels: dict[str, bool] = {}

@@ -7,7 +7,6 @@ records and verdict stores keep what servers say.
 from __future__ import annotations
 
 import base64
-import logging
 import os
 import re
 from functools import cache
@@ -127,23 +126,6 @@ def without_user(text: str) -> str:
         return f'{found[0][:start]}{MASK}{found[0][end:]}' if 3 <= start <= end else found[0]
 
     return re.sub(r'[^\s"\'<>]+', masked, text)
-
-
-class HiddenKey(logging.Filter):
-    """Writes *** for keys, and for the user of a URL, in all that a logger says; nothing is held back."""
-
-    def __init__(self, *keys: str) -> None:
-        super().__init__()
-        self._keys = keys
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Take the keys out of a log record's message and traceback."""
-        record.msg, record.args = without_user(hidden(record.getMessage(), *self._keys)), ()
-        if record.exc_info and not record.exc_text:
-            record.exc_text = logging.Formatter().formatException(record.exc_info)
-        if record.exc_text:  # which goes before exc_info where there is one
-            record.exc_text = without_user(hidden(record.exc_text, *self._keys))
-        return True
 
 
 # What looks like a key

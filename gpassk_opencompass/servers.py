@@ -348,8 +348,7 @@ class Run:
         ]
         # Under way or waiting for another attempt: not everything is thrown at servers that always fail.
         self.most_open = 4 * most * len(self.lines)
-        self.open = self.refused = 0
-        self.drawn = False
+        self.open, self.refused, self.drawn = 1, 0, False  # one is for those that are not drawn yet
         self.refusal: InputError | None = None
         self.queue: asyncio.Queue[Request] = asyncio.Queue()
         self.tasks: set[asyncio.Task[None]] = set()
@@ -409,7 +408,7 @@ class Run:
         if self.queue.empty() and not self.drawn and self.open < self.most_open:
             if (request := next(self.requests, None)) is None:
                 self.drawn = True
-                self.settle(0)
+                self.settle()
                 return None
             self.open += 1
         else:
@@ -473,9 +472,9 @@ class Run:
             line.aside = False
             logger.info(f'{line.server.url} answers again')
 
-    def settle(self, count: int = 1) -> None:
-        self.open -= count
-        if self.drawn and not self.open and not self.end.done():
+    def settle(self) -> None:
+        self.open -= 1
+        if not self.open and not self.end.done():
             self.end.set_result(None)
 
     async def failed(self, line: _Line, request: Request, trouble: Trouble) -> None:

@@ -10,12 +10,11 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Any, NamedTuple
 
 from aiohttp import web
 
-from gpassk_opencompass import Pair, Verdict
+from gpassk_opencompass import LLMJudge, Pair, Verdict
 from gpassk_opencompass.completion import Reply
 from gpassk_opencompass.judges.prompts import canaries, find_prompts, parse_verdict
 from gpassk_opencompass.servers import Clock
@@ -114,22 +113,17 @@ class JudgeServer:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._runner: web.AppRunner | None = None
         self.asked: list[Asked] = []
-        self.port = 0
-
-    @property
-    def url(self) -> str:
-        return f'http://127.0.0.1:{self.port}'
+        self.url, self.port = '', 0
 
     def __enter__(self) -> JudgeServer:
         self._place = socket.socket()
         self.port = _hold_port(self._place)
+        self.url = f'http://127.0.0.1:{self.port}'
         self._thread.start()
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.stop()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
@@ -244,21 +238,11 @@ def right_verdict(prompt: str) -> str | None:
 
 def completion(text: str | None, finish_reason: str | None = 'stop') -> dict[str, Any]:
     """A chat completion as servers send it."""
-    return {
-        'id': 'chatcmpl-1',
-        'object': 'chat.completion',
-        'created': 1700000000,
-        'model': 'judge',
-        'choices': [
-            {
-                'index': 0,
-                'message': {'role': 'assistant', 'content': text},
-                'logprobs': None,
-                'finish_reason': finish_reason,
-            }
-        ],
-        'usage': {'prompt_tokens': 1, 'completion_tokens': 1, 'total_tokens': 2},
-    }
+    message = {'role': 'assistant', 'content': text}
+    choice = {'index': 0, 'message': message, 'logprobs': None, 'finish_reason': finish_reason}
+    usage = {'prompt_tokens': 1, 'completion_tokens': 1, 'total_tokens': 2}
+    about = {'id': 'chatcmpl-1', 'object': 'chat.completion', 'created': 1700000000, 'model': 'judge'}
+    return {**about, 'choices': [choice], 'usage': usage}
 
 
 def fair(prompt: str) -> str:
@@ -278,3 +262,14 @@ def read_verdict(reply: str) -> Verdict | None:
     """What a judge hears in a whole reply, which copies nothing of its prompt."""
     asked = find_prompts('own').fill(Pair('1 + 1?', '2', '3'))
     return parse_verdict(Reply(reply, 'stop'), asked).verdict
+
+
+def pairs_of(first: int, count: int) -> list[Pair]:
+    """Pairs whose right verdicts `fair` knows."""
+    return [Pair(f'Is {number} even?', 'yes', str(number)) for number in range(first, first + count)]
+
+
+def judge_at(*servers: JudgeServer, **settings: Any) -> LLMJudge:
+    """A judge that asks these servers, and waits for nothing."""
+    settings = {'prompts': PROMPTS, 'progress': False, 'clock': SkippingClock(), **settings}
+    return LLMJudge('judge', [server.url for server in servers], **settings)

@@ -109,7 +109,8 @@ class FunctionJudge(Judge):
         """Return one judgement a pair."""
         self._pairs += len(pairs)
         meaning = {None: Verdict.UNJUDGED, True: Verdict.CORRECT, False: Verdict.INCORRECT}
-        return [Judgement(meaning.get(one, one), self._name) for one in map(self._grader, pairs)]
+        said = map(self._grader, pairs)
+        return [Judgement(one if isinstance(one, Verdict) else meaning[one], self._name) for one in said]
 
     def statistics(self) -> dict[str, int]:
         """Return the number of pairs judged so far."""

@@ -32,13 +32,8 @@ class Style(NamedTuple):
     """The words of a verdict: how they are found in a reply, which are correct, and how to write that."""
 
     pattern: re.Pattern[str]
-    correct: frozenset[str]
+    correct: tuple[str, ...]
     accept: str
-
-    def meaning(self, found: re.Match[str]) -> Verdict:
-        """Return the verdict that a match of the pattern is."""
-        said = found[found.lastgroup or 0].casefold()  # casefold: in any case, ſ is an s
-        return Verdict.CORRECT if said in self.correct else Verdict.INCORRECT
 
 
 # No two alternatives of a repetition begin alike and none spans a `\boxed`, so that a search takes linear
@@ -52,7 +47,7 @@ STYLES = {
             r'[\s*$"\'.。!！}]*?\}',
             re.IGNORECASE,
         ),
-        frozenset({'yes', '是'}),
+        ('yes', '是'),
         r'\boxed{yes}',
     ),
     'xverify': Style(
@@ -60,7 +55,7 @@ STYLES = {
             r'\[(?P<said>correct|incorrect)\]|\A[\s*"\'.]*(?P<alone>correct|incorrect)[\s*"\'.]*\Z',
             re.IGNORECASE,
         ),
-        frozenset({'correct'}),
+        ('correct',),
         '[Correct]',
     ),
     # C is an answer that is none (cut off, repetitive, refused): not the reference's.
@@ -70,7 +65,7 @@ STYLES = {
             r'|\A[\s*"\'.]*(?:[ABC]\s*[:：]\s*)?(?P<alone>[ABC]|correct|incorrect|invalid)[\s*"\'.]*\Z',
             re.IGNORECASE,
         ),
-        frozenset({'a', 'correct'}),
+        ('a', 'correct'),
         r'\boxed{A}',
     ),
 }
@@ -413,7 +408,10 @@ def parse_verdict(reply: Reply, asked: Asked, also_whole: Collection[str] = ()) 
     if pattern.search(asked.slots):
         verdicts = [one for one in verdicts[-1:] if _LAST_WORD.match(parted.said, one.end())]
     own = next((one for one in reversed(verdicts) if not _is_copied(parted.said, one, asked.prompt)), None)
-    return Heard(asked.style.meaning(own)) if own else Heard(None, 'unparsable')
+    if own is None:
+        return Heard(None, 'unparsable')
+    word = own[own.lastgroup or 0].casefold()  # in any case, ſ is an s
+    return Heard(Verdict.CORRECT if word in asked.style.correct else Verdict.INCORRECT)
 
 
 def _is_copied(reply: str, found: re.Match[str], prompt: str) -> bool:

@@ -118,7 +118,7 @@ class VerdictStore:
         """Lines that were skipped, torn last lines included."""
         self._verdicts: dict[bytes, Verdict] = {}
         self._places: dict[str, tuple[Path, int]] | None = None
-        self._file, self._synced_at, self._broken_off = Path(), 0.0, False
+        self._file, self._synced_at = Path(), 0.0
         self._descriptor = self._process = -1  # of the process that writes, to notice a fork
         for file in store_files(self.folder):
             for _, raw, found in _lines(file):
@@ -141,8 +141,6 @@ class VerdictStore:
         Raises:
             IncompleteError: the disk is full; what was put before is kept.
         """
-        if verdict is Verdict.UNJUDGED:
-            raise InputError(f'unjudged is no verdict to keep (key {key})')
         self._verdicts.setdefault(bytes.fromhex(key), verdict)
         if self.folder is None:
             return
@@ -151,14 +149,13 @@ class VerdictStore:
         text = json.dumps({'key': key, 'verdict': verdict.value, **about}, ensure_ascii=False)[:-1]
         content = text.encode('utf-8', 'backslashreplace')  # a half of a character: as JSON escapes it
         data = content + f', "sum": "{zlib.crc32(content):08x}"}}\n'.encode()
-        data = b'\n' + data if self._broken_off else data  # after a full disk a line of its own
-        self._broken_off = True
         try:
             while data:
                 data = data[os.write(self._descriptor, data) :]
         except OSError as error:
+            os.close(self._descriptor)
+            self._process = -1  # what comes next begins a file: it must not stand behind half a line
             raise self._failure('cannot write verdicts to', error) from error
-        self._broken_off = False
         if time.monotonic() - self._synced_at > SYNC_INTERVAL:
             self.flush()
 
@@ -219,7 +216,7 @@ class VerdictStore:
             raise InputError(
                 f'cannot write verdicts to {folder}: {error}; name another folder as verdicts'
             ) from error
-        self._process, self._synced_at, self._broken_off = os.getpid(), time.monotonic(), False
+        self._process, self._synced_at = os.getpid(), time.monotonic()
 
     def _failure(self, what: str, error: OSError) -> IncompleteError:
         return IncompleteError(

@@ -23,7 +23,7 @@ from ..completion import ABOUT_LENGTH, Kind, Reply, Trouble, state_of_refusal, w
 from ..errors import IncompleteError, InputError
 from ..files import mapping
 from ..health import Generation
-from ..keys import HiddenKey, hidden, read_key
+from ..keys import hidden, read_key
 from ..marks import note, read_notes
 from ..servers import ClientSettings, Clock, Request, Server, ask_all, endpoints, get_json, proxy_for
 from .seeds import LENGTH, OF_SAMPLE, SERVER_BITS, Done, Seeded, refuse, response_of
@@ -142,7 +142,6 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
             kwargs['key'] = [part.strip() for part in found.split(',') if part.strip()]
         super().__init__(path, openai_api_base=urls[0], **kwargs)
         self.random_seed = random_seed
-        self.logger.addFilter(HiddenKey(*self.keys))
         variables = {'OpenAI-Organization': 'OPENAI_ORG_ID', 'OpenAI-Project': 'OPENAI_PROJECT_ID'}
         headers = {name: value for name, variable in variables.items() if (value := os.environ.get(variable))}
         if len(self.orgs or ()) > 1:

@@ -1,26 +1,34 @@
-"""Judges that must not be believed, through the `opencompass` command."""
+"""Judges that must not be believed, or are gone in the middle, through the `opencompass` command."""
 
 from __future__ import annotations
 
+import re
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from forks import Forks
-from hosts import dataset_config, results_of, write_bench, write_config
-from judge_server import CANARIES, Act, Asked, JudgeServer, Say, right_verdict
+from hosts import dataset_config, results_of, wait_until, write_bench, write_config
+from judge_server import CANARIES, Act, Asked, Hang, JudgeServer, Say, right_verdict
 
 pytestmark = pytest.mark.e2e
 
-QUESTIONS, N = 4, 4
+N = 4
 YES = r'They are the same: \boxed{yes}'
+PATIENCE = 10.0
 
 
-def config_of(folder: Path, url: str) -> Path:
-    """Distinct answers to some questions, each wrong, judged at this address."""
-    bench = write_bench(folder / 'data', {'AMC_en': [(f'Question {i}?', '$7$') for i in range(QUESTIONS)]})
-    judge = {'type': 'llm', 'model': 'judge', 'urls': [url], 'patience': 10.0}
+def config_of(folder: Path, questions: int, *servers: JudgeServer, **judge: Any) -> Path:
+    """Distinct answers to some questions, each wrong, judged by these servers."""
+    bench = write_bench(folder / 'data', {'AMC_en': [(f'Question {i}?', '$7$') for i in range(questions)]})
+    judge |= {
+        'type': 'llm',
+        'model': 'judge',
+        'urls': [server.url for server in servers],
+        'patience': PATIENCE,
+    }
     evaluator = {'type': 'gpassk_opencompass.GPassKEvaluator', 'judge': judge}
     model = {'type': 'scripted.ScriptedModel', 'abbr': 'scripted', 'path': '', 'numbered': True}
     settings = {'batch_size': 4, 'max_out_len': 64, 'run_cfg': {'num_gpus': 0}}
@@ -28,16 +36,13 @@ def config_of(folder: Path, url: str) -> Path:
     return write_config(folder / 'run.py', model | settings, dataset)
 
 
-def judged(
-    forks: Forks, folder: Path, behave: Callable[[Asked], Act], **server: Any
-) -> tuple[str, list[Any]]:
-    """What the command logs, and the results."""
+def refused(forks: Forks, folder: Path, behave: Callable[[Asked], Act], **server: Any) -> str:
+    """What the command logs, which leaves no result."""
     with JudgeServer(behave, **server) as judge:
-        config = config_of(folder, judge.url)
-        run = forks.start('opencompass', config, '-w', folder / 'out', folder=folder)
+        run = forks.start('opencompass', config_of(folder, 4, judge), '-w', folder / 'out', folder=folder)
         run.wait()
-    logs = ''.join(log.read_text() for log in (folder / 'out').glob('*/logs/eval/*/*.out'))
-    return logs + run.said, results_of(folder / 'out')
+    assert results_of(folder / 'out') == []
+    return ''.join(log.read_text() for log in (folder / 'out').glob('*/logs/eval/*/*.out')) + run.said
 
 
 @pytest.mark.parametrize(
@@ -51,12 +56,8 @@ def test_replies_that_are_no_verdict_leave_no_result(
     reply: Callable[[Asked], Act], reason: str, forks: Forks, tmp_path: Path
 ) -> None:
     """From a server that passed the canaries: all samples are unjudged, each with its reason."""
-    said, results = judged(forks, tmp_path, reply)
-    assert results == []
-    assert (
-        f"{QUESTIONS * N} of {QUESTIONS * N} samples (100.0%) stayed unjudged {{'{reason}': {QUESTIONS * N}}}"
-        in said
-    )
+    said = refused(forks, tmp_path, reply)
+    assert f"16 of 16 samples (100.0%) stayed unjudged {{'{reason}': 16}}" in said
 
 
 def test_a_judge_that_obeys_answers_leaves_no_result(forks: Forks, tmp_path: Path) -> None:
@@ -68,8 +69,51 @@ def test_a_judge_that_obeys_answers_leaves_no_result(forks: Forks, tmp_path: Pat
         told = any(canary.pair.answer in asked.prompt for canary in CANARIES if canary.injected)
         return YES if told else right_verdict(asked.prompt) or YES
 
-    said, results = judged(forks, tmp_path, obeys, fit=False)
-    assert results == []
+    said = refused(forks, tmp_path, obeys, fit=False)
     assert 'UnfitJudge' in said
     assert 'Ignore everything above' in said
     assert not any('Question 0?' in prompt for prompt in asked_for)
+
+
+def number_in(asked: Asked) -> int:
+    """Which of the answers is asked for; every third one is taken for right."""
+    return int(re.findall(r'number (\d+) ', asked.prompt)[-1])
+
+
+def test_all_judges_dead_is_an_error_in_time_and_a_resume_asks_for_the_rest(
+    forks: Forks, tmp_path: Path
+) -> None:
+    """No result file, every address in the log; with a server back, -r asks only for what is missing."""
+    answered, cured, out = 5, threading.Event(), tmp_path / 'out'
+
+    def behave(asked: Asked) -> Act:
+        if asked.number < answered or cured.is_set():
+            return r'\boxed{yes}' if number_in(asked) % 3 == 0 else r'\boxed{no}'
+        return Hang()
+
+    def stored() -> int:
+        return sum(file.read_text().count('"verdict": ') for file in out.glob('*/verdicts/*.jsonl'))
+
+    with JudgeServer(behave) as first, JudgeServer(behave) as second:
+        config = config_of(tmp_path, 8, first, second, concurrency=4)
+        run = forks.start('opencompass', config, '-w', out, folder=tmp_path)
+        wait_until(lambda: len(first.asked) > answered and len(second.asked) > answered, run)
+        wait_until(lambda: stored() == 2 * answered, run)
+        first.stop()
+        second.stop()
+        run.wait(PATIENCE + 90.0)  # seconds that a busy machine may be late
+        assert 'IncompleteError: no server answers' in run.said
+        assert all(f'{server.url}/v1/chat/completions' in run.said for server in (first, second))
+        assert results_of(out) == []
+        kept = {number_in(asked) for server in (first, second) for asked in server.asked[:answered]}
+        before = len(first.asked)
+        cured.set()
+        first.start()
+        forks.opencompass(config, out, '-r')
+        resumed = [number_in(asked) for asked in first.asked[before:]]
+    assert len(kept) == 2 * answered
+    assert sorted(resumed) == sorted(set(range(8 * N)) - kept)
+    [result] = results_of(out)
+    expected = [sum((8 * replica + i) % 3 == 0 for replica in range(N)) for i in range(8)]
+    assert result['gpassk']['counts']['c'] == expected
+    assert result['gpassk']['judge']['statistics']['stored'] == len(kept)

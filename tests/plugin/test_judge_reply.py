@@ -52,45 +52,18 @@ NEITHER = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize('reply', YES)
-def test_a_boxed_yes_is_correct(reply: str) -> None:
-    """However it is dressed up, and whatever came before."""
-    assert read_verdict(reply) is Verdict.CORRECT
-
-
-@pytest.mark.parametrize('reply', NO)
-def test_a_boxed_no_is_incorrect(reply: str) -> None:
-    """Of several verdicts the last one counts."""
-    assert read_verdict(reply) is Verdict.INCORRECT
-
-
-@pytest.mark.parametrize('reply', NEITHER)
-def test_no_verdict_offered_is_no_verdict(reply: str) -> None:
-    """Neither correct nor, as OpenCompass has it, silently wrong."""
-    assert read_verdict(reply) is None
-
-
 @pytest.mark.parametrize(
-    'unit',
-    [r'\boxed{', r'\boxed', r'\boxed{yes', '{', ' ', r'\boxed{\text{', r'\boxed{yes }} ', '\\', r'\text{'],
+    ('reply', 'verdict'), [*product(YES, [RIGHT]), *product(NO, [WRONG]), *product(NEITHER, [None])]
 )
-def test_a_huge_reply_takes_linear_time(unit: str) -> None:
-    """A megabyte of whatever might make a search look twice."""
-    start = time.process_time()
-    read_verdict(unit * (1_000_000 // len(unit)))
-    read_verdict(r'\boxed{' + unit * (1_000_000 // len(unit)))
-    assert time.process_time() - start < 20.0  # looking twice takes minutes
-
-
-@pytest.mark.parametrize('finish', ['stop', 'STOP', 'eos', 'eos_token', 'stop_sequence', 'end_turn'])
-def test_a_reply_with_its_own_end_has_a_verdict(finish: str) -> None:
-    """In the words of OpenAI, vLLM, lmdeploy, SGLang, transformers; Gemini; Together; TGI; Anthropic."""
-    assert said(SAID, finish) == (Verdict.CORRECT, '')
+def test_the_last_box_with_yes_or_no_counts(reply: str, verdict: Verdict | None) -> None:
+    """However it is dressed up. Without one the verdict is not, as with OpenCompass, silently incorrect."""
+    assert read_verdict(reply) is verdict
 
 
 @pytest.mark.parametrize(
     ('finish', 'reason'),
     [
+        *product(('stop', 'STOP', 'eos', 'eos_token', 'stop_sequence', 'end_turn'), ['']),
         ('length', 'cut'), ('MAX_TOKENS', 'cut'), ('model_length', 'cut'), ('content_filter', 'filtered'),
         ('SAFETY', 'filtered'), ('abort', 'aborted'), ('error', 'aborted'), ('', 'no finish reason'),
         ('tool_calls', 'finish reason tool_calls'),
@@ -99,8 +72,8 @@ def test_a_reply_with_its_own_end_has_a_verdict(finish: str) -> None:
     ],
 )  # fmt: skip
 def test_a_reply_without_its_own_end_has_no_verdict(finish: str, reason: str) -> None:
-    """Whatever stands in it; the reason is kept."""
-    assert said(SAID, finish) == (None, reason)
+    """In the words of OpenAI, vLLM, lmdeploy, SGLang, transformers; Gemini; Together; TGI; Anthropic."""
+    assert said(SAID, finish) == (None if reason else Verdict.CORRECT, reason)
 
 
 def test_a_server_that_sends_no_finish_reason_can_be_believed() -> None:
@@ -214,28 +187,31 @@ def test_a_quoted_verdict_is_none(candidate: str, reply: str, verdict: Verdict |
     ],
 )
 def test_an_honest_reply_is_no_echo(prompts: object, reply: str) -> None:
-    """Though it shares words with the prompt."""
     for language in ('en', 'cn'):
         assert said(reply, asked=ask(prompts, language)) == (Verdict.INCORRECT, '')
 
 
 def test_a_question_may_be_quoted_at_length() -> None:
-    """To the letter, before the verdict."""
     question = 'Let $x$ be the number of ways in which seven rows of eight seats can be filled. ' * 9
     reply = rf'The question was: {question} The reference is 56, the answer 54. \boxed{{no}}'
     for prompts in ('own', PROMPTS):
         assert said(reply, asked=ask(prompts, question=question)) == (Verdict.INCORRECT, '')
 
 
-@pytest.mark.parametrize(
-    'unit', [r'\boxed{yes} ', r'\boxed{yes} if the two say the same, ', '<think>', '</think> ']
-)
+UNITS = [
+    r'\boxed{', r'\boxed', r'\boxed{yes', '{', ' ', r'\boxed{\text{', r'\boxed{yes }} ', '\\', r'\text{',
+    r'\boxed{yes} ', r'\boxed{yes} if the two say the same, ', '<think>', '</think> ',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize('unit', UNITS)
 def test_a_huge_reply_is_heard_in_linear_time(unit: str) -> None:
     """Of a megabyte of boxes each might be a copy, or the last word; of tags each might be the last."""
     start = time.process_time()
     for candidate in ('54', r'\boxed{yes}' * 700):
-        said(unit * (1_000_000 // len(unit)), asked=ask(candidate=candidate))
-    assert time.process_time() - start < 30.0  # looking twice takes minutes
+        for begin in ('', r'\boxed{'):
+            said(begin + unit * (1_000_000 // len(unit)), asked=ask(candidate=candidate))
+    assert time.process_time() - start < 60.0  # looking twice takes minutes
 
 
 # What is asked
@@ -283,12 +259,12 @@ def test_each_language_is_asked_in_its_own_words(choice: str) -> None:
 @NO_OPENCOMPASS
 @pytest.mark.filterwarnings('ignore')
 def test_the_protocol_is_asked_word_for_word() -> None:
-    """As OpenCompass itself fills its prompts."""
+    """As OpenCompass itself fills its prompts, the default where it is installed."""
     from opencompass.datasets.livemathbench.prompts import JUDGE_PROMPT_CN, JUDGE_PROMPT_EN
 
     for language, prompt in (('en', JUDGE_PROMPT_EN), ('cn', JUDGE_PROMPT_CN)):
         theirs = prompt.format(question='1+{x}?', gold_answer='2', answer=r'\frac12')
-        ours = find_prompts('protocol').fill(Pair('1+{x}?', '2', r'\frac12', language))
+        ours = find_prompts().fill(Pair('1+{x}?', '2', r'\frac12', language))
         assert ours.prompt == theirs
 
 
@@ -315,12 +291,6 @@ def test_the_digest_changes_with_the_prompts() -> None:
     assert Prompts(name='other name', english=prompt, chinese=prompt).digest == variants[0].digest
 
 
-@NO_OPENCOMPASS
-def test_auto_takes_the_protocol_where_opencompass_is() -> None:
-    """The paper's prompts are the default there."""
-    assert find_prompts() == find_prompts('protocol')
-
-
 @pytest.mark.parametrize(
     'choice',
     [
@@ -333,7 +303,6 @@ def test_auto_takes_the_protocol_where_opencompass_is() -> None:
     ],
 )
 def test_prompts_that_cannot_be_filled_are_refused(choice: str | dict[str, str]) -> None:
-    """Before anything is asked."""
     with pytest.raises(InputError, match='prompt'):
         find_prompts(choice)
 

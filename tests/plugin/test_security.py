@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import re
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -15,8 +13,7 @@ import old_work_dir as old
 import pytest
 from forks import Forks
 from hosts import import_plugin, write_bench
-from judge_server import PROMPTS, Act, Asked, Fail, JudgeServer
-from judging_run import pairs_of
+from judge_server import PROMPTS, Act, Asked, Fail, JudgeServer, pairs_of
 from marked_keys import JUDGE_KEY, MODEL_KEY, told, with_a_key
 from result_files import ABBR, THIRDS, block, rename, write_result
 from sweeping import dump
@@ -52,11 +49,7 @@ class Echoing:
         self.seen[name].add(key)
         self.requests[name] += 1
         said = f'Incorrect API key provided: {key}. {told(key)}'
-        once = {
-            'Location': f'/elsewhere?{quote(key)}',
-            'X-Key': quote(key),
-            'WWW-Authenticate': f'Bearer {key}',
-        }
+        once = {'Location': f'/x?{quote(key)}', 'X-Key': quote(key), 'WWW-Authenticate': f'Bearer {key}'}
         acts: list[Act] = [
             Fail(500, {'error': said}),
             Fail(500, f'{{"error": "{said}'.encode()),
@@ -123,68 +116,33 @@ def test_a_key_is_in_no_file_of_a_sweep(forks: Forks, tmp_path: Path) -> None:
     assert with_a_key(tmp_path) == []
 
 
-@contextmanager
-def logged_by(logger: logging.Logger) -> Iterator[list[str]]:
-    """What the logger says within the context."""
-    said: list[str] = []
-    handler = logging.Handler()
-    handler.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]
-    logger.addHandler(handler)
-    try:
-        yield said
-    finally:
-        logger.removeHandler(handler)
-
-
 @pytest.mark.filterwarnings('ignore')
 @pytest.mark.parametrize('status', [400, 401])
-def test_an_api_model_logs_no_key_that_its_server_quotes(
-    monkeypatch: pytest.MonkeyPatch, status: int
+@pytest.mark.parametrize('name', ['SeededOpenAISDK', 'SeededTurboMindAPI'])
+def test_a_model_fails_without_the_key_that_its_server_quotes(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, name: str, status: int
 ) -> None:
-    """What ends a task goes to its log, and a server may say which key it refuses."""
-    plugin = import_plugin()
-    monkeypatch.setenv('MARKED', MODEL_KEY)
-    quoting = {'error': {'message': f'Incorrect API key: {MODEL_KEY}'}}
-    with JudgeServer(lambda asked: Fail(status, quoting)) as server:
-        model = plugin.SeededOpenAISDK(
-            'm',
-            openai_api_base=f'{server.url}/v1',
-            key_env='MARKED',
-            tokenizer_path=MODEL,
-            retry=1,
-            query_per_second=1000,
-        )
-        refused = pytest.raises(InputError, match=r'Incorrect API key: \*\*\*')
-        with logged_by(model.logger) as said, refused as caught:
-            model.generate(['?'], max_out_len=4)
-    assert server.asked[0].headers['Authorization'] == f'Bearer {MODEL_KEY}'
-    assert 'marked' not in f'{said} {caught.value!r} {caught.value.__cause__!r} {caught.value.__context__!r}'
-
-
-@pytest.mark.filterwarnings('ignore')
-def test_an_lmdeploy_server_that_quotes_the_key_fails_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """The error goes to the log of the task, with all that it is chained to."""
     plugin = import_plugin()
     monkeypatch.setenv('MARKED', MODEL_KEY)
-    with JudgeServer(lambda asked: Fail(401, {'error': {'message': f'bad key {MODEL_KEY}'}})) as server:
-        model = plugin.SeededTurboMindAPI('m', server.url, key_env='MARKED', retry=1)
-        with pytest.raises(InputError, match=r'HTTP 401: bad key \*\*\*') as caught:
+    with JudgeServer(lambda asked: Fail(status, {'error': {'message': f'bad key {MODEL_KEY}'}})) as server:
+        more = {'openai_api_base': f'{server.url}/v1', 'tokenizer_path': MODEL, 'query_per_second': 1000}
+        where = [] if name == 'SeededOpenAISDK' else [server.url]
+        model = getattr(plugin, name)('m', *where, key_env='MARKED', retry=1, **({} if where else more))
+        with pytest.raises(InputError, match=rf'HTTP {status}: bad key \*\*\*') as caught:
             model.generate(['?'], max_out_len=4)
     assert server.asked[0].headers['Authorization'] == f'Bearer {MODEL_KEY}'
-    assert 'marked' not in f'{caught.value!r} {caught.value.__cause__!r} {caught.value.__context__!r}'
+    error = caught.value
+    assert 'marked' not in f'{caplog.text} {error!r} {error.__cause__!r} {error.__context__!r}'
 
 
 @pytest.mark.filterwarnings('ignore')
 def test_an_evaluator_that_cannot_be_built_is_shown_without_its_keys() -> None:
     """Evaluators of OpenCompass take keys in their configs, at any depth."""
     wrapped = import_plugin('.wrapped')
-    config = {
-        'type': 'AccEvaluator',
-        'judge_cfg': {'openai_api_key': JUDGE_KEY, 'path': 'm'},
-        'key': MODEL_KEY,
-    }
+    judge = {'openai_api_key': JUDGE_KEY, 'path': 'm'}
     with pytest.raises(InputError, match='cannot be built') as caught:
-        wrapped.WrappedEvaluator(config)
+        wrapped.WrappedEvaluator({'type': 'AccEvaluator', 'judge_cfg': judge, 'key': MODEL_KEY})
     assert 'marked' not in str(caught.value)
 
 
@@ -207,26 +165,6 @@ def test_a_key_is_not_sent_on_to_where_a_server_points(
     assert 'marked' not in ''.join(capfd.readouterr())
 
 
-def judging_commands(work: Path, here: Path, judge: str) -> list[list[str]]:
-    """Each command that asks a judge by itself; they write below `here`."""
-    (here / 'pairs.jsonl').write_text(
-        ''.join(
-            json.dumps({'question': f'{n} + 1?', 'reference': str(n + 1), 'answer': f'n{n}', 'label': n % 2})
-            + '\n'
-            for n in range(12)
-        )
-    )
-    (here / 'samples.jsonl').write_text(
-        json.dumps({'question': '1 + 1?', 'answer': '2', 'responses': ['\\boxed{two}', '\\boxed{II}']}) + '\n'
-    )
-    disagreements = ['--disagreements', str(here / 'differ.jsonl')]
-    return [
-        ['score', str(work), '-o', str(here / 'old'), '--judge', judge],
-        ['judge', 'agreement', 'pairs.jsonl', '--judge', judge, *disagreements],
-        ['score', 'samples.jsonl', '--judge', judge, '-o', str(here / 'samples.gpassk.json')],
-    ]
-
-
 @pytest.mark.parametrize('answers', [True, False])
 def test_a_key_is_in_no_file_of_a_command_that_judges(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], answers: bool
@@ -243,19 +181,30 @@ def test_a_key_is_in_no_file_of_a_command_that_judges(
         said = f'Your key {asked.headers["Authorization"]} expires soon.'
         return rf'{said} \boxed{{yes}}' if answers else Fail(401, {'error': said})
 
+    pairs = [
+        {'question': f'{n} + 1?', 'reference': str(n + 1), 'answer': f'n{n}', 'label': n % 2}
+        for n in range(12)
+    ]
+    Path('pairs.jsonl').write_text(''.join(json.dumps(pair) + '\n' for pair in pairs))
+    samples = {'question': '1 + 1?', 'answer': '2', 'responses': ['\\boxed{two}', '\\boxed{II}']}
+    Path('samples.jsonl').write_text(json.dumps(samples))
+    commands = [
+        ['score', str(work), '-o', 'old'],
+        ['judge', 'agreement', 'pairs.jsonl', '--disagreements', 'differ.jsonl'],
+        ['score', 'samples.jsonl', '-o', 'samples.gpassk.json'],
+    ]
     with JudgeServer(behave) as server:
         judge = {'type': 'llm', 'model': 'judge', 'urls': [server.url], 'prompts': 'own'}
         config = json.dumps({**judge, 'api_key_env': 'MARKED_JUDGE_KEY', 'concurrency': 1})
-        codes = [main(command) for command in judging_commands(work, here, config)]
+        codes = [main([*command, '--judge', config]) for command in commands]
         assert {asked.headers['Authorization'] for asked in server.asked} == {f'Bearer {JUDGE_KEY}'}
     said = ''.join(capfd.readouterr())
     assert 'marked' not in said
     assert with_a_key(here) == []
     if answers:
         assert codes == [0, 0, 0]
-        assert (
-            'Your key Bearer *** expires' in (here / 'pairs.verdicts').glob('*.jsonl').__next__().read_text()
-        )
+        [store] = (here / 'pairs.verdicts').glob('*.jsonl')
+        assert 'Your key Bearer *** expires' in store.read_text()
     else:
         assert 0 not in codes
         assert 'Your key Bearer *** expires' in said

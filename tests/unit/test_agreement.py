@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations, product
 from pathlib import Path
@@ -34,28 +34,13 @@ def table(both: int, false_positives: int, false_negatives: int, neither: int, *
     return measure([verdict for verdict, _ in rows], [label for _, label in rows], **how)
 
 
-@pytest.mark.parametrize('cells', [(30, 4, 7, 59), (1, 2, 3, 4), (50, 0, 1, 1), (0, 5, 5, 10)])
-def test_shares_are_those_of_scikit_learn(cells: tuple[int, int, int, int]) -> None:
-    """Agreement, recall and Cohen's κ; both rates of errors by hand."""
-    metrics = pytest.importorskip('sklearn.metrics')
-    both, false_positives, false_negatives, neither = cells
-    verdicts = [1] * both + [1] * false_positives + [0] * false_negatives + [0] * neither
-    labels = [1] * both + [0] * false_positives + [1] * false_negatives + [0] * neither
-    found = table(*cells)
-    assert found.agreement.value == pytest.approx(metrics.accuracy_score(labels, verdicts))
-    assert 1 - found.false_negative_rate.value == pytest.approx(metrics.recall_score(labels, verdicts))
-    assert found.kappa == pytest.approx(metrics.cohen_kappa_score(labels, verdicts))
-    assert found.false_positive_rate.value == pytest.approx(false_positives / (false_positives + neither))
-    assert found.false_negative_rate.value == pytest.approx(false_negatives / (false_negatives + both))
-    assert found[3:7] == cells
-
-
 @pytest.mark.parametrize('exact', [False, True])
-@pytest.mark.parametrize('cells', [(30, 4, 7, 59), (40, 0, 0, 60), (12, 20, 11, 15)])
-def test_intervals_of_independent_pairs_are_those_of_scipy(
+@pytest.mark.parametrize('cells', [(30, 4, 7, 59), (40, 0, 0, 60), (12, 20, 11, 15), (0, 15, 15, 10)])
+def test_shares_and_intervals_are_those_of_scikit_learn_and_scipy(
     cells: tuple[int, int, int, int], exact: bool
 ) -> None:
-    """Wilson's, or Clopper and Pearson's, of the pairs that each share is one of."""
+    """Of independent pairs: agreement, both rates of errors and κ, with Wilson's or Clopper's intervals."""
+    metrics = pytest.importorskip('sklearn.metrics')
     both, false_positives, false_negatives, neither = cells
     found = table(*cells, exact=exact)
     for estimate, hits, trials in (
@@ -64,8 +49,12 @@ def test_intervals_of_independent_pairs_are_those_of_scipy(
         (found.false_negative_rate, false_negatives, false_negatives + both),
     ):
         expected = binomtest(hits, trials).proportion_ci(method='exact' if exact else 'wilson')
-        assert estimate[1:] == pytest.approx((expected.low, expected.high))
+        assert estimate == pytest.approx((hits / trials, expected.low, expected.high))
+    verdicts = [1] * (both + false_positives) + [0] * (false_negatives + neither)
+    labels = [1] * both + [0] * false_positives + [1] * false_negatives + [0] * neither
+    assert found.kappa == pytest.approx(metrics.cohen_kappa_score(labels, verdicts))
     assert found.effective == pytest.approx(sum(cells))
+    assert found[3:7] == cells
 
 
 def test_intervals_of_few_pairs_and_of_one_label_are_refused() -> None:
@@ -91,8 +80,8 @@ def test_intervals_cover_where_answers_to_a_question_are_alike() -> None:
         assert found.high is not None
         covered += found.low <= 0.9 <= found.high
         plain += naive.low <= 0.9 <= naive.high
-    assert covered / 300 > 0.88
-    assert plain / 300 < 0.75
+    assert covered > 264
+    assert plain < 225
 
 
 # Labelled pairs
@@ -134,13 +123,11 @@ def test_fields_may_have_the_usual_names(tmp_path: Path) -> None:
     ],
 )
 def test_a_line_that_is_no_labelled_pair_is_named(line: str, message: str, tmp_path: Path) -> None:
-    """File and line, and what is wrong."""
     file = tmp_path / 'pairs.jsonl'
     file.write_text(f'{json.dumps({"reference": "1", "answer": "1", "label": 1})}\n{line}\n')
     with pytest.raises(InputError) as caught:
         read_labelled(file)
-    assert f'{file}:2' in str(caught.value)
-    assert message in str(caught.value)
+    assert all(part in str(caught.value) for part in (f'{file}:2', message))
 
 
 PAIRS: list[dict[str, Any]] = [
@@ -182,7 +169,6 @@ def test_the_command_asks_an_llm_and_counts_unjudged_pairs_apart(
 
 
 def test_judges_are_named_in_short_or_as_in_a_config(tmp_path: Path) -> None:
-    """rule, llm, cascade, a class, a file, JSON."""
     file = tmp_path / 'judge.json'
     file.write_text('{"type": "rule", "max_length": 9}', encoding='utf-8')
     llm = {'type': 'llm', 'model': 'm', 'urls': ['http://a'], 'verdicts': 'p.verdicts'}
@@ -357,12 +343,8 @@ def test_a_person_fills_in_a_file_and_gives_it_back(
     assert len(rows) == 16
     assert {row['label'] for row in rows} == {None}
     assert not any('correct' in json.dumps(row) for row in rows)  # who knows the verdict agrees too often
-    words: dict[str, list[Any]] = {
-        '2': ['Correct', True] * 2,
-        '2.0': ['yes', 1] * 2,
-        '3': [False, 0, 'no', None],
-        '4': ['incorrect'] * 4,
-    }
+    words: dict[str, list[Any]] = {'2': ['Correct', True] * 2, '2.0': ['yes', 1] * 2}
+    words |= {'3': [False, 0, 'no', None], '4': ['incorrect'] * 4}
     for row in rows:
         row['label'] = words[row['answer']].pop(0)
     capsys.readouterr()
@@ -393,12 +375,8 @@ def test_an_llm_is_asked_in_a_persons_place(
         assert audited(result, '--questions', 12, '--judge', json.dumps(config), '--labels', file) == 0
         answers = {asked.prompt.rpartition('answer=')[2].split()[0] for asked in server.asked}
     assert '2' in answers
-    assert {row['answer']: row['label'] for row in lines_of(file)} == {
-        '2': True,
-        '2.0': False,
-        '4': True,
-        '3': None,
-    }
+    told = {row['answer']: row['label'] for row in lines_of(file)}
+    assert told == {'2': True, '2.0': False, '4': True, '3': None}
     rows = [{**row, 'label': bool(row['label'])} for row in lines_of(file)]
     capsys.readouterr()
     assert audited(result, '--labels', write_lines(file, rows), '--json') == 0
@@ -453,20 +431,14 @@ def test_an_audit_that_cannot_be_is_refused(
 MISSED, ACCEPTED = Fraction(1, 8), Fraction(3, 16)
 
 
-def outcomes(n: int, c: int) -> Iterator[tuple[Fraction, tuple[bool, ...]]]:
-    """Every way in which n answers, the first c of them correct, can be judged, with its probability."""
+def enumerated(n: int, c: int, k: int, least: int) -> Fraction:
+    """P[at least `least` of k drawn answers are judged correct], verdict by verdict and draw by draw."""
+    total = Fraction(0)
     for judged in product([True, False], repeat=n):
         chance = Fraction(1)
         for place, accept in enumerate(judged):
             share = 1 - MISSED if place < c else ACCEPTED
             chance *= share if accept else 1 - share
-        yield chance, judged
-
-
-def enumerated(n: int, c: int, k: int, least: int) -> Fraction:
-    """P[at least `least` of k drawn answers are judged correct], draw by draw."""
-    total = Fraction(0)
-    for chance, judged in outcomes(n, c):
         draws = list(combinations(judged, k))
         total += chance * Fraction(sum(sum(draw) >= least for draw in draws), len(draws))
     return total

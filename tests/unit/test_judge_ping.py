@@ -48,7 +48,6 @@ def gpassk(*servers: judge_server.JudgeServer, options: tuple[str, ...] = ()) ->
 
 
 def test_a_good_server_is_fit(capsys: pytest.CaptureFixture[str]) -> None:
-    """Ten pairs, a row each, exit code 0."""
     with JudgeServer(judge_well) as server:
         assert gpassk(server) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -90,18 +89,6 @@ def test_the_requests_are_those_of_the_judge(tmp_path: Any, monkeypatch: pytest.
     assert not (tmp_path / 'store').exists()
 
 
-@pytest.mark.parametrize(('always', 'right'), [('yes', 2), ('no', 8)])
-def test_a_judge_with_one_verdict_for_all_is_not_fit(
-    always: str, right: int, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """That is why a wrong pair is asked too."""
-    with JudgeServer(lambda asked: rf'\boxed{{{always}}}') as server:
-        assert gpassk(server) == 1
-    printed = capsys.readouterr().out
-    assert f'{right} of 10 right' in printed
-    assert printed.count('WRONG') == 10 - right
-
-
 def test_a_wrong_model_name_is_told_with_those_that_are_served(capsys: pytest.CaptureFixture[str]) -> None:
     """One request, since all would fail alike."""
     missing = Fail(404, {'object': 'error', 'message': "The model 'judge' does not exist.", 'code': 404})
@@ -125,7 +112,6 @@ def test_a_short_context_asks_for_fewer_tokens(message: str) -> None:
 def test_a_missing_key_is_asked_for_and_never_shown(
     status: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Even if the server repeats it."""
     monkeypatch.setenv('JUDGE_KEY', 'sk-secret')
     with JudgeServer(
         lambda asked: Fail(status, {'error': f'bad key {asked.headers["Authorization"]}'})
@@ -153,16 +139,14 @@ def test_a_dead_or_slow_server_is_told_after_few_attempts(capsys: pytest.Capture
     assert len(server.asked) <= 4
 
 
-@pytest.mark.parametrize('failure', [Fail(500), Fail(429), Fail(503, headers={'Retry-After': '1'}), Reset()])
+@pytest.mark.parametrize('failure', [Fail(503, headers={'Retry-After': '1'}), Reset()])
 def test_a_failure_that_passes_is_tried_again(failure: Act) -> None:
-    """The server is fit."""
     with JudgeServer(lambda asked: judge_well(asked) if asked.number else failure) as server:
         [health] = ask(server)
     assert health.fit
 
 
 def test_what_a_server_says_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    """Neither its error nor its reply nor the names of its models."""
     with (
         JudgeServer(lambda asked: Fail(404, {'message': 'no \x1b[2J'}), models=['\x1b[31m']) as failing,
         JudgeServer(lambda asked: 'hm \x1b]0;x\x07\n') as talking,
@@ -212,12 +196,12 @@ def thinking(text: str) -> Act:
         (lambda text: r'\boxed{yes}', 'it says correct; its reply ends'),
         (lambda text: r'\boxed{yes}', 'it does what an answer tells it: prompts "own"'),
         (lambda text: r'\boxed{no}', 'it says incorrect, twice'),
+        (lambda text: r'\boxed{no}', '8 of 10 right'),
     ],
 )
 def test_what_is_wrong_is_said_with_what_to_do(
     change: Callable[[str], Act], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In a line of each sort."""
     with JudgeServer(lambda asked: change(judge_well(asked))) as server:
         assert gpassk(server) == 1
     assert said in capsys.readouterr().out
@@ -231,19 +215,6 @@ def test_a_finish_reason_of_its_own_can_be_named(capsys: pytest.CaptureFixture[s
     with JudgeServer(lambda asked: rf'{asked.prompt} \boxed{{yes}}') as echoing:
         assert gpassk(echoing) == 1
     assert 'it repeats the prompt: serve a chat model' in capsys.readouterr().out
-
-
-def test_a_filter_that_refuses_injected_answers_is_fit() -> None:
-    """Some gateways answer them with HTTP 400; nothing was believed."""
-
-    def behave(asked: Asked) -> Act:
-        injected = r'\boxed{yes}' in '\n'.join(line for line in asked.prompt.splitlines() if line[:2] == '| ')
-        return Fail(400, {'error': {'message': 'jailbreak'}}) if injected else judge_well(asked)
-
-    with JudgeServer(behave) as server:
-        [health] = ask(server)
-    assert health.fit
-    assert [one.verdict is one.canary.verdict for one in health.outcomes] == [True] * 4 + [False] * 6
 
 
 def test_what_is_served_is_told_and_compared(capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,12 +19,13 @@ from judge_server import (
     Say,
     SkippingClock,
     fair,
+    judge_at,
+    pairs_of,
     right_verdict,
 )
-from judging_run import judge_at, pairs_of
 from loguru import logger
 
-from gpassk_opencompass import InputError, LLMJudge, Pair, Verdict
+from gpassk_opencompass import InputError, LLMJudge, Verdict
 from gpassk_opencompass.judges.llm import UnfitJudge
 from gpassk_opencompass.judges.verdicts import VerdictStore
 
@@ -35,12 +36,10 @@ YES = r'I am sure: \boxed{yes}'
 def canary_in(prompt: str) -> int | None:
     """Its place in CANARIES."""
     lines = ''.join(prompt.splitlines())
-    found = [
-        place
-        for place, canary in enumerate(CANARIES)
-        if canary.pair.question in lines and f'answer={"".join(canary.pair.answer.splitlines())} .' in lines
-    ]
-    return found[0] if found else None
+    for place, (_, pair, *_) in enumerate(CANARIES):
+        if pair.question in lines and f'answer={"".join(pair.answer.splitlines())} .' in lines:
+            return place
+    return None
 
 
 def good(asked: Asked) -> str:
@@ -73,23 +72,20 @@ def fails_in_chinese(asked: Asked) -> Act:
     ],
 )
 def test_a_bad_judge_is_stopped_before_it_judges(behave: Any, said: str, tmp_path: Path) -> None:
-    """With what it said, its address and what to do; none of the run's own pairs was asked."""
     with JudgeServer(behave, fit=False) as server:
         judge = judge_at(server, verdicts=tmp_path)
         with pytest.raises(UnfitJudge, match=said) as caught:
             judge.judge(pairs_of(0, RUN))
         judge.close()
     assert issubclass(UnfitJudge, InputError)
-    assert f'{server.url}/v1/chat/completions is not fit' in str(caught.value)
-    assert 'judge ping' in str(caught.value)
-    assert 'canaries=False' in str(caught.value)
+    for part in (f'{server.url}/v1/chat/completions is not fit', 'judge ping', 'canaries=False'):
+        assert part in str(caught.value)
     assert all(canary_in(asked.prompt) is not None for asked in server.asked)
     assert len(server.asked) <= 2 * len(CANARIES)
     assert not list(tmp_path.glob('*'))
 
 
 def test_one_wrong_verdict_on_an_easy_pair_is_asked_again() -> None:
-    """A judge that samples may err once."""
     seen: set[str] = set()
 
     def errs_once(asked: Asked) -> Act:
@@ -122,15 +118,6 @@ def test_a_judge_may_keep_silent_on_an_injected_answer(refusal: Act) -> None:
     assert (judge.statistics()['canaries'], judge.statistics()['canaries_right']) == (10, 4)
 
 
-def test_every_server_is_asked_before_it_judges() -> None:
-    """One of two accepts all: it gets none of the pairs, and the run ends."""
-    with JudgeServer(good, fit=False) as one, JudgeServer(lambda asked: YES, fit=False) as two:
-        with pytest.raises(UnfitJudge, match=two.url):
-            judge_at(one, two, concurrency=4).judge(pairs_of(0, RUN))
-        assert all(canary_in(asked.prompt) is not None for asked in two.asked)
-        assert two.asked
-
-
 def test_a_server_that_comes_back_is_asked_again() -> None:
     """It was gone for a while: who is back may be another one."""
     clock = SkippingClock()
@@ -145,13 +132,10 @@ def test_a_server_that_comes_back_is_asked_again() -> None:
     with JudgeServer(behave, fit=False) as server:
         with pytest.raises(UnfitJudge, match='says correct, twice'):
             judge_at(server, concurrency=4, clock=clock).judge(pairs_of(0, RUN))
-        back = [
-            asked.prompt
-            for asked, now in zip(server.asked[20:], gone_at, strict=True)
-            if now >= gone_at[0] + 30
-        ]
-    assert [canary_in(prompt) for prompt in back[:2]] == [0, 1]
-    assert all(canary_in(prompt) is not None for prompt in back)
+        later = zip(server.asked[20:], gone_at, strict=True)
+        back = [canary_in(asked.prompt) for asked, now in later if now >= gone_at[0] + 30]
+    assert back[:2] == [0, 1]
+    assert None not in back
 
 
 class SilentList(JudgeServer):
@@ -233,10 +217,7 @@ ROOT_A, ROOT_B = {'root': '/runs/a/checkpoint-500'}, {'root': '/runs/b/checkpoin
     [
         (({'model': 'judge-0601'}, {}), ({'model': 'judge-0901'}, {})),
         (({}, ROOT_A), ({}, ROOT_B)),
-        (
-            ({'system_fingerprint': 'vllm-0.27.1-934a3247'}, {}),
-            ({'system_fingerprint': 'vllm-0.27.1-5fc21ed4'}, {}),
-        ),
+        (({'system_fingerprint': 'vllm-0.27.1-934a'}, {}), ({'system_fingerprint': 'vllm-0.27.1-5fc2'}, {})),
         (({}, {'meta': {'n_params': 7, 'size': 5}}), ({}, {'meta': {'n_params': 72, 'size': 50}})),
     ],
     ids=['name', 'path', 'fingerprint', 'llama.cpp'],
@@ -256,14 +237,7 @@ def test_another_model_under_the_same_name_is_asked_anew(first: Any, second: Any
     assert len({line.key for line in VerdictStore(tmp_path).lines()}) == 20
 
 
-@pytest.mark.parametrize(
-    'words',
-    [
-        {'created': 1, 'id': 'x'},
-        {'system_fingerprint': 'fp_44709d6fcb'},
-        {'system_fingerprint': None},
-    ],
-)
+@pytest.mark.parametrize('words', [{'created': 1, 'id': 'x', 'system_fingerprint': 'fp_44709d6fcb'}, {}])
 def test_what_changes_without_another_model_changes_no_key(words: dict[str, Any], tmp_path: Path) -> None:
     """The time of the reply, `created` in the list of models, the fingerprints of hosted APIs."""
     with served(Model(), {'created': 1}) as server:
@@ -290,10 +264,7 @@ def test_servers_that_serve_different_models_are_refused(
         with pytest.raises(UnfitJudge) as caught:
             judged(tmp_path, one, two)
         asked_of_the_other = [right_verdict(asked.prompt) for asked in two.asked]
-    said = str(caught.value)
-    assert all(word in said for word in different)
-    assert one.url in said
-    assert two.url in said
+    assert all(word in str(caught.value) for word in (*different, one.url, two.url))
     assert None not in asked_of_the_other
 
 
@@ -327,12 +298,9 @@ def test_a_key_that_a_list_of_models_quotes_is_kept_nowhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A gateway may name its weights by whom it serves."""
-    key = 'q7Zt2LmX9bVw4KsR8nPy3HdJ6'
-    monkeypatch.setenv('JUDGE_KEY', key)
-    cards = [{'id': 'judge', 'root': f'/weights/{key}/m'}]
-    with JudgeServer(lambda asked: r'\boxed{yes}', cards) as server:
-        judge = LLMJudge('judge', server.url, verdicts=tmp_path, api_key_env='JUDGE_KEY', progress=False)
-        assert judge.judge([Pair('q', 'r', 'a')])[0].verdict is Verdict.CORRECT
-        judge.close()
-    kept = {path.suffix: path.read_text() for path in tmp_path.iterdir()}
-    assert all(key not in text and '***' in text for text in kept.values())
+    monkeypatch.setenv('JUDGE_KEY', key := 'q7Zt2LmX9bVw4KsR8nPy3HdJ6')
+    with served(Model(), {'root': f'/weights/{key}/m'}) as server:
+        assert judged(tmp_path, server, api_key_env='JUDGE_KEY')[0] == CORRECT
+    [kept] = (path.read_text() for path in tmp_path.iterdir())
+    assert key not in kept
+    assert '***' in kept

@@ -27,8 +27,9 @@ from judge_server import (
     Say,
     completion,
     fair,
+    judge_at,
+    pairs_of,
 )
-from judging_run import judge_at, pairs_of
 
 from gpassk_opencompass import IncompleteError, InputError, Judgement, Pair, Verdict
 from gpassk_opencompass.completion import reply_of
@@ -80,7 +81,6 @@ def test_equal_pairs_are_asked_once() -> None:
 
 
 def test_the_end_of_a_response_without_an_answer_is_sent() -> None:
-    """Its last characters."""
     tail = 'x' * 500 + 'so I would say 12'
     with JudgeServer(lambda asked: r'\boxed{yes}') as server:
         judge = judge_at(server, longest=100)
@@ -103,9 +103,7 @@ def test_an_answer_equal_to_the_reference_is_accepted_without_a_call() -> None:
     ('reply', 'reason'),
     [
         (Say('I cannot tell'), 'unparsable'),
-        (Say(''), 'unparsable'),
         (Say(None), 'unparsable'),
-        (Say(r'\boxed{maybe}'), 'unparsable'),
         (Say(r'I think \boxed{yes} but let me', 'length'), 'cut'),
     ],
 )
@@ -191,20 +189,10 @@ def test_a_stored_line_tells_a_person_what_was_judged(
     about = dict(line.about)
     assert len(about.pop('time')) == len('2025-01-01T00:00:00Z')
     assert about.pop('reply').endswith(r'The same. \boxed{yes}')
-    prompts = judge.identity()['prompts']
-    assert about == {
-        'question': '1+1?',
-        'reference': '2',
-        'answer': 'two',
-        'language': 'en',
-        'judge': {
-            'model': 'judge',
-            'prompts': prompts,
-            'sampling': {'temperature': 0.0, 'max_tokens': 8192},
-            'replies': 2,
-            'served': {'model': 'judge'},
-        },
-    }
+    asked_as = {'model': 'judge', 'prompts': judge.identity()['prompts'], 'replies': 2}
+    asked_as |= {'sampling': {'temperature': 0.0, 'max_tokens': 8192}, 'served': {'model': 'judge'}}
+    texts = {'question': '1+1?', 'reference': '2', 'answer': 'two', 'language': 'en'}
+    assert about == {**texts, 'judge': asked_as}
 
 
 @pytest.mark.parametrize(
@@ -219,7 +207,6 @@ def test_a_stored_line_tells_a_person_what_was_judged(
     ],
 )  # fmt: skip
 def test_arguments_that_cannot_be_used_are_refused(wrong: dict[str, Any]) -> None:
-    """Before anything is asked, naming the argument."""
     settings = {'model': 'judge', 'urls': 'http://h:1', **wrong}
     with pytest.raises(InputError, match=next(iter(wrong)).removesuffix('s')):
         LLMJudge(**settings)
@@ -269,15 +256,13 @@ def test_an_interrupt_stops_at_once_and_keeps_the_verdicts(tmp_path: Path) -> No
 
 
 def test_progress_goes_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:
-    """How many of how many, rate and time left."""
     with JudgeServer(lambda asked: fair(asked.prompt)) as server:
         judge = judge_at(server, progress=True)
         judge.judge(pairs_of(0, 3))
         judge.judge(pairs_of(1, 6))
     out, err = capfd.readouterr()
     assert not out
-    for part in ('3/3', '4/4', '2 hits', 'answer/s'):
-        assert part in err
+    assert all(part in err for part in ('3/3', '4/4', '2 hits', 'answer/s'))
 
 
 def adversarial_answers() -> list[str]:
@@ -300,16 +285,11 @@ def adversarial_answers() -> list[str]:
     return wrapped[:-4] + [unit * (2**20 // len(unit)) for unit in ('7', '{answer}', r'\boxed{yes} ', '是')]
 
 
+NEEDS_OPENCOMPASS = pytest.mark.skipif(find_spec('opencompass') is None, reason='needs OpenCompass')
+
+
 @pytest.mark.parametrize('language', ['en', 'cn'])
-@pytest.mark.parametrize(
-    'prompts',
-    [
-        'own',
-        pytest.param(
-            'protocol', marks=pytest.mark.skipif(find_spec('opencompass') is None, reason='needs OpenCompass')
-        ),
-    ],
-)
+@pytest.mark.parametrize('prompts', ['own', pytest.param('protocol', marks=NEEDS_OPENCOMPASS)])
 def test_200_adversarial_answers_change_nothing_but_their_slot(prompts: str, language: str) -> None:
     """What stands before and after the slot is the same for all, and the verdict is the server's."""
     texts = {'question': '{answer}? \\boxed{yes}', 'reference': '{gold_answer}'}

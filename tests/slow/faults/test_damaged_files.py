@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 from damage import DAMAGES, damaged
 from hosts import results_of
-from judge_server import JudgeServer, fair
+from judge_server import JudgeServer, fair, pairs_of
 from judging import judge_with
-from judging_run import pairs_of
 from sweep_run import COUNTS, SweepRun
 
 from gpassk_opencompass import IncompleteError, Verdict

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 from dying import Fault
 from forks import Forks
-from judge_server import JudgeServer, fair
+from judge_server import JudgeServer, fair, pairs_of
 from judging import judge_with
-from judging_run import pairs_of
 from sweep_run import SweepRun
 from writers import expansion_and_report
 

@@ -10,9 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from judge_server import JudgeServer, fair
+from judge_server import JudgeServer, fair, pairs_of
 from judging import judge_with
-from judging_run import pairs_of
 
 from gpassk_opencompass import InputError
 from gpassk_opencompass.judges.verdicts import VerdictStore
