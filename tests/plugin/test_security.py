@@ -211,7 +211,6 @@ def test_a_key_is_in_no_file_of_a_command_that_judges(
 
 
 def test_a_key_is_hidden_before_a_message_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else its first half would stay."""
     monkeypatch.setenv('MARKED', JUDGE_KEY)
     with JudgeServer(lambda asked: Fail(401, {'error': f'{490 * "x"} {JUDGE_KEY}'}), fit=False) as server:
         judge = LLMJudge('judge', server.url, prompts='own', api_key_env='MARKED', progress=False)
@@ -262,7 +261,6 @@ def report_within(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize('name', ESCAPES)
 def test_a_rescored_record_goes_where_it_was_asked_to(tmp_path: Path, name: str) -> None:
-    """And nowhere else, whatever the rows or the record call things."""
     (tmp_path / 'rows.jsonl').write_text(
         ''.join(
             json.dumps({'uid': f'{name}{row}', 'problem': name, 'split': name, 'correct': '1011'}) + '\n'
@@ -351,7 +349,6 @@ def test_links_in_an_old_run_lead_no_result_out_of_its_folder(
 def test_the_file_of_a_verdict_store_lies_in_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str
 ) -> None:
-    """Its name holds that of the machine."""
     monkeypatch.setattr('socket.gethostname', lambda: host)
     store = VerdictStore(tmp_path / 'store')
     store.put('0' * 32, Verdict.CORRECT, {'question': '../../x'})

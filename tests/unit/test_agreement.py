@@ -417,7 +417,6 @@ def test_labels_that_are_not_of_this_run_are_refused(
 def test_an_audit_that_cannot_be_is_refused(
     options: list[str], result: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Exit code 2 and nothing written."""
     monkeypatch.chdir(result.parent)
     before = sorted(result.parent.iterdir())
     capsys.readouterr()

@@ -51,14 +51,12 @@ def test_a_judge_of_ones_own_may_check_its_arguments(kind: type) -> None:
 
 
 def test_a_check_is_for_the_constructor_that_it_was_written_for() -> None:
-    """A class with another constructor is not asked its parent's questions."""
     assert judge_config('', (), {'type': Stranger, 'node': 3})['node'] == 3
     build_judge({'type': Stranger, 'node': 3}).close()
 
 
 @pytest.mark.parametrize('judge', ['rule', 'llm', 'Qwen', ['rule'], 5])
 def test_a_judge_that_is_no_dict_is_refused(judge: Any) -> None:
-    """With the dict that was probably meant."""
     for refuse in (build_judge, lambda config: judge_config('', (), config)):
         with pytest.raises(InputError, match=r"judge=dict\(type='(rule|llm)'\)"):
             refuse(judge)

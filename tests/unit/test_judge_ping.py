@@ -90,7 +90,6 @@ def test_the_requests_are_those_of_the_judge(tmp_path: Any, monkeypatch: pytest.
 
 
 def test_a_wrong_model_name_is_told_with_those_that_are_served(capsys: pytest.CaptureFixture[str]) -> None:
-    """One request, since all would fail alike."""
     missing = Fail(404, {'object': 'error', 'message': "The model 'judge' does not exist.", 'code': 404})
     with JudgeServer(lambda asked: missing, models=['Qwen2.5-72B', 'qwen-lora']) as server:
         assert gpassk(server) == 1
@@ -102,7 +101,6 @@ def test_a_wrong_model_name_is_told_with_those_that_are_served(capsys: pytest.Ca
 
 @pytest.mark.parametrize('message', TOO_LONG)
 def test_a_short_context_asks_for_fewer_tokens(message: str) -> None:
-    """In the words of several servers."""
     with JudgeServer(lambda asked: Fail(400, {'error': {'message': message}})) as server:
         [health] = ask(server)
     assert health.failure.startswith(f'HTTP 400: {message} → lower max_tokens (here --max-tokens)')
@@ -169,7 +167,6 @@ def test_what_a_server_says_cannot_steer_the_terminal(capsys: pytest.CaptureFixt
 def test_settings_that_cannot_be_used_are_refused(
     options: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Before any server is asked; exit code 2."""
     command = ['judge', 'ping', '--model', 'm', '--prompts', 'own', '--url', 'http://x', *options]
     assert main(command) == 2
     assert said in capsys.readouterr().err

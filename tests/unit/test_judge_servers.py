@@ -223,7 +223,6 @@ ROOT_A, ROOT_B = {'root': '/runs/a/checkpoint-500'}, {'root': '/runs/b/checkpoin
     ids=['name', 'path', 'fingerprint', 'llama.cpp'],
 )
 def test_another_model_under_the_same_name_is_asked_anew(first: Any, second: Any, tmp_path: Path) -> None:
-    """And when the first one is back, its verdicts are there."""
     with served(Model(False, **first[0]), first[1]) as server:
         assert judged(tmp_path, server)[0] == WRONG
     with served(Model(True, **second[0]), second[1]) as server:
@@ -258,7 +257,6 @@ def test_what_changes_without_another_model_changes_no_key(words: dict[str, Any]
 def test_servers_that_serve_different_models_are_refused(
     words: dict[str, Any], card: dict[str, Any], different: tuple[str, ...], tmp_path: Path
 ) -> None:
-    """With what each says; no verdict of two models is mixed."""
 
     with served(Model(), ROOT_A) as one, served(Model(False, **words), card) as two:
         with pytest.raises(UnfitJudge) as caught:

@@ -111,7 +111,6 @@ def test_a_passing_failure_is_tried_again(failure: Act) -> None:
     [(Fail(500), 'HTTP 500'), (Reset(), 'connection lost'), (Fail(200, b'{'), 'malformed reply')],
 )
 def test_attempts_are_bounded(failure: Act, reason: str) -> None:
-    """A request that fails each time is given up with a reason, and the others are not."""
     with JudgeServer(lambda asked: failure if asked.prompt == '1' else 'fine') as server:
         done = run(server, count=4, attempts=5)
     assert done.reasons == {1: reason}
@@ -129,7 +128,6 @@ def test_time_is_bounded_where_attempts_are_not() -> None:
 
 @pytest.mark.parametrize('status', [429, 503, 500])
 def test_retry_after_is_honoured(status: int) -> None:
-    """The next request to that server comes no earlier."""
     with JudgeServer(failing_first(Fail(status, headers={'Retry-After': '77'}))) as server:
         done = run(server)
     assert done.replies == {0: 'fine 0'}
@@ -177,7 +175,6 @@ def test_a_busy_server_is_given_less_at_once() -> None:
 
 @pytest.mark.parametrize('status', [401, 403, 404, 302])
 def test_a_wrong_setting_stops_at_once(status: int) -> None:
-    """With the server's message, and without the key in it."""
     message = {'error': {'message': 'The model `m` does not exist; key sk-secret'}}
     with (
         JudgeServer(lambda asked: Fail(status, message, {'Location': 'http://elsewhere'})) as server,
@@ -198,7 +195,6 @@ def test_a_server_that_refuses_every_request_stops_at_once(status: int, count: i
 
 
 def test_a_single_refused_request_does_not_stop_the_others() -> None:
-    """One text too long for the server is given up without another attempt."""
     with JudgeServer(lambda asked: Fail(400) if asked.prompt == '5' else 'fine') as server:
         done = run(server, count=20)
     assert done.reasons == {5: 'HTTP 400'}

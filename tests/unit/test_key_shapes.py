@@ -58,7 +58,6 @@ LINES = {
 def test_a_key_is_refused_in_any_value(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], provider: str
 ) -> None:
-    """By its place, with the way out, and without the key."""
     key = KEYS[provider]
     for number, (place, line) in enumerate(LINES.items()):
         (folder := tmp_path / str(number)).mkdir()
@@ -110,7 +109,6 @@ LEGITIMATE = [
 
 @pytest.mark.parametrize('text', LEGITIMATE, ids=lambda text: text[:40])
 def test_what_templates_really_hold_passes(text: str) -> None:
-    """Names on the hub, revisions, digests, paths, folders named by UUIDs, addresses, prompts, images."""
     assert not looks_like_key(text)
 
 

@@ -16,7 +16,6 @@ from gpassk_opencompass.servers import endpoints
 
 
 def test_a_key_is_hidden_in_every_encoding() -> None:
-    """What stands before and behind it is left as it is."""
     for way, quoted in quotations(JUDGE_KEY).items():
         assert NEEDLES.search(quoted.encode()), way
         text = hidden(f'Incorrect key <{quoted}>, ask us', JUDGE_KEY)
@@ -28,7 +27,6 @@ def test_a_key_is_hidden_in_every_encoding() -> None:
 
 @given(st.text(max_size=60), st.text('abcXYZ019-_/+.%&\\"', min_size=8, max_size=40), st.text(max_size=60))
 def test_what_is_hidden_is_the_key_alone(before: str, key: str, behind: str) -> None:
-    """Whatever it consists of; and it is hidden."""
     text = hidden(f'{before} {key} {behind}', key)
     assert key not in text
     assert len(text) <= len(f'{before} {key} {behind}')
@@ -46,7 +44,6 @@ def test_a_stand_in_hides_nothing(key: str) -> None:
     'bad', ['{}\r{}', '{}\n{}', 'Bearer {}{}', '{}\x01{}', '{}é{}', '{}\u200b{}', '{}\x7f{}']
 )
 def test_a_key_that_cannot_be_sent_is_one_error_without_it(monkeypatch: pytest.MonkeyPatch, bad: str) -> None:
-    """With the name of the variable, and what to do."""
     monkeypatch.setenv('MARKED', bad.format(JUDGE_KEY[:20], JUDGE_KEY[20:]))
     with pytest.raises(InputError, match=r'variable MARKED has a blank.*export MARKED=') as caught:
         LLMJudge('m', 'http://h', prompts='own', api_key_env='MARKED')

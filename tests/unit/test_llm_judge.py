@@ -51,7 +51,6 @@ def truth(pairs: list[Pair]) -> list[Verdict]:
 
 @pytest.mark.slow
 def test_every_pair_gets_its_own_verdict_in_order() -> None:
-    """Over two servers that answer in any order."""
     chance = random.Random(1)
 
     def behave(asked: Asked) -> Act:
@@ -141,7 +140,6 @@ def test_failures_are_never_verdicts(tmp_path: Path) -> None:
 
 
 def test_unjudged_pairs_are_asked_again_and_nothing_else(tmp_path: Path) -> None:
-    """By the next run, when the server has been mended."""
     pairs = pairs_of(0, 20)
     with JudgeServer(lambda asked: fair(asked.prompt) if asked.number % 2 else 'hm') as server:
         first = judge_at(server, verdicts=tmp_path, concurrency=1)
@@ -164,7 +162,6 @@ def test_unjudged_pairs_are_asked_again_and_nothing_else(tmp_path: Path) -> None
     ],
 )
 def test_a_changed_judge_meets_no_stale_verdict(tmp_path: Path, change: dict[str, Any]) -> None:
-    """Another prompt or another sampling setting asks anew, and so does another model."""
     with JudgeServer(lambda asked: r'\boxed{yes}') as server:
         for settings in ({}, change):
             judge = judge_at(server, verdicts=tmp_path, **settings)
@@ -213,7 +210,6 @@ def test_arguments_that_cannot_be_used_are_refused(wrong: dict[str, Any]) -> Non
 
 
 def test_an_outage_keeps_the_verdicts_so_far(tmp_path: Path) -> None:
-    """The error is clear, and the next run asks for the rest."""
     pairs = pairs_of(0, 50)
     with JudgeServer(
         lambda asked: fair(asked.prompt) if asked.number < 20 else Reset(), fit=lambda: len(server.asked) < 20
@@ -233,7 +229,6 @@ def test_an_outage_keeps_the_verdicts_so_far(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_stops_at_once_and_keeps_the_verdicts(tmp_path: Path) -> None:
-    """Ctrl-C while the servers hang."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background of a shell
     main = threading.main_thread().ident
     assert main is not None
