@@ -31,19 +31,7 @@ _BLOCK = 1 << 16
 def replace_file(path: Path, content: bytes, draft: Path) -> None:
     """Write a file in one step: who reads it sees what was there or all of the new, never a part.
 
-    Who may read and write it stays as it was.
-
-    Args:
-        draft: beside `path`, where the content is until it is whole; an error leaves none, a kill may.
-
-    Raises:
-        OSError: it cannot be written; then `path` is as it was.
-
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> replace_file(folder / 'table.csv', b'new', folder / '.draft')
-    >>> [path.name for path in folder.iterdir()]
-    ['table.csv']
+    Who may read and write it stays as it was. `draft` is beside it; an error leaves none, a kill may.
     """
     try:
         draft.write_bytes(content)
@@ -88,9 +76,6 @@ def model_files(local: Path) -> dict[str, str]:
 
     Of a file above 1 MiB size, beginning, middle and end count, so that a checkpoint of a terabyte takes
     seconds.
-
-    Raises:
-        OSError: one cannot be read.
     """
     files = [local] if local.is_file() else sorted(local.iterdir())
     return {
@@ -113,24 +98,15 @@ def _content(file: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """Read the JSON value in a file.
-
-    Raises:
-        OSError, ValueError: it cannot be read, or see `parse_json`.
-    """
+    """Read the JSON value in a file; OSError, or ValueError as of `parse_json`."""
     return parse_json(path.read_bytes())
 
 
 def parse_json(text: str | bytes, objects: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
-    """Read the JSON value of a text that may be damaged.
+    """Read the JSON value of a text; ValueError if it is none, or nested too deep.
 
-    Args:
-        text: in UTF-8, if it is bytes.
-        objects: makes what is returned for an object of its pairs, of which several may have the same key;
-            None: a dictionary with the last value of each key.
-
-    Raises:
-        ValueError: it is no JSON, or nested too deep to be read, for which `json` has another error.
+    `objects` makes what is returned for an object of its pairs, of which several may have the same key; None:
+    a dictionary with the last value of each key.
     """
     try:
         return json.loads(text, object_pairs_hook=objects)
@@ -152,10 +128,7 @@ def save(path: Path, text: str) -> None:
     """Write a text in one step, where somebody wants it; folders are made.
 
     Halves of characters, which no file can hold, are escaped. A device, a pipe and a link, such as
-    /dev/stdout, are written to as they are.
-
-    Raises:
-        InputError: it cannot be written; what was there is as it was.
+    /dev/stdout, are written to as they are. InputError if it cannot be written; what was there stays.
     """
     content = text.encode('utf-8', 'backslashreplace')
     try:

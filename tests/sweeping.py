@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import runpy
-import warnings
-from importlib import import_module
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from gpassk_opencompass.cli.expand import dump_configs as main
 from gpassk_opencompass.sweep.expansion import expand_variables
@@ -52,23 +48,6 @@ def configs_of(variables: dict[str, Any]) -> dict[str, Any]:
 def load(path: Path) -> dict[str, Any]:
     """The variables of a config file, run as plain Python."""
     return {name: value for name, value in runpy.run_path(str(path)).items() if name[0] != '_'}
-
-
-def load_with_mmengine(path: Path) -> dict[str, Any]:
-    """The config as OpenCompass reads it."""
-    pytest.importorskip('mmengine', reason=NOT_INSTALLED)
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')
-        config: dict[str, Any] = import_module('mmengine.config').Config.fromfile(path).to_dict()
-    return config
-
-
-def model_of(configs: Configs) -> dict[str, Any]:
-    """The model of the only config."""
-    (config,) = configs.values()
-    (model,) = config['models']
-    assert isinstance(model, dict)
-    return model
 
 
 def dataset_of(configs: Configs) -> dict[str, Any]:

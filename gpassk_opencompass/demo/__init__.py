@@ -1,11 +1,4 @@
-"""A demo on a laptop CPU: a tiny chat model of the project's own, and its questions.
-
->>> import json, os
->>> path = os.path.join(QUESTIONS, VERSION, f'{SPLITS[0]}_{LANGUAGES[0]}.jsonl')
->>> with open(path, encoding='utf-8') as file:
-...     sorted(json.loads(next(file)))
-['answer', 'options', 'question', 'question_type']
-"""
+"""A demo on a laptop CPU: a tiny chat model of the project's own, and its questions."""
 
 from __future__ import annotations
 

@@ -285,32 +285,6 @@ def test_an_importable_config_is_what_a_template_gives(benchmark):
     assert dataset.to_dict() == expected
 
 
-def test_configs_are_imported_with_read_base(tmp_path):
-    """A user's config takes several and changes one without touching the others."""
-    pytest.importorskip('mmengine', reason='mmengine is not installed in this environment')
-    from mmengine.config import Config
-
-    file = tmp_path / 'mine.py'
-    file.write_text("""
-from mmengine.config import read_base
-with read_base():
-    from gpassk_opencompass.configs.datasets.gpassk_aime2024 import aime2024_datasets
-    from gpassk_opencompass.configs.dataset_collections.gpassk_paper import datasets
-mine = [*aime2024_datasets]
-mine[0]['eval_cfg']['evaluator'].update(model_name='judge', url=['http://node1:23333'])
-""")
-    config = Config.fromfile(file)
-    assert config.mine[0].eval_cfg.evaluator.model_name == 'judge'
-    assert [dataset.abbr.rsplit('-k', 1)[0] for dataset in config.datasets] == [
-        'LiveMathBench-v202412',
-        'LiveMathBench-v202412-hard-cn_en',
-        'MATH500-L5',
-        'AIME2024',
-        'AIME2025-I',
-    ]
-    assert {dataset.eval_cfg.evaluator.model_name for dataset in config.datasets} == {''}
-
-
 def by_name(monkeypatch: pytest.MonkeyPatch, *names: str) -> list[Any]:
     """What `opencompass --datasets NAMES --config-dir …` would run."""
     import_plugin()

@@ -16,11 +16,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sweeping import BASE, NAME, dump, load, load_with_mmengine
+from sweeping import BASE, NAME, dump, load
 
 from gpassk_opencompass.cli.expand import dump_configs as main
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.sweep.expansion import expand
 from gpassk_opencompass.sweep.folder import Run, changes, read_manifest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,7 +40,6 @@ def said(capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, *options
 
 
 def test_an_output_folder_that_is_a_file(tmp_path, capsys):
-    """A folder that cannot be made is one message, and the file stays as it is."""
     (tmp_path / 'configs').write_text('mine')
     assert dump(tmp_path, BASE) == 2
     assert '--output-dir' in capsys.readouterr().err
@@ -150,18 +148,7 @@ infer = dict(partitioner=dict(type='opencompass.partitioners.NumWorkerPartitione
 """
 
 
-def test_every_config_loads_in_mmengine_as_it_was_meant(tmp_path):
-    """Texts that configs share are written out once, and each config still has all of its own."""
-    assert dump(tmp_path, CROSSED) == 0
-    configs = expand(tmp_path / 'template.py').configs
-    assert len(configs) == 2 * (1 + 2 * 2 * 2) + 2 * (1 + 2 * 2 * 2)
-    for name, config in configs.items():
-        assert load_with_mmengine(tmp_path / 'configs' / name) == json.loads(json.dumps(config))
-    assert [entry.file for entry in read_manifest(tmp_path / 'configs')] == list(configs)
-
-
 def test_a_process_writes_the_same_bytes_whatever_the_hash_seed(tmp_path):
-    """`python dump_configs.py`, twice."""
     (tmp_path / 'template.py').write_text(CROSSED)
     written = []
     for seed in ('1', '2'):
@@ -177,7 +164,6 @@ def test_a_process_writes_the_same_bytes_whatever_the_hash_seed(tmp_path):
 
 
 def test_a_line_says_what_a_config_is(tmp_path):
-    """Every field, each checked against the config or the file itself."""
     assert dump(tmp_path, BASE + 'top_ps = 0.8\ntop_ks = 50\n') == 0
     (entry,) = read_manifest(tmp_path / 'configs')
     file, template = tmp_path / 'configs' / entry.file, tmp_path / 'template.py'
