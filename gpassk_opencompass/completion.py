@@ -13,13 +13,9 @@ from typing import Any, NamedTuple
 from .files import mapping
 
 ENDS = {
-    word: what
-    for what, reasons in {
-        'cut': 'length max_tokens model_length max_length model_context_window_exceeded',
-        'filtered': 'content_filter safety refusal',
-        'aborted': 'abort cancelled error time_limit',
-    }.items()
-    for word in reasons.split()
+    **dict.fromkeys('length max_tokens model_length max_length model_context_window_exceeded'.split(), 'cut'),
+    **dict.fromkeys(('content_filter', 'safety', 'refusal'), 'filtered'),
+    **dict.fromkeys(('abort', 'cancelled', 'error', 'time_limit'), 'aborted'),
 }
 """Finish reason, in small letters, of a reply that did not come to its own end → what happened to it. The
 words are those of OpenAI, vLLM, lmdeploy, SGLang, TGI, Anthropic, Gemini and Mistral."""
@@ -57,13 +53,12 @@ class Kind(Enum):
 
 @dataclass(eq=False)
 class Trouble(Exception):
-    """A request without a reply; `reason` is the same for all failures of a sort, `wait` what was asked
-    for."""
+    """A request without a reply."""
 
     kind: Kind
-    reason: str
+    reason: str  # the same for all failures of a sort
     message: str = ''
-    wait: float | None = None
+    wait: float | None = None  # that was asked for
     status: int | None = None
 
     def __str__(self) -> str:
@@ -104,9 +99,9 @@ def reply_of(completion: Any) -> Reply:
             raise KeyError('content')  # some servers leave it out beside these
         text, within = _parts(content)
         usage = completion.get('usage') or {}
-        words = (choice.get('finish_reason'), completion.get('model'), completion.get('system_fingerprint'))
+        told = (choice.get('finish_reason'), completion.get('model'), completion.get('system_fingerprint'))
         finish, model, fingerprint = (
-            '' if word is None else word if isinstance(word, str) else json.dumps(word) for word in words
+            '' if one is None else one if isinstance(one, str) else json.dumps(one) for one in told
         )
         tokens = [usage.get('prompt_tokens'), usage.get('completion_tokens')]
         tokens += [(usage.get('completion_tokens_details') or {}).get('reasoning_tokens')]
@@ -120,8 +115,7 @@ def reply_of(completion: Any) -> Reply:
 def weights_of(card: Mapping[str, Any]) -> str:
     """Return what an entry in a list of models says of its weights; '' if nothing.
 
-    vLLM tells their path, llama.cpp their sizes. Nothing else there is theirs: `created` is the time of the
-    request with vLLM, SGLang and lmdeploy.
+    vLLM tells their path, llama.cpp their sizes; `created` is the time of the request.
     """
     root, meta = card.get('root'), mapping(card.get('meta'))
     sizes = {name: meta.get(name) for name in ('n_params', 'size', 'n_vocab')}
@@ -131,9 +125,9 @@ def weights_of(card: Mapping[str, Any]) -> str:
 
 def _parts(content: Any) -> tuple[str, str]:
     """Return text and thought of a content: a text, nothing, or a list of parts (as of Mistral)."""
-    if content is None or isinstance(content, str):
-        return content or '', ''
     if not isinstance(content, list):
+        if isinstance(content or '', str):
+            return content or '', ''
         raise TypeError('content is no text')
     thoughts = [part.get('thinking') for part in content]
     thoughts = [_parts(one)[0] if isinstance(one, list) else _text(one) for one in thoughts]
@@ -161,17 +155,14 @@ def kind_of(status: int, message: str = '') -> Kind:
     >>> kind_of(429), kind_of(429, 'tokens per min: Limit 30000, Requested 40000')
     (<Kind.BUSY: 1>, <Kind.REFUSED: 5>)
     """
-    found = _LIMIT.search(message)
     if status in (425, 429):
+        found = _LIMIT.search(message)
         above = _TOO_LARGE.search(message) or (found and int(found[2]) > int(found[1]))
         return Kind.REFUSED if above else Kind.BUSY
-    if status in (400, 413, 422, 451):
-        return Kind.REFUSED
-    if status in (502, 503):
-        return Kind.DOWN
-    if status in (408, 409, 504):  # 504: a gateway waited; the server may think for longer than it does
-        return Kind.LOST
-    return Kind.BROKEN if status >= 500 else Kind.SETTING
+    # 504: a gateway waited; the server may think for longer than it does.
+    known = {**dict.fromkeys((400, 413, 422, 451), Kind.REFUSED), **dict.fromkeys((408, 409, 504), Kind.LOST)}
+    known |= dict.fromkeys((502, 503), Kind.DOWN)
+    return known.get(status, Kind.BROKEN if status >= 500 else Kind.SETTING)
 
 
 def state_of_refusal(status: int | None, message: str) -> str:
@@ -179,8 +170,6 @@ def state_of_refusal(status: int | None, message: str) -> str:
 
     >>> state_of_refusal(400, 'prompt is too long: 210000 tokens > 200000 maximum')
     'too long'
-    >>> state_of_refusal(400, 'max_tokens must be at least 1'), state_of_refusal(400, 'Content Exists Risk')
-    ('refused', 'filtered')
     """
     if status == 413 or ABOUT_LENGTH.search(message) or kind_of(429, message) is Kind.REFUSED:
         return 'too long'

@@ -108,6 +108,11 @@ def parse_json(text: str | bytes, objects: Callable[[list[tuple[str, Any]]], Any
     `objects` makes what is returned for an object of its pairs, of which several may have the same key; None:
     a dictionary with the last value of each key.
     """
+    if objects is None:
+        from pydantic_core import from_json
+
+        with suppress(ValueError):  # three times as fast as json, of the values that both take
+            return from_json(text, cache_strings='keys')
     try:
         return json.loads(text, object_pairs_hook=objects)
     except RecursionError as error:

@@ -1,15 +1,13 @@
 """What samples are drawn from: the settings in a config, the weights behind them, and what differs since.
 
-OpenCompass knows a model by its abbreviation and a sample by its number. Here a sample has two marks. Its
-*task* is what config and data give again at any time: question, reference, templates and settings. Its
-*source* is the model that drew it. Both are kept in full in `run.provenance`, beside the predictions.
+A sample has two marks, kept in full in `run.provenance` beside the predictions. Its *task* is what config and
+data give again at any time: question, reference, templates, settings. Its *source* is the model that drew it.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import platform
 import re
 import subprocess
 import sys
@@ -89,22 +87,18 @@ def plain(value: Any, *, judges: bool = False) -> Any:
         kind = value.get('type', '')
         path = kind if isinstance(kind, str) else f'{getattr(kind, "__module__", "")}.'
         users = judges and '.' in path and not path.startswith(('gpassk_opencompass.', 'opencompass.'))
-        told = {
-            str(name): plain(
-                choosing(part) if name == 'serve' and isinstance(part, Mapping) else part, judges=judges
-            )
-            for name, part in value.items()
-            if (users or str(name) not in OPERATIONAL) and not _SECRET.fullmatch(str(name))
-        }
+        told: dict[str, Any] = {}
+        for name, part in value.items():
+            if (users or str(name) not in OPERATIONAL) and not _SECRET.fullmatch(str(name)):
+                serve = name == 'serve' and isinstance(part, Mapping)
+                told[str(name)] = plain(choosing(part) if serve else part, judges=judges)
         # A class has several paths: where it is defined, and where a package shows it.
         return told | ({'type': str(told['type']).rpartition('.')[2]} if 'type' in told else {})
     if isinstance(value, (list, tuple)):
         return [plain(part, judges=judges) for part in value]
     if callable(value):
         return getattr(value, '__qualname__', type(value).__qualname__)
-    if isinstance(value, (int, float, bool, type(None))):
-        return value
-    return whole_characters(str(value))
+    return value if isinstance(value, (int, float, type(None))) else whole_characters(str(value))
 
 
 def as_json(value: Any) -> Any:
@@ -126,12 +120,8 @@ def difference(was: Any, now: Any) -> str:
 
 
 def read_keep(given: Collection[str] = ()) -> frozenset[str]:
-    """Return what may have changed since samples were drawn: `given` and $GPASSK_KEEP.
-
-    Raises:
-        InputError: it names something else than `KEEP`.
-    """
-    from_environment = [name.strip() for name in os.environ.get('GPASSK_KEEP', '').split(',') if name.strip()]
+    """Return what may have changed since samples were drawn: `given` and $GPASSK_KEEP."""
+    from_environment = os.environ.get('GPASSK_KEEP', '').replace(',', ' ').split()
     for where, names in (('keep', given), ('GPASSK_KEEP', from_environment)):
         if isinstance(names, str) or not set(names) <= set(KEEP):
             raise InputError(f'{where} = {names!r}: expected a list of {", ".join(KEEP)}')
@@ -176,15 +166,12 @@ def model_identity(settings: Mapping[str, Any], model: Any) -> dict[str, Any]:
     if behind:
         return {'files': files, 'versions': {}}
     homes = {kind.__module__.rpartition('.')[2].partition('_')[0] for kind in type(model).__mro__}
-    engines = ['torch', 'transformers', 'vllm']
     # OpenCompass imports lmdeploy in every process that has it; peft comes with the weights.
-    engines += [] if homes & {'huggingface', 'vllm'} else ['lmdeploy']
+    engines = ['torch', 'transformers', 'vllm', *([] if homes & {'huggingface', 'vllm'} else ['lmdeploy'])]
     used = {name: sys.modules[name] for name in engines if name in sys.modules}
     used |= {'peft': import_module('peft')} if settings.get('peft_path') else {}
-    versions = {
-        name: str(module.__version__) for name, module in used.items() if hasattr(module, '__version__')
-    }
-    return {'files': files, 'versions': versions}
+    told = {name: getattr(module, '__version__', None) for name, module in used.items()}
+    return {'files': files, 'versions': {name: str(one) for name, one in told.items() if one is not None}}
 
 
 def files_of(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -231,27 +218,21 @@ def other_model(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 def hardware(visible: str | None = None) -> str:
     """Return the GPUs of this process by number and name, or else the processor; '' where it is not known.
 
-    It is no part of any mark: the same samples may be drawn on another machine. `visible` are the GPUs, as
-    CUDA_VISIBLE_DEVICES has them.
+    It is no part of any mark. `visible` are the GPUs, as CUDA_VISIBLE_DEVICES has them.
     """
     visible = os.environ.get('CUDA_VISIBLE_DEVICES') if visible is None else visible
     if visible != '':
-        query = [
-            'nvidia-smi',
-            '--query-gpu=name',
-            '--format=csv,noheader',
-            *(['-i', visible] if visible else []),
-        ]
+        query = 'nvidia-smi --query-gpu=name --format=csv,noheader' + (f' -i {visible}' if visible else '')
         with suppress(OSError, subprocess.SubprocessError):
-            output = subprocess.run(query, capture_output=True, text=True, timeout=60, check=True).stdout
-            names = Counter(filter(None, map(str.strip, output.splitlines())))
+            done = subprocess.run(query.split(), capture_output=True, text=True, timeout=60, check=True)
+            names = Counter(filter(None, map(str.strip, done.stdout.splitlines())))
             return ', '.join(f'{count} x {name}' for name, count in names.items())
         if Path('/dev/kfd').exists():  # GPUs of AMD
             return ''
     with suppress(OSError):
         if found := re.search(r'^model name\s*:\s*(.+)$', Path('/proc/cpuinfo').read_text(), re.MULTILINE):
             return found[1].strip()
-    return platform.processor()
+    return ''
 
 
 # The notes beside the predictions of a model
@@ -261,8 +242,7 @@ def hardware(visible: str | None = None) -> str:
 class Notes:
     """What `run.provenance` says: settings and sources by their marks, and what was met."""
 
-    created: str = ''
-    """When the first task began, in UTC."""
+    created: str = ''  # when the first task began, in UTC
     settings: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     sources: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     servers: list[Mapping[str, str]] = field(default_factory=list)
@@ -275,37 +255,36 @@ def read_notes(folder: Path) -> Notes:
     with suppress(OSError):
         lines = (folder / PROVENANCE).read_text(encoding='utf-8', errors='replace').splitlines()
     for line in lines:
-        try:
+        told: Mapping[str, Any] = {}
+        with suppress(ValueError):
             told = mapping(json.loads(line))
-        except ValueError:
-            continue
-        notes.created = notes.created or str(told.get('time', ''))
+        time = str(told.get('time', ''))
+        notes.created = notes.created or time
         for name, known in (('settings', notes.settings), ('source', notes.sources)):
             if isinstance(told.get(name), dict):
                 known[digest_of(told[name])[:16]] = told[name]
         if isinstance(told.get('server'), dict):
-            notes.servers.append({'since': str(told.get('time', '')), **told['server']})
+            notes.servers.append({'since': time, **told['server']})
         if told.get('hardware') and str(told['hardware']) not in notes.hardware:
             notes.hardware.append(str(told['hardware']))
     return notes
 
 
 def note(folder: Path, **told: Any) -> None:
-    """Add a line to the notes of a folder, in one write: several tasks may do it at once."""
+    """Add a line to the notes of a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     append(folder / PROVENANCE, json.dumps({'time': utc_now(), **told}, ensure_ascii=True).encode())
 
 
 def append(path: Path, line: bytes) -> int:
-    """Add a line to a file, behind one that a kill has torn; return where it ends.
+    """Add a line to a file in one write, behind one that a kill has torn; return where it ends.
 
     What another task adds meanwhile is not torn.
     """
     with path.open('ab+', buffering=0) as file:
         size = file.seek(0, os.SEEK_END)
         torn = bool(size) and (file.seek(size - 1), file.read(1))[1] != b'\n'
-        written = file.write(whole := (b'\n' if torn else b'') + line + b'\n')
-        if written != len(whole):
+        if file.write(whole := (b'\n' if torn else b'') + line + b'\n') != len(whole):
             raise OSError(f'{path}: the disk is full')
         return file.tell()
 
@@ -313,18 +292,19 @@ def append(path: Path, line: bytes) -> int:
 def servers_told(notes: Notes) -> tuple[list[dict[str, str]], list[str]]:
     """Return what a result says of the servers of a run, and warnings of other versions or places of weights.
 
-    Each different server stands there once, with the time of its first reply, without its address, and of a
-    path of weights the last part.
+    Each different server stands there once, since its first reply, without its address, and of a path of
+    weights the last part.
     """
-    told: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
+    told: dict[str, dict[str, str]] = {}
     for one in notes.servers:
         shown = {name: text for name, text in one.items() if name not in ('url', 'since') and text}
         if 'root' in shown:
             shown['root'] = PurePosixPath(shown['root']).name or shown['root']
-        told.setdefault(tuple(shown.items()), {**shown, 'since': one['since']})
-    named = [f'{one.get("engine", "")} {one["version"]}'.strip() for one in told.values() if 'version' in one]
-    roots, warnings = list(dict.fromkeys(one['root'] for one in notes.servers if one.get('root'))), []
-    if len(versions := list(dict.fromkeys(named))) > 1:
+        told.setdefault(repr(shown), {**shown, 'since': one['since']})
+    named = (f'{one.get("engine", "")} {one["version"]}'.strip() for one in told.values() if 'version' in one)
+    versions, warnings = list(dict.fromkeys(named)), list[str]()
+    roots = list(dict.fromkeys(one['root'] for one in notes.servers if one.get('root')))
+    if len(versions) > 1:
         warnings.append(f'servers of {len(versions)} versions drew the samples: {", ".join(versions)}')
     if len(roots) > 1:
         places = f'{len(roots)} places that end in {PurePosixPath(roots[0]).name!r}'

@@ -1,8 +1,8 @@
 """The samples of a model on disk: a line each while they are drawn, then OpenCompass's own predictions.
 
 `<abbr>.rows.jsonl` gets a line a sample as soon as it is there; at the end they become `<abbr>.json`, a row
-a line, as OpenCompass writes it. A row says which sample it is (`sample`, see `Sample`), so it is found
-wherever it lies: in another shard, in another run. Rows without that are known by their place alone.
+a line. A row says which sample it is (`sample`), so it is found wherever it lies, in any shard or run. Rows
+without that, as OpenCompass writes them, are known by their place alone.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
+from filelock import FileLock, Timeout
 from loguru import logger
-from pydantic_core import from_json
 
 from .errors import IncompleteError, InputError
 from .files import PROVENANCE, mapping, parse_json
@@ -32,7 +32,6 @@ from .text import utc_now
 JOURNAL = '.rows.jsonl'
 """What the name of the file ends in where rows lie while they are drawn."""
 
-_SHARD = re.compile(r'_\d+$')
 _LINE = re.compile(rb'(?:"(\d+)": )?(\{.*\}),?\r?\n', re.DOTALL)
 _MARKS = ('uid', 'replica', 'seed', 'question', 'settings', 'task')
 
@@ -43,16 +42,12 @@ T = TypeVar('T')
 class Sample:
     """A row of a data set that a response is drawn for."""
 
-    uid: str
-    """Of the question."""
+    uid: str  # of the question
     replica: int
-    number: int
-    """Of the question, in the whole data set."""
-    question: str
-    """Mark of what fills the template."""
+    number: int  # of the question, in the whole data set
+    question: str  # mark of what fills the template
     reference: Any
-    settings: str
-    """Mark of `settings_of`."""
+    settings: str  # mark of `settings_of`
     prompt: Any = None
     seed: int | None = None
 
@@ -67,11 +62,9 @@ class Row(NamedTuple):
 
     told: dict[str, Any]
     path: Path
-    number: int
-    """Of the row in predictions; -1 in a journal."""
-    start: int = 0
+    number: int  # of the row in predictions; -1 in a journal
+    start: int = 0  # where its JSON lies, in a file with a row a line
     size: int = 0
-    """Where its JSON lies, in a file with a row a line."""
 
     @property
     def marks(self) -> Mapping[str, Any]:
@@ -93,11 +86,6 @@ def _check(told: Mapping[str, Any]) -> str:
 # Files
 
 
-def without_shard(stem: str) -> str:
-    """Return the name of a data set without the number of its shard."""
-    return _SHARD.sub('', stem)
-
-
 def _files(whole: Path, suffix: str) -> list[Path]:
     """Return the files of a data set, whole or in shards, in their order."""
     own = re.compile(re.escape(whole.stem) + r'(?:_(\d+))?' + re.escape(suffix))
@@ -113,11 +101,7 @@ def _lines_of(path: Path, file: IO[bytes]) -> Iterator[Row]:
         if found := _LINE.fullmatch(line):
             start, end = found.span(2)
             with suppress(ValueError):
-                try:
-                    told = from_json(found[2], cache_strings='keys')
-                except ValueError:  # what json takes beyond, as halves of surrogates
-                    told = parse_json(found[2])
-                yield Row(told, path, int(found[1] or -1), place + start, end - start)
+                yield Row(parse_json(found[2]), path, int(found[1] or -1), place + start, end - start)
         place += len(line)
 
 
@@ -146,30 +130,24 @@ def locked(predictions: Path) -> Iterator[None]:
 
     IncompleteError says which task is at work on them, and where.
     """
-    from filelock import FileLock, Timeout
-
     predictions.parent.mkdir(parents=True, exist_ok=True)
     path = predictions.with_suffix('.lock')
     try:
         with FileLock(path, timeout=0):
-            path.write_text(
-                json.dumps({'host': socket.gethostname(), 'pid': os.getpid(), 'since': utc_now()})
-            )
+            holder = {'host': socket.gethostname(), 'pid': os.getpid(), 'since': utc_now()}
+            path.write_text(json.dumps(holder))
             yield
             path.unlink()  # whoever waited would hold a file that is gone: nobody waits
     except Timeout:
-        holder: Mapping[str, Any] = {}
+        holder = {}
         with suppress(OSError, ValueError):
-            holder = mapping(parse_json(path.read_bytes()))
+            holder = {**mapping(parse_json(path.read_bytes()))}
         who = f'process {holder.get("pid")} on {holder.get("host")}, since {holder.get("since")}'
         raise IncompleteError(f'{predictions.stem}: another task is at work on it ({who})') from None
 
 
 def reopen(predictions: Path) -> None:
-    """Let finished files be gone on with: OpenCompass draws nothing for one that is there.
-
-    So does a later run of more samples, or of other shards, find their rows in a journal.
-    """
+    """Make journals of finished files, so that OpenCompass, which draws nothing for those, goes on."""
     if not _files(predictions, JOURNAL):
         for path in _files(predictions, '.json'):
             path.rename(path.with_suffix(JOURNAL))
@@ -193,34 +171,31 @@ def other_runs(folder: Path) -> list[Path]:
 # Which row is of which sample
 
 
+@dataclass(eq=False)
 class Rows:
-    """The rows of one file of predictions, found wherever they lie.
+    """The rows of one file of predictions, found wherever they lie; who draws holds the lock."""
 
-    `predictions` is the file that the finished shard has or will have, `dataset` its name without the number
-    of the shard, `settings` what `Sample.settings` is the mark of. Who draws holds the lock, and gives the
-    `identity` of the model and the `command`: the `gpassk run` that draws, if one does, and its servers.
-    """
+    predictions: Path
+    """The file that the finished shard has or will have."""
+    dataset: str
+    """Its name without the number of the shard."""
+    samples: Sequence[Sample]
+    settings: Mapping[str, Any]
+    """What `Sample.settings` is the mark of."""
+    keep: Collection[str] = ()
+    identity: Mapping[str, Any] | None = None
+    """Of the model that draws; None where rows are judged."""
+    command: str | None = None
+    """The `gpassk run` that draws, if one does, and its servers."""
+    accepted: dict[str, str] = field(default_factory=dict)
+    """What `keep` names that did change, and how."""
 
-    def __init__(
-        self,
-        predictions: Path,
-        dataset: str,
-        samples: Sequence[Sample],
-        settings: Mapping[str, Any],
-        keep: Collection[str] = (),
-        identity: Mapping[str, Any] | None = None,
-        command: str | None = None,
-    ) -> None:
-        self.predictions, self.journal = predictions, predictions.with_suffix(JOURNAL)
-        self.samples, self._dataset, self._settings, self._keep = samples, dataset, settings, keep
-        self._identity, self._command = identity, command
-        self.states: list[str] = []
-        """Of the rows that are there, those of `health.STATES`."""
-        self.accepted: dict[str, str] = {}
-        """What `keep` names that did change, and how."""
-        self._places: dict[str, tuple[Path, int, int]] = {}
+    def __post_init__(self) -> None:
+        self.journal = self.predictions.with_suffix(JOURNAL)
+        self._places: dict[str, tuple[Path, int, int]] = {}  # of a task mark: where the JSON of its row lies
         self._files = ExitStack()
-        self._opened = cache(lambda path: self._files.enter_context(path.open('rb')))
+        # They stay open: a shard that ends drops its journal.
+        self._open = cache(lambda path: self._files.enter_context(path.open('rb')))
         self.notes_of = cache(read_notes)
 
     def find(self, elsewhere: Iterable[Path] = (), top_up: bool = False) -> list[Sample]:
@@ -229,31 +204,27 @@ class Rows:
         Those in folders elsewhere are taken too, of the longest files first, where the model is known by its
         content, or the same command drew them, or with `top_up`.
         """
-        whole = self.predictions.with_name(f'{self._dataset}.json')
-        own = [*_files(whole, JOURNAL), *_files(whole, '.json')]
-        rows = (
-            row for path in own for row in self._whole_rows(path) if row.marks.get('dataset') == self._dataset
-        )
-        self._places = {self.samples[at].task: place for at, place in self.pair(rows, self._place_of).items()}
+        whole = self.predictions.with_name(f'{self.dataset}.json')
+        paths = [*_files(whole, JOURNAL), *_files(whole, '.json')]
+        rows = (row for path in paths for row in self._rows_in(path))
+        own = (row for row in rows if row.marks.get('dataset') == self.dataset)
+        found = self.pair(own, lambda row: (row.path, row.start, row.size))
+        self._places = {self.samples[at].task: place for at, place in found.items()}
         missing = {one.task: one for one in self.samples if one.task not in self._places}
-        mark = digest_of(self._settings)[:16]
-        others = [
-            path
-            for folder in (elsewhere if missing else ())
-            if mark in self.notes_of(folder).settings
-            for path in (*folder.glob('*.json'), *folder.glob(f'*{JOURNAL}'))
-        ]
+        mark = digest_of(self.settings)[:16]
+        folders = [one for one in elsewhere if mark in self.notes_of(one).settings] if missing else []
+        others = [path for one in folders for path in (*one.glob('*.json'), *one.glob(f'*{JOURNAL}'))]
         for path in sorted(others, key=lambda path: (-path.stat().st_size, str(path))):
             before, sources = len(missing), self.notes_of(path.parent).sources
-            for row in self._whole_rows(path) if missing else ():
+            for row in self._rows_in(path) if missing else ():
                 sample, marks = missing.get(row.marks['task']), row.told['sample']
                 if sample is None or self._differences(row, sample):
                     continue
-                same_command = self._command is not None and marks.get('command') == self._command
+                same_command = self.command is not None and marks.get('command') == self.command
                 known = mapping(sources[marks['source']].get('files')).get('path')  # by content
                 if known or same_command or top_up:
                     origin = marks.get('taken_from') or '/'.join(path.parts[-5:-3] or path.parts[-1:])
-                    marks |= {'number': sample.number, 'dataset': self._dataset, 'taken_from': origin}
+                    marks |= {'number': sample.number, 'dataset': self.dataset, 'taken_from': origin}
                     self.add(row.told)
                     del missing[sample.task]
             if taken := before - len(missing):
@@ -280,7 +251,7 @@ class Rows:
             if other is None:
                 continue
             told = self._differences(other, sample)
-            if not (wrong := [what for what in told if what not in self._keep]):
+            if not (wrong := [what for what in told if what not in self.keep]):
                 found[at] = take(other)
                 self.accepted = {**told, **self.accepted}
             elif wanted.get(other.marks['task']) not in found:  # else it is wanted elsewhere
@@ -297,43 +268,40 @@ class Rows:
     def _differences(self, row: Row, sample: Sample) -> dict[str, str]:
         """Return in what a row is not of a sample: of `KEEP` or 'model', and in words."""
         marks, notes, found = row.marks, self.notes_of(row.path.parent), dict[str, str]()
+        prompt = row.told.get('origin_prompt')
         if marks.get('settings') != sample.settings:
             was = notes.settings.get(str(marks.get('settings')))
-            text = difference(was, self._settings) if was else f'settings that {PROVENANCE} does not tell'
+            text = difference(was, self.settings) if was else f'settings that {PROVENANCE} does not tell'
             found['settings'] = text.lstrip('.')
-        if any(marks.get(name) != getattr(sample, name) for name in ('uid', 'replica', 'question')):
-            found['questions'] = f'another question, {str(row.told.get("origin_prompt"))[-160:]!r}'
+        other = any(marks.get(name) != getattr(sample, name) for name in ('uid', 'replica', 'question'))
+        if other or (self.identity is not None and not found and prompt != sample.prompt):
+            found['questions'] = f'another prompt, {str(prompt)[-160:]!r}'
         gold, now = row.told.get('gold'), sample.reference
         if gold != now and repr(gold) != repr(now):  # nan is not nan
             found['references'] = f'the reference {gold!r:.60}, and has {now!r:.60} now'
-        if self._identity is None:
+        if self.identity is None:
             return found
-        if not found and row.told.get('origin_prompt') != sample.prompt:
-            found['questions'] = f'another prompt, {str(row.told.get("origin_prompt"))[-160:]!r}'
         if not found and marks.get('seed') != sample.seed:
             found['settings'] = f'the seed {marks.get("seed")}, and has {sample.seed} now'
         source = notes.sources.get(str(marks.get('source')))
-        told = '' if source is None else other_model(source, self._identity)
-        if source is None or told:
-            found['model'] = told or f'a model that {PROVENANCE} beside it does not tell'
+        if source is None:
+            found['model'] = f'a model that {PROVENANCE} beside it does not tell'
+        elif told := other_model(source, self.identity):
+            found['model'] = told
         return found
 
-    def _whole_rows(self, path: Path) -> Iterator[Row]:
+    def _rows_in(self, path: Path) -> Iterator[Row]:
         """Yield the rows of a file that have marks and are as they were written."""
         with suppress(FileNotFoundError):  # a shard that ended meanwhile
-            self._opened(path).seek(0)
-            yield from (row for row in _lines_of(path, self._opened(path)) if row.is_whole)
-
-    def _place_of(self, row: Row) -> tuple[Path, int, int]:
-        if state := Generation.from_json(row.told.get('generation')).state:
-            self.states.append(state)
-        return row.path, row.start, row.size
+            file = self._open(path)
+            file.seek(0)
+            yield from (row for row in _lines_of(path, file) if row.is_whole)
 
     def row(self, sample: Sample, source: str, text: Any, generation: Generation) -> dict[str, Any]:
         """Return the row of predictions of a response; `source` is the mark of the model's identity."""
         marks = {name: getattr(sample, name) for name in (*_MARKS, 'number')}
-        marks |= {'dataset': self._dataset, 'source': source}
-        marks |= {'command': self._command} if self._command else {}
+        marks |= {'dataset': self.dataset, 'source': source}
+        marks |= {'command': self.command} if self.command else {}
         told = generation.as_json()
         row = {'sample': marks, **({'generation': told} if told else {})}
         row |= {'gold': sample.reference, 'origin_prompt': sample.prompt, 'prediction': text}
@@ -352,15 +320,14 @@ class Rows:
         with draft.open('wb') as out:
             for number, sample in enumerate(self.samples):
                 path, start, size = self._places[sample.task]
-                self._opened(path).seek(start)
-                out.write(
-                    b'%s"%d": %s' % (b',\n' if number else b'{\n', number, self._opened(path).read(size))
-                )
+                file = self._open(path)
+                file.seek(start)
+                out.write(b'%s"%d": %s' % (b',\n' if number else b'{\n', number, file.read(size)))
             out.write(b'\n}\n' if self.samples else b'{}\n')
         draft.replace(self.predictions)
         own = {sample.task for sample in self.samples}
         # With another number of workers it may hold rows of a shard that is still to come.
-        if self.journal.exists() and all(row.marks['task'] in own for row in self._whole_rows(self.journal)):
+        if self.journal.exists() and all(row.marks['task'] in own for row in self._rows_in(self.journal)):
             self.journal.unlink()
 
     def close(self) -> None:
@@ -377,11 +344,9 @@ class Response(NamedTuple):
     text: Any
     generation: Generation
     seed: Any
-    task: str | None
-    """`Sample.task`; None of a row without marks."""
+    task: str | None  # `Sample.task`; None of a row without marks
     path: Path
-    row: int
-    """Its number in the file, from 1."""
+    row: int  # its number in the file, from 1
     prompt: Any = None
     gold: Any = None
     settings: str = ''
@@ -395,8 +360,7 @@ class Predictions:
 
     responses: list[Response]
     settings: Mapping[str, Any] = field(default_factory=dict)
-    sources: list[Mapping[str, Any]] = field(default_factory=list)
-    """Identities of the models that drew them."""
+    sources: list[Mapping[str, Any]] = field(default_factory=list)  # identities of the models that drew them
     warnings: list[str] = field(default_factory=list)
 
 
@@ -429,24 +393,20 @@ def load_predictions(
             'same command with -r, which draws what is missing'
         )
     notes, responses = rows.notes_of(predictions.parent), [found[at] for at in range(len(samples))]
-    drawn: dict[str, Path] = {}
-    for one in responses:
-        drawn.setdefault(one.source, one.path)
+    drawn = {one.source: one.path.name for one in responses}
     sources = [notes.sources.get(source, {}) for source in drawn]
-    for other, path in zip(sources[1:], list(drawn.values())[1:], strict=True):
+    for other, name in zip(sources, drawn.values(), strict=True):
         if (told := other_model(sources[0], other)) and other_model(other, sources[0]):
             raise IncompleteError(
-                f'{path.name} holds samples of two models: {told}. Move the wrong ones away, or start anew '
-                'in another work directory'
+                f'{name} holds samples of two models: {told}. Move the wrong ones away, or start anew in '
+                'another work directory'
             )
+    said = 'changed since sampling, as keep says'
     return Predictions(
         responses,
         settings=notes.settings.get(responses[0].settings, {}) if responses else {},
         sources=sources,
-        warnings=[
-            f'scored although {what} changed since sampling, as keep says: {text}'
-            for what, text in rows.accepted.items()
-        ],
+        warnings=[f'scored although {what} {said}: {text}' for what, text in rows.accepted.items()],
     )
 
 

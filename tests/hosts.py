@@ -30,13 +30,13 @@ SHARED = TESTS.parents[1] / 'shared'
 
 
 def import_plugin(module: str = '') -> ModuleType:
-    """Import (a module of) the plugin; OpenCompass's own import warns of many things."""
+    """Import the package, or a module of the plugin; OpenCompass's own import warns of many things."""
     pytest.importorskip('datasets', reason='OpenCompass is not installed in this environment')
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')
         for name in ('datasets', 'models', 'tasks'):  # the plugin imports them when it is used
             import_module(f'opencompass.{name}')
-        return import_module(f'gpassk_opencompass.plugin{module}')
+        return import_module('gpassk_opencompass' + (f'.plugin{module}' if module else ''))
 
 
 def write_bench(root: Path, files: dict[str, Sequence[tuple[str, str]]], version: str = '202412') -> Path:

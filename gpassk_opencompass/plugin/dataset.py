@@ -37,7 +37,7 @@ LIMITS = 'gpassk_limits'
 
 
 class ReplicatedRows(Dataset):  # type: ignore[misc]
-    """Rows that are quick to go through, one after the other, as OpenCompass does for the references."""
+    """Rows that are quick to go through one by one, as OpenCompass does for the references."""
 
     @classmethod
     def repeat(cls, rows: Dataset, n: int, abbr: str) -> ReplicatedRows:
@@ -73,9 +73,8 @@ class ReplicatedDataset(BaseDataset):  # type: ignore[misc]
 
     Args:
         k, n: of G-Pass@k; n samples are drawn a question, every k at most n.
-        limit: make a trial of so many of the questions: of each contest and language in turn the next one, in
-            the order of the data (`benchmarks.limited`); all where there are not more. They keep their uids,
-            so their samples have the seeds that they have in a whole run. The result is marked.
+        limit: make a trial of so many of the questions, see `benchmarks.limited`. They keep their uids, so
+            their samples have the seeds that they have in a whole run. The result is marked.
         abbr, reader_cfg: see OpenCompass.
     """
 
@@ -123,9 +122,6 @@ class LiveMathBenchDataset(ReplicatedDataset):
         dataset_splits, dataset_languages: every split × language is loaded, in this order.
         cot: ask for step-by-step reasoning, as the protocol does.
         revision: a commit, branch or tag of the hub data set; the default is its main branch.
-
-    Raises:
-        InputError: naming the file, line or field, and what was expected.
     """
 
     @staticmethod
@@ -157,11 +153,11 @@ class BenchmarkDataset(ReplicatedDataset):
             or gold_answer; optional unique_id, subject; for MATH500 level. Default: OpenCompass's own copy
             of AIME2024 and AIME2025 (it downloads them), the hub for the others.
         cot: ask for step-by-step reasoning, as the protocol does.
-        revision: a commit, branch or tag of a hub data set; without it, OpenCompass's own copy is not used.
+        revision: a commit, branch or tag of a hub data set; with it, OpenCompass's own copy is not used.
 
     Raises:
-        InputError: naming the file and line, and what was expected; also if questions are missing, too
-            many or there twice, for then the numbers would not be those of the benchmark.
+        InputError: also if questions are missing, too many or there twice, for then the numbers would not be
+            those of the benchmark.
     """
 
     @staticmethod
@@ -210,16 +206,11 @@ def _with_prompts(rows: Sequence[Mapping[str, Any]], cot: bool) -> Dataset:
 
 @cache
 def _protocol_prompts(languages: tuple[str, ...], cot: bool) -> dict[str, str]:
-    """Return the question prompt of the protocol in each language, `{question}` in the question's place.
-
-    Asked of the installed OpenCompass: its own data set class makes the prompts of questions that are
-    nothing but the placeholder, of all languages at once, as each of its data sets takes milliseconds.
-    """
+    """Return the prompt of OpenCompass's own class in each language, `{question}` in the question's place."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, 'probe').mkdir()
         for language in languages:
             Path(folder, 'probe', f'probe_{language}.jsonl').write_text('{"question": "{question}"}\n')
-        rows = ProtocolDataset.load(
-            path=folder, version='probe', dataset_splits=['probe'], dataset_languages=list(languages), cot=cot
-        )
+        parts = {'dataset_splits': ['probe'], 'dataset_languages': list(languages)}
+        rows = ProtocolDataset.load(path=folder, version='probe', cot=cot, **parts)
     return dict(zip(languages, rows['prompt'], strict=True))

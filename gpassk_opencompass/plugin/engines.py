@@ -10,7 +10,7 @@ import atexit
 import os
 import sys
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, cached_property, partial
@@ -32,26 +32,32 @@ from ..errors import InputError
 from ..health import CUT_OFF, Generation
 from .seeds import COUNT, LENGTH, OF_SAMPLE, SEED, Done, Seeded, refuse, settled
 
-SAMPLING = ('temperature', 'top_p', 'top_k', 'min_p')
-"""Settings that mean nothing to an engine that takes the likeliest token."""
+Replies = Iterator[tuple[str, Mapping[str, Any], str]]
+"""Of each prompt the response, fields of `Generation`, and what the engine said in words."""
 
 
 class _InProcess(Seeded):
-    """What the three have in common: settings that would be dropped are refused before anything loads."""
+    """What the three have in common: no setting is dropped without a word, and no prompt is cut.
 
-    settings_in = 'generation_kwargs'
-    """The argument with the sampling settings."""
-    ruled: Mapping[str, str] = {}
-    """What may not stand there, and why."""
-    switch = 'do_sample=True'
-    """Without it the engine takes the likeliest token."""
+    The sample of a prompt that leaves no room in the context gets the state 'too long', and the others of its
+    batch are drawn: OpenCompass would cut its end off, or its middle, and vLLM end the run.
+    """
+
+    settings_in = 'generation_kwargs'  # the argument with the sampling settings
+    ruled: Mapping[str, str] = {}  # what may not stand there, and why
+    switch = 'do_sample=True'  # without it the engine takes the likeliest token
+    context = 0  # how many tokens prompt and response may have; 0: the engine looks itself
+    tokenizer: Any
+    fastchat_template: Any
+    stop_words: Sequence[str]
 
     def __init__(self, path: str, *args: Any, random_seed: int = 0, **kwargs: Any) -> None:
         settings = dict(kwargs.get(self.settings_in) or {})
         refuse(self.settings_in, settings, self.ruled)
-        if self.is_greedy(settings):
+        if self._is_greedy(settings):
             reason = f'without {self.switch} the engine is greedy and ignores it'
-            refuse(self.settings_in, settings, dict.fromkeys(SAMPLING, reason))
+            sampling = ('temperature', 'top_p', 'top_k', 'min_p')
+            refuse(self.settings_in, settings, dict.fromkeys(sampling, reason))
         for name, value in (('mode', 'mid'), ('drop_middle', True)):
             if kwargs.get(name) == value:
                 raise InputError(
@@ -64,37 +70,43 @@ class _InProcess(Seeded):
         given = {**kwargs, self.settings_in: settings}
         super().__init__(path, *args, **given)  # type: ignore[call-arg] # of OpenCompass
 
-    def is_greedy(self, settings: Mapping[str, Any]) -> bool:
-        """Return whether the engine would not sample with these settings."""
+    def _is_greedy(self, settings: Mapping[str, Any]) -> bool:
         return not settings.get('do_sample')
 
+    def _draw(self, texts: Any, seeds: Any, max_out_len: int, stop: list[str], least: int | None) -> Replies:
+        raise NotImplementedError
 
-def _texts_of(model: Any, prompts: Sequence[Any]) -> list[str]:
-    """Return what a model reads of prompts, with its chat template."""
-    messages = opencompass_prompts._convert_chat_messages(prompts)
-    if model.fastchat_template:
-        texts: list[str] = opencompass_prompts._format_with_fast_chat_template(
-            messages, model.fastchat_template
-        )
-        return texts
-    more = getattr(model, 'chat_template_kwargs', {})
-    template = partial(
-        model.tokenizer.apply_chat_template, add_generation_prompt=True, tokenize=False, **more
-    )
-    return list(map(template, messages))
+    def sample(
+        self, prompts: Sequence[Any], seeds: Sequence[int], max_out_len: int, done: Done, **options: Any
+    ) -> None:
+        """See `Seeded`."""
+        messages = opencompass_prompts._convert_chat_messages(prompts)
+        if template := self.fastchat_template:
+            texts = opencompass_prompts._format_with_fast_chat_template(messages, template)
+        else:
+            apply, more = self.tokenizer.apply_chat_template, getattr(self, 'chat_template_kwargs', {})
+            texts = [apply(one, add_generation_prompt=True, tokenize=False, **more) for one in messages]
+        fitting = [*range(len(texts))]
+        for at, ids in enumerate(self._tokens_of(texts)['input_ids'] if self.context else ()):
+            if len(ids) >= self.context:
+                fitting.remove(at)
+                said = f'a prompt has {len(ids)} tokens, and the context {self.context}'
+                done(at, '', Generation(prompt_tokens=len(ids), state='too long'), said)
+        stop = list({*self.stop_words, *(options.get('stopping_criteria') or ())})
+        read, own = [texts[at] for at in fitting], [seeds[at] for at in fitting]
+        drawn = self._draw(read, own, max_out_len, stop, options.get('min_out_len')) if read else ()
+        for at, (text, told, said) in zip(fitting, drawn, strict=True):
+            done(at, *settled(text, Generation.from_json(told), texts[at]), said)
+
+    def _tokens_of(self, texts: Sequence[str], **more: Any) -> Any:
+        # A chat template has the special tokens already.
+        return self.tokenizer(texts, add_special_tokens=bool(self.fastchat_template), **more)
 
 
-def _stop_words(model: Any, options: Mapping[str, Any]) -> list[str]:
-    return list({*model.stop_words, *(options.get('stopping_criteria') or ())})
-
-
-def _cut(text: str, stop_words: Sequence[str]) -> str:
-    for word in stop_words:
+def _cut(text: str, stop: Sequence[str]) -> str:
+    for word in stop:
         text = text.split(word, 1)[0]
     return text
-
-
-# transformers
 
 
 @MODELS.register_module()
@@ -102,11 +114,8 @@ class SeededHuggingFace(_InProcess, HuggingFacewithChatTemplate):  # type: ignor
     """`HuggingFacewithChatTemplate` with a seed a sample; weights are loaded when there is a use for them.
 
     Guaranteed is the same text at the same batch composition (batch size and shards), software and device.
-    With another composition the random numbers stay the same but padding changes the logits in their last
-    bits, which may, rarely, tip a token.
-
-    A prompt that does not fit `max_seq_len` (by default the context of the model) is not drawn: OpenCompass
-    would cut its end off, or its middle.
+    With another one the random numbers stay the same, but padding changes the logits in their last bits,
+    which may, rarely, tip a token.
 
     Args:
         random_seed: the seed of the run; those of the samples are derived from it.
@@ -120,12 +129,11 @@ class SeededHuggingFace(_InProcess, HuggingFacewithChatTemplate):  # type: ignor
         'max_new_tokens': LENGTH,
     }
 
-    def is_greedy(self, settings: Mapping[str, Any]) -> bool:
-        """Return whether it must not sample; without a word the model's own settings count."""
-        return settings.get('do_sample') is False
+    def _is_greedy(self, settings: Mapping[str, Any]) -> bool:
+        return settings.get('do_sample') is False  # without a word the model's own settings count
 
     def _load_model(self, **given: Any) -> None:
-        self._load = partial(super()._load_model, **given)
+        self.context, self._load = self.max_seq_len or sys.maxsize, partial(super()._load_model, **given)
 
     @cached_property
     def model(self) -> Any:
@@ -133,37 +141,27 @@ class SeededHuggingFace(_InProcess, HuggingFacewithChatTemplate):  # type: ignor
         self._load()  # sets it
         return self.__dict__['model']
 
-    def sample(
-        self, prompts: Sequence[Any], seeds: Sequence[int], max_out_len: int, done: Done, **options: Any
-    ) -> None:
-        """See `Seeded`."""
-        texts, special = _texts_of(self, prompts), bool(self.fastchat_template)
-        lengths = [len(ids) for ids in self.tokenizer(texts, add_special_tokens=special)['input_ids']]
-        fitting = [at for at, length in enumerate(lengths) if length < (self.max_seq_len or sys.maxsize)]
-        for at in sorted({*range(len(texts))} - {*fitting}):
-            said = f'a prompt has {lengths[at]} tokens, and the context {self.max_seq_len}'
-            done(at, '', Generation(prompt_tokens=lengths[at], state='too long'), said)
-        if not fitting:
-            return
-        read, stop_words = [texts[at] for at in fitting], _stop_words(self, options)
-        tokens = self.tokenizer(read, return_tensors='pt', padding=True, add_special_tokens=special)
-        settings = {**self.generation_kwargs, 'max_new_tokens': max_out_len}
-        if stop_words:
-            criteria = opencompass_prompts._get_stopping_criteria(stop_words, self.tokenizer, len(read))
+    def _draw(self, texts: Any, seeds: Any, max_out_len: int, stop: list[str], least: int | None) -> Replies:
+        tokens = self._tokens_of(texts, return_tensors='pt', padding=True)
+        pad = self.tokenizer.pad_token_id
+        settings = {**self.generation_kwargs, 'max_new_tokens': max_out_len, 'pad_token_id': pad}
+        settings |= {} if least is None else {'min_new_tokens': least}
+        if stop:
+            criteria = opencompass_prompts._get_stopping_criteria(stop, self.tokenizer, len(texts))
             settings['stopping_criteria'] = criteria
-        if options.get('min_out_len') is not None:
-            settings['min_new_tokens'] = options['min_out_len']
-        settings['pad_token_id'] = self.tokenizer.pad_token_id
-        with SeededMultinomial([seeds[at] for at in fitting]):
+        with SeededMultinomial(seeds):
             drawn = self.model.generate(**tokens.to(self.model.device), **settings)
         drawn = drawn[:, tokens['input_ids'].shape[1] :]
-        for at, text, ids in zip(fitting, self.tokenizer.batch_decode(drawn), drawn.tolist(), strict=True):
-            end = self._end_of(ids, stop_words)
+        lengths = tokens['attention_mask'].sum(-1).tolist()
+        for text, ids, length in zip(
+            self.tokenizer.batch_decode(drawn), drawn.tolist(), lengths, strict=True
+        ):
+            end = self._end_of(ids, stop)
             reason = 'stop' if end <= len(ids) else CUT_OFF if len(ids) == max_out_len else None
-            told = Generation(reason, lengths[at], min(end, len(ids)))
-            done(at, *settled(_cut(text, stop_words), told, texts[at]), '')
+            counts = {'prompt_tokens': length, 'output_tokens': min(end, len(ids))}
+            yield _cut(text, stop), {'finish_reason': reason, **counts}, ''
 
-    def _end_of(self, ids: list[int], stop_words: Sequence[str]) -> int:
+    def _end_of(self, ids: list[int], stop: Sequence[str]) -> int:
         """Return how many tokens a response has up to its end, one more than there are if it has none.
 
         Behind its end stands padding, or what the model said while the rest of its batch was not done.
@@ -174,7 +172,7 @@ class SeededHuggingFace(_InProcess, HuggingFacewithChatTemplate):  # type: ignor
 
         def has_stop(count: int) -> bool:
             text = self.tokenizer.decode(ids[:count])
-            return any(word in text for word in stop_words)
+            return any(word in text for word in stop)
 
         said = min(end, len(ids))  # the end is the first count of tokens that has a stop word
         return bisect_left(range(said), True, key=has_stop) if has_stop(said) else end
@@ -183,8 +181,8 @@ class SeededHuggingFace(_InProcess, HuggingFacewithChatTemplate):  # type: ignor
 class SeededMultinomial(TorchFunctionMode):
     """Within this context `torch.multinomial` draws row i with the generator of seed i.
 
-    transformers samples a batch with one call on the global generator. A uniform number a row and the
-    inverse of the row's distribution function give the same distribution, row by row and on any device.
+    transformers samples a batch with one call on the global generator. A uniform number a row and the inverse
+    of the row's distribution function give the same distribution, on any device.
     """
 
     def __init__(self, seeds: Sequence[int]) -> None:
@@ -208,13 +206,9 @@ class SeededMultinomial(TorchFunctionMode):
         return torch.searchsorted(cumulative, target, right=True)
 
 
-# lmdeploy
-
-_LMDEPLOY_STATES = {
-    'context_length_exceeded': 'too long',
-    'invalid_request': 'refused',
-    'unsupported_feature': 'refused',
-}
+_LMDEPLOY_STATES = {'context_length_exceeded': 'too long'} | dict.fromkeys(
+    ('invalid_request', 'unsupported_feature'), 'refused'
+)
 """`error_code` of lmdeploy's `Response` → state; any other error is one of the engine."""
 
 
@@ -224,28 +218,25 @@ class SeededTurboMind(_InProcess, TurboMindModelwithChatTemplate):  # type: igno
 
     Args:
         backend: 'turbomind' or 'pytorch', lmdeploy's two engines. The latter uses 32 bits of a seed.
-        gen_config: sampling settings, with `do_sample=True`.
+        gen_config: sampling settings, with `do_sample=True`; InputError for what would be dropped, overruled
+            or ignored, as in engine_config.
         random_seed: the seed of the run; those of the samples are derived from it.
-
-    Raises:
-        InputError: gen_config or engine_config has what would be dropped, overruled or ignored, or the engine
-            finds no GPU.
     """
 
     settings_in = 'gen_config'
     ruled: Mapping[str, str] = {**OF_SAMPLE, 'max_new_tokens': LENGTH}
 
-    def __init__(self, path: str, *args: Any, **kwargs: Any) -> None:
-        from lmdeploy import GenerationConfig
+    def __init__(self, path: str, backend: str = 'turbomind', **kwargs: Any) -> None:
+        from lmdeploy import GenerationConfig, PytorchEngineConfig, TurbomindEngineConfig
 
-        _refuse_unknown('gen_config', kwargs.get('gen_config') or {}, GenerationConfig)
-        super().__init__(path, *args, **kwargs)
+        engine = PytorchEngineConfig if backend == 'pytorch' else TurbomindEngineConfig
+        for where, kind in (('gen_config', GenerationConfig), ('engine_config', engine)):
+            if unknown := sorted(key for key in kwargs.get(where) or () if not hasattr(kind, key)):
+                # OpenCompass drops them silently.
+                raise InputError(f'{where} has {unknown}, which the installed {kind.__name__} does not know')
+        super().__init__(path, backend=backend, **kwargs)
 
     def _build_pipe(self, model_path: str, backend: str, engine_config: dict[str, Any]) -> Any:
-        from lmdeploy import PytorchEngineConfig, TurbomindEngineConfig
-
-        kind = PytorchEngineConfig if backend == 'pytorch' else TurbomindEngineConfig
-        _refuse_unknown('engine_config', engine_config, kind)
         build = partial(super()._build_pipe, model_path, backend, engine_config)
 
         @cache  # when there is something to draw
@@ -262,52 +253,32 @@ class SeededTurboMind(_InProcess, TurboMindModelwithChatTemplate):  # type: igno
 
         return loaded
 
-    def sample(
-        self, prompts: Sequence[Any], seeds: Sequence[int], max_out_len: int, done: Done, **options: Any
-    ) -> None:
-        """See `Seeded`."""
+    def _draw(self, texts: Any, seeds: Any, max_out_len: int, stop: list[str], least: int | None) -> Replies:
         from lmdeploy import GenerationConfig
 
-        # lmdeploy puts the token that begins a text before each prompt by itself.
-        texts = [text.removeprefix(self.tokenizer.bos_token or '') for text in _texts_of(self, prompts)]
-        stop_words, least = _stop_words(self, options), options.get('min_out_len')
-        settings = {'do_sample': False, 'min_new_tokens': 1, 'stop_words': stop_words, **self.gen_config}
+        settings = {'do_sample': False, 'min_new_tokens': 1, 'stop_words': stop, **self.gen_config}
         settings |= {} if least is None else {'min_new_tokens': least}
         config = GenerationConfig(**{**settings, 'max_new_tokens': max_out_len})
         configs = [replace(config, random_seed=seed) for seed in seeds]
-        replies = self.pipe()(texts, gen_config=configs, do_preprocess=False)
-        for at, (text, reply) in enumerate(zip(texts, replies, strict=True)):
+        # lmdeploy puts the token that begins a text before each prompt by itself.
+        bare = [text.removeprefix(self.tokenizer.bos_token or '') for text in texts]
+        for reply in self.pipe()(bare, gen_config=configs, do_preprocess=False):
             finish, state = reply.finish_reason, None
             if finish in ('error', 'abort'):
                 state = _LMDEPLOY_STATES.get(str(getattr(reply, 'error_code', None)), 'aborted')
             elif finish == CUT_OFF and not reply.text and not reply.generate_token_len:
                 state = 'too long'  # as releases before 0.18 say it
             counts = {'prompt_tokens': reply.input_token_len, 'output_tokens': reply.generate_token_len}
-            told = Generation.from_json({'state': state, 'finish_reason': finish, **counts})
             said = str(getattr(reply, 'error_message', None) or '')
-            done(at, *settled(_cut(reply.text, stop_words), told, text), said)
-
-
-def _refuse_unknown(where: str, given: Mapping[str, Any], kind: type) -> None:
-    """Raise InputError for keys that the class does not have: OpenCompass drops them silently."""
-    if unknown := sorted(key for key in given if not hasattr(kind, key)):
-        raise InputError(f'{where} has {unknown}, which the installed {kind.__name__} does not know')
-
-
-# vLLM
+            yield _cut(reply.text, stop), {'state': state, 'finish_reason': finish, **counts}, said
 
 
 @MODELS.register_module()
 class SeededVLLM(_InProcess, VLLMwithChatTemplate):  # type: ignore[misc]
     """`VLLMwithChatTemplate` with a seed a sample.
 
-    vLLM's logits change in their last bits with the requests that run at the same time, which may, rarely,
-    tip a token.
-
-    A prompt that leaves no room for a token within the model's context is not handed to vLLM, which would
-    end the run: its sample gets the state 'too long', and the others of the batch are drawn.
-
-    On a CPU vLLM cannot draw with seeds where it splits a prompt ("CPU Generator does not use offset"):
+    Its logits change in their last bits with the requests that run at the same time, which may, rarely, tip a
+    token. On a CPU it cannot draw with seeds where it splits a prompt ("CPU Generator does not use offset"):
     there `enable_chunked_prefill` is False unless model_kwargs has it.
 
     Args:
@@ -324,9 +295,8 @@ class SeededVLLM(_InProcess, VLLMwithChatTemplate):  # type: ignore[misc]
     }
     switch = 'a temperature'
 
-    def is_greedy(self, settings: Mapping[str, Any]) -> bool:
-        """Return whether OpenCompass would set a temperature of 0."""
-        return 'temperature' not in settings
+    def _is_greedy(self, settings: Mapping[str, Any]) -> bool:
+        return 'temperature' not in settings  # OpenCompass would set 0
 
     def _load_model(self, path: str, added_model_kwargs: Mapping[str, Any] | None = None) -> None:
         own = {'trust_remote_code': True}
@@ -338,41 +308,28 @@ class SeededVLLM(_InProcess, VLLMwithChatTemplate):  # type: ignore[misc]
         if ray is not None and ray.is_initialized():
             ray.shutdown()
         self.model = opencompass_vllm.LLM(path, **{**own, **(added_model_kwargs or {})})
-
-    def sample(
-        self, prompts: Sequence[Any], seeds: Sequence[int], max_out_len: int, done: Done, **options: Any
-    ) -> None:
-        """See `Seeded`; vLLM's wrapper takes no `min_out_len`."""
-        texts = _texts_of(self, prompts)
-        asked: list[Any] = list(texts)
-        if not self.fastchat_template:
-            encode = partial(self.tokenizer.encode, add_special_tokens=False)
-            asked = [{'prompt': text, 'prompt_token_ids': encode(text)} for text in texts]
         engine = getattr(getattr(self.model, 'llm_engine', None), 'model_config', None)
-        context = getattr(engine, 'max_model_len', None)  # of prompt and response, where this vLLM tells
-        fitting = []
-        for at, prompt in enumerate(asked):
-            length = len(prompt['prompt_token_ids']) if isinstance(prompt, dict) else 0  # vLLM counts a text
-            if isinstance(context, int) and length >= context:
-                said = f'its prompt does not fit the context of {context} tokens'
-                done(at, '', Generation(prompt_tokens=length, state='too long'), said)
-            else:
-                fitting.append(at)
-        settings = {'temperature': 0, 'max_tokens': max_out_len, 'stop': _stop_words(self, options)}
-        params = [opencompass_vllm.SamplingParams(**{**settings, **self.generation_kwargs}) for _ in fitting]
-        for at, one in zip(fitting, params, strict=True):
-            one.seed = seeds[at]
+        self.context = getattr(engine, 'max_model_len', None) or 0  # where this vLLM tells
+
+    def _draw(self, texts: Any, seeds: Any, max_out_len: int, stop: list[str], least: int | None) -> Replies:
+        prompts: list[Any] = list(texts)
+        if not self.fastchat_template:
+            ids = self._tokens_of(texts)['input_ids']
+            prompts = [
+                {'prompt': text, 'prompt_token_ids': own} for text, own in zip(texts, ids, strict=True)
+            ]
+        settings = {'temperature': 0, 'max_tokens': max_out_len, 'stop': stop, **self.generation_kwargs}
+        params = [opencompass_vllm.SamplingParams(**settings, seed=seed) for seed in seeds]
         more = {}
         if self.lora_path:
             from vllm.lora.request import LoRARequest
 
             more = {'lora_request': LoRARequest('lora_adapter', 1, self.lora_path)}
-        outputs = self.model.generate([asked[at] for at in fitting], params, **more) if fitting else ()
-        for at, output in zip(fitting, outputs, strict=True):
+        for output in self.model.generate(prompts, params, **more):
             completion = output.outputs[0]  # whose tokens have the one that ended the response
             counts = getattr(output, 'prompt_token_ids', None), getattr(completion, 'token_ids', None)
             prompt_tokens, tokens = (None if ids is None else len(ids) for ids in counts)
             reason = getattr(completion, 'finish_reason', None)
-            state = 'aborted' if reason in ('abort', 'error') else None
             told = {'finish_reason': reason, 'prompt_tokens': prompt_tokens, 'output_tokens': tokens}
-            done(at, *settled(completion.text, Generation.from_json({**told, 'state': state}), texts[at]), '')
+            state = 'aborted' if reason in ('abort', 'error') else None
+            yield completion.text, {**told, 'state': state}, ''

@@ -29,7 +29,7 @@ from ..marks import (
     settings_of,
 )
 from ..metrics import DEFAULT_THRESHOLDS, metric_names
-from ..predictions import Predictions, Response, load_predictions, reopen
+from ..predictions import Predictions, load_predictions, reopen
 from ..record import Names, Result, digest_of, remove_samples, write_samples
 from ..scoring import score
 from ..serving import read_judge_server, server
@@ -58,9 +58,9 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         judge: `dict(type='rule' | 'llm' | 'cascade', …)`, or the dotted path of any class with the methods
             of `judges.Judge`; default: the rule judge.
         judge_serve: how a server is started for the LLM judge, see `serving.read_judge_server`; the judge
-            then says neither model nor urls, and is `dict(type='llm')` by default. Evaluations share it.
-        evaluator: `dict(type=…)` of another evaluator of OpenCompass whose details carry `correct`,
-            `is_correct` or `cascade_correct`, for any data set that it can score; instead of a judge.
+            then says neither model nor urls. Evaluations share it.
+        evaluator: `dict(type=…)` of another evaluator of OpenCompass, see `WrappedEvaluator`, for any data
+            set that it can score; instead of a judge.
         unjudged_tolerance: the largest share of samples that may stay unjudged.
         pred_postprocessor: see OpenCompass; applied to each response before anything else.
         use_extract_model, extract_url, extract_model_name: of OpenCompass's own evaluator; no model extracts
@@ -93,15 +93,15 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         refuse_extraction(use_extract_model)
         super().__init__(pred_postprocessor=pred_postprocessor)
         self._keep = read_keep(keep)
-        if not isinstance(thresholds, Sequence) or isinstance(thresholds, str):
-            raise InputError(f'thresholds = {thresholds!r}: expected a list of numbers from 0 to 1')
         try:
-            metric_names(1, thresholds)
+            metric_names(1, steps := tuple(thresholds))
         except TypeError as error:
-            raise InputError(f'thresholds = {thresholds!r}: {error}') from error
+            raise InputError(
+                f'thresholds = {thresholds!r}: expected a list of numbers from 0 to 1'
+            ) from error
         if type(unjudged_tolerance) not in (int, float) or not 0 <= unjudged_tolerance <= 1:
             raise InputError(f'unjudged_tolerance = {unjudged_tolerance!r}: expected a share from 0 to 1')
-        self._settings = {'thresholds': tuple(thresholds), 'unjudged_tolerance': unjudged_tolerance}
+        self._settings = {'thresholds': steps, 'unjudged_tolerance': unjudged_tolerance}
         given: dict[str, Any] = {'evaluator': evaluator, 'judge_serve': judge_serve, 'judge': judge}
         given |= {'model_name': model_name or None, 'url': url or None}
         first, *rivals = [name for name, value in given.items() if value is not None] or ['']
@@ -136,26 +136,38 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         out = Path(self._out_dir) if hasattr(self, '_out_dir') else None
         result = self._evaluate(k, n, original_dataset, score_kwargs, out)
         if out is not None:
-            _write_samples(out.with_name(f'{out.name}.json').resolve(), result)
+            path, before = out.with_name(f'{out.name}.json').resolve(), ''
+            with suppress(OSError, ValueError, LookupError, TypeError):  # until OpenCompass replaces it
+                before = read_json(path)['gpassk']['sample_file']['name']
+            write_samples(path, result)
+            new = result.sample_file.name if result.sample_file else ''
+            remove_samples(path, str(before), new)
         return result.as_json()
 
     def _evaluate(
         self, k: int | Sequence[int], n: int, rows: Any, given: dict[str, Any], out: Path | None
     ) -> Result:
-        told, provenance = {}, dict[str, Any]()
+        told, provenance = dict[str, Any](), dict[str, Any]()
         if out is not None and (task := current_task()) is not None:
             # Responses are taken from the files, each row wherever it lies; OpenCompass pairs them by number.
             found = self._predictions(task, out, rows)
-            told, provenance = _columns(found.responses, out), _provenance(found, task, out)
-            given['predictions'] = task._process_predictions([one.text for one in found.responses])
-            del found  # judging may take hours
+            provenance, responses = _provenance(found, task, out), found.responses
+            seen = {path: os.path.relpath(path, out.parent) for path in {one.path for one in responses}}
+            seeds = (one.seed for one in responses)
+            told = {
+                **generation_columns([one.generation for one in responses]),
+                'seed': [seed if type(seed) is int and 0 <= seed < 2**63 else None for seed in seeds],
+                'fingerprint': [one.task for one in responses],
+                'file': [seen[one.path] for one in responses],
+                'row': [one.row for one in responses],
+            }
+            given['predictions'] = task._process_predictions([one.text for one in responses])
+            del found, responses, seeds  # judging may take hours
         given['predictions'] = _texts(self.pred_postprocess(_texts(given['predictions'] or [])))
         for value in given.values():
             if isinstance(value, Sequence) and len(value) != len(rows):
-                raise IncompleteError(
-                    f'{len(value)} predictions for {len(rows)} rows, so no result was written: run the same '
-                    'command with -r, which draws what is missing'
-                )
+                short = f'{len(value)} predictions for {len(rows)} rows, so no result was written'
+                raise IncompleteError(f'{short}: run the same command with -r, which draws what is missing')
         foreign = self._wrapped is not None
         if foreign:  # it may write them to files that hold no half of a character
             given['predictions'] = whole_characters(given['predictions'])
@@ -213,16 +225,14 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
             if len(files) != len(rows):
                 held = ', '.join(f'{name} has {count}' for name, count in Counter(files).items())
                 raise IncompleteError(
-                    f'{len(files)} predictions for {len(rows)} rows ({held}), so no result was '
-                    'written. If a shard is missing, run the same command with -r and the --max-num-workers '
-                    'of the start. If there are too many, the data set was longer when they were sampled'
+                    f'{len(files)} predictions for {len(rows)} rows ({held}), so no result was written: run '
+                    'the same command with -r and the --max-num-workers of the start; if there are too many, '
+                    'the data set was longer when they were sampled'
                 )
             check_by_place(found, rows, [one.reference for one in samples], settings['inference'], self._keep)
         elif self._wrapped is not None and files != sorted(files):
             reopen(predictions)  # others take what OpenCompass hands over, by number
-            raise IncompleteError(
-                f'{out.name}: its shards are not those of this command: run it again with -r'
-            )
+            raise IncompleteError(f'{out.name}: its shards are not those of this command: run it with -r')
         today = files_of(mapping(found.settings.get('model')))
         for source in found.sources if 'settings' not in self._keep else ():
             was = mapping(source.get('files'))
@@ -241,19 +251,6 @@ def _results(out: Path) -> Path:
     return next((above for above in out.parents[1:] if above.name == 'results'), out.parents[1])
 
 
-def _columns(responses: Sequence[Response], out: Path) -> dict[str, Sequence[Any]]:
-    """Return what is told of each response as columns of samples, their files as seen beside the result."""
-    seen = {path: os.path.relpath(path, out.parent) for path in {one.path for one in responses}}
-    seeds = (one.seed for one in responses)
-    return {
-        **generation_columns([one.generation for one in responses]),
-        'seed': [seed if type(seed) is int and 0 <= seed < 2**63 else None for seed in seeds],
-        'fingerprint': [one.task for one in responses],
-        'file': [seen[one.path] for one in responses],
-        'row': [one.row for one in responses],
-    }
-
-
 def _provenance(found: Predictions, task: Any, out: Path) -> dict[str, Any]:
     """Return what the samples were drawn with and when, and what speaks against them."""
     notes = read_notes(found.responses[0].path.parent if found.responses else out)
@@ -261,9 +258,12 @@ def _provenance(found: Predictions, task: Any, out: Path) -> dict[str, Any]:
     warnings, marks = [*found.warnings, *several], [one.task for one in found.responses]
     for warning in warnings:
         get_logger().warning(f'{out.name}: {warning}')
-    hardware = ' and '.join(notes.hardware)
-    taken = dict(Counter(one.taken_from for one in found.responses if one.taken_from))
-    known = {'created': notes.created, 'servers': servers, 'taken': taken, 'hardware': hardware}
+    known = {
+        'created': notes.created,
+        'servers': servers,
+        'taken': dict(Counter(one.taken_from for one in found.responses if one.taken_from)),
+        'hardware': ' and '.join(notes.hardware),
+    }
     return {
         **found.settings,
         **(found.sources[0] if found.sources else {}),
@@ -274,27 +274,12 @@ def _provenance(found: Predictions, task: Any, out: Path) -> dict[str, Any]:
     }
 
 
-def _write_samples(path: Path, result: Result) -> None:
-    """Write the samples of a result that OpenCompass will write, and remove those of earlier results.
-
-    Of a result that is there they stay: it is whole until OpenCompass writes the new one.
-    """
-    block: Mapping[str, Any] = {}
-    with suppress(OSError, ValueError):
-        block = mapping(mapping(read_json(path)).get('gpassk'))
-    write_samples(path, result)
-    new = result.sample_file.name if result.sample_file else ''
-    remove_samples(path, str(mapping(block.get('sample_file')).get('name', '')), new)
-
-
 def _texts(predictions: Sequence[Any]) -> Sequence[str]:
     """Return predictions if they are texts; InputError names the first that is none."""
-    bad = [row for row, prediction in enumerate(predictions) if not isinstance(prediction, str)]
-    if bad:
-        kind = type(predictions[bad[0]]).__name__
+    if bad := [row for row, one in enumerate(predictions) if not isinstance(one, str)]:
         raise InputError(
-            f'{len(bad)} of {len(predictions)} responses are no text, the first in row {bad[0]} ({kind}). '
-            'Each row needs exactly one string: check num_return_sequences and the postprocessors, and '
-            'generate the missing rows again.'
+            f'{len(bad)} of {len(predictions)} responses are no text, the first in row {bad[0]} '
+            f'({type(predictions[bad[0]]).__name__}): check num_return_sequences and the postprocessors, and '
+            'generate the missing rows again'
         )
     return predictions

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import islice
+from functools import cache
+from itertools import count, islice
 from typing import Any
 
 import pyarrow  # type: ignore[import-untyped]
@@ -13,15 +14,13 @@ import pyarrow  # type: ignore[import-untyped]
 from ..benchmarks import language_of
 from ..errors import IncompleteError, InputError
 from ..marks import as_json
-from ..predictions import Predictions, Response, Sample
+from ..predictions import Predictions, Sample
 from ..record import digest_of
 from ..samples import Samples
 from .dataset import LIMITS
 
 QUESTION_COLUMNS = ('question', 'problem', 'prompt')
 """Where a data set keeps its question; the first that it has counts."""
-
-BOOKKEEPING = ('subdivision', 'idx', 'replica', LIMITS)
 
 
 def samples_asked(
@@ -42,20 +41,16 @@ def samples_asked(
     uids, numbers = uids_of(rows), column_of(rows, 'idx') if 'idx' in names else range(len(rows))
     if 'uid' not in names and stem is not None:  # OpenCompass calls the parts of a shard by its name
         uids = [f'{name}{uid.removeprefix(stem)}' for uid in uids]
-    replicas = (
-        column_of(rows, 'replica') if 'replica' in names else _occurrences([*before, *numbers])[len(before) :]
-    )
+    replicas = column_of(rows, 'replica') if 'replica' in names else ()
+    replicas = replicas or _occurrences([*before, *numbers])[len(before) :]
     references = column_of(rows, output) if output is not None and output in names else [None] * len(rows)
     parts = [column_of(rows, one) for one in names if one in inputs or f'{{{one}}}' in told]
     contents = zip(*parts, strict=True) if parts else [()] * len(rows)
-    mark, known, samples = digest_of(settings)[:16], dict[str, str](), []
-    for uid, replica, number, reference, content in zip(
-        uids, replicas, numbers, references, contents, strict=True
-    ):
-        if (key := repr(content)) not in known:  # of a question once, not of each of its samples
-            known[key] = digest_of(as_json(list(content)))[:16]
-        samples.append(Sample(uid, replica, number, known[key], as_json(reference), mark))
-    return samples
+    # Of a question once, not of each of its samples.
+    mark, mark_of = digest_of(settings)[:16], cache(lambda content: digest_of(json.loads(content))[:16])
+    questions = (mark_of(json.dumps(content, default=str)) for content in contents)
+    each = zip(uids, replicas, numbers, questions, map(as_json, references), strict=True)
+    return [Sample(*one, mark) for one in each]
 
 
 def samples_of(
@@ -71,17 +66,18 @@ def samples_of(
     With `any_rows` also of those without a question or references, which somebody else judges: what is no
     text is shown as JSON, and a row without a column for its question is its own question.
     """
-    names = [name for name in QUESTION_COLUMNS if name in rows.column_names]
-    if references is None and 'answer' in rows.column_names and not any_rows:
+    there = rows.column_names
+    names = [name for name in QUESTION_COLUMNS if name in there]
+    if references is None and 'answer' in there and not any_rows:
         references = column_of(rows, 'answer')
     if not any_rows and (not names or references is None):
-        raise InputError(f'need columns question and answer (or references), got {rows.column_names}')
-    content = [name for name in rows.column_names if name not in BOOKKEEPING]
+        raise InputError(f'need columns question and answer (or references), got {there}')
+    content = [name for name in there if name not in ('subdivision', 'idx', 'replica', LIMITS)]
     shown = column_of(rows, names[0]) if names else rows.select_columns(content).to_list()
     questions, uids = list(map(_as_text, shown)), uids_of(rows)
     # A foreign column of one of these names may hold anything.
-    own = ('replica', 'split', 'language', 'problem') if 'uid' in rows.column_names else ()
-    columns = {name: column_of(rows, name) for name in own if name in rows.column_names}
+    own = {'replica', 'split', 'language', 'problem'} & {*there} if 'uid' in there else ()
+    columns = {name: column_of(rows, name) for name in own}
     splits = columns.get('split') or ['all'] * len(uids)
     languages = columns.get('language') or [language_of(question) for question in questions]
     return Samples(
@@ -116,10 +112,7 @@ def column_of(rows: Any, name: str) -> Sequence[Any]:
 
 
 def uids_of(rows: Any) -> list[str]:
-    """Return the name of each row's question, the same in all replicas.
-
-    It is the column of this package, or made of the two that OpenCompass adds.
-    """
+    """Return the name of each row's question, the same in all replicas, where need be from its number."""
     names = rows.column_names
     if 'uid' in names:
         return list(map(_as_text, column_of(rows, 'uid')))
@@ -135,12 +128,8 @@ def _as_text(value: Any) -> str:
 
 
 def _occurrences(values: Sequence[Any]) -> list[int]:
-    seen: Counter[Any] = Counter()
-    replicas = []
-    for value in values:
-        replicas.append(seen[value])
-        seen[value] += 1
-    return replicas
+    seen: defaultdict[Any, count[int]] = defaultdict(count)
+    return [next(seen[value]) for value in values]
 
 
 # Rows without marks
@@ -155,18 +144,16 @@ def check_by_place(
     reference of each, which must hold the question (the columns that the template names), and be the
     reference, that are there now. What could not be compared, and what was accepted, goes to the warnings.
     """
-    for what, wrong in (
-        ('questions', _other_questions(found, rows, template)),
-        ('references', _other_references(found.responses, references)),
-    ):
+    others = {'questions': _other_questions(found, rows, template)}
+    others['references'] = _other_references(found, references)
+    for what, wrong in others.items():
         first = [(found.responses[number], text) for number, text in islice(wrong, 3)]
         lines = '; '.join(f'{one.path.name}, row {one.row - 1}: {text}' for one, text in first)
         if lines and what not in keep:
             raise IncompleteError(
-                f'the predictions are of other {what} than the data set has now. {lines}. Put the data back '
-                'as they were sampled, or move the file away and run the same command with -r to sample its '
-                'rows anew; to score these responses by the data as they are now, on purpose: '
-                f"keep=['{what}'] of GPassKEvaluator, or --keep {what} of gpassk run"
+                f'the predictions are of other {what} than the data set has now. {lines}. Put the data back, '
+                'or move the file away and run the same command with -r to sample its rows anew; to score '
+                f"them all the same: keep=['{what}'] of GPassKEvaluator, or --keep {what} of gpassk run"
             )
         if lines:
             found.warnings.append(f'scored although {what} changed since sampling, as keep says: {lines}')
@@ -178,51 +165,41 @@ def _other_questions(found: Predictions, rows: Any, template: Any) -> Iterator[t
     texts = {name: _solid(one) for name, one in columns.items() if all(isinstance(text, str) for text in one)}
     prompts = _solid([_text_in(one.prompt) for one in found.responses])
     if not any(prompts) or not texts:
-        why = (
-            'the predictions hold no prompts' if texts else 'the data set has no question, problem or prompt'
-        )
-        found.warnings.append(f'{why}: prompts were not compared with the questions')
+        who = 'the predictions hold no prompts' if texts else f'the data set has none of {QUESTION_COLUMNS}'
+        found.warnings.append(f'{who}: prompts were not compared with the questions')
         return
     named = json.dumps(template, default=str)
-    sent = [name for name in texts if f'{{{name}}}' in named]
     wrong = {name: [at for at, text in enumerate(texts[name]) if text not in prompts[at]] for name in texts}
-    if not sent:  # one of them is enough
-        sent = [min(texts, key=lambda name: len(wrong[name]))]
+    sent = [name for name in texts if f'{{{name}}}' in named]
+    sent = sent or [min(texts, key=lambda name: len(wrong[name]))]  # one of them is enough
     if all(len(wrong[name]) == len(prompts) for name in sent):
         # A template may write questions in its own way: then rows count whose prompt holds another's.
         for name in sent:
             others = set(filter(None, texts[name]))
             wrong[name] = [at for at in wrong[name][:50] if any(one in prompts[at] for one in others)]
         if not any(wrong[name] for name in sent):
-            found.warnings.append(
-                'no prompt holds its question as the data set spells it: they were not compared'
-            )
+            told = 'no prompt holds its question as the data set spells it: they were not compared'
+            found.warnings.append(told)
     for name in sent:
         for at in wrong[name]:
             whole = columns[name][at]  # of which the beginning may be instructions, the same in all rows
-            shown = repr(whole) if len(whole) <= 80 else f'… {whole[-80:]!r}'
-            yield at, f'its prompt does not hold {shown}'
+            yield at, f'its prompt does not hold {f"… {whole[-80:]}" if len(whole) > 80 else whole!r}'
 
 
-def _other_references(responses: Sequence[Response], references: Sequence[Any]) -> Iterator[tuple[int, str]]:
-    known = any(one.gold is not None for one in responses)
-    for at, (one, now) in enumerate(zip(responses, references, strict=False)):
-        if one.gold is None:  # OpenCompass leaves out what is empty or 0
-            other = known and bool(now)
-        else:
-            other = one.gold != as_json(now) and repr(one.gold) != repr(now)  # nan is not nan
-        if other:
-            was = 'empty or 0' if one.gold is None else f'{one.gold!r:.60}'
+def _other_references(found: Predictions, references: Sequence[Any]) -> Iterator[tuple[int, str]]:
+    known = any(one.gold is not None for one in found.responses)
+    for at, (one, now) in enumerate(zip(found.responses, references, strict=False)):
+        missing = one.gold is None  # OpenCompass leaves out what is empty or 0
+        if (known and bool(now)) if missing else (one.gold != now and repr(one.gold) != repr(now)):
+            was = 'empty or 0' if missing else f'{one.gold!r:.60}'
             yield at, f'the reference was {was}, and is {now!r:.60}'
 
 
 def _text_in(prompt: Any) -> str:
     """Return all text of a prompt, which is a string or messages."""
-    if isinstance(prompt, str):
-        return prompt
     if isinstance(prompt, Mapping):
-        return '\n'.join(_text_in(prompt.get(name)) for name in ('prompt', 'content') if prompt.get(name))
-    return '\n'.join(map(_text_in, prompt)) if isinstance(prompt, (list, tuple)) else ''
+        prompt = [prompt.get(name) for name in ('prompt', 'content')]
+    return prompt if isinstance(prompt, str) else '\n'.join(map(_text_in, filter(None, prompt or ())))
 
 
 def _solid(texts: Sequence[str]) -> list[str]:

@@ -24,16 +24,13 @@ from tqdm import tqdm
 from ..errors import IncompleteError, InputError
 from ..health import Generation
 from ..marks import as_json, hardware, model_identity, note, read_keep, read_notes, settings_of
-from ..predictions import Rows, Sample, locked, other_runs, without_shard
+from ..predictions import Rows, Sample, locked, other_runs
 from ..record import digest_of
 from .rows import samples_asked
 from .seeds import current_task
 
 LEAST = 8
 """As many samples may be no usual response in any shard, however small."""
-
-_OF_SHARD = re.compile(r'\[(\d+): ?\d+\]$')
-"""How the `test_range` of a shard ends, as OpenCompass's partitioners write it."""
 
 
 @ICL_INFERENCERS.register_module()
@@ -69,9 +66,7 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         **more: Any,
     ) -> None:
         if type(most_failed) not in (int, float) or not 0 <= most_failed <= 1:
-            raise InputError(
-                f'most_failed = {most_failed!r}: expected a share from 0 to 1 of the samples of a shard'
-            )
+            raise InputError(f'most_failed = {most_failed!r}: expected a share of the samples, 0 to 1')
         super().__init__(*arguments, **more)
         if self.multiround:
             raise InputError("multiround: a sample is one call here; use OpenCompass's own GenInferencer")
@@ -111,10 +106,8 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         rows = Rows(predictions, name, samples, settings, self._keep, identity, command)
         with locked(predictions), closing(rows):
             notes = read_notes(folder)
-            if digest_of(settings)[:16] not in notes.settings:
-                note(folder, settings=settings)
-            if source not in notes.sources:
-                note(folder, source=identity)
+            if digest_of(settings)[:16] not in notes.settings or source not in notes.sources:
+                note(folder, settings=settings, source=identity)
             missing = rows.find(other_runs(folder), self._top_up)
             get_logger().info(f'{predictions.stem}: {len(missing)} of {len(samples)} samples are to be drawn')
             if missing:
@@ -134,15 +127,15 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         """Return the data set's name without the number of a shard, and the samples with their prompts."""
         name, before = stem, ()
         config = (task.dataset_cfg.get('reader_cfg') if task else None) or {}
-        if shard := _OF_SHARD.search(str(config.get('test_range') or '')):
-            name = without_shard(stem)
+        # So ends the `test_range` of a shard, as OpenCompass's partitioners write it.
+        if shard := re.search(r'\[(\d+): ?\d+\]$', str(config.get('test_range') or '')):
+            name = re.sub(r'_\d+$', '', stem)
             whole: Any = getattr(getattr(task, 'dataset', None), 'dataset', None)
             whole = whole.get(config.get('test_split', 'test')) if isinstance(whole, dict) else whole
             if 'idx' in getattr(whole, 'column_names', ()):  # of the questions of all rows before the shard
                 before = whole['idx'][: int(shard[1])]
-        samples = samples_asked(
-            reader.dataset['test'], reader.input_columns, reader.output_column, settings, name, stem, before
-        )
+        rows, output = reader.dataset['test'], reader.output_column
+        samples = samples_asked(rows, reader.input_columns, output, settings, name, stem, before)
         seed_of = getattr(self.model, 'seed_of', lambda uid, replica: None)
         known: dict[str, Any] = {}  # n samples of a question have one prompt
         for at, prompt in enumerate(self.model.parse_template(prompts, mode='gen')):
@@ -156,7 +149,7 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
     def _draw(self, missing: Sequence[Sample], rows: Rows, source: str) -> None:
         """Draw samples, and write the row of each; those that are no usual response come last."""
         unusual: list[dict[str, Any]] = []
-        states, size = Counter(rows.states), len(rows.samples)
+        states, size = Counter[str](), len(rows.samples)
         most = max(int(self._most_failed * size), LEAST)
 
         def rate() -> str:
@@ -178,9 +171,8 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
                 words = f' The last one: {" ".join(said.split())[:300]!r}.' if said else ''
                 raise IncompleteError(
                     f'{rate()}; most_failed = {self._most_failed:g} allows no more than {most}.{words} They '
-                    'were not kept: mend server, model or settings, and run the same command with -r, which '
-                    'asks for them again; if the model is like that, raise most_failed (a line of the '
-                    'template, or an argument of the inferencer)'
+                    'were not kept: mend server, model or settings, and run the same command with -r; if the '
+                    'model is like that, raise most_failed (of a template, or of the inferencer)'
                 )
 
         options = {'stopping_criteria': self.stopping_criteria, 'min_out_len': self.min_out_len}

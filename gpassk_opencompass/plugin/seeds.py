@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-import threading
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from types import FrameType
 from typing import Any
 
@@ -22,18 +22,12 @@ SEED_BITS = 53
 SERVER_BITS = 31
 """Seeds sent to a server stay below 2^31: some keep them in a signed 32-bit integer."""
 
-CLOSE = '</think>'
-
 Done = Callable[[int, str, Generation, str], None]
 """Takes the response to a prompt: its number, the text, what the engine told, and what it said in words."""
 
 
 def sample_seed(random_seed: int, uid: str, replica: int, bits: int = SEED_BITS) -> int:
-    """Return the seed of a sample, uniform in [0, 2^bits); with fewer bits the upper ones of the other.
-
-    >>> sample_seed(42, '202412/AMC_en/3', 0) == sample_seed(42, '202412/AMC_en/3', 1)
-    False
-    """
+    """Return the seed of a sample, uniform in [0, 2^bits); with fewer bits the upper ones of the other."""
     name = f'{random_seed}\0{uid}\0{replica}'.encode()
     return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), 'big') >> (64 - bits)
 
@@ -62,11 +56,9 @@ class Seeded:
     they came, so that a config may hold other data sets of OpenCompass beside those of this package.
     """
 
-    random_seed: int | None = None
-    """None: samples have no seeds."""
+    random_seed: int | None = None  # None: samples have no seeds
     bits = SEED_BITS
-    one_by_one = False
-    """Whether responses come one by one: `sample` then gets all prompts at once, else a batch of them."""
+    one_by_one = False  # whether responses come one by one: `sample` gets all prompts at once, else a batch
 
     def seed_of(self, uid: str, replica: int) -> int | None:
         """Return the seed of a sample."""
@@ -86,11 +78,7 @@ class Seeded:
         stopping_criteria: Sequence[str] = (),
         **_: Any,
     ) -> list[str]:
-        """Return a text a prompt, as OpenCompass's own inferencers ask for.
-
-        Raises:
-            InputError: they ask for several samples a question.
-        """
+        """Return a text a prompt, as OpenCompass's own inferencers ask for; of each question one sample."""
         task = current_task()
         if task is not None and (n := task.dataset_cfg.get('n', 1)) != 1:
             raise InputError(
@@ -99,12 +87,10 @@ class Seeded:
                 "inferencer=dict(type='gpassk_opencompass.SeededGenInferencer') into its infer_cfg"
             )
         texts, seeds = [''] * len(inputs), []
-        calls, lock = self.__dict__.setdefault('_calls', (Counter(), threading.Lock()))
-        with lock:
-            for prompt in inputs:
-                mark = hashlib.sha256(json.dumps(prompt, default=str).encode()).hexdigest()
-                seeds.append(self.seed_of(mark, calls[mark]))
-                calls[mark] += 1
+        calls = self.__dict__.setdefault('_calls', defaultdict(count))
+        for prompt in inputs:
+            mark = hashlib.sha256(json.dumps(prompt, default=str).encode()).hexdigest()
+            seeds.append(self.seed_of(mark, next(calls[mark])))  # OpenCompass may call from several threads
 
         def done(number: int, text: str, *_: Any) -> None:
             texts[number] = text
@@ -117,15 +103,14 @@ class Seeded:
 # Responses
 
 
-def response_of(reply: Reply, seconds: float | None = None, think_tag: str = CLOSE) -> tuple[str, Generation]:
+def response_of(
+    reply: Reply, seconds: float | None = None, think_tag: str = '</think>'
+) -> tuple[str, Generation]:
     """Return the text of a reply, and what its server tells of it.
 
     Reasoning that a server sends apart comes before the content, closed by `think_tag`; where there is no
     content it stays open (`<think>…`), so that nobody takes what stands in it for the answer. Whatever is no
     usual response has a state of `health.STATES`; of those in `NOT_DRAWN` the text is ''.
-
-    >>> [response_of(Reply(text, thought='6 · 7'))[0] for text in ('42', '')]
-    ['6 · 7</think>42', '<think>6 · 7']
     """
     end, state = ENDS.get(reply.finish.casefold()), None
     if reply.refusal or reply.finish.casefold() == 'refusal':
@@ -138,10 +123,10 @@ def response_of(reply: Reply, seconds: float | None = None, think_tag: str = CLO
     reason = CUT_OFF if end == 'cut' else reply.finish
     told = Generation.from_json({'finish_reason': reason, 'seconds': seconds, 'state': state, **counts})
     text = reply.text if reply.text.strip() else reply.refusal or reply.text
-    if reply.thought:  # an end within it would make an answer of what follows
-        text = (
-            f'{reply.thought}{think_tag}{text}' if text.strip() else f'<think>{without_ends(reply.thought)}'
-        )
+    if reply.thought and text.strip():
+        text = f'{reply.thought}{think_tag}{text}'
+    elif reply.thought:  # an end within it would make an answer of what follows
+        text = f'<think>{without_ends(reply.thought)}'
     # What was sent apart is no part of the text that tells, whatever `think_tag` is.
     return settled(text, told, telling=reply.text if reply.text.strip() else text)
 
@@ -152,9 +137,6 @@ def settled(text: str, told: Generation, prompt: str = '', telling: str = '') ->
     One that was not drawn has no text, whatever the engine put there. A thought that the prompt (with its
     chat template) began and the limit cut gets its mark: some templates end with `<think>`, and a response
     that never got to `</think>` looks like an answer. One that ended by itself is left: it had no thought.
-
-    >>> settled('6 · 7 is', Generation('length'), '<|Assistant|><think>')[0]
-    '<think>6 · 7 is'
     """
     if told.state in NOT_DRAWN:
         return '', told
@@ -178,12 +160,7 @@ OF_SAMPLE = {'seed': SEED, 'random_seed': SEED, 'n': COUNT}
 
 
 def refuse(where: str, given: Mapping[str, Any], reasons: Mapping[str, str]) -> None:
-    """Raise InputError for the first key that has a reason.
-
-    >>> refuse('gen_config', {'random_seed': 42}, {'random_seed': 'each sample has its own.'})
-    Traceback (most recent call last):
-    gpassk_opencompass.errors.InputError: gen_config has random_seed = 42: each sample has its own.
-    """
+    """Raise InputError for the first key that has a reason."""
     for key, reason in reasons.items():
         if key in given:
             raise InputError(f'{where} has {key} = {given[key]!r}: {reason}')

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from opencompass.models import OpenAISDK
 from opencompass.models.base import LMTemplateParser
 from opencompass.models.openai_api import OAI_REASONING_MODEL_LIST, OPENAISDK_API_BASE
-from opencompass.models.turbomind_api import valid_str
 from opencompass.registry import MODELS
 from opencompass.utils import get_logger
 
@@ -34,12 +33,9 @@ if TYPE_CHECKING:
 PATIENCE = 600.0
 """Seconds without a reply from any server after which a run ends; a large model takes minutes to load."""
 
-ATTEMPTS = 12
-"""Of a request that a server answers with an error, or loses; one that it cannot take now is none."""
-
 _OWN = 'the model is named by path, and the prompt is that of the sample; remove it'
 _OF_REQUEST = {**OF_SAMPLE, 'model': _OWN, 'messages': _OWN}
-_ADVICE = {
+_ADVICE = {  # what a refusal of all requests says → what to do; the first that is found
     r'^HTTP 40[13]': 'Is the key right, and for this address? key_env names the variable that holds it',
     r'^HTTP 404': 'Is the name (path) one that the server lists at /v1/models, and the address right?',
     r'\bseed\b': 'It takes no seed: write random_seeds = None into the template, or random_seed=None',
@@ -50,21 +46,14 @@ _ADVICE = {
     r'quota|billing': 'See to the account that the key belongs to',
     '': 'Check path (the name of the model), the address, the key and extra_body',
 }
-"""What a refusal of all requests says → what to do; the first that is found."""
-_VERSIONS = {
+_VERSIONS = {  # `owned_by` in a list of models → where its server tells its version, and under which name
     'vllm': ('/version', 'version'),
     'llamacpp': ('/props', 'build_info'),
     'sglang': ('/get_server_info', 'version'),
 }
-"""`owned_by` in a list of models → where its server tells its version, and under which name."""
 
 
-def advise(trouble: Trouble) -> str:
-    """Return what to do where a server takes no request at all; what it says names the setting most often.
-
-    >>> advise(Trouble(Kind.REFUSED, 'HTTP 400', 'Unknown name "seed": Cannot find field.'))[:20]
-    'It takes no seed: wr'
-    """
+def _advise(trouble: Trouble) -> str:
     said = f'{trouble.reason} {trouble.message}'
     return next(text for words, text in _ADVICE.items() if re.search(words, said, re.IGNORECASE))
 
@@ -80,16 +69,13 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
     Args:
         path: the name of the model at the server.
         openai_api_base: of one server or several.
-        max_workers: requests under way at once, a server.
-        query_per_second: requests started a second, a server; None for no limit.
-        retry: attempts of a request that a server answers with an error, or loses.
-        timeout: seconds that a reply may take.
-        patience: seconds to go on without a single reply when every server fails.
+        max_workers, query_per_second: requests under way at once, and started a second (None: no limit), a
+            server.
+        retry: attempts of a request that a server answers with an error, or loses; one that it cannot take
+            now is none.
+        timeout, patience: seconds that a reply may take, and to go on without any when every server fails.
         random_seed: the seed of the run; those of the samples are derived from it. None: no seed is sent.
         key_env: the environment variable with the API key, in place of `key`.
-
-    Raises:
-        InputError: what cannot be sent, or used.
     """
 
     bits = SERVER_BITS
@@ -97,10 +83,9 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
     clock = Clock()
     folder: Path | None = None
     """Of predictions, beside which it is noted what servers say that they are."""
-    _counts = True
-    """Whether tokens of prompts are counted here, by a tokenizer."""
-    _running: serving.Running | None = None
-    """The server that was started here."""
+    _counts = True  # tokens of prompts, by a tokenizer that is loaded here
+    _end = ''  # a response ends before it
+    _running: serving.Running | None = None  # the server that was started here
 
     def __init__(
         self,
@@ -108,7 +93,7 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
         *,
         openai_api_base: str | Sequence[str] = OPENAISDK_API_BASE,
         query_per_second: float | None = None,
-        retry: int = ATTEMPTS,
+        retry: int = 12,
         timeout: float = 3600.0,
         patience: float = PATIENCE,
         random_seed: int | None = None,
@@ -119,11 +104,9 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
         for where in ('openai_extra_kwargs', 'extra_body'):
             reasons = _OF_REQUEST | {'stream': 'replies are read whole; remove it'}
             refuse(where, kwargs.get(where) or {}, reasons)
-        if arguments := sorted({'extra_headers', 'extra_query', 'extra_body', 'timeout'} & set(extra)):
-            raise InputError(
-                f'openai_extra_kwargs has {arguments}, which are no fields of a request; write fields into '
-                'extra_body, and timeout beside path'
-            )
+        no_field = 'it is no field of a request; write fields into extra_body, and timeout beside path'
+        arguments = ('extra_headers', 'extra_query', 'extra_body', 'timeout')
+        refuse('openai_extra_kwargs', extra, dict.fromkeys(arguments, no_field))
         self._reasons = any(part in path for part in OAI_REASONING_MODEL_LIST)
         if self._reasons and kwargs.get('temperature') is not None and 'temperature' not in extra:
             raise InputError(
@@ -142,11 +125,11 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
             kwargs['key'] = [part.strip() for part in found.split(',') if part.strip()]
         super().__init__(path, openai_api_base=urls[0], **kwargs)
         self.random_seed = random_seed
-        variables = {'OpenAI-Organization': 'OPENAI_ORG_ID', 'OpenAI-Project': 'OPENAI_PROJECT_ID'}
-        headers = {name: value for name, variable in variables.items() if (value := os.environ.get(variable))}
-        if len(self.orgs or ()) > 1:
-            raise InputError(f'org has {len(self.orgs)} organizations: give one')
-        headers |= {'OpenAI-Organization': self.orgs[0]} if self.orgs else {}
+        orgs = [*(self.orgs or ()), os.environ.get('OPENAI_ORG_ID')]
+        if len(orgs) > 2:
+            raise InputError(f'org has {len(orgs) - 1} organizations: give one')
+        named = {'Organization': orgs[0], 'Project': os.environ.get('OPENAI_PROJECT_ID')}
+        headers = {f'OpenAI-{name}': value for name, value in named.items() if value}
         proxy, verify = _proxy(self.proxy_url, self.http_client_cfg)
         self._client = ClientSettings(
             concurrency=-(-self.max_workers // len(self.keys)),
@@ -160,7 +143,7 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
         )
         self._servers = [Server(url, key, headers, verbatim=True) for url in urls for key in self.keys]
         self._proven = False
-        self._about: dict[str, dict[str, str]] = {}
+        self._about: dict[str, dict[str, str]] = {}  # of each server: what it says that it is
         self._noted: dict[str, dict[str, str]] = {}
 
     @property
@@ -172,7 +155,6 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
         """Make no client of the base class."""
 
     def _init_tokenizer(self) -> None:
-        """Load one only if it was named; the base class downloads that of GPT-4."""
         if self._counts:
             super()._init_tokenizer()
 
@@ -180,11 +162,7 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
         """Return the tokens of a text, 0 where the server counts them."""
         return int(super().get_token_len(prompt)) if self._counts else 0
 
-    def kept_text(self, text: str) -> str:
-        """Return of the text of a reply what is the response."""
-        return text
-
-    def body(self, prompt: Any, max_out_len: int, seed: int | None) -> dict[str, Any] | None:
+    def _body(self, prompt: Any, max_out_len: int, seed: int | None) -> dict[str, Any] | None:
         """Return a request with the fields of the base class; None if the prompt does not fit the context."""
         try:
             messages, room = self._preprocess_messages(
@@ -194,9 +172,9 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
             if 'max_seq_len' not in str(error):
                 raise
             return None
-        sampling = {'max_tokens': room, 'temperature': self.temperature}
+        sampling = {'max_tokens': room, 'temperature': self.temperature, 'seed': seed}
         if self._reasons:
-            sampling = {'max_completion_tokens': room}
+            sampling = {'max_completion_tokens': room, 'seed': seed}
         return {
             'model': self.path,
             'messages': self._messages_to_chat_completions(messages),
@@ -204,7 +182,6 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
             **{name: value for name, value in sampling.items() if value is not None},
             **(self.openai_extra_kwargs or {}),
             **(self.extra_body or {}),
-            **({} if seed is None else {'seed': seed}),
         }
 
     def sample(
@@ -219,13 +196,12 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
 
         def requests() -> Iterator[Request]:
             for number, (prompt, seed) in enumerate(zip(prompts, seeds, strict=True)):
-                if (body := self.body(prompt, max_out_len, seed)) is not None:
+                if (body := self._body(prompt, max_out_len, seed)) is not None:
                     yield Request(number, json.dumps({**stop, **body}).encode())
                 else:
                     done(number, '', Generation(state='too long'), 'the prompt is longer than max_seq_len')
 
-        def probe(request: Request) -> bytes:
-            """Ask for what no server has a reason to refuse."""
+        def probe(request: Request) -> bytes:  # what no server has a reason to refuse
             harmless = {'messages': [{'role': 'user', 'content': 'Hi'}]}
             return json.dumps(json.loads(request.body) | harmless).encode()
 
@@ -244,14 +220,13 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
             final=self.status_code_mappings,
             clock=self.clock,
             proven=self._proven,
-            advice=advise,
+            advice=_advise,
             kept='The samples so far',
         )
 
     def _response_to(self, request: Request, reply: Reply | Trouble) -> tuple[str, Generation, str]:
-        texts = self.status_code_mappings
-        if isinstance(reply, Trouble) and reply.status in texts:
-            reply = Reply(texts[reply.status])
+        if isinstance(reply, Trouble) and reply.status in self.status_code_mappings:
+            reply = Reply(self.status_code_mappings[reply.status])
         if isinstance(reply, Trouble):
             state = reply.reason if reply.reason in ('aborted', 'no choice') else 'failed'
             if state == 'failed' and reply.kind is Kind.REFUSED:
@@ -266,7 +241,7 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
             self._noted[request.url] = told
             said = {'url': request.url, **self._about.get(request.url, {}), **told}
             note(self.folder, server={name: value for name, value in said.items() if value})
-        return self.kept_text(text), generation, ''
+        return text.split(self._end, 1)[0] if self._end else text, generation, ''
 
     async def _greet(self, session: ClientSession, server: Server, came_back: bool) -> None:
         """Ask a server what it is; refuse one that has other weights than those of the samples so far."""
@@ -275,11 +250,10 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
         proxy = proxy_for(server.url, self._client.proxy)
         cards = mapping(await get_json(session, server, 'models', proxy)).get('data') or ()
         card: Any = next((one for one in cards if mapping(one).get('id') == self.path), {})
-        about = {'engine': str(card.get('owned_by') or '')}
+        about = {'engine': str(card.get('owned_by') or ''), 'root': weights_of(card)}
         if about['engine'] in _VERSIONS:
             place, field = _VERSIONS[about['engine']]
             about['version'] = str(mapping(await get_json(session, server, place, proxy)).get(field) or '')
-        about['root'] = weights_of(card)
         about = {name: hidden(text, server.key) for name, text in about.items() if text}
         for known in read_notes(self.folder).servers if self.folder and 'root' in about else ():
             now, then = (PurePosixPath(one.get('root', '')).name for one in (about, known))
@@ -315,13 +289,11 @@ class SeededServed(SeededOpenAISDK):
     Args:
         path: the weights, as the command line names them: {model}.
         serve: how the server is started: command, ready, timeout, env; see `serving.Serve`.
-        served_name: what requests call the model: {name}; by default the last part of `path`.
-        tp, pp: {tp} and {pp}; the GPUs are those that the task has.
-        key_env: the environment variable with the server's key, if its command line gives it one.
         patience: seconds to go on without a single reply; by default as long as the server may take to be
             ready.
         tokenizer_path: counts tokens, where `max_seq_len` is to shorten prompts; by default the server says
             which are too long.
+        more: `served_name`, `tp`, `pp` and `key_env`, see `serving.Served`, and what `SeededOpenAISDK` takes.
     """
 
     loads = True
@@ -332,29 +304,23 @@ class SeededServed(SeededOpenAISDK):
         path: str,
         *,
         serve: Mapping[str, Any],
-        served_name: str | None = None,
-        tp: int = 1,
-        pp: int = 1,
-        key_env: str | None = None,
         patience: float | None = None,
         tokenizer_path: str | None = None,
-        **kwargs: Any,
+        **more: Any,
     ) -> None:
-        if taken := sorted({'openai_api_base', 'openai_proxy_url', 'http_client_cfg'} & set(kwargs)):
+        if taken := sorted({'openai_api_base', 'openai_proxy_url', 'http_client_cfg'} & set(more)):
             raise InputError(f'{taken[0]}: the server is started here, and asked without a proxy; remove it')
-        self._counts = tokenizer_path is not None
-        name = served_name or PurePosixPath(path).name or path
+        own: dict[str, Any] = {'path': path, 'serve': serve, 'key_env': more.get('key_env')}
+        own |= {name: more.pop(name) for name in ('served_name', 'tp', 'pp') if name in more}
+        self._served, self._counts = serving.served_model(own), tokenizer_path is not None
         super().__init__(
-            name,
+            self._served.name,
             openai_api_base='http://127.0.0.1:9/v1',  # until it has an address; port 9 discards what it gets
-            key_env=key_env,
             key='EMPTY',
-            patience=max(PATIENCE, serving.read_serve(serve).timeout) if patience is None else patience,
+            patience=max(PATIENCE, self._served.serve.timeout) if patience is None else patience,
             tokenizer_path=tokenizer_path,
-            **kwargs,
+            **more,
         )
-        told = {'path': path, 'serve': serve, 'served_name': name, 'tp': tp, 'pp': pp, 'key_env': key_env}
-        self._served = serving.served_model(told)
 
     def sample(self, *arguments: Any, **options: Any) -> None:
         """See `SeededOpenAISDK`; the server is started at the first call."""
@@ -377,8 +343,8 @@ class SeededTurboMindAPI(SeededOpenAISDK):
     """A server of lmdeploy, named as OpenCompass's `TurboMindAPIModel` is, asked as `SeededOpenAISDK`.
 
     OpenCompass's class needs `APIClient`, which lmdeploy 0.18 no longer has, and completes the bare prompt
-    without the model's chat template. This one needs no lmdeploy here and asks `/v1/chat/completions`,
-    without the session ids by which two processes would interrupt each other.
+    without the model's chat template. This one asks `/v1/chat/completions`, without the session ids by which
+    two processes would interrupt each other.
 
     Args:
         path: the name of the model at the server.
@@ -405,31 +371,15 @@ class SeededTurboMindAPI(SeededOpenAISDK):
         max_seq_len: int | None = None,
         max_workers: int | None = None,
         meta_template: Mapping[str, Any] | None = None,
-        **kwargs: Any,
+        **more: Any,
     ) -> None:
         ruled = dict.fromkeys(('max_tokens', 'max_new_tokens', 'max_completion_tokens'), LENGTH)
         greedy = 'a server of lmdeploy always samples; top_k = 1 is greedy'
         refuse('gen_config', gen_config or {}, {**_OF_REQUEST, **ruled, 'do_sample': greedy})
         sampling = {'temperature': temperature, 'top_p': top_p, 'top_k': top_k}
         fields = {name: value for name, value in sampling.items() if value is not None}
-        super().__init__(
-            path,
-            openai_api_base=api_addr,
-            openai_extra_kwargs={**fields, **(gen_config or {})},
-            key='EMPTY',
-            max_seq_len=1 << 40,
-            max_workers=max_workers or 256,
-            **kwargs,
-        )
+        more |= {'max_seq_len': 1 << 40, 'max_workers': max_workers or 256, 'key': 'EMPTY'}
+        more['openai_extra_kwargs'] = {**fields, **(gen_config or {})}
+        super().__init__(path, openai_api_base=api_addr, **more)
         self.template_parser = LMTemplateParser(meta_template)
-        self._end = end_str
-
-    def kept_text(self, text: str) -> str:
-        """Return what stands before the end, without broken characters."""
-        text = valid_str(text)
-        return text.split(self._end, 1)[0] if self._end else text
-
-    def body(self, prompt: Any, max_out_len: int, seed: int | None) -> dict[str, Any] | None:
-        """Return the request for a sample."""
-        body = super().body(prompt, max_out_len, seed)
-        return None if body is None else {**body, 'max_completion_tokens': max_out_len}
+        self._end = end_str or ''

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,11 @@ class GPassKSummarizer(DefaultSummarizer):  # type: ignore[misc]
 
     `summary_<time>.txt`, `.csv` and `.md` are those that OpenCompass writes without it. Ours are
     `<work_dir>/summary/gpassk_<time>.md`, `.csv` with every metric, and `.breakdown.csv` by contest and
-    language; below each score stands its 95 % interval. Results that are missing are named, so that a failed
-    task is not read as a short table; so are those that are not of the config as it is now.
+    language. Results that are missing are named, so that a failed task is not read as a short table; so are
+    those that are not of the config as it is now.
 
     Args:
-        config: the run's config, given by OpenCompass.
-        kwargs: as for `DefaultSummarizer`: `dataset_abbrs`, `summary_groups`, `prompt_db`.
+        config, kwargs: as for `DefaultSummarizer`.
     """
 
     def __init__(self, config: Any, **kwargs: Any) -> None:
@@ -74,9 +74,7 @@ class GPassKSummarizer(DefaultSummarizer):  # type: ignore[misc]
         """Read the results of our evaluator; of those that cannot be shown: path, and why."""
         found: list[Result] = []
         missing: dict[str, str] = {}
-        for model, dataset in (
-            (model, dataset) for model in self.model_cfgs for dataset in self.dataset_cfgs
-        ):
+        for model, dataset in product(self.model_cfgs, self.dataset_cfgs):
             evaluator = str((dataset.get('eval_cfg') or {}).get('evaluator', {}).get('type', ''))
             if evaluator and not evaluator.endswith('GPassKEvaluator'):
                 continue
@@ -90,16 +88,14 @@ class GPassKSummarizer(DefaultSummarizer):  # type: ignore[misc]
                 continue
             if why := changed(result, model, dataset):
                 missing[path] = f'{why}; OpenCompass keeps it: start anew, without -r, or move it away'
-                self._stale.add(
-                    (model_abbr_from_cfg_used_in_summarizer(model), dataset_abbr_from_cfg(dataset))
-                )
+                name = model_abbr_from_cfg_used_in_summarizer(model)
+                self._stale.add((name, dataset_abbr_from_cfg(dataset)))
             else:
                 found.append(result)
         return found, missing
 
 
 def _warnings(result: Result) -> list[str]:
-    """Return what a reader of a result should know."""
     told = [*result.health.remarks(), *provenance_warnings(result), *result.remarks]
     if unjudged := result.health.unjudged:
         low, high = result.bounds['accuracy']

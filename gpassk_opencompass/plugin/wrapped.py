@@ -29,8 +29,8 @@ class WrappedEvaluator:
 
     Each replica is scored by an evaluator of its own with an output folder of its own, named after the
     evaluator's config and the replica's responses: nothing that one keeps (class attributes, resume files)
-    reaches another replica, another config or other responses. A row's verdict is its detail's
-    `cascade_correct`, `correct` or `is_correct`; where that is None, the row is unjudged.
+    reaches another. A row's verdict is its detail's `cascade_correct`, `correct` or `is_correct`; where that
+    is None, the row is unjudged.
 
     Args:
         config: `dict(type=…, …)` as in `eval_cfg`.
@@ -71,11 +71,7 @@ class WrappedEvaluator:
         for number in sorted(set(replica)):
             rows = [row for row, its in enumerate(replica) if its == number]
             for row, detail in zip(rows, self._details(number, rows, folder, score_kwargs), strict=True):
-                label = _label_of(detail)
-                if label not in (None, 0, 1):
-                    raise InputError(
-                        f'evaluator {self._name}: a detail says {label!r}; G-Pass@k needs True or False'
-                    )
+                label = self._label_of(detail)
                 if label is not None:
                     verdicts[row] = 'correct' if label else 'incorrect'
                 # What the evaluator took for the answer, to be shown.
@@ -96,13 +92,12 @@ class WrappedEvaluator:
         try:
             return ICL_EVALUATORS.build(deepcopy(dict(self._config)))
         except (KeyError, TypeError, ImportError) as error:
-            raise InputError(
-                f'evaluator {plain(self._config)!r} cannot be built: {type(error).__name__}: {error}'
-            ) from error
+            told = f'evaluator {plain(self._config)!r} cannot be built: {type(error).__name__}: {error}'
+            raise InputError(told) from error
 
     def _details(
         self, number: int, rows: Sequence[int], folder: Path | None, score_kwargs: Mapping[str, Any]
-    ) -> Sequence[Mapping[str, Any]]:
+    ) -> Sequence[Any]:
         """Have a replica scored; return a detail a row."""
         evaluator = self._build()
         evaluator._dataset_replica_idx = number
@@ -121,41 +116,38 @@ class WrappedEvaluator:
         if 'predictions' in arguments:
             arguments['predictions'] = evaluator.pred_postprocess(arguments['predictions'])
         result = evaluator.score(**arguments)
-        if not isinstance(result, Mapping) or 'error' in result:
-            what = result['error'] if isinstance(result, Mapping) else None
-            what = what or f'its score gave {result!r}; expected a dict with details'
-            raise InputError(f'evaluator {self._name}: {what}')
-        for name, value in result.items():
+        given = result if isinstance(result, Mapping) else {'error': f'its score gave {result!r}'}
+        for name, value in given.items():
             if isinstance(value, (int, float)) and not isinstance(value, bool):
                 self._results[name].append(float(value))
-        details = result.get('details')
-        if details is None:
-            raise InputError(
-                f'evaluator {self._name} gives no details, so nobody knows which samples are correct; take '
-                'one that does, e.g. AccwithDetailsEvaluator in the place of AccEvaluator'
+        details, why = given.get('details'), given.get('error')
+        if details is None and 'error' not in given:
+            why = (
+                'it gives no details, so nobody knows which samples are correct; take one that does, e.g. '
+                'AccwithDetailsEvaluator in the place of AccEvaluator'
             )
         if isinstance(details, Mapping):  # numbered '0', '1', …
             numbers = list(map(str, range(len(rows))))
             details = [details[one] for one in numbers] if set(details) == set(numbers) else None
-        if not isinstance(details, Sequence) or len(details) != len(rows):
-            raise InputError(
-                f'evaluator {self._name}: expected details with an entry for each of the {len(rows)} rows of '
-                'a replica, got others, so no verdict can be paired with its sample'
-            )
+        if why or not isinstance(details, Sequence) or len(details) != len(rows):
+            what = f'expected details with an entry for each of the {len(rows)} rows of a replica, got others'
+            raise InputError(f'evaluator {self._name}: {why or what}')
         return details
 
-
-def _label_of(detail: Any) -> Any:
-    """Return the verdict of one detail; InputError if it carries none of `LABELS`."""
-    fields = detail if isinstance(detail, Mapping) else {}
-    for name in LABELS:
-        if name in fields:
-            return fields[name]
-    # CascadeEvaluator leaves the label out where the rules accepted every row of a replica.
-    if 'rule_evaluation' in fields:
-        return _label_of(fields['rule_evaluation'])
-    shown = sorted(fields) or type(detail).__name__
-    raise InputError(
-        f'the details carry none of {", ".join(LABELS)}, only {shown}; such an evaluator cannot judge for '
-        'G-Pass@k (GenericLLMEvaluator needs a dict_postprocessor that adds `correct`)'
-    )
+    def _label_of(self, detail: Any) -> Any:
+        """Return the verdict of one detail; InputError if it carries none."""
+        fields = detail if isinstance(detail, Mapping) else {}
+        # CascadeEvaluator leaves the label out where the rules accepted every row of a replica.
+        inner = fields.get('rule_evaluation')
+        for one in (fields, inner if isinstance(inner, Mapping) else {}):
+            for name in LABELS:
+                if name in one and one[name] in (None, 0, 1):
+                    return one[name]
+                if name in one:
+                    told = f'a detail says {one[name]!r}; G-Pass@k needs True or False'
+                    raise InputError(f'evaluator {self._name}: {told}')
+        raise InputError(
+            f'the details carry none of {", ".join(LABELS)}, only {sorted(fields) or type(detail).__name__}; '
+            'such an evaluator cannot judge for G-Pass@k (GenericLLMEvaluator needs a dict_postprocessor '
+            'that adds `correct`)'
+        )

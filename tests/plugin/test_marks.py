@@ -65,7 +65,7 @@ def draw(
         closing(
             Rows(
                 folder / f'{name}.json',
-                predictions.without_shard(name),
+                name.partition('_')[0],
                 samples,
                 settings,
                 identity=identity,
@@ -145,7 +145,7 @@ def test_another_question_or_reference_is_refused_by_name(tmp_path: Path) -> Non
     draw(tmp_path, samples=first, most=3)
     for change, named in (
         ({'reference': '8'}, "the reference '7', and has '8' now"),
-        ({'uid': 'r'}, 'another question'),
+        ({'uid': 'r'}, 'another prompt'),
     ):
         with pytest.raises(IncompleteError, match=named):
             draw(tmp_path, samples=samples_of(settings, **change))

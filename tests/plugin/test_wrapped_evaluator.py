@@ -174,7 +174,7 @@ def test_details_that_cannot_be_paired_stop(result: Any, message: str) -> None:
         ({'evaluator': 'AccEvaluator'}, r"evaluator = 'AccEvaluator': expected dict\(type='…'"),
         ({'thresholds': 0.5}, 'thresholds = 0.5: expected a list'),
         ({'thresholds': '0.5'}, "thresholds = '0.5': expected a list"),
-        ({'thresholds': ['x']}, "thresholds = \\['x'\\]: a threshold must be a number"),
+        ({'thresholds': ['x']}, r"thresholds = \['x'\]: expected a list of numbers"),
         ({'unjudged_tolerance': 'x'}, "unjudged_tolerance = 'x': expected a share"),
         ({'unjudged_tolerance': None}, 'unjudged_tolerance = None: expected a share'),
         (
