@@ -101,39 +101,27 @@ def pairs(outcome: Outcome) -> list[tuple[int, int | None]]:
 def test_each_sample_is_drawn_with_its_own_seed_and_the_settings_of_the_name(
     engine: str, tmp_path: Path
 ) -> None:
-    """12 seeds, each with the question of its row; answer, and what the engine tells of it, in its row."""
+    """12 seeds, each with the question of its row, also killed behind the fourth, and in two shards."""
     need(engine)
-    outcome = infer(engine, tmp_path)
-    expected = seeds_of_rows(engine)
+    outcome, expected = infer(engine, tmp_path), seeds_of_rows(engine)
+    resumed, sharded = infer(engine, tmp_path / 'b', killed=True), infer(engine, tmp_path / 'c', shards=2)
     assert len(set(expected)) == 12
     assert pairs(outcome) == sorted((row % 3, seed) for row, seed in enumerate(expected))
-    assert [row['sample']['seed'] for row in outcome.rows] == expected
-    for row in outcome.rows if engine != 'huggingface' else ():  # which runs, and says what the model says
-        assert row['prediction'] == f'seed {row["sample"]["seed"]}'
-        told = row['generation']
-        assert (told.pop('seconds', None) is not None) == (engine in SERVERS)
-        assert told == facts_of(row['sample']['seed'])
-        assert set(row) == {'origin_prompt', 'prediction', 'gold', 'sample', 'generation'}
-    for one in outcome.sent:
-        settings = one.settings
+    assert sorted(set(pairs(resumed))) == pairs(sharded) == pairs(outcome)
+    for one in (outcome, resumed, sharded):
+        assert [row['sample']['seed'] for row in one.rows] == expected
+        for row in one.rows if engine != 'huggingface' else ():  # which runs, and says what the model says
+            assert row['prediction'] == f'seed {row["sample"]["seed"]}'
+            told = row['generation']
+            assert (told.pop('seconds', None) is not None) == (engine in SERVERS)
+            assert told == facts_of(row['sample']['seed'])
+            assert set(row) == {'origin_prompt', 'prediction', 'gold', 'sample', 'generation'}
+    for sent in outcome.sent:
+        settings = sent.settings
         named = [settings[name] for name in ('temperature', 'top_p', 'top_k', 'repetition_penalty')]
         assert named == [0.8, 0.95, 40, 1.05]
         assert settings.get('max_new_tokens', settings.get('max_tokens')) == 16
         assert settings.get('do_sample', True) is True
-
-
-@pytest.mark.parametrize('engine', ENGINES)
-def test_kills_and_shards_change_no_seed(engine: str, tmp_path: Path) -> None:
-    """Four samples before the kill, eight after it; two shards of six rows, as OpenCompass cuts them."""
-    need(engine)
-    expected = seeds_of_rows(engine)
-    wanted = sorted((row % 3, seed) for row, seed in enumerate(expected))
-    resumed, sharded = infer(engine, tmp_path / 'b', killed=True), infer(engine, tmp_path / 'c', shards=2)
-    assert sorted(set(pairs(resumed))) == pairs(sharded) == wanted
-    if engine != 'huggingface':
-        assert resumed.predictions == sharded.predictions == [f'seed {seed}' for seed in expected]
-    for row in [*resumed.rows, *sharded.rows] if engine in ('vllm', 'openai') else ():
-        assert facts_of(row['sample']['seed']).items() <= row['generation'].items()
 
 
 @pytest.mark.parametrize('engine', ENGINES)
@@ -376,39 +364,32 @@ def test_the_models_own_stop_words_stay_and_unknown_fields_are_errors(sent: list
 
 
 @pytest.mark.parametrize(
-    ('settings', 'message'),
+    ('engine', 'settings', 'message'),
     [
-        ({'temperature': 1.0, 'seed': 42}, 'same random numbers'),
-        ({'temperature': 1.0, 'n': 4}, 'one request'),
-        ({'temperature': 1.0, 'max_tokens': 4}, 'max_out_len'),
-        ({'temperature': 1.0, 'stop': ['###']}, 'stop_words'),
-        ({'temperature': 1.0, 'do_sample': True}, 'temperature 0 is greedy'),
-        ({'top_p': 0.8}, 'without a temperature the engine is greedy'),
-        ({'path': '/no/such/model', 'temperature': 1.0}, 'there is no such file or folder here'),
+        (vllm, {'temperature': 1.0, 'seed': 42}, 'same random numbers'),
+        (vllm, {'temperature': 1.0, 'n': 4}, 'one request'),
+        (vllm, {'temperature': 1.0, 'max_tokens': 4}, 'max_out_len'),
+        (vllm, {'temperature': 1.0, 'stop': ['###']}, 'stop_words'),
+        (vllm, {'temperature': 1.0, 'do_sample': True}, 'temperature 0 is greedy'),
+        (vllm, {'top_p': 0.8}, 'without a temperature the engine is greedy'),
+        (vllm, {'path': '/no/such/model', 'temperature': 1.0}, 'there is no such file or folder here'),
+        (turbomind, {'do_sample': True, 'random_seed': 42}, 'same random numbers'),
+        (turbomind, {'do_sample': True, 'max_new_tokens': 4}, 'max_out_len'),
+        (turbomind, {'do_sample': True, 'top_pp': 0.5}, r"\['top_pp'\].*GenerationConfig does not know"),
+        (turbomind, {'temperature': 0.5}, 'without do_sample=True the engine is greedy'),
+        (turbomind, {'do_sample': True, 'drop_middle': True}, 'no prompt is cut here'),
+        (turbomind, {'engine_config': {'cache_max_entry': 1}}, 'TurbomindEngineConfig does not know'),
+        (turbomind, {'backend': 'pytorch', 'engine_config': {'cp': 2}}, 'PytorchEngineConfig does not know'),
     ],
 )
-def test_what_vllm_would_drop_or_overrule_is_refused(settings: dict[str, Any], message: str) -> None:
-    """Before the model loads."""
+def test_what_would_be_dropped_or_overruled_is_refused(
+    engine: Any, settings: dict[str, Any], message: str, request: pytest.FixtureRequest
+) -> None:
+    """Before the model loads; lmdeploy's settings against the classes of the installed one."""
+    if engine is turbomind:
+        request.getfixturevalue('lmdeploy')
     with pytest.raises(InputError, match=message):
-        vllm(**settings)
-
-
-@pytest.mark.parametrize(
-    ('settings', 'message'),
-    [
-        ({'do_sample': True, 'random_seed': 42}, 'same random numbers'),
-        ({'do_sample': True, 'max_new_tokens': 4}, 'max_out_len'),
-        ({'do_sample': True, 'top_pp': 0.5}, r"\['top_pp'\].*GenerationConfig does not know"),
-        ({'temperature': 0.5}, 'without do_sample=True the engine is greedy'),
-        ({'do_sample': True, 'drop_middle': True}, 'no prompt is cut here'),
-        ({'do_sample': True, 'engine_config': {'cache_max_entry': 1}}, 'TurbomindEngineConfig does not know'),
-        ({'backend': 'pytorch', 'engine_config': {'cp': 2}}, 'PytorchEngineConfig does not know'),
-    ],
-)
-def test_what_opencompass_would_drop_is_refused(lmdeploy: Any, settings: Any, message: str) -> None:
-    """Against the classes of the installed lmdeploy, in a config written by hand too."""
-    with pytest.raises(InputError, match=message):
-        turbomind(**settings)
+        engine(**settings)
 
 
 def test_lmdeploy_takes_a_config_a_prompt(lmdeploy: Any) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -66,16 +67,13 @@ class Sample(NamedTuple):
 class Engine:
     """A model class of this package, with the settings of a template handed to it before each draw.
 
-    Args:
-        name: of `engine` in a template.
-        path: folder of the model's weights, for transformers.
-        lines: the engine's own lines of a template, with `llm_infos`.
-        reload: whether other settings take a new object, which a client of a server does at no cost.
+    `path` has the model's weights, for transformers; with `reload` other settings take a new object, which a
+    client of a server does at no cost.
     """
 
     def __init__(self, name: str, path: Path, lines: Mapping[str, Any], reload: bool = False) -> None:
         self.name, self.path, self._lines, self._reload = name, path, lines, reload
-        self._model: Any = None
+        self.model: Any = None  # from the first draw on
 
     def draw(
         self,
@@ -98,26 +96,21 @@ class Engine:
 
     def seeds_of(self, samples: Sequence[Sample]) -> list[int]:
         """Return the seeds that the last settings give to samples."""
-        return [self._model.seed_of(*sample) for sample in samples]
-
-    @property
-    def model(self) -> Any:
-        """The model object; there from the first draw on."""
-        return self._model
+        return [self.model.seed_of(*sample) for sample in samples]
 
     def _set(self, settings: Mapping[str, Any], stop: Sequence[str]) -> Any:
         from opencompass.utils import build_model_from_cfg
 
         config = self._config(settings, stop)
-        if self._model is None or self._reload:
-            self._model = build_model_from_cfg(config)
-            self._own_stops = getattr(self._model, 'stop_words', [])
+        if self.model is None or self._reload:
+            self.model = build_model_from_cfg(config)
+            self._own_stops = getattr(self.model, 'stop_words', [])
         for field in ('generation_kwargs', 'gen_config'):
             if field in config and not self._reload:
-                setattr(self._model, field, dict(config[field]))
+                setattr(self.model, field, dict(config[field]))
         if not self._reload:
-            self._model.stop_words = [*self._own_stops, *stop]
-        return self._model
+            self.model.stop_words = [*self._own_stops, *stop]
+        return self.model
 
     def _config(self, settings: Mapping[str, Any], stop: Sequence[str]) -> Any:
         from mmengine.config import ConfigDict
@@ -284,26 +277,19 @@ def token_texts(path: Path) -> list[str]:
 def first_scores(path: Path, settings: Mapping[str, Any]) -> Any:
     """Return the scores of each token as the first one, after transformers' own processors."""
     import torch
-    from transformers import (
-        LogitsProcessorList,
-        RepetitionPenaltyLogitsProcessor,
-        TemperatureLogitsWarper,
-        TopKLogitsWarper,
-        TopPLogitsWarper,
-    )
+    import transformers
 
     made = {
-        'repetition_penalty': RepetitionPenaltyLogitsProcessor,
-        'temperature': TemperatureLogitsWarper,
-        'top_k': TopKLogitsWarper,
-        'top_p': TopPLogitsWarper,
+        'repetition_penalty': transformers.RepetitionPenaltyLogitsProcessor,
+        'temperature': transformers.TemperatureLogitsWarper,
+        'top_k': transformers.TopKLogitsWarper,
+        'top_p': transformers.TopPLogitsWarper,
     }
     ids = torch.tensor([prompt_ids(path)])
     with torch.no_grad():
         scores = _model(path)(ids).logits[:, -1].float()
-    return LogitsProcessorList([made[name](settings[name]) for name in made if name in settings])(
-        ids, scores
-    )[0]
+    processors = [made[name](settings[name]) for name in made if name in settings]
+    return transformers.LogitsProcessorList(processors)(ids, scores)[0]
 
 
 def flat_temperature(path: Path) -> float:
@@ -333,23 +319,18 @@ def greedy_text(path: Path) -> str:
     return text.strip()
 
 
-_LOADED: dict[tuple[str, Path], Any] = {}
-
-
+@cache
 def _model(path: Path) -> Any:
     from transformers import AutoModelForCausalLM
 
-    if ('model', path) not in _LOADED:
-        _LOADED['model', path] = AutoModelForCausalLM.from_pretrained(path).float().eval()
-    return _LOADED['model', path]
+    return AutoModelForCausalLM.from_pretrained(path).float().eval()
 
 
+@cache
 def _tokenizer(path: Path) -> Any:
     from transformers import AutoTokenizer
 
-    if ('tokenizer', path) not in _LOADED:
-        _LOADED['tokenizer', path] = AutoTokenizer.from_pretrained(path)
-    return _LOADED['tokenizer', path]
+    return AutoTokenizer.from_pretrained(path)
 
 
 def class_of(text: str) -> str:

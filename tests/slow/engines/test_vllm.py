@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hosts import import_plugin
-from vllm_settings import VLLM_ON_CPU
+from vllm_server import VLLM_IN_PROCESS
 
 if find_spec('vllm') is None:
     pytest.skip('no vLLM here: make test-engines', allow_module_level=True)
 
 import_plugin()
-from engine_checks import (  # noqa: E402
-    CHECKS,
-    CONTEXT,
-    QUESTION,
-    Engine,
-    Finding,
-    Sample,
-    class_of,
-    first_scores,
-    settings_of,
-    token_texts,
-)
+import engine_checks as checks  # noqa: E402
 
 pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings('ignore')]
 
@@ -35,21 +24,21 @@ pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings('ignore')]
 def here(padded: Path) -> Any:
     """The engine `vllm`; its model is loaded once."""
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in VLLM_ON_CPU.items():
+        for name, value in VLLM_IN_PROCESS.items():
             patch.setenv(name, value)
-        yield Engine(
+        yield checks.Engine(
             'vllm',
             padded,
             {
                 'llm_infos': [{'path': str(padded), 'name': 'm', 'batch_size': 16}],
                 'model_kwargs': {'dtype': 'float32', 'enforce_eager': True},
-                'max_seq_len': CONTEXT,
+                'max_seq_len': checks.CONTEXT,
             },
         )
 
 
 @pytest.fixture(scope='session')
-def openai(padded: Path, vllm_url: str) -> Engine:
+def openai(padded: Path, vllm_url: str) -> checks.Engine:
     """The same model behind vLLM's server, asked by `openai`."""
     lines = {
         'llm_infos': [{'path': 'm', 'batch_size': 16}],
@@ -58,39 +47,24 @@ def openai(padded: Path, vllm_url: str) -> Engine:
         'tokenizer_path': str(padded),
         'query_per_second': 1000,
     }
-    return Engine('openai', padded, lines, reload=True)
+    return checks.Engine('openai', padded, lines, reload=True)
 
 
 @pytest.fixture(scope='session')
-def lmdeploy_server(padded: Path, vllm_url: str) -> Engine:
+def lmdeploy_server(padded: Path, vllm_url: str) -> checks.Engine:
     """And by `lmdeploy_server`, which speaks the same protocol."""
     lines = {'llm_infos': [{'path': 'm', 'batch_size': 16}], 'api_addr': vllm_url}
-    return Engine('lmdeploy_server', padded, lines, reload=True)
+    return checks.Engine('lmdeploy_server', padded, lines, reload=True)
 
 
-def _holds(engine: Engine, check: Callable[[Engine], Finding | list[Finding]]) -> None:
-    found = check(engine)
+@pytest.mark.parametrize('check', checks.CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize('engine', ['here', 'openai', 'lmdeploy_server'])
+def test_vllm_does_what_transformers_does(engine: str, check: Any, request: pytest.FixtureRequest) -> None:
+    """In process, and its server asked in two ways: see `engine_checks`."""
+    found = check(request.getfixturevalue(engine))
     for one in found if isinstance(found, list) else [found]:
-        print(f'{engine.name} | {one.check} | {one.seen}')
+        print(f'{engine} | {one.check} | {one.seen}')
         assert one.holds, one
-
-
-@pytest.mark.parametrize('check', CHECKS, ids=lambda check: check.__name__)
-def test_vllm_in_process(here: Engine, check: Any) -> None:
-    """See `engine_checks`."""
-    _holds(here, check)
-
-
-@pytest.mark.parametrize('check', CHECKS, ids=lambda check: check.__name__)
-def test_vllms_server_asked_as_openai(openai: Engine, check: Any) -> None:
-    """See `engine_checks`."""
-    _holds(openai, check)
-
-
-@pytest.mark.parametrize('check', CHECKS, ids=lambda check: check.__name__)
-def test_vllms_server_asked_as_lmdeploys(lmdeploy_server: Engine, check: Any) -> None:
-    """See `engine_checks`."""
-    _holds(lmdeploy_server, check)
 
 
 @pytest.mark.parametrize('engine', ['here', 'openai'])
@@ -99,13 +73,13 @@ def test_each_token_is_the_one_of_its_seed(engine: str, request: pytest.FixtureR
 
     Whatever else is in the batch: a distribution of some thousand draws shows a wrong token only if many are.
     """
-    asked: Engine = request.getfixturevalue(engine)
-    samples = [Sample('seeded', replica) for replica in range(200)]
-    texts = token_texts(asked.path)
-    for name, settings in settings_of(asked.path).items():
-        drawn = asked.draw([QUESTION] * len(samples), samples, settings, length=1)
-        tokens = _with_vllms_noise(first_scores(asked.path, settings), asked.seeds_of(samples))
-        assert [class_of(one.text) for one in drawn] == [texts[token] for token in tokens], name
+    asked: checks.Engine = request.getfixturevalue(engine)
+    samples = [checks.Sample('seeded', replica) for replica in range(200)]
+    texts = checks.token_texts(asked.path)
+    for name, settings in checks.settings_of(asked.path).items():
+        drawn = asked.draw([checks.QUESTION] * len(samples), samples, settings, length=1)
+        tokens = _with_vllms_noise(checks.first_scores(asked.path, settings), asked.seeds_of(samples))
+        assert [checks.class_of(one.text) for one in drawn] == [texts[token] for token in tokens], name
 
 
 def _with_vllms_noise(scores: Any, seeds: Sequence[int]) -> list[int]:

@@ -15,8 +15,7 @@ from typing import Any
 import psutil
 import pytest
 from hosts import environment, import_plugin, write_bench
-from vllm_server import OPTIONS, VLLM_ENVIRONMENT
-from vllm_settings import VLLM_ON_CPU
+from vllm_server import OPTIONS, VLLM_ENVIRONMENT, VLLM_IN_PROCESS
 
 if find_spec('vllm') is None:
     pytest.skip('no vLLM here: make test-engines', allow_module_level=True)
@@ -29,7 +28,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings('ignore')]
 QUESTIONS, N = 4, 12
 VERSION = 'squares'  # not a published one, whose number of questions is known
 PATIENCE = 900.0
-ENVIRONMENT = {name: value for name, value in VLLM_ON_CPU.items() if 'MULTIPROCESSING' not in name}
+ENVIRONMENT = {name: value for name, value in VLLM_IN_PROCESS.items() if 'MULTIPROCESSING' not in name}
 ENVIRONMENT['CUDA_VISIBLE_DEVICES'] = '0'  # OpenCompass starts no task of one GPU where it counts none
 
 TEMPLATE = """

@@ -15,44 +15,35 @@ from hosts import TESTS
 from loopback import did_not_come_up, end, is_healthy
 
 PROGRAM = TESTS.parent / '.venv-harnesses' / 'bin' / 'transformers'
-LISTENS = re.compile(r'running on (http://127\.0\.0\.1:\d+)')
+ENVIRONMENT = {'HF_HUB_OFFLINE': '1', 'OMP_NUM_THREADS': '1', 'PYTHONPATH': ''}
+"""Without what was put in the way of this interpreter's imports."""
+
+
+def need_transformers_server() -> None:
+    """Skip where it is not installed."""
+    if not PROGRAM.exists():
+        pytest.skip(f'no {PROGRAM.parents[1].name}: `make test-engines` makes it')
 
 
 @contextmanager
-def transformers_serve(model: Path, log: Path, seconds: float = 120) -> Iterator[str]:
-    """Serve the model of a folder on a free port of the loopback; the server's address.
-
-    Args:
-        model: folder of the model; its name is that of the model in requests.
-        log: gets all that the server says.
-        seconds: for it to come up.
-    """
-    if not PROGRAM.exists():
-        pytest.skip(f'no {PROGRAM.parents[1].name}: `make test-engines` makes it')
+def transformers_serve(model: Path, log: Path) -> Iterator[str]:
+    """Serve the model of a folder by its name on a free port of the loopback; the server's address."""
+    need_transformers_server()
+    line = [str(PROGRAM), 'serve', model.name, '--host', '127.0.0.1', '--port', '0', '--device', 'cpu']
     with log.open('w') as output:
         process = subprocess.Popen(
-            [str(PROGRAM), 'serve', model.name, '--host', '127.0.0.1', '--port', '0', '--device', 'cpu'],
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            cwd=model.parent,
-            env=_environment(),
+            line, stdout=output, stderr=subprocess.STDOUT, cwd=model.parent, env=os.environ | ENVIRONMENT
         )
     try:
-        yield _address(process, log, time.monotonic() + seconds)
+        yield _address(process, log, time.monotonic() + 120)
     finally:
         end(process)
-
-
-def _environment() -> dict[str, str]:
-    """Without what was put in the way of this interpreter's imports."""
-    kept = {name: value for name, value in os.environ.items() if name != 'PYTHONPATH'}
-    return {**kept, 'HF_HUB_OFFLINE': '1', 'OMP_NUM_THREADS': '1'}
 
 
 def _address(process: subprocess.Popen[bytes], log: Path, deadline: float) -> str:
     """Asked for port 0, the server takes a free one and says which."""
     while time.monotonic() < deadline and process.poll() is None:
-        said = LISTENS.search(log.read_text(errors='replace'))
+        said = re.search(r'running on (http://127\.0\.0\.1:\d+)', log.read_text(errors='replace'))
         if said and is_healthy(said[1]):
             return said[1]
         time.sleep(0.05)
