@@ -9,20 +9,13 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from .choices import (
-    UNWRAPPED,
-    chosen_in,
-    in_capitals,
-    letters_of,
-    options_of,
-    stated_in,
-)
+from .choices import UNWRAPPED, chosen_in, in_capitals, letters_of, options_of, stated_in
 from .formula import Unread
 from .normal import normal_form
 from .numeric import INFINITY, Call, Expression, Number, Symbol, equal, ratio, rational, renamed, value_of
@@ -62,20 +55,17 @@ class Answered(NamedTuple):
 def compare_answers(
     reference: str, answer: str, *, question: str = '', rules: frozenset[str] = frozenset(RULES)
 ) -> Answered:
-    r"""Return whether `answer` says what `reference` says.
+    r"""Return whether `answer` says what `reference` says: final answers, LaTeX or plain, English or Chinese.
 
     Args:
-        reference, answer: final answers, LaTeX or plain, English or Chinese.
-        question: of which the options of a choice count, the expressions that it asks for, and whether it
-            asks for a percentage; '' where it is not known.
-        rules: the lenient rules that are allowed, see `RULES`.
+        question: its options, the expressions that it asks for, and whether it asks for a percentage or says
+            to round count; '' where it is not known.
+        rules: the lenient rules that are allowed, of `RULES`.
 
     >>> compare_answers(r'\frac{1}{2}', '0.5').equal, compare_answers('5 cm', '5').rules
     (True, frozenset({'unit-missing'}))
     >>> compare_answers('B', 'blue', question='(A) red (B) blue')[:2]
     (True, 'choice')
-    >>> compare_answers('75', 'm + n = 75', question='Find $m + n$.').equal
-    True
     """
     asks_percent = bool(_PERCENTAGE.search(question)) if question else None
     equality = Equality(rules, asks_percent, bool(_ROUNDING.search(question)))
@@ -290,11 +280,9 @@ class Equality:
                 return inside.unordered(ours, theirs)
             case Several(kind, ours), Several(other, theirs) if kind == other != 'union':
                 return inside.ordered(ours, theirs)
-        mixed = _first_of(
-            self._mixed(one, other, turn)
-            for one, other, turn in ((reference, answer, 1), (answer, reference, -1))
-        )
-        return mixed if mixed is not None else self._regions(reference, answer)
+        mixed = self._mixed(reference, answer, 1)
+        mixed = self._mixed(answer, reference, -1) if mixed is None else mixed
+        return self._regions(reference, answer) if mixed is None else mixed
 
     def _mixed(self, one: Value, other: Value, turn: int) -> Rules:
         """Compare values of two types; the second is the reference if they were turned round (-1)."""
@@ -437,27 +425,24 @@ class Equality:
         # R alone is all real numbers as an answer, a radius as a reference
         ours = _region_of(reference)
         theirs = _region_of(REALS if answer == Amount(Symbol('R')) else answer) if ours else None
-        if not ours or not theirs or (ours.variable and theirs.variable and ours.variable != theirs.variable):
+        if not ours or not theirs or (ours[0] and theirs[0] and ours[0] != theirs[0]):
             return None
-        ends, same = dict.fromkeys(_ends(ours.region)), [_EXACTLY]
+        ends, rules = dict.fromkeys(_ends(ours[1])), frozenset[str]()
         meant = {end: end for end in ends}
-        for end in _ends(theirs.region):
+        for end in _ends(theirs[1]):
             for expected in ends:
-                if end not in meant and (compared := self.expressions(expected, end)) is not None:
+                if end not in meant and (same := self.expressions(expected, end)) is not None:
                     meant[end] = expected
-                    same.append(compared)
+                    rules |= same
             if meant.setdefault(end, end) not in ends and end.variables:
                 return None
         for point in range(3 if any(end.variables for end in meant) else 1):
-            if not (places := _places(meant, point)):
-                return None
-            inside = [
-                [_contains(one.region, places, place) for place in range(2 * len(places) + 1)]
-                for one in (ours, theirs)
-            ]
+            places = _places(meant, point)
+            line = range(2 * len(places) + 1 if places else 0)
+            inside = [[_contains(region, places, place) for place in line] for _, region in (ours, theirs)]
             if inside[0] != inside[1] or not any(inside[0]):
                 return None
-        return _all_of(same)
+        return rules
 
 
 LENIENT = Equality(frozenset(RULES) - {'stated', 'list-as-set', 'list-as-tuple'}, True, True)
@@ -528,19 +513,8 @@ _Region = tuple[str, Any]
 _REAL: list[_Region] = [('>', -INFINITY), ('<', INFINITY)]
 
 
-class _Numbers(NamedTuple):
-    """The numbers in a region, and the variable that is one of them; '' where none is named."""
-
-    variable: str
-    region: _Region
-
-
-def _ends(region: _Region) -> Iterator[Expression]:
-    if region[0] in _SIGNS:
-        yield region[1]
-    else:
-        for part in region[1]:
-            yield from _ends(part)
+def _ends(region: _Region) -> list[Expression]:
+    return [region[1]] if region[0] in _SIGNS else [end for part in region[1] for end in _ends(part)]
 
 
 def _contains(region: _Region, places: Mapping[Expression, int], place: int) -> bool:
@@ -562,33 +536,31 @@ def _places(ends: Mapping[Expression, Expression], point: int) -> dict[Expressio
     return {end: 2 * order.index(value) + 1 for end, value in values.items()}
 
 
-def _region_of(value: Value) -> _Numbers | None:
-    """Return the set of real numbers that `value` describes, None if it is none."""
+def _region_of(value: Value) -> tuple[str, _Region] | None:
+    """Return the variable ('' if none is named) and the real numbers that a value says it is one of."""
     match value:
         case Named(name, inner):
-            numbers = _region_of(inner)
-            return _Numbers(name, numbers.region) if numbers and not numbers.variable else None
+            region = _region_of(inner)
+            return (name, region[1]) if region and not region[0] else None
         case Relation(sides, signs) if len(signs) == 1 or r'\ne' not in signs:
             halves = [_half_line(*three) for three in zip(sides, signs, sides[1:], strict=False)]
-            names = {half.variable if half else None for half in halves}
-            if len(names) == 1 and halves[0]:
-                return _Numbers(halves[0].variable, ('and', [half.region for half in halves if half]))
+            if halves[0] and len({half and half[0] for half in halves}) == 1:
+                return halves[0][0], ('and', [half[1] for half in halves if half])
         case Several('list', items, joined_by):
             return _region_of_list(items, joined_by)
-        case Several('union' | 'set' as kind, items):
+        case Several('union' | 'set' as kind, (_, *_) as items):
             members = [_region_of(Several('[]', (item, item)) if kind == 'set' else item) for item in items]
-            if all(members) and members:
-                return _Numbers('', ('or', [one.region for one in members if one]))
-        case Several(kind, (Amount(low) as left, Amount(high) as right)) if kind in PAIRS:
+            if all(members):
+                return '', ('or', [one[1] for one in members if one])
+        case Several(kind, (Amount(low, ours), Amount(high, theirs))) if kind in PAIRS:
             above, below = r'\ge' if kind[0] == '[' else '>', r'\le' if kind[1] == ']' else '<'
-            is_plain = PERCENT not in (left.unit, right.unit)
-            return _Numbers('', ('and', [(above, low), (below, high)])) if is_plain else None
+            return None if PERCENT in (ours, theirs) else ('', ('and', [(above, low), (below, high)]))
         case Words('domain', ('R' | 'R+' as domain,)):
-            return _Numbers('', ('and', [*_REAL, *([('>', Number(0))] if domain == 'R+' else [])]))
+            return '', ('and', _REAL if domain == 'R' else [*_REAL, ('>', Number(0))])
     return None
 
 
-def _half_line(one: Expression, sign: str, other: Expression) -> _Numbers | None:
+def _half_line(one: Expression, sign: str, other: Expression) -> tuple[str, _Region] | None:
     """Read `c·x < b`, with a variable, or anything that stands for one, on one side alone."""
     if sign == '=' or bool(one.variables) is bool(other.variables):
         return None
@@ -597,30 +569,30 @@ def _half_line(one: Expression, sign: str, other: Expression) -> _Numbers | None
     numbers = [number for number in map(rational, factors) if number is not None]
     [name, *rest] = [one.name if isinstance(one, Symbol) else '' for one in factors if rational(one) is None]
     if rest or not name:
-        return _Numbers(repr(left), ('and', [(order, right), *_REAL]))
+        return repr(left), ('and', [(order, right), *_REAL])
     factor = math.prod(numbers, start=Fraction(1))
     end = right if factor == 1 else right / Number(factor)
-    return _Numbers(name, ('and', [(_TURNED[order] if factor < 0 else order, end), *_REAL]))
+    return name, ('and', [(_TURNED[order] if factor < 0 else order, end), *_REAL])
 
 
-def _region_of_list(items: Sequence[Value], joined_by: str) -> _Numbers | None:
+def _region_of_list(items: Sequence[Value], joined_by: str) -> tuple[str, _Region] | None:
     """Read inequalities of one variable: taken together, or, where that is everything, at once."""
-    parts: list[_Numbers] = []
+    parts: list[tuple[str, _Region]] = []
     named = all(isinstance(item, Named) for item in items)
     for item in items:
         match item:
             case Relation() | Named() | Several('union') if region := _region_of(item):
                 parts.append(region)
             case Named(name, Amount(point)) if not named:
-                parts.append(_Numbers(name, ('=', point)))  # x = 1 beside x > 2
+                parts.append((name, ('=', point)))  # x = 1 beside x > 2
             case _:
                 return None  # (1, 2), (3, 4) are points
-    if len({part.variable for part in parts}) != 1:
+    if len({name for name, _ in parts}) != 1:
         return None
-    regions = [part.region for part in parts]
+    regions = [region for _, region in parts]
     if joined_by == ',':
         places = _places({end: end for region in regions for end in _ends(region)}, 0)
         line = range(2, 2 * len({*places.values()}))
         if places and all(_contains(('or', regions), places, place) for place in line):
             joined_by = 'and'
-    return _Numbers(parts[0].variable, ('and' if joined_by == 'and' else 'or', regions))
+    return parts[0][0], ('and' if joined_by == 'and' else 'or', regions)

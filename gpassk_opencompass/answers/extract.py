@@ -1,10 +1,7 @@
 r"""The final answer of a response.
 
-A response states its answer in a box (`\boxed{…}`, `\fbox{…}`) or in words ("the answer is …", "答案是…").
-The last box wins, unless a later statement takes it back; without a box, the last spoken form, or a response
-that is nothing but a value; otherwise there is no answer. Several that differ are no choice: see `hedges`.
-What a model thinks aloud (`thoughts`) is no answer: only what follows the thought can be one. All of it takes
-time linear in the response.
+It stands in a box, in words ("the answer is …", "答案是…"), or is all that a response says, outside of what
+it thinks aloud. Several that differ are no choice: see `hedges`. All of it takes time linear in the response.
 """
 
 from __future__ import annotations
@@ -30,11 +27,9 @@ class FinalAnswer(NamedTuple):
     boxed: bool
     """Whether the answer stood in a box."""
     cut_off: bool
-    """Whether the response looks cut off: its last box or its thinking is not closed, or it has no answer
-    and stops in the middle of a sentence. An answer may have been found before that place."""
+    """Whether its last box or its thinking is not closed, or it has no answer and stops within a sentence."""
     hedged: bool = False
-    """Whether the response states several answers that differ, in boxes of their own or in words. They can
-    be right only where the reference asks for several, see `hedges`."""
+    """Whether it states several answers that differ: right only where the reference asks for several."""
 
 
 _RUNAWAY = re.compile(
@@ -54,23 +49,16 @@ def final_answer(response: str) -> FinalAnswer:
     r"""Return the final answer that `response` states.
 
     - The last box with balanced braces counts, with the sign and the relation before it. Boxes tied to it
-      make one answer together: taking the last alone would make a guess of several values right. A box in a
-      box is opened; an empty one is passed over.
+      make one answer together: taking the last alone would make a guess of several values right.
     - A later "the answer is …" or "Correction: …" with another value takes the place of the box; a later
       "or 6" is one more answer.
-    - Without a box, what follows the last "the answer is", "Answer:", "答案是", "最终答案", … up to the end
-      of the sentence, without its math delimiters.
-    - If the last box never closes, the last one that does is taken, then a spoken form.
+    - Without a box, what follows the last "the answer is", "Answer:", "答案是", … in its sentence.
     - What is thought is not looked at, and a thought without an end is cut off; see `thoughts.part`.
 
     >>> final_answer(r'So $x = \boxed{\frac{1}{2}}$, as claimed.')
     FinalAnswer(text='\\frac{1}{2}', boxed=True, cut_off=False, hedged=False)
     >>> final_answer('<think>Perhaps \\boxed{3}?</think> 所以答案是 $4$。').text
     '4'
-    >>> final_answer(r'\boxed{4} or \boxed{5}').hedged
-    True
-    >>> final_answer(r'Therefore the result is \boxed{12').cut_off
-    True
     """
     return answer_of(part(response))
 
@@ -103,10 +91,7 @@ def answer_of(response: Parted) -> FinalAnswer:
 
 
 def hedges(answer: FinalAnswer, reference: str) -> bool:
-    r"""Return whether `answer` states more values than `reference` asks for: such an answer is incorrect.
-
-    Values that are equal, but for a unit or by rounding, are one. What `reference` asks for is read
-    generously, by its commas, conjunctions and the like.
+    r"""Return whether `answer` states more different values than `reference` asks for: it is incorrect.
 
     >>> hedges(final_answer(r'\boxed{4} or \boxed{5}'), '5'), hedges(final_answer('答案是4或5'), '4, 5')
     (True, False)
@@ -119,7 +104,7 @@ def hedges(answer: FinalAnswer, reference: str) -> bool:
 
 @lru_cache(maxsize=4096)  # every sample of a question is held against one reference
 def _most_values(reference: str, tuples: bool) -> int:
-    """Return the most values that `reference` may be read as: of `tuples`, pairs and intervals."""
+    """Return the most values that `reference` may be read as, by its commas, conjunctions and the like."""
     reference = final_answer(reference).text or reference  # it may be a whole solution
     if letters := letters_of(reference):
         return len(letters)
@@ -208,10 +193,7 @@ def _are_alike(one: str, other: str) -> bool:
 # Boxes. Up to four backslashes: a response that was escaped once too often, or a line break before the box
 
 _BOX_OR_BRACE = re.compile(r'(?P<box>\\{1,4}(?:boxed|fbox|framebox)(?![a-zA-Z])\s*)|\\.|[{}]', re.DOTALL)
-_FIRST_BOX = re.compile(r'(?<!\\)\\+(?:boxed|fbox|framebox)(?![a-zA-Z])')
-_BARE_BOX = re.compile(
-    r'[-+]?[0-9](?:[0-9.,/]*[0-9])?|[A-Z](?![A-Za-z])'
-)  # TeX boxes one token of `\boxed 5`
+_BARE_BOX = re.compile(r'[-+]?[0-9](?:[0-9.,/]*[0-9])?|[A-Z](?![A-Za-z])')  # of `\boxed 5`
 _NOT_BLANK = re.compile(r'\S')
 
 
@@ -220,19 +202,12 @@ def _last_boxes(text: str) -> tuple[list[str], int, bool]:  # noqa: C901
 
     Two boxes are tied where no more than this stands between them: a unit, a comma or a stop, "and" or "or",
     a line break, the marker of a list, `x =`; or a short passage that voices doubt ("it could also be").
-
-    >>> _last_boxes(r'$x = \boxed{2}$ or $x = -\boxed{3}$.')[0]
-    ['2', '-3']
     """
     boxes: list[tuple[int, int, int, int]] = []  # start and end of each, and of its content
     open_braces: list[tuple[int, int]] = []  # where the content starts, and the box; -1 if it is none
     start = -1
-    # Braces before the first box change nothing, and a response is mostly that.
-    before = max(0, text.find('box') - 6)
-    while before and text[before - 1] == '\\':
-        before -= 1
-    first = _FIRST_BOX.search(text, before) if 'box' in text else None
-    for match in _BOX_OR_BRACE.finditer(text, first.start()) if first else ():
+    first = text.find('box')  # braces before it change nothing, and a response is mostly that
+    for match in _BOX_OR_BRACE.finditer(text, max(0, first - 9)) if first > 0 else ():
         if match['box']:
             start = match.start()
             if not text.startswith('{', match.end()):
@@ -255,9 +230,7 @@ def _last_boxes(text: str) -> tuple[list[str], int, bool]:  # noqa: C901
             elif _NOT_BLANK.search(text, content, end):
                 boxes.append((box, end + 1, content, end))
     is_open = max((box for _, box in open_braces), default=-1) > (boxes[-1][0] if boxes else -1)
-    if not boxes:
-        return [], 0, is_open
-    last = len(boxes) - 1
+    last = max(len(boxes) - 1, 0)
     while last and _are_tied(text, boxes[last - 1][1], boxes[last][0]):
         last -= 1
     many = len(boxes) - last > 50  # nobody asks for more
@@ -265,7 +238,7 @@ def _last_boxes(text: str) -> tuple[list[str], int, bool]:  # noqa: C901
         content if many else _with_sides(text, begin, end, content)
         for begin, end, content in [(*box[:2], text[slice(*box[2:])].strip()) for box in boxes[last:]]
     ]
-    return answers, boxes[-1][1], is_open
+    return answers, boxes[-1][1] if boxes else 0, is_open
 
 
 _UNWRITTEN = re.compile(r'\$|\\[()\[\],;:! ]|\\q?quad|\\(?:text|mathrm|textbf)(?![a-zA-Z])|[{}*`~]')
@@ -368,9 +341,6 @@ def _with_sides(text: str, start: int, end: int, content: str) -> str:
     A box before an equals sign is a blank that is filled in, and one of two terms is the answer. A hyphen is
     a sign behind a relation, at the start of a formula, and where it touches the box behind a blank; it is
     none as a dash, as the bullet of a list, or between two terms. `=` and `\approx` go.
-
-    >>> _last_boxes(r'$2 \cdot \boxed5$')[0], _last_boxes(r'$3 \cdot \boxed4 = 12$')[0]
-    (['2 \\cdot(5)'], ['4'])
     """
     if scale := _SCALE_AFTER.match(text, end):
         content = rf'{content} \text{{ {scale["scale"]}}}'
@@ -489,32 +459,30 @@ _DOUBTED = re.compile(
 )
 
 
-def _statements(text: str, ends: list[int]) -> Iterator[str]:
-    """Yield what is stated behind the last three of these places, the last one first."""
-    for end in reversed(ends[-3:]):
-        yield _statement(text[end : end + 2000])
+def _statements(text: str, marks: list[re.Match[str]]) -> Iterator[str]:
+    """Yield what is stated behind the last three of these marks, the last one first."""
+    return (_statement(text[mark.end() : mark.end() + 2000]) for mark in reversed(marks[-3:]))
 
 
 def _spoken(text: str) -> str:
     """Return the answer of the last statement in words, without its math delimiters; '' if there is none."""
-    ends = [
-        one.end()
+    marks = [
+        one
         for one in _SPOKEN.finditer(text)
-        if not _OF_ANOTHER.search(text[max(0, one.start() - 60) : one.start()])
+        if not _OF_ANOTHER.search(text, max(0, one.start() - 60), one.start())
     ]
-    corrected = [one.end() for one in _CORRECTED.finditer(text, ends[-1])] if ends else []
+    corrected = [*_CORRECTED.finditer(text, marks[-1].end())] if marks else []
     values = map(_plain_value, _statements(text, corrected))
-    return next(filter(None, (*values, *_statements(text, ends))), '')
+    return next(filter(None, (*values, *_statements(text, marks))), '')
 
 
 def _later(rest: str, boxed: list[str]) -> str:
-    """Return the answer in `rest`, the text behind the box, that takes the place of `boxed`; '' if none does.
+    """Return the last value stated in `rest`, the text behind the box, if it takes back `boxed`; else ''.
 
-    Only the last statement of a value counts; one that agrees with the box, with one of several, or with a
-    rounded form of it takes nothing back, and neither does a value behind the letter of an option.
+    One that agrees with one of them, or with a rounded form, takes nothing back, nor does an option's text.
     """
-    ends = sorted({match.end() for pattern in (_SPOKEN, _CORRECTED) for match in pattern.finditer(rest)})
-    stated = next(filter(None, map(_plain_value, _statements(rest, ends))), '')
+    marks = sorted((*_SPOKEN.finditer(rest), *_CORRECTED.finditer(rest)), key=re.Match.end)
+    stated = next(filter(None, map(_plain_value, _statements(rest, marks))), '')
     whole = ', '.join(boxed)
     if not stated or (any(map(_is_option, boxed)) and not _is_option(stated)):
         return ''
@@ -546,8 +514,8 @@ def _statement(rest: str) -> str:
 
 
 def _sentence(rest: str) -> str:
-    sentence = _SENTENCE_END.split(rest, maxsplit=1)[0].replace('**', '').replace('\\"', '').strip(_TRAILING)
-    sentence = _AND_NOT.sub('', sentence)
+    sentence = _SENTENCE_END.split(rest, maxsplit=1)[0].replace('**', '').replace('\\"', '')
+    sentence = _AND_NOT.sub('', sentence.strip(_TRAILING))
     return sentence if '{' in sentence else sentence.rstrip('} \n"')  # of {"answer": 4}
 
 

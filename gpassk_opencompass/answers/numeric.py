@@ -1,10 +1,7 @@
-"""Expressions in numbers: 60 digits at nine points, in place of algebra.
+"""Expressions in numbers: equal are those that agree to 60 digits at each of nine points where both are real.
 
-Two expressions are equal when they agree at each point where both have a value; that they differ at one is
-enough to call them different. The points of a symbol follow from its name, so that a verdict never changes.
-Everything is real where the expressions are: a point at which a root or a logarithm leaves the real numbers
-is passed over. Sizes are bounded: whatever an answer says, its value is there within milliseconds, or it has
-none.
+The points of a symbol follow from its name, so that a verdict never changes. Sizes are bounded: whatever an
+answer says, its value is there within milliseconds, or it has none.
 """
 
 from __future__ import annotations
@@ -19,7 +16,7 @@ from typing import Any
 
 
 class Expression:
-    """A number, a symbol, or a function of expressions; Python's operators make sums, products and powers."""
+    """A number, a symbol, or a function of expressions, made by Python's operators."""
 
     __slots__ = ()
     arguments: tuple[Expression, ...] = ()
@@ -65,10 +62,7 @@ class Symbol(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Call(Expression):
-    """A function of its arguments: `+`, `*`, `^`, `sin`, `binom`, or one whose name the question gave.
-
-    A difference is a sum, a quotient a product, a root a power.
-    """
+    """A function of its arguments: `+`, `*`, `^`, `sin`, `f`; differences, quotients, roots are of these."""
 
     name: str
     arguments: tuple[Expression, ...]
@@ -87,32 +81,31 @@ def joined(name: str, parts: Sequence[Expression]) -> Expression:
 @lru_cache(maxsize=8192)
 def _symbols(expression: Expression) -> frozenset[str]:
     """Return the names of its symbols, and `|` where it takes an absolute value."""
-    own = expression.name if isinstance(expression, Symbol) else ''
-    own = '|' if expression == Call('abs', expression.arguments) else own
-    return frozenset({own} - {''}).union(*map(_symbols, expression.arguments))
+    own = {expression.name} if isinstance(expression, Symbol) else frozenset[str]()
+    own = {'|'} if expression == Call('abs', expression.arguments) else own
+    return frozenset(own).union(*map(_symbols, expression.arguments))
 
 
 def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
     """Return an expression with other names for its symbols."""
-    if isinstance(expression, Symbol):
-        return Symbol(names.get(expression.name, expression.name))
-    if not isinstance(expression, Call):
-        return expression
-    return Call(expression.name, tuple(renamed(argument, names) for argument in expression.arguments))
+    match expression:
+        case Symbol(name):
+            return Symbol(names.get(name, name))
+        case Call(name, arguments):
+            return Call(name, tuple(renamed(argument, names) for argument in arguments))
+    return expression
 
 
 # Comparison
 
+# Of a symbol at each point; some are negative, as |x| is not x.
 _RANGES = ((0.05, 0.95), (0.2, 2), (-3, -0.2), (-0.9, 3), (0.2, 2), (1, 4), (2, 9), (8, 30), (-9, -1))
-"""Of a symbol at each point; some are negative, as |x| is not x."""
 _LEAST_POINTS = 3
-_WHOLE = frozenset('nkmjl')
-"""Names of whole numbers."""
+_WHOLE = frozenset('nkmjl')  # names of whole numbers
 _LARGEST_EXPONENT = 10**7  # binary digits of a power
 _LARGEST_RATIONAL = 200_000  # binary digits of an exact number
 _LARGEST_COUNTED = 5000  # things of an exact factorial or binomial
-_LARGE = 10**20
-"""Beyond which two values are taken from one another, as 50! + 1 is not 50!."""
+_LARGE = 10**20  # beyond which two values are taken from one another, as 50! + 1 is not 50!
 
 
 def equal(one: Expression, other: Expression) -> bool:
@@ -158,11 +151,9 @@ def rational(expression: Expression) -> Fraction | None:
     """Return the exact value of what is made of whole numbers by +, ×, and whole powers; else None."""
     if isinstance(expression, Number):
         return Fraction(expression.value)
-    exact: list[Fraction] = []
-    for argument in expression.arguments:
-        if (part := rational(argument)) is None:
-            return None
-        exact.append(part)
+    exact: list[Any] = [*map(rational, expression.arguments)]
+    if None in exact:
+        return None
     value: Fraction | int
     match getattr(expression, 'name', ''), exact:
         case '+', [_, *_]:
@@ -176,8 +167,8 @@ def rational(expression: Expression) -> Fraction | None:
         case 'factorial' | 'binom' as name, _:
             if any(part.denominator > 1 or not 0 <= part <= _LARGEST_COUNTED for part in exact):
                 return None
-            counted: Callable[..., int] = math.comb if name == 'binom' else math.factorial
-            return Fraction(counted(*(part.numerator for part in exact)))
+            counts = [part.numerator for part in exact]
+            return Fraction(math.comb(*counts) if name == 'binom' else math.factorial(*counts))
         case _:
             return None
     return Fraction(value) if _bits(value) <= _LARGEST_RATIONAL else None
@@ -191,14 +182,10 @@ def _are_close(left: Any, right: Any) -> bool:
     return bool(abs(left - right) <= 1e-45 * max(abs(left), abs(right)))
 
 
-# Values at a point
-
-
 def _values_along(one: Expression, other: Expression) -> Iterator[tuple[int, Any, Any]]:
-    """Yield the points at which both have a value, one where they have no variable, and these values.
+    """Yield the points (one where there is no variable) at which both have a value, and these values.
 
-    Where one of them alone takes an absolute value, `other` has to have one where `one` does: ln x is not
-    ln|x|.
+    Where one alone takes an absolute value, `other` must have one where `one` does: ln x is not ln|x|.
     """
     names = _symbols(one), _symbols(other)
     complexes, strict = 'i' in names[0] | names[1], ('|' in names[0]) is not ('|' in names[1])
@@ -211,25 +198,22 @@ def _values_along(one: Expression, other: Expression) -> Iterator[tuple[int, Any
 
 
 @lru_cache(maxsize=1)
-def _contexts() -> tuple[Any, ...]:
+def _contexts() -> list[Any]:
     """Return mpmath with 60, 100 and 400 digits: more only where digits cancel."""
     import mpmath  # a program that never compares expressions starts without it
 
     contexts = [mpmath.mp.clone() for _ in range(3)]
     for context, digits in zip(contexts, (60, 100, 400), strict=True):
         context.dps = digits
-    return tuple(contexts)
+    return contexts
 
 
 @lru_cache(maxsize=8192)  # a reference is compared with many answers
 def _at(expression: Expression, place: int, complexes: bool = False) -> Any:
-    """Return the value at a point, of which 45 digits are right; None where it has none.
-
-    Digits that change with the precision have cancelled; what goes on falling with it is 0.
-    """
+    """Return the value at a point, of which 45 digits are right; None where it has none."""
     before: Any = None
     try:
-        for mp in _contexts():
+        for mp in _contexts():  # digits that change have cancelled; what goes on falling is 0
             value = _value(expression, mp, place, complexes)
             if not mp.isfinite(value):
                 return None
@@ -244,17 +228,12 @@ def _at(expression: Expression, place: int, complexes: bool = False) -> Any:
 @lru_cache(maxsize=4096)
 def _coordinate(name: str, place: int) -> str:
     """Return what a symbol is worth at a point: digits that no short expression has by chance."""
-    chance = Random(f'{name} {place}')
-    if name.partition('_')[0] in _WHOLE:
-        return str(chance.randint(2, 9))
-    return f'{chance.uniform(*_RANGES[place]):.15f}'
+    chance, whole = Random(f'{name} {place}'), name.partition('_')[0] in _WHOLE
+    return str(chance.randint(2, 9)) if whole else f'{chance.uniform(*_RANGES[place]):.15f}'
 
 
 def _value(expression: Expression, mp: Any, place: int, complexes: bool) -> Any:
-    """Return the value in the context `mp` at a point; complex only if i is one.
-
-    Not a number where it has none, none that is real, or none that can be computed.
-    """
+    """Return the value in a context at a point; not a number if none is real (complex) and small enough."""
     match expression:
         case Number(value):
             return mp.mpf(value.numerator) / value.denominator
@@ -297,13 +276,10 @@ def _power(mp: Any, base: Any, exponent: Any, written: Expression, complexes: bo
 
 _OF_MPMATH = {name: name for name in 'sin cos tan cot sec csc sinh cosh tanh floor'.split()}
 _OF_MPMATH |= {'arcsin': 'asin', 'arccos': 'acos', 'arctan': 'atan', 'ln': 'log', 'ceiling': 'ceil'}
-_OF_WHOLE: Mapping[str, Callable[..., int]] = {'gcd': math.gcd, 'lcm': math.lcm}
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     **{name: lambda mp, x, as_=as_: getattr(mp, as_)(x) for name, as_ in _OF_MPMATH.items()},
-    **{
-        name: lambda mp, *xs, of=of: mp.mpf(of(*map(int, xs))) if all(map(mp.isint, xs)) else mp.nan
-        for name, of in _OF_WHOLE.items()
-    },
+    'gcd': lambda mp, *xs: mp.mpf(math.gcd(*map(int, xs))) if all(map(mp.isint, xs)) else mp.nan,
+    'lcm': lambda mp, *xs: mp.mpf(math.lcm(*map(int, xs))) if all(map(mp.isint, xs)) else mp.nan,
     'abs': lambda mp, x: abs(x),
     'factorial': lambda mp, x: mp.factorial(x) if x >= 0 else mp.nan,
     'double factorial': lambda mp, x: mp.fac2(int(x)) if mp.isint(x) else mp.nan,
@@ -311,11 +287,10 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     'max': lambda mp, *values: max(values),
     'min': lambda mp, *values: min(values),
 }
-_BOUNDED = {
+_BOUNDED = {  # the largest argument; beyond it they take long, or no precision here has their digits
     **dict.fromkeys(('sin', 'cos', 'tan', 'cot', 'sec', 'csc'), 10**20),
     **dict.fromkeys(('sinh', 'cosh', 'tanh'), 10**6),
     **dict.fromkeys(('factorial', 'double factorial'), 10**5),
     **dict.fromkeys(('floor', 'ceiling', 'gcd', 'lcm'), 10**50),
     'binom': 20_000,
 }
-"""The largest argument of functions that would take long, or whose digits no precision here has."""

@@ -1,8 +1,4 @@
-r"""An answer read as a typed value: every token of it is accounted for, or it counts as text.
-
->>> read(r'[0, \frac{1}{2})')[0].value.kind, read('x = 5')[0].value.name, read('无解')[0].value
-('[)', 'x', Words(kind='phrase', words=('nothing',)))
-"""
+"""An answer read as a typed value: every token of it is accounted for, or it counts as text."""
 
 from __future__ import annotations
 
@@ -10,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
+from itertools import pairwise
 from typing import NamedTuple
 
 from . import values as of
@@ -30,8 +27,6 @@ from .normal import normal_form
 from .numeric import INFINITY, Call, Expression, Number, Symbol, equal, rational, value_of
 from .values import DEGREES, PERCENT, REALS, Amount, Named, Relation, Several, Value, Words
 
-# Amounts: numbers, expressions, quantities
-
 _PERCENT = frozenset({'%', 'percent', 'percentage', 'pct'})
 _CURRENCIES = frozenset({'dollars', '¥', '€', '£', '¢'})
 _MINUS, _ROOT = ('mark', '-'), ('command', r'\sqrt')
@@ -42,11 +37,7 @@ _NUMERAL = re.compile(
 
 
 def read_amount(tokens: Tokens) -> Amount:
-    r"""Return the number, expression or quantity that `tokens` are; raise Unread where they are none.
-
-    >>> read_amount(tokens_of('五千米')).expression, read_amount(tokens_of('2.5 million')).unit
-    (Number(value=Fraction(5000, 1), digits=None), None)
-    """
+    """Return the number, expression or quantity that `tokens` are; raise Unread where they are none."""
     tokens, depth = _in_figures(tokens), 0
     if tokens and tokens[-1] in _PERCENT:
         return Amount(expression_of(tokens[:-1]), PERCENT)
@@ -55,17 +46,19 @@ def read_amount(tokens: Tokens) -> Amount:
         unit = of.unit_of(tokens[place:]) if place and not depth and _may_be_unit(tokens, place) else None
         if unit == DEGREES and r'\circ' in tokens[:place]:
             break  # 90° - 45° is a sum of angles
-        with suppress(Unread):
-            amount = expression_of(tokens[:place]) if unit else None
-            product = None
-            if amount and token.kind == 'letters' and len(token) == 1:
-                with suppress(Unread):  # `3 m` may be three times m; `3x m` is that always
-                    product = expression_of(tokens)
-            if amount and product and amount.variables:
+        if unit and (amount := _expression(tokens[:place])):
+            # `3 m` may be three times m; `3x m` is that always
+            product = _expression(tokens) if token.kind == 'letters' and len(token) == 1 else None
+            if product and amount.variables:
                 break
-            if amount:
-                return Amount(amount, unit, product)
+            return Amount(amount, unit, product)
     return Amount(expression_of(tokens))
+
+
+def _expression(tokens: Tokens) -> Expression | None:
+    with suppress(Unread):
+        return expression_of(tokens)
+    return None
 
 
 def _in_figures(tokens: Tokens) -> list[Token]:
@@ -98,12 +91,11 @@ def _in_figures(tokens: Tokens) -> list[Token]:
     if len(price) > 1 and price[0] in _CURRENCIES and price[1].kind == 'number':
         end = start + 2 + (price[-1] in of.MULTIPLIERS)
         figures = [*figures[:start], *figures[start + 1 : end], price[0], *figures[end:]]
-    scales = [of.MULTIPLIERS.get(token) if place else None for place, token in enumerate(figures)]
-    products = [
-        [Token('mark', '*'), Token('number', f'{scale}')] if scale else [token]
-        for token, scale in zip(figures, scales, strict=True)
-    ]
-    return [token for product in products for token in product]
+    products: list[Token] = []
+    for token in figures:
+        scale = of.MULTIPLIERS.get(token) if products else None
+        products += [Token('mark', '*'), Token('number', f'{scale}')] if scale else [token]
+    return products
 
 
 def _is_unit(token: Token) -> bool:
@@ -120,9 +112,6 @@ def _may_be_unit(tokens: Tokens, place: int) -> bool:
     if token.kind == 'letters' and not token.spaced:
         return len(token) > 1 and _is_unit(token)
     return token.kind in {'letters', 'words', 'chinese'} or token in _CURRENCIES - {'dollars'}
-
-
-# Values
 
 
 class Reading(NamedTuple):
@@ -300,16 +289,13 @@ def _union(tokens: Tokens) -> Value | None:
 def _without_points(points: Value) -> Value:
     r"""Read `\mathbb{R}\setminus\{0\}`."""
     items = points.items if isinstance(points, Several) and points.kind == 'set' else ()
-    values = [(value_of(one.expression), one) for one in items if isinstance(one, Amount)]
-    if (
-        not items
-        or len(values) < len(items)
-        or any(x is None or one.expression.variables for x, one in values)
-    ):
+    values = {
+        one: None if _variables(one) else value_of(one.expression) for one in items if isinstance(one, Amount)
+    }
+    if not items or len(values) < len(items) or None in values.values():
         raise Unread('a set without others than points')
-    between = [item for _, item in sorted(values, key=lambda one: one[0])]
-    lows, highs = [Amount(-INFINITY), *between], [*between, Amount(INFINITY)]
-    return Several('union', tuple(Several('()', pair) for pair in zip(lows, highs, strict=True)))
+    ends = [Amount(-INFINITY), *sorted(values, key=values.__getitem__), Amount(INFINITY)]
+    return Several('union', tuple(Several('()', pair) for pair in pairwise(ends)))
 
 
 def _environment(tokens: Tokens) -> Value | None:
@@ -338,7 +324,7 @@ def _environment(tokens: Tokens) -> Value | None:
         if len(row) != 2:
             raise Unread('a branch without its condition')
         holds = [token for token in trimmed(row[1]) if token not in _CONDITIONS]
-        otherwise = bool(holds) and _OTHERWISE.issuperset(holds)
+        otherwise = holds and _OTHERWISE.issuperset(holds)
         said = Words('text', ('otherwise',)) if otherwise else _value(holds)
         branches.append(Several('tuple', (_item(trimmed(row[0])), said)))
     return Several('piecewise', tuple(branches))
@@ -416,9 +402,6 @@ def _domain(tokens: Tokens) -> Value | None:
     return Words('domain', (tokens[0][-1] + mark,))
 
 
-# Equations and other relations
-
-
 def _related(tokens: Tokens) -> Value | None:  # noqa: C901
     """Read an equation, inequality, membership, or a value with its name."""
     parts, marks = split(tokens, RELATIONS | {r'\in', r'\approx', r'\equiv'})
@@ -462,11 +445,9 @@ def _equation(parts: list[list[Token]], modulus: Fraction | None = None) -> Valu
     name = ''.join(left) + (f' mod {modulus}' if modulus else '')
     if bound := _function_of(left):
         return Named(name, value, bound)
-    amount = named = None
+    amount, named = None, _expression(left)
     with suppress(Unread):
         amount = read_amount(left)
-    with suppress(Unread):
-        named = expression_of(left)
     measured = isinstance(value, Amount) and value.unit and amount and amount.unit
     if named is not None and not measured and len(left) <= 14 and _is_name(named):
         return Named(name, value, named)
@@ -507,10 +488,8 @@ def _ends_in_a_term(tokens: Tokens) -> bool:
         if token.kind in {'words', 'chinese'}
         or (token.kind == 'letters' and len(token) > 1 and token not in FUNCTIONS)
     ]
-    try:
-        return bool(words) and not _is_name(expression_of(tokens[words[-1] :]))
-    except Unread:  # nothing, too
-        return False
+    term = _expression(tokens[words[-1] :]) if words else None
+    return term is not None and not _is_name(term)
 
 
 def _function_of(left: Tokens) -> Call | None:

@@ -13,10 +13,7 @@ from .numeric import DEGREE, Expression, Number
 
 
 class Unit(NamedTuple):
-    """What is measured, with powers, and in what: units of one dimension can be converted.
-
-    A noun ("apples", 个) has itself as dimension.
-    """
+    """What is measured ("apples", or 个: itself), with powers, and in how many of its basic unit."""
 
     dimension: frozenset[tuple[str, int]]
     factor: Fraction = Fraction(1)
@@ -68,8 +65,7 @@ class Several:
 
     kind: str
     items: tuple[Value, ...]
-    joined_by: str = ','
-    """Of a list: 'and' where all of them are to hold at once; 'or', or ','."""
+    joined_by: str = ','  # a list: 'and' where all of them are to hold at once; 'or', or ','
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +155,7 @@ _NOUNS = frozenset(
 
 
 def unit_of(names: Sequence[str]) -> Unit | None:
-    r"""Return the unit that tokens name: `cm`, `km / h`, `m ^ 2`, `平方米`, `apples`, `个`; None if they do
-    not.
-
-    >>> unit_of(['km', '/', 'h']).factor, unit_of(['小时']) == unit_of(['hours'])
-    (Fraction(5, 18), True)
-    """
+    r"""Return the unit that tokens name: `cm`, `km / h`, `m ^ 2`, `平方米`, `apples`, `个`; None for none."""
     if not 0 < len(names) <= 16:
         return None
     if ''.join(names).strip('^{}') == r'\circ':
@@ -196,43 +187,33 @@ def _noun_of(names: Sequence[str]) -> Unit | None:
         counted = _COUNTED.fullmatch(names[0])
         return several if names[0] in _COUNTERS else counted and UNITS.get(counted['noun'], several)
     nouns = [name.lower() for name in names]
-    if len(nouns) > 3 or any(noun in UNITS or noun in _POWERS or noun in _NO_NOUNS for noun in nouns):
-        return None
-    if not all(noun.isascii() and noun.isalpha() and len(noun) > 2 for noun in nouns):
-        return None
-    is_noun = _PLURAL.fullmatch(nouns[-1]) or nouns[-1] in _NOUNS
-    return Unit(frozenset({(' '.join(nouns), 1)})) if is_noun else None
+    are_words = all(noun.isascii() and noun.isalpha() and len(noun) > 2 for noun in nouns)
+    is_noun = are_words and len(nouns) <= 3 and (_PLURAL.fullmatch(nouns[-1]) or nouns[-1] in _NOUNS)
+    others = (UNITS.keys() | _POWERS.keys() | _NO_NOUNS).isdisjoint(nouns)
+    return Unit(frozenset({(' '.join(nouns), 1)})) if is_noun and others else None
 
 
 # Numerals and phrases
 
-_DIGITS = {digit: value % 10 for value, digit in enumerate('零一二三四五六七八九0123456789')} | {
-    '〇': 0,
-    '两': 2,
-}
+_DIGITS = {digit: value % 10 for value, digit in enumerate('零一二三四五六七八九0123456789')}
+_DIGITS |= {'〇': 0, '两': 2}
 _SIZES = {'十': 10, '百': 100, '千': 1000, '万': 10**4, '亿': 10**8}
-MULTIPLIERS = {
+MULTIPLIERS = {  # what a number is multiplied by if the word follows it
     '百': 100, '千': 1000, '万': 10**4, '亿': 10**8, '十万': 10**5, '百万': 10**6, '千万': 10**7,
     '十亿': 10**9, '百亿': 10**10, '万亿': 10**12,
     'hundred': 100, 'thousand': 1000, 'million': 10**6, 'billion': 10**9, 'trillion': 10**12, 'dozen': 12,
 }  # fmt: skip
-"""What a number is multiplied by if the word follows it."""
 _TO_NINETEEN = (
     'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen '
     'seventeen eighteen nineteen'
 ).split()
-_CARDINALS = {word: value for value, word in enumerate(_TO_NINETEEN)}
 _TENS = 'twenty thirty forty fifty sixty seventy eighty ninety'.split()
-_CARDINALS |= {word: 10 * value for value, word in enumerate(_TENS, 2)}
+_CARDINALS = dict(zip(_TO_NINETEEN + _TENS, (*range(20), *range(20, 100, 10)), strict=True))
 _PARTS = {'half': 2, 'third': 3, 'quarter': 4, 'fourth': 4, 'fifth': 5, 'sixth': 6, 'eighth': 8, 'tenth': 10}
 
 
 def english_number(words: Sequence[str]) -> Fraction | None:
-    """Return the number that up to three English words write out, or None.
-
-    >>> english_number(['twenty', 'five']), english_number(['two', 'thirds']), english_number(['so'])
-    (Fraction(25, 1), Fraction(2, 3), None)
-    """
+    """Return the number that up to three English words write out ("two thirds"), or None."""
     if len(words) > 1 and (part := _PARTS.get(words[-1].removesuffix('s'))):
         above = english_number(words[:-1])
         return above and above / part
@@ -245,11 +226,7 @@ def english_number(words: Sequence[str]) -> Fraction | None:
 
 
 def chinese_number(text: str) -> Fraction | None:
-    """Return the number that Chinese characters write out, or None.
-
-    >>> chinese_number('三分之二'), chinese_number('负一百零五'), chinese_number('3万5千')
-    (Fraction(2, 3), Fraction(-105, 1), Fraction(35000, 1))
-    """
+    """Return the number that Chinese characters and digits write out (三分之二, 3万5千), or None."""
     below, parted, above = text.partition('分之')
     if parted:
         terms = chinese_number(above), chinese_number(below)
@@ -262,8 +239,7 @@ def chinese_number(text: str) -> Fraction | None:
     total = section = digit = 0
     written_out = _SIZES.keys().isdisjoint(text)
     for char in text:
-        size = _SIZES.get(char)
-        if size is None:
+        if (size := _SIZES.get(char)) is None:
             digit = (10 * digit if written_out or char.isascii() else 0) + _DIGITS[char]
         elif size < 10**4:
             section, digit = section + (digit or 1) * size, 0
@@ -284,13 +260,7 @@ _NOISE = re.compile(r'\b(?:the|an?)\b\s*|[\s,.;:!，。；：！、"“”$*]+')
 
 
 def meaning_of(text: str) -> str | None:
-    """Return 'yes', 'no' or 'nothing' if that is all `text` says, else None.
-
-    Case, articles, blanks and punctuation do not matter.
-
-    >>> meaning_of('正确'), meaning_of('No solutions.'), meaning_of('5')
-    ('yes', 'nothing', None)
-    """
+    """Return 'yes', 'no' or 'nothing' if that is all `text` says in any case and punctuation, else None."""
     return _MEANINGS.get(_bare(text)) if len(text) <= 60 else None
 
 
