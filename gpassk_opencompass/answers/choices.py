@@ -1,8 +1,4 @@
-r"""What an answer says in words: the options that it chooses, and what its last sentence states.
-
->>> sorted(letters_of('Option B')), sorted(letters_of('A、B、D')), letters_of('5')
-(['B'], ['A', 'B', 'D'], None)
-"""
+"""What an answer says in words: the options that it chooses, and what its last sentence states."""
 
 from __future__ import annotations
 
@@ -13,8 +9,6 @@ from functools import lru_cache
 from .normal import normal_form
 
 UNWRAPPED = re.compile(r'\\(?:text\w*|mbox|mathrm)\s*\{([^{}]*)\}')
-
-# Options of a choice
 
 _WRAPPERS = re.compile(
     r'\\(?:text\w*|math(?:rm|bf|sf)|mbox|boxed|fbox|displaystyle|left|right)(?![a-zA-Z])'
@@ -57,15 +51,14 @@ def in_capitals(text: str, question: str) -> str:
 
 
 def letters_of(text: str) -> frozenset[str] | None:
-    """Return the letters that `text` chooses, if that is all it does, else None.
+    """Return the letters that `text` chooses, if that is all it does, else None; `BA` is a product.
 
-    Several letters stand in the order of the alphabet: `BA` is a product or a segment.
+    >>> sorted(letters_of('Option B')), sorted(letters_of('A、B、D')), letters_of('5')
+    (['B'], ['A', 'B', 'D'], None)
     """
     text = _bare(text)
-    if not _LETTERS.fullmatch(text):
-        return None
-    letters = re.findall(r'[A-H]', text.replace('and', ''))
-    return frozenset(letters) if letters == sorted(set(letters)) else None
+    letters = re.findall('[A-H]', text) if _LETTERS.fullmatch(text) else []
+    return frozenset(letters) if letters and letters == sorted({*letters}) else None
 
 
 def _bare(text: str) -> str:
@@ -76,10 +69,7 @@ def _bare(text: str) -> str:
 
 
 def chosen_in(text: str, options: Mapping[str, str]) -> tuple[str, str, bool] | None:
-    """Return the letter of `(B) 12` or "so it's B", its text, and whether that is the option's.
-
-    An answer that goes on to a second letter ("A and B", "A or C") chooses nothing.
-    """
+    """Return the letter of `(B) 12` or "so it's B", its text, and whether that is the option's."""
     if concluded := _CONCLUDED.fullmatch(text.strip()):
         return concluded[1], '', False
     if (match := _LETTER_AND_TEXT.fullmatch(_bare(text))) is None:
@@ -91,10 +81,7 @@ def chosen_in(text: str, options: Mapping[str, str]) -> tuple[str, str, bool] | 
 
 @lru_cache(maxsize=4096)
 def options_of(question: str) -> dict[str, str]:
-    """Return the options that `question` lists, letter by letter from A on; {} if it lists none.
-
-    The last list counts: what stands before it may name points A, B, C.
-    """
+    """Return the options of the last list in `question`, from A on; before it may stand points A, B, C."""
     question = _BEFORE_MARKS.sub(' ', _SQUARE.sub(r'(\1)', UNWRAPPED.sub(r'\1', question)))
     question = _SMALL_LETTERS.sub(lambda one: one[0].upper(), question)
     marks = list(_MARK.finditer(question))
@@ -113,8 +100,6 @@ def options_of(question: str) -> dict[str, str]:
             return options
     return {}
 
-
-# Sentences
 
 _DENIED = re.compile(
     r"\b(?:not?|never|neither|nor|cannot|\w+n't|except|unless|if|or|wrong|incorrect|suppose|assume|instead|than|"
@@ -160,8 +145,7 @@ def stated_in(answer: str, counts: bool) -> Iterator[str]:
     A sentence that denies something, or has other numbers, says nothing: "The area is not $5$". Sums before
     the number (3 + 10 = 13) do not count as others, and a number in bold is the one that is meant.
     """
-    tail = answer[-2000:]
-    tail = tail[: behind.start()] if (behind := _AFTERWARDS.search(tail)) else tail
+    tail = _AFTERWARDS.sub('', answer[-2000:])
     sentences = [part.strip() for part in _SENTENCE_END.split(tail) if part.strip(' .<>|')]
     sentence = sentences[-1][-300:] if sentences else ''
     if said := _STATED.fullmatch(UNWRAPPED.sub(r' \1 ', sentence)):
@@ -177,5 +161,4 @@ def stated_in(answer: str, counts: bool) -> Iterator[str]:
         numeral = _NUMBER.search(said_last)
         if numeral and not _DENIED.search(clause) and not _NOT_EXACTLY.search(clause):
             others = said_last[: numeral.start()] + said_last[numeral.end() :]
-            if not re.search('[0-9]', others):
-                yield numeral['number']
+            yield from () if re.search('[0-9]', others) else (numeral['number'],)

@@ -298,7 +298,6 @@ def _are_tied(text: str, start: int, end: int) -> bool:
 
 # What stands beside a box and belongs to it: factors, terms, a scale, a sign, a relation
 
-OPTION = re.compile(r'(?:\\text\{)?\(?[A-H]\)?\}?')
 _MEMBER = re.compile(
     r'(?:[-+*/^_(){}\[\]|!0-9a-zA-Z.\s·×%]|\\%'
     r'|\\(?:[cdt]?frac|sqrt|pi|cdot|times|log|ln|sin|cos|tan|[lr]floor|circ)(?![a-zA-Z]))*'
@@ -307,7 +306,7 @@ _SCALE_AFTER = re.compile(
     r'[\s$*~]*(?:\\[ ,;])?\s*(?:\\text\s*\{\s*)?(?P<scale>'
     r'(?:hundred|thousand|million|billion|trillion|dozen)s?|percent|tenths|hundredths|thousandths|[百千万亿])(?![a-zA-Z])'
 )
-_SPACING = re.compile(r'\\[,;:! ]|\\q?quad(?![a-zA-Z])|~|\\(?:displaystyle|left|right)(?![a-zA-Z])')
+_SPACE = r'\\[,;:! ]|\\(?:q?quad|displaystyle|left|right)(?![a-zA-Z])|~'
 _RELATION_SIGN = (
     r'=|[<>≤≥≠≈,，;；&]|\\\\'
     r'|\\(?:leq?|geq?|leqslant|geqslant|neq?|lt|gt|approx|equiv|to|Rightarrow|implies|q?quad)(?![a-zA-Z])'
@@ -316,21 +315,17 @@ _NEW_MEMBER = re.compile(f'.*(?:{_RELATION_SIGN}|[:：])', re.DOTALL)
 _MEMBER_ENDS = re.compile(rf'\$|\\[)\]]|\n|\\text(?![a-zA-Z])|{_RELATION_SIGN}')
 _OPENS = re.compile(r'(?<!\\)\$\$?|\\[(\[]')
 _LONGEST_LINE = 400
-_BOX_LEAD = (
-    r'(?:\$\$?|\\[(\[,;:! ]|\\q?quad(?![a-zA-Z])|\\left(?![a-zA-Z])|\\displaystyle(?![a-zA-Z])|[{*~`\s])*$'
-)
-_SIGNED = re.compile(r'[-−–±∓<>≤≥≠]|\\(?:pm|mp|le|ge|lt|gt|ne|not)')
-_SIGN_BEFORE = re.compile(r'(?P<sign>\\pm(?![a-zA-Z])|\\mp(?![a-zA-Z])|[±∓−–-])(?P<gap>' + _BOX_LEAD + ')')
+_BOX_LEAD = rf'(?:{_SPACE}|[$\s{{*`]|\\[(\[])*$'
+_RELATION = r'(?:\\(?:[lg]eqslant|[lg]eq?|[lg]t|neq?|not\s?=)(?![a-zA-Z])|[<>]=?|[≤≥≠])'
+_SIGN_BEFORE = re.compile(rf'(?P<sign>\\pm(?![a-zA-Z])|\\mp(?![a-zA-Z])|[±∓−–-])(?P<gap>{_BOX_LEAD})')
 _RELATED = re.compile(
     r'(?P<left>(?<![a-zA-Z\\])(?:\\[a-zA-Z]+|[a-zA-Z])(?:_\{?\w{1,4}\}?|\([a-zA-Z]\))?\s*)?'
-    r'(?P<relation>\\(?:leqslant|geqslant|leq|geq|le|ge|lt|gt|neq|ne|not\s?=)(?![a-zA-Z])|(?:<|>)=?|[≤≥≠])'
-    + _BOX_LEAD
+    rf'(?P<relation>{_RELATION}){_BOX_LEAD}'
 )
 _UNARY = re.compile(
-    r'(?:=|[<>≤≥≠≈]|\\(?:leqslant|geqslant|leq|geq|le|ge|lt|gt|neq|ne|approx|equiv)(?![a-zA-Z]))\s*$'
-    r'|(?:(?:^|[\s:：,，(（*\u4e00-\u9fff])\$\$?|\\\(|\\\[)\s*$'
+    rf'(?:[=≈]|\\(?:approx|equiv)|{_RELATION}|(?:^|[\s:：,，(（*\u4e00-\u9fff])\$\$?|\\[(\[])\s*$'
 )
-_ARROW_OR_TAG = re.compile(r'(?:[-=]>|</?[a-zA-Z|][^<>\n]*>|(?:^|\n)\s*>)\s*' + _BOX_LEAD)
+_ARROW_OR_TAG = re.compile(rf'(?:[-=]>|</?[a-zA-Z|][^<>\n]*>|(?:^|\n)\s*>)\s*{_BOX_LEAD}')
 _SPELLED = {'±': r'\pm ', '∓': r'\mp ', r'\pm': r'\pm ', r'\mp': r'\mp '}
 _RELATION_INSIDE = re.compile(r'[=<>≤≥≠]|\\(?:le|ge|ne|in)(?:q|qslant)?(?![a-zA-Z])')
 
@@ -347,14 +342,13 @@ def _with_sides(text: str, start: int, end: int, content: str) -> str:
     elif not (text[start - 1 : start] in {'$', '['} and text[end : end + 1] in {'', '$', '.', '\n'}):
         start, content = _member(text, start, end, content)
     before = text[max(0, start - 80) : start]
-    if not _SIGNED.search(before) or _RELATION_INSIDE.search(content) or OPTION.fullmatch(content):
+    if _RELATION_INSIDE.search(content) or _is_option(content):
         return content
     if sign := _SIGN_BEFORE.search(before):
         left, gap = before[: sign.start()], sign['gap']
         alone = not left or left[-1] in ' \t\n:：,，(（{*' or '\u4e00' <= left[-1] <= '\u9fff'
         if _UNARY.search(left) or (alone and not gap[:1].isspace()):
-            has_terms = re.search(r'[-+−]|\\pm', content)
-            content = f'({content})' if has_terms else content
+            content = f'({content})' if re.search(r'[-+−]|\\pm', content) else content
             before, content = left, _SPELLED.get(sign['sign'], '-') + content
     if _ARROW_OR_TAG.search(before) or not (related := _RELATED.search(before)):
         return content
@@ -377,23 +371,17 @@ def _member(text: str, start: int, end: int, content: str) -> tuple[int, str]:
     if closed or filled_in or in_list or text.startswith('\\\\', start) or has_words:
         return start, content
     begins = start - len(before)
-    before, after = (_SPACING.sub(' ', side).strip() for side in (before, after.rstrip(' .')))
+    before, after = (re.sub(_SPACE, ' ', side).strip() for side in (before, after.rstrip(' .')))
     if before[:1] == '[' and ']' not in before + after[:-1]:  # of a display that lost its backslashes
         before = before[1:].lstrip()
     if after[-1:] == ']' and '[' not in before + after:
         after = after[:-1].rstrip()
     beside = before.strip('+-−{ ') or after.strip('{} ')
     a_term = not after and before[-1:] in {'+', '-', '−'}
+    is_angle = re.fullmatch(r'\^\s*\{?\s*\\circ\s*\}?', after)
     whole = f'{before}({content}){after}'
-    if (
-        not beside
-        or a_term
-        or re.fullmatch(r'\^\s*\{?\s*\\circ\s*\}?', after)
-        or whole.count('{') != whole.count('}')
-        or not (_MEMBER.fullmatch(before) and _MEMBER.fullmatch(after))
-    ):
-        return start, content
-    return begins, whole
+    closed = whole.count('{') == whole.count('}') and _MEMBER.fullmatch(before) and _MEMBER.fullmatch(after)
+    return (begins, whole) if beside and closed and not a_term and not is_angle else (start, content)
 
 
 # Statements in words
@@ -435,6 +423,10 @@ _ADVERB = re.compile(
     r'(?:clearly|definitely|certainly|simply|just|exactly|indeed|obviously|then|now|therefore|thus)\s',
     re.IGNORECASE,
 )
+_FORMULA = re.compile(
+    r'(?:(?P<dollars>\$\$|\$(?!\$))|\\[(\[])\s*(?P<formula>[^\s$].*?)(?:(?(dollars)(?P=dollars)|\\[)\]])|\Z)',
+    re.DOTALL,
+)
 _AND_NOT = re.compile(r'(?<=[\w$)}]),?\s(?:and\s)?not\s\S{1,20}\Z')
 _TRAILING = ' \t\r\n*_`"”.,;:，；：。'
 _ANSWER_WORD = re.compile(
@@ -460,8 +452,12 @@ _DOUBTED = re.compile(
 
 
 def _statements(text: str, marks: list[re.Match[str]]) -> Iterator[str]:
-    """Yield what is stated behind the last three of these marks, the last one first."""
-    return (_statement(text[mark.end() : mark.end() + 2000]) for mark in reversed(marks[-3:]))
+    """Yield the formula behind each of the last three of these marks, or the sentence, the last one first."""
+    for mark in reversed(marks[-3:]):
+        rest = text[mark.end() : mark.end() + 2000].lstrip(' \t\r\n*_`:：=，,是为】}')
+        formula = _FORMULA.match(rest := _ADVERB.sub('', rest))
+        whole = formula and not _sentence(rest[formula.end() :])
+        yield formula['formula'].strip() if formula and whole else _sentence(rest)
 
 
 def _spoken(text: str) -> str:
@@ -499,18 +495,6 @@ def _offered(rest: str, boxed: str) -> str:
     other = at_once['value'] if at_once and not at_once['unit'] else later['value'] if later else ''
     kind = _is_option if _is_option(other) else _number_in
     return other if other and kind(boxed) and not _are_alike(boxed, other) else ''
-
-
-def _statement(rest: str) -> str:
-    """Return the formula that `rest` starts with, if nothing follows it, else the sentence."""
-    rest = _ADVERB.sub('', rest.lstrip(' \t\r\n*_`:：=，,是为】}'))
-    for opener, closer in (('$$', '$$'), ('$', '$'), (r'\[', r'\]'), (r'\(', r'\)')):
-        if rest.startswith(opener):
-            formula, _, after = rest[len(opener) :].partition(closer)
-            if formula.strip() and not _sentence(after):
-                return formula.strip()
-            break
-    return _sentence(rest)
 
 
 def _sentence(rest: str) -> str:

@@ -1,7 +1,6 @@
-r"""Formulas: their tokens, each spelling of a thing as one token, and the expression that they write out.
+"""Formulas: their tokens, each spelling of a thing as one token, and the expression that they write out.
 
-Nothing is lost but what means nothing (math delimiters, sizes, thin spaces, quotes): whoever reads the tokens
-accounts for every one of them, or raises Unread. A part of a formula is not the formula.
+Whoever reads the tokens accounts for every one, or raises Unread: a part of a formula is not the formula.
 """
 
 from __future__ import annotations
@@ -21,11 +20,10 @@ class Unread(Exception):
 
 
 class Token(str):
-    r"""One token of an answer, and whether a blank stands before it.
+    r"""One token, and whether a blank stands before it.
 
     Its kind is 'number', 'letters' (a run of Latin letters in a formula), 'words' (a run in `\text`),
-    'chinese', 'command' (`\frac`, `\sqrt`, …), 'mark' (everything else), or, of `\begin` and `\end`, their
-    environment.
+    'chinese', 'command' (`\frac`), 'mark' (everything else), or, of `\begin` and `\end`, their environment.
     """
 
     __slots__ = ('kind', 'spaced')
@@ -102,10 +100,8 @@ _SYNONYMS = {
     r'\$': 'dollars', r'\&': '&', r'\prime': "'", r'\R': r'\mathbb R', r'\degree': r'\circ',
     r'\implies': r'\Rightarrow', r'\Longrightarrow': r'\Rightarrow', r'\backslash': r'\setminus',
 }  # fmt: skip
-BRACKETS = {
-    '(': ')', '[': ']', '{': '}', r'\{': r'\}', r'\langle': r'\rangle', r'\lfloor': r'\rfloor',
-    r'\lceil': r'\rceil',
-}  # fmt: skip
+BRACKETS = {'(': ')', '[': ']', '{': '}', r'\{': r'\}'}
+BRACKETS |= {rf'\l{name}': rf'\r{name}' for name in ('angle', 'floor', 'ceil')}
 OPENING = frozenset({*BRACKETS, r'\begin'})
 _CLOSING = frozenset({*BRACKETS.values(), r'\end'})
 _LEADING = frozenset(
@@ -119,19 +115,9 @@ _TRAILING = frozenset({'.', ',', ';', ':', '\\\\'})
 def tokens_of(answer: str) -> list[Token]:
     r"""Return the tokens of `answer`, in time linear in its length; raise Unread where they are too many.
 
-    >>> tokens_of(r'$\left[ 0,\dfrac{\pi}{2} \right)$')
-    ['[', '0', ',', '\\frac', '{', '\\pi', '}', '{', '2', '}', ')']
-    >>> [(token.kind, token) for token in tokens_of(r'5\text{ cm}')]
-    [('number', '5'), ('words', 'cm')]
+    >>> [(token.kind, token) for token in tokens_of(r'$\left[ 5\text{ cm} \right)$')]
+    [('mark', '['), ('number', '5'), ('words', 'cm'), ('mark', ')')]
     """
-    tokens = list(_tokens_in(_spelled(answer)))
-    if len(tokens) > _MOST_TOKENS:
-        raise Unread('too long')
-    return tokens
-
-
-def _spelled(answer: str) -> str:
-    """Return it in LaTeX's characters, with numbers of special notations as sums, powers or fractions."""
     answer = _OTHER_TYPE.sub(lambda one: unicodedata.normalize('NFKC', one[0]), _DECORATION.sub(' ', answer))
     answer = _PRICE.sub(r'\1\\$\2', answer)
     if _INCHES.fullmatch(answer):
@@ -141,10 +127,13 @@ def _spelled(answer: str) -> str:
         text = _ESCAPED.sub(r'\\', text)
     text = join_thousands(ascii_latex(text.translate(_CHARACTERS)))
     if _LARGE_CHINESE.fullmatch(text.strip()):
-        return str(chinese_number(text.strip()))
-    if scientific := _SCIENTIFIC.fullmatch(text.strip()):
-        return f'{scientific[1]}*10^{{{int(scientific[2])}}}'
-    return _REPEATING.sub(_repeating, text)
+        text = str(chinese_number(text.strip()))
+    elif scientific := _SCIENTIFIC.fullmatch(text.strip()):
+        text = f'{scientific[1]}*10^{{{int(scientific[2])}}}'
+    tokens = list(_tokens_in(_REPEATING.sub(_repeating, text)))
+    if len(tokens) > _MOST_TOKENS:
+        raise Unread('too long')
+    return tokens
 
 
 def _repeating(decimal: re.Match[str]) -> str:
@@ -197,11 +186,7 @@ def _tokens_in(text: str) -> Iterator[Token]:  # noqa: C901
 
 
 def split(tokens: Tokens, marks: Iterable[str]) -> tuple[list[list[Token]], list[str]]:
-    """Return the parts of `tokens` between `marks` outside all brackets, and the marks between them.
-
-    >>> split(tokens_of('(1,2),3'), ',')
-    ([['(', '1', ',', '2', ')'], ['3']], [','])
-    """
+    """Return the parts of `tokens` between `marks` outside all brackets, and the marks between them."""
     parts: list[list[Token]] = [[]]
     between: list[str] = []
     depth = 0
@@ -235,17 +220,20 @@ def trimmed(tokens: Tokens) -> list[Token]:
     return list(tokens[start:end])
 
 
-# Expressions
-
 _END = Token('end', '')
 _HALF, _HUNDREDTH = Number(Fraction(1, 2)), Number(Fraction(1, 100))
 _OF_SEVERAL = frozenset({'gcd', 'lcm', 'max', 'min'})
 FUNCTIONS = _OF_SEVERAL | frozenset(
     'sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh ln log lg exp abs'.split()
 )
-_OTHER_NAMES = dict(
-    zip('asin acos atan tg ctg arctg'.split(), 'arcsin arccos arctan tan cot arctan'.split(), strict=True)
-)
+_OTHER_NAMES = {
+    'asin': 'arcsin',
+    'acos': 'arccos',
+    'atan': 'arctan',
+    'tg': 'tan',
+    'ctg': 'cot',
+    'arctg': 'arctan',
+}
 _NAMES = sorted(FUNCTIONS | {'sqrt', 'pi'}, key=len, reverse=True)
 _GREEK = frozenset(
     'alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi rho sigma tau phi chi psi omega pi '
@@ -259,16 +247,13 @@ _ENGLISH = frozenset(
     'no not it is of the and are for per bus car cat one two ten six all any can let but out men man day '
     'box cup egg pen dog yes if or to in on has was his her new old red top you she who how'.split()
 )
+_OPEN_FACTORS = frozenset({'(', '[', '{', r'\{', '|'})
 _LONGEST_PRODUCT = 3  # letters in a row that are a product of symbols; more are a word
 _DEEPEST = 60
 
 
 def expression_of(tokens: Tokens) -> Expression:
-    r"""Return the expression that `tokens` write out; raise Unread where something is left over or unknown.
-
-    >>> expression_of(tokens_of('x^2')).name
-    '^'
-    """
+    """Return the expression that `tokens` write out; raise Unread where something is left over or unknown."""
     expression = _Reader(tokens, 0).all()
     level = [expression] if len(tokens) > _DEEPEST else []
     for _ in range(_DEEPEST):
@@ -300,7 +285,7 @@ class _Reader:
         return _Reader(tokens, self.depth + 1).all()
 
     def peek(self, ahead: int = 0) -> Token:
-        """Return the next token, or the one so many behind it; one without text if there is none."""
+        """Return the next token, or one so many behind it; one without text if there is none."""
         place = self.place + ahead
         return self.tokens[place] if place < len(self.tokens) else _END
 
@@ -349,13 +334,7 @@ class _Reader:
                 power = after == '^' and (before in {'!', ')'} or before.kind == 'letters')
                 if not (power or before == '}' or (after == '!' and before in {'!', ')'})):
                     break
-            elif token.kind not in {'letters', 'words', 'command'} and token not in {
-                '(',
-                '[',
-                '{',
-                r'\{',
-                '|',
-            }:
+            elif token.kind not in {'letters', 'words', 'command'} and token not in _OPEN_FACTORS:
                 break
             factors.append(self.factor())
         return joined('*', factors)
