@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from itertools import product
 from typing import Any, NamedTuple
 
 from .choices import UNWRAPPED, chosen_in, in_capitals, letters_of, options_of, stated_in
@@ -73,15 +74,15 @@ def compare_answers(
     if (choice := equality.choice(reference, answer, options_of(question))) is not None:
         return choice
     (bare, ours), (said, theirs) = _without_remark(reference), _without_remark(answer)
-    readings = [('', reference, answer), ('asked', reference, _wanted(answer, question))]
-    readings.append(('remark', reference, said))
-    if theirs in {'', ours} or not re.search(r'\\mathbb|\\ge', theirs + ours):
-        readings.append(('remark', bare, said))
-    for rule, one, other in readings:
-        if not rule or (rule in rules and (one, other) != (reference, answer)):
+    restricts = theirs not in {'', ours} and re.search(r'\\mathbb|\\ge', theirs + ours)
+    answered = equality.texts(reference, answer)
+    for rule, one, other in (
+        ('asked', reference, _wanted(answer, question)),
+        ('remark', reference, said),
+        ('remark', reference if restricts else bare, said),
+    ):
+        if not answered.equal and rule in rules and (one, other) != (reference, answer):
             answered = equality.texts(one, other, rule)
-            if answered.equal:
-                break
     return answered
 
 
@@ -109,9 +110,7 @@ _PERCENTAGE = re.compile(r'(?<![0-9])(?<![0-9][ -])(?:percent|\\?%|百分)', re.
 _ROUNDING = re.compile(
     r'\bround|\bnearest|decimal place|significant (?:digit|figure)|近似|保留|精确到|四舍五入', re.IGNORECASE
 )
-_ASKS = re.compile(
-    r'(?i:find|compute|determine|evaluate|calculate|what\sis|the\svalue\sof|what\sare)|求|计算'
-)
+_ASKS = re.compile(r'(?i:find|compute|determine|evaluate|calculate|what\s(?:is|are)|the\svalue\sof)|求|计算')
 _SENTENCE = re.compile(r'[.?!。？！](?:\s|$)')
 _MATH_IN = re.compile(r'\$([^$]{1,200})\$|\\\((.{1,200}?)\\\)')
 _SPACE = re.compile(r'(?:\\[ ,;:]|\\q?quad(?![a-zA-Z])|~|\s)+')
@@ -143,12 +142,9 @@ def _wanted(answer: str, question: str) -> str:
     expressions = _asks_for(question) if equals else ()
     if normal_form(name) in expressions:
         return value
-    match read_answer(name)[0].value if expressions else None:
-        case Amount(one) if one.variables:
-            others = (read_answer(text)[0].value for text in expressions)
-            if any(isinstance(other, Amount) and equal(one, other.expression) for other in others):
-                return value
-    return answer
+    values = [read_answer(text)[0].value for text in (name, *expressions)] if expressions else [None]
+    one, *others = [value.expression if isinstance(value, Amount) else None for value in values]
+    return value if one and one.variables and any(other and equal(one, other) for other in others) else answer
 
 
 @lru_cache(maxsize=4096)
@@ -202,8 +198,7 @@ class Equality:
         expected, given = read_answer(reference), read_answer(answer)
         compared = _first_of(
             self._by(ours.rule, self._by(theirs.rule, self.values(ours.value, theirs.value)))
-            for ours in expected
-            for theirs in given
+            for ours, theirs in product(expected, given)
         )
         first = expected[0].value
         kind = first.kind if isinstance(first, Several | Words) else type(first).__name__.lower()
@@ -213,13 +208,15 @@ class Equality:
             kind = kind if first.unit in {None, PERCENT} else 'quantity'
             counts = kind == 'number' and isinstance(first.expression, Number)
         if compared is None and _WORDS.search(answer):
-            stated = [one.value for text in stated_in(answer, counts) for one in read_answer(text)]
-            pairs = [(ours.value, one) for ours in expected for one in stated if not _is_text(one)]
-            compared = self._by('stated', _first_of(self.values(*pair) for pair in pairs))
+            stated = [one for text in stated_in(answer, counts) for one in read_answer(text)]
+            pairs = product(expected, [one for one in stated if not _is_text(one.value)])
+            compared = self._by(
+                'stated', _first_of(self.values(ours.value, one.value) for ours, one in pairs)
+            )
         if compared is None and (_is_text(first) or _is_text(given[0].value)):
             kind = 'unread'
-        rules = (compared or frozenset()) | ({rule} - {''} if compared is not None else frozenset())
-        return Answered(compared is not None, 'pair' if kind in PAIRS else kind, rules)
+        kind = 'pair' if kind in PAIRS else kind
+        return Answered(False, kind) if compared is None else Answered(True, kind, compared | ({rule} - {''}))
 
     def choice(self, reference: str, answer: str, options: Mapping[str, str]) -> Answered | None:
         """Compare where the reference or the answer is a letter of a choice; return None where neither is."""
@@ -265,7 +262,7 @@ class Equality:
                 return self._lists(reference, answer)
             case (Named(value=ours), theirs) | (ours, Named(value=theirs)):
                 unnamed = self._by('name-missing', self.values(ours, theirs))
-                return unnamed if unnamed is not None else self._regions(reference, answer)
+                return self._regions(reference, answer) if unnamed is None else unnamed
             case Amount(), Amount():
                 return self._amounts(reference, answer)
             case Several('ratio', ours), Several('ratio', theirs):
@@ -339,10 +336,9 @@ class Equality:
             return self.expressions(reference.product, answer.expression)
         if answer.product and ours is None and reference.expression.variables:
             return self.expressions(reference.expression, answer.product)
-        numbers = all(
-            unit in {None, PERCENT} or unit.dimension == DEGREES.dimension for unit in (ours, theirs)
-        )
-        if numbers or (ours and theirs and ours.dimension == theirs.dimension):
+        numbers = {None, PERCENT.dimension, DEGREES.dimension}
+        dimensions = {unit and unit.dimension for unit in (ours, theirs)}
+        if dimensions <= numbers or len(dimensions) == 1:
             same = self.expressions(reference.worth, answer.worth)
             if same is not None:
                 return same
@@ -353,8 +349,6 @@ class Equality:
         # The sign may be missing only where the question, or without one the reference, is of percentages.
         wanted = self.asks_percent or (self.asks_percent is None and ours == PERCENT)
         return self._by('percent-sign', as_written) if wanted else None
-
-    # Several values
 
     def ordered(self, reference: Sequence[Value], answer: Sequence[Value]) -> Rules:
         """Compare each with the one in its place."""
@@ -403,8 +397,6 @@ class Equality:
             same.append(self.values(singles[0][0], singles[1][0]))  # one thing said in several ways
         best = _first_of(same)
         return best if best is not None else self._regions(reference, answer)
-
-    # Equations, inequalities, sets of numbers
 
     def _relations(self, reference: Value, answer: Value) -> Rules:
         """Compare equations and inequalities: the same sides, a multiple, or the same set of numbers."""

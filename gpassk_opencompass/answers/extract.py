@@ -380,8 +380,8 @@ def _member(text: str, start: int, end: int, content: str) -> tuple[int, str]:
     a_term = not after and before[-1:] in {'+', '-', '−'}
     is_angle = re.fullmatch(r'\^\s*\{?\s*\\circ\s*\}?', after)
     whole = f'{before}({content}){after}'
-    closed = whole.count('{') == whole.count('}') and _MEMBER.fullmatch(before) and _MEMBER.fullmatch(after)
-    return (begins, whole) if beside and closed and not a_term and not is_angle else (start, content)
+    balanced = whole.count('{') == whole.count('}') and _MEMBER.fullmatch(before) and _MEMBER.fullmatch(after)
+    return (begins, whole) if beside and balanced and not a_term and not is_angle else (start, content)
 
 
 # Statements in words

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from . import values as of
 from .formula import (
@@ -150,18 +150,12 @@ _GROUP = re.compile('[-+]?[1-9][0-9]{0,2}')
 _NUMBERINGS = (('(', '1', ')'), ('(', 'a', ')'), ('', 'a', '.'), ('', 'A', '.'))
 _CONDITIONS = frozenset('if for when where with 当 若 其中 时 as 为'.split())
 _OTHERWISE = frozenset({'otherwise', '其他', '其它', 'else', 'elsewhere'})
-_MATRICES = frozenset({'pmatrix', 'bmatrix', 'matrix', 'Bmatrix', 'smallmatrix', 'array'})
-_SYSTEMS = frozenset(
-    {'cases', 'dcases', 'rcases', 'aligned', 'align', 'align*', 'gathered', 'split', 'array'}
-)
-_LEFT_OUT = frozenset({'the', 'a', 'an', 'The', 'An', ','})
+_MATRICES = frozenset('pmatrix bmatrix matrix Bmatrix smallmatrix array'.split())
+_SYSTEMS = frozenset('cases dcases rcases aligned align align* gathered split array'.split())
 
 
 def read(answer: str) -> tuple[Reading, ...]:
-    """Return the readings of `answer`: one, or two where `1,22` may be a decimal or a list.
-
-    What cannot be read as anything else is text.
-    """
+    """Return the readings of `answer`: two where `1,22` may be a list too; what is no value is text."""
     plain = answer.strip() if answer.count('$') == 1 else answer.strip().strip('$')  # $5 is a price
     if _PLAIN_NUMBER.fullmatch(plain):
         return (Reading(_decimal(plain)),)
@@ -169,14 +163,14 @@ def read(answer: str) -> tuple[Reading, ...]:
         return (Reading(worded),)
     if comma := _DECIMAL_COMMA.fullmatch(answer.strip()):
         whole, rest = comma.groups()
-        readings = []
-        if len(rest) == 3 and _GROUP.fullmatch(whole):
-            readings.append(Reading(_decimal(whole + rest)))
-        elif len(rest) != 3 or whole.strip('+-') == '0':
-            readings.append(Reading(_decimal(f'{whole}.{rest}')))
+        values: list[Value] = []
+        if len(rest) != 3 or _GROUP.fullmatch(whole) or whole.strip('+-') == '0':
+            values.append(
+                _decimal(whole + ('' if len(rest) == 3 and _GROUP.fullmatch(whole) else '.') + rest)
+            )
         if (len(rest) == 1 or rest[0] != '0') and whole not in {'-0', '+0'}:
-            readings.append(Reading(Several('list', (_decimal(whole), _decimal(rest)))))
-        return tuple(readings)
+            values.append(Several('list', (_decimal(whole), _decimal(rest))))
+        return tuple(map(Reading, values))
     tokens = trimmed(tokens_of(answer))
     try:
         value = _value(tokens)
@@ -215,7 +209,7 @@ def _worded(bare: str) -> Value | None:
 def _text(tokens: Tokens) -> Words:
     """Return the words of a text: without articles, final punctuation, and case (but that of `AB`)."""
     tokens = tokens[1:] if tokens[:1] == ['A'] and tokens[1:] and tokens[1].kind != 'mark' else tokens
-    words = [str(token) for token in tokens if token not in _LEFT_OUT]
+    words = [str(token) for token in tokens if token not in {'the', 'a', 'an', 'The', 'An', ','}]
     return Words('text', tuple(word if word.isupper() else word.lower() for word in words))
 
 
@@ -248,10 +242,12 @@ def _numbered(parts: list[list[Token]]) -> list[list[Token]]:
     """Return `(1) 3; (2) 5` as `(1) = 3; (2) = 5`; a list not numbered from its first item on as it is."""
     for before, first, after in _NUMBERINGS:
         heads = [[one for one in (before, chr(ord(first) + at), after) if one] for at in range(len(parts))]
-        width = len(heads[0])
-        if all(part[:width] == head and part[width:] for part, head in zip(parts, heads, strict=True)):
-            marks = [[Token('words', f'({place})'), Token('mark', '=')] for place in range(1, len(parts) + 1)]
-            return [[*mark, *part[width:]] for mark, part in zip(marks, parts, strict=True)]
+        bare = [
+            part[len(head) :] if part[: len(head)] == head else []
+            for part, head in zip(parts, heads, strict=True)
+        ]
+        if all(bare):
+            return [[Token('words', f'({at})'), Token('mark', '='), *one] for at, one in enumerate(bare, 1)]
     return parts
 
 
@@ -289,7 +285,7 @@ def _union(tokens: Tokens) -> Value | None:
 def _without_points(points: Value) -> Value:
     r"""Read `\mathbb{R}\setminus\{0\}`."""
     items = points.items if isinstance(points, Several) and points.kind == 'set' else ()
-    values = {
+    values: dict[Amount, Any] = {
         one: None if _variables(one) else value_of(one.expression) for one in items if isinstance(one, Amount)
     }
     if not items or len(values) < len(items) or None in values.values():
@@ -319,10 +315,10 @@ def _environment(tokens: Tokens) -> Value | None:
         if not all(len(part) > 1 and not condition.isdisjoint(part[-1]) for part in parts):
             return Several('list', tuple(_item(trimmed(row[0])) for row in cells), 'and')
         cells = [[row[0][: -len(part[-1]) - 1], part[-1]] for row, part in zip(cells, parts, strict=True)]
+    if any(len(row) != 2 for row in cells):
+        raise Unread('a branch without its condition')
     branches: list[Value] = []
     for row in cells:
-        if len(row) != 2:
-            raise Unread('a branch without its condition')
         holds = [token for token in trimmed(row[1]) if token not in _CONDITIONS]
         otherwise = holds and _OTHERWISE.issuperset(holds)
         said = Words('text', ('otherwise',)) if otherwise else _value(holds)
@@ -384,22 +380,18 @@ def _members(value: Value) -> Iterator[Value]:
         yield value
 
 
-def _ratio(tokens: Tokens) -> Value | None:
+def _ratio_or_domain(tokens: Tokens) -> Value | None:
+    if tokens == [r'\emptyset']:
+        return Several('set', ())
+    mark = ''.join(tokens[1:]).strip('^_{}')
+    if tokens[0].startswith(r'\mathbb ') and mark in {'', '+', '*', '-'}:
+        return Words('domain', (tokens[0][-1] + mark,))
     parts, marks = split(tokens, ':')
     if not 0 < len(marks) < 12 or any(part and part[0].kind in {'words', 'chinese'} for part in parts):
         return None
     with suppress(Unread):
         return Several('ratio', tuple(Amount(expression_of(part)) for part in parts))
     return None
-
-
-def _domain(tokens: Tokens) -> Value | None:
-    if tokens == [r'\emptyset']:
-        return Several('set', ())
-    mark = ''.join(tokens[1:]).strip('^_{}')
-    if not tokens[0].startswith(r'\mathbb ') or mark not in {'', '+', '*', '-'}:
-        return None
-    return Words('domain', (tokens[0][-1] + mark,))
 
 
 def _related(tokens: Tokens) -> Value | None:  # noqa: C901
@@ -456,7 +448,15 @@ def _equation(parts: list[list[Token]], modulus: Fraction | None = None) -> Valu
         if not _comes_to(computed, value, modulus):
             raise Unread('an equation that does not hold')
         return value
-    if modulus or (named is None and (_ends_in_a_term(left) or len(left) > 14 or not name)):
+    words = [
+        place
+        for place, token in enumerate(left, 1)
+        if token.kind in {'words', 'chinese'}
+        or (token.kind == 'letters' and len(token) > 1 and token not in FUNCTIONS)
+    ]
+    term = _expression(left[words[-1] :]) if words else None  # "the value 2x" = 5 names nothing of value 5
+    ends_in_a_term = term is not None and not _is_name(term)
+    if modulus or (named is None and (ends_in_a_term or len(left) > 14 or not name)):
         raise Unread(name)
     if named is not None and isinstance(value, Amount) and value.unit is None:
         return Relation((named, value.expression), ('=',))
@@ -478,18 +478,6 @@ def _is_name(expression: Expression) -> bool:
         case Call(name):
             return name not in FUNCTIONS | {'+', 'factorial', 'double factorial', 'binom', 'floor', 'ceiling'}
     return False
-
-
-def _ends_in_a_term(tokens: Tokens) -> bool:
-    """Return whether words end in what is no name: "the value 2x" = 5 says nothing of a value of 5."""
-    words = [
-        place
-        for place, token in enumerate(tokens, 1)
-        if token.kind in {'words', 'chinese'}
-        or (token.kind == 'letters' and len(token) > 1 and token not in FUNCTIONS)
-    ]
-    term = _expression(tokens[words[-1] :]) if words else None
-    return term is not None and not _is_name(term)
 
 
 def _function_of(left: Tokens) -> Call | None:
@@ -527,6 +515,5 @@ def _comes_to(said: Value, value: Value, modulus: Fraction | None = None) -> boo
     return bool(abs(exact - value_of(right)) <= 0.5001 * 10.0**-right.digits)
 
 
-_READINGS: tuple[Callable[[Tokens], Value | None], ...] = (
-    _union, _environment, _related, _bracketed, _domain, _ratio,
-)  # fmt: skip
+_READINGS: tuple[Callable[[Tokens], Value | None], ...]
+_READINGS = (_union, _environment, _related, _bracketed, _ratio_or_domain)

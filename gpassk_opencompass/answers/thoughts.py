@@ -37,22 +37,16 @@ class Parted(NamedTuple):
 
 
 def part(text: str, quotable: str = '') -> Parted:  # noqa: C901
-    """Take a text apart at its thought; takes time linear in the text.
+    """Take the text of a model apart at its thought, in linear time.
 
-    A mark in quotation marks is talked about and marks nothing. Where the first mark is an end, all before it
-    is a thought: templates of chats often begin one.
-
-    Args:
-        text: of a model.
-        quotable: what the text replies to. A mark that stands in it may be quoted without quotation marks; it
-            begins a thought only where the text begins with it.
+    A mark in quotation marks is talked about and marks nothing; one that stands in `quotable`, what the text
+    replies to, begins a thought only where the text begins with it. Where the first mark is an end, all
+    before it is a thought: templates of chats often begin one.
 
     >>> part('<think>2 + 2 = 4</think>It is 4.')
     Parted(said='It is 4.', thought='2 + 2 = 4', open=False, doubtful=False)
-    >>> part('<think>2 + 2')
-    Parted(said='', thought='2 + 2', open=True, doubtful=False)
-    >>> part('Such a thought begins with "<think>".').thought
-    ''
+    >>> part('<think>2 + 2').open, part('Such a thought begins with "<think>".').thought
+    (True, '')
     """
     if not (text.startswith('analysis') or 'THINK]' in text or 'assistantfinal' in text):
         plain = text.casefold() if '<' in text or '◁' in text else ''
@@ -92,29 +86,17 @@ def part(text: str, quotable: str = '') -> Parted:  # noqa: C901
 
 
 def thought_in(text: str) -> int | None:
-    r"""Return how many characters at the beginning of a response are its thought; None where there is none.
-
-    >>> thought_in('<think>2 + 2</think>It is 4.'), thought_in('It is 4.'), thought_in('<think>2 + 2')
-    (20, None, 12)
-    """
+    """Return how many characters at the beginning of a response are its thought; None where there is none."""
     parted = part(text)
     return len(text) - len(parted.said) if parted.thought and text.endswith(parted.said) else None
 
 
 def opening_of(prompt: str) -> str:
-    r"""Return the mark of the thought that a prompt ends with, as a chat template may; '' if with none.
-
-    >>> opening_of('<|Assistant|><think>\n'), opening_of('<|Assistant|><think>\n\n</think>\n')
-    ('<think>', '')
-    """
+    """Return the mark of the thought that a prompt ends with, as a chat template may; '' if with none."""
     end = prompt[-64:].rstrip()
     return next((one[0] for one in _MARK.finditer(end) if one.end() == len(end) and not one.lastindex), '')
 
 
 def without_ends(text: str) -> str:
-    """Return a text without the marks that end a thought.
-
-    >>> without_ends('2 + 2</think> = 4')
-    '2 + 2 = 4'
-    """
+    """Return a text without the marks that end a thought."""
     return _MARK.sub(lambda mark: '' if mark.lastindex else mark[0], text)

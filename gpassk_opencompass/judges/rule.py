@@ -12,7 +12,8 @@ from typing import Any
 from loguru import logger
 from pydantic import BaseModel, ConfigDict, PositiveInt, field_validator
 
-from ..answers import RULES, compare_answers, final_answer, is_read, normal_form
+from ..answers import compare_answers, final_answer, normal_form
+from ..answers.equal import RULES, is_read
 from . import EMPTY, SAME, Judge, Judgement, Pair, Verdict, checked
 
 _VERSION = 9
@@ -33,7 +34,7 @@ class RuleSettings(BaseModel):
     max_nesting: PositiveInt = 15
     """The same of open brackets."""
     without: list[str] | tuple[str, ...] = ()
-    """Ids of lenient rules to do without, of those in `answers.RULES`."""
+    """Ids of lenient rules to do without, of those in `answers.equal.RULES`."""
     in_place_of: str = ''
     """The LLM in whose place it judges, for the record."""
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from gpassk_opencompass import FunctionJudge, RuleJudge, Samples, score
-from gpassk_opencompass.answers import RULES
+from gpassk_opencompass.answers.equal import RULES
 from gpassk_opencompass.judges import Judge
 from gpassk_opencompass.record import Result
 

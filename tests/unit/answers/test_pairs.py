@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from make_suite import FAMILIES, Case, generated, written
 
 from gpassk_opencompass import Pair, RuleJudge, Verdict
-from gpassk_opencompass.answers import RULES, compare_answers, normal_form
+from gpassk_opencompass.answers import compare_answers, normal_form
+from gpassk_opencompass.answers.equal import RULES
 
 SUITE = [
     Case(**json.loads(line))
