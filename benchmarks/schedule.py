@@ -53,7 +53,7 @@ def makespan(entries: dict[Entry, tuple[float, float]], gpus: int) -> float:
             continue
         servers[entry] -= 1
         if not servers[entry]:
-            pool.ended(entry)
+            pool.working.remove(entry)
             changed = True
     return now
 

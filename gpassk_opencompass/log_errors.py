@@ -18,9 +18,7 @@ _BAR = re.compile(
 )
 _WHO = re.compile(
     r'^(?:\[rank[0-9]+\]:(?=\s|$)|\([A-Za-z_0-9]+ (?:[A-Z]+[0-9]+ )?pid=[0-9]+\)|[0-9]+:(?=\s)) ?'
-)
-"""Of torch, of the processes of vLLM and Ray, of `srun --label`."""
-
+)  # of torch, of the processes of vLLM and Ray, of `srun --label`
 _LEVEL = r'(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL|FATAL)'
 _ERRORS = ('ERROR', 'CRITICAL', 'FATAL')
 _HEADS = [
@@ -35,9 +33,7 @@ _HEADS = [
 ]
 _ELSEWHERE = re.compile(
     r'(?i)see root cause above|see stack trace|check the logs for details|failed core proc'
-)
-"""In an error that says where to look for the real one."""
-
+)  # in an error that says where to look for the real one
 _DEATH = re.compile(
     r'^(?:Fatal Python error|terminate called|CUDA error|(?:srun|slurmstepd): error)'
     r'|\b(?:Killed|Segmentation fault|Bus error|Aborted|out of memory|oom-kill)\b'
@@ -79,33 +75,29 @@ def error_in(lines: Iterable[str]) -> str:
     """
     cleaned = _cleaned(lines)
     heads = [place for place, line in enumerate(cleaned) if line.text.endswith(_TRACEBACK)]
-    if not heads:
-        return ''
-    error = _raised_behind(cleaned, heads[-1])
+    *earlier, error = ['', *(_raised_behind(cleaned, head) for head in heads)]
     if error.startswith('KeyboardInterrupt'):
         return ''
-    if _ELSEWHERE.search(error):  # the cause is an earlier exception, else the last error that was logged
-        earlier = [_raised_behind(cleaned, head) for head in reversed(heads[:-1])]
-        logged = [line.text.strip() for line in reversed(cleaned[: heads[-1]]) if line.level in _ERRORS]
-        causes = [one for one in earlier if one and not _ELSEWHERE.search(one)]
-        causes += [text for text in logged if not _PLACE.search(text)]
-        return f'{error} (before it: {causes[0]})' if causes else error
-    return error
+    if not _ELSEWHERE.search(error):
+        return error
+    # The cause is an earlier exception, else the last error that was logged.
+    logged = [line.text.strip() for line in cleaned[: heads[-1]] if line.level in _ERRORS]
+    causes = [text for text in logged if not _PLACE.search(text)]
+    causes += [one for one in earlier if one and not _ELSEWHERE.search(one)]
+    return f'{error} (before it: {causes[-1]})' if causes else error
 
 
 def last_said(lines: Iterable[str]) -> str:
     """Return the last line of a log without a traceback that tells anything; '' if none does.
 
     How a process died goes before an error that was logged, and that before any other line.
-
-    >>> last_said(['11/22 08:41:21 - OpenCompass - INFO - loading', '  0%|          | 0/8 [00:00<?, ?it/s]'])
-    'loading'
     """
     cleaned = [line for line in _cleaned(lines) if line.text and not _AFTERMATH.search(line.text)]
     deaths = [line.text for line in cleaned if line.level in ('', *_ERRORS) and _DEATH.search(line.text)]
-    errors = [line.text for line in cleaned if line.level in _ERRORS]
-    found = deaths or [text for text in errors if not _PLACE.search(text)] or [line.text for line in cleaned]
-    return found[-1].strip() if found else ''
+    errors = [line.text for line in cleaned if line.level in _ERRORS and not _PLACE.search(line.text)]
+    return next(
+        (texts[-1].strip() for texts in (deaths, errors, [line.text for line in cleaned]) if texts), ''
+    )
 
 
 def _raised_behind(lines: Sequence[_Line], head: int) -> str:
@@ -121,9 +113,7 @@ def _raised_behind(lines: Sequence[_Line], head: int) -> str:
     error = lines[place].text.strip()
     if re.fullmatch(r'[\w.]+:', error) and place + 1 < len(lines):  # a message that begins with a line break
         return f'{error} {lines[place + 1].text.strip()}'
-    code = [
-        frame for frame in frames if not re.fullmatch(r'[~^ ]*', frame) and not frame.startswith('File "')
-    ]
+    code = [one for one in frames if not re.fullmatch(r'[~^ ]*', one) and not one.startswith('File "')]
     return f'{error} at: {code[-1]}' if re.fullmatch(r'[\w.]+', error) and code else error
 
 

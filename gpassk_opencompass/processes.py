@@ -1,9 +1,7 @@
 """Programs that are started here and end with whoever started them, however that dies.
 
-Each is started by a small process of its own, the guard, that holds the end of a pipe to its owner.
-Whatever ends a process, the system closes its pipes: then the guard ends the program with all that it has
-started. These are found by a mark in their environment, which children inherit, also those that leave their
-group.
+A small process, the guard, starts each and holds the end of a pipe to its owner: when that dies the system
+closes the pipe, and the guard ends the program with all that has its mark in the environment.
 """
 
 from __future__ import annotations
@@ -26,12 +24,8 @@ from typing import IO, Any
 
 import psutil
 
-MARKS = 'GPASSK_STARTED_BY'
-"""Environment variable with the marks of all owners of a process, commas between them."""
-
-GRACE = 20.0
-"""Seconds between SIGTERM and SIGKILL: srun cancels its job, a server frees its GPUs."""
-
+MARKS = 'GPASSK_STARTED_BY'  # the variable with the marks of all owners of a process, commas between them
+GRACE = 20.0  # seconds between SIGTERM and SIGKILL: srun cancels its job, a server frees its GPUs
 _POLL = 0.1
 _FAILED = 127  # the program could not be started, as a shell says it
 _BOOT = (
@@ -42,13 +36,9 @@ _DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 
 
 class Child:
-    """A program at work, with the guard that ends it.
+    """A program at work, with the guard that ends it; its log gets what it says, without the `secret`.
 
-    Args:
-        words: its command line.
-        log: gets what it says, without the `secret`.
-        cwd, env: where it runs, with which environment.
-        mark: for `end_marked`, beside its own.
+    `mark` is one for `end_marked`, beside its own.
     """
 
     def __init__(
@@ -65,14 +55,10 @@ class Child:
         self.mark, self._owner = secrets.token_hex(8), os.getpid()
         outer = ','.join(filter(None, [env.get(MARKS, ''), mark]))
         env[MARKS] = ','.join(filter(None, [outer, self.mark]))
-        order: dict[str, Any] = {
-            'words': [*words],
-            'log': str(log.absolute()),
-            'cwd': cwd and str(cwd),
-            'env': env,
+        order = {
+            **{'words': [*words], 'log': str(log.absolute()), 'cwd': cwd and str(cwd), 'env': env},
+            **{'secret': secret, 'mark': self.mark, 'owner': self._owner, 'grace': GRACE},
         }
-        order |= {'secret': secret, 'mark': self.mark}
-        order |= {'owner': self._owner, 'grace': GRACE}
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open('ab') as output:
             self._guard = subprocess.Popen(
@@ -104,11 +90,7 @@ class Child:
                 self._pipe.close()
 
     def end(self, hurry: Callable[[], bool] = lambda: False) -> int:
-        """End it with all that it has started, by SIGTERM first, and return its exit code.
-
-        Args:
-            hurry: whether to wait no longer.
-        """
+        """End it with all that it has started and return its exit code: by SIGTERM first, but in a hurry."""
         if os.getpid() != self._owner:
             return 0
         self.stop()
@@ -165,9 +147,8 @@ def guard() -> int:
         log.write(f'cannot be started: {error}\n'.encode())
         return _FAILED
     if program.stdout is not None:
-        threading.Thread(
-            target=_copy, args=[program.stdout, log, order['secret'].encode()], daemon=True
-        ).start()
+        said = (program.stdout, log, order['secret'].encode())
+        threading.Thread(target=_copy, args=said, daemon=True).start()
     while program.poll() is None and not stop and os.getppid() == order['owner']:
         readable, _, _ = select.select([0], [], [], _POLL)
         if readable and not os.read(0, 1):
@@ -196,8 +177,7 @@ def _copy(said: IO[bytes], log: IO[bytes], secret: bytes) -> None:
 class Stop:
     """Whether the user wants to stop: Ctrl-C, SIGTERM and SIGHUP are counted while the `with` block lasts.
 
-    A flag instead of an exception: nothing is ever left between a process and the note of it. A SIGHUP that
-    is ignored (`nohup`) stays so.
+    No exception is left between a process and the note of it. A SIGHUP that is ignored (`nohup`) stays so.
     """
 
     def __init__(self) -> None:
@@ -232,11 +212,7 @@ class Stop:
 
 
 def described(code: int) -> str:
-    """Return an exit code in words.
-
-    >>> described(-9), described(1)
-    ('signal 9 (SIGKILL)', 'code 1')
-    """
+    """Return an exit code in words, as 'signal 9 (SIGKILL)' for -9."""
     if code >= 0:
         return f'code {code}'
     with suppress(ValueError):

@@ -1,13 +1,10 @@
-"""Servers of models that are started here: their command lines, their start, their end.
+"""Servers of models that are started here: their command lines, their start, their end with who started them.
 
-`server(served, logs)` starts one and waits until it takes requests for its model. It ends with the block, or
-with the process, however that dies. Under `gpassk run` there is one server a model for all runs that ask it:
-its addresses stand in the environment, and nothing is started.
+Under `gpassk run` there is one server a model for all runs: its addresses stand in the environment.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import random
@@ -23,30 +20,23 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 import psutil
-from pydantic import ConfigDict, Field, ValidationError, field_validator
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 from pydantic.dataclasses import dataclass
 
 from .errors import IncompleteError, InputError
-from .files import mapping
+from .files import digest, mapping
 from .keys import hidden, read_key
 from .log_errors import error_in, last_lines, last_said
 from .processes import Child, described, marked
 from .text import utc_folder, words
 
-SERVERS = 'GPASSK_SERVERS'
-"""Environment variable with the servers that `gpassk run` has started: JSON, `Served.key` → addresses."""
-
+SERVERS = 'GPASSK_SERVERS'  # the variable with what `gpassk run` has started: JSON, `Served.key` → addresses
 HOST = '127.0.0.1'
-PLACEHOLDERS = ('model', 'name', 'host', 'port', 'tp', 'pp')
-"""What may stand in braces on a command line."""
+PLACEHOLDERS = ('model', 'name', 'host', 'port', 'tp', 'pp')  # may stand in braces on a command line
 
 _ATTEMPTS = 5  # ports that others took between choice and use
-_SAYS_EVERY = 30.0
 _PLACEHOLDER = re.compile(r'\{([A-Za-z_]\w*)\}')
-_OF_KEYS = re.compile(r'(?i).*(?:KEY|TOKEN|SECRET|PASSWORD)')
 _KEYS = frozenset({'--api-key', '--api-keys', '--admin-api-key', '--hf-token', '--access-token'})
-_CONTAINERS = words('docker podman nerdctl apptainer singularity enroot srun kubectl ssh')
-"""Programs that start the server in a container, or elsewhere: its paths need not be of this machine."""
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -62,28 +52,28 @@ class Preset(NamedTuple):
 
 
 PRESETS: Mapping[str, Preset] = {
-    # https://docs.vllm.ai, `vllm serve`, 0.30; all of them are in 0.14 as well.
+    # vLLM 0.14 to 0.30, `vllm serve`
     'vllm': Preset(
         'vllm serve {model} --served-model-name {name} --host {host} --port {port} '
         '--tensor-parallel-size {tp} --pipeline-parallel-size {pp}'
     ),
-    # SGLang 0.5.23: srt/arg_groups/fields, srt/entrypoints/http_server.py, cli/serve.py.
+    # SGLang 0.5.23: srt/arg_groups/fields, srt/entrypoints/http_server.py, cli/serve.py
     'sglang': Preset(
         'sglang serve --model-path {model} --served-model-name {name} --host {host} --port {port} '
         '--tp-size {tp} --pp-size {pp}'
     ),
-    # lmdeploy 0.18.0: cli/serve.py, serve/openai/endpoints/management.py; no pipeline parallelism.
+    # lmdeploy 0.18.0: cli/serve.py, serve/openai/endpoints/management.py; no pipeline parallelism
     'lmdeploy': Preset(
         'lmdeploy serve api_server {model} --model-name {name} --server-name {host} --server-port {port} '
         '--tp {tp}',
         always_samples=True,
     ),
-    # llama.cpp, `llama-server --help`, build 10434; it spreads a model over the GPUs that it sees.
+    # llama.cpp, build 10434; it spreads a model over the GPUs that it sees
     'llama.cpp': Preset(
         'llama-server --model {model} --alias {name} --host {host} --port {port}',
         repetition_penalty='repeat_penalty',
     ),
-    # transformers 5.20: cli/serve.py; its list of models is that of the hub's cache.
+    # transformers 5.20: cli/serve.py; its list of models is that of the hub's cache
     'transformers': Preset(
         'transformers serve {model} --host {host} --port {port}',
         named_by_path=True,
@@ -92,29 +82,28 @@ PRESETS: Mapping[str, Preset] = {
 }
 """The values of `server`."""
 
-
 _STRICT = ConfigDict(strict=True, extra='forbid')
 T = TypeVar('T')
 
 
+class _Entry:
+    def config(self) -> dict[str, Any]:
+        """Return this as it stands in a config: what differs from the defaults."""
+        found: dict[str, Any] = TypeAdapter(type(self)).dump_python(self, exclude_defaults=True)
+        return found
+
+
 @dataclass(frozen=True, config=_STRICT)
-class Serve:
-    """How a server is started.
+class Serve(_Entry):
+    """How a server is started."""
 
-    Args:
-        command: its command line, with `PLACEHOLDERS` in braces. It is split into words as a shell does, and
-            no shell sees it.
-        ready: the path that answers 200 once it takes requests.
-        timeout: seconds for that; a large model takes minutes to load, and its kernels to be compiled.
-        env: environment variables beside those that are there; none of keys, which would stand in files.
-        check_path: whether the weights have to be on this machine; not those in a container.
-    """
-
-    command: str
-    ready: Annotated[str, Field(pattern=r'^/\S*$')] = '/health'
-    timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1800.0
-    env: dict[Annotated[str, Field(pattern=r'^[A-Za-z_]\w*$')], str] = Field(default={})
-    check_path: bool = True
+    command: str  # with `PLACEHOLDERS` in braces, split as a shell does, which never sees it
+    ready: Annotated[str, Field(pattern=r'^/\S*$')]  # the path that answers 200 once it takes requests
+    timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)]  # seconds for that
+    env: dict[Annotated[str, Field(pattern=r'^[A-Za-z_]\w*$')], str] = Field(
+        default={}
+    )  # beside what is there
+    check_path: bool = True  # whether the weights have to be on this machine; not those in a container
 
     @field_validator('command')
     @classmethod
@@ -129,28 +118,21 @@ class Serve:
             raise ValueError(f'has {{{wrong[0]}}}; what may stand in braces is {allowed}')
         if 'port' not in used:
             raise ValueError(f'{command!r}: {{port}} is missing, a free port is chosen at the start')
-        for word in line:
-            if (flag := word.partition('=')[0]) in _KEYS:
-                raise ValueError(
-                    f'has {flag}: a key would stand in files; the server has your environment, so export it '
-                    "where the server reads it, as VLLM_API_KEY, with key_env='VLLM_API_KEY' for the requests"
-                )
-            if variable := re.search(r'\$\{?\w+\}?', word):
-                raise ValueError(f'has {variable[0]}: no shell fills it in; the server has your environment')
+        if key := next((flag for word in line if (flag := word.partition('=')[0]) in _KEYS), ''):
+            raise ValueError(
+                f'has {key}: a key would stand in files; the server has your environment, so export it '
+                "where the server reads it, as VLLM_API_KEY, with key_env='VLLM_API_KEY' for the requests"
+            )
+        if variable := re.search(r'\$\{?\w+\}?', command):
+            raise ValueError(f'has {variable[0]}: no shell fills it in; the server has your environment')
         return command
 
     @field_validator('env')
     @classmethod
     def _check_env(cls, env: dict[str, str]) -> dict[str, str]:
-        for name in filter(_OF_KEYS.fullmatch, env):
+        for name in filter(re.compile(r'(?i).*(?:KEY|TOKEN|SECRET|PASSWORD)').fullmatch, env):
             raise ValueError(f'{name} would stand in files: export it, the server has your environment')
         return env
-
-    def config(self) -> dict[str, Any]:
-        """Return this as it stands in a config."""
-        own = {'command': self.command, 'ready': self.ready, 'timeout': self.timeout}
-        own |= {'env': dict(self.env)} if self.env else {}
-        return own if self.check_path else {**own, 'check_path': False}
 
 
 def _checked(kind: Callable[..., T], where: str, given: Mapping[str, Any]) -> T:
@@ -168,17 +150,13 @@ def _checked(kind: Callable[..., T], where: str, given: Mapping[str, Any]) -> T:
 
 
 def read_serve(given: Any, server: str | None = None) -> Serve:
-    """Read `serve` of a template or config: fields of `Serve`, `arguments` for the command line of a preset.
-
-    >>> read_serve(dict(arguments='--max-model-len 8192'), 'vllm').command[-20:]
-    '--max-model-len 8192'
-    """
+    """Read `serve` of a config: fields of `Serve`, `arguments` for the command line of a server."""
     if not isinstance(given, Mapping):
         raise InputError(f"serve = {given!r}: expected a dict, e.g. dict(arguments='--max-model-len 16384')")
-    if server is not None and server not in PRESETS:
+    if server not in (None, *PRESETS):
         raise InputError(f'server = {server!r}: expected {", ".join(PRESETS)}, or serve=dict(command=…)')
     preset = Preset('', '/v1/models') if server is None else PRESETS[server]
-    fields = {'ready': preset.ready, 'command': preset.command, **given}
+    fields = {'command': preset.command, 'ready': preset.ready, 'timeout': 1800.0, **given}
     more = fields.pop('arguments', '')
     if not isinstance(fields['command'], str) or not isinstance(more, str):
         raise InputError('serve: command and arguments are texts, as on a command line')
@@ -191,23 +169,15 @@ def read_serve(given: Any, server: str | None = None) -> Serve:
 
 
 @dataclass(frozen=True, config=_STRICT)
-class Served:
-    """A model, and the server that it is to have.
-
-    Args:
-        serve: how that is started.
-        path: the weights: {model}.
-        name: what requests call them: {name}.
-        tp, pp: over how many GPUs they are spread; tp 0: it needs none.
-        key_env: the environment variable with the server's key, if its command line gives it one.
-    """
+class Served(_Entry):
+    """A model, and the server that it is to have."""
 
     serve: Serve
-    path: Annotated[str, Field(pattern=r'[^./ ]')]
-    name: str
-    tp: Annotated[int, Field(ge=0)] = 1
+    path: Annotated[str, Field(pattern=r'[^./ ]')]  # the weights: {model}
+    name: str  # what requests call them: {name}
+    tp: Annotated[int, Field(ge=0)] = 1  # × pp: over how many GPUs they are spread; 0: it needs none
     pp: Annotated[int, Field(ge=1)] = 1
-    key_env: str = ''
+    key_env: str = ''  # the environment variable with the server's key, if its command line gives it one
 
     @property
     def gpus(self) -> int:
@@ -217,22 +187,14 @@ class Served:
     @property
     def key(self) -> str:
         """Return a text that is the same for who wants the same server."""
-        return hashlib.sha256(json.dumps(self.config(), sort_keys=True).encode()).hexdigest()[:16]
-
-    def config(self) -> dict[str, Any]:
-        """Return this as it stands in a config as `judge_serve`."""
-        own = {'path': self.path, 'name': self.name, 'tp': self.tp, 'serve': self.serve.config()}
-        own |= {'pp': self.pp} if self.pp > 1 else {}
-        return {**own, 'key_env': self.key_env} if self.key_env else own
+        return digest(json.dumps(self.config(), sort_keys=True).encode())[:16]
 
     def words(self, port: int) -> list[str]:
         """Return the words of its command line."""
-        tp, name = max(1, self.tp), self.name
-        values = {'model': self.path, 'name': name, 'host': HOST, 'port': port, 'tp': tp, 'pp': self.pp}
-        return [
-            _PLACEHOLDER.sub(lambda found: str(values[found[1]]), word)
-            for word in shlex.split(self.serve.command)
-        ]
+        values = (self.path, self.name, HOST, port, max(1, self.tp), self.pp)
+        filled = dict(zip(PLACEHOLDERS, map(str, values), strict=True))
+        line = shlex.split(self.serve.command)
+        return [_PLACEHOLDER.sub(lambda found: filled[found[1]], word) for word in line]
 
     def check(self) -> None:
         """Raise InputError for what cannot be started here: a program, weights or a key are missing."""
@@ -243,8 +205,7 @@ class Served:
                 f'the command that serves {self.name!r} begins with {program!r}, and there is no such '
                 'program on $PATH: install it, or write its whole path: serve = dict(command=…)'
             )
-        here = self.serve.check_path and os.path.basename(program) not in _CONTAINERS
-        if here and os.path.isabs(self.path) and not os.path.exists(self.path):
+        if self.serve.check_path and os.path.isabs(self.path) and not os.path.exists(self.path):
             raise InputError(
                 f'path = {self.path!r}: there is no such file or folder, so no model to serve; if it is one '
                 'of a container, say serve = dict(check_path=False)'
@@ -255,10 +216,6 @@ class Served:
     def settings(self) -> dict[str, Any]:
         """Return what an LLM judge is told of it beside its name and address."""
         return {'api_key_env': self.key_env} if self.key_env else {}
-
-    def choosing(self) -> dict[str, Any]:
-        """Return what of its command line may change what it says."""
-        return choosing(self.serve.config())
 
 
 def served_model(entry: Mapping[str, Any]) -> Served:
@@ -281,15 +238,14 @@ def read_judge_server(given: Any) -> Served:
         fields['serve'] = read_serve(fields.get('serve', {}), server)
     except InputError as error:
         raise InputError(f'judge_serve: {error}') from error
-    by_path = server is not None and PRESETS[server].named_by_path
-    name = path if by_path else path.rstrip('/').rpartition('/')[2]
+    name = path if server and PRESETS[server].named_by_path else path.rstrip('/').rpartition('/')[2]
     return _checked(Served, 'judge_serve', {'name': name, **fields})
 
 
 def judges_missing_here(configs: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return why servers of judges of configs cannot be started on this machine, a line each."""
     lines: dict[str, None] = {}
-    for dataset in (dataset for config in configs for dataset in config.get('datasets', ())):
+    for dataset in (dataset for config in configs for dataset in config['datasets']):
         given = mapping(mapping(dataset.get('eval_cfg')).get('evaluator')).get('judge_serve')
         try:
             if given is not None:
@@ -299,28 +255,23 @@ def judges_missing_here(configs: Iterable[Mapping[str, Any]]) -> list[str]:
     return list(lines)
 
 
-class Running:
-    """A server at work, or servers that somebody else has started, with their `addresses`."""
+class Running(NamedTuple):
+    """A server at work, or servers that somebody else has started."""
 
-    def __init__(self, addresses: Sequence[str]) -> None:
-        self.addresses = list(addresses)
+    addresses: list[str]
+    check: Callable[[], None] = lambda: (
+        None
+    )  # raises IncompleteError if it has ended, with the end of its log
 
-    def check(self) -> None:
-        """Raise IncompleteError if it has ended, with the end of its log."""
 
-
-class Server(Running):
+class Server:
     """A server that is started here, at an address of the loopback; InputError as of `Served.check`.
 
-    Args:
-        logs: the folder of its log.
-        gpus: as CUDA_VISIBLE_DEVICES names them; None: those that this process has.
-        mark: see `processes.Child`.
+    `gpus` are named as in CUDA_VISIBLE_DEVICES, None: those of this process; `mark`: see `processes.Child`.
     """
 
     def __init__(self, served: Served, logs: Path, gpus: Sequence[str] | None = None, mark: str = '') -> None:
         served.check()
-        super().__init__([])
         self.served, self.is_ready, self.began = served, False, time.monotonic()
         self._gpus, self._mark, self._attempts = gpus, mark, 0
         self._key = read_key(served.key_env) if served.key_env else ''
@@ -331,7 +282,7 @@ class Server(Running):
     def _start(self) -> None:
         self._attempts += 1
         self._port = _free_port()
-        self.addresses = [f'http://{HOST}:{self._port}']
+        self.url = f'http://{HOST}:{self._port}'
         line, env = self.served.words(self._port), {**os.environ, **self.served.serve.env}
         if self._gpus is not None:
             env['CUDA_VISIBLE_DEVICES'] = ','.join(self._gpus)
@@ -341,11 +292,9 @@ class Server(Running):
         self._child = Child(line, self.log, env=env, mark=self._mark, secret=self._key)
 
     def advance(self) -> bool:
-        """Return whether it takes requests for its model by now.
+        """Return whether it takes requests for its model by now; InputError if it lists other models alone.
 
-        Raises:
-            InputError: it lists other models alone.
-            IncompleteError: it has ended, or was not ready in time.
+        IncompleteError if it has ended, or was not ready in time.
         """
         may_start = not self.is_ready and self._attempts < _ATTEMPTS
         if may_start and not self.is_alive and not _is_free(self._port):
@@ -363,10 +312,9 @@ class Server(Running):
 
     def check(self) -> None:
         """Raise IncompleteError if it has ended, with the end of its log."""
-        code = self._child.poll()
-        if code is not None:
+        if (code := self._child.poll()) is not None:
+            how = f'{"was killed by" if code < 0 else "ended with"} {described(code)}'
             when = '' if self.is_ready else ' before it was ready'
-            how = f'was killed by {described(code)}' if code < 0 else f'ended with {described(code)}'
             raise IncompleteError(f'the server of {self.served.name!r} {how}{when}: {self._cause()}')
 
     @property
@@ -396,9 +344,9 @@ class Server(Running):
         """Whether it has its port itself, and nobody else."""
         for process in marked(self._child.mark):
             with suppress(psutil.Error):
-                for one in process.net_connections('tcp'):
-                    if one.status == psutil.CONN_LISTEN and one.laddr.port == self._port:
-                        return True
+                places = {(one.status, one.laddr.port) for one in process.net_connections('tcp')}
+                if (psutil.CONN_LISTEN, self._port) in places:
+                    return True
         return False
 
     def _lists_model(self) -> bool:
@@ -407,17 +355,17 @@ class Server(Running):
             names = [card['id'] for card in json.loads(self._get('/v1/models') or b'')['data']]
         except (ValueError, LookupError, TypeError):
             return True
-        program = os.path.basename(self.served.words(0)[0])
-        if names and self.served.name not in names and program != 'transformers':
+        lists_cache = os.path.basename(self.served.words(0)[0]) == 'transformers'
+        if names and self.served.name not in names and not lists_cache:
             raise InputError(
                 f'the server has {", ".join(map(repr, names))}, and not {self.served.name!r}: its command '
                 'line needs {name} where it says what the model is called'
             )
-        return bool(names) or program == 'transformers'
+        return bool(names) or lists_cache
 
     def _get(self, path: str) -> bytes | None:
         """Return what it gives at a path; None for anything but 200."""
-        request = urllib.request.Request(f'{self.addresses[0]}{path}')
+        request = urllib.request.Request(f'{self.url}{path}')
         if self._key:
             request.add_header('Authorization', f'Bearer {self._key}')
         try:
@@ -430,14 +378,9 @@ class Server(Running):
 
 @contextmanager
 def server(served: Served, logs: Path, say: Callable[[str], None] = lambda line: None) -> Iterator[Running]:
-    """Have a model served as long as the block lasts.
+    """Have a model served as long as the block lasts; `say` is told what happens, in lines.
 
-    Args:
-        logs: the folder of its log.
-        say: is told what happens, in lines.
-
-    Raises:
-        InputError, IncompleteError: it cannot be started, see `Served.check` and `Server.advance`.
+    InputError or IncompleteError where it cannot be started, see `Served.check` and `Server.advance`.
     """
     if known := mapping(json.loads(os.environ.get(SERVERS) or '{}')).get(served.key):
         yield Running(known)
@@ -445,16 +388,11 @@ def server(served: Served, logs: Path, say: Callable[[str], None] = lambda line:
     running = Server(served, logs)
     try:
         say(f'starting the server of {served.name!r}, log: {running.log}')
-        spoken = running.began
         while not running.advance():
-            if time.monotonic() - spoken > _SAYS_EVERY:
-                spoken = time.monotonic()
-                said = last_said(running.last_lines()[1:]) or 'nothing'
-                say(f'waiting for the server, {spoken - running.began:.0f} s; it says: {said[-300:]}')
             time.sleep(0.2)
         seconds = time.monotonic() - running.began
-        say(f'the server of {served.name!r} is ready at {running.addresses[0]} after {seconds:.0f} s')
-        yield running
+        say(f'the server of {served.name!r} is ready at {running.url} after {seconds:.0f} s')
+        yield Running([running.url], running.check)
     finally:
         running.end()
 
@@ -462,35 +400,28 @@ def server(served: Served, logs: Path, say: Callable[[str], None] = lambda line:
 def _free_port() -> int:
     """Return a port below those that the system gives to connections by itself."""
     chance = random.SystemRandom()  # copies of one process must not choose alike
-    for port in chance.sample(range(18000, 32000), 200):
-        if _is_free(port):
-            return port
-    raise IncompleteError('no free port found between 18000 and 32000')
+    port = next(filter(_is_free, chance.sample(range(18000, 32000), 200)), None)
+    if port is None:
+        raise IncompleteError('no free port found between 18000 and 32000')
+    return port
 
 
 def _is_free(port: int) -> bool:
-    for address in (HOST, '0.0.0.0'):  # a server may listen on all
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((address, port))
-            except OSError:
-                return False
-    return True
+    with suppress(OSError), socket.create_server(('', port)):  # on all addresses, as a server may listen
+        return True
+    return False
 
 
 # What a server's command line says of the machine and of the traffic. All else may change what is drawn: the
 # weights, their type and quantization, the cache's type, the context, the chat template, a speculative model.
 _WITH_VALUE = _KEYS | words("""
-    --host --port --server-name --server-port --served-model-name --model-name --alias -a
-    --log-level --uvicorn-log-level --log-file --download-dir
-    --tensor-parallel-size -tp --tp --tp-size --pipeline-parallel-size -pp --pp-size
-    --data-parallel-size -dp --dp --dp-size --distributed-executor-backend
-    --nnodes --node-rank --dist-init-addr --master-addr --master-port
-    --gpu-memory-utilization --mem-fraction-static --cache-max-entry-count --swap-space
-    --max-num-seqs --max-running-requests --max-batch-size --max-concurrent-requests
-    -np --parallel -t --threads -tb --threads-batch
-    -ngl --gpu-layers --n-gpu-layers -ts --tensor-split -sm --split-mode
+    --host --port --server-name --server-port --served-model-name --model-name --alias -a --log-level
+    --uvicorn-log-level --log-file --download-dir --tensor-parallel-size -tp --tp --tp-size
+    --pipeline-parallel-size -pp --pp-size --data-parallel-size -dp --dp --dp-size
+    --distributed-executor-backend --nnodes --node-rank --dist-init-addr --master-addr --master-port
+    --gpu-memory-utilization --mem-fraction-static --cache-max-entry-count --swap-space --max-num-seqs
+    --max-running-requests --max-batch-size --max-concurrent-requests -np --parallel -t --threads -tb
+    --threads-batch -ngl --gpu-layers --n-gpu-layers -ts --tensor-split -sm --split-mode
 """)
 _ALONE = words("""
     --disable-log-requests --disable-log-stats --disable-uvicorn-access-log --enable-log-requests
@@ -507,8 +438,7 @@ def choosing(serve: Mapping[str, Any]) -> dict[str, Any]:
     """Return what of a server's entry in a config may change what it draws: a run may go on with other rest.
 
     Left out are where it listens, over which GPUs it is spread, how much memory and how many requests at a
-    time it takes, what it logs, and where the program lies: the samples mean the same with others. What is
-    not known to be of these counts.
+    time it takes, what it logs, and where the program lies. What is not known to be of these counts.
 
     >>> choosing({'command': '/opt/bin/vllm serve {model} --port {port} --dtype half -tp {tp}', 'timeout': 9})
     {'command': ['vllm', 'serve', '{model}', '--dtype', 'half']}
@@ -526,6 +456,9 @@ def choosing(serve: Mapping[str, Any]) -> dict[str, Any]:
             skip = not equals
         elif flag not in _ALONE:
             kept.append(word)
-    env = {str(name): value for name, value in (serve.get('env') or {}).items()}
-    env = {name: value for name, value in env.items() if not _OPERATIONAL_VARIABLE.fullmatch(name)}
-    return {'command': kept, 'env': env} if env else {'command': kept}
+    env = {
+        str(name): value
+        for name, value in mapping(serve.get('env')).items()
+        if not _OPERATIONAL_VARIABLE.fullmatch(str(name))
+    }
+    return {'command': kept, **({'env': env} if env else {})}

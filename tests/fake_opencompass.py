@@ -46,7 +46,7 @@ def install(folder: Path, monkeypatch: pytest.MonkeyPatch, **behaviours: str) ->
     for name, behaviour in behaviours.items():
         behave(folder, name, behaviour)
     monkeypatch.setenv(FOLDER, str(control))
-    monkeypatch.setattr('gpassk_opencompass.runs.driver.program', lambda: str(program))
+    monkeypatch.setattr('gpassk_opencompass.runs.opencompass.program', lambda: str(program))
     return control
 
 

@@ -1,4 +1,4 @@
-"""Models, and a judge, whose answers and pace a test decides, for runs of the real `opencompass` command."""
+"""Models whose answers and pace a test decides, for runs of the real `opencompass` command."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 
 from opencompass.models.base import BaseModel, LMTemplateParser
 
-from gpassk_opencompass import Judgement, Pair, RuleJudge
 from gpassk_opencompass.health import Generation
 from gpassk_opencompass.plugin.seeds import sample_seed
 
@@ -110,14 +109,3 @@ class NotingModel(ScriptedModel):
         super().__init__(**settings)
         with Path(noted).open('a') as file:
             file.write(f'{self.path} {os.environ.get("CUDA_VISIBLE_DEVICES")}\n')
-
-
-class SlowJudge(RuleJudge):
-    """Leaves a file `judging` in the working directory, waits while there is a `gate`, and judges by rule."""
-
-    def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
-        Path('judging').touch()
-        while Path('gate').exists():
-            time.sleep(0.05)
-        judgements: list[Judgement] = super().judge(pairs)
-        return judgements

@@ -6,18 +6,20 @@ import re
 import time
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.live import Live
+from rich.text import Text
 
 from ..errors import InputError
+from ..runs.plan import planned_runs
+from ..runs.state import Finding, State, discovered_runs, examine, summary
 from ..text import Table, one_line, say, show, terminal, width
 from .options import add_json, add_several, examples, path
 
-if TYPE_CHECKING:
-    from ..runs.state import Finding
-
-EVERY = 5.0
-"""Seconds between two looks of --follow."""
+EVERY = 5.0  # seconds between two looks of --follow
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -37,11 +39,19 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(*, outputs: Path, configs: Sequence[Path], follow: bool) -> int:
     """Print the state of each run; 0 only if all are complete."""
-    from ..runs.state import State, summary
-
+    if configs and outputs.exists() and not outputs.is_dir():
+        raise InputError(f'{outputs} is no folder; expected the work directories of the configs')
     findings = _examined(outputs, configs)
     if follow:
-        findings = _followed(outputs, configs, findings)
+        with suppress(KeyboardInterrupt), Live(transient=True, auto_refresh=False) as live:
+            while any(finding.state is not State.COMPLETE for finding in findings):
+                if live.console.is_terminal:
+                    text = f'{terminal(states_table(findings), width())}\n\n{summary(findings)}'
+                    live.update(Text(text), refresh=True)
+                else:
+                    say(summary(findings), flush=True)
+                time.sleep(EVERY)
+                findings = _examined(outputs, configs)
     show(states_table(findings))
     for finding in findings:
         if finding.state in (State.DAMAGED, State.FAILED):
@@ -51,36 +61,9 @@ def run(*, outputs: Path, configs: Sequence[Path], follow: bool) -> int:
 
 
 def _examined(outputs: Path, configs: Sequence[Path]) -> list[Finding]:
-    from ..runs.plan import planned_runs
-    from ..runs.state import discovered_runs, examine
-
     if not configs:
         return [examine(run, work_dir) for run, work_dir in discovered_runs(outputs)]
-    if outputs.exists() and not outputs.is_dir():
-        raise InputError(f'{outputs} is no folder; expected the work directories of the configs')
     return [examine(run, outputs / run.name) for run in planned_runs(configs)]
-
-
-def _followed(outputs: Path, configs: Sequence[Path], findings: list[Finding]) -> list[Finding]:
-    """Show the states again and again until all are complete, on a terminal in one place; return the last."""
-    from rich.live import Live
-    from rich.text import Text
-
-    from ..runs.state import State, summary
-
-    try:
-        with Live(transient=True, auto_refresh=False) as live:
-            while any(finding.state is not State.COMPLETE for finding in findings):
-                if live.console.is_terminal:
-                    text = f'{terminal(states_table(findings), width())}\n\n{summary(findings)}'
-                    live.update(Text(text), refresh=True)
-                else:
-                    say(summary(findings), flush=True)
-                time.sleep(EVERY)
-                findings = _examined(outputs, configs)
-    except KeyboardInterrupt:
-        pass
-    return findings
 
 
 def states_table(findings: Sequence[Finding]) -> Table:
@@ -90,26 +73,21 @@ def states_table(findings: Sequence[Finding]) -> Table:
     for finding in findings:
         detail = finding.detail.replace(f'{finding.work_dir}/', '')
         brief = {'run': finding.name, 'state': finding.state.value, 'time': finding.time}
-        rows.append([*brief.values(), shortened(detail)])
-        data.append(
-            {
-                **brief,
-                'detail': detail,
-                'work_dir': str(finding.work_dir),
-                'predictions': finding.predictions,
-                'expected': finding.expected,
-                'results': [str(path) for path in finding.results],
-                'logs': [{'path': str(path), 'lines': list(lines)} for path, lines in finding.logs],
-            }
-        )
+        rows.append([*brief.values(), _shortened(detail)])
+        more = {
+            'detail': detail,
+            'work_dir': str(finding.work_dir),
+            'predictions': finding.predictions,
+            'expected': finding.expected,
+            'results': [str(path) for path in finding.results],
+            'logs': [{'path': str(path), 'lines': list(lines)} for path, lines in finding.logs],
+        }
+        data.append({**brief, **more})
     return Table('runs', ['run', 'state', 'time', 'detail'], rows, data=data)
 
 
-def shortened(detail: str) -> str:
-    """Return a detail without the module of an exception and, if it is long, without its middle.
-
-    Messages start with the fact and end in a way out.
-    """
+def _shortened(detail: str) -> str:
+    """Return a detail without the module of an exception, and only its beginning and its end, the way out."""
     text = one_line(re.sub(r'\b(?:\w+\.)+(?=[A-Z]\w*Error: )', '', detail, count=1))
     return text if len(text) <= 143 else f'{text[:90].rstrip()} … {text[-50:].lstrip()}'
 

@@ -7,7 +7,7 @@ import re
 import sys
 import time
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
@@ -114,10 +114,9 @@ class RunProgress(Watcher):
     """Tells what happens: a line for each start and end, on a terminal below them a line a run at work."""
 
     def __init__(self, runs: Sequence[Planned]) -> None:
-        self._places = {run.name: place for place, run in enumerate(runs, 1)}
-        self._failed = False
+        self._labels = {run.name: f'[{place}/{len(runs)}] {run.name}' for place, run in enumerate(runs, 1)}
+        self._failed, self._counted = False, 0.0
         self._lines: dict[str, TaskID] = {}
-        self._counted = 0.0
         name = TextColumn('{task.description}', markup=False, table_column=Column(ratio=1, no_wrap=True))
         rate = TextColumn('{task.fields[rate]}')
         self.bars = Progress(
@@ -132,7 +131,7 @@ class RunProgress(Watcher):
 
     def note(self, text: str, run: Planned | None = None) -> None:
         """Say what a server does, or that a command was started for a run."""
-        say(text if run is None else f'{self._label(run.name)}: {text}', flush=True)
+        say(text if run is None else f'{self._labels[run.name]}: {text}', flush=True)
 
     def ended(self, finding: Finding, seconds: float | None) -> None:
         """Say how a run ended, or that it was not begun: then `seconds` is None."""
@@ -140,25 +139,21 @@ class RunProgress(Watcher):
             self.bars.remove_task(self._lines.pop(finding.name))
         state = finding.state.value if seconds is None else f'{finding.state.value}, {duration(seconds)}'
         already = 'already ' if seconds is None and finding.state is State.COMPLETE else ''
-        parts = [self._label(finding.name), f'{already}{state}', finding.detail[:1000]]
+        parts = [self._labels[finding.name], f'{already}{state}', finding.detail[:1000]]
         say(': '.join(filter(None, parts)), flush=True)
         if finding.state is State.FAILED and finding.logs:  # the first shows its log, others where it lies
             warn(*([f'--- {finding.logs[0].path}'] if self._failed else log_lines(finding, 20)))
             self._failed = True
 
-    def working(self, drawn: Sequence[DrawnSamples]) -> None:
+    def working(self, drawn: Iterable[DrawnSamples]) -> None:
         """Show how far the runs at work are, once a second."""
         if self.bars.disable or time.monotonic() - self._counted < 1:
             return
         for samples in drawn:
             name, (count, total, speed) = samples.run.name, samples.count()
             if name not in self._lines:  # what was there before was not drawn in the time since
-                self._lines[name] = self.bars.add_task(
-                    self._label(name), total=total, completed=count, rate=''
-                )
+                task = self.bars.add_task(self._labels[name], total=total, completed=count, rate='')
+                self._lines[name] = task
             rate = f'{speed:,.0f} tokens/s' if speed else ''
             self.bars.update(self._lines[name], completed=count, total=total, rate=rate)
         self._counted = time.monotonic()
-
-    def _label(self, name: str) -> str:
-        return f'[{self._places[name]}/{len(self._places)}] {name}'

@@ -32,7 +32,7 @@ from ..metrics import DEFAULT_THRESHOLDS, metric_names
 from ..predictions import Predictions, load_predictions, reopen
 from ..record import Names, Result, digest_of, remove_samples, write_samples
 from ..scoring import score
-from ..serving import read_judge_server, server
+from ..serving import choosing, read_judge_server, server
 from ..text import whole_characters
 from .dataset import LIMITS
 from .rows import check_by_place, samples_asked, samples_of, uids_of
@@ -204,7 +204,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
                 running = stack.enter_context(server(self._server, logs, get_logger().info))
                 # Not before: the server may have brought the weights here.
                 weights = files_of({'path': self._server.path}).get('path') or self._server.path
-                mark = digest_of([weights, self._server.choosing()])[:16]
+                mark = digest_of([weights, choosing(self._server.serve.config())])[:16]
                 settings = {**self._server.settings(), 'server_digest': mark}
                 config = served_judge(self._judge or None, self._server.name, running.addresses, settings)
             yield config if work is None else with_verdicts(config, str(work / 'verdicts'))

@@ -1,15 +1,13 @@
 """Start `opencompass` for the runs that need it: a pool of GPUs, the largest model first, a server a model.
 
-The runs of one model whose engine is `serve` are clients of one server, at most four at a time; where GPUs
-are left the model gets several. A judge that is to be started is one more server, whose clients are the
-evaluations of its runs. Any other run is a process on GPUs of its own.
+The runs of a model with `serve` are clients of one server, or of several where GPUs are left; any other is a
+process on GPUs of its own. When all is sampled come the servers of judges, whose clients are evaluations.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import time
 import uuid
@@ -26,23 +24,15 @@ from ..processes import Child, Stop
 from ..serving import SERVERS, Served, Server, read_judge_server, served_model
 from ..sweep.folder import MANIFEST, manifest_text
 from ..text import own_folder, utc_now
-from .opencompass import (
-    Options,
-    config_for,
-    environment,
-    is_local,
-    prepare_directory,
-    program,
-    runs_in_process,
-)
+from . import opencompass
+from .opencompass import Options
 from .plan import Config, Planned, dicts_of, evaluator_of
 from .state import LOG_LINES, Excerpt, Finding, State, examine
-from .work_dir import LOG, NOTES, DrawnSamples, Lock, Start, note_start, read_starts
+from .work_dir import LOG, NOTES, DrawnSamples, Start, lock, note_start, read_starts
 
 POLL = 0.2
 VISIBLE = 'CUDA_VISIBLE_DEVICES'
-CLIENTS = 4
-"""Runs that ask a server at a time: more do not make it faster, and each is a process."""
+CLIENTS = 4  # runs that ask a server at a time: more do not make it faster, and each is a process
 
 
 @dataclass(frozen=True)
@@ -61,7 +51,6 @@ class Entry:
     tasks: list[Task]  # that wait
     gpus: int = 0  # that a server, or the run, takes
     served: Served | None = None  # None: the run loads its model itself, or needs none
-    after: set[str] = field(default_factory=set)  # runs that have to be sampled before
     size: float = 0.0  # how much work it is; more goes first
     given: tuple[str, ...] = ()  # the GPUs that it has
     hardware: str = ''  # of a server, for the records of its clients
@@ -80,29 +69,24 @@ class Pool:
         self._gpus, self._jobs = gpus, jobs
 
     def next(self) -> list[tuple[Entry, tuple[str, ...]]]:
-        """Return what starts now, with its GPUs; it counts as at work until `ended`.
+        """Return what starts now, with its GPUs; it counts as `working` until it is taken out there.
 
         Where nothing waits any more a model at work may get GPUs for one more server, if runs of it wait.
         """
         started = []
-        for entry in [entry for entry in self.waiting if not entry.after]:
-            gpus = self._place(entry)
-            if gpus is not None:
+        for entry in [*self.waiting]:
+            if (gpus := self._place(entry)) is not None:
                 entry.given = gpus
                 self.waiting.remove(entry)
                 self.working.append(entry)
                 started.append((entry, gpus))
-        if not started and not self.waiting and self._gpus:
-            able = [entry for entry in self.working if entry.served and entry.gpus and entry.tasks]
+        if not started and not self.waiting:
+            able = [entry for entry in self.working if entry.served and entry.given and entry.tasks]
             for entry in sorted(able, key=lambda one: -len(one.tasks) * one.gpus / len(one.given)):
                 if more := free_gpus(self._gpus, self._used(), entry.gpus):
                     entry.given += more
                     return [(entry, more)]
         return started
-
-    def ended(self, entry: Entry) -> None:
-        """Take note that an entry has ended."""
-        self.working.remove(entry)
 
     def _used(self) -> set[str]:
         return {gpu for entry in self.working for gpu in entry.given}
@@ -126,11 +110,7 @@ class Pool:
 
 
 def free_gpus(gpus: Sequence[str], used: Collection[str], count: int) -> tuple[str, ...] | None:
-    """Return free GPUs: neighbours from a multiple of `count` on, else the first ones; None: too few.
-
-    >>> free_gpus([str(number) for number in range(6)], {'0'}, 2)
-    ('2', '3')
-    """
+    """Return free GPUs: neighbours from a multiple of `count` on, else the first ones; None: too few."""
     blocks = [gpus[start : start + count] for start in range(0, len(gpus) - count + 1, count)]
     for block in (*blocks, [gpu for gpu in gpus if gpu not in used][:count]):
         if len(block) == count and not {*block} & {*used}:
@@ -148,39 +128,26 @@ def usable_gpus(wanted: str | None, environment: Mapping[str, str]) -> tuple[str
     if wanted is None and visible is not None:  # CUDA stops at the first that is none, as at -1
         named = (word.strip() for word in visible.split(','))
         return tuple(dict.fromkeys(takewhile(re.compile(r'\d+|(?:GPU|MIG)-[\w/-]+').fullmatch, named)))
-    listed, trouble = _listed()
-    if wanted is None:
-        return tuple(gpu for gpu in listed if gpu.isdigit())
-    found = [word.strip() for word in wanted.split(',')]
-    if not any(found):
-        raise InputError(
-            f'--gpus {wanted!r} names no GPU (is a variable empty?): leave it out for all; for none, set '
-            f"{VISIBLE}=''"
-        )
-    if not listed:
-        raise InputError(f'--gpus {wanted}: there is no GPU to use here: {trouble}')
-    for gpu in found:
-        if gpu not in listed:
-            raise InputError(f'--gpus: {gpu!r} is no GPU of this machine; there are {", ".join(listed)}')
-        if found.count(gpu) > 1:
-            raise InputError(f'--gpus {wanted!r}: it names {gpu} twice')
-    return tuple(found)
-
-
-def _listed() -> tuple[list[str], str]:
-    """Return the number and the UUID of each GPU and MIG device that there is; or none, and why."""
-    if shutil.which('nvidia-smi') is None:
-        return [], 'nvidia-smi is not in $PATH'
-    line = ['nvidia-smi', '-L']
+    listed: list[str] = []
     try:
-        done = subprocess.run(line, capture_output=True, text=True, errors='replace', timeout=60, check=False)
+        said = subprocess.run(
+            ['nvidia-smi', '-L'], capture_output=True, text=True, errors='replace', timeout=60, check=False
+        )
+        trouble = f'nvidia-smi says {(said.stderr.strip() or said.stdout.strip())[:200]!r}'
+        if said.returncode == 0:
+            found = re.findall(r'^GPU (\d+): |\(UUID: ((?:GPU|MIG)-[^)]+)\)', said.stdout, re.MULTILINE)
+            listed = [number or uuid for number, uuid in found]
     except (OSError, subprocess.TimeoutExpired) as error:
-        return [], f'nvidia-smi: {error}'
-    found = re.findall(r'^GPU (\d+): |\(UUID: ((?:GPU|MIG)-[^)]+)\)', done.stdout, re.MULTILINE)
-    said = (done.stderr.strip() or done.stdout.strip() or 'nothing').splitlines()[0]
-    if done.returncode or not found:
-        return [], f'nvidia-smi ended with code {done.returncode}: {said}'
-    return [number or uuid for number, uuid in found], ''
+        trouble = str(error)
+    if wanted is None:
+        return tuple(filter(str.isdigit, listed))
+    chosen = [word.strip() for word in wanted.split(',')]
+    for gpu in chosen:
+        if gpu not in listed or chosen.count(gpu) > 1:
+            there = f'there are {", ".join(listed)}' if listed else f'there is no GPU to use here: {trouble}'
+            why = 'stands there twice' if gpu in listed else 'is no GPU of this machine'
+            raise InputError(f'--gpus {wanted!r}: {gpu!r} {why}; {there}; leave it out for all')
+    return tuple(chosen)
 
 
 class Watcher:
@@ -192,20 +159,20 @@ class Watcher:
     def ended(self, finding: Finding, seconds: float | None) -> None:
         """Take note of the state of a run; `seconds` is None if no command was started for it."""
 
-    def working(self, drawn: Sequence[DrawnSamples]) -> None:
+    def working(self, drawn: Iterable[DrawnSamples]) -> None:
         """Take note of the runs at work, several times a second."""
 
 
 def server_of(config: Config, options: Options) -> Served | None:
     """Return the server of the model of a config; None where each task starts its own, or loads a model."""
     models = dicts_of(config, 'models')
-    here = not options.elsewhere and is_local(config, 'infer') and len(models) == 1
+    here = not options.elsewhere and opencompass.is_local(config, 'infer') and len(models) == 1
     return served_model(models[0]) if here and isinstance(models[0].get('serve'), dict) else None
 
 
 def judge_of(config: Config, options: Options) -> Served | None:
     """Return the server of the judge of a config; None for a judge without one, or on another machine."""
-    here = not options.elsewhere and is_local(config, 'eval')
+    here = not options.elsewhere and opencompass.is_local(config, 'eval')
     wanted = [evaluator_of(one).get('judge_serve') for one in dicts_of(config, 'datasets') if here]
     judges = {judge.key: judge for judge in (read_judge_server(one) for one in wanted if one is not None)}
     if len(judges) > 1:
@@ -217,7 +184,7 @@ def gpus_needed(config: Config) -> int:
     """Return how many GPUs of this machine the largest model of a config takes; 0 on a cluster."""
     counts = [mapping(model.get('run_cfg')).get('num_gpus', 0) for model in dicts_of(config, 'models')]
     whole = [count for count in counts if isinstance(count, int)]
-    return max(whole, default=0) if is_local(config, 'infer') else 0
+    return max(whole, default=0) if opencompass.is_local(config, 'infer') else 0
 
 
 class Driver:
@@ -225,11 +192,8 @@ class Driver:
 
     Args:
         gpus: those that the runs share; none: each command sees what there is.
-        watcher: is told of every step.
-        stop: becomes true when the user wants to stop.
         jobs: see `Pool`.
         take_over: why what another machine holds is taken over; '': it is not.
-        variables: further ones for OpenCompass.
     """
 
     def __init__(
@@ -240,41 +204,42 @@ class Driver:
         watcher: Watcher,
         stop: Stop,
         *,
+        variables: Mapping[str, str],
         jobs: int | None = None,
         take_over: str = '',
-        variables: Mapping[str, str] | None = None,
     ) -> None:
         self._outputs, self._here = outputs.resolve(), Path.cwd()
         self._options, self._gpus, self._watcher, self._stop = options, tuple(gpus), watcher, stop
         self._jobs, self._take_over = jobs, take_over
         self._mark = uuid.uuid4().hex
-        self._environment = {**environment(self._here, self._outputs, self._mark), **(variables or {})}
+        self._environment = {**opencompass.environment(self._here, self._outputs, self._mark), **variables}
         self._found: dict[str, Finding] = {}
         self._drawn: dict[str, DrawnSamples] = {}
-        self._judges: dict[str, Entry] = {}
 
     def drive(self, runs: Sequence[Planned]) -> list[Finding]:
         """Run what is not complete; return the state of each run that it came to before a stop."""
-        pool = Pool(self._entries(runs), self._gpus, self._jobs)
+        for judging in (False, True):
+            self._work(Pool(self._entries(runs, judging), self._gpus, self._jobs))
+        return [self._found[run.name] for run in runs if run.name in self._found]
+
+    def _work(self, pool: Pool) -> None:
         try:
             while (pool.working or (pool.waiting and not self._stop)) and not self._stop.in_a_hurry():
                 for entry, gpus in [] if self._stop else pool.next():
                     self._start_servers(entry, gpus)
                 for entry in [entry for entry in pool.working if self._advance(entry)]:
-                    pool.ended(entry)
-                self._watcher.working([*self._drawn.values()])
+                    pool.working.remove(entry)
+                self._watcher.working(self._drawn.values())
                 if pool.working:
                     self._stop.wait(POLL)
         finally:
-            for entry in pool.working:
-                for server in entry.servers:
-                    server.stop()
-            for entry in pool.working:
-                for command in entry.commands:
-                    command.close()
-                for server in entry.servers:
-                    server.end(self._stop.in_a_hurry)
-        return [self._found[run.name] for run in runs if run.name in self._found]
+            servers = [server for entry in pool.working for server in entry.servers]
+            for server in servers:
+                server.stop()
+            for command in (command for entry in pool.working for command in entry.commands):
+                command.close()
+            for server in servers:
+                server.end(self._stop.in_a_hurry)
 
     def _tell(self, finding: Finding, seconds: float | None = None) -> None:
         self._found[finding.name] = finding
@@ -285,12 +250,12 @@ class Driver:
 
     # What has to be done
 
-    def _entries(self, runs: Sequence[Planned]) -> list[Entry]:
-        """Return what has to be done; of all else the state is told at once."""
-        models: dict[str, Entry] = {}
+    def _entries(self, runs: Sequence[Planned], judging: bool) -> Iterable[Entry]:
+        """Return what has to be done, by servers of judges or before them; of all else the state is told."""
+        entries: dict[str, Entry] = {}
         for run in runs:
-            if self._stop:
-                break
+            if self._stop or run.name in self._found:
+                continue
             finding = self._examine(run)
             if self._options.is_done(finding):
                 with suppress(OSError):  # somebody else's results, that may only be read
@@ -298,12 +263,12 @@ class Driver:
                 self._tell(finding)
                 continue
             try:
-                self._add(run, finding, models)
+                self._add(run, finding, entries, judging)
             except InputError as error:
                 self._tell(replace(finding, detail=f'{error}; {finding.detail}'))
-        return [*models.values(), *self._judges.values()]
+        return entries.values()
 
-    def _add(self, run: Planned, finding: Finding, models: dict[str, Entry]) -> None:
+    def _add(self, run: Planned, finding: Finding, entries: dict[str, Entry], judging: bool) -> None:
         """Add what a run needs: its samples on GPUs of its model, its evaluation on those of its judge."""
         mode, workers = self._options.mode, self._options.workers
         if mode == 'eval' and not (finding.resumable and finding.sampled):
@@ -313,17 +278,15 @@ class Driver:
             workers = own[0].workers if own else workers
         judge = judge_of(run.values, self._options) if mode != 'infer' else None
         if judge is not None:
-            entry = self._judges[judge.key] = self._judges.get(judge.key) or self._entry(judge, judge.gpus)
-            entry.tasks.append(Task(run, mode, workers))
-            entry.after |= set() if finding.sampled else {run.name}
-        elif finding.sampled:
-            models[run.name] = Entry([Task(run, mode, workers)])
-        if not finding.sampled:
-            served = server_of(run.values, self._options)
-            key, needed = (served.key, served.gpus) if served else (run.name, gpus_needed(run.values))
-            entry = models[key] = models.get(key) or self._entry(served, needed)
-            entry.tasks.append(Task(run, 'infer' if judge else mode, workers))
-            entry.size += (finding.expected or 1) - finding.predictions
+            self._entry(judge, judge.gpus)  # before anything is sampled for it in vain
+            if finding.sampled and not judging:
+                return
+        served = judge if finding.sampled else server_of(run.values, self._options)
+        gpus = served.gpus if served else 0 if finding.sampled else gpus_needed(run.values)
+        key = served.key if served else run.name
+        entry = entries[key] = entries.get(key) or self._entry(served, gpus)
+        entry.tasks.append(Task(run, 'infer' if judge and not finding.sampled else mode, workers))
+        entry.size += (finding.expected or 1) - finding.predictions
 
     def _entry(self, served: Served | None, gpus: int) -> Entry:
         """Return an entry without tasks; InputError if it takes too many GPUs, or its server cannot start."""
@@ -339,9 +302,7 @@ class Driver:
     # Entries at work
 
     def _start_servers(self, entry: Entry, given: Sequence[str]) -> None:
-        if entry in self._judges.values():  # of runs that are not sampled nothing can be evaluated
-            entry.tasks = [task for task in entry.tasks if self._examine(task.run).sampled]
-        if entry.served is None or not entry.tasks:
+        if entry.served is None:
             return
         entry.hardware = entry.hardware or hardware(','.join(given[: entry.gpus]))
         try:
@@ -350,8 +311,7 @@ class Driver:
                 logs = self._outputs / NOTES / 'servers'
                 server = Server(entry.served, logs, gpus if self._gpus else None, self._mark)
                 entry.servers.append(server)
-                text = f'{entry.served.name}: starting its server{_on(gpus)}, log: {server.log}'
-                self._watcher.note(text)
+                self._watcher.note(f'{entry.served.name}: starting its server{_on(gpus)}, log: {server.log}')
         except (InputError, OSError) as error:
             self._fail(entry, str(error))
 
@@ -362,9 +322,7 @@ class Driver:
         if entry.tasks or entry.commands:
             most = CLIENTS * self._ready(entry) if entry.served else 1
             while entry.tasks and len(entry.commands) < most:
-                command = self._command(entry, entry.tasks.pop(0))
-                if next(command, False):
-                    entry.commands.append(command)
+                entry.commands.append(self._command(entry, entry.tasks.pop(0)))
             entry.commands = [command for command in entry.commands if next(command, False)]
         if entry.tasks or entry.commands:
             return False
@@ -380,10 +338,10 @@ class Driver:
         """Return how many servers of an entry take requests; where one cannot or has died, all is ended."""
         for server in entry.servers:
             try:
-                was_ready = server.is_ready
-                if server.advance() and not was_ready:
+                if not server.is_ready and server.advance():
                     seconds = time.monotonic() - server.began
                     self._watcher.note(f'{server.served.name}: its server is ready after {seconds:.0f} s')
+                server.check()
             except (InputError, IncompleteError) as error:
                 self._fail(entry, str(error), Excerpt(server.log, tuple(server.last_lines()[-LOG_LINES:])))
         return 0 if entry.cause else sum(server.is_ready for server in entry.servers)
@@ -395,13 +353,7 @@ class Driver:
             finding = self._examine(task.run)
             detail = f'{entry.cause}; {finding.detail}'
             self._tell(replace(finding, state=State.FAILED, detail=detail, logs=logs))
-            self._over(task)
         entry.tasks.clear()
-
-    def _over(self, task: Task) -> None:
-        """Let a judge begin when none of its runs is sampled any more."""
-        for entry in self._judges.values():
-            entry.after.discard(task.run.name)
 
     # Commands
 
@@ -409,7 +361,7 @@ class Driver:
         """Run a command for a task, from the lock to the state of its run; give True while it is at work."""
         run, seconds, why = task.run, None, ''
         try:
-            with Lock(self._outputs / run.name, self._mark, self._take_over):
+            with lock(self._outputs / run.name, self._mark, self._take_over):
                 finding = self._examine(run, holding=True)
                 if not self._options._replace(mode=task.mode).is_done(finding):
                     began = time.monotonic()
@@ -431,18 +383,17 @@ class Driver:
             why = f'cannot be started: {error}' if isinstance(error, OSError) else str(error)
             finding = self._examine(run)
             finding = replace(finding, detail=f'{why}; {finding.detail}')
-        self._over(task)
         if why or self._stop or task.mode == self._options.mode or not finding.sampled:
             self._tell(finding, seconds)  # else its evaluation follows, when the judge has its GPUs
 
     def _spawn(self, entry: Entry, task: Task, finding: Finding) -> tuple[Child, Start]:
         run, work_dir, workers = task.run, finding.work_dir, task.workers
         _keep_entries(run, work_dir)
-        directory = prepare_directory(work_dir, run.values, self._here)
-        waiting = len(entry.commands) + 1 + len(entry.tasks)
+        directory = opencompass.prepare_directory(work_dir, run.values, self._here)
+        waiting = len(entry.commands) + len(entry.tasks)
         clients = min(CLIENTS, -(-waiting // len(entry.servers))) if entry.served else 0
-        config = config_for(run, work_dir, self._options, workers, clients)
-        in_process = runs_in_process(run.values, self._options, workers)
+        config = opencompass.config_for(run, work_dir, self._options, workers, clients)
+        in_process = opencompass.runs_in_process(run.values, self._options, workers)
         resumed = finding.time if finding.resumable else None
         # OpenCompass skips what has a result, whatever it is.
         for path in finding.in_the_way if resumed else ():
@@ -451,7 +402,7 @@ class Driver:
         gpus = () if entry.served else entry.given
         variables: dict[str, str] = {}
         if entry.served:
-            addresses = [url for server in entry.servers if server.is_ready for url in server.addresses]
+            addresses = [server.url for server in entry.servers if server.is_ready]
             variables[SERVERS] = json.dumps({entry.served.key: addresses})
             variables['GPASSK_HARDWARE'] = entry.hardware
         if self._gpus and (entry.served or gpus or not finding.sampled):
@@ -462,7 +413,7 @@ class Driver:
                 )
             variables[VISIBLE] = ','.join(gpus)
             variables['CUDA_DEVICE_ORDER'] = self._environment.get('CUDA_DEVICE_ORDER', 'PCI_BUS_ID')
-        line = [program(), str(config), '-w', str(work_dir), *self._options.passed]
+        line = [opencompass.program(), str(config), '-w', str(work_dir), *self._options.passed]
         line += ['-m', task.mode] if task.mode != 'all' else []
         line += ['--debug'] if in_process and '--debug' not in self._options.passed else []
         line += [] if workers is None else ['--max-num-workers', str(workers)]
@@ -473,8 +424,7 @@ class Driver:
         child = Child([*line, '-r', when], work_dir / LOG, cwd=directory, env=env, mark=self._mark)
         how = f'goes on in {when}' if resumed else 'started'
         if resumed and self._options.workers not in (None, workers):
-            number = f'with --max-num-workers {workers}' if workers else 'without --max-num-workers'
-            how += f', {number} as it was begun'
+            how += f', with --max-num-workers {workers or "left out"} as it was begun'
         self._watcher.note(f'{how}{_on(gpus)}', run)
         return child, start
 

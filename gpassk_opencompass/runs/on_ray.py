@@ -1,15 +1,13 @@
 """`gpassk run --ray ADDRESS`: the models of a sweep as tasks of a Ray cluster.
 
-A task drives the runs of one model on the GPUs that Ray gives it, as `gpassk run` does on one machine. All
-nodes see the work directories and configs under the same paths, and have this package and OpenCompass. A task
-that fails, or whose worker or node dies, is tried again, where it goes on; with a worker ends all that it has
-started.
+A task drives the runs of one model on the GPUs that Ray gives it, as `gpassk run` does. All nodes see work
+directories and configs under the same paths. A task that fails is tried again, where it goes on.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ from ..errors import GPassKError, IncompleteError, InputError
 from ..processes import Stop
 from .driver import Driver, Watcher, gpus_needed, judge_of, server_of
 from .opencompass import Options
-from .plan import Planned
+from .plan import Planned, by_model
 from .state import Finding, examine
 from .work_dir import JOB
 
@@ -34,22 +32,17 @@ def run_on_ray(
 ) -> list[Finding]:
     """Run what is not complete; return the state of each run that it came to, see `Driver`."""
     ray = _connect(address)
-    outputs = outputs.resolve()
-    found: dict[str, Finding] = {}
+    outputs, found = outputs.resolve(), dict[str, Finding]()
 
-    def tell(runs: Sequence[Planned], why: str) -> None:
+    def tell(runs: Iterable[Planned], why: str) -> None:
         for run in runs:
             finding = examine(run, outputs / run.name)
             done = options.is_done(finding) or not why
             found[run.name] = finding if done else replace(finding, detail=f'{finding.detail}; {why}')
             watcher.ended(found[run.name], None)
 
-    models: dict[str, list[Planned]] = {}
-    for run in runs:
-        if options.is_done(examine(run, outputs / run.name)):
-            tell([run], '')
-        else:
-            models.setdefault(run.model, []).append(run)
+    tell((run for run in runs if options.is_done(examine(run, outputs / run.name))), '')
+    models = by_model(run for run in runs if run.name not in found)
     most = max((node['Resources'].get('GPU', 0) for node in ray.nodes() if node['Alive']), default=0)
     drive = ray.remote(max_retries=2, retry_exceptions=[IncompleteError])(_drive)
     job = f'ray {ray.get_runtime_context().get_job_id()}'
@@ -64,7 +57,11 @@ def run_on_ray(
     while tasks and not stop:
         for task in ray.wait(list(tasks), timeout=1.0)[0]:
             tell(tasks.pop(task), _failure(ray, task))
-    _leave(ray, list(tasks))
+    for task in tasks:  # as Ctrl-C does it
+        ray.cancel(task)
+    if tasks:
+        ray.wait(list(tasks), num_returns=len(tasks), timeout=60.0)
+    ray.shutdown()
     return [found[run.name] for run in runs if run.name in found]
 
 
@@ -87,15 +84,6 @@ def _failure(ray: Any, task: Any) -> str:
     except (ray.exceptions.RayError, GPassKError) as error:
         return str(error).strip().rpartition('\n')[2]
     return ''
-
-
-def _leave(ray: Any, tasks: list[Any]) -> None:
-    """Stop what is at work, as Ctrl-C does it, and leave the cluster."""
-    for task in tasks:
-        ray.cancel(task)
-    if tasks:
-        ray.wait(tasks, num_returns=len(tasks), timeout=60.0)
-    ray.shutdown()
 
 
 def _gpus_of(runs: Sequence[Planned]) -> int:

@@ -18,17 +18,14 @@ from .plan import Config, Planned, dicts_of, evaluator_of
 from .state import Finding, State
 from .work_dir import DIRECTORY, NOTES, SIZES
 
-REFUSED = {
+_REFUSED = {
     '-w --work-dir': 'each run has its own work directory; give -w before the --',
     '-r --reuse': 'what there is to resume is found for each run',
     '-a --accelerator': 'it runs another engine than the names say; write engine = … in the template',
     '--models --datasets --hf-path --custom-dataset-path': 'the configs say what to run',
     '--dry-run': 'it would leave empty work directories; gpassk check says what is missing',
 }
-"""Options of OpenCompass that cannot be passed on, and why."""
-
 _PATHS = (STORE_VARIABLE, 'COMPASS_DATA_CACHE', 'HF_HOME', 'HF_HUB_CACHE', 'HF_DATASETS_CACHE', 'PYTHONPATH')
-"""Environment variables with paths, relative to where the user is."""
 
 
 class Options(NamedTuple):
@@ -49,7 +46,7 @@ class Options(NamedTuple):
 
 
 def read_options(options: Sequence[str]) -> Options:
-    """Read options for OpenCompass; InputError for those that are `REFUSED`, or a wrong value.
+    """Read options for OpenCompass; InputError for those that cannot be passed on, or a wrong value.
 
     >>> read_options(['--max-num-workers', '8', '--retry', '0', '--slurm', '-p', 'debug'])
     Options(passed=('--retry', '0', '--slurm', '-p', 'debug'), workers=8, mode='all')
@@ -62,10 +59,10 @@ def read_options(options: Sequence[str]) -> Options:
     parser = Parser(add_help=False, argument_default=SUPPRESS)
     parser.add_argument('--max-num-workers', type=int, default=None)
     parser.add_argument('-m', '--mode', choices=['all', 'infer', 'eval'], default='all')
-    for names in REFUSED:
+    for names in _REFUSED:
         parser.add_argument(*names.split(), nargs='*', dest=names)
     found, passed = parser.parse_known_args(options)
-    for names, reason in REFUSED.items():
+    for names, reason in _REFUSED.items():
         if names in found:
             raise InputError(f'{names}: not passed on to opencompass: {reason}')
     if found.max_num_workers is not None and found.max_num_workers < 1:
@@ -84,12 +81,7 @@ def program() -> str:
 
 
 def is_local(config: Config, stage: str) -> bool:
-    """Whether the tasks of 'infer' or 'eval' are done on this machine, and not by a cluster.
-
-    >>> cluster = {'infer': {'runner': {'type': 'opencompass.runners.DLCRunner'}}}
-    >>> is_local({}, 'infer'), is_local(cluster, 'infer')
-    (True, False)
-    """
+    """Whether the tasks of 'infer' or 'eval' are done on this machine, and not by a cluster."""
     runner = mapping(mapping(config.get(stage)).get('runner'))
     return str(runner.get('type', 'LocalRunner')).rpartition('.')[2] == 'LocalRunner'
 
@@ -99,12 +91,13 @@ def runs_in_process(config: Config, options: Options, workers: int | None) -> bo
 
     It is a config of one model with `GPassKEvaluator` alone, no runners of its own and one worker.
     """
-    if (workers or 1) > 1 or options.elsewhere or '--max-workers-per-gpu' in options.passed:
-        return False
-    evaluators = [str(evaluator_of(one).get('type')) for one in dicts_of(config, 'datasets')]
+    kinds = [str(evaluator_of(one).get('type')) for one in dicts_of(config, 'datasets')]
     return (
-        [mapping(model.get('run_cfg')).get('num_procs', 1) for model in dicts_of(config, 'models')] == [1]
-        and all(kind.rpartition('.')[2] == 'GPassKEvaluator' for kind in evaluators)
+        (workers or 1) == 1
+        and not options.elsewhere
+        and '--max-workers-per-gpu' not in options.passed
+        and [mapping(one.get('run_cfg')).get('num_procs', 1) for one in dicts_of(config, 'models')] == [1]
+        and all(kind.rpartition('.')[2] == 'GPassKEvaluator' for kind in kinds)
         and not any(config.get(stage) for stage in ('infer', 'eval'))
     )
 
@@ -137,33 +130,31 @@ def config_for(run: Planned, work_dir: Path, options: Options, workers: int | No
 def prepare_directory(work_dir: Path, config: Config, here: Path) -> Path:
     """Prepare and return the directory that OpenCompass runs in, one for each run.
 
-    OpenCompass writes `./tmp` and `./.cache` where it runs. There, two commands at once can read each other's
-    half-written files, and sizes of data sets outlive the data. What the config names relative to `here`,
-    where the user is, is linked into the directory, or refused; the folder of verdicts is made first.
+    It writes `./tmp` and `./.cache` there: two commands in one would read each other's half-written files.
+    What the config names relative to `here`, where the user is, is linked there, or refused; the folder of
+    verdicts is made first.
     """
     directory = work_dir / DIRECTORY
     way_out = 'give another -w, or rename the config where the character is in its name'
     _check_unquoted(str(directory), 'the path', way_out)
     directory.mkdir(parents=True, exist_ok=True)
     (directory / SIZES).unlink(missing_ok=True)
-    for path in directory.iterdir():
-        if path.is_symlink():
-            path.unlink()
+    for path in filter(Path.is_symlink, [*directory.iterdir()]):
+        path.unlink()
     for name, text in sorted({*_texts(config)}):
         if not 0 < len(text) < 1024 or text[0] in '/~' or not Path(text).parts:
             continue
         if name == 'verdicts':
             (here / text).mkdir(parents=True, exist_ok=True)
-        if not os.path.exists(here / text):
-            continue
         link = directory / Path(text).parts[0]
+        if link.is_symlink() or not os.path.exists(here / text):
+            continue
         if link.name in ('..', 'tmp', '.cache'):
             raise InputError(
                 f'{text!r} in the config is relative: write an absolute path; opencompass runs in a '
                 f'directory of its own, where that is something else than from {here}'
             )
-        if not link.is_symlink():
-            link.symlink_to(here / link.name)
+        link.symlink_to(here / link.name)
     return directory
 
 
@@ -171,26 +162,21 @@ def _texts(value: Any, name: str = '') -> Iterator[tuple[str, str]]:
     """Return the texts in a value of a config, each behind the name of its field."""
     if isinstance(value, str):
         yield name, value
-    elif isinstance(value, dict):
-        for key, part in value.items():
+    elif isinstance(value, (dict, list)):
+        for key, part in value.items() if isinstance(value, dict) else ((name, part) for part in value):
             yield from _texts(part, str(key))
-    elif isinstance(value, list):
-        for part in value:
-            yield from _texts(part, name)
 
 
 def environment(here: Path, outputs: Path, token: str) -> dict[str, str]:
     """Return the variables for OpenCompass: paths as seen from `here`, where the user is, and time in UTC.
 
-    OpenCompass names its time directories by the local time, which differs from machine to machine and goes
-    back an hour once a year. Below `outputs` samples of other runs may be taken; what servers of this
-    `gpassk run`, the `token`, have drawn may be shared.
+    OpenCompass names its time directories by the local time, which differs from machine to machine. Below
+    `outputs` samples of other runs may be taken; what servers of this command, the `token`, draw is shared.
     """
     variables = dict(os.environ)
-    for name in _PATHS:
-        if variables.get(name):
-            parts = variables[name].split(os.pathsep)
-            variables[name] = os.pathsep.join(str(here / os.path.expanduser(part)) for part in parts)
+    for name in filter(variables.get, _PATHS):
+        parts = map(os.path.expanduser, variables[name].split(os.pathsep))
+        variables[name] = os.pathsep.join(str(here / part) for part in parts)
     return {**variables, 'TZ': 'UTC', 'GPASSK_WORK_DIR': str(outputs), 'GPASSK_COMMAND': token}
 
 

@@ -1,7 +1,6 @@
-"""What a sweep is to leave: configs, read as data, and the runs that they make. Nothing in them is executed.
+"""What a sweep is to leave: configs, read as data and never executed, and the runs that they make.
 
-A run is a config, or all configs of one model and setting where the model is loaded in process: then it is
-loaded once.
+A run is a config, or all configs of a model and setting that is loaded in process: then it is loaded once.
 """
 
 from __future__ import annotations
@@ -22,15 +21,13 @@ from ..text import warn
 
 Config = Mapping[str, Any]
 
-_IN_PROCESS = ('SeededTurboMind', 'SeededVLLM', 'SeededHuggingFace')
-"""Classes that load their model where they sample."""
+_IN_PROCESS = ('SeededTurboMind', 'SeededVLLM', 'SeededHuggingFace')  # load their model where they sample
 
 
 def read_config(path: Path) -> dict[str, Any] | None:
     """Return the variables of a config of literals and `dict(…)`; None if it computes or imports something.
 
-    Raises:
-        InputError: it cannot be read or is no Python.
+    InputError where it cannot be read or is no Python.
     """
     try:
         lines = ast.parse(path.read_bytes(), str(path)).body
@@ -39,17 +36,17 @@ def read_config(path: Path) -> dict[str, Any] | None:
     except NO_LITERAL as error:
         raise InputError(f'{path} is not valid Python: {error}') from error
     values = {}
-    try:
-        for line in lines:
-            match line:
-                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+    for line in lines:
+        match line:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                try:
                     values[name] = plain(literal(value), name)
-                case ast.Expr(value=ast.Constant()):
-                    pass
-                case _:
+                except NO_LITERAL:
                     return None
-    except NO_LITERAL:
-        return None
+            case ast.Expr(value=ast.Constant()):
+                pass
+            case _:
+                return None
     return values
 
 
@@ -95,19 +92,12 @@ class Wanted(NamedTuple):
 
 @dataclass(frozen=True)
 class Planned:
-    """One run.
+    """One run."""
 
-    Args:
-        name: of its work directory: that of the config without `.py`, or what several have before the @.
-        values: the variables of the config, with the data sets of all.
-        configs: none for a run that is known from its work directory alone.
-        entries: what the manifest beside a config says of it, where the config is as it was written.
-    """
-
-    name: str
-    values: Config = field(default_factory=dict)
-    configs: tuple[Path, ...] = ()
-    entries: tuple[Entry, ...] = ()
+    name: str  # of its work directory: that of the config without `.py`, or what several have before the @
+    values: Config = field(default_factory=dict)  # the variables of the config, with the data sets of all
+    configs: tuple[Path, ...] = ()  # none for a run that is known from its work directory alone
+    entries: tuple[Entry, ...] = ()  # of a config in the manifest beside it, where it is as it was written
 
     @property
     def wanted(self) -> list[Wanted]:
@@ -125,32 +115,25 @@ class Planned:
         return ', '.join(f'{one.get("path")}' for one in dicts_of(self.values, 'models')) or self.name
 
 
-def planned_runs(paths: Sequence[Path]) -> list[Planned]:
-    """Return the runs of configs, or of folders of configs.
+def planned_runs(paths: Iterable[Path]) -> list[Planned]:
+    """Return the runs of configs, or of folders of configs, without those that a manifest calls stale.
 
-    A config that the manifest of its folder calls stale is left out, unless it is named itself.
-
-    Raises:
-        InputError: there is no such config, one cannot be read or is a template, or two have one name.
+    InputError where there is no config, one cannot be read or is a template, or two have one name.
     """
     runs: dict[str, Planned] = {}
     left_out: list[str] = []
     for path in paths:
         if path.name == MANIFEST:
             raise InputError(
-                f'{path} is no config, but the list of those beside it: did you mean gpassk run '
-                f'{path.parent}?'
+                f'{path} is no config, but the list of them: did you mean gpassk run {path.parent}?'
             )
         entries = {one.file: one for one in read_manifest(path if path.is_dir() else path.parent)}
+        stale = {name for name, entry in entries.items() if entry.stale and path.is_dir()}
         configs = sorted(path.glob('*.py')) if path.is_dir() else [path]
         if not configs:
             raise InputError(f'no config in {path}: expand a template first, with gpassk expand')
-        for config in configs:
-            entry = entries.get(config.name)
-            if path.is_dir() and entry is not None and entry.stale:
-                left_out.append(config.name)
-                continue
-            run = _read(config, entry)
+        left_out += [config.name for config in configs if config.name in stale]
+        for run in (_read(one, entries.get(one.name)) for one in configs if one.name not in stale):
             other = runs.setdefault(run.name, run)
             if other.configs != run.configs:
                 raise InputError(
@@ -191,22 +174,26 @@ def _loaded_once(runs: Iterable[Planned]) -> list[Planned]:
     for group in groups.values():
         name = group[0].name.partition('@')[0]
         datasets = [one for run in group for one in dicts_of(run.values, 'datasets')]
-        alike = len({str(one.get('abbr')) for one in datasets}) < len(datasets)
-        if len(group) == 1 or alike or name in [run.name.partition('@')[0] for run in found]:
-            found += group
-            continue
-        configs = tuple(config for run in group for config in run.configs)
-        entries = tuple(entry for run in group for entry in run.entries)
-        found.append(Planned(name, {**group[0].values, 'datasets': datasets}, configs, entries))
+        different = len({str(one.get('abbr')) for one in datasets}) == len(datasets)
+        if len(group) > 1 and different and name not in [run.name.partition('@')[0] for run in found]:
+            configs = tuple(config for run in group for config in run.configs)
+            entries = tuple(entry for run in group for entry in run.entries)
+            group = [Planned(name, {**group[0].values, 'datasets': datasets}, configs, entries)]
+        found += group
     return found
+
+
+def by_model(runs: Iterable[Planned]) -> dict[str, list[Planned]]:
+    """Return the runs of each model."""
+    models: dict[str, list[Planned]] = {}
+    for run in runs:
+        models.setdefault(run.model, []).append(run)
+    return models
 
 
 def part_of(runs: Sequence[Planned], number: int, parts: int) -> list[Planned]:
     """Return the runs of one of several parts, from 1: all of a model together, about equally many each."""
-    models: dict[str, list[Planned]] = {}
-    for run in runs:
-        models.setdefault(run.model, []).append(run)
     shares: list[list[Planned]] = [[] for _ in range(parts)]
-    for _, group in sorted(models.items(), key=lambda item: (-len(item[1]), item[0])):
+    for _, group in sorted(by_model(runs).items(), key=lambda item: (-len(item[1]), item[0])):
         min(shares, key=len).extend(group)
     return [run for run in runs if run in shares[number - 1]]

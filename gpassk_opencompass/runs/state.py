@@ -1,13 +1,10 @@
-"""In what state the runs of a sweep are: what was planned, beside what lies in work directories.
-
-All of it is read from files, and nothing here starts or changes a run.
-"""
+"""In what state the runs of a sweep are, from files alone: what was planned beside what lies there."""
 
 from __future__ import annotations
 
 import shutil
 import signal
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -37,8 +34,8 @@ from .work_dir import (
 )
 
 LOG_LINES = 40
+# Signals that say nothing of the run, also where the system needs its memory; others are of a crash.
 _ENDED_BY_SOMEBODY = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-"""Signals that say nothing of the run, also where the system needs its memory; others are of a crash."""
 
 
 class State(str, Enum):
@@ -46,7 +43,7 @@ class State(str, Enum):
 
     MISSING = 'missing'
     STALE = 'stale'  # the result is of another config
-    DAMAGED = 'damaged'  # the result file cannot be read, or its parts contradict each other
+    DAMAGED = 'damaged'  # the result cannot be read, or contradicts itself
     FAILED = 'failed'  # a task ended with an error, or left a file that cannot be read
     PARTIAL = 'partial'  # stopped or killed, or still at work
     COMPLETE = 'complete'
@@ -61,30 +58,20 @@ class Excerpt(NamedTuple):
 
 @dataclass(frozen=True)
 class Finding:
-    """The state of a run, and what it rests on.
-
-    Args:
-        name: of the run.
-        detail: why it is in this state; of a complete run, what has to be known before its scores are quoted.
-        time: the time directory that it is about.
-        resumable: whether the samples in that directory are of the config as it is now.
-        sampled: whether all samples are drawn.
-        in_the_way: files that OpenCompass would take for finished ones, to be put aside to go on.
-        logs: the ends of the logs of what failed.
-    """
+    """The state of a run, and what it rests on."""
 
     name: str
     state: State
-    detail: str = ''
+    detail: str = ''  # why; of a complete run, what has to be known before its scores are quoted
     work_dir: Path = Path()
-    time: str | None = None
-    resumable: bool = False
-    sampled: bool = False
+    time: str | None = None  # the time directory that it is about
+    resumable: bool = False  # whether the samples there are of the config as it is now
+    sampled: bool = False  # whether all are drawn
     predictions: int = 0
     expected: int | None = None
     results: tuple[Path, ...] = ()
-    in_the_way: tuple[Path, ...] = ()
-    logs: tuple[Excerpt, ...] = field(default=(), repr=False)
+    in_the_way: tuple[Path, ...] = ()  # what OpenCompass would take for finished, to be put aside to go on
+    logs: tuple[Excerpt, ...] = field(default=(), repr=False)  # the ends of those of what failed
 
     @property
     def progress(self) -> str:
@@ -100,16 +87,16 @@ def discovered_runs(outputs: Path) -> list[tuple[Planned, Path]]:
     """
 
     def is_work_dir(path: Path) -> bool:
-        notes = (path / STARTS, path / HOLDER)
-        return path.is_dir() and (bool(time_dirs(path)) or any(note.exists() for note in notes))
+        return path.is_dir() and bool(
+            time_dirs(path) or any((path / one).exists() for one in (STARTS, HOLDER))
+        )
 
     def run_of(work_dir: Path) -> Planned:
         configs = [Path(one) for start in read_starts(work_dir)[-1:] for one in start.configs]
-        if configs and all(config.is_file() for config in configs):
-            with suppress(InputError):
-                [run] = planned_runs(configs)
-                if run.name == work_dir.name:
-                    return run
+        with suppress(InputError, ValueError):  # as of none, or of several runs
+            [run] = planned_runs(configs)
+            if run.name == work_dir.name:
+                return run
         kept = (config for time_dir in time_dirs(work_dir) for config in kept_configs(time_dir)[-1:])
         return Planned(work_dir.name, next(kept, {}))
 
@@ -132,14 +119,13 @@ def examine(run: Planned, work_dir: Path, *, holding: bool = False) -> Finding:
     """
     starts, found = read_starts(work_dir), []
     for time_dir in time_dirs(work_dir):
-        own = [start for start in starts if start.time == time_dir.name]
-        found.append(_in_time_dir(run, work_dir, time_dir, own))
+        found.append(_in_time_dir(run, work_dir, time_dir, starts))
         if found[-1].state is State.COMPLETE:
             return found[-1]
     if starts and not (work_dir / starts[-1].time).is_dir():
         found.insert(0, _unsampled(Finding(run.name, State.MISSING, '', work_dir), starts[-1]))
-    found = found or [Finding(run.name, State.MISSING, 'never started', work_dir)]
-    best = next((finding for finding in found if finding.resumable), found[0])
+    never = Finding(run.name, State.MISSING, 'never started', work_dir)
+    best = next((finding for finding in found if finding.resumable), (found or [never])[0])
     holder = None if holding else holder_of(work_dir)
     if holder is None or not holder.is_alive:
         return best
@@ -153,7 +139,7 @@ def _in_time_dir(run: Planned, work_dir: Path, time_dir: Path, starts: Sequence[
     nothing = 'no model or data set with an abbr in its config'
     about = Finding(run.name, State.FAILED, nothing, work_dir, time_dir.name)
     left = (path for kind in ('predictions', 'results') for path in time_dir.glob(f'{kind}/**/*.json*'))
-    last = starts[-1] if starts else None
+    last = next((start for start in reversed(starts) if start.time == time_dir.name), None)
     if not kept and not any(left):  # ended before its config was kept, as on a full disk
         return _unsampled(about, last)
     found = []
@@ -164,21 +150,19 @@ def _in_time_dir(run: Planned, work_dir: Path, time_dir: Path, starts: Sequence[
             found.append(_unjudged(about, time_dir, wanted, samples, last))
             continue
         state, detail = _state_of_result(result, wanted, samples or verdicts)
-        usable, aside = not samples, () if state is State.COMPLETE else (result,)
+        aside = () if state is State.COMPLETE else (result,)
         one = replace(about, state=state, detail=detail, results=(result,), in_the_way=aside)
-        found.append(replace(one, resumable=usable, sampled=usable))
-    if len(found) < 2:
-        return found[0] if found else about
-    worst = min(found, key=lambda finding: list(State).index(finding.state))
-    if bad := sum(finding.state is not State.COMPLETE for finding in found):
+        found.append(replace(one, resumable=not samples, sampled=not samples))
+    worst = min(found, key=lambda finding: list(State).index(finding.state), default=about)
+    detail = '; '.join(dict.fromkeys(finding.detail for finding in found if finding.detail)) or worst.detail
+    if len(found) > 1 and worst.state is not State.COMPLETE:
+        bad = sum(finding.state is not State.COMPLETE for finding in found)
         detail = f'{bad} of {len(found)} results: {worst.detail}'
-    else:
-        detail = '; '.join(dict.fromkeys(finding.detail for finding in found if finding.detail))
     return replace(
         worst,
         detail=detail,
-        resumable=all(finding.resumable for finding in found),
-        sampled=all(finding.sampled for finding in found),
+        resumable=bool(found) and all(finding.resumable for finding in found),
+        sampled=bool(found) and all(finding.sampled for finding in found),
         results=tuple(path for finding in found for path in finding.results),
         in_the_way=tuple(path for finding in found for path in finding.in_the_way),
     )
@@ -192,21 +176,26 @@ def _changes(wanted: Wanted, time_dir: Path, kept: Sequence[Config]) -> tuple[st
     if not kept:
         return f'no readable config in {time_dir.name}/configs tells its settings', ''
     drawn, judged = _marks(wanted)
-    then = [one for config in kept for one in Planned('', config).wanted if one.part == wanted.part]
-    for was in then:
-        if found := difference(_marks(was)[0], drawn):
+    same = True
+    for was in (one for config in kept for one in Planned('', config).wanted if one.part == wanted.part):
+        drawn_then, judged_then = _marks(was)
+        if found := difference(drawn_then, drawn):
             return f'the config was changed since: it had {found.lstrip(".")}', ''
-    same = not then or _marks(then[-1])[1] == judged
+        same = judged_then == judged
     return '', '' if same else 'k or the judge was changed since, the samples hold'
 
 
 def _marks(wanted: Wanted) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what of a config draws samples, and what judges them; of results see `marks.changed`."""
-    model, dataset = wanted.model, wanted.dataset
+    dataset = wanted.dataset
     data = {name: value for name, value in dataset.items() if name not in ('eval_cfg', 'infer_cfg', 'k')}
-    judging = {name: plain(part) for name, part in mapping(dataset.get('eval_cfg')).items()}
-    judging.pop('evaluator', None)
-    return {**settings_of(model, dataset), 'data': plain(data)}, {**evaluation_settings(dataset), **judging}
+    judging = {
+        name: plain(part) for name, part in mapping(dataset.get('eval_cfg')).items() if name != 'evaluator'
+    }
+    return {**settings_of(wanted.model, dataset), 'data': plain(data)}, {
+        **evaluation_settings(dataset),
+        **judging,
+    }
 
 
 def _state_of_result(path: Path, wanted: Wanted, change: str) -> tuple[State, str]:
@@ -214,10 +203,9 @@ def _state_of_result(path: Path, wanted: Wanted, change: str) -> tuple[State, st
 
     What it says of itself counts too: a directory resumed with another config keeps a finished result.
     """
-    try:
+    record: Mapping[str, Any] = {}  # where it cannot be read `read` says what is wrong with it
+    with suppress(OSError, ValueError):
         record = mapping(read_json(path))
-    except (OSError, ValueError):
-        record = {}  # `read` says what is wrong with it
     if 'error' in record:
         return State.FAILED, f'the evaluation returned an error: {record["error"]}'
     remarks: list[str] = []
@@ -242,32 +230,33 @@ def _unsampled(about: Finding, start: Start | None) -> Finding:
 
 
 def _unjudged(about: Finding, time_dir: Path, wanted: Wanted, change: str, start: Start | None) -> Finding:
-    whole, begun = samples_in(time_dir, wanted)
-    counts = {path: count_rows(path)[0] for path in (*whole.values(), *begun.values())}
+    files = samples_in(time_dir, wanted)
+    whole = {stem for stem, path in files.items() if path.suffix == '.json'}
+    counts = {path: count_rows(path)[0] for path in files.values()}
     damaged = tuple(path for path, count in counts.items() if count is None)
     done, expected = sum(count or 0 for count in counts.values()), expected_rows(about.work_dir, wanted)
     about = replace(about, predictions=done, expected=expected, in_the_way=damaged)
     if change:
         return replace(about, state=State.STALE, detail=f'{change}; {about.progress} of before')
     infer, judge = (
-        [*(time_dir / 'logs' / stage / wanted.part).parent.glob('*.out')] for stage in ('infer', 'eval')
+        [*(time_dir / 'logs' / one / wanted.part).parent.glob('*.out')] for one in ('infer', 'eval')
     )
     infer = [log for log in infer if log.stem not in whole]
-    sampled = bool(done) and not damaged and not begun and not infer and done == (expected or done)
-    about = replace(about, resumable=True, sampled=sampled)
+    sampled = bool(done) and not damaged and whole == {*files} and not infer and done == (expected or done)
     failure, logs = '', about.logs
     if damaged:
         failure = f'{", ".join(path.name for path in damaged)} cannot be read'
     elif not (sampled and start is not None and start.mode == 'infer'):
         failure, logs = _failure(about.work_dir, judge if sampled else infer, start)
-    if failure:
-        return replace(about, state=State.FAILED, detail=f'{failure}; {about.progress}', logs=logs)
     detail = f'{"not evaluated, " if sampled else ""}{about.progress}'
-    if not done and start is not None:
+    if failure:
+        detail = f'{failure}; {about.progress}'
+    elif not done and start is not None:
         detail = f'{start.end} before anything was sampled'
     elif start is not None and (start.code or 0) < 0 and not start.stopped:
         detail = f'{start.end}, {detail}'
-    return replace(about, state=State.PARTIAL, detail=detail)
+    state = State.FAILED if failure else State.PARTIAL
+    return replace(about, state=state, detail=detail, resumable=True, sampled=sampled, logs=logs)
 
 
 def _failure(work_dir: Path, logs: Iterable[Path], start: Start | None) -> tuple[str, tuple[Excerpt, ...]]:
@@ -281,37 +270,27 @@ def _failure(work_dir: Path, logs: Iterable[Path], start: Start | None) -> tuple
     if start is not None and (start.cause or start.stopped or -(code or 0) in _ENDED_BY_SOMEBODY):
         return start.cause, ()
     began = 0.0 if start is None or code is None else (seconds_of(start.began) or 0.0) - 1
-    changed_at = {log: log.stat().st_mtime for log in logs if log.exists()}
-    newest = sorted(
-        (log for log in changed_at if changed_at[log] >= began), key=changed_at.__getitem__, reverse=True
-    )
-    said = {log: lines for log in newest if (lines := last_lines(log))}
-    own = work_dir / LOG
-    log = next((log for log in said if error_in(said[log])), own)
-    if code is None:
-        text = error_in(said.get(log, ()))
-        return text, (Excerpt(log, tuple(said[log][-LOG_LINES:])),) if text else ()
-    ours = last_lines(own)
-    if log == own and said and code == 0:  # killed for memory, aborted by CUDA, refused by srun, …
+    times = sorted(((log.stat().st_mtime, log) for log in logs if log.exists()), reverse=True)
+    said = {log: lines for time, log in times if time >= began and (lines := last_lines(log))}
+    text, log = next(((text, log) for log in said if (text := error_in(said[log]))), ('', work_dir / LOG))
+    said[work_dir / LOG] = ours = last_lines(work_dir / LOG)
+    if code == 0 and not text and len(said) > 1:  # killed for memory, aborted by CUDA, refused by srun, …
         log = next(iter(said))
         text = f'{last_said(said[log]) or "nothing"} (end of {log.name}, which has no traceback)'
-    elif not (text := error_in(said.get(log, ours))):
+    elif code is not None and not (text := text or error_in(ours)):
         full = '' if shutil.disk_usage(work_dir).free else f'No space left on the disk of {work_dir}'
         why = '; '.join(filter(None, [last_said(ours), full]))  # what it had to say may not be in its log
         how = f'opencompass {"was killed by" if code < 0 else "ended with"} {described(code)}'
         text = 'no task left a result' if code == 0 else f'{how}: {why}' if why else how
     errors = [line for line in ours if ' ERROR ' in line or ' failed with code ' in line]
-    more = (Excerpt(own, tuple(errors[-2:])),) if errors and log != own else ()
-    return text, (Excerpt(log, tuple(said.get(log, ours)[-LOG_LINES:])), *more)
+    excerpts = [Excerpt(log, tuple(said[log][-LOG_LINES:]))] if text else []
+    if excerpts and errors and code is not None and log != work_dir / LOG:
+        excerpts.append(Excerpt(work_dir / LOG, tuple(errors[-2:])))
+    return text, tuple(excerpts)
 
 
-def summary(findings: Iterable[Finding]) -> str:
-    """Return how many are in which state, in words.
-
-    >>> findings = [Finding('a', State.COMPLETE), Finding('b', State.FAILED)]
-    >>> summary([*findings, Finding('c', State.COMPLETE, 'cut')])
-    '3 runs: 2 complete (1 of them with a remark), 1 failed'
-    """
+def summary(findings: Sequence[Finding]) -> str:
+    """Return how many are in which state, in words."""
     states = [finding.state for finding in findings]
     remarked = sum(bool(one.detail) for one in findings if one.state is State.COMPLETE)
     parts = [f'{states.count(state)} {state.value}' for state in reversed(State) if state in states]

@@ -1,9 +1,7 @@
 """What lies in the work directory of a run, `OUTPUTS/<name>`.
 
-It has a folder for each time that OpenCompass was started anew, named by the moment. OpenCompass keeps
-neither its options nor its exit code, so `gpassk run` notes in `.gpassk/` which commands it started, how they
-ended, and who is at work: a name that sorts before the time directories, of which OpenCompass takes the last
-one for the latest.
+OpenCompass makes a folder there for each start, named by the moment. Which commands `gpassk run` started, how
+they ended, and who is at work is noted in `.gpassk`: OpenCompass takes the last name for its latest start.
 """
 
 from __future__ import annotations
@@ -13,35 +11,29 @@ import os
 import re
 import socket
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 import psutil
 from filelock import FileLock, Timeout
+from pydantic import TypeAdapter
 
 from ..errors import IncompleteError
-from ..files import PROVENANCE, mapping, parse_json, read_json, write_file
+from ..files import PROVENANCE, mapping, read_json, write_file
 from ..marks import append, read_notes
 from ..predictions import JOURNAL
 from ..processes import described, end_marked
 from ..text import seconds_of, seconds_of_folder, utc_now
 from .plan import Config, Planned, Wanted, configs_in
 
-NOTES = '.gpassk'
-"""The folder of what `gpassk run` notes, in a work directory and above all of them."""
-
-STARTS, LOG, DIRECTORY, HOLDER = (
-    f'{NOTES}/{name}' for name in ('starts.jsonl', 'opencompass.log', 'cwd', 'holder.json')
-)
-"""The commands that were started, what the last one said, where it runs, and who is at work."""
-
-SIZES = '.cache/dataset_size.json'
-"""Where OpenCompass counts the rows of data sets, in the directory that it runs in."""
-
-JOB = 'GPASSK_JOB'
-"""Environment variable with the job of a cluster that a process is of."""
+NOTES = '.gpassk'  # what `gpassk run` notes, in a work directory and above all of them
+STARTS, LOG = f'{NOTES}/starts.jsonl', f'{NOTES}/opencompass.log'  # commands; what the last one said
+DIRECTORY, HOLDER = f'{NOTES}/cwd', f'{NOTES}/holder.json'  # where it runs; who is at work
+SIZES = '.cache/dataset_size.json'  # where OpenCompass counts the rows of data sets, in its directory
+JOB = 'GPASSK_JOB'  # the environment variable with the job of a cluster that a process is of
 
 
 # One at a time
@@ -56,7 +48,6 @@ class Holder(NamedTuple):
     since: str
     job: str = ''  # of Slurm or Ray
     mark: str = ''  # of all that it has started, see `processes.Child`
-    reason: str = ''  # why it took over from another one
 
     @property
     def is_here(self) -> bool:
@@ -71,17 +62,6 @@ class Holder(NamedTuple):
         except psutil.Error:
             return False
 
-    def take_over(self, other: Holder) -> None:
-        """End what a dead process of this machine left; raise IncompleteError where another is at work."""
-        again = self.job.startswith('ray') and other.job == self.job
-        if other.is_here and other.is_alive and other.pid != self.pid:
-            raise IncompleteError(f'in use by {other}: wait for it')
-        if not (other.is_here or self.reason or again):
-            way_out = 'if it has ended, take it over: --take-over "why it is over"'
-            raise IncompleteError(f'in use by {other}: wait for it; {way_out}')
-        if other.is_here and other.mark:
-            end_marked(other.mark)
-
     def __str__(self) -> str:
         job = f', {self.job},' if self.job else ''
         return f'process {self.pid} on {self.host}{job} since {self.since}'
@@ -90,53 +70,48 @@ class Holder(NamedTuple):
 def holder_of(work_dir: Path) -> Holder | None:
     """Return who is noted to be at work in a work directory, alive or not."""
     try:
-        host, pid, created, *rest = read_json(work_dir / HOLDER)
-        return Holder(str(host), int(pid), float(created), *map(str, rest))
-    except (OSError, ValueError, TypeError, OverflowError):
+        return TypeAdapter(Holder).validate_json((work_dir / HOLDER).read_bytes())
+    except (OSError, ValueError):
         return None
 
 
-class Lock:
-    """Keeps everybody else out of a work directory, until the block or this process ends.
+@contextmanager
+def lock(work_dir: Path, mark: str, take_over: str = '') -> Iterator[None]:
+    """Keep everybody else out of a work directory, until the block or this process ends.
 
     The system frees a lock of this machine with its holder; the file beside it names the holder for others.
-    What a dead process of this machine left is taken over, when all is gone that it had started; that of
-    another machine only with a reason, `take_over`, or within one job of Ray, which tries again.
-
-    Raises:
-        IncompleteError: somebody else is at work there.
+    What a dead process of this machine left is ended and taken over; what one of another machine left only
+    with a reason, `take_over`, or within one job of Ray, which tries again. Else IncompleteError.
     """
-
-    def __init__(self, work_dir: Path, mark: str, take_over: str = '') -> None:
-        self._file = work_dir / HOLDER
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        self._lock = FileLock(self._file.with_name('lock'))
-        slurm = os.environ.get('SLURM_JOB_ID')
-        job = os.environ.get(JOB) or (f'Slurm job {slurm}' if slurm else '')
+    file = work_dir / HOLDER
+    file.parent.mkdir(parents=True, exist_ok=True)
+    slurm = os.environ.get('SLURM_JOB_ID')
+    job = os.environ.get(JOB) or (f'Slurm job {slurm}' if slurm else '')
+    began = psutil.Process().create_time()
+    own = Holder(socket.gethostname(), os.getpid(), began, utc_now(), job, mark)
+    with ExitStack() as stack:
         try:
             with suppress(NotImplementedError):  # a disk without locks: the file tells
                 # Ray tries again while the worker of a node that it has given up may still be ending.
-                self._lock.acquire(timeout=60.0 if job.startswith('ray') else 0)
+                seconds = 60.0 if job.startswith('ray') else 0.0
+                stack.enter_context(FileLock(file.with_name('lock'), timeout=seconds))
         except Timeout:
             who = holder_of(work_dir) or 'another process'
             raise IncompleteError(f'in use by {who}: wait for it') from None
-        began = psutil.Process().create_time()
-        own = Holder(socket.gethostname(), os.getpid(), began, utc_now(), job, mark, take_over)
+        if former := holder_of(work_dir):
+            if former.is_here and former.is_alive and former.pid != own.pid:
+                raise IncompleteError(f'in use by {former}: wait for it')
+            if not (former.is_here or take_over or (job.startswith('ray') and former.job == job)):
+                way_out = 'if it has ended, take it over: --take-over "why it is over"'
+                raise IncompleteError(f'in use by {former}: wait for it; {way_out}')
+            if former.is_here and former.mark:
+                end_marked(former.mark)
+        write_file(file, json.dumps(own).encode())
         try:
-            if holder := holder_of(work_dir):
-                own.take_over(holder)
-            write_file(self._file, json.dumps(own).encode())
-        except BaseException:
-            self._lock.release()
-            raise
-
-    def __enter__(self) -> Lock:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        with suppress(OSError):
-            self._file.unlink(missing_ok=True)
-        self._lock.release()
+            yield
+        finally:
+            with suppress(OSError):
+                file.unlink()
 
 
 # The commands that were started
@@ -169,11 +144,10 @@ def read_starts(work_dir: Path) -> list[Start]:
     """Read the commands, oldest first; the end of one replaces its start, a torn line is left out."""
     starts: dict[tuple[str, str], Start] = {}
     with suppress(OSError):
-        for line in (work_dir / STARTS).read_text(encoding='utf-8', errors='replace').splitlines():
-            with suppress(ValueError, TypeError):
-                start = Start(**parse_json(line))
-                if isinstance(start.configs, list) and isinstance(start.code, (int, type(None))):
-                    starts[str(start.time), str(start.began)] = start
+        for line in (work_dir / STARTS).read_bytes().splitlines():
+            with suppress(ValueError):
+                start = TypeAdapter(Start).validate_json(line)
+                starts[start.time, start.began] = start
     return list(starts.values())
 
 
@@ -191,9 +165,8 @@ def time_dirs(work_dir: Path) -> list[Path]:
 
     def begun(path: Path) -> tuple[float, str]:
         notes = path.glob(f'predictions/**/{PROVENANCE}')
-        noted = [seconds_of(read_notes(file.parent).created) for file in notes]
-        known = [moment for moment in noted if moment is not None]
-        return min(known, default=seconds_of_folder(path.name, path.name in ours) or 0.0), path.name
+        moments = filter(None, (seconds_of(read_notes(file.parent).created) for file in notes))
+        return min(moments, default=seconds_of_folder(path.name, path.name in ours) or 0.0), path.name
 
     try:
         found = [one for one in work_dir.iterdir() if re.fullmatch(r'\d{8}_\d{6}', one.name) and one.is_dir()]
@@ -207,19 +180,16 @@ def kept_configs(time_dir: Path) -> list[Config]:
     return [config for config in configs_in(time_dir) if config.get('models') and config.get('datasets')]
 
 
-def samples_in(time_dir: Path, wanted: Wanted) -> tuple[dict[str, Path], dict[str, Path]]:
+def samples_in(time_dir: Path, wanted: Wanted) -> dict[str, Path]:
     """Return the files of predictions of a result, and the journals of those that are not whole.
 
     A file stands for its stem, `<abbr>` or, of a shard, `<abbr>_<number>`.
     """
-    shard = re.compile(rf'({re.escape(wanted.dataset["abbr"])}(?:_\d+)?)({re.escape(JOURNAL)}|\.json)')
-    found: dict[str, dict[str, Path]] = {'.json': {}, JOURNAL: {}}
+    shard = re.compile(rf'({re.escape(wanted.dataset["abbr"])}(?:_\d+)?)(?:{re.escape(JOURNAL)}|\.json)')
     with suppress(OSError):
-        for path in sorted((time_dir / 'predictions' / wanted.part).parent.iterdir()):
-            if name := shard.fullmatch(path.name):
-                found[name[2]][name[1]] = path
-    whole = found['.json']
-    return whole, {stem: path for stem, path in found[JOURNAL].items() if stem not in whole}
+        files = sorted((time_dir / 'predictions' / wanted.part).parent.iterdir(), reverse=True)
+        return {name[1]: file for file in files if (name := shard.fullmatch(file.name))}  # .json is the last
+    return {}
 
 
 def expected_rows(work_dir: Path, wanted: Wanted) -> int | None:
@@ -267,16 +237,14 @@ class DrawnSamples:
 
     def count(self) -> tuple[int, int | None, float]:
         """Return how many are drawn, how many there should be, where that is known, and tokens a second."""
-        drawn, tokens, wanted = 0, 0, self.run.wanted
-        for path in (
-            path for one in wanted for each in samples_in(self._time_dir, one) for path in each.values()
-        ):
+        wanted, tokens = self.run.wanted, 0
+        paths = [path for one in wanted for path in samples_in(self._time_dir, one).values()]
+        for path in paths:
             rows, end = self._read.get(path, (0, 0))
             if path.name.endswith(JOURNAL) or path not in self._read:
                 more, end, came = count_rows(path, end)
-                rows, tokens = rows + (more or 0), tokens + came
-            self._read[path] = rows, end
-            drawn += rows
+                self._read[path], tokens = (rows + (more or 0), end), tokens + came
+        drawn = sum(self._read[path][0] for path in paths)
         self._tokens = 0 if self._tokens is None else self._tokens + tokens
         totals = [expected_rows(self._time_dir.parent, one) for one in wanted]
         total = sum(one or 0 for one in totals) if totals and None not in totals else None

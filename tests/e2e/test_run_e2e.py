@@ -174,3 +174,9 @@ def test_a_second_command_runs_what_is_left_and_nothing_else(forks: Forks, sweep
         assert scores(result) == scores(undisturbed)
     samples = [line.split(' ', 1)[1] for line in (root / 'trace').read_text().splitlines()]
     assert len(samples) == len(set(samples)) == len(QUESTIONS) * N
+
+
+def test_a_ray_cluster_that_is_not_there_is_one_line(sweep: Sweep) -> None:
+    """With the address."""
+    done = run_gpassk(sweep.root, 'run', 'configs', '--ray', 'no address')
+    assert (done.code, '--ray no address: no cluster there: ' in done.said) == (2, True)

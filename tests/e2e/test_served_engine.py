@@ -97,29 +97,6 @@ def test_a_death_ends_the_run_with_the_end_of_the_log(
     assert len(script.replied) - before <= SAMPLES - BATCH
 
 
-def test_kills_of_the_run_lose_nothing_and_leave_no_server(
-    forks: Forks, script: Script, undisturbed: dict[int, str], tmp_path: Path
-) -> None:
-    """kill -9 of the whole run, and of the server meanwhile; what is asked twice was under way."""
-    [config] = configs_of(tmp_path / 'template', template(script))
-    options: list[str] = []
-    kills = 0
-    for count in (1, 9, 12, 20, 26):
-        run = forks.start('opencompass', config, '-w', tmp_path / 'out', *options, folder=config.parent)
-        until(lambda count=count: len(script.replied) >= count or run.poll() is not None)  # noqa: B023
-        if run.poll() is None:
-            if count % 2 == 0:
-                script.kill()
-            kills += 1 + (count % 2 == 0)
-            run.kill()
-        until(lambda: not script.processes)
-        options = ['-r']
-    assert kills >= 5
-    forks.opencompass(config, tmp_path / 'out', '-r')
-    assert predictions(tmp_path / 'out') == undisturbed
-    assert len(script.replied) <= SAMPLES + kills * BATCH
-
-
 def test_a_sweep_has_one_server_for_its_model_and_one_for_its_judge(
     forks: Forks, script: Script, tmp_path: Path
 ) -> None:

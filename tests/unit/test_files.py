@@ -37,11 +37,10 @@ def test_a_file_that_cannot_be_written_stays_as_it_was(
 def test_permissions_stay(tmp_path: Path, write: Callable[[Path], None]) -> None:
     """What only its owner could read is not open to all when it is replaced."""
     path = tmp_path / 'table.csv'
-    for mode in (0o600, 0o640):
-        path.touch()
-        path.chmod(mode)
-        write(path)
-        assert (path.read_text(), path.stat().st_mode & 0o777) == ('new', mode)
+    path.touch()
+    path.chmod(0o600)
+    write(path)
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ('new', 0o600)
 
 
 @pytest.mark.parametrize('text', [DEEP, '{"a":' * 100_000, '{"a": 1', '', 'NaN,'])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,6 @@ from gpassk_opencompass.log_errors import error_in, last_lines, last_said
 
 LOGS = Path(__file__).parents[1] / 'recorded' / 'logs'
 """Of runs of OpenCompass 0.5.4, with other paths."""
-
-SERVERS = ', '.join(f'http://127.0.0.1:{port}/v1/chat/completions' for port in (45943, 43641))
 
 
 @pytest.mark.parametrize(
@@ -38,38 +35,22 @@ SERVERS = ', '.join(f'http://127.0.0.1:{port}/v1/chat/completions' for port in (
     ],
 )
 def test_the_error_of_a_recorded_log(log: str, error: str) -> None:
-    """The exception with its message, and no frame, no progress bar, no prefix of a logger."""
+    """The exception with its message, however long, and no frame, no progress bar, no prefix of a logger."""
     assert error_in(last_lines(LOGS / log)) == error
-
-
-def test_an_error_of_ours_is_whole() -> None:
-    """However long its line is."""
-    error = error_in(last_lines(LOGS / 'eval_no_judge.out'))
-    assert error.startswith(
-        f'gpassk_opencompass.errors.IncompleteError: no judge server answers ({SERVERS}): '
-    )
-    assert error == (LOGS / 'eval_no_judge.out').read_text().splitlines()[-1]
+    ours = error_in(last_lines(LOGS / 'eval_no_judge.out'))
+    assert ours == (LOGS / 'eval_no_judge.out').read_text().splitlines()[-1]
+    assert ours.startswith('gpassk_opencompass.errors.IncompleteError: no judge server answers (http://')
 
 
 BAR, COUNT, CUT = '  0%|          | 0/8 [00:00<?, ?it/s]', '12it [00:03,  3.92it/s]', ' 50%|##'
 
 
-@pytest.mark.parametrize(
-    ('bar', 'newline', 'log'),
-    [
-        (bar, newline, log)
-        for (bar, newline), log in zip(
-            [(BAR, ''), (BAR, '\n'), (COUNT, ''), (COUNT, '\n'), (CUT, '\n')],
-            cycle(['infer_no_file.out', 'eval_no_predictions.out']),
-        )
-    ],
-)
-def test_bars_change_nothing(log: str, bar: str, newline: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize('log', ['infer_no_file.out', 'eval_no_predictions.out'])
+@pytest.mark.parametrize('bar', [BAR, f'{BAR}\n', COUNT, f'{CUT}\n'])
+def test_bars_change_nothing(log: str, bar: str, tmp_path: Path) -> None:
     """A bar of another thread stands before the traceback, on its line or on one of its own, and after it."""
-    text = (LOGS / log).read_text()
-    head = 'Traceback (most'
-    path = tmp_path / 'x.out'
-    path.write_text(f'{text.replace(head, f"{bar}{newline}{head}")}\r{bar}\r{bar}\n')
+    text, head, path = (LOGS / log).read_text(), 'Traceback (most', tmp_path / 'x.out'
+    path.write_text(f'{text.replace(head, f"{bar}{head}")}\r{bar}\r{bar}\n')
     assert error_in(last_lines(path)) == error_in(last_lines(LOGS / log))
 
 
@@ -99,14 +80,10 @@ def test_the_cause_in_a_process_of_the_engine_is_named() -> None:
     assert error_in([*colours, *outer]) == expected
 
 
-@pytest.mark.parametrize('who', ['[rank0]: ', '3: ', ''])
+@pytest.mark.parametrize('who', ['[rank0]: ', '3: '])
 def test_who_printed_it_does_not_matter(who: str) -> None:
     """torchrun and srun put a name before each line."""
-    lines = [
-        'Traceback (most recent call last):',
-        '  File "a.py", line 1, in <module>',
-        'ValueError: [1] bad',
-    ]
+    lines = 'Traceback (most recent call last):', '  File "a.py", line 1, in <module>', 'ValueError: [1] bad'
     assert error_in([f'{who}{line}' for line in lines]) == 'ValueError: [1] bad'
 
 

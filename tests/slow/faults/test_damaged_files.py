@@ -6,12 +6,11 @@ import random
 import re
 import shutil
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
-from damage import DAMAGES, damaged
 from hosts import results_of
 from judge_server import JudgeServer, fair, pairs_of
 from judging import judge_with
@@ -25,6 +24,63 @@ from gpassk_opencompass.predictions import Rows, Sample, load_predictions
 from gpassk_opencompass.record import digest_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group('faults')]
+
+
+def _cut(data: bytes, other: bytes, chance: random.Random) -> bytes:
+    return data[: chance.randrange(len(data) + 1)]
+
+
+def _hole(data: bytes, other: bytes, chance: random.Random) -> bytes:
+    start = chance.randrange(len(data) + 1)
+    return data[:start] + data[start + chance.randrange(600) :]
+
+
+def _zeros(data: bytes, other: bytes, chance: random.Random) -> bytes:
+    """As a file system leaves them behind after a crash."""
+    start, length = chance.randrange(len(data) + 1), chance.randrange(600)
+    return data[:start] + bytes(min(length, len(data) - start)) + data[start + length :]
+
+
+def _flip(data: bytes, other: bytes, chance: random.Random) -> bytes:
+    if not data:
+        return data
+    changed = bytearray(data)
+    changed[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+    return bytes(changed)
+
+
+def _double(data: bytes, other: bytes, chance: random.Random) -> bytes:
+    """A part of it once more, at lines or anywhere."""
+    if chance.random() < 0.5:
+        lines = data.splitlines(keepends=True)
+        start = chance.randrange(len(lines) + 1)
+        return b''.join([*lines[:start], *lines[max(0, start - chance.randrange(9)) :]])
+    start = chance.randrange(len(data) + 1)
+    return data[:start] + data[max(0, start - chance.randrange(600)) :]
+
+
+def _shuffle(data: bytes, other: bytes, chance: random.Random) -> bytes:
+    lines = data.splitlines(keepends=True)
+    start = chance.randrange(len(lines) + 1)
+    part = lines[start : start + 9]
+    chance.shuffle(part)
+    return b''.join([*lines[:start], *part, *lines[start + 9 :]])
+
+
+def _mix(data: bytes, other: bytes, chance: random.Random) -> bytes:
+    """The bytes of two writers in turn."""
+    pieces = []
+    while data or other:
+        length = chance.randrange(1, 700)
+        pieces.append(data[:length])
+        data, other = other, data[length:]
+    return b''.join(pieces)
+
+
+DAMAGES: dict[str, Callable[[bytes, bytes, random.Random], bytes]] = {
+    'cut': _cut, 'hole': _hole, 'zeros': _zeros, 'bit flipped': _flip, 'part doubled': _double,
+    'lines exchanged': _shuffle, 'two files mixed': _mix,
+}  # fmt: skip
 
 CHEAP = 20
 """Tries of what costs milliseconds, for each of what costs a command."""
@@ -61,7 +117,7 @@ def _damage(files: list[Path], chance: random.Random) -> list[str]:
     done = []
     for _ in range(chance.randint(1, 4)):
         kind, file, other = chance.choice(sorted(DAMAGES)), chance.choice(files), chance.choice(files)
-        file.write_bytes(damaged(kind, file.read_bytes(), other.read_bytes(), chance))
+        file.write_bytes(DAMAGES[kind](file.read_bytes(), other.read_bytes(), chance))
         done.append(kind)
     return done
 
