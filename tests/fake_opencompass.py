@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -30,9 +31,8 @@ def install(folder: Path, monkeypatch: pytest.MonkeyPatch, **behaviours: str) ->
 
     Behaviours: ok, broken (a task fails, exit code 0), crash (before anything, exit code 1), hang (with half
     of the predictions; stubborn: it will not end), draw (half of its samples before the file `go` is there),
-    meet (waits for another one), judge (waits for another one when all is sampled, and its evaluation has
-    begun), unjudged (the evaluation fails), killed (a task leaves no traceback, exit code 0; killed-late: but
-    the table does), usage (a wrong option, exit code 2).
+    meet (waits for another one), killed (a task leaves no traceback, exit code 0; killed-late: but the table
+    does).
     """
     control = folder / 'control'
     control.mkdir()
@@ -150,9 +150,6 @@ def main() -> None:
     if behaviour == 'crash':
         print(traceback_of('KeyError: crash'), flush=True)
         sys.exit(1)
-    if behaviour == 'usage':
-        print('opencompass: error: unrecognized --x', flush=True)
-        sys.exit(2)
     config = runpy.run_path(str(arguments.config))
     for dataset in config['datasets']:
         _work(arguments, behaviour, folder, config, dataset)
@@ -168,7 +165,7 @@ def _work(
     number = len(list((place / 'configs').glob('*.py')))
     write(place / 'configs' / f'{place.name}_{number}_{os.getpid()}.py', kept)
     write(Path('.cache/dataset_size.json'), {dataset['abbr']: total})
-    part = Path(model['abbr'], dataset['abbr'])
+    name, part = arguments.config.stem, Path(model['abbr'], dataset['abbr'])
     predicted = place / 'predictions' / part.with_suffix('.json')
     if behaviour == 'broken':
         write(place / 'logs/infer' / part.with_suffix('.out'), traceback_of('RuntimeError: broken'))
@@ -186,16 +183,17 @@ def _work(
         write(folder / 'hanging', str(child.pid))
         child.wait()
     if behaviour == 'draw':
-        _draw(predicted.with_name(f'{dataset["abbr"]}.rows.jsonl'), total, folder / 'go')
+        file = predicted.with_name(f'{dataset["abbr"]}.rows.jsonl')
+        lines = [json.dumps({'idx': row, 'generation': {'output_tokens': 100}}) for row in range(total)]
+        write(file, '\n'.join([*lines[: total // 2], '']))
+        _wait((folder / 'go').exists)
+        write(file, '\n'.join([*lines, '']))
+        file.unlink()
     if behaviour == 'meet':
-        _meet(folder, arguments.config.stem)
+        write(folder / 'met' / name, '')
+        _wait(lambda: len(list((folder / 'met').iterdir())) > 1)
     write(predicted, predictions(total))
-    if behaviour == 'judge':
-        write(place / 'logs/eval' / part.with_suffix('.out'), 'judging\n')
-        _meet(folder, arguments.config.stem)
-    if behaviour == 'unjudged':
-        write(place / 'logs/eval' / part.with_suffix('.out'), traceback_of('IncompleteError: unjudged'))
-    elif arguments.m != 'infer':
+    if arguments.m != 'infer':
         judge, names = dataset['eval_cfg']['evaluator']['model_name'], (model['abbr'], dataset['abbr'])
         result = record(dataset['n'], dataset['k'], judge, QUESTIONS, *names)
         write(place / 'results' / part.with_suffix('.json'), result)
@@ -221,31 +219,9 @@ def _time_dir(work_dir: Path, resumed: str | None) -> Path:
     return work_dir / moment.strftime('%Y%m%d_%H%M%S')
 
 
-def drawn(row: int) -> dict[str, Any]:
-    """A row of a resume file: every third is wrong, every fourth cut off, each has 100 tokens."""
-    return {
-        'idx': row,
-        'origin_prompt': [{'role': 'HUMAN', 'prompt': '3 + 4 = ?'}],
-        'prediction': f'It is \\boxed{{{8 if row % 3 == 0 else 7}}}.',
-        'gold': '7',
-        'generation': {'finish_reason': 'length' if row % 4 == 0 else 'stop', 'output_tokens': 100},
-    }
-
-
-def _draw(file: Path, total: int, go: Path) -> None:
-    write(file, ''.join(f'{json.dumps(drawn(row))}\n' for row in range(total // 2)))
+def _wait(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 300
-    while not go.exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    with file.open('a') as more:
-        more.writelines(f'{json.dumps(drawn(row))}\n' for row in range(total // 2, total))
-    file.unlink()
-
-
-def _meet(folder: Path, name: str) -> None:
-    write(folder / 'met' / name, '')
-    deadline = time.monotonic() + 300
-    while len(list((folder / 'met').iterdir())) < 2:
+    while not condition():
         if time.monotonic() > deadline:
             sys.exit(3)
         time.sleep(0.01)

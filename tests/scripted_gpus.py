@@ -24,19 +24,9 @@ def install(
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
     count: int = 8,
-    *,
     profiles: Mapping[int, Sequence[str]] | None = None,
-    failing: str = '',
 ) -> None:
-    """Put it in front of $PATH, and forget what the environment says of GPUs.
-
-    Args:
-        folder: for the program.
-        monkeypatch: of the test.
-        count: how many GPUs there are.
-        profiles: MIG devices of some of them, such as '3g.40gb'.
-        failing: what it prints instead, with exit code 9.
-    """
+    """Put it in front of $PATH, with some GPUs, some of which are cut into MIG devices, such as '3g.40gb'."""
     listing = ''
     for number in range(count):
         listing += f'GPU {number}: NVIDIA H100 80GB HBM3 (UUID: {uuid(number)})\n'
@@ -46,10 +36,8 @@ def install(
     program.parent.mkdir(exist_ok=True)
     program.write_text(
         f'#!{sys.executable}\nimport sys\n'
-        f'failing, listing = {failing!r}, {listing!r}\n'
         'names = "NVIDIA H100 80GB HBM3\\n" * len(sys.argv[-1].split(","))  # asked for with -i 0,1\n'
-        'print(failing or (listing if sys.argv[1] == "-L" else names), end="")\n'
-        'sys.exit(9 if failing else 0)\n'
+        f'print({listing!r} if sys.argv[1] == "-L" else names, end="")\n'
     )
     program.chmod(0o755)
     monkeypatch.setenv('PATH', f'{program.parent}{os.pathsep}{os.environ["PATH"]}')

@@ -178,8 +178,9 @@ def _loaded_once(runs: Iterable[Planned]) -> list[Planned]:
         if len(group) > 1 and different and name not in [run.name.partition('@')[0] for run in found]:
             configs = tuple(config for run in group for config in run.configs)
             entries = tuple(entry for run in group for entry in run.entries)
-            group = [Planned(name, {**group[0].values, 'datasets': datasets}, configs, entries)]
-        found += group
+            found.append(Planned(name, {**group[0].values, 'datasets': datasets}, configs, entries))
+        else:
+            found += group
     return found
 
 

@@ -1,4 +1,4 @@
-"""A disk that is full: a small one where this user may mount it, and files that cannot grow where not."""
+"""A small disk that is full, or that can only be read; this user has to be allowed to mount it."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import re
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from dying import Fault
 from forks import Forks
 from judge_server import JudgeServer, fair, pairs_of
 from judging import judge_with
 from sweep_run import SweepRun
 from writers import expansion_and_report
 
-from gpassk_opencompass import IncompleteError
+from gpassk_opencompass import IncompleteError, InputError
 from gpassk_opencompass.judges.verdicts import VerdictStore
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group('faults')]
@@ -65,20 +65,6 @@ def test_a_run_on_a_full_disk_goes_on_when_there_is_room(
         run.complete(name, out=disk)
         run.check(name, deaths=int(disturbed), out=disk)
         subprocess.run(['rm', '-r', disk / name], check=True)
-
-
-def test_a_run_whose_files_cannot_grow_goes_on_when_they_can(
-    run: SweepRun, times: int, chance: random.Random, tried: Counter[str]
-) -> None:
-    """The same by a limit of the process, which needs no rights."""
-    for number in range(times):
-        name = f'run{number}'
-        run.write(name)
-        fault = Fault('opencompass', str(run.root), size=chance.randrange(25_000), deadly=False)
-        disturbed = run.start(name, fault).wait() != 0
-        tried['stopped' if disturbed else 'fitted'] += 1
-        run.complete(name)
-        run.check(name, deaths=int(disturbed))
 
 
 def _logs(work_dir: Path) -> str:
@@ -135,3 +121,30 @@ def test_a_judge_without_room_keeps_its_verdicts(
         assert [judgement.verdict.value == 'correct' for judgement in judgements] == [True, False] * 20
         assert (len(server.asked), len(VerdictStore(store))) == (len(pairs) - kept, len(pairs))
         subprocess.run(['rm', '-r', store], check=True)
+
+
+@contextmanager
+def read_only(disk: Path) -> Iterator[None]:
+    """Nothing can be written there as long as the block lasts."""
+    subprocess.run(['mount', '-o', 'remount,ro', str(disk)], check=True)
+    yield
+    subprocess.run(['mount', '-o', 'remount,rw', str(disk)], check=True)
+
+
+def test_a_store_that_can_only_be_read_is_read(disk: Path) -> None:
+    """What is stored is known; what cannot be kept is an error before more is asked than is under way."""
+    with JudgeServer(lambda asked: fair(asked.prompt)) as server:
+        judge = judge_with(disk, server)
+        judge.judge(pairs_of(0, 20))
+        judge.close()
+        before = len(server.asked)
+        with read_only(disk):
+            judge = judge_with(disk, server)
+            judgements = judge.judge(pairs_of(0, 20))
+            assert [one.verdict.value == 'correct' for one in judgements] == [True, False] * 10
+            assert len(server.asked) == before
+            with pytest.raises(InputError, match=f'cannot write verdicts to {disk}: .*name another folder'):
+                judge.judge(pairs_of(10, 100))
+            judge.close()
+        assert len(server.asked) <= before + 8
+    assert len(VerdictStore(disk)) == 20

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import re
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -46,7 +45,10 @@ def test_a_death_at_any_change_of_a_file_loses_nothing(
     run: SweepRun, times: int, chance: random.Random, tried: Counter[str]
 ) -> None:
     """Of `opencompass`, before the change, or when a file is made or emptied; a long run has all of them."""
-    changes = undisturbed(run)
+    run.write('whole')
+    assert run.start('whole', Fault('opencompass', str(run.root / 'out'), ENDLESS)).wait() == 0
+    run.check('whole', deaths=0)
+    changes = changes_in((run.root / 'out/whole/.gpassk/opencompass.log').read_text())
     places = [(change, emptied) for change in range(1, changes + 1) for emptied in (False, True)]
     for change, emptied in places if LONG else chance.sample(places, times):
         name = f'run{change}{"e" if emptied else ""}'
@@ -55,49 +57,6 @@ def test_a_death_at_any_change_of_a_file_loses_nothing(
         tried[stage(run.root / 'out' / name)] += 1
         run.complete(name)
         run.check(name, deaths=1)
-
-
-def undisturbed(run: SweepRun) -> int:
-    """How many changes of files there are in a run of which nothing dies."""
-    run.write('whole')
-    assert run.start('whole', Fault('opencompass', str(run.root / 'out'), ENDLESS)).wait() == 0
-    run.check('whole', deaths=0)
-    return changes_in((run.root / 'out/whole/.gpassk/opencompass.log').read_text())
-
-
-def test_a_killed_run_gives_the_same_numbers(
-    run: SweepRun, times: int, chance: random.Random, tried: Counter[str]
-) -> None:
-    """`gpassk run`, or the `opencompass` that it started, or both; typed again until it is complete."""
-    began = time.monotonic()
-    changes = undisturbed(run)
-    seconds = time.monotonic() - began
-    for number in range(times):
-        name = f'run{number}'
-        run.write(name)
-        deaths = 0
-        for _ in range(3):
-            copy = _disturbed(run, name, chance, changes, seconds)
-            deaths += 1
-            tried[stage(run.root / 'out' / name)] += 1
-            if copy.wait() == 0:
-                break
-        run.complete(name)
-        run.check(name, deaths)
-
-
-def _disturbed(run: SweepRun, name: str, chance: random.Random, changes: int, seconds: float) -> Copy:
-    """A command that was killed, somehow."""
-    kind = chance.choice(['opencompass', 'opencompass', 'gpassk', 'time'])
-    if kind != 'time':
-        count = changes if kind == 'opencompass' else 12
-        copy = run.start(name, random_death(chance, kind, run.root / 'out', count, BYTES))
-    else:
-        copy = run.start(name)
-        time.sleep(chance.uniform(0, seconds))
-        copy.kill()
-    copy.wait()
-    return copy
 
 
 TEMPLATES = [
