@@ -259,9 +259,7 @@ class Running(NamedTuple):
     """A server at work, or servers that somebody else has started."""
 
     addresses: list[str]
-    check: Callable[[], None] = lambda: (
-        None
-    )  # raises IncompleteError if it has ended, with the end of its log
+    check: Callable[[], None]  # raises IncompleteError if it has ended, with the end of its log
 
 
 class Server:
@@ -383,7 +381,7 @@ def server(served: Served, logs: Path, say: Callable[[str], None] = lambda line:
     InputError or IncompleteError where it cannot be started, see `Served.check` and `Server.advance`.
     """
     if known := mapping(json.loads(os.environ.get(SERVERS) or '{}')).get(served.key):
-        yield Running(known)
+        yield Running(known, lambda: None)
         return
     running = Server(served, logs)
     try:
