@@ -1,4 +1,4 @@
-"""A judge of the pairs of `judging_run.pairs_of`, with the verdicts in a folder."""
+"""A judge of the pairs of `judge_server.pairs_of`, with the verdicts in a folder."""
 
 from __future__ import annotations
 
