@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 import os
 import runpy
 import shutil
@@ -19,10 +18,8 @@ import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
-from fractions import Fraction
 from io import StringIO
 from pathlib import Path
-from random import Random
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
@@ -36,7 +33,6 @@ from templates import TEMPLATES
 import gpassk_opencompass
 from gpassk_opencompass import Pair, RuleJudge
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.metrics import g_pass_at_k, mg_pass_at_k, pass_at_k
 
 PACKAGE = str(Path(gpassk_opencompass.__file__).parent)
 SHIPPED = ('close', 'close_o1', 'demo', 'nono1', 'o1')
@@ -88,18 +84,12 @@ def flat(value: Any, place: str = '') -> dict[str, Any]:
 def of_template(configs: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     """What all configs of a template share, and the rest of each."""
     each = {file: flat(config) for file, config in configs.items()}
+    shared = dict(
+        set.intersection(*({(name, repr(value)) for name, value in one.items()} for one in each.values()))
+    )
     first = next(iter(each.values()))
-    absent = object()
-    shared = {
-        place: value
-        for place, value in first.items()
-        if all(one.get(place, absent) == value for one in each.values())
-    }
-    rest = {
-        file: {place: value for place, value in one.items() if place not in shared}
-        for file, one in each.items()
-    }
-    return {'all': shared, **rest}
+    rest = {file: {name: one[name] for name in one if name not in shared} for file, one in each.items()}
+    return {'all': {name: first[name] for name in first if name in shared}, **rest}
 
 
 def configs() -> dict[str, Any]:
@@ -257,58 +247,6 @@ def work_dir() -> dict[str, Any]:
     return {'counts': counts_of(found[0]), 'scores': scores}
 
 
-# Metrics
-
-
-def drawn() -> list[tuple[int, int, list[int]]]:
-    """n, k and c of ten questions, 200 times; the ends among them."""
-    chance = Random(20261126)
-    found = []
-    for _ in range(200):
-        n = chance.randint(1, 64)
-        k = chance.choice([n, *(chance.randint(1, n) for _ in range(5))])
-        found.append((n, k, [0, n, *(chance.randint(0, n) for _ in range(8))]))
-    return found
-
-
-def at_least(n: int, c: int, k: int, m: int) -> Fraction:
-    """The chance that m or more of k answers drawn of n are correct, of which c are."""
-    ways = (math.comb(c, j) * math.comb(n - c, k - j) for j in range(m, k + 1))
-    return Fraction(sum(ways), math.comb(n, k))
-
-
-def exact(n: int, c: int, k: int) -> dict[str, Fraction]:
-    """The metrics by their definitions."""
-    found = {'pass': at_least(n, c, k, 1)}
-    for tau in (Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(1)):
-        found[f'G-Pass_{float(tau)}'] = at_least(n, c, k, max(1, math.ceil(k * tau)))
-    tails = [at_least(n, c, k, i) for i in range(k // 2 + k % 2 + 1, k + 1)]
-    found['mG-Pass'] = Fraction(2, k) * sum(tails, Fraction())
-    half = at_least(n, c, k, (k + 1) // 2) / k if k % 2 else Fraction()
-    found['mG-Pass exact'] = found['mG-Pass'] + half
-    return found
-
-
-def metrics() -> dict[str, Any]:
-    """The mean of each metric over the questions of each draw, as a fraction."""
-    found = {}
-    for n, k, counts in drawn():
-        each = [exact(n, c, k) for c in counts]
-        means = {name: str(sum(one[name] for one in each) / len(each)) for name in each[0]}
-        found[f'n={n} k={k} c={" ".join(map(str, counts))}'] = means
-    return found
-
-
-def computed(n: int, counts: Sequence[int], k: int) -> dict[str, list[float]]:
-    """The same metrics as the package computes them, a value a question."""
-    found = {'pass': pass_at_k(n, counts, k)}
-    for tau in (0.0, 0.25, 0.5, 0.75, 1.0):
-        found[f'G-Pass_{tau}'] = g_pass_at_k(n, counts, k, tau)
-    found['mG-Pass'] = mg_pass_at_k(n, counts, k)
-    found['mG-Pass exact'] = mg_pass_at_k(n, counts, k, integral='exact')
-    return {name: values.tolist() for name, values in found.items()}
-
-
 def demo(table: Path) -> dict[str, dict[str, str]]:
     """Scores and n of each run in the table that `gpassk demo` wrote; no intervals."""
     with table.open(encoding='utf-8') as file:
@@ -319,7 +257,7 @@ def demo(table: Path) -> dict[str, dict[str, str]]:
 
 GOLDEN = {
     'configs': configs, 'published': published, 'answers': answers, 'pairs': pairs, 'logs': logs,
-    'samples': samples, 'work_dir': work_dir, 'metrics': metrics,
+    'samples': samples, 'work_dir': work_dir,
 }  # fmt: skip
 
 
