@@ -15,18 +15,7 @@ from ..errors import ForeignFileError, InputError
 from ..files import listed, mapping
 from ..health import CUT_OFF, NOT_DRAWN
 from ..json_rows import Row
-from .format import (
-    Format,
-    Options,
-    at,
-    first_row,
-    has,
-    number_in,
-    object_beside,
-    paths,
-    rows_of,
-    sampling,
-)
+from .format import Format, Options, at, first_row, has, number_in, object_beside, paths, rows_of, sampling
 
 # ---- lm-evaluation-harness 0.4: `samples_<task>_<date>.jsonl` of --log_samples, a row a question and filter
 #

@@ -5,14 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from drawn import (
-    answers,
-    any_text,
-    names,
-    replies,
-    responses,
-    spoiled_texts,
-)
+from drawn import answers, any_text, names, replies, responses, spoiled_texts
 from fuzzing import fuzz
 from hypothesis import assume
 from hypothesis import strategies as st

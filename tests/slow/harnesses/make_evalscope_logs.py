@@ -218,12 +218,7 @@ def run(folder: Path, suite: str) -> None:
     os.chdir(folder)
     data = {name: str(_write_data(Path('data'), name, questions)) for name, questions in benchmarks.items()}
     arguments = {
-        name: {
-            'local_path': path,
-            'dataset_id': path,
-            'eval_split': 'test',
-            'prompt_template': '{question}',
-        }
+        name: {'local_path': path, 'dataset_id': path, 'eval_split': 'test', 'prompt_template': '{question}'}
         for name, path in data.items()
     }
     with served(Script([one for questions in benchmarks.values() for one in questions])) as url:

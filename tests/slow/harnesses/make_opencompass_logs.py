@@ -198,11 +198,7 @@ def _configs(folder: Path) -> dict[str, dict[str, Any]]:
     boxed = {'type': 'opencompass.datasets.math.math_postprocess_v2'}
     math = {'type': 'opencompass.datasets.MATHEvaluator', 'version': 'v2'}
     plain = {'type': 'opencompass.openicl.icl_evaluator.EMEvaluator'}
-    parts = {
-        'type': 'opencompass.partitioners.NumWorkerPartitioner',
-        'num_worker': 2,
-        'min_task_size': 8,
-    }
+    parts = {'type': 'opencompass.partitioners.NumWorkerPartitioner', 'num_worker': 2, 'min_task_size': 8}
     whole = {'type': 'opencompass.partitioners.NaivePartitioner'}
     settings = {'generation_kwargs': {'temperature': 0.7, 'top_p': 0.95}}
     return {
@@ -227,9 +223,7 @@ def _configs(folder: Path) -> dict[str, dict[str, Any]]:
             'infer': _infer(whole),
         },
         'sequences': {
-            'models': [
-                _model(folder, 'Model', 'lists', generation_kwargs={'num_return_sequences': 2}),
-            ],
+            'models': [_model(folder, 'Model', 'lists', generation_kwargs={'num_return_sequences': 2})],
             'datasets': [_dataset(_data(folder), 'aime-lists', plain, n=2) | {'k': [1, 2]}],
             'infer': _infer(whole),
         },

@@ -238,11 +238,7 @@ def test_questions_with_too_few_epochs_are_left_out_and_counted(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     'wrong',
-    [
-        lambda: g_pass_at_k(k=0),
-        lambda: g_pass_at_k(k=4, thresholds=1.5),
-        lambda: g_pass_at_k(k=4, level=95),
-    ],
+    [lambda: g_pass_at_k(k=0), lambda: g_pass_at_k(k=4, thresholds=1.5), lambda: g_pass_at_k(k=4, level=95)],
     ids=['k', 'thresholds', 'level'],
 )
 def test_arguments_out_of_range_are_refused(wrong: Any) -> None:
