@@ -43,7 +43,6 @@ def complaints(name: str, value: Any, *, strict: bool = True) -> list[str]:
 
 
 def on_disk(record: Mapping[str, Any]) -> Json:
-    """As a reader of the file gets it."""
     read: Json = json.loads(json.dumps(record, ensure_ascii=False))
     return read
 
@@ -60,7 +59,6 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def changed(value: Json, path: tuple[Any, ...], new: Any) -> Json:
-    """A copy with another value at a place."""
     copy = deepcopy(value)
     inner: Any = copy
     for name in path[:-1]:

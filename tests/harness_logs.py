@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,18 +25,15 @@ Row = dict[str, Any]
 
 
 def runs_of(*paths: Path, **options: Any) -> dict[str, Run]:
-    """Name → run, of files whose format is recognised."""
     return {run.name: run for run in read_samples(paths, options=Options(**options))}
 
 
 def run_of(*paths: Path, **options: Any) -> Run:
-    """The one run of some files."""
     [run] = read_samples(paths, options=Options(**options))
     return run
 
 
 def samples_of(run: Run) -> Samples:
-    """The samples of a run that has them."""
     assert run.samples is not None
     return run.samples
 
@@ -52,17 +50,14 @@ def verdicts(run: Run) -> dict[str, str]:
 
 
 def texts(run: Run, column: str) -> list[Any]:
-    """A column of the samples, question by question."""
     return [one for each in of_questions(run, column).values() for one in each]
 
 
 def said(run: Run) -> str:
-    """All remarks in one text."""
     return '\n'.join(run.remarks)
 
 
 def scored(out: Path, *arguments: str | Path) -> Result:
-    """The record of `gpassk score … -o OUT`."""
     assert main(['score', *map(str, arguments), '-o', str(out)]) == 0
     return record.read(out)
 
@@ -105,3 +100,24 @@ def spoilt(value: Any, drawn: random.Random) -> Any:
     deeper = isinstance(copy[key], (dict, list)) and drawn.random() < 0.8
     copy[key] = spoilt(copy[key], drawn) if deeper else drawn.choice(_ODD)
     return copy
+
+
+def evalscope_truth(folder: Path) -> dict[str, dict[str, dict[str, str]]]:
+    """Benchmark → uid → what the script of EvalScope's logs knows of a question.
+
+    EvalScope counts from 0 in each subset, which the uid begins with unless it is a sole `default`.
+    """
+    known: dict[str, dict[str, dict[str, str]]] = {}
+    for benchmark, questions in json.loads((folder / 'truth.json').read_text()).items():
+        numbers, whole = Counter[str](), {one['subset'] for one in questions} == {'default'}
+        for one in questions:
+            uid = f'{numbers[one["subset"]]}'
+            known.setdefault(benchmark, {})[uid if whole else f'{one["subset"]}/{uid}'] = one
+            numbers[one['subset']] += 1
+    return known
+
+
+def evalscope_symbols(known: Mapping[str, str]) -> str:
+    """The verdicts on a question in the order of its requests; EvalScope judges whole numbers alone."""
+    letters = known['replies'].translate(str.maketrans('txchlf', '1100??'))
+    return '?' * len(letters) if '.' in known['reference'] else letters

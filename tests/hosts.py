@@ -52,7 +52,6 @@ def write_bench(root: Path, files: dict[str, Sequence[tuple[str, str]]], version
 
 
 def dataset_config(path: Path, **settings: Any) -> dict[str, Any]:
-    """The data set part of a run's config."""
     return {
         'type': 'gpassk_opencompass.LiveMathBenchDataset',
         'abbr': 'bench',
@@ -82,7 +81,6 @@ def scripted(**settings: Any) -> dict[str, Any]:
 
 
 def write_config(path: Path, model: dict[str, Any], dataset: dict[str, Any]) -> Path:
-    """A config file of one run."""
     summarizer = {'type': 'gpassk_opencompass.GPassKSummarizer'}
     path.write_text(f'models = [{model!r}]\ndatasets = [{dataset!r}]\nsummarizer = {summarizer!r}\n')
     return path
@@ -137,7 +135,6 @@ def drawn(
 
 
 def results_of(work_dir: Path) -> list[dict[str, Any]]:
-    """All result files below a work directory."""
     return [json.loads(path.read_text()) for path in sorted(work_dir.glob('*/results/*/*.json'))]
 
 

@@ -32,23 +32,19 @@ VERDICTS = ['1111', '1110', '1100', '1000', '0000']
 
 
 def file(name: str, kind: str, *parts: str) -> Path:
-    """A file of a recorded work directory."""
     return LOGS.joinpath(name, TIME, kind, *parts)
 
 
 def read(*paths: Path, only: str = '') -> Run:
-    """The one run that is there."""
     [run] = [run for run in read_samples(paths, 'opencompass') if only in run.name]
     return run
 
 
 def verdicts(run: Run) -> list[str]:
-    """Of each question, a character a sample."""
     return list(symbols_of(run).values())
 
 
 def edited(path: Path, change: Callable[[Any], Any]) -> None:
-    """Change the JSON in a file."""
     content = json.loads(path.read_text(encoding='utf-8'))
     change(content)
     path.write_text(json.dumps(content), encoding='utf-8')
@@ -56,7 +52,6 @@ def edited(path: Path, change: Callable[[Any], Any]) -> None:
 
 @pytest.fixture
 def copied(tmp_path: Path) -> Callable[[str], Path]:
-    """Copies a recorded work directory."""
     return lambda name: shutil.copytree(LOGS / name, tmp_path / name)
 
 
@@ -134,7 +129,6 @@ def test_responses_can_be_judged_anew(name: str, only: str) -> None:
 
 
 def test_what_is_said_of_a_list_is_of_none_of_its_responses(copied: Callable[[str], Path]) -> None:
-    """One verdict of n is never taken for all n."""
     root = copied('math')
     [path] = root.rglob('predictions/org/nested/*.json')
     edited(path, lambda rows: [row.update(prediction=[row['prediction']] * 2) for row in rows.values()])
@@ -269,7 +263,6 @@ def test_too_few_verdicts_of_the_first_question_hide_no_others(copied: Callable[
 def test_predictions_that_do_not_fit_are_refused(
     change: Callable[[Any], Any], message: str, copied: Callable[[str], Path]
 ) -> None:
-    """No verdict is given to another sample than its own."""
     root = copied('math')
     [path] = root.rglob('predictions/org/nested/*.json')
     edited(path, change)
@@ -278,7 +271,6 @@ def test_predictions_that_do_not_fit_are_refused(
 
 
 def test_a_sample_without_a_response_is_unjudged(copied: Callable[[str], Path]) -> None:
-    """Whatever its evaluation says of it."""
     root = copied('math')
     [path] = root.rglob('predictions/org/nested/*.json')
     edited(path, lambda rows: rows['5'].update(prediction=None))
@@ -393,7 +385,6 @@ def test_the_real_questions_come_out_of_their_prompts_word_for_word(tmp_path: Pa
 
 
 def test_a_run_of_some_questions_is_read_as_that(tmp_path: Path) -> None:
-    """Their places say nothing of their problems."""
     places = limited([(ask.split, ask.language) for ask in old.ASKS], 5)
     asks = [old.ASKS[place] for place in places]
     rows = old.rows(asks, old.responses(asks, [2] * 5))

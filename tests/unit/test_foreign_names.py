@@ -64,7 +64,6 @@ def test_a_name_is_shown_as_it_is_and_does_nothing() -> None:
     'name', ['Qwen2.5-7B_t1.0_rs42_l8192', 'org/model', 'm [v2]', 'G-Pass@16_0.5', '58.33 [38.3, 76.0]']
 )
 def test_usual_names_and_scores_need_no_escapes(name: str) -> None:
-    """On a terminal the same table is read as it is written."""
     assert markdown_cell(name) == name
 
 

@@ -102,7 +102,6 @@ def real_texts() -> list[str]:
 
 @st.composite
 def spoiled_texts(draw: st.DrawFn) -> str:
-    """A real text, cut, and with something put into it."""
     text = draw(st.sampled_from(real_texts()))
     place, end = sorted((draw(st.integers(0, len(text))), draw(st.integers(0, len(text)))))
     piece = draw(spliced(LATEX, WORDS, HOSTILE, most=3))

@@ -26,13 +26,11 @@ def test_a_long_s_is_an_s_in_a_verdict() -> None:
 
 
 def test_an_answer_of_a_control_character_is_none() -> None:
-    """\\x85 is a blank for str.strip() alone."""
     assert final_answer('the answer is \x85').text == ''
 
 
 @pytest.mark.parametrize('text', [f'm_t0_l{5000 * "9"}', f'm_rs{5000 * "9"}_l8'])
 def test_a_number_of_thousands_of_digits_is_no_name(text: str) -> None:
-    """Python reads 4300 digits at most."""
     with pytest.raises(InputError):
         ModelName.parse(text)
     with pytest.raises(InputError):
@@ -50,7 +48,6 @@ ENTRY = json.loads(manifest_text([entry_of(ABBR.format(1))]))
     ],
 )  # fmt: skip
 def test_a_manifest_with_values_of_other_kinds_is_refused(tmp_path: Path, wrong: dict[str, object]) -> None:
-    """They would fail much later, in a table or on the page."""
     write_result(tmp_path, ABBR.format(1), THIRDS)
     (tmp_path / 'manifest.jsonl').write_text(json.dumps({**ENTRY, **wrong}) + '\n')
     with pytest.raises(InputError, match='is not an entry of a manifest'):
@@ -97,7 +94,6 @@ def test_a_config_with_a_number_of_thousands_of_digits_is_not_read(
 def test_a_part_that_is_numbered_like_a_date_is_one_part(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The missing ones before it were listed, all of them."""
     root = old.write(tmp_path / 'old', old.rows()[:28], parts=[16, 12])
     [part] = root.glob('*/predictions/m/*_1.json')
     part.rename(part.with_name(f'{old.NAME}_20250105120000.json'))

@@ -31,7 +31,6 @@ ROWS = [
 
 
 def lines_of(rows: Sequence[Any]) -> bytes:
-    """JSON lines."""
     return ''.join(json.dumps(row) + '\n' for row in rows).encode()
 
 
@@ -47,7 +46,6 @@ row_values = st.lists(changed_rows, min_size=1, max_size=4).map(lines_of)
 
 @fuzz(st.binary(max_size=40) | row_sets.map(gzip.compress).flatmap(mutated))
 def test_a_damaged_archive_is_refused(folder: Path, content: bytes) -> None:
-    """Or still whole."""
     path = folder / 'damaged.jsonl.gz'
     path.write_bytes(content)
     with contextlib.suppress(InputError):
@@ -79,7 +77,6 @@ results = (
 
 @fuzz(results, share=2)
 def test_a_damaged_result_is_refused_or_reported(folder: Path, content: bytes) -> None:
-    """As tables and as scores of its own."""
     path = folder / 'r.gpassk.json'
     path.write_bytes(content)
     gpassk('report', path, '-o', folder / 'report', '--only', 'tables')

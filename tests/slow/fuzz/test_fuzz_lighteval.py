@@ -44,7 +44,6 @@ def read(folder: Path, content: bytes) -> None:
 
 @cache
 def recorded_rows() -> Rows:
-    """The rows of the recorded details."""
     rows: Rows = parquet.ParquetFile(DETAILS).read().to_pylist()
     return rows
 
@@ -82,7 +81,6 @@ class Change(NamedTuple):
     rows: int
 
     def put_into(self, rows: Rows) -> None:
-        """As far as the way to its place is still there."""
         for number, row in enumerate(rows[: self.rows]):
             holder: Any = row
             for step in self.place[:-1]:
@@ -102,7 +100,6 @@ changes = st.builds(
 
 
 def packed(table: Any) -> bytes:
-    """The content of a parquet file."""
     written = io.BytesIO()
     parquet.write_table(table, written)
     return written.getvalue()
@@ -110,7 +107,6 @@ def packed(table: Any) -> bytes:
 
 @fuzz(mutated(packed(pyarrow.Table.from_pylist(recorded_rows()))))
 def test_damaged_details_are_refused_or_read(folder: Path, content: bytes) -> None:
-    """Whichever bytes of the file are not as they were."""
     read(folder, content)
 
 
@@ -118,7 +114,6 @@ def test_damaged_details_are_refused_or_read(folder: Path, content: bytes) -> No
 def test_details_of_other_contents_are_refused_or_reported(
     folder: Path, changed: list[Change], seal: bool
 ) -> None:
-    """Sound files that do not say what Lighteval says."""
     rows = copy.deepcopy(recorded_rows())
     for change in changed:
         change.put_into(rows)

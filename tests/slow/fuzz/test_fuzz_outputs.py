@@ -164,7 +164,6 @@ def typeset(cell: str) -> str:
 
 @fuzz(st.lists(any_text | answers, min_size=1, max_size=3), any_text | answers, share=3)
 def test_no_cell_of_a_latex_table_is_a_command(names: list[str], title: str) -> None:
-    """Neither a title, nor a cell, nor a note."""
     table = Table(title, [title, 'x'], [[name, '1'] for name in names], [title])
     lines = latex(table).split('\n')
     assert lines[0].startswith('% ')
@@ -184,7 +183,6 @@ def test_no_cell_of_a_latex_table_is_a_command(names: list[str], title: str) -> 
 
 @fuzz(st.lists(any_text | answers, min_size=1, max_size=3), any_text, share=3)
 def test_no_cell_of_a_markdown_table_is_html_or_two_cells(names: list[str], note: str) -> None:
-    """A row a line with as many cells as there are columns."""
     text = markdown(Table('t', ['model', 'x'], [[name, '1'] for name in names], [note]))
     assert '<' not in text.replace('&lt;', '')
     text.encode()

@@ -21,7 +21,6 @@ PUT = {
 
 
 def sound_store(folder: Path) -> bytes:
-    """The content of a store with all of `PUT`."""
     store = VerdictStore(folder)
     for number, (key, verdict) in enumerate(PUT.items()):
         about = {'question': f'求 {number}?', 'reference': '1', 'answer': str(number), 'language': 'cn'}
@@ -32,7 +31,6 @@ def sound_store(folder: Path) -> bytes:
 
 
 def written(folder: Path, content: bytes) -> Path:
-    """A store with one file of this content."""
     store = folder / 'store'
     store.mkdir(exist_ok=True)
     (store / '1.jsonl').write_bytes(content)
@@ -82,5 +80,4 @@ def forged(key: str, verdict: str, more: str) -> bytes:
     share=3,
 )
 def test_forged_lines_harm_nobody(folder: Path, lines: list[bytes]) -> None:
-    """They are read or passed over."""
     VerdictStore(written(folder, b''.join(lines)))

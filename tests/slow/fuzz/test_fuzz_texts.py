@@ -80,7 +80,6 @@ def test_a_prompt_sent_back_is_no_verdict(candidate: str, language: str, cut: in
 
 @fuzz(st.binary(max_size=60) | replies.map(lambda text: text.encode('utf-8', 'surrogatepass')))
 def test_a_server_may_send_anything(content: bytes) -> None:
-    """It is a reply or trouble, and its message is one line."""
     try:
         assert isinstance(reply_of(json.loads(content)), Reply)
     except (ValueError, RecursionError):

@@ -13,12 +13,11 @@ import re
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Lock
 from typing import Any, NamedTuple
+
+from scripted import Reply, completion, served, write_rows
 
 N = 4
 """Samples a question."""
@@ -79,20 +78,16 @@ class Script:
         self._asked: Counter[Question] = Counter()
         self._lock = Lock()
 
-    def reply(self, request: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        """Return the status and the body of the answer to a request for a chat completion."""
+    def reply(self, path: str, request: dict[str, Any]) -> Reply:
         prompt = request['messages'][-1]['content']
         if request['model'] == 'judge':
-            return 200, _completion(request, {'content': self._verdict(prompt)})
+            return completion('judge', {'content': self._verdict(prompt)})
         asked = re.search(r'What is (\d+) \+ (\d+)\?', prompt)
         assert asked, prompt
         question = self._questions[int(asked[1]), int(asked[2])]
         with self._lock:
             number = self._asked[question]
             self._asked[question] += 1
-        return self._said(request, question, number)
-
-    def _said(self, request: dict[str, Any], question: Question, number: int) -> tuple[int, dict[str, Any]]:
         letter = question.replies[number]
         if letter in 'lf':
             code = 'context_length_exceeded' if letter == 'l' else 'refused_by_the_script'
@@ -103,7 +98,7 @@ class Script:
             message['reasoning_content'] = f'I add {question.a} and {question.b}.'
         if letter == 'c':
             message['content'] = f'Sample {number}: first I'
-        return 200, _completion(request, message, 'length' if letter == 'c' else 'stop')
+        return completion(request['model'], message, 'length' if letter == 'c' else 'stop')
 
     def _verdict(self, prompt: str) -> str:
         first, second = re.findall(r'Expression [12]: (.*)', prompt)[-2:]
@@ -115,60 +110,15 @@ class Script:
         return json.dumps({'verdict': 'Yes' if said[2] == second.strip() else 'No'})
 
 
-def _completion(request: dict[str, Any], message: dict[str, str], reason: str = 'stop') -> dict[str, Any]:
-    return {
-        'id': 'scripted', 'object': 'chat.completion', 'created': 0, 'model': request['model'],
-        'choices': [{'index': 0, 'message': {'role': 'assistant', **message}, 'finish_reason': reason}],
-        'usage': {'prompt_tokens': 9, 'completion_tokens': 20, 'total_tokens': 29},
-    }  # fmt: skip
-
-
-@contextmanager
-def served(script: Script) -> Iterator[str]:
-    """Serve a script as OpenAI's API on a free port of the loopback; gives its address."""
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = 'HTTP/1.1'
-
-        def log_message(self, *_: Any) -> None:
-            """Say nothing."""
-
-        def do_POST(self) -> None:
-            request = json.loads(self.rfile.read(int(self.headers['Content-Length'])))
-            status, said = script.reply(request)
-            body = json.dumps(said).encode()
-            self.send_response(status)
-            self.send_header('Content-Type', 'application/json')
-            self.send_header('Content-Length', str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-    server = ThreadingHTTPServer(('127.0.0.1', 0), Handler)
-    thread = Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f'http://127.0.0.1:{server.server_port}/v1'
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
 def _write_data(folder: Path, benchmark: str, questions: list[Question]) -> Path:
     rows = [
         {
-            'problem': one.text,
-            'answer': one.answer,
-            'level': one.subset.removeprefix('Level '),
-            'unique_id': f'{one.a}-{one.b}',
-            'solution': 'by counting',
+            'problem': one.text, 'answer': one.answer, 'level': one.subset.removeprefix('Level '),
+            'unique_id': f'{one.a}-{one.b}', 'solution': 'by counting',
         }
         for one in questions
-    ]
-    path = folder / benchmark / 'test.jsonl'
-    path.parent.mkdir(parents=True)
-    path.write_text(''.join(f'{json.dumps(row)}\n' for row in rows))
-    return path.parent
+    ]  # fmt: skip
+    return write_rows(folder / benchmark / 'test.jsonl', rows).parent
 
 
 def _register_two_scores() -> None:
@@ -180,16 +130,10 @@ def _register_two_scores() -> None:
 
     @register_benchmark(
         BenchmarkMeta(
-            name='two_scores',
-            pretty_name='Two scores',
-            description='Sums.',
-            dataset_id='two_scores',
-            metric_list=['acc'],
-            primary_metric='accuracy',
-            eval_split='test',
-            prompt_template='{question}',
+            name='two_scores', pretty_name='Two scores', description='Sums.', dataset_id='two_scores',
+            metric_list=['acc'], primary_metric='accuracy', eval_split='test', prompt_template='{question}',
         )
-    )
+    )  # fmt: skip
     class TwoScores(DefaultDataAdapter):
         def record_to_sample(self, record: dict[str, Any]) -> Sample:
             return Sample(
@@ -207,7 +151,7 @@ def _register_two_scores() -> None:
             return score
 
 
-def run(folder: Path, suite: str) -> None:
+def make(folder: Path, suite: str) -> None:
     """Run a suite in an empty folder, which becomes the work directory."""
     from evalscope import TaskConfig, run_task
 
@@ -218,10 +162,11 @@ def run(folder: Path, suite: str) -> None:
     os.chdir(folder)
     data = {name: str(_write_data(Path('data'), name, questions)) for name, questions in benchmarks.items()}
     arguments = {
-        name: {'local_path': path, 'dataset_id': path, 'eval_split': 'test', 'prompt_template': '{question}'}
+        name: dict(local_path=path, dataset_id=path, eval_split='test', prompt_template='{question}')
         for name, path in data.items()
     }
-    with served(Script([one for questions in benchmarks.values() for one in questions])) as url:
+    with served(Script([one for questions in benchmarks.values() for one in questions]).reply) as port:
+        url = f'http://127.0.0.1:{port}/v1'
         judge: dict[str, Any] = {}
         if suite == 'judged':
             model = {'model_id': 'judge', 'api_url': url, 'api_key': 'EMPTY'}
@@ -255,13 +200,8 @@ def _scrub(folder: Path) -> None:
         path.write_text(re.sub(r'http://127\.0\.0\.1:\d+', 'http://127.0.0.1:8000', path.read_text()))
 
 
-def main() -> None:
-    """Make the logs of the suites that are named, or of all."""
-    folder = Path(sys.argv[1]).resolve()
-    for suite in sys.argv[2:] or SUITES:
-        run(folder / suite, suite)
-        _scrub(folder / suite)
-
-
 if __name__ == '__main__':
-    main()
+    root = Path(sys.argv[1]).resolve()
+    for name in sys.argv[2:] or SUITES:
+        make(root / name, name)
+        _scrub(root / name)

@@ -41,7 +41,6 @@ UNJUDGED = frozenset({'failed', 'nan', 'filtered'})
 
 
 def answer_of(text: str) -> int:
-    """Return the sum that a question asks for."""
     return sum(map(int, text.split(' + ')))
 
 
@@ -208,7 +207,6 @@ def _run(task: Any, folder: Path, **more: Any) -> Path:
 
 
 def make(folder: Path) -> None:
-    """Write the logs into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     made = folder / 'made'
     _run(sums(copied_to=folder / 'running.eval'), folder).rename(folder / 'whole.eval')

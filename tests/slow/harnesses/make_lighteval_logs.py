@@ -8,10 +8,8 @@ its model and as its tasks. Six questions; which of the samples are right: `is_r
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,6 +20,7 @@ from lighteval.models import abstract_model
 from lighteval.models.model_output import ModelResponse
 from lighteval.tasks.lighteval_task import LightevalTaskConfig
 from lighteval.tasks.requests import Doc
+from scripted import run, write_rows
 
 N = 4
 COUNTS = (4, 3, 2, 1, 0, 4)
@@ -37,7 +36,6 @@ def is_right(question: int, replica: int) -> bool:
 
 
 def response(number: int, replica: int) -> str:
-    """A sample, with its thought."""
     said = number + 10 if is_right(number, replica) else 99
     if number == len(COUNTS) - 1:
         replica = 0
@@ -45,7 +43,6 @@ def response(number: int, replica: int) -> str:
 
 
 def prompt(row: dict[str, Any], task_name: str) -> Doc:
-    """A question of the file."""
     return Doc(
         task_name=task_name,
         query=f'{row["question"]} Answer in a box.',
@@ -56,17 +53,10 @@ def prompt(row: dict[str, Any], task_name: str) -> Doc:
 
 def _task(name: str, metric: Any) -> LightevalTaskConfig:
     return LightevalTaskConfig(
-        name=name,
-        prompt_function=prompt,
-        hf_repo=QUESTIONS,
-        hf_subset='default',
-        hf_avail_splits=['test'],
-        evaluation_splits=['test'],
-        few_shots_split='test',
-        generation_size=LENGTH,
-        metrics=[metric],
+        name=name, prompt_function=prompt, hf_repo=QUESTIONS, hf_subset='default', hf_avail_splits=['test'],
+        evaluation_splits=['test'], few_shots_split='test', generation_size=LENGTH, metrics=[metric],
         version=1,
-    )
+    )  # fmt: skip
 
 
 TASKS_TABLE = [
@@ -120,31 +110,13 @@ class Scripted(abstract_model.LightevalModel):  # type: ignore[misc]
 def make(folder: Path) -> None:
     """Run the real `lighteval` for each task into `folder/<task>`."""
     folder = folder.resolve()
-    questions = folder / 'questions'
-    questions.mkdir(parents=True, exist_ok=True)
-    rows = [
-        {'question': f'What is {number} + 10?', 'answer': f'${number + 10}$'} for number in range(len(COUNTS))
-    ]
-    (questions / 'test.jsonl').write_text(''.join(json.dumps(row) + '\n' for row in rows))
+    rows = [{'question': f'What is {one} + 10?', 'answer': f'${one + 10}$'} for one in range(len(COUNTS))]
+    questions = write_rows(folder / 'questions' / 'test.jsonl', rows).parent
     for task in TASKS_TABLE:
-        done = subprocess.run(
-            [
-                str(Path(sys.executable).with_name('lighteval')),
-                *('custom', 'someone/scripted', __file__, f'{task.name}|0', '--custom-tasks', __file__),
-                *('--output-dir', str(folder / task.name), '--save-details'),
-            ],
-            cwd=folder,
-            env={
-                **os.environ,
-                'HF_HUB_OFFLINE': '1',
-                'OMP_NUM_THREADS': '1',
-                'HARNESS_QUESTIONS': str(questions),
-            },
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        (folder / f'{task.name}.out').write_text(done.stdout + done.stderr)
+        options = ['--custom-tasks', __file__, '--output-dir', folder / task.name, '--save-details']
+        command = [Path(sys.executable).with_name('lighteval'), 'custom', 'someone/scripted', __file__]
+        command += [f'{task.name}|0', *options]
+        run(folder, folder / f'{task.name}.out', command, HARNESS_QUESTIONS=str(questions))
 
 
 def keep(folder: Path, target: Path) -> None:

@@ -98,7 +98,6 @@ def total(items):
 
 
 def questions() -> list[dict[str, Any]]:
-    """Return the questions, as the data set has them."""
     rows = []
     for number in range(len(RIGHT)):
         answer = 17 + 3 * number

@@ -14,13 +14,14 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
-import threading
 from collections import Counter
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar
+from threading import Lock
+from typing import Any
+
+from scripted import Reply, completion, run, served
 
 N = 4
 COUNTS = (4, 3, 2, 1, 0)
@@ -32,54 +33,34 @@ LONG = (5, 2)
 
 
 def is_right(problem: int, replica: int) -> bool:
-    """Whether a sample is right, by construction."""
     return replica < COUNTS[problem - 1]
 
 
 def response(problem: int, replica: int) -> str:
-    """A sample, without its thought."""
     said = problem + 10 if is_right(problem, replica) else 99
     return f'Sample {replica} of problem {problem}, zehn plus {problem} – so it is $\\boxed{{{said}}}$.'
 
 
 def tokens(problem: int, replica: int) -> int:
-    """Output tokens of a sample."""
     return 32000 if (problem, replica) == LONG else 100 + 10 * problem + replica
 
 
-class _Handler(BaseHTTPRequestHandler):
-    asked: ClassVar[Counter[tuple[str, int]]] = Counter()
-    lock = threading.Lock()
+def _scripted() -> Callable[[str, dict[str, Any]], Reply]:
+    """Answer the n-th request for a problem with its n-th sample; the model `copies` with its first one."""
+    asked, lock = Counter[tuple[str, int]](), Lock()
 
-    def do_POST(self) -> None:
-        request = json.loads(self.rfile.read(int(self.headers['Content-Length'])))
-        problem = int(re.findall(r'What is (\d+) \+', json.dumps(request['messages']))[-1])
-        with self.lock:
-            replica = self.asked[request['model'], problem]
-            self.asked[request['model'], problem] += 1
-        if request['model'] == 'copies':
-            replica = 0
-        message = {
-            'role': 'assistant',
-            'content': response(problem, replica),
-            'reasoning_content': f'Let me see, {problem} …',
-        }
-        used = tokens(problem, replica)
-        body = json.dumps(
-            {
-                'id': 'x', 'object': 'chat.completion', 'created': 0, 'model': request['model'],
-                'choices': [{'index': 0, 'finish_reason': 'stop', 'message': message}],
-                'usage': {'prompt_tokens': 30, 'completion_tokens': used, 'total_tokens': 30 + used},
-            }
-        ).encode()  # fmt: skip
-        self.send_response(200)
-        self.send_header('Content-Type', 'application/json')
-        self.send_header('Content-Length', str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+    def reply(path: str, request: dict[str, Any]) -> Reply:
+        model, problem = (
+            request['model'],
+            int(re.findall(r'What is (\d+) \+', json.dumps(request['messages']))[-1]),
+        )
+        with lock:
+            replica = 0 if model == 'copies' else asked[model, problem]
+            asked[model, problem] += 1
+        message = {'content': response(problem, replica), 'reasoning_content': f'Let me see, {problem} …'}
+        return completion(model, message, prompt=30, used=tokens(problem, replica))
 
-    def log_message(self, *_: Any) -> None:
-        pass
+    return reply
 
 
 _UPLOAD = """
@@ -104,29 +85,21 @@ def make(checkout: Path, folder: Path) -> None:
     )
     for number in numbers:
         (problems / f'{number}.tex').write_text(f'What is {number} + 10?')
-    server = ThreadingHTTPServer(('127.0.0.1', 0), _Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    _write_configs(folder, server.server_address[1])
     configs = ['--model-configs-dir', 'configs/models', '--comp-configs-dir', 'configs/competitions']
-    _run(
-        folder,
-        'run',
-        checkout,
-        'scripts/run.py',
+    of_run = ['--comp', COMPETITION, '--models', *MODELS, '--n', str(N), *configs]
+    with served(_scripted()) as port:
+        _write_configs(folder, port)
+        _run(folder, 'run', checkout, 'scripts/run.py', *of_run)
+    upload = [
+        '--org',
+        'org',
+        '--repo-name',
+        'sums',
         '--comp',
         COMPETITION,
-        '--models',
-        *MODELS,
-        '--n',
-        str(N),
-        *configs,
-    )
-    server.shutdown()
-    server.server_close()
-    upload = [
-        '--org', 'org', '--repo-name', 'sums', '--comp', COMPETITION, '--configs-folder',
+        '--configs-folder',
         'configs/models',
-    ]  # fmt: skip
+    ]
     upload += ['--competition-configs-folder', 'configs/competitions']
     script = 'scripts/curation/upload_outputs.py'
     _run(folder, 'upload', checkout, script, *upload)
@@ -154,19 +127,11 @@ def _write_configs(folder: Path, port: int) -> None:
 def _run(folder: Path, name: str, checkout: Path, script: str, *arguments: str) -> None:
     code = [os.environ.get('MATHARENA_PYTHON', sys.executable), '-c', _UPLOAD]
     paths = os.pathsep.join([str(checkout / 'src'), os.environ.get('PYTHONPATH', '')])
-    done = subprocess.run(
-        [*code, str(checkout / script), *arguments],
-        cwd=folder,
-        env={**os.environ, 'PYTHONPATH': paths, 'HF_HUB_OFFLINE': '1', 'OMP_NUM_THREADS': '1'},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    (folder / f'{name}.out').write_text(done.stdout + done.stderr)
+    command = [*code, str(checkout / script), *arguments]
+    run(folder, folder / f'{name}.out', command, PYTHONPATH=paths)
 
 
 def keep(folder: Path, target: Path) -> None:
-    """Copy what the tests read."""
     for name in ('org_sums.parquet', 'sums.jsonl'):
         shutil.copy(folder / name, target / name)
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from threading import Thread
+from typing import Any
 from unittest.mock import MagicMock
+
+from scripted import Reply, completion, served, write_rows
 
 # It starts jobs on clusters and is imported by everything else; nothing here starts a job.
 sys.modules['nemo_skills.pipeline.utils'] = MagicMock()
@@ -71,93 +72,49 @@ def reply(uid: str, seed: int) -> tuple[str, str | None, str]:
 
 
 def judged(prompt: str) -> str:
-    """Return the reply of the scripted judge."""
     if 'three quarters' in prompt:
         return 'Reasoning: the same value.\nJudgement: Yes'
     wrong = reply(*UNDECIDED)[0].partition('{')[2].strip('}')
     return 'I cannot say.' if wrong in prompt else 'Reasoning: they differ.\nJudgement: No'
 
 
-class Scripted(BaseHTTPRequestHandler):
-    """Answers chat completions as laid down; the judge is the model named `judge`."""
+def scripted(
+    joined: bool = False, broken: str = '', refused: str = ''
+) -> Callable[[str, dict[str, Any]], Reply]:
+    """Answer as laid down; the judge is the model named `judge`.
 
-    joined = False
-    """Whether thoughts come inside of the text."""
-    broken = ''
-    """A question at which the server fails."""
-    refused = ''
-    """A question that the server refuses."""
+    Args:
+        joined: thoughts come inside of the text.
+        broken: a question at which the server fails.
+        refused: a question that the server refuses.
+    """
 
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-    def do_PUT(self) -> None:
-        """Say that the server is up."""
-        self._send(200, {})
-
-    def do_POST(self) -> None:
-        """Answer a request."""
-        asked = json.loads(self.rfile.read(int(self.headers['Content-Length'])))
-        if self.path.endswith('/tokenize'):
-            self._send(200, {'tokens': list(range(len(asked.get('prompt', ''))))})
-            return
-        prompt = asked['messages'][-1]['content']
+    def answered(path: str, asked: dict[str, Any]) -> Reply:
+        if path.endswith('/tokenize'):
+            return 200, {'tokens': list(range(len(asked.get('prompt', ''))))}
+        prompt, seed = asked['messages'][-1]['content'], asked.get('seed') or 0
         if asked['model'] == 'judge':
-            self._complete(judged(prompt), 'The judge thinks.', 'stop', asked['model'])
-            return
+            return said(judged(prompt), 'The judge thinks.', 'stop', 'judge')
         uid = next(uid for uid, (problem, _) in QUESTIONS.items() if problem in prompt)
-        seed = asked['seed'] or 0
-        if uid == self.broken:
-            self._send(500, {'error': {'message': 'the scripted server fails'}})
-        elif uid == self.refused:
-            self._send(400, {'error': {'message': 'the scripted server refuses this request'}})
-        elif SCRIPT[uid][seed] == 'too long':
-            told = (
-                "This model's maximum context length is 64 tokens. However, your request has 90 input tokens."
-            )
-            self._send(400, {'error': {'message': told}})
-        else:
-            text, thought, reason = reply(uid, seed)
-            if self.joined:
-                before = thought or 'Easy.'
-                text, thought = f'{before}</think>{text}' if reason == 'stop' else f'{before} {text}', None
-            self._complete(text, thought, reason, asked['model'])
+        if uid == broken:
+            return 500, {'error': {'message': 'the scripted server fails'}}
+        if uid == refused:
+            return 400, {'error': {'message': 'the scripted server refuses this request'}}
+        if SCRIPT[uid][seed] == 'too long':
+            most = "This model's maximum context length is 64 tokens"
+            return 400, {'error': {'message': f'{most}. However, your request has 90 input tokens.'}}
+        text, thought, reason = reply(uid, seed)
+        if joined:
+            before = thought or 'Easy.'
+            text, thought = f'{before}</think>{text}' if reason == 'stop' else f'{before} {text}', None
+        return said(text, thought, reason, asked['model'])
 
-    def _complete(self, text: str, thought: str | None, reason: str, model: str) -> None:
-        message = {'role': 'assistant', 'content': text}
-        if thought:
-            message['reasoning_content'] = thought
-        tokens = len(f'{thought or ""} {text}'.split())
-        usage = {'prompt_tokens': 9, 'completion_tokens': tokens, 'total_tokens': tokens + 9}
-        choice = {'index': 0, 'message': message, 'finish_reason': reason}
-        self._send(
-            200,
-            {
-                'id': 'scripted', 'object': 'chat.completion', 'created': 0, 'model': model,
-                'choices': [choice], 'usage': usage,
-            },
-        )  # fmt: skip
+    def said(text: str, thought: str | None, reason: str, model: str) -> Reply:
+        apart = {'reasoning_content': thought} if thought else {}
+        used = len(f'{thought or ""} {text}'.split())
+        return completion(model, {'content': text, **apart}, reason, used=used)
 
-    def _send(self, status: int, body: object) -> None:
-        told = json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header('Content-Type', 'application/json')
-        self.send_header('Content-Length', str(len(told)))
-        self.end_headers()
-        self.wfile.write(told)
-
-
-@contextmanager
-def served(**ways: object) -> Iterator[int]:
-    """Serve the script on a free port of the loopback, in other ways than the usual ones of `Scripted`."""
-    handler = type('Handler', (Scripted,), ways)
-    server = ThreadingHTTPServer(('127.0.0.1', 0), handler)
-    Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield server.server_port
-    finally:
-        server.shutdown()
-        server.server_close()
+    return answered
 
 
 def tokenizer(folder: Path) -> str:
@@ -194,7 +151,6 @@ def generate(
 
 
 def judge(source: Path, output: Path, port: int) -> None:
-    """Have NeMo-Skills' math judge judge an output."""
     server = {'server_type': 'vllm', 'model': 'judge', 'host': '127.0.0.1', 'port': str(port)}
     config = LlmMathJudgeConfig(
         _init_nested=True, input_file=str(source), output_file=str(output), server=server
@@ -203,12 +159,10 @@ def judge(source: Path, output: Path, port: int) -> None:
 
 
 def name(seed: int | None) -> str:
-    """Return how `ns eval` calls an output."""
     return 'output.jsonl' if seed is None else f'output-rs{seed}.jsonl'
 
 
 def truth() -> dict[str, dict[str, str]]:
-    """Return benchmark → question → a symbol a seed."""
     symbols = {
         uid: ''.join('?' if kind == 'too long' else '01'[kind in RIGHT] for kind in kinds)
         for uid, kinds in SCRIPT.items()
@@ -243,26 +197,16 @@ def scrub(folder: Path) -> None:
 
 def make(folder: Path) -> None:
     """Make a folder like `<output_dir>/eval-results/<benchmark>` for each case."""
-    folder.mkdir(parents=True, exist_ok=True)
-    questions = folder / 'questions.jsonl'
-    without_ids = folder / 'without-ids.jsonl'
-    rows = [
-        {
-            'id': uid,
-            'problem': problem,
-            'expected_answer': answer,
-            'subset_for_metrics': uid.partition('-')[0],
-        }
-        for uid, (problem, answer) in QUESTIONS.items()
-    ]
-    questions.write_text(''.join(json.dumps(row) + '\n' for row in rows))
-    for row in rows:
-        del row['id']
-    without_ids.write_text(''.join(json.dumps(row) + '\n' for row in rows))
+    names, rows = ('problem', 'expected_answer', 'subset_for_metrics'), list[dict[str, Any]]()
+    for uid, told in QUESTIONS.items():
+        rows.append({'id': uid, **dict(zip(names, (*told, uid.partition('-')[0]), strict=True))})
+    questions = write_rows(folder / 'questions.jsonl', rows)
+    bare = [{name: row[name] for name in names} for row in rows]
+    without_ids = write_rows(folder / 'without-ids.jsonl', bare)
     results = folder / 'scripted-7b' / 'eval-results'
     waiting = folder / 'scripted-7b' / 'tmp-eval-results' / 'sums-judged'
     math = {'eval_type': 'math'}
-    with served() as port:
+    with served(scripted()) as port:
         for seed in (None, *range(SEEDS)):
             generate(questions, results / 'sums' / name(seed), port, seed, **math)
         for seed in range(SEEDS):
@@ -274,14 +218,14 @@ def make(folder: Path) -> None:
                 generate(questions, output, port, seed, num_chunks=2, chunk_id=chunk, **math)
         for seed in range(SEEDS - 1):
             generate(questions, results / 'sums-unfinished' / name(seed), port, seed, **math)
-    with served(joined=True) as port:
+    with served(scripted(joined=True)) as port:
         for seed in range(SEEDS):
             output = results / 'sums-thinking' / name(seed)
             generate(questions, output, port, seed, parse_reasoning=True, **math)
-    with served(refused='sums-2') as port:
+    with served(scripted(refused='sums-2')) as port:
         for seed in range(SEEDS):
             generate(questions, results / 'sums-refused' / name(seed), port, seed, **math)
-    with served(broken='sums-3') as port, suppress(InternalServerError):
+    with served(scripted(broken='sums-3')) as port, suppress(InternalServerError):
         output = results / 'sums-unfinished' / name(SEEDS - 1)
         generate(questions, output, port, SEEDS - 1, soft=False, max_concurrent_requests=1, **math)
     scrub(folder)

@@ -11,11 +11,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from scripted import run, write_rows
 
 N, KS = 4, [2, 4]
 COUNTS = (4, 3, 2, 1, 0)
@@ -31,17 +32,14 @@ GRADER = 'Question: {question}\nGold: {answer}\nResponse: {prediction}\nA or B?'
 
 
 def is_right(question: int, replica: int) -> bool:
-    """Whether a sample is right, by construction."""
     return replica < COUNTS[question]
 
 
 def question(number: int) -> str:
-    """The text of a question, from 0."""
     return f'What is {number} + 10?'
 
 
 def answer(number: int) -> str:
-    """The reference."""
     return str(number + 10)
 
 
@@ -240,32 +238,20 @@ def make(folder: Path, only: Sequence[str] = ()) -> None:
     """Run the real `opencompass` for each config; work directories are `folder/<name>/<time>`."""
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    rows = [
-        {'origin_prompt': question(number), 'gold_answer': answer(number)} for number in range(len(COUNTS))
-    ]
+    rows = [{'origin_prompt': question(one), 'gold_answer': answer(one)} for one in range(len(COUNTS))]
     for file, count in (('questions', len(rows)), ('few', FEW)):
-        (folder / f'{file}.jsonl').write_text(''.join(json.dumps(row) + '\n' for row in rows[:count]))
+        write_rows(folder / f'{file}.jsonl', rows[:count])
     paths = os.pathsep.join(filter(None, [str(HERE), os.environ.get('PYTHONPATH', '')]))
+    (folder / 'made').mkdir(exist_ok=True)
     for name, config in _configs(folder).items():
         if only and name not in only:
             continue
-        (folder / 'made').mkdir(exist_ok=True)
         for asked in folder.glob('*.asked.json'):
             asked.unlink()
         path = folder / 'made' / f'{name}.py'
         path.write_text(''.join(f'{key} = {value!r}\n' for key, value in config.items()))
-        done = subprocess.run(
-            [
-                str(Path(sys.executable).with_name('opencompass')),
-                *(str(path), '-w', str(folder / name), '--debug'),
-            ],
-            cwd=folder,
-            env={**os.environ, 'PYTHONPATH': paths, 'HF_HUB_OFFLINE': '1', 'OMP_NUM_THREADS': '1'},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        (folder / 'made' / f'{name}.out').write_text(done.stdout + done.stderr)
+        command = [Path(sys.executable).with_name('opencompass'), path, '-w', folder / name, '--debug']
+        run(folder, path.with_suffix('.out'), command, PYTHONPATH=paths)
 
 
 def keep(folder: Path, target: Path) -> None:
@@ -280,10 +266,6 @@ def keep(folder: Path, target: Path) -> None:
                 place.write_text(text.replace(time.name, TIME), encoding='utf-8')
 
 
-def main() -> None:
-    make(Path(sys.argv[1]))
-    keep(Path(sys.argv[1]).resolve(), HERE.parent / 'recorded' / 'opencompass')
-
-
 if __name__ == '__main__':
-    main()
+    make(Path(sys.argv[1]))
+    keep(Path(sys.argv[1]).resolve(), HERE.parents[1] / 'recorded' / 'opencompass')

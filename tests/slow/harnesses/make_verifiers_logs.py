@@ -12,14 +12,13 @@ own classes.
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import sys
-import threading
 from collections import Counter
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+
+from scripted import Reply, completion, served
 
 RIGHT = (4, 3, 2, 0)
 """Right rollouts of each example: those with the least numbers."""
@@ -36,34 +35,15 @@ def said(number: int, rollout: int) -> str:
 asked: Counter[int] = Counter()
 
 
-class Model(BaseHTTPRequestHandler):
-    """Answers the n-th request for a question with its n-th rollout; one at a time."""
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers['Content-Length'])))
-        number = int(re.findall(r'What is (\d+) \+', body['messages'][-1]['content'])[-1])
-        rollout = asked[number]
-        asked[number] += 1
-        lost = (number, min(rollout, 3)) == LOST
-        message = {
-            'role': 'assistant',
-            'content': said(number, rollout),
-            'reasoning_content': f'{number} plus ten',
-        }
-        reply: dict[str, Any] = {
-            'id': 'x', 'object': 'chat.completion', 'created': 0, 'model': body['model'],
-            'choices': [{'index': 0, 'message': message, 'finish_reason': 'stop'}],
-            'usage': {'prompt_tokens': 9, 'completion_tokens': 5 + rollout, 'total_tokens': 14 + rollout},
-        }  # fmt: skip
-        content = json.dumps({'error': {'message': 'gone'}} if lost else reply).encode()
-        self.send_response(400 if lost else 200)
-        self.send_header('Content-Type', 'application/json')
-        self.send_header('Content-Length', str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: Any) -> None:
-        pass
+def reply(path: str, body: dict[str, Any]) -> Reply:
+    """Answer the n-th request for a question with its n-th rollout; one at a time."""
+    number = int(re.findall(r'What is (\d+) \+', body['messages'][-1]['content'])[-1])
+    rollout = asked[number]
+    asked[number] += 1
+    if (number, min(rollout, 3)) == LOST:
+        return 400, {'error': {'message': 'gone'}}
+    message = {'content': said(number, rollout), 'reasoning_content': f'{number} plus ten'}
+    return completion(body['model'], message, used=5 + rollout)
 
 
 def write_results(folder: Path) -> None:
@@ -79,19 +59,13 @@ def write_results(folder: Path) -> None:
     env = vf.SingleTurnEnv(
         eval_dataset=Dataset.from_list(rows), rubric=vf.Rubric(funcs=[right]), env_id='sums'
     )
-    server = ThreadingHTTPServer(('127.0.0.1', 0), Model)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    env.evaluate_sync(
-        client=ClientConfig(
-            api_key_var='HOME', api_base_url=f'http://127.0.0.1:{server.server_port}/v1', max_retries=0
-        ),
-        model='org/scripted',
-        sampling_args={'temperature': 0.7, 'max_tokens': 64},
-        rollouts_per_example=4,
-        max_concurrent=1,
-        results_path=folder,
-        save_results=True,
-    )
+    with served(reply) as port:
+        url = f'http://127.0.0.1:{port}/v1'
+        env.evaluate_sync(
+            client=ClientConfig(api_key_var='HOME', api_base_url=url, max_retries=0), model='org/scripted',
+            sampling_args={'temperature': 0.7, 'max_tokens': 64}, rollouts_per_example=4, max_concurrent=1,
+            results_path=folder, save_results=True,
+        )  # fmt: skip
 
 
 def write_traces(folder: Path) -> None:

@@ -31,7 +31,6 @@ SYMBOLS = {'right': '1111', 'mixed': '1010', 'wrong': '0000', 'no answer': '0100
 
 
 def question(answer: str) -> str:
-    """Return a prompt as its chat template has it."""
     return f'user\nWhich number is one more than {int(answer) - 1}?\nassistant\n'
 
 
@@ -50,16 +49,13 @@ class Tokenizer:
     pad_token_id = eos_token_id = 0
 
     def decode(self, ids: torch.Tensor, skip_special_tokens: bool) -> str:
-        """Return a text."""
         return ''.join(chr(one) for one in ids.tolist() if one)
 
     def batch_decode(self, rows: torch.Tensor, skip_special_tokens: bool) -> list[str]:
-        """Return texts."""
         return [self.decode(ids, skip_special_tokens) for ids in rows]
 
     @staticmethod
     def encode(texts: list[str], left: bool) -> torch.Tensor:
-        """Return a row of tokens a text, padded to the longest."""
         longest = max(map(len, texts))
         rows = [text.rjust(longest, '\0') if left else text.ljust(longest, '\0') for text in texts]
         return torch.tensor([[ord(letter) for letter in row] for row in rows])
@@ -86,7 +82,6 @@ class Rollouts:
     """Stands for the engines, which answer a batch as laid down."""
 
     def generate_sequences(self, batch: DataProto) -> DataProto:
-        """Return prompts, responses and rewards."""
         asked = [one['ground_truth'] for one in batch.non_tensor_batch['reward_model']]
         seen: dict[str, int] = {}
         texts = []
@@ -126,7 +121,6 @@ class Trainer(RayPPOTrainer):
         ]
 
     def validate(self) -> None:
-        """Run verl's validation, which dumps its generations."""
         self._init_dump_executor()
         self._validate()
         self._shutdown_dump_executor()
@@ -181,7 +175,6 @@ def turns(folder: Path) -> dict[str, str]:
 
 
 def make(folder: Path) -> None:
-    """Make a folder a case."""
     truth: dict[str, dict[str, str]] = {}
     usual = {answer: SYMBOLS[kind] for answer, kind in SCRIPT.items()}
     for step in (0, 5, 10):

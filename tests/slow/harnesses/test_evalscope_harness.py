@@ -11,9 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from evalscope_truth import symbols_of, truth_of
-
-from gpassk_opencompass.formats import read_samples
+from harness_logs import evalscope_symbols, evalscope_truth, runs_of, verdicts
 
 if find_spec('evalscope') is None:
     pytest.skip('no EvalScope here: it has an environment of its own', allow_module_level=True)
@@ -22,14 +20,13 @@ pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings('ignore')]
 
 RUN = """
 from pathlib import Path
-from make_evalscope_logs import run
-run(Path('FOLDER'), 'sums')
+from make_evalscope_logs import make
+make(Path('FOLDER'), 'sums')
 """
 
 
 @pytest.fixture(scope='module')
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The work directory of a run."""
     folder = tmp_path_factory.mktemp('evalscope') / 'sums'
     here = Path(__file__).parent
     path = f'import sys; sys.path[:0] = {[str(here), str(here.parents[1])]}'
@@ -41,11 +38,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_fresh_logs_are_read_back(folder: Path) -> None:
     """Each question has the verdicts of the script, whichever thread drew which sample."""
-    known = truth_of(folder)
-    runs = read_samples([folder])
-    assert {run.dataset for run in runs} == set(known)
-    for run in runs:
-        assert run.samples is not None
-        symbols = [{'correct': '1', 'incorrect': '0'}.get(one, '?') for one in run.samples['verdict']]
-        found = {uid: sorted(symbols[row] for row in rows) for uid, rows in run.samples.by_question().items()}
-        assert found == {uid: sorted(symbols_of(told)) for uid, told in known[run.dataset].items()}
+    known, runs = evalscope_truth(folder), runs_of(folder)
+    assert {run.dataset for run in runs.values()} == set(known)
+    for run in runs.values():
+        found = {uid: ''.join(sorted(row)) for uid, row in verdicts(run).items()}
+        told = known[run.dataset].items()
+        assert found == {uid: ''.join(sorted(evalscope_symbols(one))) for uid, one in told}

@@ -105,7 +105,6 @@ def results(log: EvalLog, reducer: str | None = None) -> dict[str, float]:
 
 
 def command(folder: Path, *arguments: str) -> str:
-    """What an `inspect` command says."""
     inspect = Path(sys.executable).with_name('inspect')
     environment = {**os.environ, 'INSPECT_DISPLAY': 'plain', 'PYTHONPATH': str(folder)}
     done = subprocess.run(
@@ -123,14 +122,12 @@ def command(folder: Path, *arguments: str) -> str:
 
 @pytest.fixture(scope='module')
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Logs that this inspect_ai has just written."""
     folder: Path = tmp_path_factory.mktemp('logs')
     MADE['make'](folder)
     return folder
 
 
 def verdicts_in(log: Path) -> dict[str, str]:
-    """uid → a symbol a sample."""
     [run] = read_samples([log])
     assert run.samples is not None
     symbols = [{'correct': '1', 'incorrect': '0'}.get(one, '?') for one in run.samples['verdict']]
@@ -153,7 +150,6 @@ def test_a_fresh_log_is_read(name: str, epochs: int, made: Path) -> None:
 
 
 def test_a_log_whose_samples_are_in_chunks_is_read(made: Path) -> None:
-    """As inspect_ai splits the long ones."""
     chunked = made / 'chunked'
     command(made, 'log', 'convert-chunked', 'whole.eval', '--output-dir', str(chunked))
     assert verdicts_in(chunked / 'whole.eval') == true_verdicts(6)
@@ -192,14 +188,12 @@ def test_the_metric_agrees_with_what_inspect_has_of_its_own(tmp_path: Path) -> N
 
 
 def test_partial_credit_counts_from_where_one_says(tmp_path: Path) -> None:
-    """As `value` of inspect's own reducers."""
     log = evaluated(tmp_path, scripted_task(VALUES, [g_pass_at_k(k=4, value=0.5)]))
     counts = [(6, 4), (6, 2), *COUNTS[2:]]
     assert results(log)['G-Pass@4_0.5'] == pytest.approx(mean_of(counts, 4, 2), rel=1e-12)
 
 
 def test_scores_of_several_values_have_metrics_of_each(tmp_path: Path) -> None:
-    """As a dictionary of metrics."""
     values = [
         [{'sum': float(value == 'C'), 'work': 1.0} for value in row] for row in VALUES if 'P' not in row
     ]
@@ -217,7 +211,6 @@ def test_scores_of_several_values_have_metrics_of_each(tmp_path: Path) -> None:
 
 
 def test_intervals_are_given_of_any_number_of_questions(tmp_path: Path) -> None:
-    """Of sixty questions, and of six a wide one."""
     rows = [['C' if (place * 7 + epoch * 3) % 11 < 6 else 'I' for epoch in range(6)] for place in range(60)]
     found = results(evaluated(tmp_path / 'many', scripted_task(rows, [g_pass_at_k(k=4, level=0.95)])))
     assert found['G-Pass@4_0.5_lower'] < found['G-Pass@4_0.5'] < found['G-Pass@4_0.5_upper']
@@ -242,7 +235,6 @@ def test_questions_with_too_few_epochs_are_left_out_and_counted(tmp_path: Path) 
     ids=['k', 'thresholds', 'level'],
 )
 def test_arguments_out_of_range_are_refused(wrong: Any) -> None:
-    """Before anything is sampled."""
     with pytest.raises(InputError):
         wrong()
 
@@ -266,7 +258,6 @@ def test_scores_that_make_no_sense_are_named(
 
 @pytest.fixture(scope='module')
 def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The log of the example, from the command line."""
     folder: Path = tmp_path_factory.mktemp('example')
     shutil.copy(EXAMPLE, folder)
     (folder / 'scripted.py').write_text(PROVIDER, encoding='utf-8')

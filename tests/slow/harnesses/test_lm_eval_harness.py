@@ -51,7 +51,6 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def read_log(logs: Path, task: str) -> Run:
-    """The one run of a task."""
     [path] = (logs / 'logs').rglob(f'samples_{task}_*.jsonl')
     [run] = read_samples([path])
     assert run.written_by.startswith('lm-eval 0.4.')
@@ -59,7 +58,6 @@ def read_log(logs: Path, task: str) -> Run:
 
 
 def verdicts_of(run: Run) -> list[str]:
-    """A string of 1 and 0 a question."""
     assert run.samples is not None
     told = ['1' if one == 'correct' else '0' for one in run.samples['verdict']]
     return [''.join(told[row] for row in rows) for rows in run.samples.by_question().values()]
@@ -77,7 +75,6 @@ def test_verdicts_on_one_response_are_read_from_fresh_logs(logs: Path, task: str
 
 
 def test_scores_of_fresh_logs_are_exact(logs: Path, tmp_path: Path) -> None:
-    """From the file that the harness logged."""
     [samples] = (logs / 'logs').rglob('samples_sums_all_*.jsonl')
     out = tmp_path / 'scored.json'
     taus = ['0', '0.25', '0.5', '0.75', '1']

@@ -27,7 +27,6 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 
 @pytest.fixture
 def warnings_logged() -> Iterator[list[str]]:
-    """What this package's log warned of."""
     from loguru import logger
 
     lines: list[str] = []

@@ -29,19 +29,16 @@ EXAMPLES = Path(__file__).resolve().parents[3] / 'examples' / 'lighteval'
 
 
 def task_of(name: str, **settings: Any) -> LightevalTask:
-    """A task with these settings."""
     configs = lighteval.tasks(Settings(**settings))
     return LightevalTask(next(config for config in configs if config.name == name))
 
 
 def metric_of(**settings: Any) -> Metric:
-    """The metric of a task with these settings."""
     [metric] = next(lighteval.tasks(Settings(**settings))).metrics
     return metric
 
 
 def doc_of(number: int, reference: str, problem: str = '') -> Doc:
-    """Question `number` of a list."""
     question = f'What is {number}?'
     specific = {
         'uid': f'bench/S_en/{number}', 'problem': problem or f'bench/S/{number}', 'question': question,
@@ -60,13 +57,11 @@ def said(*answers: str) -> ModelResponse:
 
 
 def judged(metric: Metric, docs: Sequence[Doc], responses: Sequence[ModelResponse]) -> Entries:
-    """What Lighteval keeps of each question."""
     entries: Entries = metric.compute_sample(docs=docs, responses=responses)[NAME]
     return entries
 
 
 def table_of(metric: Metric, entries: Entries) -> dict[str, float]:
-    """What Lighteval prints of all of them."""
     table: dict[str, float] = metric.get_corpus_aggregations()[NAME](entries)
     return table
 
@@ -88,7 +83,6 @@ def run(folder: Path, *command: str, **variables: str) -> subprocess.CompletedPr
 
 
 def run_lighteval(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """`lighteval` with our tasks; results go into `results`."""
     options = ('--custom-tasks', TASKS, '--output-dir', 'results', '--save-details')
     return run(folder, 'lighteval', *arguments, *options, **variables)
 
@@ -100,7 +94,6 @@ def results_of(folder: Path, task: str) -> list[dict[str, float]]:
 
 
 def details_of(folder: Path) -> list[dict[str, Any]]:
-    """The rows of the newest details, one a question."""
     *_, newest = sorted(folder.rglob('details_*.parquet'))
     rows: list[dict[str, Any]] = pyarrow.parquet.read_table(newest).to_pylist()
     return rows

@@ -99,7 +99,6 @@ def test_the_judge_is_served_as_the_page_about_judges_says(program: str, tmp_pat
 
 @pytest.mark.parametrize('name', ['settings.yaml', 'eval_cfg.yaml'])
 def test_lines_that_wait_for_a_judge_are_settings_too(name: str, tmp_path: Path) -> None:
-    """Those of an LLM in both files are comments."""
     text = (EXAMPLES / name).read_text(encoding='utf-8')
     with_judge = yaml.safe_load(re.sub(r'^# (?=\w+: )', '', text.replace('judge: rule', ''), flags=re.M))
     if name == 'settings.yaml':
@@ -114,7 +113,6 @@ def test_lines_that_wait_for_a_judge_are_settings_too(name: str, tmp_path: Path)
 
 
 def page_commands() -> list[list[str]]:
-    """Calls of `lighteval` on the page."""
     lines = [
         line for kind, block in BLOCKS if kind == 'sh' for line in block.replace('\\\n', ' ').splitlines()
     ]
@@ -124,12 +122,10 @@ def page_commands() -> list[list[str]]:
 
 @pytest.mark.parametrize('words', page_commands())
 def test_the_commands_of_the_page_are_understood(words: list[str]) -> None:
-    """To the last option."""
     check_lighteval(list(words))
 
 
 def test_the_page_names_every_setting() -> None:
-    """And no other; what it shows of a file can be read."""
     rows = re.findall(r'^\| `(\w+)` \|', PAGE.partition('## Settings')[2].partition('\n## ')[0], re.M)
     assert rows == list(Settings.model_fields)
     shown = [yaml.safe_load(block) for kind, block in BLOCKS if kind == 'yaml']

@@ -45,7 +45,6 @@ VERDICTS = ['correct', 'correct', 'incorrect', 'incorrect']
 
 
 def equal(asked: Asked) -> Act:
-    """Says yes where reference and answer are one number."""
     reference, answer = (
         asked.prompt.rpartition(f'{name}=')[2].split()[0] for name in ('reference', 'answer')
     )
@@ -54,13 +53,11 @@ def equal(asked: Asked) -> Act:
 
 @pytest.fixture
 def server() -> Iterator[JudgeServer]:
-    """A judge that knows numbers."""
     with JudgeServer(equal) as judge:
         yield judge
 
 
 def llm(server: JudgeServer, **options: Any) -> dict[str, Any]:
-    """The config of a judge that asks the server."""
     options = {'prompts': PROMPTS, 'progress': False, **options}
     return {'type': 'llm', 'model': 'judge', 'urls': [server.url], **options}
 
@@ -70,7 +67,6 @@ def judging(judge: Any, **more: Any) -> Metric:
 
 
 def block_of(entry: dict[str, Any]) -> dict[str, Any]:
-    """What the details say of the whole run."""
     block: dict[str, Any] = json.loads(entry['gpassk'])
     return block
 
@@ -173,7 +169,6 @@ def test_tasks_of_a_group_are_averaged_where_one_has_a_single_problem() -> None:
 
 
 def test_a_question_whose_reference_nobody_can_read_is_not_counted() -> None:
-    """It is named in its entry, and leaves the means."""
     metric, docs = metric_of(n=2, k=2), [*DOCS[:11], doc_of(99, 'nan')]
     entries = judged(metric, docs, [said(doc.choices[0], doc.choices[0]) for doc in docs])
     assert [bool(entry['left_out']) for entry in entries] == [False] * 11 + [True]
@@ -332,14 +327,12 @@ def test_responses_of_one_length_with_a_tail_are_taken_for_padded(kind: Any) -> 
     ids=['none', 'null', 'one flat list', 'one array', 'too few'],
 )
 def test_models_that_keep_something_else_tell_nothing(tokens: Any) -> None:
-    """Endpoints keep none."""
     given = ModelResponse(text=['1'] * 3)
     given.output_tokens = tokens
     assert tokens_of(given, given) == (None, None)
 
 
 def test_an_endpoint_that_only_thought_said_nothing() -> None:
-    """A choice without content; its thought is kept apart."""
     silent = ModelResponse(text=['7', None], reasonings=['3 + 4', 'Let me'])
     samples = samples_of(DOCS[:1], [silent], 2)
     assert (list(samples['response']), list(samples['thought'])) == (['7', ''], ['3 + 4', 'Let me'])

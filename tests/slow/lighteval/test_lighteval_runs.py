@@ -44,7 +44,6 @@ print(json.dumps([given.c.tolist(), result.counts.c, result.scores(), result.jud
 
 
 def started(folder: Path, task: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """The demo's model on a task, by transformers."""
     model = 'model_name=demo_model,cache_dir=cache,batch_size=48,generation_parameters={temperature:1.0}'
     if not (folder / 'demo_model').exists():
         shutil.copytree(demo.MODEL, folder / 'demo_model')
@@ -57,7 +56,6 @@ def check(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def equal(asked: Asked) -> Act:
-    """Says yes where reference and answer are one text."""
     said = re.search(r'(?:reference|参考)=(.*) answer=(.*) \.$', asked.prompt, re.DOTALL)
     assert said is not None
     return r'\boxed{yes}' if said[1].strip('$') == said[2].strip('$') else r'\boxed{no}'
@@ -143,7 +141,6 @@ class Choices(Say):
 
 @pytest.fixture
 def model() -> Iterator[JudgeServer]:
-    """A model behind an address."""
     with JudgeServer(lambda asked: Choices(n=asked.body.get('n', 1))) as server:
         yield server
 

@@ -32,7 +32,6 @@ LLM = {'type': 'llm', 'model': 'm', 'urls': ['http://localhost:1']}
 
 
 def asking(folder: Path, *questions: str, name: str = '202412/CNMO_en') -> str:
-    """A folder with a list of questions."""
     file = folder / f'{name}.jsonl'
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(''.join(json.dumps({'question': one, 'answer': '7'}) + '\n' for one in questions))
@@ -177,13 +176,11 @@ def test_all_that_is_wrong_with_a_file_is_told_at_once(tmp_path: Path) -> None:
     ],
 )
 def test_settings_that_cannot_be_met_are_refused(given: Any, message: str) -> None:
-    """With what was received and what is allowed."""
     with pytest.raises(InputError, match=message):
         checked(Settings, given, 'settings:')
 
 
 def test_files_that_are_none_and_unknown_parameters_are_refused(tmp_path: Path) -> None:
-    """By their names."""
     (tmp_path / 'torn.json').write_text('{"n": [')
     for name in ('torn.json', 'missing.yaml'):
         with pytest.raises(InputError, match=f'{name} cannot be read as YAML or JSON'):

@@ -7,8 +7,19 @@ import shutil
 from pathlib import Path
 
 import pytest
-from evalscope_truth import N, truth_of
-from harness_logs import RECORDED, Row, of_questions, rows_in, run_of, runs_of, said, texts, verdicts, write
+from harness_logs import (
+    RECORDED,
+    Row,
+    evalscope_truth,
+    of_questions,
+    rows_in,
+    run_of,
+    runs_of,
+    said,
+    texts,
+    verdicts,
+    write,
+)  # fmt: skip
 
 from gpassk_opencompass import InputError
 
@@ -19,7 +30,6 @@ AIME = 'scripted-1/aime24'
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """A work directory that a test may change."""
     return Path(shutil.copytree(SUMS, tmp_path / 'outputs' / '20260101_000000'))
 
 
@@ -27,18 +37,15 @@ def test_each_response_of_evalscope_has_the_verdict_that_it_should_have() -> Non
     """The numbers in the texts tell which is which; one that failed, or was too long, has no text."""
     run = runs_of(SUMS)[AIME]
     columns = [of_questions(run, name) for name in ('response', 'verdict', 'state', 'reference', 'question')]
-    lost = {'l': 'too long', 'f': 'failed'}
-    for uid, told in truth_of(SUMS)['aime24'].items():
+    for uid, told in evalscope_truth(SUMS)['aime24'].items():
         samples = list(zip(*(column[uid] for column in columns), strict=True))
-        assert sorted(filter(None, (state for _, _, state, _, _ in samples))) == sorted(
-            lost[letter] for letter in told['replies'] if letter in lost
-        )
+        lost = told['replies'].count('l') * ['too long'] + told['replies'].count('f') * ['failed']
+        assert sorted(filter(None, (state for _, _, state, _, _ in samples))) == sorted(lost)
         for response, verdict, state, reference, question in samples:
             assert (reference, question) == (told['reference'], told['question'])
             letter = told['replies'][int(response[7])] if response else 'f'
-            judged = response and '.' not in reference
             right = 'correct' if letter in '1tx' else 'incorrect'
-            assert verdict == (right if judged else 'unjudged')
+            assert verdict == (right if response and '.' not in reference else 'unjudged')
             assert (response is None) == (state is not None)
 
 
@@ -97,7 +104,6 @@ def test_models_and_subsets_of_a_work_directory_are_told_apart(copy: Path) -> No
 
 
 def test_a_response_that_was_not_reviewed_is_unjudged(copy: Path) -> None:
-    """EvalScope goes on after an error of a scorer."""
     lines = (copy / REVIEW).read_text().splitlines(keepends=True)
     place = next(at for at, line in enumerate(lines) if '"group_id": 2' in line and '"acc": 1.0' in line)
     (copy / REVIEW).write_text(''.join(lines[:place] + lines[place + 1 :]))
@@ -118,14 +124,13 @@ def test_a_run_of_evalscope_that_is_not_over_is_said_to_be_so(copy: Path) -> Non
 def test_a_question_all_of_whose_samples_failed_is_kept(copy: Path) -> None:
     """The report says how many samples were asked for, and nothing else is known of it."""
     for name in (REVIEW, PREDICTION):
-        write(copy / name, [row for row in rows_in(copy / name) if row['index'] // N != 5])
+        write(copy / name, [row for row in rows_in(copy / name) if row['index'] // 4 != 5])
     run = runs_of(copy)[AIME]
     assert verdicts(run)['5'] == '????'
-    assert of_questions(run, 'state')['5'] == ['failed'] * N
+    assert of_questions(run, 'state')['5'] == ['failed'] * 4
 
 
 def test_predictions_alone_are_refused(copy: Path) -> None:
-    """They have neither verdicts nor references."""
     shutil.rmtree(copy / 'reviews')
     with pytest.raises(InputError, match=r'aime24_default\.jsonl is not there: .* give the reviews'):
         run_of(copy / PREDICTION)

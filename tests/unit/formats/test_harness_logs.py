@@ -10,13 +10,24 @@ import json
 import random
 import runpy
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from evalscope_truth import symbols_of, truth_of
 from exact import g_pass
-from harness_logs import RECORDED, of_questions, rows_in, runs_of, spoilt, verdicts, write
+from harness_logs import (
+    HARNESSES,
+    RECORDED,
+    evalscope_symbols,
+    evalscope_truth,
+    of_questions,
+    rows_in,
+    runs_of,
+    spoilt,
+    verdicts,
+    write,
+)  # fmt: skip
 
 from gpassk_opencompass import InputError
 from gpassk_opencompass.formats import FORMATS, read_samples
@@ -24,20 +35,9 @@ from gpassk_opencompass.formats.format import first_row
 from gpassk_opencompass.samples import Run
 from gpassk_opencompass.scoring import score
 
-TESTS = RECORDED.parent
-PROGRAMS = {
-    'evalscope': 'evalscope',
-    'inspect': 'inspect',
-    'lm_eval': 'lm-eval',
-    'matharena': 'matharena',
-    'nemo_skills': 'nemo-skills',
-    'verl': 'verl',
-}
-"""Folder of recorded logs → its format."""
-
+PROGRAMS = ('evalscope', 'inspect', 'lm_eval', 'matharena', 'nemo_skills', 'verl')
 LM_EVAL, INSPECT = (
-    runpy.run_path(str(TESTS / 'slow' / 'harnesses' / f'make_{name}_logs.py'))
-    for name in ('lm_eval', 'inspect')
+    runpy.run_path(str(HARNESSES / f'make_{name}_logs.py')) for name in ('lm_eval', 'inspect')
 )
 INSPECT_LOGS = {'whole.eval': 6, 'older.eval': 6, 'whole.json': 6, 'running.eval': 1, 'stopped.eval': 2}
 """Log → its epochs. The last one broke off in the second, with two samples lost."""
@@ -61,8 +61,8 @@ def truths() -> Iterator[tuple[str, str, dict[str, str]]]:
         lost = {'a/b': '1?', '5': '0?'} if name == 'stopped.eval' else {}
         yield f'inspect/{name}', 'mockllm/model/sums', inspect_truth(epochs) | lost
     for folder in sorted(path.parent for path in RECORDED.glob('evalscope/*/*/truth.json')):
-        for benchmark, questions in truth_of(folder).items():
-            known = {uid: ''.join(sorted(symbols_of(told))) for uid, told in questions.items()}
+        for benchmark, questions in evalscope_truth(folder).items():
+            known = {uid: ''.join(sorted(evalscope_symbols(told))) for uid, told in questions.items()}
             yield str(folder.relative_to(RECORDED)), f'scripted-1/{benchmark}', known
     for benchmark, known in json.loads((RECORDED / 'nemo_skills/truth.json').read_text()).items():
         if benchmark != 'sums-unjudged':
@@ -81,7 +81,6 @@ IDS = [f'{path} {name}' for path, name, _ in TRUTHS]
 
 @pytest.mark.parametrize(('path', 'name', 'known'), TRUTHS, ids=IDS)
 def test_each_sample_has_the_verdict_of_its_script(path: str, name: str, known: dict[str, str]) -> None:
-    """Verdict by verdict; and G-Pass@k is the exact one."""
     run = runs_of(RECORDED / path)[name]
     found = verdicts(run)
     if path.startswith('verl'):
@@ -101,25 +100,19 @@ def test_each_sample_has_the_verdict_of_its_script(path: str, name: str, known: 
             assert result.scores()[metric] == pytest.approx(g_pass(counts, n, k, threshold), abs=1e-9)
 
 
-@pytest.mark.parametrize(('folder', 'name'), PROGRAMS.items())
-def test_a_log_is_recognised_by_its_own_format_alone(folder: str, name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize('folder', PROGRAMS)
+def test_a_log_is_recognised_by_its_own_format_alone(folder: str, tmp_path: Path) -> None:
     """Whatever lies in other logs, and in files that are none."""
-    for number, content in enumerate(
-        (b'', b'{', b'[1]', b'{"index": 0, "sample_score": 3}', b'PK\x03\x04', b'\x00\xff')
-    ):
+    contents = (b'', b'{', b'[1]', b'{"index": 0, "sample_score": 3}', b'PK\x03\x04', b'\x00\xff')
+    for number, content in enumerate(contents):
         (tmp_path / f'{number}.jsonl').write_bytes(content)
     for path in [*RECORDED.rglob('*.*'), *tmp_path.iterdir()]:
-        if path.is_file() and path.suffix in {'.jsonl', '.json', '.eval', '.parquet'}:
-            own = path.is_relative_to(RECORDED / folder) and path.name not in {
-                'truth.json',
-                'task_config.yaml',
-            }
+        if path.suffix in {'.jsonl', '.json', '.eval', '.parquet'}:
+            own = path.is_relative_to(RECORDED / folder) and path.name != 'truth.json'
             own &= 'reports' not in path.parts
-            try:
+            with suppress(InputError):
                 first = first_row(path)
-            except InputError:
-                continue
-            assert FORMATS[name].recognises(path, first) == own, path
+                assert FORMATS[folder.replace('_', '-')].recognises(path, first) == own, path
 
 
 CUT = [
@@ -131,10 +124,11 @@ CUT = [
 ]
 
 
-@pytest.mark.parametrize('pattern', CUT, ids=lambda pattern: pattern.split('/')[0])
-def test_a_file_of_rows_that_is_cut_anywhere_is_refused_or_ends_at_a_row(
-    pattern: str, tmp_path: Path
-) -> None:
+of_each = pytest.mark.parametrize('pattern', CUT, ids=lambda pattern: pattern.split('/')[0])
+
+
+@of_each
+def test_a_file_of_rows_that_is_cut_is_refused_or_ends_at_a_row(pattern: str, tmp_path: Path) -> None:
     """Within a row the error names file and line; no verdict becomes another."""
     [source] = RECORDED.glob(pattern)
     content, drawn = source.read_bytes(), random.Random(pattern)
@@ -157,7 +151,7 @@ def _samples(run: Run) -> Iterator[list[Any]]:
     yield from map(list, zip([run.name] * len(run.samples), *map(run.samples.each, names), strict=True))
 
 
-@pytest.mark.parametrize('pattern', CUT, ids=lambda pattern: pattern.split('/')[0])
+@of_each
 def test_values_of_other_types_are_read_or_refused(pattern: str, tmp_path: Path) -> None:
     """Never another error than InputError, which names the file."""
     [source] = RECORDED.glob(pattern)

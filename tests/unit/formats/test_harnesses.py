@@ -66,7 +66,6 @@ def test_a_run_of_lm_eval_is_named_by_its_summary() -> None:
 
 
 def test_the_verdict_on_one_of_n_responses_is_not_taken_for_all() -> None:
-    """It is said; and who asks for it is refused."""
     run = run_of(log('sums_first'))
     assert list(verdicts(run).values()) == ['----'] * 6
     assert run.judge == {}
@@ -92,8 +91,6 @@ def test_verdicts_of_instructions_are_not_taken_for_those_of_responses(tmp_path:
 
 
 def test_of_one_response_a_number_is_taken_before_a_list(tmp_path: Path) -> None:
-    """A question with one instruction has a list of one."""
-
     def ifeval(row: Row) -> Row:
         numbers = {'inst_level': [True], 'prompt_level': row['doc_id'] > 2}
         return {**row, 'resps': [row['resps'][0][:1]], 'metrics': list(numbers), **numbers}
@@ -164,8 +161,6 @@ def test_a_question_in_no_known_field_is_the_prompt(tmp_path: Path) -> None:
 
 
 def test_rows_that_are_wrong_are_all_listed(tmp_path: Path) -> None:
-    """With file and row."""
-
     def spoil(row: Row) -> Row:
         odd = {1: {'resps': 7}, 2: {'resps': [['a'], ['b']]}, 3: {'resps': [[{}]]}}
         return {**row, **odd.get(row['doc_id'], {'correct': [1, 'so', 0, 1]} if row['doc_id'] == 4 else {})}
@@ -191,7 +186,6 @@ TRUTH: dict[str, dict[str, str]] = json.loads((NEMO / 'truth.json').read_text())
 
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
-    """A copy of the recorded outputs, to be changed."""
     return Path(shutil.copytree(NEMO, tmp_path / 'recorded')) / 'scripted-7b' / 'eval-results'
 
 
@@ -258,7 +252,6 @@ def test_judgements_are_read_as_nemo_skills_reads_them(judgement: Any, verdict: 
 
 
 def test_another_verdict_of_nemo_skills_is_taken_by_name(results: Path) -> None:
-    """Also the one that older versions called is_correct."""
     folder = results / 'sums-refused'
     for path in folder.iterdir():
         rows = [{**row, 'is_correct': row.pop('symbolic_correct'), 'mine': True} for row in rows_in(path)]
@@ -300,7 +293,6 @@ def test_chunks_are_put_together(results: Path) -> None:
 
 
 def test_seeds_with_other_questions_or_a_line_twice_are_refused(results: Path) -> None:
-    """Where they have no ids, by their texts."""
     path = results / 'sums-unjudged' / 'output-rs2.jsonl'
     one, two, *more = rows_in(path)
     write(path, [two, one, *more])
@@ -329,7 +321,6 @@ def matharena(tmp_path: Path, **columns: list[Any]) -> Path:
 
 @pytest.mark.parametrize('name', ['org_sums.parquet', 'sums.jsonl'])
 def test_models_of_a_table_of_matharena_are_runs(name: str) -> None:
-    """In both of its forms; each row is where it was read."""
     runs = runs_of(MATHARENA / name)
     assert set(runs) == {'someone/scripted', 'someone/copies'}
     run = runs['someone/scripted']
@@ -365,7 +356,6 @@ def test_a_score_of_all_epochs_is_the_verdict_of_none() -> None:
 
 @pytest.mark.parametrize('missing', [None, float('nan')])
 def test_a_missing_score_among_those_of_all_epochs_changes_nothing(missing: Any, tmp_path: Path) -> None:
-    """The others are still no verdict."""
     [path] = (RECORDED / 'every_eval_ever').glob('*_samples.jsonl')
     rows = rows_in(path)
     rows[0]['evaluation'] |= {'score': missing, 'is_correct': None}

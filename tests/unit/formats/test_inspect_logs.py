@@ -22,7 +22,6 @@ WHOLE = ('whole.eval', 'whole.json', 'older.eval')
 
 
 def remade(path: Path, edit: Callable[[str, Any], Any]) -> Path:
-    """A copy of a log whose members an edit has changed."""
     old = zipfile.ZipFile(INSPECT / 'older.eval')
     with old, zipfile.ZipFile(path, 'w', zipfile.ZIP_DEFLATED) as new:
         for name in old.namelist():
@@ -97,7 +96,6 @@ def test_another_score_of_inspect_is_taken_by_name(name: str) -> None:
     ids=['headline', 'first'],
 )
 def test_the_score_that_inspect_shows_first_is_taken(results: Row, tmp_path: Path) -> None:
-    """Also where it is one value of several."""
     path = tmp_path / 'log.eval'
     remade(path, lambda name, told: {**told, 'results': results} if name == 'header.json' else told)
     assert run_of(path).judge == {'name': 'parts.number of inspect_ai'}
@@ -112,7 +110,6 @@ def test_a_log_of_inspect_that_is_not_whole_is_read_as_far_as_it_goes() -> None:
 
 
 def test_of_two_members_of_one_name_the_later_counts(tmp_path: Path) -> None:
-    """A sample that was drawn again."""
     path = remade(tmp_path / 'log.eval', lambda _, told: told)
     with zipfile.ZipFile(path, 'a') as file:
         sample = json.loads(file.read('samples/2_epoch_1.json'))
@@ -123,7 +120,6 @@ def test_of_two_members_of_one_name_the_later_counts(tmp_path: Path) -> None:
 
 
 def test_an_invalidated_sample_is_unjudged_by_every_score(tmp_path: Path) -> None:
-    """Somebody said after the run that it does not count."""
     path = with_sample(tmp_path, '3_epoch_2', invalidation={'author': 'somebody'})
     for fields in ({}, {'correct': 'credit'}):
         run = run_of(path, fields=fields)
@@ -155,8 +151,6 @@ def test_a_score_stands_without_an_output(fields: Row, expected: str, state: Any
 
 
 def test_without_any_scores_there_are_responses_to_judge(tmp_path: Path) -> None:
-    """As after `inspect eval --no-score`."""
-
     def unscored(name: str, told: Any) -> Any:
         more = {'scores': None} if name.startswith('samples/') else {'results': None}
         eval_ = {'eval': {**told['eval'], 'scorers': None}} if 'eval' in told else {}

@@ -55,7 +55,6 @@ def test_a_value_is_what_json_makes_of_it(layout: str, packed: bool, tmp_path: P
     'text', ['{\n "a": 1,\n "b": [2]\n}\n', '{"a": 1, "b": [2]}', '[{"a": 1, "b": [2]}]']
 )
 def test_an_object_over_several_lines_is_a_row(text: str, tmp_path: Path) -> None:
-    """As one in a line, and one in a list."""
     (path := tmp_path / 'one.json').write_text(text)
     assert list(json_rows(path)) == [(1, {'a': 1, 'b': [2]})]
 
@@ -64,7 +63,6 @@ def test_an_object_over_several_lines_is_a_row(text: str, tmp_path: Path) -> Non
     'text', ['7', '"text"', 'null', '[1]', '["a"]', '{"a": 1}\n[2]\n', '{"a": 1}\n"b"\n']
 )
 def test_a_row_that_is_no_object_is_refused(text: str, tmp_path: Path) -> None:
-    """Whatever it is instead."""
     (path := tmp_path / 'rows.json').write_text(text)
     with pytest.raises(InputError, match=r'holds a \w+; expected an object'):
         list(json_rows(path))
@@ -122,7 +120,6 @@ def test_whatever_is_cut_off_is_an_error(chunk: int, tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_is_no_object_has_no_entries(text: str, tmp_path: Path) -> None:
-    """It is damaged, and its rows are no rows either."""
     (path := tmp_path / 'file.json').write_text(text)
     with pytest.raises(InputError):
         list(json_entries(path, 'a'))
@@ -131,7 +128,6 @@ def test_what_is_no_object_has_no_entries(text: str, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
-    """No file, no UTF-8, half of a packed file."""
     with pytest.raises(InputError, match='No such file'):
         list(json_rows(tmp_path / 'none.json'))
     (path := tmp_path / 'latin.json').write_bytes('{"a": "é"}'.encode('latin-1'))

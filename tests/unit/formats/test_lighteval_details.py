@@ -25,13 +25,11 @@ COUNTS = {'0': 4, '1': 3, '2': 2, '3': 1, '4': 0, '5': 4}
 
 
 def details(task: str) -> Path:
-    """The recorded details of a task."""
     [path] = (LOGS / task / 'details').rglob('*.parquet')
     return path
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
-    """What is in them."""
     rows: list[dict[str, Any]] = parquet.read_table(path).to_pylist()
     return rows
 
@@ -81,7 +79,6 @@ def test_questions_are_in_the_order_of_the_data_with_texts_and_tokens() -> None:
 
 
 def test_choices_and_a_summary_alone_are_refused_with_a_hint(tmp_path: Path) -> None:
-    """There is no response to judge."""
     with pytest.raises(InputError, match='compares log-likelihoods of choices'):
         run_of(LOGS / 'choices')
     [summary] = (LOGS / 'sums' / 'results').rglob('*.json')
@@ -162,7 +159,6 @@ def test_a_task_of_this_package_is_read_with_its_verdicts() -> None:
 
 
 def test_details_of_this_package_that_lost_questions_are_refused(tmp_path: Path) -> None:
-    """They would score as a run of fewer questions."""
     [path] = (RECORDED / 'lighteval' / 'details').rglob('*.parquet')
     short = tmp_path / path.name
     parquet.write_table(parquet.read_table(path).slice(0, 46), short)

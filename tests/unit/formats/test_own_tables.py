@@ -27,7 +27,6 @@ MATH_COT = SHARED / 'data/samples/math_cot_100_n8.jsonl'
 
 
 def write(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
-    """In the format that the name says."""
     ending = path.name.removesuffix('.gz').rpartition('.')[2]
     if ending == 'parquet':
         parquet.write_table(pyarrow.Table.from_pylist(rows), path)
@@ -166,7 +165,6 @@ PARTS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize('what', PARTS)
 def test_parts_of_a_verdict_are_no_samples(what: str, tmp_path: Path) -> None:
-    """The response and its verdict have better names."""
     rows = [{'uid': f'q{place // 2}', 'response': f'{place}', 'correct': place % 2} for place in range(4)]
     path = write(tmp_path / 't.jsonl', [row | PARTS[what] for row in rows])
     assert verdicts(run_of(path)) == {'q0': '01', 'q1': '01'}
@@ -174,7 +172,6 @@ def test_parts_of_a_verdict_are_no_samples(what: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize('wide', [False, True])
 def test_one_verdict_of_all_samples_is_not_taken_which_is_said(wide: bool, tmp_path: Path) -> None:
-    """The responses are judged."""
     said = {'response_1': '2', 'response_2': '3'} if wide else {'responses': ['2', '3']}
     run = run_of(write(tmp_path / 't.jsonl', [QUESTION | said | {'is_correct': True}]))
     assert 'verdict' not in samples_of(run)
@@ -229,7 +226,6 @@ def test_texts_of_our_own_csv_are_given_back(ours: bool, tmp_path: Path) -> None
 
 @pytest.mark.parametrize('header', ['ID,Correct', 'id;correct', ' id , correct '])
 def test_spelling_of_the_header_does_not_count(header: str, tmp_path: Path) -> None:
-    """Capitals, blanks, and semicolons for commas."""
     mark = ';' if ';' in header else ','
     (path := tmp_path / 't.csv').write_text(f'\ufeff{header}\na{mark}1\na{mark}0\n', encoding='utf-8')
     assert verdicts(run_of(path)) == {'a': '10'}
@@ -282,7 +278,6 @@ REFUSED: dict[str, tuple[list[dict[str, Any]], str]] = {
 
 @pytest.mark.parametrize('what', REFUSED)
 def test_what_cannot_be_scored_is_refused(what: str, tmp_path: Path) -> None:
-    """With the place, and what to do."""
     rows, message = REFUSED[what]
     path = tmp_path / 't.csv'
     if rows:
@@ -312,7 +307,6 @@ def test_a_table_that_was_cut_is_refused_or_read_as_far_as_it_goes(name: str, tm
 
 
 def test_rows_that_are_all_questions_are_pointed_out(tmp_path: Path) -> None:
-    """An id of the row tells no questions apart."""
     rows = [{'id': place, 'problem_id': f'p{place // 2}', 'correct': place % 2} for place in range(4)]
     path = write(tmp_path / 't.csv', rows)
     assert 'each row is a question of its own by id' in run_of(path).remarks[0]

@@ -38,7 +38,6 @@ QUIZ = Format(
 
 @pytest.fixture(autouse=True)
 def quiz(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A format of a row a question."""
     monkeypatch.setitem(FORMATS, 'quiz', QUIZ)
 
 
@@ -88,7 +87,6 @@ def test_a_run_of_a_folder_that_cannot_be_read_is_told(tmp_path: Path) -> None:
 
 
 def test_what_nothing_recognises_is_an_error(tmp_path: Path) -> None:
-    """With what is there, and what to do."""
     os.mkfifo(tmp_path / 'pipe')  # it cannot be read twice, to see what it is and then what it holds
     for name in ('none', 'pipe'):
         with pytest.raises(InputError, match='neither a file nor a folder'):
@@ -110,7 +108,6 @@ def test_what_nothing_recognises_is_an_error(tmp_path: Path) -> None:
 def test_files_that_two_formats_recognise_need_a_choice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both are named; with one of them the file is read."""
     monkeypatch.setitem(FORMATS, 'riddle', QUIZ)
     path = lines(tmp_path / 'x.jsonl', [asked('a', [1, 0])])
     with pytest.raises(InputError, match='may be of quiz or of riddle; say which: --from quiz'):
@@ -192,7 +189,6 @@ def test_what_is_odd_of_verdicts_is_said(tmp_path: Path) -> None:
 
 
 def test_words_for_verdicts_are_known(tmp_path: Path) -> None:
-    """Those of other harnesses, in any case."""
     words = ['C', 'I', 'N', 'correct', 'Incorrect', 'TRUE', 'false', 'yes', 'no', 'pass', 'fail', '1', '0.0']
     words.append('?')
     path = write(tmp_path / 't.csv', [{'uid': 'a', 'verdict': word} for word in words])
@@ -228,7 +224,6 @@ def test_what_an_engine_cannot_have_said_is_not_known(tmp_path: Path) -> None:
 
 
 def test_groups_are_made_of_split_and_language(tmp_path: Path) -> None:
-    """Of one of them where the other is missing."""
     rows = [
         {'uid': place, 'correct': 1, 'split': 'AMC' * (place < 2), 'lang': 'en' * (place % 2)}
         for place in range(4)
@@ -268,7 +263,6 @@ def test_all_bad_rows_are_listed(tmp_path: Path) -> None:
 
 
 def test_where_no_row_is_left_there_is_no_run(tmp_path: Path) -> None:
-    """A thousand bad rows are not all shown."""
     path = write(tmp_path / 't.csv', [{'id': 'a', 'correct': 'x'}] * 1000)
     with pytest.raises(InputError, match='no row is left') as error:
         run_of(path, drop_bad=True)
@@ -293,7 +287,6 @@ DOUBLED: dict[str, list[dict[str, Any]]] = {
 
 @pytest.mark.parametrize('what', DOUBLED)
 def test_a_file_that_holds_everything_twice_is_refused(what: str, tmp_path: Path) -> None:
-    """With and without ids; once it is read."""
     rows = DOUBLED[what]
     run_of(lines(tmp_path / 't.jsonl', rows))
     with pytest.raises(InputError, match='twice'):
@@ -371,14 +364,12 @@ def test_an_option_that_changes_nothing_is_an_error(options: Options, message: s
 
 @pytest.mark.parametrize('options', [Options(fields={'correct': 'x'}), Options({'uid': 'x'})])
 def test_a_column_that_a_table_does_not_have_is_an_error(options: Options, tmp_path: Path) -> None:
-    """With those that it has."""
     path = write(tmp_path / 't.csv', [{'id': 'a', 'correct': 1}])
     with pytest.raises(InputError, match="there is no column 'x'; there is id, correct"):
         read_samples([path], options=options)
 
 
 def test_what_a_run_is_scored_by_can_be_chosen(tmp_path: Path) -> None:
-    """Its responses, which are judged anew; or its labels."""
     path = lines(tmp_path / 'x.jsonl', [asked('a', [1, 0])])
     run = run_of(path, kind='responses')
     assert ('verdict' in samples_of(run), run.judge) == (False, {})

@@ -66,7 +66,6 @@ def test_acc_counts_before_the_score(scores: list[Row], expected: str, tmp_path:
 
 
 def test_an_input_with_two_ground_truths_is_two_questions(tmp_path: Path) -> None:
-    """As where prompts are cut to a length."""
     rows = [dumped(gts=truth, score=truth == '4', output=f'{n}') for n in range(4) for truth in '45']
     run = run_of(write(tmp_path / '1.jsonl', rows))
     assert list(verdicts(run).values()) == ['1111', '0000']
@@ -74,7 +73,6 @@ def test_an_input_with_two_ground_truths_is_two_questions(tmp_path: Path) -> Non
 
 
 def test_a_question_that_is_there_twice_is_two_where_verl_has_uids(tmp_path: Path) -> None:
-    """And one where it has none."""
     rows = [dumped(uid=f'{key}_{place}_0', output=f'{place}') for key in 'ab' for place in range(2)]
     run = run_of(write(tmp_path / '1.jsonl', rows))
     assert list(verdicts(run).values()) == ['11', '11']
@@ -171,7 +169,6 @@ def test_a_trial_of_tau2_that_cannot_be_evaluated_is_told_both_ways() -> None:
 
 
 def test_simulations_of_tau2_may_lie_in_files_of_their_own(tmp_path: Path) -> None:
-    """As newer runs have them; a simulation alone is no run."""
     whole = json.loads((RECORDED / 'tau2' / 'results.json').read_text())
     (tmp_path / 'simulations').mkdir()
     for one in whole.pop('simulations'):
