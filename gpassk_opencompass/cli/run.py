@@ -16,6 +16,7 @@ from rich.table import Column
 from ..errors import InputError
 from ..processes import Stop
 from ..runs.driver import Driver, Watcher, usable_gpus
+from ..runs.on_ray import run_on_ray
 from ..runs.opencompass import read_options
 from ..runs.plan import Planned, part_of, planned_runs
 from ..runs.state import Finding, State, examine, summary
@@ -27,11 +28,7 @@ from .options import add_work_dir, examples, path, positive
 
 
 def part(text: str) -> tuple[int, int]:
-    """Read which part of how many.
-
-    >>> part('1/3')
-    (1, 3)
-    """
+    """Read which part of how many."""
     match = re.fullmatch(r'(\d+)/(\d+)', text)
     if not match or not 1 <= int(match[1]) <= int(match[2]):
         raise ArgumentTypeError(f'{text!r}: expected a part of all, 1/3, 2/3 or 3/3')
@@ -90,16 +87,9 @@ def run(
     variables |= {'GPASSK_TOP_UP': '1'} if top_up else {}
     progress = RunProgress(runs)
     with Stop() as stop, progress.bars:
-        if ray is not None:
-            from ..runs.on_ray import run_on_ray
-
-            findings = run_on_ray(ray, runs, work_dir, options, variables, progress, stop)
-        else:
-            usable = () if options.elsewhere else usable_gpus(gpus, os.environ)
-            driver = Driver(
-                work_dir, options, usable, progress, stop, jobs=jobs, take_over=take_over, variables=variables
-            )
-            findings = driver.drive(runs)
+        usable = () if options.elsewhere or ray else usable_gpus(gpus, os.environ)
+        driver = Driver(work_dir, options, usable, progress, stop, variables, jobs, take_over)
+        findings = run_on_ray(ray, runs, driver) if ray else driver.drive(runs)
     say('')
     show(states_table(findings))
     say(f'\n{summary(findings)}')

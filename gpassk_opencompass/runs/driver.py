@@ -187,51 +187,42 @@ def gpus_needed(config: Config) -> int:
     return max(whole, default=0) if opencompass.is_local(config, 'infer') else 0
 
 
+@dataclass
 class Driver:
-    """Runs OpenCompass in `<outputs>/<name>` for each run that is not complete.
+    """Runs OpenCompass in `<outputs>/<name>` for each run that is not complete."""
 
-    Args:
-        gpus: those that the runs share; none: each command sees what there is.
-        jobs: see `Pool`.
-        take_over: why what another machine holds is taken over; '': it is not.
-    """
+    outputs: Path
+    options: Options
+    gpus: tuple[str, ...]  # that the runs share; none: each command sees what there is
+    watcher: Watcher
+    stop: Stop
+    variables: Mapping[str, str]  # further ones for OpenCompass
+    jobs: int | None = None  # see `Pool`
+    take_over: str = ''  # why what another machine holds is taken over; '': it is not
 
-    def __init__(
-        self,
-        outputs: Path,
-        options: Options,
-        gpus: Sequence[str],
-        watcher: Watcher,
-        stop: Stop,
-        *,
-        variables: Mapping[str, str],
-        jobs: int | None = None,
-        take_over: str = '',
-    ) -> None:
-        self._outputs, self._here = outputs.resolve(), Path.cwd()
-        self._options, self._gpus, self._watcher, self._stop = options, tuple(gpus), watcher, stop
-        self._jobs, self._take_over = jobs, take_over
-        self._mark = uuid.uuid4().hex
-        self._environment = {**opencompass.environment(self._here, self._outputs, self._mark), **variables}
+    def __post_init__(self) -> None:
+        self.outputs, self._here, self._mark = self.outputs.resolve(), Path.cwd(), uuid.uuid4().hex
+        own = opencompass.environment(self._here, self.outputs, self._mark)
+        self._environment = {**own, **self.variables}
         self._found: dict[str, Finding] = {}
         self._drawn: dict[str, DrawnSamples] = {}
 
     def drive(self, runs: Sequence[Planned]) -> list[Finding]:
         """Run what is not complete; return the state of each run that it came to before a stop."""
         for judging in (False, True):
-            self._work(Pool(self._entries(runs, judging), self._gpus, self._jobs))
+            self._work(Pool(self._entries(runs, judging), self.gpus, self.jobs))
         return [self._found[run.name] for run in runs if run.name in self._found]
 
     def _work(self, pool: Pool) -> None:
         try:
-            while (pool.working or (pool.waiting and not self._stop)) and not self._stop.in_a_hurry():
-                for entry, gpus in [] if self._stop else pool.next():
+            while (pool.working or (pool.waiting and not self.stop)) and not self.stop.in_a_hurry():
+                for entry, gpus in [] if self.stop else pool.next():
                     self._start_servers(entry, gpus)
                 for entry in [entry for entry in pool.working if self._advance(entry)]:
                     pool.working.remove(entry)
-                self._watcher.working(self._drawn.values())
+                self.watcher.working(self._drawn.values())
                 if pool.working:
-                    self._stop.wait(POLL)
+                    self.stop.wait(POLL)
         finally:
             servers = [server for entry in pool.working for server in entry.servers]
             for server in servers:
@@ -239,14 +230,14 @@ class Driver:
             for command in (command for entry in pool.working for command in entry.commands):
                 command.close()
             for server in servers:
-                server.end(self._stop.in_a_hurry)
+                server.end(self.stop.in_a_hurry)
 
     def _tell(self, finding: Finding, seconds: float | None = None) -> None:
         self._found[finding.name] = finding
-        self._watcher.ended(finding, seconds)
+        self.watcher.ended(finding, seconds)
 
     def _examine(self, run: Planned, holding: bool = False) -> Finding:
-        return examine(run, self._outputs / run.name, holding=holding)
+        return examine(run, self.outputs / run.name, holding=holding)
 
     # What has to be done
 
@@ -254,10 +245,10 @@ class Driver:
         """Return what has to be done, by servers of judges or before them; of all else the state is told."""
         entries: dict[str, Entry] = {}
         for run in runs:
-            if self._stop or run.name in self._found:
+            if self.stop or run.name in self._found:
                 continue
             finding = self._examine(run)
-            if self._options.is_done(finding):
+            if self.options.is_done(finding):
                 with suppress(OSError):  # somebody else's results, that may only be read
                     _keep_entries(run, finding.work_dir)
                 self._tell(finding)
@@ -270,18 +261,18 @@ class Driver:
 
     def _add(self, run: Planned, finding: Finding, entries: dict[str, Entry], judging: bool) -> None:
         """Add what a run needs: its samples on GPUs of its model, its evaluation on those of its judge."""
-        mode, workers = self._options.mode, self._options.workers
+        mode, workers = self.options.mode, self.options.workers
         if mode == 'eval' and not (finding.resumable and finding.sampled):
             raise InputError('nothing to evaluate yet')
         if finding.resumable:
             own = [start for start in read_starts(finding.work_dir) if start.time == finding.time]
             workers = own[0].workers if own else workers
-        judge = judge_of(run.values, self._options) if mode != 'infer' else None
+        judge = judge_of(run.values, self.options) if mode != 'infer' else None
         if judge is not None:
             self._entry(judge, judge.gpus)  # before anything is sampled for it in vain
             if finding.sampled and not judging:
                 return
-        served = judge if finding.sampled else server_of(run.values, self._options)
+        served = judge if finding.sampled else server_of(run.values, self.options)
         gpus = served.gpus if served else 0 if finding.sampled else gpus_needed(run.values)
         key = served.key if served else run.name
         entry = entries[key] = entries.get(key) or self._entry(served, gpus)
@@ -290,10 +281,10 @@ class Driver:
 
     def _entry(self, served: Served | None, gpus: int) -> Entry:
         """Return an entry without tasks; InputError if it takes too many GPUs, or its server cannot start."""
-        if self._gpus and gpus and free_gpus(self._gpus, (), gpus) is None:
+        if self.gpus and gpus and free_gpus(self.gpus, (), gpus) is None:
             raise InputError(
                 f'{served.name if served else "its model"} needs {gpus} GPU{"s" if gpus > 1 else ""}, and '
-                f'{len(self._gpus)} may be used: {", ".join(self._gpus)}'
+                f'{len(self.gpus)} may be used: {", ".join(self.gpus)}'
             )
         if served is not None:
             served.check()
@@ -308,16 +299,16 @@ class Driver:
         try:
             for first in range(0, max(1, len(given)), max(1, entry.gpus)):
                 gpus = given[first : first + entry.gpus]
-                logs = self._outputs / NOTES / 'servers'
-                server = Server(entry.served, logs, gpus if self._gpus else None, self._mark)
+                logs = self.outputs / NOTES / 'servers'
+                server = Server(entry.served, logs, gpus if self.gpus else None, self._mark)
                 entry.servers.append(server)
-                self._watcher.note(f'{entry.served.name}: starting its server{_on(gpus)}, log: {server.log}')
+                self.watcher.note(f'{entry.served.name}: starting its server{_on(gpus)}, log: {server.log}')
         except (InputError, OSError) as error:
             self._fail(entry, str(error))
 
     def _advance(self, entry: Entry) -> bool:
         """Start and end what can be started and ended of an entry; return whether it is over."""
-        if self._stop:
+        if self.stop:
             entry.tasks.clear()
         if entry.tasks or entry.commands:
             most = CLIENTS * self._ready(entry) if entry.served else 1
@@ -331,7 +322,7 @@ class Driver:
         if any(server.is_alive for server in entry.servers):
             return False
         for server in entry.servers:
-            server.end(self._stop.in_a_hurry)
+            server.end(self.stop.in_a_hurry)
         return True
 
     def _ready(self, entry: Entry) -> int:
@@ -340,7 +331,7 @@ class Driver:
             try:
                 if not server.is_ready and server.advance():
                     seconds = time.monotonic() - server.began
-                    self._watcher.note(f'{server.served.name}: its server is ready after {seconds:.0f} s')
+                    self.watcher.note(f'{server.served.name}: its server is ready after {seconds:.0f} s')
                 server.check()
             except (InputError, IncompleteError) as error:
                 self._fail(entry, str(error), Excerpt(server.log, tuple(server.last_lines()[-LOG_LINES:])))
@@ -361,20 +352,20 @@ class Driver:
         """Run a command for a task, from the lock to the state of its run; give True while it is at work."""
         run, seconds, why = task.run, None, ''
         try:
-            with lock(self._outputs / run.name, self._mark, self._take_over):
+            with lock(self.outputs / run.name, self._mark, self.take_over):
                 finding = self._examine(run, holding=True)
-                if not self._options._replace(mode=task.mode).is_done(finding):
+                if not self.options._replace(mode=task.mode).is_done(finding):
                     began = time.monotonic()
                     child, start = self._spawn(entry, task, finding)
                     self._drawn[run.name] = DrawnSamples(run, finding.work_dir / start.time)
                     with suppress(GeneratorExit):  # all shall end
                         while child.poll() is None:
-                            if self._stop or entry.cause:
+                            if self.stop or entry.cause:
                                 child.stop()
                             yield True
-                    code, seconds = child.end(self._stop.in_a_hurry), time.monotonic() - began
+                    code, seconds = child.end(self.stop.in_a_hurry), time.monotonic() - began
                     del self._drawn[run.name]
-                    start = replace(start, code=code, stopped=self._stop.count > 0, cause=entry.cause)
+                    start = replace(start, code=code, stopped=self.stop.count > 0, cause=entry.cause)
                     with suppress(OSError):  # a full disk: then it looks like a command that was killed
                         note_start(finding.work_dir, start)
                     finding = self._examine(run, holding=True)
@@ -383,7 +374,7 @@ class Driver:
             why = f'cannot be started: {error}' if isinstance(error, OSError) else str(error)
             finding = self._examine(run)
             finding = replace(finding, detail=f'{why}; {finding.detail}')
-        if why or self._stop or task.mode == self._options.mode or not finding.sampled:
+        if why or self.stop or task.mode == self.options.mode or not finding.sampled:
             self._tell(finding, seconds)  # else its evaluation follows, when the judge has its GPUs
 
     def _spawn(self, entry: Entry, task: Task, finding: Finding) -> tuple[Child, Start]:
@@ -392,8 +383,8 @@ class Driver:
         directory = opencompass.prepare_directory(work_dir, run.values, self._here)
         waiting = len(entry.commands) + len(entry.tasks)
         clients = min(CLIENTS, -(-waiting // len(entry.servers))) if entry.served else 0
-        config = opencompass.config_for(run, work_dir, self._options, workers, clients)
-        in_process = opencompass.runs_in_process(run.values, self._options, workers)
+        config = opencompass.config_for(run, work_dir, self.options, workers, clients)
+        in_process = opencompass.runs_in_process(run.values, self.options, workers)
         resumed = finding.time if finding.resumable else None
         # OpenCompass skips what has a result, whatever it is.
         for path in finding.in_the_way if resumed else ():
@@ -405,7 +396,7 @@ class Driver:
             addresses = [server.url for server in entry.servers if server.is_ready]
             variables[SERVERS] = json.dumps({entry.served.key: addresses})
             variables['GPASSK_HARDWARE'] = entry.hardware
-        if self._gpus and (entry.served or gpus or not finding.sampled):
+        if self.gpus and (entry.served or gpus or not finding.sampled):
             if not in_process and any(not gpu.isdigit() for gpu in gpus):
                 raise InputError(
                     f'{gpus[0]} has no number, and opencompass gives its tasks GPUs by number alone: leave '
@@ -413,9 +404,9 @@ class Driver:
                 )
             variables[VISIBLE] = ','.join(gpus)
             variables['CUDA_DEVICE_ORDER'] = self._environment.get('CUDA_DEVICE_ORDER', 'PCI_BUS_ID')
-        line = [opencompass.program(), str(config), '-w', str(work_dir), *self._options.passed]
+        line = [opencompass.program(), str(config), '-w', str(work_dir), *self.options.passed]
         line += ['-m', task.mode] if task.mode != 'all' else []
-        line += ['--debug'] if in_process and '--debug' not in self._options.passed else []
+        line += ['--debug'] if in_process and '--debug' not in self.options.passed else []
         line += [] if workers is None else ['--max-num-workers', str(workers)]
         start = Start(when, utc_now(), workers, [str(one) for one in run.configs], task.mode)
         (work_dir / LOG).unlink(missing_ok=True)
@@ -423,9 +414,9 @@ class Driver:
         env = {**self._environment, **variables}
         child = Child([*line, '-r', when], work_dir / LOG, cwd=directory, env=env, mark=self._mark)
         how = f'goes on in {when}' if resumed else 'started'
-        if resumed and self._options.workers not in (None, workers):
+        if resumed and self.options.workers not in (None, workers):
             how += f', with --max-num-workers {workers or "left out"} as it was begun'
-        self._watcher.note(f'{how}{_on(gpus)}', run)
+        self.watcher.note(f'{how}{_on(gpus)}', run)
         return child, start
 
 

@@ -7,7 +7,7 @@ directories and configs under the same paths. A task that fails is tried again, 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,25 +21,16 @@ from .state import Finding, examine
 from .work_dir import JOB
 
 
-def run_on_ray(
-    address: str,
-    runs: Sequence[Planned],
-    outputs: Path,
-    options: Options,
-    variables: Mapping[str, str],
-    watcher: Watcher,
-    stop: Stop,
-) -> list[Finding]:
-    """Run what is not complete; return the state of each run that it came to, see `Driver`."""
-    ray = _connect(address)
-    outputs, found = outputs.resolve(), dict[str, Finding]()
+def run_on_ray(address: str, runs: Sequence[Planned], driver: Driver) -> list[Finding]:
+    """Run what is not complete as `driver` would; return the state of each run that it came to."""
+    ray, outputs, options, found = _connect(address), driver.outputs, driver.options, dict[str, Finding]()
 
     def tell(runs: Iterable[Planned], why: str) -> None:
         for run in runs:
             finding = examine(run, outputs / run.name)
             done = options.is_done(finding) or not why
             found[run.name] = finding if done else replace(finding, detail=f'{finding.detail}; {why}')
-            watcher.ended(found[run.name], None)
+            driver.watcher.ended(found[run.name], None)
 
     tell((run for run in runs if options.is_done(examine(run, outputs / run.name))), '')
     models = by_model(run for run in runs if run.name not in found)
@@ -51,10 +42,10 @@ def run_on_ray(
         if gpus > most:
             tell(models[model], f'needs {gpus} GPUs, and no node of the cluster has more than {most:g}')
             continue
-        order = (models[model], outputs, Path.cwd(), options, dict(variables), job)
+        order = (models[model], outputs, Path.cwd(), options, dict(driver.variables), job)
         tasks[drive.options(num_cpus=1, num_gpus=gpus, name=model).remote(*order)] = models[model]
-        watcher.note(f'{model}: {len(models[model])} runs wait for {gpus} GPUs of the cluster')
-    while tasks and not stop:
+        driver.watcher.note(f'{model}: {len(models[model])} runs wait for {gpus} GPUs of the cluster')
+    while tasks and not driver.stop:
         for task in ray.wait(list(tasks), timeout=1.0)[0]:
             tell(tasks.pop(task), _failure(ray, task))
     for task in tasks:  # as Ctrl-C does it
@@ -104,6 +95,6 @@ def _drive(
     os.chdir(here)  # relative paths of configs
     os.environ[JOB] = job
     gpus = tuple(map(str, ray.get_gpu_ids()))
-    findings = Driver(outputs, options, gpus, Watcher(), Stop(), variables=variables).drive(runs)
+    findings = Driver(outputs, options, gpus, Watcher(), Stop(), variables).drive(runs)
     if bad := [one for one in findings if not options.is_done(one)]:
         raise IncompleteError('; '.join(f'{one.name}: {one.detail}' for one in bad))

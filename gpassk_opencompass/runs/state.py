@@ -187,15 +187,11 @@ def _changes(wanted: Wanted, time_dir: Path, kept: Sequence[Config]) -> tuple[st
 
 def _marks(wanted: Wanted) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what of a config draws samples, and what judges them; of results see `marks.changed`."""
-    dataset = wanted.dataset
+    model, dataset = wanted.model, wanted.dataset
     data = {name: value for name, value in dataset.items() if name not in ('eval_cfg', 'infer_cfg', 'k')}
-    judging = {
-        name: plain(part) for name, part in mapping(dataset.get('eval_cfg')).items() if name != 'evaluator'
-    }
-    return {**settings_of(wanted.model, dataset), 'data': plain(data)}, {
-        **evaluation_settings(dataset),
-        **judging,
-    }
+    rest = {name: part for name, part in mapping(dataset.get('eval_cfg')).items() if name != 'evaluator'}
+    drawn, judged = settings_of(model, dataset), evaluation_settings(dataset)
+    return {**drawn, 'data': plain(data)}, {**judged, 'rest': plain(rest)}
 
 
 def _state_of_result(path: Path, wanted: Wanted, change: str) -> tuple[State, str]:

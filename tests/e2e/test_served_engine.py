@@ -83,16 +83,23 @@ def undisturbed(forks: Forks, tmp_path_factory: pytest.TempPathFactory) -> dict[
 def test_a_death_ends_the_run_with_the_end_of_the_log(
     forks: Forks, script: Script, undisturbed: dict[int, str], tmp_path: Path
 ) -> None:
-    """What was sampled is kept; the run goes on from there."""
+    """It goes on from there with more requests at a time, not with another type of the weights."""
     script.set('lives', '[13]')
-    [config] = configs_of(tmp_path / 'template', template(script))
-    line = ('opencompass', config, '-w', tmp_path / 'out')
-    run = forks.start(*line, folder=config.parent)
-    assert run.wait() != 0
-    assert "the server of 'm' was killed by signal 9 (SIGKILL)" in run.said
+
+    def run(arguments: str, *options: str) -> tuple[int, str]:
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        [config] = configs_of(folder, template(script, arguments=arguments))
+        copy = forks.start('opencompass', config, '-w', tmp_path / 'out', *options, folder=folder)
+        return copy.wait(), copy.said
+
+    code, said = run('--max-num-seqs 8')
+    assert code != 0
+    assert "the server of 'm' was killed by signal 9 (SIGKILL)" in said
     until(lambda: not script.processes)
     before = len(script.replied)
-    forks.opencompass(config, tmp_path / 'out', '-r')
+    assert 'was drawn with model.serve.command' in run('--dtype half', '-r')[1]
+    assert len(script.replied) == before
+    assert run('--max-num-seqs 9', '-r')[0] == 0
     assert predictions(tmp_path / 'out') == undisturbed
     assert len(script.replied) - before <= SAMPLES - BATCH
 
@@ -118,22 +125,6 @@ def test_a_sweep_has_one_server_for_its_model_and_one_for_its_judge(
     assert (len(script.starts), len(judge.starts)) == (1, 1)
     assert len(script.replied) == 3 * SAMPLES
     until(lambda: not judge.processes)
-
-
-def test_a_run_that_changes_how_the_server_computes_does_not_go_on(
-    forks: Forks, script: Script, tmp_path: Path
-) -> None:
-    """Another port range, memory or log level may; another type of the weights may not."""
-    [config] = configs_of(tmp_path / 'template', template(script, arguments='--gpu-memory-utilization 0.9'))
-    script.set('lives', '[13]')
-    forks.start('opencompass', config, '-w', tmp_path / 'out', folder=config.parent).wait()
-    for arguments, complaint in (('--dtype half', 'serve.command'), ('--max-num-seqs 9', '')):
-        folder = tmp_path / (complaint or 'same')
-        [changed] = configs_of(folder, template(script, arguments=arguments))
-        run = forks.start('opencompass', changed, '-w', tmp_path / 'out', '-r', folder=changed.parent)
-        run.wait()
-        assert ('was drawn with model.serve.command' in run.said) == bool(complaint), run.said[-3000:]
-    assert len(predictions(tmp_path / 'out')) == SAMPLES
 
 
 def test_another_checkpoint_under_the_same_names_takes_nothing(

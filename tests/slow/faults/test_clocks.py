@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from fake_opencompass import behave, calls, install, record, write_configs
 from judge_server import JudgeServer, fair, pairs_of
-from judging import judge_with
+from sweep_run import judge_with
 
 from gpassk_opencompass import text
 from gpassk_opencompass.cli import main

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 from hosts import results_of
 from judge_server import JudgeServer, fair, pairs_of
-from judging import judge_with
-from sweep_run import COUNTS, SweepRun
+from sweep_run import COUNTS, SweepRun, judge_with
 
 from gpassk_opencompass import IncompleteError, Verdict
 from gpassk_opencompass.health import Generation

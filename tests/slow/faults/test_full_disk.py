@@ -14,9 +14,7 @@ from pathlib import Path
 import pytest
 from forks import Forks
 from judge_server import JudgeServer, fair, pairs_of
-from judging import judge_with
-from sweep_run import SweepRun
-from writers import expansion_and_report
+from sweep_run import SweepRun, expansion_and_report, judge_with
 
 from gpassk_opencompass import IncompleteError, InputError
 from gpassk_opencompass.judges.verdicts import VerdictStore

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from dying import Fault
 from forks import Forks
-from sweep_run import SweepRun, contents
-from writers import expansion_and_report
+from sweep_run import SweepRun, contents, expansion_and_report
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group('faults')]
 
