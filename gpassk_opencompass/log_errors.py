@@ -66,12 +66,6 @@ def error_in(lines: Iterable[str]) -> str:
 
     Of an exception without a message it is the line that raised it; of one that only says where to look, what
     was said before stands behind it.
-
-    >>> log = [' 50%|█ | 1/2 [00:01<00:01]Traceback (most recent call last):', '  File "a.py", line 7, in f']
-    >>> error_in([*log, 'ValueError: no such thing', ' 50%|█ | 1/2 [00:09<00:09]'])
-    'ValueError: no such thing'
-    >>> error_in([*log, '    assert tokens', '    ^^^^^^^^^^^^^', 'AssertionError'])
-    'AssertionError at: assert tokens'
     """
     cleaned = _cleaned(lines)
     heads = [place for place, line in enumerate(cleaned) if line.text.endswith(_TRACEBACK)]
@@ -95,9 +89,8 @@ def last_said(lines: Iterable[str]) -> str:
     cleaned = [line for line in _cleaned(lines) if line.text and not _AFTERMATH.search(line.text)]
     deaths = [line.text for line in cleaned if line.level in ('', *_ERRORS) and _DEATH.search(line.text)]
     errors = [line.text for line in cleaned if line.level in _ERRORS and not _PLACE.search(line.text)]
-    return next(
-        (texts[-1].strip() for texts in (deaths, errors, [line.text for line in cleaned]) if texts), ''
-    )
+    texts = deaths or errors or [line.text for line in cleaned]
+    return texts[-1].strip() if texts else ''
 
 
 def _raised_behind(lines: Sequence[_Line], head: int) -> str:

@@ -107,7 +107,6 @@ def sweep(forks: Forks, tmp_path_factory: pytest.TempPathFactory) -> Sweep:
 
 
 def test_a_failed_task_is_an_exit_code_and_log_lines(sweep: Sweep) -> None:
-    """The log is that of the command, which does all of a run."""
     assert sweep.failing.code == 1
     assert 'No such file or directory' in sweep.failing.said
     assert 'out/broken/.gpassk/opencompass.log' in sweep.failing.said
@@ -115,7 +114,6 @@ def test_a_failed_task_is_an_exit_code_and_log_lines(sweep: Sweep) -> None:
 
 
 def test_check_tells_complete_killed_failed_and_stale_apart(sweep: Sweep) -> None:
-    """Each is what was done to it."""
     states = {'broken': 'failed', 'changed': 'stale', 'good': 'complete'}
     states |= {'killed': 'partial', 'stopped': 'partial'}
     assert {name: one['state'] for name, one in sweep.found.items()} == states
@@ -125,7 +123,6 @@ def test_check_tells_complete_killed_failed_and_stale_apart(sweep: Sweep) -> Non
 
 
 def test_ctrl_c_stops_all_and_says_how_to_go_on(sweep: Sweep) -> None:
-    """No task of the stopped command is left."""
     assert sweep.interrupted.code == 130
     assert 'type it again to go on' in sweep.interrupted.said
     lines = [process.info['cmdline'] or [] for process in psutil.process_iter(['cmdline'])]
@@ -159,6 +156,5 @@ def test_a_second_command_runs_what_is_left_and_nothing_else(forks: Forks, sweep
 
 
 def test_a_ray_cluster_that_is_not_there_is_one_line(sweep: Sweep) -> None:
-    """With the address."""
     done = run_gpassk(sweep.root, 'run', 'configs', '--ray', 'no address')
     assert (done.code, '--ray no address: no cluster there: ' in done.said) == (2, True)

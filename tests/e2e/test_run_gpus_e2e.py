@@ -58,7 +58,6 @@ def test_each_run_sees_its_gpu(machine: Path) -> None:
 
 
 def test_workers_are_on_different_gpus(machine: Path) -> None:
-    """Each shard sees its own."""
     write_run(machine, 'long', 'a')
     done = run_gpassk(machine, 'run', 'configs', '-w', 'out', '--', '--max-num-workers', '2')
     assert done.code == 0, done.said

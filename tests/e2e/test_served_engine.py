@@ -107,7 +107,6 @@ def test_a_death_ends_the_run_with_the_end_of_the_log(
 def test_a_sweep_has_one_server_for_its_model_and_one_for_its_judge(
     forks: Forks, script: Script, tmp_path: Path
 ) -> None:
-    """Three runs of one model, and their verdicts."""
     judge = Script(tmp_path / 'judge')
     judge.set('reply', r'\boxed{yes}')
     more = [

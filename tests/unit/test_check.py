@@ -17,6 +17,8 @@ from gpassk_opencompass.runs.plan import planned_runs, read_config
 from gpassk_opencompass.runs.state import Finding, State, examine
 from gpassk_opencompass.sweep.folder import manifest_text
 
+Capture = pytest.CaptureFixture[str]
+
 OLD, NEW = '20260101_000000', '20260102_000000'
 PART = 'm-run/d-run'
 
@@ -45,14 +47,13 @@ def started(folder: Path, code: int) -> Path:
     return write(path, json.dumps({**start, 'code': code}) + '\n')
 
 
-def check(folder: Path, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, str]:
+def check(folder: Path, capsys: Capture, *options: str) -> tuple[int, str]:
     code = main(['check', str(folder / 'out'), *options])
     said = capsys.readouterr()
     return code, said.out + said.err
 
 
 def test_a_result_of_the_config_is_complete(tmp_path: Path) -> None:
-    """And nothing else is said; addresses and batches change no number."""
     place = made(tmp_path, config=config_text(batch_size=8), results____json=record())
     finding = found(tmp_path, config_text(batch_size=64))
     assert (finding.state, finding.detail, finding.time) == (State.COMPLETE, '', NEW)
@@ -89,7 +90,6 @@ def test_samples_of_a_shard_at_work_count_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize('stage', ['infer', 'eval'])
 def test_a_traceback_in_the_log_is_a_failure(tmp_path: Path, stage: str) -> None:
-    """The exception is the detail, and the log is at hand."""
     files = {'predictions____json': predictions(32)} if stage == 'eval' else {}
     made(tmp_path, **{f'logs_{stage}____out': traceback_of('ValueError: bad')}, **files)
     finding = found(tmp_path)
@@ -99,7 +99,6 @@ def test_a_traceback_in_the_log_is_a_failure(tmp_path: Path, stage: str) -> None
 
 
 def test_the_log_of_a_finished_shard_does_not_count(tmp_path: Path) -> None:
-    """It may tell of an attempt before the one that finished it."""
     earlier = traceback_of('ValueError: earlier')
     shards = {'predictions___0__json': predictions(16), 'logs_infer___1__out': 'working'}
     made(tmp_path, **shards, logs_infer___0__out=earlier)
@@ -135,7 +134,6 @@ def test_another_config_makes_a_result_stale(tmp_path: Path, change: dict[str, A
 
 @pytest.mark.parametrize(('kind', 'same'), [('mine.Judge', False), ('llm', True)])
 def test_what_a_users_own_judge_takes_may_choose_something(tmp_path: Path, kind: str, same: bool) -> None:
-    """Whatever it is called; of ours it is known."""
     kept, now = (
         config_text().replace("'model_name': ''", f"'judge': {{'type': {kind!r}, 'rate': {rate}}}")
         for rate in (1, 2)
@@ -183,7 +181,6 @@ def judged(**settings: Any) -> dict[str, Any]:
     ],
 )
 def test_what_a_result_says_of_itself_counts(tmp_path: Path, result: Any, state: State, detail: str) -> None:
-    """Though it was left under the config as it is now."""
     place = made(tmp_path, **({} if result is None else {'results____json': result}))
     if result is None:
         (place / 'results' / f'{PART}.json').mkdir(parents=True)
@@ -194,7 +191,6 @@ def test_what_a_result_says_of_itself_counts(tmp_path: Path, result: Any, state:
 
 
 def test_a_damaged_shard_is_named(tmp_path: Path) -> None:
-    """OpenCompass would skip it for good."""
     place = made(tmp_path, predictions___0__json='{"0": {"pred')
     finding = found(tmp_path)
     assert (finding.state, finding.detail[:27]) == (State.FAILED, 'd-run_0.json cannot be read')
@@ -203,7 +199,6 @@ def test_a_damaged_shard_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize('kept', ['models = [', 'import os', '\0', config_text(temperature=0.5)])
 def test_of_a_directory_with_other_configs_no_result_counts(tmp_path: Path, kept: str) -> None:
-    """Nobody knows which of its samples are of which settings."""
     place = made(tmp_path, config=kept, results____json=record())
     if 'temperature' in kept:
         write(place / 'configs' / f'{NEW}_2.py', config_text())
@@ -260,9 +255,7 @@ def test_the_manifest_tells_questions(tmp_path: Path) -> None:
     assert found(tmp_path).detail == 'questions = 8 in the result, 10 in the config'
 
 
-def test_the_exit_code_is_0_only_if_all_are_complete(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_exit_code_is_0_only_if_all_are_complete(tmp_path: Path, capsys: Capture) -> None:
     """With --configs, configs that were never started count too; what is no work directory does not."""
     made(tmp_path, results____json=record())
     (tmp_path / 'out' / 'run' / 'latest').symlink_to(NEW)
@@ -277,9 +270,7 @@ def test_the_exit_code_is_0_only_if_all_are_complete(
     assert (code, said.splitlines()[-1]) == (1, '2 runs: 1 complete, 1 missing')
 
 
-def test_a_log_reaches_programs_and_steers_no_terminal(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_log_reaches_programs_and_steers_no_terminal(tmp_path: Path, capsys: Capture) -> None:
     """As JSON it is as it was; what a model wrote into it is shown with its control characters escaped."""
     made(tmp_path, logs_infer____out=traceback_of('ValueError: \x1b[2J'))
     _, said = check(tmp_path, capsys)
@@ -292,10 +283,7 @@ def test_a_log_reaches_programs_and_steers_no_terminal(
 
 
 @pytest.mark.parametrize('folder', ['nothing', 'empty'])
-def test_a_folder_without_runs_is_refused(
-    tmp_path: Path, folder: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """With what was expected."""
+def test_a_folder_without_runs_is_refused(tmp_path: Path, folder: str, capsys: Capture) -> None:
     (tmp_path / 'empty').mkdir()
     assert main(['check', str(tmp_path / folder)]) == 2
     assert 'work director' in capsys.readouterr().err
@@ -315,7 +303,7 @@ DIFFERENT = {'distinct': 4.0, 'copies': 0}
     ids=['copies', 'cut off', 'nothing'],
 )
 def test_a_complete_run_may_have_a_remark(
-    health: dict[str, Any], detail: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    health: dict[str, Any], detail: str, tmp_path: Path, capsys: Capture
 ) -> None:
     """It is complete all the same, and the exit code is 0; table and summary say that there is more."""
     result = record()

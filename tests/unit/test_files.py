@@ -35,7 +35,6 @@ def test_a_file_that_cannot_be_written_stays_as_it_was(
     [lambda path: replace_file(path, b'new', path.with_name('draft')), lambda path: save(path, 'new')],
 )
 def test_permissions_stay(tmp_path: Path, write: Callable[[Path], None]) -> None:
-    """What only its owner could read is not open to all when it is replaced."""
     path = tmp_path / 'table.csv'
     path.touch()
     path.chmod(0o600)
@@ -45,7 +44,6 @@ def test_permissions_stay(tmp_path: Path, write: Callable[[Path], None]) -> None
 
 @pytest.mark.parametrize('text', [DEEP, '{"a":' * 100_000, '{"a": 1', '', 'NaN,'])
 def test_json_that_cannot_be_read_is_a_value_error(tmp_path: Path, text: str) -> None:
-    """However it is damaged: a caller needs to know of one error only."""
     path = tmp_path / 'a.json'
     path.write_text(text)
     for read in (lambda: parse_json(text), lambda: read_json(path)):

@@ -68,20 +68,17 @@ def test_the_record_says_that_a_run_is_greedy(config: dict[str, Any]) -> None:
 
 
 def test_what_another_program_says_of_its_run_counts() -> None:
-    """Settings in `gpassk.run`, as `gpassk score` keeps them."""
     hot = made('m', 4, run={'settings': {'temperature': 1.0}})
     assert beside(hot, made('m', 1, run={'settings': {'temperature': 0.0, 'max_tokens': 64}})) == {'m': 'm'}
 
 
 def test_a_name_does_not_make_a_run_greedy() -> None:
-    """The record says otherwise."""
     hot, named = made('m_t1.0_l64', 4), made('m_t0_l64', 1, {'temperature': 0.7})
     assert beside(hot, named) == {'m_t1.0_l64': None}
     assert not named.greedy
 
 
 def test_greedy_runs_of_two_owners_are_not_exchanged() -> None:
-    """Of models of one name each has its own; a third owner's has none."""
     runs = [
         made(f'{owner}{kind}_l64', n, {'path': f'{owner}/m', 'temperature': temperature})
         for owner in ('one', 'two')
@@ -96,13 +93,11 @@ def test_greedy_runs_of_two_owners_are_not_exchanged() -> None:
 
 
 def test_a_model_that_was_moved_keeps_its_greedy_run() -> None:
-    """Folders of this machine are no owners: the name tells."""
     hot = made('m_t1.0_l64', 4, {'path': '/data/m', 'temperature': 1.0})
     cold = made('m_t0_l64', 1, {'path': '/scratch/m', 'temperature': 0.0})
     assert beside(hot, cold) == {'m_t1.0_l64': 'm_t0_l64'}
 
 
 def test_settings_are_those_of_the_manifest_the_record_and_the_name_in_this_order() -> None:
-    """Each fills in what the one before does not tell."""
     result = made('m_t0.5_p0.8_l64', 4, {'temperature': 0.7, 'top_k': 50, 'random_seed': True})
     assert result.sampling == {'max_out_len': 64, 'temperature': 0.7, 'top_p': 0.8, 'top_k': 50}

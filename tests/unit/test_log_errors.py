@@ -82,13 +82,11 @@ def test_the_cause_in_a_process_of_the_engine_is_named() -> None:
 
 @pytest.mark.parametrize('who', ['[rank0]: ', '3: '])
 def test_who_printed_it_does_not_matter(who: str) -> None:
-    """torchrun and srun put a name before each line."""
     lines = 'Traceback (most recent call last):', '  File "a.py", line 1, in <module>', 'ValueError: [1] bad'
     assert error_in([f'{who}{line}' for line in lines]) == 'ValueError: [1] bad'
 
 
 def test_a_bare_exception_has_the_code_that_raised_it() -> None:
-    """And a message that begins on the next line is taken from there."""
     head = ['Traceback (most recent call last):', '  File "a.py", line 1, in <module>', '    assert ready, x']
     assert error_in([*head, 'AssertionError']) == 'AssertionError at: assert ready, x'
     assert error_in([*head, 'pkg.BadThing:', 'it is bad']) == 'pkg.BadThing: it is bad'
@@ -115,7 +113,6 @@ def test_without_a_traceback_the_last_thing_said(lines: list[str], said: str) ->
 
 
 def test_a_killed_task_ends_in_no_bar() -> None:
-    """Nor in a line number: the last thing that its log says."""
     assert last_said(last_lines(LOGS / 'infer_killed.out')).startswith(
         "{'do_sample': True, 'temperature': 1.0"
     )

@@ -34,6 +34,8 @@ from gpassk_opencompass.runs.plan import part_of, planned_runs, read_config
 from gpassk_opencompass.runs.work_dir import HOLDER, lock
 from gpassk_opencompass.sweep.folder import Entry, manifest_text
 
+Capture = pytest.CaptureFixture[str]
+
 pytestmark = pytest.mark.slow
 
 
@@ -55,9 +57,7 @@ def time_of(call: dict[str, Any]) -> str:
     return time
 
 
-def test_every_config_gets_a_work_directory_of_its_name(
-    sweep: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_config_gets_a_work_directory_of_its_name(sweep: Path, capsys: Capture) -> None:
     """With a result in a time directory that is named beforehand; a second command finds nothing to do."""
     write_configs(sweep, 'one', 'two')
     assert run() == 0
@@ -74,8 +74,7 @@ def test_every_config_gets_a_work_directory_of_its_name(
     assert [path.name for path in sweep.glob('out/one/2*')] == [time_of(calls(sweep)[0])]
 
 
-def test_options_that_would_mislead_are_refused(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With the reason, before anything is started."""
+def test_options_that_would_mislead_are_refused(sweep: Path, capsys: Capture) -> None:
     write_configs(sweep, 'ok')
     for options, message in {
         '--work x': 'give -w before the --',
@@ -105,8 +104,7 @@ def test_a_changed_config_is_started_anew_and_a_changed_judge_takes_the_samples(
     assert len({time_of(call) for call in calls(sweep)}) == len(results(sweep, 'run')) == 2
 
 
-def test_what_is_no_config_is_refused(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Before anything is started, also of the others."""
+def test_what_is_no_config_is_refused(sweep: Path, capsys: Capture) -> None:
     write_configs(sweep, 'ok')
     for text, message in {
         'import os\nllm_infos = [dict(path=os.sep)]\n': 'is a template: gpassk expand writes configs of it',
@@ -124,7 +122,7 @@ def test_what_is_no_config_is_refused(sweep: Path, capsys: pytest.CaptureFixture
 
 @pytest.mark.parametrize('behaviour', ['killed', 'killed-late'])
 def test_a_task_that_dies_without_a_traceback_shows_its_own_log(
-    sweep: Path, capsys: pytest.CaptureFixture[str], behaviour: str
+    sweep: Path, capsys: Capture, behaviour: str
 ) -> None:
     """Killed for memory, aborted by CUDA, refused by srun; what opencompass says of it comes after."""
     write_configs(sweep, behaviour)
@@ -135,7 +133,7 @@ def test_a_task_that_dies_without_a_traceback_shows_its_own_log(
     assert 'failed with code 137' in said.err
 
 
-def test_samples_first_and_verdicts_later(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_samples_first_and_verdicts_later(sweep: Path, capsys: Capture) -> None:
     """-m infer is done with all samples drawn; -m eval starts nothing without them."""
     write_configs(sweep, 'ok')
     assert run('--', '-m', 'eval') == 1
@@ -148,7 +146,7 @@ def test_samples_first_and_verdicts_later(sweep: Path, capsys: pytest.CaptureFix
     assert main(['check', 'out']) == 0
 
 
-def test_what_the_manifest_says(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_the_manifest_says(sweep: Path, capsys: Capture) -> None:
     """Configs that the template no longer gives are left out; the others reach the work directory."""
 
     def template() -> str:
@@ -176,9 +174,7 @@ def test_what_the_manifest_says(sweep: Path, capsys: pytest.CaptureFixture[str])
     assert template() == known, 'the line is not of the config as it is'
 
 
-def test_data_sets_of_one_model_and_setting_are_one_run(
-    sweep: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_data_sets_of_one_model_and_setting_are_one_run(sweep: Path, capsys: Capture) -> None:
     """Where the model is loaded in process. All results lie in the work directory that is named before @."""
     kind = {'type': 'gpassk_opencompass.SeededVLLM', 'abbr': 'm'}
     for name, more in (('m_t1@a', {}), ('m_t1@b', {}), ('m_t2@a', {'temperature': 0.5})):
@@ -207,14 +203,13 @@ def test_data_sets_of_one_model_and_setting_are_one_run(
 
 
 def test_two_configs_of_one_name_are_refused(tmp_path: Path) -> None:
-    """They would share a work directory."""
     first, second = (write(tmp_path / folder / 'run.py', config_text()) for folder in 'ab')
     with pytest.raises(InputError, match='have one name'):
         planned_runs([first, second])
     assert len(planned_runs([first, tmp_path / 'a'])) == 1
 
 
-def test_only_what_failed_is_run_again(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_what_failed_is_run_again(sweep: Path, capsys: Capture) -> None:
     """Each failure has a line with its reason, though OpenCompass exits with 0, and the first one its log."""
     write_configs(sweep, 'broken', 'crash', 'good')
     assert run() == 1
@@ -231,7 +226,6 @@ def test_only_what_failed_is_run_again(sweep: Path, capsys: pytest.CaptureFixtur
 
 
 def test_parts_are_all_of_it_and_a_model_is_in_one(sweep: Path) -> None:
-    """Of models with one to six runs, dealt to any number of machines."""
     for number in range(6):
         for run_of in range(number + 1):
             text = config_text(f'{number}-{run_of}', path=f'org/{number}')
@@ -274,10 +268,7 @@ def test_relative_paths_of_a_config_lead_where_they_led(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize('path', ['../elsewhere', 'tmp/data'])
-def test_a_relative_path_that_cannot_be_linked_is_refused(
-    sweep: Path, path: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The other runs go on."""
+def test_a_relative_path_that_cannot_be_linked_is_refused(sweep: Path, path: str, capsys: Capture) -> None:
     write(sweep / 'here' / path / 'x', '')
     os.chdir(sweep / 'here')
     write(sweep / 'configs' / 'a.py', config_text('a', path=path))
@@ -299,7 +290,7 @@ def test_paths_of_the_environment_are_made_absolute(tmp_path: Path, monkeypatch:
 
 @pytest.mark.parametrize('character', [' ', "'", '\\'])
 def test_a_path_that_a_shell_would_take_apart_is_refused(
-    sweep: Path, capsys: pytest.CaptureFixture[str], character: str
+    sweep: Path, capsys: Capture, character: str
 ) -> None:
     """OpenCompass's local runner quotes no directory that it runs in; letters of any alphabet are fine."""
     write_configs(sweep, 'ok', f'a{character}b')
@@ -313,8 +304,7 @@ def test_a_path_that_a_shell_would_take_apart_is_refused(
 # One at a time, stops and kills
 
 
-def test_a_work_directory_in_use_is_left_alone(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The other runs go on, and the exit code says that not all is complete."""
+def test_a_work_directory_in_use_is_left_alone(sweep: Path, capsys: Capture) -> None:
     write_configs(sweep, 'a', 'ok')
     with lock(sweep / 'out' / 'a', 'mark'):
         assert run() == 1
@@ -323,7 +313,7 @@ def test_a_work_directory_in_use_is_left_alone(sweep: Path, capsys: pytest.Captu
 
 
 def test_a_lock_of_another_machine_is_taken_over_with_a_reason(
-    sweep: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    sweep: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     """Nobody can tell from here whether that one is dead; who is at work is said by name."""
     write_configs(sweep, 'ok')
@@ -344,7 +334,6 @@ def test_a_lock_of_another_machine_is_taken_over_with_a_reason(
 
 
 def test_what_a_dead_process_left_is_ended_before_it_is_taken_over(tmp_path: Path) -> None:
-    """Also what has left its group, as servers do, and ignores SIGTERM."""
     code = (
         'import os, signal, subprocess, sys\nfrom pathlib import Path\n'
         'from gpassk_opencompass.runs.work_dir import lock\n'
@@ -374,7 +363,7 @@ def at_work(sweep: Path) -> int:
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_sweep_leaves_no_process_and_goes_on(
-    sweep: Path, capsys: pytest.CaptureFixture[str], number: signal.Signals
+    sweep: Path, capsys: Capture, number: signal.Signals
 ) -> None:
     """Ctrl-C, or the end of a job of a cluster: the tasks end too, and the message says how to go on."""
     write_configs(sweep, 'hang', 'never')
@@ -392,8 +381,7 @@ def test_a_stopped_sweep_leaves_no_process_and_goes_on(
     assert time_of(calls(sweep)[0]) == time_of(calls(sweep)[1])
 
 
-def test_a_second_ctrl_c_ends_what_does_not_want_to(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """At once; the state of the run is said."""
+def test_a_second_ctrl_c_ends_what_does_not_want_to(sweep: Path, capsys: Capture) -> None:
     write_configs(sweep, 'stubborn', 'never')
     over = Event()
 
@@ -414,7 +402,6 @@ def test_a_second_ctrl_c_ends_what_does_not_want_to(sweep: Path, capsys: pytest.
 
 @pytest.mark.parametrize('victim', ['command', 'guard', 'opencompass'])
 def test_a_kill_of_any_process_leaves_none_of_the_others(sweep: Path, victim: str) -> None:
-    """And the next command goes on."""
     write_configs(sweep, 'hang')
     process = typed(sweep, 'run', 'configs', '-w', 'out')
     mark = psutil.Process(at_work(sweep)).environ()[MARKS].split(',')[0]

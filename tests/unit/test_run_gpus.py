@@ -24,6 +24,8 @@ from gpassk_opencompass.runs.driver import CLIENTS, Entry, Pool, Task, usable_gp
 from gpassk_opencompass.runs.plan import Planned
 from gpassk_opencompass.serving import Served, read_serve
 
+Capture = pytest.CaptureFixture[str]
+
 pytestmark = pytest.mark.slow
 
 # Which GPUs may be used
@@ -54,7 +56,6 @@ def test_all_of_the_machine_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_wrong_id_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: str, complaint: str
 ) -> None:
-    """With what there is."""
     install(tmp_path, monkeypatch, 2)
     with pytest.raises(InputError, match=complaint):
         usable_gpus(asked, {})
@@ -73,7 +74,6 @@ def names(count: int) -> list[str]:
 
 
 def test_the_largest_starts_first_and_small_ones_fill_up() -> None:
-    """By GPUs, then by work."""
     large, half, long, short = entry(8), entry(4), entry(1, size=9), entry(1, size=2)
     pool = Pool([short, long, half, large], names(8))
     assert pool.next() == [(large, tuple(names(8)))]
@@ -82,7 +82,6 @@ def test_the_largest_starts_first_and_small_ones_fill_up() -> None:
 
 
 def test_a_model_gets_more_servers_where_gpus_are_left() -> None:
-    """As many as its runs can use; none that another model waits for."""
     model, other = entry(2, tasks=3 * CLIENTS), entry(1)
     assert [gpus for _, gpus in Pool([model], names(8)).next()] == [tuple(names(6))]
     assert [len(gpus) for _, gpus in Pool([model, other], names(6)).next()] == [4, 1]
@@ -93,7 +92,6 @@ def test_a_model_gets_more_servers_where_gpus_are_left() -> None:
 def test_whatever_happens_no_gpu_is_given_twice_and_all_come_to_their_turn(
     needs: list[tuple[int, int]], data: st.DataObject
 ) -> None:
-    """Whoever ends first."""
     pool = Pool([entry(gpus, tasks) for gpus, tasks in needs], names(data.draw(st.integers(4, 9))))
     working: dict[Entry, tuple[str, ...]] = {}
     done = 0
@@ -111,7 +109,6 @@ def test_whatever_happens_no_gpu_is_given_twice_and_all_come_to_their_turn(
 
 
 def test_a_model_at_work_gets_what_nobody_waits_for() -> None:
-    """One server more at a time, as long as runs of it wait."""
     model, other = entry(2, tasks=30), entry(6)
     pool = Pool([other, model], names(8))
     assert dict(pool.next()) == {other: tuple(names(6)), model: ('6', '7')}
@@ -145,7 +142,7 @@ def two(sweep: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return sweep
 
 
-def test_gpus_are_told_as_they_were_named(two: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_gpus_are_told_as_they_were_named(two: Path, capsys: Capture) -> None:
     """In the process that does all of a run; OpenCompass's tasks know numbers alone."""
     write_model(two, 'org/a', 'ok')
     assert run('--gpus', uuid(1), '--', '--max-num-workers', '2') == 1
@@ -156,9 +153,7 @@ def test_gpus_are_told_as_they_were_named(two: Path, capsys: pytest.CaptureFixtu
     assert '--debug' in call['arguments']
 
 
-def test_workers_have_gpus_of_their_own_and_keep_their_number(
-    two: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_workers_have_gpus_of_their_own_and_keep_their_number(two: Path, capsys: Capture) -> None:
     """It decides which samples a shard has: also where the run goes on with fewer GPUs, or another number."""
     write_model(two, 'org/a', 'long', behaviour='broken')
     assert run('--', '--max-num-workers', '2', '--retry', '0') == 1
@@ -175,10 +170,7 @@ def test_workers_have_gpus_of_their_own_and_keep_their_number(
     assert f'goes on in {time}, with --max-num-workers 2 as it was begun on GPUs 0, 1' in said
 
 
-def test_a_model_that_does_not_fit_is_told_before_anything_starts(
-    two: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The others run; a need that is none stops nothing."""
+def test_a_model_that_does_not_fit_is_told_before_anything_starts(two: Path, capsys: Capture) -> None:
     write_model(two, 'org/large', 'large', run_cfg={'num_gpus': 4})
     write_model(two, 'org/a', 'ok', run_cfg={'num_gpus': 2})
     write_model(two, 'org/b', 'odd', run_cfg={'num_gpus': '2'})
@@ -190,7 +182,7 @@ def test_a_model_that_does_not_fit_is_told_before_anything_starts(
 
 
 def test_gpus_on_a_machine_without_any_are_an_error(
-    sweep: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    sweep: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     """Without the option all is as it was: a command at a time, which sees what there is."""
     forget(monkeypatch)
@@ -202,7 +194,7 @@ def test_gpus_on_a_machine_without_any_are_an_error(
     assert [call['gpus'] for call in calls(sweep)] == [{}]
 
 
-def test_gpus_of_this_machine_are_not_for_a_cluster(two: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_gpus_of_this_machine_are_not_for_a_cluster(two: Path, capsys: Capture) -> None:
     """Which has others; and those of a login node are not counted, nor judges looked for."""
     write_model(two, 'org/a', 'ok', run_cfg={'num_gpus': 8})
     judged(two, 'judged', {'serve': {'command': 'no-such-judge --port {port}'}}, gpus=8)
@@ -227,9 +219,7 @@ def served(script: Script, **more: Any) -> dict[str, Any]:
     return {'serve': script.serve(), 'served_name': 'm', 'batch_size': 8, 'run_cfg': {'num_gpus': 1}, **more}
 
 
-def test_the_runs_of_a_model_share_a_server(
-    two: Path, script: Script, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_runs_of_a_model_share_a_server(two: Path, script: Script, capsys: Capture) -> None:
     """At once, on its GPU, with none of their own and a share of the requests; another model beside."""
     write_model(two, 'org/a', 'a', 'b', behaviour='meet', **served(script))
     write_model(two, 'org/c', 'c', **served(script))
@@ -250,9 +240,8 @@ def test_the_runs_of_a_model_share_a_server(
 
 @pytest.mark.parametrize('trouble', ['broken', 'another name', 'killed'])
 def test_a_server_that_fails_costs_its_runs_alone(
-    two: Path, script: Script, capsys: pytest.CaptureFixture[str], trouble: str
+    two: Path, script: Script, capsys: Capture, trouble: str
 ) -> None:
-    """With one line that has the cause; typed again all goes on."""
     wanted, cause = served(script), "the server of 'm' was killed by signal 9 (SIGKILL)"
     if trouble == 'another name':
         wanted['serve'] = {**wanted['serve'], 'command': script.command.replace('{name}', 'other')}
@@ -316,9 +305,8 @@ def test_a_judge_is_served_when_all_is_sampled(two: Path, script: Script) -> Non
     ],
 )
 def test_a_judge_that_cannot_be_started_costs_no_sample(
-    two: Path, capsys: pytest.CaptureFixture[str], judge: dict[str, Any], reason: str
+    two: Path, capsys: Capture, judge: dict[str, Any], reason: str
 ) -> None:
-    """The other runs go on; what only samples asks for no judge."""
     judged(two, 'judged', judge)
     write_model(two, 'org/a', 'plain')
     assert run() == 1
@@ -328,7 +316,7 @@ def test_a_judge_that_cannot_be_started_costs_no_sample(
     assert called(two) == ['plain', 'judged']
 
 
-def test_expansion_says_that_a_judge_is_not_here(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_expansion_says_that_a_judge_is_not_here(sweep: Path, capsys: Capture) -> None:
     """Once, and the configs are written: they may be for another machine, of which --no-data-check tells."""
     lines = [
         "llm_infos = ['org/m']",

@@ -90,7 +90,6 @@ def test_a_server_takes_requests_and_ends(script: Script, tmp_path: Path) -> Non
 def test_one_that_gpassk_run_has_started_is_taken(
     script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the same is wanted."""
     wanted = served(script)
     monkeypatch.setenv(SERVERS, json.dumps({wanted.key: ['http://a', 'http://b']}))
     with server(wanted, tmp_path) as running:
@@ -101,7 +100,6 @@ def test_one_that_gpassk_run_has_started_is_taken(
 
 
 def test_what_ignores_sigterm_is_killed_with_its_children(script: Script, tmp_path: Path) -> None:
-    """The whole group, after a time of grace."""
     script.set('stubborn')
     with server(served(script), tmp_path):
         [start] = script.starts
@@ -110,7 +108,6 @@ def test_what_ignores_sigterm_is_killed_with_its_children(script: Script, tmp_pa
 
 
 def test_one_that_is_never_ready_is_an_error_with_the_end_of_its_log(script: Script, tmp_path: Path) -> None:
-    """After the time that it has; nothing is left."""
     script.set('unready')
     running = Server(served(script), tmp_path)
     until(lambda: script.starts)
@@ -172,7 +169,6 @@ def test_a_port_that_is_taken_meanwhile_costs_another_try(
 
 
 def test_one_that_dies_is_told_of_with_the_end_of_its_log(script: Script, tmp_path: Path) -> None:
-    """It is not started again: who asked it goes on later."""
     with server(served(script), tmp_path / 'logs') as running:
         script.kill()
         with pytest.raises(IncompleteError, match=r'(?s)was killed by signal 9 \(SIGKILL\): .*arguments: '):
@@ -270,13 +266,11 @@ def test_what_cannot_be_started_is_refused(given: Any, preset: str | None, compl
     ],
 )
 def test_a_judge_that_cannot_be_served_is_refused(given: Any, complaint: str) -> None:
-    """Where it is read, before anything is generated."""
     with pytest.raises(InputError, match=complaint):
         read_judge_server(given)
 
 
 def test_the_addresses_go_to_the_llm_within_a_cascade() -> None:
-    """The rule judge before it has none."""
     cascade = {'type': 'cascade', 'first': {'type': 'rule'}, 'second': {'type': 'llm', 'max_tokens': 9}}
     urls = ['http://127.0.0.1:1', 'http://127.0.0.1:2']
     told = {'type': 'llm', 'max_tokens': 9, 'model': 'j', 'patience': 7.0, 'urls': urls}

@@ -90,7 +90,6 @@ def files_in(folder: Path) -> dict[str, bytes]:
 
 
 def test_each_response_is_in_the_file_of_its_question(tmp_path: Path) -> None:
-    """With the verdict, and what is known of each sample."""
     run = write_run(tmp_path / 'outputs', seed=7, output_tokens=12, seconds=0.5, finish_reason='stop')
     [line] = write_report(tmp_path)
     assert line == f'responses of 1 of 1 runs are in {tmp_path / "report" / "responses"}'
@@ -188,7 +187,6 @@ def test_another_report_replaces_what_has_changed(tmp_path: Path) -> None:
 
 
 def test_responses_of_an_earlier_report_are_removed(tmp_path: Path) -> None:
-    """Files of another name stay, and no link is followed."""
     write_run(tmp_path / 'outputs')
     write_report(tmp_path)
     place = tmp_path / 'report' / 'responses'
@@ -211,7 +209,6 @@ def test_responses_of_an_earlier_report_are_removed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize('damage', ['no column', 'a file that is gone', 'a file that was cut'])
 def test_a_run_without_responses_is_told_and_the_report_goes_on(damage: str, tmp_path: Path) -> None:
-    """Once; the page is there, and an earlier page's responses are not."""
     run = write_run(tmp_path / 'outputs')
     write_report(tmp_path)
     [samples] = run.result.parent.glob('*.parquet')
@@ -230,7 +227,6 @@ def test_a_run_without_responses_is_told_and_the_report_goes_on(damage: str, tmp
 
 
 def test_a_sample_that_was_not_drawn_has_no_response(tmp_path: Path) -> None:
-    """And says what became of it."""
     path = write_run(tmp_path / 'outputs').result
     result = read(path)
     samples = result.samples()
@@ -246,7 +242,6 @@ def test_a_sample_that_was_not_drawn_has_no_response(tmp_path: Path) -> None:
 def test_a_full_disk_leaves_the_earlier_page_and_its_responses(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No draft takes room."""
     run = write_run(tmp_path / 'outputs')
     write_report(tmp_path)
     before = files_in(tmp_path / 'report')
@@ -273,7 +268,6 @@ write_report(Path(sys.argv[1]))
 
 
 def test_two_reports_at_once_make_one_folder(tmp_path: Path) -> None:
-    """Each writes whole files."""
     for name in ('one', 'two', 'three'):
         renamed(write_run(tmp_path / 'outputs' / name), name)
     path = os.pathsep.join([*map(str, Path(__file__).parents[:2]), os.environ.get('PYTHONPATH', '')])

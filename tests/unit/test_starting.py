@@ -11,6 +11,8 @@ from gpassk_opencompass.cli import main
 from gpassk_opencompass.cli.expand import dump_configs
 from gpassk_opencompass.sweep.engines import ENGINES, shipped_templates
 
+Capture = pytest.CaptureFixture[str]
+
 
 @pytest.fixture(autouse=True)
 def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -20,9 +22,7 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize('engine', ENGINES)
-def test_the_first_template_of_every_engine_expands(
-    empty: Path, engine: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_first_template_of_every_engine_expands(empty: Path, engine: str, capsys: Capture) -> None:
     """As it was written: a greedy run and a sampled one of each model, named letter by letter."""
     models = ["org/it's", r'C:\new\m', '模型/千问', 'a""" + b']
     assert main(['init', '--engine', engine, '--model', *models]) == 0
@@ -49,9 +49,8 @@ def test_the_first_template_of_every_engine_expands(
     ],
 )
 def test_what_would_not_expand_is_not_written(
-    empty: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+    empty: Path, capsys: Capture, arguments: list[str], said: str
 ) -> None:
-    """One line says why."""
     assert main(['init', *arguments]) == 2
     error = capsys.readouterr().err
     assert error.startswith('gpassk init: ')
@@ -60,10 +59,7 @@ def test_what_would_not_expand_is_not_written(
 
 
 @pytest.mark.parametrize('arguments', [[], ['--template', 'nono1', '-o', 'template.py']], ids=' '.join)
-def test_a_file_that_is_there_stays(
-    empty: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]
-) -> None:
-    """Unless it is said that it need not."""
+def test_a_file_that_is_there_stays(empty: Path, capsys: Capture, arguments: list[str]) -> None:
     (empty / 'template.py').write_text('mine')
     assert main(['init', *arguments]) == 2
     assert 'template.py is there already: name another file with -o' in capsys.readouterr().err
@@ -72,7 +68,7 @@ def test_a_file_that_is_there_stays(
     assert 'llm_infos' in (empty / 'template.py').read_text()
 
 
-def test_expand_does_what_dump_configs_does(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_expand_does_what_dump_configs_does(empty: Path, capsys: Capture) -> None:
     """The same files, the same words, whichever spelling; and each finds the other's configs unchanged."""
     (empty / 'my.py').write_text(BASE)
     override = ['--override', 'temperatures=[0.3,0.7]']
@@ -92,9 +88,7 @@ def test_expand_does_what_dump_configs_does(empty: Path, capsys: pytest.CaptureF
     assert [path.name for path in (empty / 'out').glob('*.py')] == [NAME]
 
 
-def test_a_bare_dump_configs_expands_the_shipped_templates(
-    empty: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_bare_dump_configs_expands_the_shipped_templates(empty: Path, capsys: Capture) -> None:
     """All but the demo, into opencompass_configs; several templates may be named, too."""
     assert dump_configs(['--no-data-check']) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -121,9 +115,8 @@ def test_a_bare_dump_configs_expands_the_shipped_templates(
     ],
 )
 def test_what_cannot_be_expanded_is_one_line(
-    empty: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+    empty: Path, capsys: Capture, arguments: list[str], said: str
 ) -> None:
-    """And nothing is written."""
     (empty / 'bad.py').write_text('temperatures = max_out_lens = 1')
     assert main(['expand', *arguments]) == 2
     error = capsys.readouterr().err

@@ -16,7 +16,6 @@ pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group('started')]
 
 
 def test_a_node_that_dies_loses_no_sample(tmp_path: Path) -> None:
-    """Its model goes on with the other one; no server is left on either."""
     from ray.cluster_utils import Cluster
 
     scripts, configs = [], []

@@ -67,7 +67,6 @@ def test_two_commands_of_opencompass_in_one_time_directory(
 def test_two_expansions_or_reports_at_once(
     forks: Forks, tmp_path: Path, times: int, chance: random.Random
 ) -> None:
-    """Of the same into one folder: it is that of one of them alone."""
     for line in expansion_and_report(tmp_path).values():
         assert forks.start(*line, tmp_path / f'{line[0]}-alone', folder=tmp_path).wait() == 0
         for number in range(times):
