@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from dying import Fault
-from forks import fork
+from forks import work_to_its_end
 
 FAULT: Fault | None = None
 """What shall happen in this process, or in the `opencompass` that it starts."""
@@ -61,7 +61,9 @@ class ForkedChild:
 
         with log.open('ab') as output:
             fault = FAULT if FAULT and FAULT.command == 'opencompass' else None
-            self.pid = fork(work, output.fileno(), fault)
+            self.pid = os.fork()
+            if self.pid == 0:
+                work_to_its_end(work, output.fileno(), fault)
         self._code: int | None = None
 
     def poll(self) -> int | None:

@@ -8,16 +8,14 @@ from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
-
-from rich.live import Live
-from rich.text import Text
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ..runs.plan import planned_runs
-from ..runs.state import Finding, State, discovered_runs, examine, summary
 from ..text import Table, one_line, say, show, terminal, width
 from .options import add_json, add_several, examples, path
+
+if TYPE_CHECKING:
+    from ..runs.state import Finding
 
 EVERY = 5.0  # seconds between two looks of --follow
 
@@ -39,6 +37,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(*, outputs: Path, configs: Sequence[Path], follow: bool) -> int:
     """Print the state of each run; 0 only if all are complete."""
+    from rich.live import Live
+    from rich.text import Text
+
+    from ..runs.state import State, summary
+
     if configs and outputs.exists() and not outputs.is_dir():
         raise InputError(f'{outputs} is no folder; expected the work directories of the configs')
     findings = _examined(outputs, configs)
@@ -61,6 +64,9 @@ def run(*, outputs: Path, configs: Sequence[Path], follow: bool) -> int:
 
 
 def _examined(outputs: Path, configs: Sequence[Path]) -> list[Finding]:
+    from ..runs.plan import planned_runs
+    from ..runs.state import discovered_runs, examine
+
     if not configs:
         return [examine(run, work_dir) for run, work_dir in discovered_runs(outputs)]
     return [examine(run, outputs / run.name) for run in planned_runs(configs)]
