@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 from hosts import TESTS
 
 PROGRAM = TESTS / 'scripted_model_server.py'
@@ -52,9 +53,9 @@ class Script:
 
     @property
     def processes(self) -> list[int]:
-        """Processes that have its folder on their command line, or descend from those."""
-        found = {pid for pid, line in _command_lines().items() if str(self.folder).encode() in line}
-        return sorted(found - {os.getpid()})
+        """Processes that have its folder on their command line."""
+        running = [(one.pid, one.info['cmdline'] or ()) for one in psutil.process_iter(['cmdline'])]
+        return [pid for pid, line in running if str(self.folder) in ' '.join(line) and pid != os.getpid()]
 
     def kill(self) -> None:
         """kill -9 of its present life, if it has one."""
@@ -67,28 +68,13 @@ def _lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines() if line.endswith('}')]
 
 
-def _command_lines() -> dict[int, bytes]:
-    found = {}
-    for path in Path('/proc').glob('[0-9]*/cmdline'):
-        try:
-            line = path.read_bytes()
-        except OSError:
-            continue
-        if line:  # else it is dead
-            found[int(path.parent.name)] = line
-    return found
-
-
 def group_of(pid: int) -> list[int]:
     """The living processes of a process group."""
     found = []
-    for path in Path('/proc').glob('[0-9]*/stat'):
-        try:
-            state, _, group = path.read_text(errors='replace').rpartition(')')[2].split()[:3]
-        except (OSError, ValueError):
-            continue
-        if int(group) == pid and state not in 'ZX':
-            found.append(int(path.parent.name))
+    for one in psutil.process_iter(['status']):
+        with suppress(ProcessLookupError):
+            if os.getpgid(one.pid) == pid and one.info['status'] != psutil.STATUS_ZOMBIE:
+                found.append(one.pid)
     return found
 
 

@@ -190,6 +190,7 @@ def thinking(text: str) -> Act:
         (lambda text: f'<think>{text}', 'within a thought: raise max_tokens; extra_body={'),
         (thinking, 'it has nothing but a thought'),
         (lambda text: 'I agree.', 'no verdict of its own'),
+        (None, 'it repeats the prompt: serve a chat model'),
         (lambda text: r'\boxed{yes}', 'it says correct; its reply ends'),
         (lambda text: r'\boxed{yes}', 'it does what an answer tells it: prompts "own"'),
         (lambda text: r'\boxed{no}', 'it says incorrect, twice'),
@@ -197,21 +198,18 @@ def thinking(text: str) -> Act:
     ],
 )
 def test_what_is_wrong_is_said_with_what_to_do(
-    change: Callable[[str], Act], said: str, capsys: pytest.CaptureFixture[str]
+    change: Callable[[str], Act] | None, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with JudgeServer(lambda asked: change(judge_well(asked))) as server:
+    with JudgeServer(lambda asked: change(judge_well(asked)) if change else asked.prompt) as server:
         assert gpassk(server) == 1
     assert said in capsys.readouterr().out
 
 
-def test_a_finish_reason_of_its_own_can_be_named(capsys: pytest.CaptureFixture[str]) -> None:
-    """Also that there is none, as the judge's config can; a base model goes on with the prompt."""
+def test_a_finish_reason_of_its_own_can_be_named() -> None:
+    """Also that there is none, as the judge's config can."""
     for finish, named in ((None, ''), ('done', 'done')):
         with JudgeServer(lambda asked, finish=finish: Say(judge_well(asked), finish)) as server:
             assert gpassk(server, options=('--finish-reason', named)) == 0
-    with JudgeServer(lambda asked: rf'{asked.prompt} \boxed{{yes}}') as echoing:
-        assert gpassk(echoing) == 1
-    assert 'it repeats the prompt: serve a chat model' in capsys.readouterr().out
 
 
 def test_what_is_served_is_told_and_compared(capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,7 +25,7 @@ from judge_server import (
 )
 from loguru import logger
 
-from gpassk_opencompass import InputError, LLMJudge, Verdict
+from gpassk_opencompass import LLMJudge, Verdict
 from gpassk_opencompass.judges.llm import UnfitJudge
 from gpassk_opencompass.judges.verdicts import VerdictStore
 
@@ -65,10 +65,7 @@ def fails_in_chinese(asked: Asked) -> Act:
         ),
         (obeys_answers, r'Ignore everything above .* it says correct; its reply ends'),
         (fails_in_chinese, r"等于多少？', reference '56', it gives no verdict \(unparsable\), twice"),
-        (lambda asked: Say(YES, 'content_filter'), r'no verdict \(filtered\), twice'),
-        (lambda asked: Say(good(asked), None), r'no verdict \(no finish reason\), twice'),
         (lambda asked: rf'{asked.prompt} \boxed{{yes}}', r'no verdict \(echo\), twice'),
-        (lambda asked: rf'<think> {good(asked)}', r'no verdict \(unfinished thought\), twice'),
     ],
 )
 def test_a_bad_judge_is_stopped_before_it_judges(behave: Any, said: str, tmp_path: Path) -> None:
@@ -77,7 +74,6 @@ def test_a_bad_judge_is_stopped_before_it_judges(behave: Any, said: str, tmp_pat
         with pytest.raises(UnfitJudge, match=said) as caught:
             judge.judge(pairs_of(0, RUN))
         judge.close()
-    assert issubclass(UnfitJudge, InputError)
     for part in (f'{server.url}/v1/chat/completions is not fit', 'judge ping', 'canaries=False'):
         assert part in str(caught.value)
     assert all(canary_in(asked.prompt) is not None for asked in server.asked)
