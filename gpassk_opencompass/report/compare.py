@@ -9,12 +9,12 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from ..text import Table, markdown, markdown_line
 from . import frame
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    pass
 
 PUBLISHED = Path(__file__).with_name('published.csv')  # the leaderboard of the authors of G-Pass@k
 
@@ -39,20 +39,13 @@ QUESTIONS = {
 """What a comparison is about → the question that it answers."""
 
 
-class Row(NamedTuple):
-    """One metric on one benchmark, of the new run and an old one."""
-
-    difference: statistics.Interval
-    told: dict[str, Any]  # what --json tells of it; `open` says why nothing is said of these very questions
-
-
 @dataclass
 class Answer:
     """What is said of a new run beside old ones."""
 
     outcome: str  # 'better', 'equivalent', 'not worse', 'worse' or 'undecided'
     new: str
-    rows: list[Row]
+    rows: list[dict[str, Any]]  # of each benchmark, metric and old run what --json tells
     margin: float | None
     level: float
     questions: str
@@ -61,22 +54,21 @@ class Answer:
     @property
     def exit_code(self) -> int:
         """Return 0 where the new run passes, 1 where it is worse, 2 where nothing is decided."""
-        if self.margin is None or self.outcome in statistics.PASSES:
-            return 0
-        return 1 if self.outcome == 'worse' else 2
+        passes = self.margin is None or self.outcome in statistics.PASSES
+        return 0 if passes else 1 if self.outcome == 'worse' else 2
 
     @property
     def line(self) -> str:
         """Return the answer in a line."""
-        rows = [row.told for row in self.rows]
         undecided = 'not told apart' if self.margin is None else 'not decided'
         outcome = undecided if self.outcome == 'undecided' else self.outcome
-        start = f'{outcome}: {self.new} against {", ".join(dict.fromkeys(row["old"] for row in rows))}'
-        if len(rows) > 1:
-            worse = dict.fromkeys(row['benchmark'] for row in rows if row['outcome'] == 'worse')
-            return f'{start}, {len(rows)} rows{"; worse on " if worse else ""}{", ".join(worse)}'
-        points = '{metric} on {benchmark}: {difference:+.2f} points [{low:+.1f}, {high:+.1f}]'
-        return f'{start}, {points.format(**rows[0])}'
+        olds = ', '.join(dict.fromkeys(row['old'] for row in self.rows))
+        worse = dict.fromkeys(row['benchmark'] for row in self.rows if row['outcome'] == 'worse')
+        told = f'{len(self.rows)} rows{"; worse on " if worse else ""}{", ".join(worse)}'
+        if len(self.rows) == 1:
+            points = '{metric} on {benchmark}: {difference:+.2f} points [{low:+.1f}, {high:+.1f}]'
+            told = points.format(**self.rows[0])
+        return f'{outcome}: {self.new} against {olds}, {told}'
 
     @property
     def basis(self) -> str:
@@ -90,17 +82,15 @@ class Answer:
 
     def table(self) -> Table:
         """Return a row a benchmark, metric and old run; the title is the answer."""
-        rows: list[Mapping[str, Any]] = [row.told for row in self.rows]
-        many = len({row['old'] for row in rows}) > 1
+        many = len({row['old'] for row in self.rows}) > 1
         heads = ['benchmark', 'metric', 'new', 'old', 'new − old', 'won', 'lost', 'outcome']
-        table = Table(self.line, ['against', *heads] if many else heads, data=rows)
-        for row in rows:
+        table = Table(self.line, ['against', *heads] if many else heads, data=[*self.rows])
+        for row in self.rows:
             cells = [row[name] for name in ('benchmark', 'metric', 'score new', 'score old')]
-            points = '{difference:+.2f} [{low:+.1f}, {high:+.1f}]'.format(**row)
-            outcome = 'not decided' if row['outcome'] == 'undecided' else row['outcome']
-            cells += [points, row['won'], row['lost'], outcome]
+            cells += ['{difference:+.2f} [{low:+.1f}, {high:+.1f}]'.format(**row), row['won'], row['lost']]
+            cells.append('not decided' if row['outcome'] == 'undecided' else row['outcome'])
             table.rows.append([row['old'], *cells] if many else cells)
-            where = '{benchmark}, {metric}'.format(**row) if len(rows) > 1 else 'It rests on'
+            where = '{benchmark}, {metric}'.format(**row) if len(self.rows) > 1 else 'It rests on'
             moved = 'Lost most on {benchmark}: {lost most}'.format(**row) if row['lost most'] else ''
             table.notes += filter(None, [f'{where}: {row["rests on"]}', row['open'], moved])
         table.notes += self.remarks
@@ -125,7 +115,7 @@ def compare(
     judge: str | None = None,
     with_limited: bool = False,
 ) -> Answer:
-    """Say whether a new run is better than an old one, or worse; both chosen beforehand.
+    """Say whether a new run is better than an old one, or worse.
 
     Args:
         paths: of the new run, of the old one, and more: reruns of the two are found by their settings, all
@@ -134,15 +124,15 @@ def compare(
         questions: one of `QUESTIONS`.
         metrics: none: mG-Pass@k with the largest k of both.
         benchmarks: only these, by parts of their names; none: those of the old run.
-        run_sd: the standard deviation of the score from run to run, where it is known; from 0 to 1.
+        run_sd: the standard deviation of the score from run to run, from 0 to 1, where it is known.
         judge: 'rule' judges all of them anew.
 
-    Raises InputError where a side has no run or several, a benchmark is missing on one, or what is there
-    cannot be compared; it says why, with the first question that differs.
+    Raises InputError, which says why, where they cannot be compared.
     """
     frame.check_level(level)
     new, olds, remarks = _sides(paths, with_limited, judge, benchmarks)
-    rows: list[Row] = []
+    rows: list[dict[str, Any]] = []
+    intervals: list[statistics.Interval] = []
     for old in olds:
         for benchmark, ours, theirs in _benchmarks_of(new, old, benchmarks):
             others = [side.results.get(benchmark, []) for side in olds if side is not old]
@@ -150,29 +140,27 @@ def compare(
             shared = set.intersection(*({k for k in one.ks if 1 < k <= least} for one in (*ours, *theirs)))
             sides = [ours, theirs, *(runs for runs in others if len(runs) > 1)]
             for metric in metrics or [Metric.mg_pass_at(max(shared, default=least))]:
-                row = _row(benchmark, metric, sides, questions, run_sd)
-                row.told['old'] = old.name
-                rows.append(row)
+                found, told = _row(benchmark, metric, sides, questions, run_sd)
+                intervals.append(found)
+                rows.append({**told, 'old': old.name})
             remarks += _remarks(benchmark, ours, theirs)
-    intervals = [row.difference for row in rows]
     outcome, outcomes = statistics.decide_rows(intervals, margin, level)
-    outcomes = ['undecided' if row.told['open'] else one for row, one in zip(rows, outcomes, strict=True)]
-    if any(row.told['open'] for row in rows) and not (outcome == 'worse' and 'worse' in outcomes):
+    outcomes = ['undecided' if row['open'] else one for row, one in zip(rows, outcomes, strict=True)]
+    if any(row['open'] for row in rows) and not (outcome == 'worse' and 'worse' in outcomes):
         outcome = 'undecided'
     about = {'answer': outcome, 'new': new.name, 'level': level, 'questions': questions}
     about['margin'] = None if margin is None else 100 * margin
-    for row, one in zip(rows, outcomes, strict=True):
-        low, high = (100 * float(end) for end in row.difference.at(level))
-        row.told.update(about, outcome=one, low=low, high=high)
-    if margin is not None and questions == 'new':
-        problems = min(one.problems for one in intervals)
-        if margin < (least_passed := statistics.least_margin(problems, level)):
-            remarks.insert(
-                0,
-                f'With {problems} source problems two equal runs pass for no margin below '
-                f'{100 * least_passed:.2f} points: take more questions, or --questions same.',
-            )
-    remarks += [f'{row.told["benchmark"]}: {few}.' for row in rows if (few := row.difference.remark)]
+    for row, one, found in zip(rows, outcomes, intervals, strict=True):
+        low, high = (100 * float(end) for end in found.at(level))
+        row.update(about, outcome=one, low=low, high=high)
+    problems = min(one.problems for one in intervals)
+    least_passed = statistics.least_margin(problems, level)
+    if margin is not None and questions == 'new' and margin < least_passed:
+        equal = f'With {problems} source problems two equal runs pass for no margin below'
+        advice = 'take more questions, or --questions same.'
+        remarks.insert(0, f'{equal} {100 * least_passed:.2f} points: {advice}')
+    few = zip(rows, intervals, strict=True)
+    remarks += [f'{row["benchmark"]}: {found.remark}.' for row, found in few if found.remark]
     return Answer(outcome, new.name, rows, margin, level, questions, list(dict.fromkeys(remarks)))
 
 
@@ -183,7 +171,7 @@ def compare(
 class Side:
     """A model with its settings, and its results on each benchmark: one, or reruns with other seeds."""
 
-    place: int  # which of the given paths it came from
+    path: Path  # the first of the given ones that has results of it
     results: dict[str, list[Result]] = field(default_factory=dict)
     name: str = ''
 
@@ -207,25 +195,25 @@ def _sides(
             count = len(collected.results)
             raise InputError('; '.join([f'{path} has no sampled result: {count} found', *reasons]))
         remarks += [f'left out: {line}' for line in limited]
-        damaged += [one for one in collected.left_out if one.newer is None]
+        damaged += [one for one in collected.left_out if one.newer is None and not one.foreign]
         for one in sampled:
-            result, (config, seed) = _rejudged(one) if judge else one, frame.config_of(one)
+            config, seed = frame.config_of(one)
             key = config, seed is None
             twins = [known for known in found if known[1] == key and place > 1 and known[0] < place]
             if len(twins) > 1:
                 raise InputError(
                     f'{path} may be a rerun of the new or of the old run; put it beside one of them'
                 )
-            side = found.setdefault(twins[0] if twins else (place, key), Side(place))
-            side.results.setdefault(result.benchmark, []).append(result)
+            side = found.setdefault(twins[0] if twins else (place, key), Side(path))
+            side.results.setdefault(one.benchmark, []).append(_rejudged(one) if judge else one)
     sides = list(found.values())
     names = frame.run_names([next(iter(side.results.values()))[0] for side in sides])
     models = [name.partition(' (')[0] for name in names]
     for side, name, model in zip(sides, names, models, strict=True):
         plain = re.sub(r' \(\d+\)$', '', name)
-        side.name = f'{plain} ({paths[side.place].resolve().name})' if models.count(model) > 1 else name
-    for place, path in enumerate(paths[:2]):
-        several = [side.name for side in sides if side.place == place]
+        side.name = f'{plain} ({side.path.resolve().name})' if models.count(model) > 1 else name
+    for path in paths[:2]:
+        several = [side.name for side in sides if side.path is path]
         if len(several) > 1:
             raise InputError(
                 f'{path} holds {len(several)} runs, {", ".join(several[:8])}{", …" * (len(several) > 8)}: '
@@ -237,12 +225,11 @@ def _sides(
 
 def _refuse_damaged(damaged: Sequence[LeftOut], sides: Sequence[Side], benchmarks: Sequence[str]) -> None:
     """Let no older result stand for a damaged file of one of the runs, and no benchmark go unseen."""
-    chosen = [(side.results[name]) for side in sides for name in _chosen(side.results, benchmarks)]
+    chosen = [results for side in sides for results in _chosen(side.results, benchmarks).values()]
     files = [one.path for results in chosen for one in results]
-    folders, names = {path.parent.name for path in files}, {path.name for path in files}
     for broken in damaged:
-        beside = broken.path.parent.name in folders and (not benchmarks or broken.path.name in names)
-        if beside and not broken.foreign:
+        beside = broken.path.parent.name in {path.parent.name for path in files}
+        if beside and (not benchmarks or broken.path.name in {path.name for path in files}):
             raise InputError(
                 f'{broken.why}; it may be a result of one of the runs: mend it or take it away, or name the '
                 'files that count, or --benchmark'
@@ -263,9 +250,10 @@ def _rejudged(result: Result) -> Result:
     return anew
 
 
-def _chosen(names: Iterable[str], parts: Sequence[str]) -> list[str]:
-    """Return the names with one of these parts in them; all of them if there are none."""
-    return [name for name in names if not parts or any(part.casefold() in name.casefold() for part in parts)]
+def _chosen(results: Mapping[str, Any], parts: Sequence[str]) -> dict[str, Any]:
+    """Return those whose names have one of these parts in them; all of them if there are none."""
+    folded = [part.casefold() for part in parts] or ['']
+    return {name: own for name, own in results.items() if any(one in name.casefold() for one in folded)}
 
 
 def _benchmarks_of(
@@ -275,10 +263,10 @@ def _benchmarks_of(
     ours, theirs = new.results, old.results
     if len(ours) == len(theirs) == 1 and not wanted:  # logs of two programs call one benchmark differently
         ours = {next(iter(theirs)): next(iter(ours.values()))}
-    both = dict.fromkeys([*theirs, *ours])
+    both = {**theirs, **ours}
     if unknown := [part for part in wanted if not _chosen(both, [part])]:
         raise InputError(f'{unknown[0]!r} is no benchmark here; there is {", ".join(both)}')
-    names = _chosen(both, wanted) if wanted else list(theirs)
+    names = _chosen(both, wanted) if wanted else theirs
     for side, results in ((new, ours), (old, theirs)):
         if missing := [name for name in names if name not in results]:
             raise InputError(
@@ -288,8 +276,9 @@ def _benchmarks_of(
         for name in names:
             seeds = [frame.config_of(one)[1] for one in results[name]]
             if len(seeds) > 1 and (None in seeds or len(set(seeds)) < len(seeds)):
-                each = zip(results[name], seeds, strict=True)
-                files = ', '.join(f'{one.path.name} (seed {seed})' for one, seed in each)
+                files = ', '.join(
+                    f'{one.path.name} (seed {seed})' for one, seed in zip(results[name], seeds, strict=True)
+                )
                 raise InputError(
                     f'{side.name} has {len(seeds)} results on {name}: {files}; reruns need different seeds '
                     'that their records tell; give the path of one of them'
@@ -318,25 +307,28 @@ def matched(first: Result, other: Result) -> list[int]:
             f'{whole}: another judge, or one with other settings ({frame.judge_line(first)} and '
             f'{frame.judge_line(other)}); --judge rule judges both anew, where they have responses'
         )
-    if first.data.sha256 == other.data.sha256 and set(uids) == set(others):
+    there = set(others)
+    if first.data.sha256 == other.data.sha256 and set(uids) == there:
         return frame.rows_of(other, uids)
     ours, theirs = _texts(first), _texts(other)
-    partner = {uid: uid for uid in others}
     known = bool(ours and theirs)
-    if known and any(ours[uid][0] != theirs.get(uid, (None, ''))[0] for uid in uids):
-        by_text = {question: uid for uid, (question, _) in theirs.items() if question}
-        partner |= {uid: by_text[ours[uid][0]] for uid in uids if ours[uid][0] in by_text}
-    pairs = {uid: partner[uid] for uid in uids if partner.get(uid) in set(others)}
-    for name, texts, missing in (
-        (first.run.model, ours, [uid for uid in uids if uid not in pairs]),
-        (other.run.model, theirs, [uid for uid in others if uid not in set(pairs.values())]),
+    by_text = {question: uid for uid, (question, _) in theirs.items() if question} if known else {}
+    partner = {
+        uid: uid
+        if uid in there and (not known or ours[uid][0] in ('', theirs[uid][0]))
+        else by_text.get(ours[uid][0] if known else '', uid)
+        for uid in uids
+    }
+    pairs = {uid: match for uid, match in partner.items() if match in there}
+    for result, texts, missing in (
+        (first, ours, [uid for uid in uids if uid not in pairs]),
+        (other, theirs, [uid for uid in others if uid not in set(pairs.values())]),
     ):
         if missing:
             question = texts.get(missing[0], ('', ''))[0]
-            raise InputError(
-                f'{whole}: of {len(uids)} and {len(others)} questions {len(missing)} are in {name} alone, '
-                f'first {missing[0]!r:.60}{f" ({question!r:.80})" if question else ""}'
-            )
+            sizes = f'of {len(uids)} and {len(others)} questions {len(missing)}'
+            first_one = f'{missing[0]!r:.60}{f" ({question!r:.80})" if question else ""}'
+            raise InputError(f'{whole}: {sizes} are in {result.run.model} alone, first {first_one}')
     if not known:
         raise InputError(
             f'{whole}: their questions have the same names, but data.sha256 differs, and without both sample '
@@ -352,10 +344,11 @@ def _texts(result: Result) -> dict[str, tuple[str, str]]:
     samples = result.samples(['question', 'reference'])
     if samples is None or 'reference' not in samples:
         return {}
-    questions, references, rows = samples.each('question'), samples['reference'], samples.by_question()
-    firsts = {uid: rows[uid][0] for uid in result.counts.uid}
+    questions, references = samples.each('question'), samples['reference']
+    firsts = {uid: rows[0] for uid, rows in samples.by_question().items()}
     return {
-        uid: (' '.join((questions[at] or '').split()), references[at] or '') for uid, at in firsts.items()
+        uid: (' '.join((questions[firsts[uid]] or '').split()), references[firsts[uid]] or '')
+        for uid in result.counts.uid
     }
 
 
@@ -363,15 +356,18 @@ def _first_difference(pairs: Mapping[str, tuple[tuple[str, str], tuple[str, str]
     """Say where two questions, or two references of one question, are not the same; '' where all are."""
     from ..judges import Pair, Verdict, build_judge
 
-    for uid, ((question, _), (other, _)) in pairs.items():
+    unlike = {}
+    for uid, ((question, reference), (other, theirs)) in pairs.items():
         if question and other and question != other:
             return f'question {uid!r:.60} asks {question!r:.80} in one and {other!r:.80} in the other'
-    unlike = {uid: (one, other[1]) for uid, (one, other) in pairs.items() if one[1] != other[1]}
+        if reference != theirs:
+            unlike[uid] = Pair(question=question, reference=reference, answer=theirs)
     with closing(build_judge({'type': 'rule'})) as rule:
-        judged = rule.judge([Pair(question=q, reference=a, answer=b) for (q, a), b in unlike.values()])
-    for (uid, ((_, one), other)), judgement in zip(unlike.items(), judged, strict=True):
+        judged = rule.judge([*unlike.values()])
+    for (uid, pair), judgement in zip(unlike.items(), judged, strict=True):
         if judgement.verdict is not Verdict.CORRECT:
-            return f'question {uid!r:.60} has the reference {one!r:.60} in one and {other!r:.60} in the other'
+            both = f'{pair.reference!r:.60} in one and {pair.answer!r:.60} in the other'
+            return f'question {uid!r:.60} has the reference {both}'
     return ''
 
 
@@ -380,19 +376,15 @@ def _first_difference(pairs: Mapping[str, tuple[tuple[str, str], tuple[str, str]
 
 def _row(
     benchmark: str, metric: Metric, sides: Sequence[list[Result]], questions: str, run_sd: float | None
-) -> Row:
-    """Compare one metric on one benchmark; `sides`: the new runs, the old ones, reruns of further sides."""
+) -> tuple[statistics.Interval, dict[str, Any]]:
+    """Return the difference, and what is told of it; `sides`: new runs, old ones, reruns of further sides."""
     new, old, first = sides[0], sides[1], sides[0][0]
     if not metric.steps:
         raise InputError(f'{metric} is 0 for every model; take k of at least 2')
     for one in (*new, *old):
-        if one.counts.n is not None and metric.k > min(one.counts.n):
+        if metric.k > (least := min(one.table.n)):
             raise InputError(
-                f'{one.path}: some questions have fewer than {metric.k} samples, which {metric} takes'
-            )
-        if metric.k > one.n:
-            raise InputError(
-                f'{metric} takes {metric.k} samples a question; {one.run.model} has {one.n}: {one.path}'
+                f'{metric} takes {metric.k} samples a question; {one.run.model} has {least}: {one.path}'
             )
     values = [np.stack([one.values(metric)[matched(first, one)] for one in runs]) for runs in sides]
     problems = first.counts.problem
@@ -410,10 +402,7 @@ def _row(
     sampling = 0.0
     for runs in (new, old):
         table = partial(value_table, metric)
-        errors = [
-            math.nan if one.counts.n else float(statistics.rerun_error(one.table.c, one.n, table))
-            for one in runs
-        ]
+        errors = [float(statistics.rerun_error(one.table.c, one.table.n, table)) for one in runs]
         sampling += float(np.mean(np.square(errors))) / len(runs)
     found = statistics.compare_runs(values[0], values[1], problems, questions, sampling, between)
     now, was = values[0].mean(0), values[1].mean(0)
@@ -441,22 +430,24 @@ def _row(
         f'{100 * math.sqrt(sampling):.2f} (standard error); {moves}.',
         'open': why and f'{benchmark}: {why}',
     }
-    return Row(found, told)
+    return found, told
+
+
+def _facts(one: Result) -> dict[str, str]:
+    """Return what may move a score beside the model, as far as it is told."""
+    settings = {name: str(value) for name, value in one.sampling.items() if name != 'random_seed'}
+    engine, hardware = one.engine, str(one.provenance.get('hardware') or '')
+    about = {'engine and versions': engine, 'hardware': hardware, 'samples a question': str(one.n)}
+    return {**about, 'temperature': '', **settings}
 
 
 def not_the_model_alone(new: Result, old: Result) -> str:
     """Return what else than the model differs, or is not told, of one run a side; '' if nothing."""
-
-    def facts(one: Result) -> dict[str, str]:
-        settings = sorted(f'{name} {value}' for name, value in one.sampling.items() if name != 'random_seed')
-        hardware = str(one.provenance.get('hardware') or '')
-        about = {'engine and versions': one.engine, 'hardware': hardware, 'settings': ', '.join(settings)}
-        return {**about, 'samples a question': str(one.n)}
-
-    theirs = facts(old)
-    for name, ours in facts(new).items():
-        if not ours or ours != theirs[name]:
-            both = f'{ours} and {theirs[name]}' if ours and theirs[name] else 'not told by both records'
+    ours, theirs = _facts(new), _facts(old)
+    for name in {**ours, **theirs}:
+        now, was = ours.get(name), theirs.get(name)
+        if not now or now != was:
+            both = f'{now} and {was}' if now and was else 'not told by both records'
             return (
                 f'one run a side, and more than the model may differ ({name}: {both}); rerun both with other '
                 'seeds (three are the least that pay), give --run-sd, or ask of --questions new'
@@ -467,50 +458,29 @@ def not_the_model_alone(new: Result, old: Result) -> str:
 def _remarks(benchmark: str, new: Sequence[Result], old: Sequence[Result]) -> list[str]:
     """Return what may have made a difference beside the model."""
     ours, theirs = new[0], old[0]
-    now, was = (
-        {**one.sampling, **({'engine': one.engine} if ours.engine and theirs.engine else {})}
-        for one in (ours, theirs)
-    )
-    differing = [
-        f'{name} {now.get(name, "not told")} in the new run, {was.get(name, "not told")} in the old'
-        for name in {**was, **now}
-        if name != 'random_seed' and now.get(name) != was.get(name)
+    now, was = _facts(ours), _facts(theirs)
+    lines = [
+        f'{name} {now[name]} in the new run, {was[name]} in the old'
+        for name in now
+        if now[name] and was.get(name) and now[name] != was[name]
     ]
     cut, before = (one.health.share('truncated') for one in (ours, theirs))
-    counts_alike = ours.n == theirs.n and (ours.table.c == theirs.table.c[matched(ours, theirs)]).all()
-    lines = []
-    if ours.n != theirs.n:
-        sizes = f'{ours.n} samples a question in the new run, {theirs.n} in the old'
-        lines.append(f'{sizes}: scores of any n ≥ k compare')
-    if differing:
-        lines.append(f'sampled differently: {"; ".join(differing)}')
     if cut is not None and before is not None and abs(cut - before) > NOTEWORTHY:
-        lines.append(
-            f'{100 * cut:.1f} % of the responses cut off in the new run, {100 * before:.1f} % in the old'
-        )
+        share = '{:.1f} % of the responses cut off in the new run, {:.1f} % in the old'
+        lines.append(share.format(100 * cut, 100 * before))
     for side, one in [('new', one) for one in new] + [('old', one) for one in old]:
-        own, lost = (
-            [*one.health.remarks(), *frame.provenance_warnings(one), *one.remarks],
-            one.health.unjudged,
-        )
-        if lost:
-            share = 100 * lost / one.health.samples
-            own.append(f'{lost} samples ({share:.2g} %) are unjudged and count as incorrect')
+        own = [*one.health.remarks(), *frame.provenance_warnings(one), *one.remarks]
+        if lost := one.health.unjudged:
+            share = f'{100 * lost / one.health.samples:.2g} %'
+            own.append(f'{lost} samples ({share}) are unjudged and count as incorrect')
         own += [f'a trial on {limit}' for limit in [frame.limits_line(one)] if limit]
         lines += [f'{side}: {line}' for line in own]
-    if counts_alike:
+    if ours.n == theirs.n and (ours.table.c == theirs.table.c[matched(ours, theirs)]).all():
         lines.append('every question has the same count in both: is it one run, or two with the same seeds?')
     return [f'{benchmark}: {line}' for line in lines]
 
 
 # Beside published scores
-
-
-def published_scores() -> DataFrame:
-    """Return the published scores: benchmark, here, questions, model, metric, value in percent."""
-    import pandas
-
-    return pandas.read_csv(PUBLISHED, comment='#')
 
 
 def beside_published(
@@ -520,6 +490,7 @@ def beside_published(
 
     A model is found by its letters and digits, else it is `against`. Raises InputError where none is found.
     """
+    import pandas
 
     def letters(name: str) -> str:
         return re.sub(r'[\W_]', '', name).casefold()
@@ -527,7 +498,8 @@ def beside_published(
     results = collect(paths).results
     k = 16 if any(one.n >= 16 for one in results) else None  # that of the published columns
     boards, left_out = frame.boards(results, k, level, with_limited=with_limited)
-    theirs, ours = published_scores(), frame.scores_of(frame.frame(boards))
+    # benchmark, here (what it is called here), questions, model, metric, value in percent
+    theirs, ours = pandas.read_csv(PUBLISHED, comment='#'), frame.scores_of(frame.frame(boards))
     models = {letters(name): name for name in theirs.model.unique()}
     if against and letters(against) not in models:
         close = difflib.get_close_matches(against, models.values(), 3, 0.0)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 import yaml
 from result_files import THIRDS, write_result
@@ -21,7 +22,7 @@ from scipy import stats
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.record import read
-from gpassk_opencompass.report.compare import PUBLISHED, published_scores
+from gpassk_opencompass.report.compare import PUBLISHED
 from gpassk_opencompass.statistics import difference
 
 METRIC = Metric.parse('mG-Pass@16')
@@ -220,7 +221,7 @@ def test_what_else_may_make_the_difference_is_said(here: Path, capsys: pytest.Ca
         edit(folder, lambda block, cut=cut: block['health'].update(truncated=cut, truncated_by='engine'))  # type: ignore[misc]
     told = '\n'.join(rows(capsys, 0, 'other', 'old', '--benchmark', 'live')[1])
     for remark in (
-        '16 samples a question in the new run, 32 in the old',
+        'samples a question 16 in the new run, 32 in the old',
         'temperature 0.3 in the new run, 1.0 in the old',
         '15.6 % of the responses cut off in the new run, 0.0 % in the old',
         'new: 600 of 3840 responses were cut off',
@@ -388,7 +389,7 @@ def test_the_first_question_that_differs_is_named(
 
 def test_the_published_scores_tell_their_source_and_are_the_published_ones() -> None:
     """Number for number, where the file of the authors is at hand."""
-    scores = published_scores()
+    scores = pandas.read_csv(PUBLISHED, comment='#')
     assert (scores.model.nunique(), scores.benchmark.nunique(), len(scores)) == (29, 5, 680)
     text = PUBLISHED.read_text('utf-8')
     assert 'Source: docs/results.json of github.com/open-compass/GPassK' in text
@@ -416,7 +417,9 @@ def test_ours_stand_beside_theirs_in_one_table(tmp_path: Path, capsys: pytest.Ca
     assert main(['compare', str(tmp_path / 'deepseek_math-7b-rl'), 'published']) == 0
     printed = capsys.readouterr().out
     assert printed.startswith('4 published scores: ')
-    scores = published_scores().query('model == "DeepSeek-Math-7B-RL" and metric == "mG-Pass@16"')
+    scores = pandas.read_csv(PUBLISHED, comment='#').query(
+        'model == "DeepSeek-Math-7B-RL" and metric == "mG-Pass@16"'
+    )
     row = next(line for line in printed.splitlines() if '| mG-Pass@16' in line)
     assert f'{scores[scores.here == dataset].value.item():.2f}' in row
     assert f'{100 * 48 / 238:.2f} [' in row
