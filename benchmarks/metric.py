@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpassk_opencompass.metrics import DEFAULT_THRESHOLDS, Metric, metric_names, metric_table
+from gpassk_opencompass.metrics import DEFAULT_THRESHOLDS, Kind, Metric, metric_names, metric_table
 
 from .made import K_LIST, draw_labels
 from .measuring import cost, progress, unwarned
@@ -97,8 +97,8 @@ def opencompass_means(opencompass: Any, n: int, counts: Sequence[int]) -> dict[s
         for k in K_LIST:
             for threshold in DEFAULT_THRESHOLDS:
                 value = opencompass.compute_g_pass_at_k(n=n, c=c, k=k, t=threshold)
-                detail[Metric.g_pass_at(k, threshold).name] = value
-            detail[Metric.mg_pass_at(k).name] = opencompass.compute_mg_pass_at_k(n=n, c=c, k=k)
+                detail[str(Metric(Kind.G_PASS, k, threshold))] = value
+            detail[str(Metric(Kind.MG_PASS, k))] = opencompass.compute_mg_pass_at_k(n=n, c=c, k=k)
         details.append(detail)
     return {name: float(np.mean([detail[name] for detail in details])) for name in details[0]}
 

@@ -9,16 +9,17 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .errors import ForeignFileError, GPassKError, IncompleteError, InputError
 from .files import SAMPLES
 from .json_rows import first_object
 from .record import Names, Result, read
+from .runs.plan import entries_in
 from .samples import Run
 from .sweep.folder import models_below
 from .text import progress, seconds_of, seconds_of_folder
@@ -70,9 +71,6 @@ def collect(
         configs: more folders with a sweep's manifest.
         format: of all files, one of `formats.FORMATS`; None: as they themselves tell.
         k: for which logs are scored; None: those that they were made for, or the usual ones.
-
-    Raises:
-        InputError: a path is not there, or a manifest is damaged.
     """
     paths = list(dict.fromkeys(paths))
     if absent := [path for path in paths if not path.exists()]:
@@ -105,13 +103,10 @@ def collect_one(path: Path) -> Result:
 def find_runs(
     paths: Sequence[Path], format: str | None, options: Options, tell: Callable[[str], None]
 ) -> list[Run]:
-    """Return the runs in files and folders: of records, work directories, and logs of other programs.
+    """Return the runs of records, work directories, and logs of other programs, read with `options`.
 
-    An InputError says that a given file cannot be read, or a folder holds nothing to score.
-
-    Args:
-        format, options: of logs, see `formats.read_samples`.
-        tell: gets a sentence for each file that is passed over, or 'left out: ' and why one cannot be read.
+    An InputError says that a given file cannot be read, or a folder holds nothing to score; `tell` gets a
+    sentence for each file that is passed over, or 'left out: ' and why one cannot be read.
     """
     from .formats import read_samples
 
@@ -124,10 +119,8 @@ def find_runs(
         raise InputError('\n'.join([*told, f'no result of G-Pass@k in {", ".join(map(str, paths))}']))
     for line in dict.fromkeys(told):
         tell(line)
-    given = [f'--field {name}={path}' for name, path in options.fields.items()]
-    given += [f'--correct-from {options.correct_from:g}'] if options.correct_from is not None else []
-    if given and not logs:
-        raise InputError(f'{given[0]} goes with files of other programs, not with results')
+    if not logs and (options.fields or options.correct_from is not None):
+        raise InputError('--field and --correct-from go with files of other programs, not with results')
     return [*runs, *(read_samples(logs, format, options, tell) if logs else [])]
 
 
@@ -137,8 +130,8 @@ def run_of(result: Result) -> Run:
     return Run(
         samples,
         result.table if samples is None else None,
-        model=run.model,
-        dataset=run.dataset,
+        run.model,
+        run.dataset,
         judge=result.judge,
         ks=tuple(result.ks),
         settings=run.settings,
@@ -292,11 +285,7 @@ def _changed(result: Result, left_out: list[LeftOut]) -> bool:
     return bool(why)
 
 
-@lru_cache(maxsize=1)  # the results of a work directory follow each other
-def _entries(time: Path) -> tuple[dict[str, Mapping[str, Any]], dict[str, Mapping[str, Any]]]:
-    from .runs.plan import entries_in
-
-    return entries_in(time)
+_entries = lru_cache(maxsize=1)(entries_in)  # the results of a work directory follow each other
 
 
 def _newest(results: Iterable[Result], left_out: list[LeftOut]) -> list[Result]:

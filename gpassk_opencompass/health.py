@@ -33,8 +33,8 @@ STATES = {  # of a sample that is no usual response → what is said of several
     'refused': 'were not drawn: the server refuses the request',
     'failed': 'were not drawn: no reply after all attempts',
 }
+# In these states there is no response of the model to judge: the sample is unjudged, not incorrect.
 NOT_DRAWN = frozenset({'filtered', 'aborted', 'no choice', 'too long', 'refused', 'failed'})
-"""The states in which there is no response of the model to judge: the sample is unjudged, not incorrect."""
 
 WORDS = {  # what is counted of the samples → how it is called for a reader
     'truncated': 'cut off',
@@ -54,12 +54,8 @@ _SENTENCES = {
 }
 
 _LONG = 200  # characters from which on two independent samples seldom are equal word for word
-_IDENTICAL = 0.9
-"""Share of questions with n times one text from which on a warning is due. Short answers may agree by
-themselves: at a low temperature, for half of the questions of an easy set."""
-_REPEATED = 0.5
-"""Share of long responses that repeat another one from which on a warning is due. Independent samples of easy
-questions do repeat: one in ten of 800 real responses with 8 samples a question."""
+_IDENTICAL = 0.9  # share of questions with n times one text from which on a warning is due: short texts agree
+_REPEATED = 0.5  # … of long responses that repeat another one: of independent ones one in ten did
 
 Whole = Annotated[int, Field(ge=0)]
 
@@ -76,11 +72,7 @@ class Generation(NamedTuple):
 
     @classmethod
     def from_json(cls, told: object) -> Generation:
-        """Read what `as_json` wrote, or any engine said; what makes no sense is taken as not known.
-
-        >>> Generation.from_json({'finish_reason': 'stop', 'output_tokens': -7, 'seconds': 'long'}).as_json()
-        {'finish_reason': 'stop'}
-        """
+        """Read what `as_json` wrote, or any engine said; what makes no sense is taken as not known."""
         given = mapping(told)
         reason, state = given.get('finish_reason'), given.get('state')
 
@@ -167,11 +159,7 @@ class Health(Part):
 
     @property
     def mark(self) -> str:
-        """Return what is said beside the score of a run above one of the `LIMITS`, else ''.
-
-        >>> Health(samples=240, truncated=212, unanswered=235).mark
-        '88.3 % cut off, 97.9 % without an answer'
-        """
+        """Return what is said beside the score of a run above one of the `LIMITS`, else ''."""
         shares = {what: self.share(what) or 0.0 for what in LIMITS}
         above = (what for what in LIMITS if shares[what] > LIMITS[what])
         return ', '.join(f'{100 * shares[what]:.1f} % {WORDS[what]}' for what in above)
@@ -193,11 +181,7 @@ class Health(Part):
         return ', '.join(told)
 
     def remarks(self, *kinds: str) -> list[str]:
-        """Return what to know of copies, truncated, unanswered, hedged, states, undecided, or some of these.
-
-        >>> Health(samples=96, undecided=3, undecided_reasons={'timeout': 3}).remarks('undecided')
-        ['3 of 96 samples count as incorrect because the judge gave up on them (timeout: 3)']
-        """
+        """Return what to know of copies, truncated, unanswered, hedged, states, undecided, or some of it."""
         told = {'copies': self.warnings}
         for what in ('truncated', 'unanswered', 'hedged'):
             by = f'truncated by {self.truncated_by}' if what == 'truncated' else what
@@ -205,11 +189,8 @@ class Health(Part):
             noteworthy = count > NOTEWORTHY * self.samples
             told[what] = [f'{count} of {self.samples} responses {said}'] if noteworthy else []
         counts = {name: (self.states or {}).get(name, 0) for name in STATES}
-        told['states'] = [
-            f'{count} of {self.samples} samples {STATES[name]}'
-            for name, count in counts.items()
-            if count > NOTEWORTHY * self.samples
-        ]
+        many = {name: count for name, count in counts.items() if count > NOTEWORTHY * self.samples}
+        told['states'] = [f'{count} of {self.samples} samples {STATES[name]}' for name, count in many.items()]
         reasons = ', '.join(f'{reason:.60}: {count}' for reason, count in self.undecided_reasons.items())
         gave_up = 'samples count as incorrect because the judge gave up on them'
         sentence = f'{self.undecided} of {self.samples} {gave_up}{f" ({reasons})" if reasons else ""}'
@@ -269,11 +250,7 @@ def health_of(
 
 
 def _copies(samples: Samples) -> dict[str, Any]:
-    """Count responses that are one text with another one of their question.
-
-    An engine that gives every request one seed returns n copies of one response; G-Pass@k of copies says
-    nothing about stability.
-    """
+    """Count responses that are one text with another one of their question: copies tell no stability."""
     responses, questions = samples['response'], samples.by_question()
     texts = [[responses[row] or '' for row in rows] for rows in questions.values()]
     identical = sum(len(set(each)) == 1 and bool(each[0].strip()) for each in texts)
@@ -283,14 +260,11 @@ def _copies(samples: Samples) -> dict[str, Any]:
     warnings, sizes = [], set(map(len, texts))
     if len(samples) > len(questions) and identical >= _IDENTICAL * len(questions):
         n = f'n = {sizes.pop()}' if len(sizes) == 1 else 'their'
-        warnings.append(
-            f'all {n} responses are one text for {identical} of {len(questions)} questions: the samples are '
-            'copies (one fixed seed, or greedy decoding) and G-Pass@k says little about stability'
-        )
+        what = 'the samples are copies (one fixed seed, or greedy decoding)'
+        where = f'all {n} responses are one text for {identical} of {len(questions)} questions'
+        warnings.append(f'{where}: {what} and G-Pass@k says little about stability')
     elif repeats and repeats >= _REPEATED * long:
-        warnings.append(
-            f'{repeats} of {long} long responses repeat another replica of the same question word for word: '
-            'the samples look like copies; check the seeds of the engine'
-        )
+        what = 'repeat another replica of the same question word for word: the samples look like copies'
+        warnings.append(f'{repeats} of {long} long responses {what}; check the seeds of the engine')
     distinct = sum(len(set(each)) for each in texts) / len(questions)
     return {'distinct': distinct, 'copies': repeats, 'warnings': warnings}

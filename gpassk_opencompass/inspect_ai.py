@@ -46,7 +46,7 @@ def g_pass_at_k(
         ks = k if k is not None else [usual for usual in (4, 8, 16) if usual <= most] or [most]
         means, beside, few = {}, {}, {}
         for metric in metrics_of(ks, taus, pass_at=True):
-            enough, name = [uid for uid in n if n[uid] >= metric.k], metric.name
+            enough, name = [uid for uid in n if n[uid] >= metric.k], str(metric)
             means[name] = beside[f'{name}_stderr'] = math.nan
             few[metric.k] = len(n) - len(enough)
             if enough:

@@ -123,10 +123,10 @@ def g_pass_at_k(n: Integer, c: Integer | Counts, k: Integer, threshold: Threshol
 def mg_pass_at_k(n: Integer, c: Integer | Counts, k: Integer, *, integral: str = 'published') -> Any:
     """Return the mean of G-Pass@k_τ over the thresholds from 0.5 to 1.
 
-    'published' is the sum of the paper, (2/k)·Σ_{i = ⌈k/2⌉ + 1}^{k} G-Pass@k_{i/k}. For odd k it cannot reach
-    1: a model that is always right gets (k − 1)/k, and k = 1 gives 0. 'exact' is 2·∫_{0.5}^{1} G-Pass@k_τ dτ,
-    which adds G-Pass@k_{(k + 1)/2k} / k for odd k and changes nothing for even k. Only the published sum is
-    reported as mG-Pass@k. The other arguments, the result and the errors are those of `g_pass_at_k`.
+    'published' is the sum of the paper, (2/k)·Σ_{i = ⌈k/2⌉ + 1}^{k} G-Pass@k_{i/k}: for odd k a model that is
+    always right gets (k − 1)/k, and k = 1 gives 0. 'exact' is 2·∫_{0.5}^{1} G-Pass@k_τ dτ, which adds
+    G-Pass@k_{(k + 1)/2k} / k for odd k. Only the published sum is reported as mG-Pass@k. The other arguments,
+    the result and the errors are those of `g_pass_at_k`.
 
     >>> mg_pass_at_k(n=8, c=8, k=5), mg_pass_at_k(n=8, c=8, k=5, integral='exact')
     (0.8, 1.0)
@@ -240,13 +240,9 @@ _KEY = re.compile(r'(m?G-Pass|pass)@([1-9][0-9]{0,4})(?:_([0-9]*\.?[0-9]+(?:e-[0
 class Metric:
     """One metric. Its text is its key in result files, which `Metric.parse` reads; equal keys, equal metrics.
 
-    Args:
-        kind: one of `Kind`, or its text.
-        k: answers drawn, from 1 to `LARGEST_N`; 1 for accuracy.
-        threshold: τ of G-Pass@k_τ, from 0 to 1, kept as its key tells it: to nine decimals, where the
-            multiple of 1/k that has the same ones is meant. None for every other kind.
-
-    Raises InputError where there is no such metric, TypeError where k or the threshold is no number.
+    `k` is from 1 to `LARGEST_N`, 1 for accuracy. `threshold`, τ of G-Pass@k_τ alone, is kept as the key tells
+    it: to nine decimals, where the multiple of 1/k that has the same ones is meant. Raises InputError where
+    there is no such metric, TypeError where k or the threshold is no number.
 
     >>> str(Metric(Kind.G_PASS, 16, 0.5)), Metric.parse('G-Pass@7_0.142857143').threshold == 1 / 7
     ('G-Pass@16_0.5', True)
@@ -257,11 +253,9 @@ class Metric:
     threshold: float | None = None
 
     def __post_init__(self) -> None:
-        try:
-            object.__setattr__(self, 'kind', Kind(self.kind))
-        except ValueError:
-            kinds = ', '.join(kind.value for kind in Kind)
-            raise InputError(f'{self.kind!r} is no kind of metric: expected one of {kinds}') from None
+        if self.kind not in list(Kind):
+            kinds = ', '.join(f'Kind.{kind.name}' for kind in Kind)
+            raise InputError(f'{self.kind!r} is no kind of metric: expected one of {kinds}')
         object.__setattr__(self, 'k', as_whole('k', self.k, 1, LARGEST_N))
         if (self.kind is Kind.G_PASS) != (self.threshold is not None):
             what = self.kind.value
@@ -287,20 +281,11 @@ class Metric:
         except InputError as error:
             raise InputError(f'{text!r} is no metric: {error}') from error
 
-    @classmethod
-    def g_pass_at(cls, k: int, threshold: Threshold) -> Metric:
-        """Return G-Pass@k_τ."""
-        return cls(Kind.G_PASS, k, as_threshold(threshold))
-
-    @classmethod
-    def mg_pass_at(cls, k: int) -> Metric:
-        """Return mG-Pass@k."""
-        return cls(Kind.MG_PASS, k)
-
     def __str__(self) -> str:
-        kind: str = self.kind.value
+        if self.kind is Kind.ACCURACY:
+            return 'accuracy'
         threshold = '' if self.threshold is None else f'_{round(self.threshold, 9)}'
-        return kind if self.kind is Kind.ACCURACY else f'{kind.partition("@")[0]}@{self.k}{threshold}'
+        return f'{self.kind.value.partition("@")[0]}@{self.k}{threshold}'
 
     def __lt__(self, other: Metric) -> bool:  # as tables show them
         ours, theirs = (
@@ -308,11 +293,6 @@ class Metric:
             for one in (self, other)
         )
         return ours < theirs
-
-    @property
-    def name(self) -> str:
-        """The key in result files, e.g. 'G-Pass@4_0.5'."""
-        return str(self)
 
     @property
     def steps(self) -> tuple[int, ...]:
@@ -336,10 +316,10 @@ def metrics_of(
     *,
     pass_at: bool = False,
 ) -> list[Metric]:
-    """Return the metrics in the order of tables: for each k G-Pass@k at each τ, then mG-Pass@k.
+    """Return the metrics in the order of tables: for each k pass@k if wanted, G-Pass@k at each τ, mG-Pass@k.
 
-    With `pass_at` pass@k stands before those of each k. Raises InputError where a k or a threshold is out of
-    range or given twice, or no k is given; TypeError where one of them is no number.
+    Raises InputError where a k or a threshold is out of range or given twice, or no k is given; TypeError
+    where one of them is no number.
     """
     ks, taus = [as_whole('k', k, 1, LARGEST_N) for k in _listed(k_list)], _listed(thresholds)
     if not ks:
@@ -347,7 +327,7 @@ def metrics_of(
     metrics = []
     for k in ks:
         metrics += [Metric(Kind.PASS, k)] if pass_at else []
-        metrics += [*(Metric.g_pass_at(k, tau) for tau in taus), Metric.mg_pass_at(k)]
+        metrics += [*(Metric(Kind.G_PASS, k, tau) for tau in taus), Metric(Kind.MG_PASS, k)]
     if repeated := [metric for metric, times in Counter(metrics).items() if times > 1]:
         raise InputError(f'give each k and each threshold once: {repeated[0]} would be computed twice')
     return metrics
@@ -384,14 +364,14 @@ class GPassAtK:
 
     Args:
         k: one k or several, each at least 1.
-        n: predictions to use, at least k; None uses all that are given. Of more, the first n are used:
-            independent samples have no order, so these are as good as any.
+        n: predictions to use, at least k; None uses all. Of more the first n are used: independent samples
+            have no order.
         thresholds: τ, each from 0 to 1.
-        sample_scoring_function: when a prediction is correct. 'full' (also None): it equals the gold;
-            'prefix': it starts with the gold; 'suffix': it ends with it; white space around either does not
-            count. Or a function of (prediction, gold) that returns a boolean, 0 or 1.
+        sample_scoring_function: 'full' (also None): a prediction equals the gold; 'prefix': it starts with
+            it; 'suffix': it ends with it; but for white space around. Or a function of (prediction, gold)
+            that returns a boolean, 0 or 1.
 
-    Raises InputError (a ValueError) or TypeError as `metrics_of` and `g_pass_at_k` do.
+    Raises InputError or TypeError as `metrics_of` and `g_pass_at_k` do.
 
     >>> metric = GPassAtK(k=2, thresholds=[0.5, 1.0])
     >>> metric.compute(['7', ' 7', '8', '7'], gold='7')
@@ -407,8 +387,7 @@ class GPassAtK:
     ) -> None:
         self.k, self.thresholds = _listed(k), _listed(thresholds)
         self.n = None if n is None else as_whole('n', n, 1, LARGEST_N)
-        self.all_metrics = metric_names(self.k, self.thresholds)
-        """The keys of a result, in its order."""
+        self.all_metrics = metric_names(self.k, self.thresholds)  # the keys of a result, in its order
         if self.n is not None:  # an n below k is refused here, not at the first question
             metric_table(self.n, self.k, self.thresholds)
         score = 'full' if sample_scoring_function is None else sample_scoring_function
@@ -423,8 +402,7 @@ class GPassAtK:
     def compute(self, predictions: Sequence[Any], gold: str | Sequence[Any]) -> dict[str, float]:
         """Return the metrics of one question, as fractions; `gold` is one reference answer, or a list of one.
 
-        Raises InputError where there are too few predictions, not one gold, or a score is not 0 or 1;
-        TypeError where `predictions` is no list, or 'full', 'prefix' or 'suffix' meets something but text.
+        Raises InputError where there are too few predictions, not one gold, or a score is not 0 or 1.
         """
         used = self._first('predictions', 'answers', predictions)
         metric_table(len(used), self.k, self.thresholds)  # an n below k is refused before anything is scored
@@ -435,10 +413,7 @@ class GPassAtK:
         return self.g_pass_at_k([self._score(one, gold) for one in used])
 
     def g_pass_at_k(self, all_scores: Sequence[Any]) -> dict[str, float]:
-        """Return the metrics of one question from the scores of its answers, True, False, 0 or 1.
-
-        Raises InputError where there are too few or one is something else, TypeError where it is no list.
-        """
+        """Return the metrics of one question from the scores of its answers, True, False, 0 or 1."""
         scores = all_scores.tolist() if isinstance(all_scores, np.ndarray) else all_scores
         used = self._first('all_scores', 'scores', scores)
         for score in used:

@@ -33,13 +33,7 @@ from .files import SAMPLES, digest, keep_mode, listed, mapping, read_json, write
 from .health import Health, Part, Whole, unless_known
 from .metrics import LARGEST_N, Metric, metric_table, value_table
 from .samples import Counts, Integers, Samples
-from .sweep.names import (
-    DatasetName,
-    limit_in,
-    model_and_settings,
-    sampling_in,
-    without_sizes,
-)
+from .sweep.names import DatasetName, limit_in, model_and_settings, sampling_in, without_sizes
 from .text import whole_characters
 
 if TYPE_CHECKING:
@@ -47,9 +41,7 @@ if TYPE_CHECKING:
 
 SCHEMA = 3  # version of the layout; raised when a reader would have to change
 SYMBOLS = {'correct': '1', 'incorrect': '0', 'unjudged': '?'}  # a character a sample in `details.verdicts`
-DEEPEST = 100  # levels of lists and objects that a result may have
-TOLERANCE = 1e-6
-"""Points by which a stored score may differ from its counts: other machines add in another order."""
+TOLERANCE = 1e-6  # points by which a score may differ from its counts: machines add in different orders
 
 Floats = NDArray[np.float64]
 Positive = Annotated[int, Field(ge=1)]
@@ -132,7 +124,7 @@ class Result(Part):
 
     _path: Path = PrivateAttr(default=Path())
     _samples: Samples | None = PrivateAttr(default=None)
-    _manifest: Entry | None = PrivateAttr(default=None)
+    _manifest: Entry | None = PrivateAttr(default=None)  # of the sweep, on the model
 
     # What it is called.
 
@@ -140,11 +132,6 @@ class Result(Part):
     def path(self) -> Path:
         """Return the JSON file; `Path()` of a result that is not written yet."""
         return self._path
-
-    @property
-    def manifest(self) -> Entry | None:
-        """Return the entry of the sweep's manifest for its model, where there is one."""
-        return self._manifest
 
     @property
     def model(self) -> str:
@@ -213,11 +200,11 @@ class Result(Part):
     @cached_property
     def table(self) -> Counts:
         """Return the counts of its questions."""
-        counts, size = self.counts, len(self.counts.uid)
-        columns = (counts.n or [self.n] * size, counts.c, counts.unjudged, counts.undecided or [0] * size)
-        n, c, unjudged, undecided = (np.array(one, dtype=np.int64) for one in columns)
-        known = None if counts.undecided is None else undecided
-        return Counts(counts.uid, counts.problem, counts.group, n, c, unjudged, known)
+        counts = self.counts
+        columns = counts.n or [self.n] * len(counts.uid), counts.c, counts.unjudged
+        undecided = None if counts.undecided is None else np.array(counts.undecided, dtype=np.int64)
+        numbers = (np.array(one, dtype=np.int64) for one in columns)
+        return Counts(counts.uid, counts.problem, counts.group, *numbers, undecided)
 
     def values(self, metric: Metric) -> Floats:
         """Return the metric of each question, from 0 to 1, for any k ≤ n and any τ; shape (Q,)."""
@@ -242,12 +229,13 @@ class Result(Part):
             return None
         path = self._path.with_name(self.sample_file.name)
         try:
-            wrong = '' if file_digest(path) == self.sample_file.sha256 else 'damaged'
+            if file_digest(path) == self.sample_file.sha256:
+                return path
+            wrong = 'damaged'
         except OSError:
             wrong = 'missing or cannot be read'
-        if wrong:
-            warn_once(f'{path} is {wrong}: single samples cannot be shown; the scores stand')
-        return None if wrong else path
+        warn_once(f'{path} is {wrong}: single samples cannot be shown; the scores stand')
+        return None
 
     def samples(
         self, columns: Sequence[str] | None = None, rows: tuple[int, int] | None = None
@@ -292,8 +280,7 @@ def values(n: Integers, c: Integers, metric: Metric) -> Floats:
     return found
 
 
-_tables = lru_cache(maxsize=64)(metric_table)
-"""Parts of one run, and runs of one sweep, have the same n, k and τ."""
+_tables = lru_cache(maxsize=64)(metric_table)  # runs of one sweep have the same n, k and τ
 
 
 def means(counts: Counts, ks: Sequence[int], thresholds: Sequence[float]) -> dict[str, float]:
@@ -303,9 +290,8 @@ def means(counts: Counts, ks: Sequence[int], thresholds: Sequence[float]) -> dic
     and its 0 would read like a result.
     """
     sizes = np.unique(counts.n).tolist()
-    mean = (
-        float(counts.c.mean()) / sizes[0] if len(sizes) == 1 else math.fsum(counts.c / counts.n) / len(counts)
-    )
+    alike = len(sizes) == 1
+    mean = float(counts.c.mean()) / sizes[0] if alike else math.fsum(counts.c / counts.n) / len(counts)
     terms: dict[str, list[float]] = {}
     questions: Counter[str] = Counter()
     for size in reversed(sizes if sizes != [1] else []):  # the largest has all metrics, in their order
@@ -314,7 +300,7 @@ def means(counts: Counts, ks: Sequence[int], thresholds: Sequence[float]) -> dic
             for name, column in _tables(size, tuple(own), tuple(thresholds)).items():
                 terms.setdefault(name, []).extend((weights * column).tolist())
                 questions[name] += int(weights.sum())
-    terms.pop(Metric.mg_pass_at(1).name, None)
+    terms.pop('mG-Pass@1', None)
     return {'accuracy': mean} | {name: math.fsum(each) / questions[name] for name, each in terms.items()}
 
 
@@ -351,27 +337,17 @@ def signature_of(
     n: int, ks: Sequence[int], thresholds: Sequence[float], judge: Mapping[str, Any], data: Data
 ) -> str:
     """Return one line that says how a number came about; runs with the same line may be compared."""
-    parts = {
-        'n': n,
-        'k': '_'.join(map(str, ks)),
-        'tau': '_'.join(map(str, thresholds)),
-        'judge': '-'.join(str(judge[part]) for part in ('name', 'model') if part in judge),
-        'rules': digest_of(judge)[:12],
-        'questions': data.questions,
-        'data': data.sha256[:12],
-        'version': __version__,
-    }
-    return 'G-Pass@k|' + '|'.join(f'{key}:{value}' for key, value in parts.items())
+    k, tau = ('_'.join(map(str, several)) for several in (ks, thresholds))
+    name = '-'.join(str(judge[part]) for part in ('name', 'model') if part in judge)
+    who, what = f'judge:{name}|rules:{digest_of(judge)[:12]}', f'data:{data.sha256[:12]}'
+    return f'G-Pass@k|n:{n}|k:{k}|tau:{tau}|{who}|questions:{data.questions}|{what}|version:{__version__}'
 
 
 # The files
 
 
 def read(path: Path) -> Result:
-    """Read a result: the JSON that OpenCompass or `gpassk score` wrote.
-
-    A ForeignFileError says that it is none of G-Pass@k, another InputError what is damaged.
-    """
+    """Read a result; a ForeignFileError says that it is none, another InputError what is damaged."""
     if path.name.endswith(SAMPLES):
         raise InputError(f'{path} has the samples of a result; give the .json beside it')
     if path.is_dir():
@@ -394,8 +370,6 @@ def result_of(path: Path, content: Any) -> Result:
     if block.get('schema') != SCHEMA:
         raise InputError(f'{path} has schema {block.get("schema")!r:.60}; this version reads {SCHEMA}')
     try:
-        if _too_deep(block):
-            raise ValueError(f'it is nested more than {DEEPEST} deep')
         result = Result.model_validate(block)
         for said in chain(_contradictions(result), _wrong_scores(result, content)):
             raise ValueError(said)
@@ -408,13 +382,6 @@ def result_of(path: Path, content: Any) -> Result:
         raise InputError(f'{path} is damaged: {error}') from None
     result._path = path
     return result
-
-
-def _too_deep(value: Any, levels: int = DEEPEST) -> bool:
-    """Whether lists and objects are nested so deep that they could not be written again."""
-    inner = value.values() if isinstance(value, dict) else value
-    nested = (one for one in inner if isinstance(one, (dict, list)))
-    return levels == 0 or any(_too_deep(one, levels - 1) for one in nested)
 
 
 def _contradictions(result: Result) -> Iterator[str]:
@@ -465,8 +432,7 @@ def write(path: Path, result: Result) -> None:
     """Write a result and the file of its samples; whoever reads sees the old pair or the new one.
 
     The samples come first, under the name of their content; the JSON then names them; the old ones go last.
-    Where the samples cannot be written, the scores are worth more: a warning says why. Where the JSON cannot,
-    that is an OSError, and the old result is as it was.
+    Samples that cannot be written are a warning; a JSON that cannot is an OSError, and the old pair stays.
     """
     path = path.resolve()  # beside the file, not beside a link to it
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -537,7 +503,7 @@ def file_digest(path: Path) -> str:
 @lru_cache(maxsize=4096)
 def warn_once(text: str) -> None:
     """Warn, but only once a process: a command may read a result twice."""
-    from loguru import logger  # it brings asyncio; hardly any file has a reason for a warning
+    from loguru import logger  # it brings asyncio
 
     logger.warning(text)
 

@@ -1,8 +1,4 @@
-"""Samples: one row a response, its columns, and the Parquet file that holds them.
-
-Every part of this package hands samples on as these columns: readers of files fill them, scoring adds answers
-and verdicts, and a result is written with the file of them beside it.
-"""
+"""Samples: one row a response, its columns, and the Parquet file that holds them."""
 
 from __future__ import annotations
 
@@ -76,8 +72,6 @@ _TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {  # of a column's values, 
 def parted_group(group: str) -> tuple[str, str]:
     """Return split and language of a group, '' where it has none.
 
-    What stands behind the last `_`, or is the whole group, is a language where it looks like the code of one.
-
     >>> [parted_group(group) for group in ('test_set_en', 'level_5', 'cn', 'all')]
     [('test_set', 'en'), ('level_5', ''), ('', 'cn'), ('', '')]
     """
@@ -114,10 +108,6 @@ class Samples:
     """Hold samples column by column: an entry a row, rows in any order; `uid` and `replica` are required.
 
     A column of `COLUMNS` that is left out is not known of any sample; None in a column, not of that one.
-
-    >>> samples = Samples({'uid': ['a', 'a'], 'replica': [0, 1], 'verdict': ['correct', 'incorrect']})
-    >>> samples.counts().c.tolist()
-    [1]
     """
 
     def __init__(self, columns: Mapping[str, Sequence[Any] | None]) -> None:
@@ -203,17 +193,14 @@ class Samples:
         for row, key in enumerate(zip(self['uid'], self['replica'], strict=True)):
             uid, replica = key
             if (before := places.setdefault(key, row)) != row:
-                yield (
-                    f'{self.place(row)}: sample {replica} of {uid!r:.60} is there twice, first at '
-                    f'{self.place(before)}: were the logs of two runs put together?'
-                )
+                twice = f'sample {replica} of {uid!r:.60} is there twice, first at {self.place(before)}'
+                yield f'{self.place(row)}: {twice}: were the logs of two runs put together?'
             if shared[row] != shared[before := first.setdefault(uid, row)]:
                 pairs = zip(names, shared[before], shared[row], strict=True)
                 name, one, two = next(each for each in pairs if each[1] != each[2])
-                yield (
-                    f'{self.place(row)}: the samples of {uid!r:.60} have different {name}s, {one!r:.60} and '
-                    f'{two!r:.60} ({self.place(before)}): are these two questions under one key?'
-                )
+                differ = f'different {name}s, {one!r:.60} and {two!r:.60} ({self.place(before)})'
+                what = 'are these two questions under one key?'
+                yield f'{self.place(row)}: the samples of {uid!r:.60} have {differ}: {what}'
 
     def place(self, row: int) -> str:
         """Return where a sample was read, for messages: `file:row`."""
@@ -230,15 +217,9 @@ class Samples:
             undecided = sum(bool(why[row]) and verdict[row] == 'incorrect' for row in rows)
             numbers.append((len(rows), told.count('correct'), told.count('incorrect'), undecided))
         n, c, incorrect, undecided = np.array(numbers, dtype=np.int64).reshape(-1, 4).T
-        return Counts(
-            uid=list(questions),
-            problem=[problem[rows[0]] or uid for uid, rows in questions.items()],
-            group=[group[rows[0]] or 'all' for rows in questions.values()],
-            n=n,
-            c=c,
-            unjudged=n - c - incorrect,
-            undecided=undecided,
-        )
+        problems = [problem[rows[0]] or uid for uid, rows in questions.items()]
+        groups = [group[rows[0]] or 'all' for rows in questions.values()]
+        return Counts(list(questions), problems, groups, n, c, n - c - incorrect, undecided)
 
     def write(self, path: Path) -> None:
         """Write a Parquet file: question by question, in row groups of whole questions."""
@@ -271,9 +252,8 @@ class Samples:
     ) -> Samples:
         """Read a file that `write` wrote; an InputError says why it cannot be read.
 
-        Args:
-            columns: those that are wanted, beside uid and replica; None: all.
-            rows: the first and the last one plus one; None: all. Only their row groups are read.
+        `columns` are those wanted beside uid and replica; `rows` the first and the last one plus one: only
+        their row groups are read.
         """
         import pyarrow
         from pyarrow import parquet
@@ -298,12 +278,8 @@ class Samples:
 def _schema() -> pyarrow.Schema:
     import pyarrow
 
-    types = {
-        'label': pyarrow.dictionary(pyarrow.int32(), pyarrow.string()),
-        'text': pyarrow.string(),
-        'int64': pyarrow.int64(),
-        'double': pyarrow.float64(),
-    }
+    label = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
+    types = {'label': label, 'text': pyarrow.string(), 'int64': pyarrow.int64(), 'double': pyarrow.float64()}
     fields = [pyarrow.field(one.name, types[one.kind], metadata={'about': one.about}) for one in COLUMNS]
     return pyarrow.schema(fields, {'gpassk.samples': LAYOUT})
 

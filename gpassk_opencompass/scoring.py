@@ -20,16 +20,7 @@ from .errors import IncompleteError, InputError
 from .health import CUT_OFF, NOT_DRAWN, Health, health_of, state_of
 from .judges import HEDGED, TAIL_LENGTH, Judge, Judgement, Pair, Verdict
 from .metrics import DEFAULT_THRESHOLDS, Metric, metric_names
-from .record import (
-    CompletedScores,
-    Names,
-    QuestionCounts,
-    Result,
-    bounds,
-    data_of,
-    means,
-    signature_of,
-)
+from .record import CompletedScores, Names, QuestionCounts, Result, bounds, data_of, means, signature_of
 from .samples import MISSING, Counts, Run, Samples
 from .text import whole_characters
 
@@ -56,7 +47,9 @@ def score(
     names: Names | None = None,
     warn: bool = True,
 ) -> Result:
-    """Judge all samples and compute G-Pass@k.
+    """Judge all samples and compute G-Pass@k; the result has its samples, each with answer and verdict.
+
+    A question without a reference that the judge can read is not counted, and named in `left_out`.
 
     Args:
         samples: of Q questions, in any order.
@@ -65,21 +58,14 @@ def score(
         n: samples a question, of which each must have the replicas 0 … n − 1; None: those that there are, and
             a question counts in the metrics of each k up to its own number.
         k: one k or several, at most n; None: 4, 8 and 16, as far as there are as many samples.
-        thresholds: the τ of G-Pass@k_τ, each in [0, 1].
         unjudged_tolerance: the largest share of samples that may stay unjudged.
         answers: '': final answers by the usual rules; a pattern: see `answer_pattern`; None: nobody looks at
             the responses, where verdicts are there.
-        versions: of the host's packages, kept in the result.
-        names: what the run is called.
+        versions: of the host's packages.
         warn: log what a reader should know of the samples, which the result says too.
 
-    Returns:
-        The result, with its samples: each with answer and verdict. A question without a reference that the
-        judge can read is not counted, and named in `left_out`.
-
-    Raises:
-        InputError: samples that contradict each other, or settings that cannot be met.
-        IncompleteError: samples are missing, or more than tolerated stayed unjudged.
+    Raises InputError where samples contradict each other, or settings cannot be met; IncompleteError where
+    samples are missing, or more than tolerated stayed unjudged.
     """
     samples.check()
     if n is not None:
@@ -149,8 +135,8 @@ def score_run(
 ) -> Result:
     """Score what files tell of one run, as much of it as was judged: `Result.bounds` say what is open.
 
-    Keys that are bare numbers (a line, an index) get the data set before them, as they are in every file. Of
-    a run that is a result itself, all stays that does not follow from k, τ and the judge.
+    Keys that are bare numbers (a line, an index) get the data set before them. Of a run that is a result
+    itself, all stays that does not follow from k, τ and the judge.
 
     Args:
         judge: judges the responses anew; None: the verdicts that are there count.
@@ -209,7 +195,6 @@ def _result(
     """Return the result of counts, with all of its parts that do not follow from them."""
     most = int(counts.n.max())
     ks = _ks(k, thresholds, most)
-    groups = {group: whole_characters(group) for group in set(counts.group)}
     return Result(
         n=most,
         ks=ks,
@@ -217,7 +202,7 @@ def _result(
         counts=QuestionCounts(
             uid=list(counts.uid),
             problem=list(counts.problem),
-            group=[groups[group] for group in counts.group],
+            group=whole_characters(list(counts.group)),
             c=counts.c.tolist(),
             unjudged=counts.unjudged.tolist(),
             undecided=None if counts.undecided is None else counts.undecided.tolist(),
@@ -263,8 +248,8 @@ def _completed(samples: Samples, cut: Sequence[bool] | None, result: Result) -> 
     metrics = sorted(map(Metric.parse, found))
     return CompletedScores(
         samples=len(whole),
-        scores={one.name: 100.0 * found[one.name] for one in metrics},
-        questions={one.name: int((counts.n >= one.k).sum()) for one in metrics},
+        scores={str(one): 100.0 * found[str(one)] for one in metrics},
+        questions={str(one): int((counts.n >= one.k).sum()) for one in metrics},
     )
 
 
@@ -391,10 +376,9 @@ def _with_reasons(samples: Samples) -> Samples:
     """Return samples that somebody else judged: what was not drawn, or has no verdict, is unjudged."""
     verdicts, why = [], []
     for verdict, state, reason in zip(*map(samples.each, ('verdict', 'state', 'why')), strict=True):
-        lost = state in NOT_DRAWN
+        lost = state if state in NOT_DRAWN else None
         verdicts.append('unjudged' if lost else verdict or 'unjudged')
-        unjudged = verdicts[-1] == 'unjudged'
-        why.append((reason or (state if lost else 'no verdict')) if unjudged else reason)
+        why.append(reason or (lost or 'no verdict' if verdicts[-1] == 'unjudged' else None))
     return samples.replace(verdict=verdicts, why=_unless_empty(why))
 
 
@@ -413,11 +397,10 @@ def _log(text: str, level: str = 'INFO') -> None:
 
 def _refuse_missing(samples: Samples, n: int) -> None:
     """Raise unless each question has the replicas 0 … n − 1."""
-    for row, (uid, replica) in enumerate(zip(samples['uid'], samples['replica'], strict=True)):
+    for row, replica in enumerate(samples['replica']):
         if not 0 <= replica < n:
-            raise InputError(
-                f'{samples.place(row)}: replica {replica} of {uid!r}; expected 0 … n − 1 = {n - 1}'
-            )
+            uid = samples['uid'][row]
+            raise InputError(f'{samples.place(row)}: replica {replica} of {uid!r}; expected 0 … {n - 1}')
     questions = len(set(samples['uid']))
     if missing := questions * n - len(samples):
         raise IncompleteError(

@@ -1,12 +1,11 @@
 """How far a score can be trusted: intervals, differences, reruns, ranks, decisions and plans.
 
 One rule for new questions: whole opposite problems are added to those that were asked, so that an interval
-says something of what was not drawn. Nothing is refused; no interval is without the printed number.
+says something of what was not drawn.
 
-Shapes: values are (..., Q), one from 0 to 1 a question; leading axes are as many data sets, computed at once.
-Questions lie in J source problems (translations, variants) with sums s_j and sizes m_j; N = Σm_j;
-M = Σm_j²/N is the size of the problem that a question taken at random is of, and m where all sizes are m.
-A metric is a function n → table of the value with c = 0 … n of n answers right (`metrics.value_table`).
+Shapes: values are (..., Q), one from 0 to 1 a question; leading axes are as many data sets. Questions lie in
+J source problems (translations, variants) with sums s_j and sizes m_j; N = Σm_j; M = Σm_j²/N is their usual
+size. A metric is a function n → table of the value with c = 0 … n of n answers right (`metrics.value_table`).
 """
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ REACH = 1.959964  # ± so many rerun errors are the 95 % interval of a score for
 FEW_PROBLEMS = 10  # in effect: below so many a sentence stands beside an interval
 WIDER = 1.02  # ranks exceed what random signs say: at most 7 of 100 simulated tables then have a false one
 PASSES = frozenset({'better', 'equivalent', 'not worse'})  # the outcomes of `decide` with which a run passes
-_CHANCES = np.concatenate([[0.0], 1 / (1 + np.exp(-np.linspace(-7, 7, 57))), [1.0]])
-"""Where the mixture of chances of `rerun_error` may lie."""
+_CHANCES = np.concatenate([[0.0], 1 / (1 + np.exp(-np.linspace(-7, 7, 57))), [1.0]])  # of `rerun_error`
 
 
 class Interval(NamedTuple):
@@ -67,10 +65,6 @@ def mean_interval(values: ArrayLike, problems: Problems = None, top: float = 1.0
     Two solved and two unsolved problems of the usual size are added: Agresti and Coull 1998, Am. Stat. 52,
     119, with problems in the place of trials. `problems` are those of the questions; None: each is its own.
     `top` is the largest value of the metric, 0.8 for mG-Pass@5: that of an added solved problem.
-
-    >>> low, high = mean_interval([0.0, 1.0] * 50).at()
-    >>> round(float(low), 3), round(float(high), 3)
-    (0.402, 0.598)
     """
     return _with_added(*problem_sums(_checked(values, top), problems), (top, top, 0.0, 0.0), (0.0, top))
 
@@ -99,7 +93,7 @@ def problem_sums(values: Floats, problems: Problems = None) -> tuple[Floats, Flo
         return values, np.ones(values.shape[-1])
     if len(problems) != values.shape[-1]:
         raise InputError(f'{len(problems)} problems for {values.shape[-1]} questions: give one a question')
-    if isinstance(problems, np.ndarray) and problems.dtype.kind in 'iu':
+    if isinstance(problems, np.ndarray):
         number = np.unique(problems, return_inverse=True)[1]
     else:
         numbers: dict[Hashable, int] = {}
@@ -140,9 +134,9 @@ def rerun_error(counts: ArrayLike, n: int | ArrayLike, metric: Metric) -> Floats
     """Return the standard error of the score of these very questions when their answers are drawn again.
 
     √max(A, B)/Q, both sums over the questions of Var(value of X), X ~ Binomial(n, p). A takes p = (c + ½)/(n
-    + 1) of each question by itself, never 0 or 1. B takes the mixture of chances under which all counts are
-    likeliest (nonparametric maximum likelihood, Laird 1978, JASA 73, 805; 100 EM steps on a grid): a metric
-    that is steep near p = 1 varies more than A sees with few answers.
+    + 1) of each question by itself. B takes the mixture of chances under which all counts are likeliest
+    (nonparametric maximum likelihood, Laird 1978, JASA 73, 805; 100 EM steps on a grid): a metric that is
+    steep near p = 1 varies more than A sees with few answers.
 
     `counts` of n right answers have shape (..., Q). Of several n, one a question, each has its own mixture. A
     metric may give a table with a row for each of several: then there is an error of each, (metrics, ...).
@@ -204,13 +198,10 @@ def compare_runs(
     """Return model − model over their reruns, first (..., R1, Q) and second (..., R2, Q).
 
     V = S²·(1/R1 + 1/R2) is the part of the runs. *Same* questions: the run is the unit; error² = max(V,
-    rerun_variance), Student's t with ν, nothing added, for no question is new. *New* questions:
-    error² = e² + V, e of `difference` of the means over reruns, with Satterthwaite's degrees of freedom. That
-    is min F' of Clark 1973, J. Verb. Learn. Verb. Behav. 12, 335: sampling counts in both parts, so it errs
-    to the wide side.
-
-    One run a side and no `between`: sampling alone (same) or questions alone (new). Of these very questions
-    that is a verdict only where nothing but the model differs; whoever prints it has to say so.
+    rerun_variance), Student's t with ν, nothing added. *New* questions: error² = e² + V, e of `difference` of
+    the means over reruns, with Satterthwaite's degrees of freedom: min F' of Clark 1973, J. Verb. Learn.
+    Verb. Behav. 12, 335; sampling counts in both parts, so it errs to the wide side. One run a side and no
+    `between`: sampling alone (same), a verdict only where nothing but the model differs, or questions alone.
 
     Args:
         rerun_variance: e1²/R1 + e2²/R2 of `rerun_error`: what sampling alone makes of the difference.
@@ -260,20 +251,16 @@ def all_pairs(
 
     t_ij = centre/error as `difference` has them, but with two problems of +1 and two of −1. In each draw
     every problem of the centred table s_ij − mean_i·m_j gets a random sign, one for all models; every pair's
-    t is computed anew, with its added problems and its own error. The critical value is what max |t| exceeds
-    in a share 1 − level of the draws, times `WIDER`, never below Student's t. Sources: Romano and Wolf 2005,
-    Econometrica 73, 1237; ranks: Mogstad, Romano, Shaikh and Wilhelm 2024, Rev. Econ. Stud. 91, 476. Where
-    the differences of a pair are skew it is larger on the side of the thin tail, by the transformation of
-    Hall 1992, J. R. Stat. Soc. B 54, 221: a model that was spared rare collapses looks better, and surer of
-    it, than it is.
+    t is computed anew. The critical value is what max |t| exceeds in a share 1 − level of the draws, times
+    `WIDER`, never below Student's t. Sources: Romano and Wolf 2005, Econometrica 73, 1237; ranks: Mogstad,
+    Romano, Shaikh and Wilhelm 2024, Rev. Econ. Stud. 91, 476. Where the differences of a pair are skew it is
+    larger on the side of the thin tail, by the transformation of Hall 1992, J. R. Stat. Soc. B 54, 221: a
+    model that was spared rare collapses looks better, and surer of it, than it is.
 
     With `runs`, (S² of the table, ν, reruns of each model), values are means over reruns, and half of the
     interval is √((critical·error)² + q²/2·S²·(1/R_i + 1/R_j)), q the studentised range of M means with ν
-    degrees of freedom (Tukey). No interval is narrower than that of `difference` or `compare_runs` at this
-    level: what a table tells apart, a comparison of the two does.
-
-    >>> all_pairs([[1, 0, 0, 0] * 10, [1, 1, 1, 0] * 10, [1, 1, 1, 0] * 10]).ranks.tolist()
-    [[3, 3], [1, 2], [1, 2]]
+    degrees of freedom (Tukey). No interval is narrower than that of `difference` or `compare_runs`: what a
+    table tells apart, a comparison of the two does.
     """
     sums, sizes = problem_sums(_checked(values), problems)
     models, squared = len(sums), float((sizes**2).sum())
@@ -335,11 +322,8 @@ def decide(found: Interval, margin: float | None, level: float = 0.95) -> NDArra
     """Say of a difference new − old by its printed interval [low, high] and a margin that was chosen before.
 
     1. *better* if low > 0; 2. else *equivalent* if −margin < low and high < margin; 3. else *not worse* if
-    −margin < low; 4. else *worse* if high < 0; 5. else *undecided*.
-
-    Whatever is said is false only if the true difference lies outside of the one interval: in at most
-    1 − level of cases as far as it covers; a run that is worse by the margin passes in half of that. (Two
-    one-sided tests at 5 %, Schuirmann 1987, J. Pharmacokinet. Biopharm. 15, 657, would be that at 90 %.)
+    −margin < low; 4. else *worse* if high < 0; 5. else *undecided*. False only if the true difference lies
+    outside of the one interval. (Two one-sided tests at 5 %, Schuirmann 1987, would be at 90 %.)
     """
     if margin is not None and not 0 < margin < 1:  # not of NaN either
         raise InputError(f'margin = {margin!r}: expected a difference that does not matter: 0.02 is 2 points')
@@ -395,9 +379,8 @@ def plan(
 
     *half_width*: of the interval of `mean_interval`. A problem's variance is between + within(n'): within
     is the mean of Var(value of X) with the A of `rerun_error`, between what the pilot's variance has more
-    than within(n). For the pilot's own error that variance is the larger of s²·(J − 1)/χ²_{1 − assurance}(J −
-    1) and of SS/(J + 3) with the added problems: the first serves pilots of ordinary questions, the second
-    those without rare ones.
+    than within(n). That variance is the larger of s²·(J − 1)/χ²_{1 − assurance}(J − 1), for pilots of
+    ordinary questions, and of SS/(J + 3) with the added problems, for those without rare ones.
 
     *margin*: with which two equal runs pass `decide` in a share `assurance` of cases; their difference
     varies by 2·within(n') alone. One of the two is given, on the scale from 0 to 1.

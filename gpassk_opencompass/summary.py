@@ -1,10 +1,7 @@
 """What `gpassk score` tells of a run, metrics with intervals and what to know of them, and writes of it.
 
 For others a CSV with a row a sample, and the files of lm-evaluation-harness 0.4.13, named and laid out as
-`lm_eval --log_samples --output_path <folder>` does:
-
-    <folder>/<model>/samples_<task>_<date>.jsonl    a line a question
-    <folder>/<model>/results_<date>.json            the scores
+`lm_eval --log_samples --output_path <folder>` does.
 """
 
 from __future__ import annotations
@@ -21,7 +18,7 @@ import numpy as np
 
 from . import __version__
 from .errors import InputError
-from .files import write_file
+from .files import save
 from .metrics import ACCURACY, Kind, Metric, metrics_of, value_table
 from .record import Result, means, values
 from .samples import COLUMNS, Run, Samples, parted_group
@@ -129,8 +126,7 @@ def remarks(result: Result, *, anew: bool) -> Iterator[str]:
         shown = [text for answer, text in texts if not answer and text][:3]
         yield f'{health.unanswered} of {health.samples} responses have no final answer. The first end:'
         yield from (f'  … {text.strip()[-200:]!r}' for text in shown)
-        how = "--answer-pattern 'REGEX' (its last match, or the group in it)"
-        yield f'If their answers stand elsewhere: {how}'
+        yield "If their answers stand elsewhere: --answer-pattern 'REGEX' (its last match, or its group)"
 
 
 # For other programs
@@ -162,34 +158,23 @@ def write_lm_eval(result: Result, folder: Path) -> list[Path]:
     date = moment.strftime('%Y-%m-%dT%H-%M-%S.%f')
     model = re.sub(r'["<>:/|\\?*\[\]]+', '__', run.model)
     names = {'max_out_len': 'max_gen_toks', 'random_seed': 'seed'}
-    settings: dict[str, Any] = {
-        'until': [],
-        **{names.get(name, name): value for name, value in result.sampling.items()},
-    }
+    settings: dict[str, Any] = {'until': []}
+    settings |= {names.get(name, name): value for name, value in result.sampling.items()}
     if 'temperature' in settings:
         settings['do_sample'] = settings['temperature'] > 0
     lines = ''.join(json_text(line) + '\n' for line in _lines(result, samples, settings))
     summary = {**_summary(result, task, settings), 'model_name_sanitized': model}
-    target = folder / (model or 'model')
-    files = {
-        target / f'samples_{task}_{date}.jsonl': lines,
-        target / f'results_{date}.json': json_text(summary, indent=2) + '\n',
-    }
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-        for path, text in files.items():
-            write_file(path, text.encode())
-    except OSError as error:
-        raise InputError(f'cannot write {target}: {error.strerror or error}') from error
+    target, text = folder / (model or 'model'), json_text(summary, indent=2) + '\n'
+    files = {target / f'samples_{task}_{date}.jsonl': lines, target / f'results_{date}.json': text}
+    for path, content in files.items():
+        save(path, content)
     return list(files)
 
 
 def _samples(result: Result) -> Samples:
     if (samples := result.samples()) is None:
-        raise InputError(
-            f'{result.run.model} on {result.run.dataset} holds counts alone, so there is no row a sample to '
-            'write; `gpassk score` of verdicts or responses has samples'
-        )
+        name = f'{result.run.model} on {result.run.dataset}'
+        raise InputError(f'{name} holds counts alone; `gpassk score` of verdicts or responses has samples')
     return samples
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..metrics import Metric, value_table
+from ..metrics import Kind, Metric, value_table
 from ..text import Table, say, show
 from .options import add_json, add_several, examples, path, points, positive
 
@@ -57,10 +57,9 @@ def run(
     if not given:
         raise InputError('expected --half-width or --margin: what shall the samples be enough for?')
     counts, size, problems, ks = _pilot(pilot)
-    metric = metric or Metric.mg_pass_at(max(ks))
+    metric = metric or Metric(Kind.MG_PASS, max(ks))
     ns = sorted({*n} or {times * metric.k for times in (1, 2, 3, 4, 6, 12)})
-    if not metric.steps or metric.k > min(size, ns[0]):
-        most = min(size, ns[0])
+    if not metric.steps or metric.k > (most := min(size, ns[0])):
         raise InputError(f'{metric}: expected k from 2 (1 for others) to the {most} of a question')
     if margin is not None:  # no samples help below so many problems
         needed = 1 + bisect_left(range(1, 50_000), -margin, key=lambda many: -100 * least_margin(many))
@@ -68,19 +67,16 @@ def run(
     table_of = partial(value_table, metric)
     found = mean_interval(table_of(size)[counts], problems, metric.top)
     if pilot and margin is not None:
-        least = 100 * least_margin(found.problems)
-        of_pilot = f'With the {found.problems} problems of the pilot they pass'
-        say(f'{of_pilot} from {least:.2f} points on (about 278/J).')
+        least = f'{100 * least_margin(found.problems):.2f} points on (about 278/J)'
+        say(f'With the {found.problems} problems of the pilot they pass from {least}.')
     if pilot:
         score, low, high = (100 * float(share) for share in (found.estimate, *found.at()))
         about = f'{len(counts)} questions of {found.problems} problems, {size} samples each'
         say(f'pilot: {about}: {metric} {score:.2f} [{low:.2f}, {high:.2f}]')
     else:
         given.pop('--margin', None)  # of which all is said
-        say(
-            *['no pilot: the most that any model takes, one that is always right or always wrong']
-            * len(given)
-        )
+        said = 'no pilot: the most that any model takes, one that is always right or always wrong'
+        say(*[said] * len(given))
     for goal, wanted in given.items():
         what = {goal[2:].replace('-', '_'): wanted / 100}
         plans = plan(counts, size, table_of, ns, problems=problems, **what)
@@ -91,11 +87,8 @@ def run(
         say('', f'{title}:')
         show(shown)
     if given:
-        say(
-            '',
-            'More samples remove only their share of the variance of a score. The rest is which questions '
-            'were asked: half the width takes four times as many questions.',
-        )
+        share = 'More samples remove only their share of the variance of a score. The rest is which questions'
+        say('', f'{share} were asked: half the width takes four times as many questions.')
     return 0
 
 

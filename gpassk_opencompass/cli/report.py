@@ -62,8 +62,8 @@ def run(
 ) -> int:
     """Read, print the leaderboards, write what was asked for.
 
-    Returns 0, or 1 with --strict where something was left out (an older result of a run that has a newer one,
-    or a trial, is not). Raises IncompleteError where an optional package is missing; all else is written.
+    The exit code is 0, or 1 with --strict where something was left out that is neither an older result of a
+    run nor a trial. An IncompleteError says that an optional package is missing; all else is written.
     """
     from ..collect import collect
     from ..metrics import SHOWN_THRESHOLDS
@@ -83,11 +83,10 @@ def run(
     for line in left_out:
         warn(f'left out: {line}')
     if not tables:
+        count = f'{len(found.results)} found, {len(found.passed_over)} files passed over'
         raise InputError(
-            f'no result of G-Pass@k below {", ".join(map(str, paths))} can stand in a table: '
-            f'{len(found.results)} found, {len(found.passed_over)} files passed over; expected '
-            '<work_dir>/<time>/results/<model>/<dataset>.json; see `gpassk check` for runs that are not '
-            'complete'
+            f'no result of G-Pass@k below {", ".join(map(str, paths))} can stand in a table: {count}; give '
+            '<work_dir>/<time>/results/<model>/<dataset>.json; `gpassk check` shows what is not complete'
         )
     data = frame(tables)
     shown = sections(tables, data)

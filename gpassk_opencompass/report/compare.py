@@ -22,7 +22,7 @@ from .. import __version__, statistics
 from ..collect import LeftOut, collect, run_of
 from ..errors import InputError
 from ..health import NOTEWORTHY
-from ..metrics import Metric, value_table
+from ..metrics import Kind, Metric, value_table
 from ..record import Result
 from ..text import Table, markdown, markdown_line
 from . import frame
@@ -139,7 +139,7 @@ def compare(
             least = min(one.n for one in (*ours, *theirs))
             shared = set.intersection(*({k for k in one.ks if 1 < k <= least} for one in (*ours, *theirs)))
             sides = [ours, theirs, *(runs for runs in others if len(runs) > 1)]
-            for metric in metrics or [Metric.mg_pass_at(max(shared, default=least))]:
+            for metric in metrics or [Metric(Kind.MG_PASS, max(shared, default=least))]:
                 found, told = _row(benchmark, metric, sides, questions, run_sd)
                 intervals.append(found)
                 rows.append({**told, 'old': old.name})

@@ -25,7 +25,7 @@ import numpy as np
 
 from ..errors import MissingExtraError
 from ..files import write_file
-from ..metrics import Metric, value_table
+from ..metrics import Kind, Metric, value_table
 from ..statistics import REACH, mean_interval, rerun_error, value_variance
 from ..text import progress
 from .frame import GREEDY, SETTINGS, Board, Entry, Floats, Scores, scores_of
@@ -36,12 +36,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-MOST_PANELS = 6
-"""Panels of a figure, and lines of a panel: as many as there are colours."""
-
-MOST_STEPS = 32
-"""Points of a line over τ: all of 1/k, 2/k, …, 1 up to this k, else so many of them, evenly spread."""
-
+MOST_PANELS = 6  # of a figure, and lines of a panel: as many as there are colours
+MOST_STEPS = 32  # points of a line over τ: of a larger k so many of 1/k, 2/k, …, 1, evenly spread
 MOST_ROWS, MOST_COLUMNS, NAMED_COLUMNS = 50, 400, 48
 """Runs and questions of the map, of more questions neighbours share a column; so many have names below."""
 
@@ -49,16 +45,14 @@ PALETTE = ('#2c5ac1', '#b2451b', '#268168', '#51195c', '#b1892a', '#cf5595')
 """Blue, orange, green, purple, gold, pink: told apart by readers who see no red, no green or no blue, and by
 lightness in grey, with a contrast of at least 3 to white."""
 
-LOOKS: tuple[dict[str, Any], ...] = tuple(
+_DASHES = ('-', '--', '-.', (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)))
+LOOKS: list[dict[str, Any]] = [
     {'color': colour, 'linestyle': line, 'marker': marker}
-    for colour, line, marker in zip(
-        PALETTE, ('-', '--', '-.', (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2))), 'os^DvX', strict=True
-    )
-)
+    for colour, line, marker in zip(PALETTE, _DASHES, 'os^DvX', strict=True)
+]
 """Colour, line and marker: each alone tells lines apart."""
 
 FAINT = '#767676'
-
 _STYLE = {
     **{'font.size': 8.0, 'xtick.labelsize': 7.0, 'ytick.labelsize': 7.0, 'axes.titlesize': 8.0},
     **{'axes.titlelocation': 'left', 'axes.edgecolor': FAINT, 'axes.linewidth': 0.6, 'axes.axisbelow': True},
@@ -90,11 +84,7 @@ class Drawing(NamedTuple):
 
 
 def write_figures(boards: Sequence[Board], data: DataFrame, folder: Path, dpi: int = 150) -> Figures:
-    """Draw all boards into `folder/figures`, SVG and PNG; a figure that would show nothing is left out.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
-    """
+    """Draw all boards into `folder/figures`, SVG and PNG; a figure that would show nothing is left out."""
     written, taken = Figures(), set[str]()
     (folder / 'figures').mkdir(parents=True, exist_ok=True)
     with house_style():
@@ -134,7 +124,7 @@ def thresholds(board: Board) -> Drawing:
             if k > entry.result.n:
                 continue
             steps = sorted({round(i) for i in np.linspace(1, k, min(k, MOST_STEPS))})
-            values = np.stack([entry.result.values(Metric.g_pass_at(k, step / k)) for step in steps])
+            values = np.stack([entry.result.values(Metric(Kind.G_PASS, k, step / k)) for step in steps])
             found, taus = mean_interval(values, entry.result.counts.problem), [step / k for step in steps]
             axes.plot(taus, 100 * found.estimate, **look, markevery=max(1, k // 8), label=f'k = {k}')
             if k == board.k:
@@ -181,8 +171,7 @@ def samples(board: Board) -> Drawing:
 def half_widths(entry: Entry, metric: Metric, sizes: Sequence[int], level: float) -> tuple[Floats, Floats]:
     """Return the half-widths in points for new and for the same questions, with m samples a question each.
 
-    With the n samples of the run they are those of the tables. With m the variance of a question's value is
-    that of X ~ Binomial(m, (c + ½)/(n + 1)) right answers in the place of that with n.
+    With m the variance of a question's value is that of X ~ Binomial(m, (c + ½)/(n + 1)) right answers.
     """
     n, c = entry.result.n, entry.result.table.c
     found = mean_interval(entry.result.values(metric), entry.result.counts.problem, metric.top)
@@ -227,7 +216,7 @@ def sensitivity(board: Board, scores: Scores, setting: str, found: Sequence[Sequ
         sampling = runs[0].result.sampling
         axes.set_xticks(range(len(runs)), [f'{run.result.sampling[setting]:g}' for run in runs])
         axes.set_xlim(-0.5, len(runs) - 0.5)
-        fixed = [f'{SETTINGS[name]}={value:g}' for name, value in sampling.items() if name != setting]
+        fixed = (f'{SETTINGS[name]}={value:g}' for name, value in sampling.items() if name != setting)
         others = [text for text in fixed if text in runs[0].name]
         axes.set_title(drawable(' '.join([runs[0].result.model, *others]), 40))
     _percent(panels)
@@ -334,12 +323,9 @@ def _chosen(shown: Sequence[Entry], able: Sequence[Entry]) -> list[str]:
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Have figures look the same whatever the user's matplotlibrc says.
+    """Have figures look the same whatever matplotlibrc says; an error where matplotlib is not installed.
 
     `MPLBACKEND` is hidden: a notebook sets it for all that it starts, also where its backend is not there.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
     """
     chosen = os.environ.pop('MPLBACKEND', None)
     try:
@@ -349,24 +335,18 @@ def house_style() -> Iterator[None]:
     finally:
         if chosen is not None:
             os.environ['MPLBACKEND'] = chosen
-    with style.context(['default', {**_STYLE, 'font.family': list(_fonts())}]):
+    with style.context(['default', {**_STYLE, 'font.family': _fonts()[0]}]):
         yield
 
 
 @lru_cache(maxsize=1)
-def _fonts() -> tuple[str, ...]:
-    from matplotlib.font_manager import fontManager
+def _fonts() -> tuple[list[str], frozenset[int]]:
+    """Return the fonts, and the characters that one of them has."""
+    from matplotlib.font_manager import findfont, fontManager, get_font
 
     installed = {font.name for font in fontManager.ttflist}
-    return ('DejaVu Sans', *[name for name in _WITH_CHINESE if name in installed][:1])
-
-
-@lru_cache(maxsize=1)
-def _glyphs() -> frozenset[int]:
-    """Return the characters that one of the fonts has."""
-    from matplotlib.font_manager import findfont, get_font
-
-    return frozenset(code for family in _fonts() for code in get_font(findfont(family)).get_charmap())
+    fonts = ['DejaVu Sans', *[name for name in _WITH_CHINESE if name in installed][:1]]
+    return fonts, frozenset(code for family in fonts for code in get_font(findfont(family)).get_charmap())
 
 
 def columns_of(text: str) -> int:
@@ -380,8 +360,9 @@ def drawable(text: str, width: int) -> str:
     >>> drawable('a\\nb', 20), drawable('model-with-a-long-name_t0-3_p0-8', 20)
     ('a\\\\nb', 'model-wit…_t0-3_p0-8')
     """
+    glyphs = _fonts()[1]
     whole = ''.join(
-        c if c.isprintable() and ord(c) in _glyphs() else c.encode('unicode_escape').decode() for c in text
+        c if c.isprintable() and ord(c) in glyphs else c.encode('unicode_escape').decode() for c in text
     )
     if columns_of(whole) <= width:
         return whole

@@ -1,8 +1,6 @@
 """All numbers of a report as one long table, and which results may stand beside each other in it.
 
-    results ─▶ boards (same questions, same judge) ─▶ frame: a row a benchmark, run, group and metric
-
-Tables, CSV and LaTeX are views of the frame; figures and the page also show what the boards hold.
+results ─▶ boards (same questions, same judge) ─▶ frame: a row a benchmark, run, group and metric
 """
 
 from __future__ import annotations
@@ -12,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations, takewhile
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -48,8 +46,7 @@ COLUMNS = (
 )
 """Of the frame, in this order."""
 
-WHOLE = {'rank_low', 'rank_high', 'k', 'n', 'questions', 'problems', *HEALTH}
-"""Columns of whole numbers; there is no number in some of their rows."""
+WHOLE = {'rank_low', 'rank_high', 'k', 'n', 'questions', 'problems', *HEALTH}  # columns of whole numbers
 
 
 @dataclass(frozen=True)
@@ -67,12 +64,11 @@ class Entry:
             return ''
         length, ours = (one.sampling.get('max_out_len') for one in (self.greedy, self.result))
         health = self.greedy.health
-        other = None not in (length, ours) and length != ours
-        notes = [f' with max_out_len {length}'] if other else []
+        notes = [f' with max_out_len {length}'] if None not in (length, ours) and length != ours else []
         if health.unjudged:
             notes.append(f' with {health.unjudged} of {health.samples} samples unjudged')
-        more = filter(None, (health.mark, *health.remarks('undecided'), *provenance_warnings(self.greedy)))
-        return '; '.join(f'greedy run{note}' for note in [*notes, *(f': {note}' for note in more)])
+        more = [health.mark, *health.remarks('undecided'), *provenance_warnings(self.greedy)]
+        return '; '.join(f'greedy run{note}' for note in [*notes, *(f': {one}' for one in more if one)])
 
     @property
     def remarks(self) -> list[str]:
@@ -104,11 +100,6 @@ class Board:
     def ranked_by(self) -> Metric:
         """Return mG-Pass@k."""
         return self.metrics[-1]
-
-    @property
-    def judge(self) -> str:
-        """Return who judged, for a reader."""
-        return judge_line(self.entries[0].result)
 
     @property
     def size(self) -> str:
@@ -183,10 +174,8 @@ class Board:
     @cached_property
     def pairs(self) -> AllPairs:
         """Return every two runs compared by mG-Pass@k, all right at once; i and j are places in `entries`."""
-        variance, freedom = self.between
-        return all_pairs(
-            self.ranked_values, self.problem, self.level, runs=(variance, freedom, [1] * len(self.entries))
-        )
+        runs = *self.between, [1] * len(self.entries)
+        return all_pairs(self.ranked_values, self.problem, self.level, runs=runs)
 
 
 # Which results stand together
@@ -202,13 +191,12 @@ def boards(
     """Return the tables of all sampled results, best mG-Pass@k first, and a line on each that is in none.
 
     Results stand in one table if they are of one benchmark, were asked the same questions with the same
-    reference answers (`data.sha256`) and were judged by the same judge (its whole identity). Greedy runs (n =
-    1, temperature 0) stand beside the sampled runs of their model.
+    references (`data.sha256`) and judged by the same judge. Greedy runs (n = 1, temperature 0) stand beside
+    the sampled runs of their model.
 
     Args:
         k: of the metrics, at least 2; None: the largest k that every result of the table was evaluated for.
-        level: of confidence, between 0.5 and 1.
-        thresholds: τ of the columns of G-Pass@k, from 0 to 1; 0 is "at least one correct".
+        thresholds: τ of the columns of G-Pass@k; 0 is "at least one correct".
         with_limited: also trials on some of the questions.
     """
     if k is not None and k < 2:
@@ -226,12 +214,11 @@ def boards(
         else:
             kinds[one.benchmark].setdefault((one.data.sha256, one.judge_digest), []).append(one)
     found: list[tuple[str, str, str, int, list[Entry]]] = []
+    names = 'other questions or references', 'another judge'
     for benchmark, parts in kinds.items():
         for number, (key, members) in enumerate(parts.items(), 1):
-            names = 'other questions or references', 'another judge'
-            what = [
-                name for place, name in enumerate(names) if any(other[place] != key[place] for other in parts)
-            ]
+            others = [set(one) - {own} for one, own in zip(zip(*parts, strict=True), key, strict=True)]
+            what = [name for name, other in zip(names, others, strict=True) if other]
             reason = f'apart from the other tables of this benchmark: {" and ".join(what)}' if what else ''
             entries, size, lines = _entries(members, k)
             left_out += lines
@@ -283,9 +270,9 @@ def _entries(members: Sequence[Result], k: int | None) -> tuple[list[Entry], int
         if one not in alike:
             return 'its questions (counts.uid) are not those of the other results with its data.sha256'
         if one.greedy:
-            there = (one.run.host, one.model) in models
-            none = 'a greedy run without samples of its model beside it'
-            return 'another greedy run of its model stands beside its samples' if there else none
+            beside = (one.run.host, one.model) in models
+            alone = 'a greedy run without samples of its model beside it'
+            return 'another greedy run of its model stands beside its samples' if beside else alone
         if one.n == 1 and one.sampling.get('temperature') is None:
             return (
                 'one sample a question at a temperature that is not known: neither its record nor its name '
@@ -346,7 +333,9 @@ def run_names(results: Sequence[Result]) -> list[str]:
         own = {
             name: f'{text}={one.sampling[name]:g}' for name, text in SETTINGS.items() if name in one.sampling
         }
-        own |= {'host': one.run.host, 'path': _own_part(one.model_path, paths[one.model])}
+        apart = [set(path.split('/')) for path in paths[one.model]]  # in parts that not all of them have
+        part = '/'.join(p for p in one.model_path.split('/') if p and not all(p in each for each in apart))
+        own |= {'host': one.run.host, 'path': part}
         facts.append(own | {'n': f'n={one.n}', 'k': f'k={"_".join(map(str, one.ks))}'})
 
     def places() -> list[Any]:  # which no two may share
@@ -371,35 +360,15 @@ def run_names(results: Sequence[Result]) -> list[str]:
     return names
 
 
-def _own_part(path: str, paths: Iterable[str]) -> str:
-    """Return the part of a model's path in which it differs from those of other models of its name.
-
-    >>> _own_part('/a/step-1/m', ['/a/step-1/m', '/a/step-2/m'])
-    'step-1'
-    """
-    several = [tuple(filter(None, one.split('/'))) for one in paths]
-    if not path or len(several) < 2:
-        return ''
-    before, after = (
-        len(list(takewhile(lambda parts: len(set(parts)) == 1, zip(*ways, strict=False))))
-        for ways in (several, [one[::-1] for one in several])
-    )
-    own = tuple(filter(None, path.split('/')))
-    return '/'.join(own[before : max(len(own) - after, before + 1)])
-
-
 # The numbers
 
 
 def frame(tables: Sequence[Board]) -> DataFrame:
     """Return all numbers of the boards: a row a benchmark, run, group and metric, in percent and points.
 
-    NaN and '' stand where there is nothing. Columns: `benchmark` (the board's title), `run`, `model`, `host`,
-    the settings of the sampling; `group` ('' for all questions), `metric` (its published name); `value` with
-    its interval `low`, `high` at `level` for new questions of the kind; `rerun`, the standard error if these
-    questions were sampled again; `bound_low`, `bound_high` with all samples in doubt wrong and right;
-    `rank_low`, `rank_high`, the best and worst rank by mG-Pass@k; `k`, `n`, `questions` and `problems` of the
-    group, `effective` (problems in effect); then what is known of the run's samples, engine and judge.
+    NaN and '' stand where there is nothing; `group` is '' for all questions. `low` and `high` are for new
+    questions of the kind, at `level`; `rerun` is the standard error if these were sampled again; `bound_low`
+    and `bound_high` have all samples in doubt wrong and right; ranks are by mG-Pass@k.
     """
     import pandas
 

@@ -41,7 +41,7 @@ def sections(boards: Sequence[frame.Board], data: DataFrame) -> list[Section]:
     scores, found = frame.scores_of(data), []
     for board in boards:
         why = [f'This table stands {board.reason}.'] if board.reason else []
-        lead = [f'{board.size}, judge: {board.judge}.', *why, *board.notes]
+        lead = [f'{board.size}, judge: {frame.judge_line(board.entries[0].result)}.', *why, *board.notes]
         found.append(Section(' '.join(lead), leaderboard(board, scores), by_group(board, scores)))
     return [*found, Section('', overview(boards, scores), [])] if len(boards) > 1 else found
 
@@ -53,18 +53,18 @@ def leaderboard(board: frame.Board, scores: frame.Scores) -> Table:
     notes = [HOW_TO_READ.format(level=100 * board.level, k=board.k)]
     table = Table(board.title, ['model', *shown, 'rank', 'n', 'health'], notes=notes, data=data)
     for entry, (best, worst) in zip(board.entries, board.pairs.ranks.tolist(), strict=True):
-        health, n = entry.result.health, entry.result.n
+        health, n = frame.health_line(entry.result), entry.result.n
         names = [frame.GREEDY, 'accuracy', f'pass@{board.k}', *shown[1:]]
         own = {name: scores.get((board.title, entry.name, '', name)) for name in names}
         rank = f'{best}–{worst}' if best < worst else f'{best}'
         cells = [own[name] and str(own[name]) for name in shown]
-        table.rows.append([entry.name, *cells, rank, n, frame.health_line(entry.result) or 'ok'])
+        table.rows.append([entry.name, *cells, rank, n, health or 'ok'])
         row: dict[str, Any] = {'model': entry.name}
         for name, score in own.items():
             row |= {name: score.value, f'{name} low': score.low, f'{name} high': score.high} if score else {}
         rerun = scores[board.title, entry.name, '', shown[-1]].rerun
         row |= {'rerun': rerun, 'rank low': best, 'rank high': worst, 'n': n}
-        data.append({**row, 'health': frame.health_line(entry.result), 'unjudged': health.unjudged})
+        data.append({**row, 'health': health, 'unjudged': entry.result.health.unjudged})
         notes += [f'{entry.name}: {note}' for note in (entry.greedy_note, *entry.remarks) if note]
     return table
 
@@ -184,12 +184,10 @@ def summary_table(results: Sequence[Result], level: float = 0.95) -> str:
         for result, name in members:
             scores, intervals = result.scores(), []
             for metric in metrics:
-                known = metric.name in scores
-                found = (
-                    mean_interval(result.values(metric), result.counts.problem, metric.top) if known else None
-                )
-                low, high = found.at(level) if found else (0, 0)
-                intervals.append(f'{100 * low:.1f}–{100 * high:.1f}' if found else '')
+                intervals.append('')
+                if str(metric) in scores:
+                    found = mean_interval(result.values(metric), result.counts.problem, metric.top)
+                    intervals[-1] = '{:.1f}–{:.1f}'.format(*(100 * end for end in found.at(level)))
             model = result.model if name.startswith(result.model) else name
             below = ', '.join(filter(None, [name.removeprefix(model).strip(), result.health.mark]))
             table.rows.append([model, *(scores.get(str(one)) for one in metrics)])

@@ -20,7 +20,7 @@ from gpassk_opencompass.cli import main
 from gpassk_opencompass.cli.options import chosen_judge
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.judges import Pair
-from gpassk_opencompass.metrics import ACCURACY, Metric
+from gpassk_opencompass.metrics import ACCURACY, Kind, Metric
 from gpassk_opencompass.record import Result
 from gpassk_opencompass.samples import Samples
 from gpassk_opencompass.scoring import score
@@ -450,10 +450,10 @@ def test_what_errors_do_is_that_of_an_enumeration(n: int, k: int) -> None:
     for c in range(n + 1):
         at_least = [enumerated(n, c, k, least) for least in range(k + 1)]
         for least in range(1, k + 1):
-            found = reported(Metric.g_pass_at(k, least / k), n, c, **rates)
+            found = reported(Metric(Kind.G_PASS, k, least / k), n, c, **rates)
             assert found == pytest.approx(float(at_least[least]), abs=1e-14)
         mean = Fraction(2, k) * sum(at_least[(k + 1) // 2 + 1 :], Fraction(0))
-        assert reported(Metric.mg_pass_at(k), n, c, **rates) == pytest.approx(float(mean), abs=1e-14)
+        assert reported(Metric(Kind.MG_PASS, k), n, c, **rates) == pytest.approx(float(mean), abs=1e-14)
 
 
 def test_one_percent_of_misses_caps_g_pass_at_16_near_85() -> None:

@@ -180,13 +180,13 @@ def test_of_several_manifests_what_holds_now_counts_and_a_contradiction_tells_no
     now = entry('Qwen/Qwen2.5-7B', questions=30)
     saved(tmp_path / 'one' / 'configs', now, entry('Qwen/Qwen2.5-7B', stale=True))
     [result] = collect([tmp_path / 'one']).results
-    assert result.manifest is not None
-    assert result.manifest.questions == 30
+    assert result._manifest is not None
+    assert result._manifest.questions == 30
     write_result(tmp_path / 'two', NAME, THIRDS)
     saved(tmp_path / 'two' / 'a', entry('a/x'))
     saved(tmp_path / 'two' / 'b', entry('b/y'))
     [result] = collect([tmp_path / 'two']).results
-    assert result.manifest is None
+    assert result._manifest is None
     assert (result.model, result.run.model) == ('Qwen2.5-7B', NAME)
 
 

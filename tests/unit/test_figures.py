@@ -234,7 +234,7 @@ def test_files_are_what_they_say_and_the_same_every_time(tmp_path: Path) -> None
 
 def test_names_of_any_kind_are_drawn_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dollars are no formulas, brackets no markup, and what no font has is an escape, not a box."""
-    monkeypatch.setattr(figures, '_glyphs', lambda: frozenset(range(0x250)))
+    monkeypatch.setattr(figures, '_fonts', lambda: (['DejaVu Sans'], frozenset(range(0x250))))
     board = board_of([made_result(name, COUNTS, 8, [4]) for name in ODD_NAMES])
     said = {text.get_text() for one in drawn(board).values() for text in one.findobj(Text)}
     assert {'cost_$5_or_$6', 'a&b<c>"d"', 'no\\nbreak\\x00', '\\u6570\\u5b66-\\u6a21\\u578b_t'} <= said

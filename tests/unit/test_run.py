@@ -151,8 +151,8 @@ def test_what_the_manifest_says(sweep: Path, capsys: Capture) -> None:
 
     def template() -> str:
         [result] = collect([sweep / 'out']).results
-        assert result.manifest
-        return result.manifest.template
+        assert result._manifest
+        return result._manifest.template
 
     config = write_configs(sweep, 'ok', 'old') / 'ok.py'
     told: dict[str, Any] = {

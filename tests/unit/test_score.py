@@ -453,7 +453,7 @@ def test_nothing_is_written_over_that_is_read(tmp_path: Path, capsys: pytest.Cap
     ('options', 'message'),
     [
         (['--judge', 'rule'], 'there are no responses to judge'),
-        (['--correct-from', '0.5'], '--correct-from 0.5 goes with files of other programs'),
+        (['--correct-from', '0.5'], '--correct-from go with files of other programs'),
     ],
 )
 def test_what_a_result_without_its_samples_cannot_give_is_refused(

@@ -1,11 +1,7 @@
-"""The page of a report: `index.html`, one file that opens from disk, and the responses beside it.
+"""The page of a report: `index.html`, which opens from disk, and `responses/<run>/<question>.js` beside it.
 
-    index.html                       numbers, counts, answers, figures, style and script
-    responses/<folder>/<number>.js   gpasskShard("<folder>/<number>","<base 64 of deflated JSON>")
-
-Responses lie in scripts, a file a run and question: a page that was opened from disk may load nothing else. A
-folder is named after all that its files are made of: a run that has not changed keeps it, and no page shows
-responses of a later run. The page is written last: whatever ends the program before, leaves nothing it loads.
+Responses lie in scripts, for a page from disk may load nothing else; the folder of a run is named after all
+that they are made of. The page is written last: it never lacks what it loads.
 """
 
 from __future__ import annotations
@@ -42,12 +38,8 @@ if TYPE_CHECKING:
 
     from ..figures import Figures
 
-RESPONSES = 'responses'
-"""The folder beside the page."""
-
-BUDGET = 24 * 2**20
-"""Characters that answers may take on the page; beyond it there are verdicts alone."""
-
+RESPONSES = 'responses'  # the folder beside the page
+BUDGET = 24 * 2**20  # characters that answers may take on the page; beyond it there are verdicts alone
 LAYOUT = 3  # of the files of responses: raised where a page could not read those of before
 LONGEST = 400  # characters of an answer on the page
 AT_ONCE = 8  # questions whose samples are read together: they lie in one part of their file
@@ -65,26 +57,18 @@ def write_page(
     responses: bool = False,
     figures: Figures | None = None,
 ) -> list[str]:
-    """Write `index.html`, and the responses beside it where they are asked for.
+    """Write `index.html`, and the responses beside it where they are asked for; return what to tell of them.
 
     Its security policy allows its own script and style, by their hashes, and with responses the scripts
-    beside it that the script names (Trusted Types): no text of a model can load or run anything.
+    beside it that the script names (Trusted Types): no text of a model can load or run anything. Responses
+    that no page there loads any more are removed.
 
-    Args:
-        boards: each is chosen by name on the page.
-        data: the numbers of these boards.
-        folder: made if it is missing; responses that no page there loads any more are removed.
-        responses: also write what the models said.
-        figures: shown below the tables of their boards.
-
-    Returns what to tell a reader: how many runs have responses, which have none and why. Raises InputError
-    where there is nothing to show, OSError where the folder cannot be written.
+    Raises InputError where there is nothing to show, OSError where the folder cannot be written.
     """
     if not boards:
         raise InputError('there is nothing to show: 0 tables; give at least one complete result')
     folder.mkdir(parents=True, exist_ok=True)
-    places: dict[int, str] = {}
-    lost: dict[int, str] = {}
+    places, lost = dict[int, str](), dict[int, str]()
     replies, entries = cache(VerdictStore), [(board, entry) for board in boards for entry in board.entries]
     for board, entry in progress('writing responses', entries if responses else []):
         try:
@@ -107,11 +91,9 @@ def write_page(
     write_file(folder / 'index.html', page.encode())
     total = f'responses of {len(places)} of {len(entries)} runs are in {folder / RESPONSES}'
     lines = [total] if places else []
-    lines += [
-        f'{entry.name} on {board.title}: no responses: {lost[id(entry)]}'
-        for board, entry in entries
-        if id(entry) in lost
-    ]
+    for board, entry in entries:
+        if why := lost.get(id(entry)):
+            lines.append(f'{entry.name} on {board.title}: no responses: {why}')
     if removed := _remove_stale(folder / RESPONSES, set(places.values())):
         lines.append(f'removed {removed:,} files with responses of an earlier report from {folder}')
     return lines
@@ -162,33 +144,21 @@ def _content(
             told['scores'] = [
                 [_score(scores.get((board.title, name, part, one))) for one in metrics] for part in parts
             ]
-            why = lost.get(id(entry), 'the report was made without them')
-            told |= {
-                'run': list(runs).index(key),
-                'ranks': ranks,
-                'shards': places.get(id(entry)),
-                'lost': why,
-            }
+            told |= {'run': list(runs).index(key), 'ranks': ranks, 'shards': places.get(id(entry))}
+            told['lost'] = lost.get(id(entry), 'the report was made without them')
             entries.append(told)
-        samples = first.samples(['question', 'reference'], (0, int(first.table.n.sum())))
-        asked = [name for name in ('question', 'reference') if samples and name in samples]
+        names = 'question', 'reference'
+        samples = first.samples(names, (0, int(first.table.n.sum())))
+        texts = {name: samples.each(name)[:: first.n] for name in names if samples and name in samples}
         groups, problems = list(dict.fromkeys(first.counts.group)), list(dict.fromkeys(board.problem))
         columns = [metrics.index(one) for one in (frame.GREEDY, *map(str, board.metrics)) if one in metrics]
-        told = {'title': board.title, 'judge': board.judge, 'k': board.k, 'data': first.data.sha256}
+        told = {'title': board.title, 'judge': frame.judge_line(first), 'k': board.k}
+        told |= {'data': first.data.sha256, 'level': f'{100 * board.level:g}\xa0%'}
         told |= {'notes': [*([f'{board.reason}.'] if board.reason else []), *board.notes]}
-        told |= {
-            'level': f'{100 * board.level:g}\xa0%',
-            'metrics': metrics,
-            'columns': columns,
-            'parts': parts,
-        }
-        told |= {
-            'uids': board.uids,
-            'groups': groups,
-            'group': [groups.index(one) for one in first.counts.group],
-        }
+        told |= {'metrics': metrics, 'columns': columns, 'parts': parts, 'uids': board.uids, 'groups': groups}
+        told['group'] = [groups.index(one) for one in first.counts.group]
         told |= {'problem': [problems.index(one) for one in board.problem], 'entries': entries}
-        told['texts'] = _pack({name: samples[name][:: first.n] for name in asked if samples})
+        told['texts'] = _pack(texts)
         told['figures'] = [[caption, _pack(svg)] for caption, svg in figures.get(board.title, ())]
         shown.append(told)
     each = [one for board in shown for one in board['entries']]
@@ -219,12 +189,8 @@ def _entry(entry: frame.Entry, uids: Sequence[str], beside: bool) -> dict[str, A
         'Engine': result.engine,
         'Signature': result.signature,
     }
-    told: dict[str, Any] = {
-        'name': entry.name,
-        'n': n,
-        'remarks': entry.remarks,
-        'tokens': health.output_tokens,
-    }
+    told: dict[str, Any] = {'name': entry.name, 'n': n, 'remarks': entry.remarks}
+    told |= {'tokens': health.output_tokens}
     told['badges'] = [*filter(None, [*frame.health_line(result).split(', '), frame.limits_line(result)])]
     told |= {'facts': [[name, text] for name, text in facts.items() if text], 'greedyNote': entry.greedy_note}
     told['greedy'] = entry.greedy and entry.greedy.table.c[frame.rows_of(entry.greedy, uids)].tolist()
