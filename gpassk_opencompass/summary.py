@@ -126,7 +126,8 @@ def remarks(result: Result, *, anew: bool) -> Iterator[str]:
         shown = [text for answer, text in texts if not answer and text][:3]
         yield f'{health.unanswered} of {health.samples} responses have no final answer. The first end:'
         yield from (f'  … {text.strip()[-200:]!r}' for text in shown)
-        yield "If their answers stand elsewhere: --answer-pattern 'REGEX' (its last match, or its group)"
+        how = "--answer-pattern 'REGEX' (its last match, or the group in it)"
+        yield f'If their answers stand elsewhere: {how}'
 
 
 # For other programs

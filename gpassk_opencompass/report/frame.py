@@ -213,7 +213,7 @@ def boards(
             )
         else:
             kinds[one.benchmark].setdefault((one.data.sha256, one.judge_digest), []).append(one)
-    found: list[tuple[str, str, str, int, list[Entry]]] = []
+    tables: list[Board] = []
     names = 'other questions or references', 'another judge'
     for benchmark, parts in kinds.items():
         for number, (key, members) in enumerate(parts.items(), 1):
@@ -224,16 +224,15 @@ def boards(
             left_out += lines
             if entries:
                 title = f'{benchmark} (part {number})' if what else benchmark
-                found.append((title, benchmark, reason, size, entries))
-    run_name = iter(run_names([entry.result for *_, entries in found for entry in entries]))
-    tables = []
-    for title, benchmark, reason, size, entries in found:
-        own, counts = metrics_of(size, thresholds), entries[0].result.counts
-        named = tuple(replace(entry, name=next(run_name)) for entry in entries)
-        board = Board(title, benchmark, reason, level, own, named, counts.uid, counts.problem)
+                own, counts = metrics_of(size, thresholds), entries[0].result.counts
+                rows = tuple(entries)
+                tables.append(Board(title, benchmark, reason, level, own, rows, counts.uid, counts.problem))
+    names_of_runs = iter(run_names([entry.result for board in tables for entry in board.entries]))
+    for place, board in enumerate(tables):
+        named = [replace(entry, name=next(names_of_runs)) for entry in board.entries]
         means = board.ranked_values.mean(1).tolist()
         best = sorted(range(len(named)), key=lambda row: (-means[row], named[row].name))
-        tables.append(replace(board, entries=tuple(named[row] for row in best)))
+        tables[place] = replace(board, entries=tuple(named[row] for row in best))
     return tables, left_out
 
 

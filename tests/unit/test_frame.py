@@ -38,7 +38,7 @@ def test_runs_are_ranked_by_mg_pass_with_the_greedy_run_beside(tmp_path: Path) -
         ('m2', True),
         ('m1', False),
     ]
-    assert (board.k, board.size, board.judge, left_out) == (2, '24 questions', 'rule', [])
+    assert (board.k, board.size, left_out) == (2, '24 questions', [])
     assert {group: rows.tolist() for group, rows in board.groups.items()} == {
         'A_cn': list(range(0, 24, 2)),
         'A_en': list(range(1, 24, 2)),
