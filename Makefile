@@ -84,7 +84,7 @@ $(LIGHTEVAL): pyproject.toml constraints/lighteval.txt
 
 test-lighteval: $(LIGHTEVAL) ## the tests of the Lighteval tasks, and of the core beside Lighteval
 	$(LIGHTEVAL_VENV)/bin/python -m pytest $(PARALLEL) tests/slow/lighteval tests/slow/harnesses/test_lighteval_harness.py \
-		tests/unit/test_metrics.py tests/unit/answers/test_extracted.py tests/unit/answers/test_kinds.py tests/unit/test_rule_judge.py tests/unit/test_llm_judge.py tests/unit/test_scoring.py tests/unit/test_gpassatk.py tests/unit/test_statistics.py
+		tests/unit/test_metrics.py tests/unit/answers/test_extracted.py tests/unit/answers/test_kinds.py tests/unit/test_rule_judge.py tests/unit/test_llm_judge.py tests/unit/test_scoring.py tests/unit/test_statistics.py
 
 # Other programs, in one environment: harnesses write logs with a scripted model, which are read, and inspect_ai's own tables
 # show G-Pass@k; `transformers serve` needs transformers 5, OpenCompass 4.

@@ -321,7 +321,8 @@ def metrics_of(
     Raises InputError where a k or a threshold is out of range or given twice, or no k is given; TypeError
     where one of them is no number.
     """
-    ks, taus = [as_whole('k', k, 1, LARGEST_N) for k in _listed(k_list)], _listed(thresholds)
+    ks = [as_whole('k', k, 1, LARGEST_N) for k in _listed(k_list)]
+    taus = list(map(as_threshold, _listed(thresholds)))
     if not ks:
         raise InputError('k is empty: give at least one k')
     metrics = []

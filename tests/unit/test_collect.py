@@ -82,7 +82,6 @@ def test_a_result_of_an_earlier_config_is_left_out_and_named(tmp_path: Path, see
 
 
 def test_folders_that_are_links_within_results_count(tmp_path: Path) -> None:
-    """Runs of others, brought together."""
     path = write_result(tmp_path / 'theirs', MODEL, THIRDS)
     (tmp_path / 'ours' / 'results').mkdir(parents=True)
     (tmp_path / 'ours' / 'results' / MODEL).symlink_to(path.parent)
@@ -90,7 +89,6 @@ def test_folders_that_are_links_within_results_count(tmp_path: Path) -> None:
 
 
 def test_a_model_with_slashes_lies_deeper_and_what_evaluators_leave_is_no_result(tmp_path: Path) -> None:
-    """`results/org/model/data.json`, beside which `data/` holds what judged it."""
     path = write_result(tmp_path, f'org/{MODEL}', THIRDS)
     left = path.with_suffix('') / 'judged.json'
     left.parent.mkdir()
@@ -101,7 +99,6 @@ def test_a_model_with_slashes_lies_deeper_and_what_evaluators_leave_is_no_result
 
 
 def test_a_damaged_newer_result_does_not_hide_a_complete_one(tmp_path: Path) -> None:
-    """The newest *complete* one counts."""
     old = write_result(tmp_path, MODEL, THIRDS, time='20260101_000000')
     new = write_result(tmp_path, MODEL, THIRDS, time='20260102_000000')
     new.write_text(new.read_text()[:100])
@@ -238,7 +235,6 @@ def test_verdicts_that_are_there_count_and_no_judge_is_asked(tmp_path: Path) -> 
 
 
 def test_a_folder_with_results_of_ours_gives_those_and_the_details_of_lighteval(tmp_path: Path) -> None:
-    """Not the predictions and other logs in it."""
     write_result(tmp_path, MODEL, THIRDS)
     logged(tmp_path / 'w' / 'rows.jsonl')
     assert [one.run.model for one in collect([tmp_path]).results] == [MODEL]
@@ -257,18 +253,10 @@ def test_a_result_of_any_name_counts_in_a_folder(tmp_path: Path) -> None:
     assert found.passed_over == [f'{rows} is passed over']
 
 
-def test_results_of_other_evaluators_are_logs(tmp_path: Path) -> None:
-    """A work directory of OpenCompass without a result of ours: each of its runs is scored."""
-    found = collect([RECORDED / 'opencompass' / 'rules'])
-    assert {one.run.model for one in found.results} == {'copies', 'scripted'}
-    assert {one.run.host for one in found.results} == {'opencompass'}
-
-
 @pytest.mark.parametrize('content', ['{"accuracy"', '{"error": "it failed"}'])
 def test_a_failed_evaluation_keeps_no_other_log_from_it(
     content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is told; the others of the work directory are scored."""
     shutil.copytree(RECORDED / 'opencompass' / 'rules', tmp_path, dirs_exist_ok=True)
     [path] = tmp_path.glob('*/results/scripted/*.json')
     path.write_text(content)
@@ -284,7 +272,6 @@ def test_a_failed_evaluation_keeps_no_other_log_from_it(
 def test_results_of_another_evaluator_beside_ours_are_passed_over(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """They are told, and are no failure."""
     result = write_result(tmp_path, MODEL, THIRDS)
     result.with_name('other.json').write_text('{"accuracy": 50.0, "details": []}')
     assert main(['score', str(tmp_path)]) == 0
@@ -292,7 +279,6 @@ def test_results_of_another_evaluator_beside_ours_are_passed_over(
 
 
 def test_what_cannot_be_read_or_scored_is_left_out_with_its_reason(tmp_path: Path) -> None:
-    """The other files count."""
     good = logged(tmp_path / 'good.jsonl')
     torn = tmp_path / 'torn.jsonl'
     torn.write_text('{"uid": ')
@@ -306,7 +292,6 @@ def test_what_cannot_be_read_or_scored_is_left_out_with_its_reason(tmp_path: Pat
 
 
 def test_questions_with_different_numbers_of_samples_stand_beside_no_other_run(tmp_path: Path) -> None:
-    """They are read, and left out of tables with the reason."""
     rows = [{**row, 'correct': [True] * (2 + number % 2)} for number, row in enumerate(ROWS)]
     path = logged(tmp_path / 'x.jsonl', [{**row, 'responses': None} for row in rows])
     tables, [line] = boards(collect([path]).results)
@@ -365,7 +350,6 @@ def test_every_command_refuses_a_damage_with_the_same_line(
 def test_no_command_refuses_a_sound_result(
     tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """So that the table above tells damages."""
     path = write_run(tmp_path / 'out' / 'run').result
     write_run(tmp_path / 'out' / 'other', verdicts=['01'])  # so that there is something to compare
     main(COMMANDS[command](path))

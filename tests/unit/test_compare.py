@@ -189,7 +189,6 @@ def test_one_run_a_side_decides_only_where_nothing_but_the_model_differs(
 def test_all_rows_must_pass_and_metrics_can_be_asked_for(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A benchmark that is worse fails the whole."""
     line = ('worse', 'old', '--margin', 2, '--questions', 'new')
     found, _ = rows(capsys, 1, *line, '--benchmark', 'live', '--metric', 'accuracy', 'mG-Pass@8')
     assert [row['metric'] for row in found] == ['accuracy', 'mG-Pass@8']
@@ -202,7 +201,6 @@ def test_all_rows_must_pass_and_metrics_can_be_asked_for(
 
 
 def test_a_pull_request_gets_a_comment(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With the answer as its heading, and hostile names as text."""
     name = '<b>&"\']]>|\x1b[2J`x`'
     edit('worse', lambda block: block['run'].update(model=name))
     assert main(['compare', 'worse', 'old', '--margin', '2', '--questions', 'new', '--markdown', 'c.md']) == 1
@@ -277,7 +275,6 @@ def test_what_cannot_be_compared_is_no_answer(here: Path, capsys: pytest.Capture
 def test_wrong_use_has_a_code_of_its_own(
     here: Path, line: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """3 with a margin, which is a number of points above 0 and below 100."""
     (here / 'empty').mkdir()
     assert message in refused(capsys, *line)
 
@@ -285,7 +282,6 @@ def test_wrong_use_has_a_code_of_its_own(
 def test_what_breaks_is_no_answer(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An error of the program would end with 1, which is *worse*."""
 
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError
@@ -378,7 +374,6 @@ def test_raw_logs_of_two_programs_are_a_gate_in_one_command(
 def test_the_first_question_that_differs_is_named(
     tmp_path: Path, change: tuple[str, str, str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And how."""
     other = [*ASKED[:5], change, *ASKED[6:]]
     new, old = log(tmp_path / 'new.jsonl', ASKED, [4] * 40), log(tmp_path / 'old.jsonl', other, [4] * 40)
     assert message in refused(capsys, new, old)
@@ -388,7 +383,6 @@ def test_the_first_question_that_differs_is_named(
 
 
 def test_the_published_scores_tell_their_source_and_are_the_published_ones() -> None:
-    """Number for number, where the file of the authors is at hand."""
     scores = pandas.read_csv(PUBLISHED, comment='#')
     assert (scores.model.nunique(), scores.benchmark.nunique(), len(scores)) == (29, 5, 680)
     text = PUBLISHED.read_text('utf-8')
@@ -461,7 +455,6 @@ def test_the_action_fails_where_the_new_run_is_worse(here: Path, new: str, code:
 
 
 def test_the_fixture_is_one_of_pytest(here: Path) -> None:
-    """Worse fails, undecided is skipped, better passes."""
     shutil.copy(CI / 'conftest.py', 'conftest.py')
     names = ('better', 'worse', 'rerun')
     Path('test_it.py').write_text(

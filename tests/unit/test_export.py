@@ -93,7 +93,6 @@ def test_what_was_exported_is_the_same_run(form: str, judge: list[str], theirs: 
 
 
 def test_a_csv_says_all_that_is_known_of_a_sample(theirs: Path, tmp_path: Path) -> None:
-    """Of run, question and sample, where it was read, and who judged."""
     with exported(theirs, 'samples.csv', tmp_path).open(encoding='utf-8', newline='') as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 48
@@ -142,7 +141,6 @@ def test_the_summary_of_lm_eval_has_the_scores_as_fractions(theirs: Path, tmp_pa
 
 
 def test_samples_that_nobody_judged_stay_unjudged(tmp_path: Path) -> None:
-    """And questions may have different numbers of samples."""
     result = made(
         ('uid', ['a', 'a', 'a', 'b']), ('replica', [0, 1, 2, 0]), ('response', ['x', 'y', 'z', 'x']),
         ('verdict', ['correct', 'unjudged', 'incorrect', 'correct']), ('question', ['?'] * 3 + ['!']),
@@ -158,7 +156,6 @@ def test_samples_that_nobody_judged_stay_unjudged(tmp_path: Path) -> None:
 
 
 def test_what_has_no_responses_is_refused(tmp_path: Path) -> None:
-    """Verdicts alone; so is a folder that cannot be made."""
     labels = made(('uid', ['a']), ('replica', [0]), ('verdict', ['correct']))
     with pytest.raises(InputError, match='has no responses'):
         write_lm_eval(labels, tmp_path / 'out')

@@ -95,7 +95,6 @@ def large_board() -> Board:
 
 
 def test_every_series_stands_out_from_its_ground_and_differs_in_grey() -> None:
-    """A contrast of at least 3; no two of one lightness, marker or dash."""
     assert min(contrast(colour, GROUND) for colour in PALETTE) >= 3
     lightness = sorted(lab(linear(colour))[0] for colour in PALETTE)
     assert min(after - before for before, after in pairwise(lightness)) > 3
@@ -113,7 +112,6 @@ def test_series_are_told_apart_by_every_reader(eyes: str) -> None:
 
 
 def test_a_line_over_thresholds_is_the_share_of_draws() -> None:
-    """A panel a run, a line a k; each point counts the draws of k of 8 answers."""
     board = small_board()
     panels = drawn(board)['thresholds'].axes
     assert [axes.get_title(loc='left') for axes in panels] == [entry.name for entry in board.entries]
@@ -158,12 +156,10 @@ def test_sensitivity_keeps_the_other_settings_fixed() -> None:
 
 
 def test_nothing_to_show_is_left_out() -> None:
-    """One run at n = k, no second setting."""
     assert list(drawn(board_of([made_result('m_t0.3_l64', COUNTS, 8, [8])]))) == ['thresholds', 'questions']
 
 
 def test_the_map_has_the_hardest_question_first() -> None:
-    """c/n of each run, columns sorted by their mean."""
     board = small_board()
     image = np.asarray(drawn(board)['questions'].axes[0].images[0].get_array())
     shares = np.stack([entry.result.table.c / 8 for entry in board.entries])
@@ -171,7 +167,6 @@ def test_the_map_has_the_hardest_question_first() -> None:
 
 
 def test_a_figure_has_six_runs_at_most_the_best_of_each_model_first() -> None:
-    """And says so."""
     board = large_board()
     models = [entry.result.model for entry in board.entries]
     first = sorted({model: models.index(model) for model in models}.values())[:6]
@@ -242,7 +237,6 @@ def test_names_of_any_kind_are_drawn_as_they_are(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_pictures_of_the_docs_are_small_and_complete() -> None:
-    """One for every figure that the page describes, none above 60 kB."""
     page = (DOCS / 'report.md').read_text(encoding='utf-8')
     shown = [DOCS / path for path in re.findall(r'!\[[^]]*\]\((images/figures/[^)]*)\)', page)]
     assert sorted(shown) == sorted((DOCS / 'images' / 'figures').glob('*.png'))

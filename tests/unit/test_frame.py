@@ -31,7 +31,6 @@ def boards_of(outputs: Path, **options: Any) -> tuple[list[Board], list[str]]:
 
 
 def test_runs_are_ranked_by_mg_pass_with_the_greedy_run_beside(tmp_path: Path) -> None:
-    """The better one first; a greedy run is no row of its own."""
     write_three(tmp_path)
     [board], left_out = boards_of(tmp_path)
     assert [(entry.name, entry.greedy is not None) for entry in board.entries] == [
@@ -54,7 +53,6 @@ def test_runs_are_ranked_by_mg_pass_with_the_greedy_run_beside(tmp_path: Path) -
     ],
 )
 def test_what_must_not_be_ranked_together_is_not(tmp_path: Path, other: dict[str, str], reason: str) -> None:
-    """Two tables of one benchmark, and each says why it stands apart."""
     write_result(tmp_path, ABBR.format(1), THIRDS)
     write_result(tmp_path, ABBR.format(2), HALVES, **other)
     found, _ = boards_of(tmp_path)
@@ -63,7 +61,6 @@ def test_what_must_not_be_ranked_together_is_not(tmp_path: Path, other: dict[str
 
 
 def test_what_stands_in_no_table_is_named_with_its_reason(tmp_path: Path) -> None:
-    """A greedy run of another judge, one hot sample, too few samples for k."""
     write_result(tmp_path, ABBR.format(1), THIRDS)
     write_result(tmp_path, GREEDY.format(1), [1] * 24, n=1, judge='llm')
     write_result(tmp_path, ABBR.format(3), [1] * 24, n=1)
@@ -76,7 +73,6 @@ def test_what_stands_in_no_table_is_named_with_its_reason(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize('name', ['m1', 'm1_l100', 'm1_rs1_l100'])
 def test_one_answer_at_an_unknown_temperature_is_not_called_greedy(tmp_path: Path, name: str) -> None:
-    """It is left out, and the line says how a greedy run is known."""
     write_result(tmp_path, 'm1', THIRDS)
     write_result(tmp_path, name, [1] * 24, n=1)
     [board], [line] = boards_of(tmp_path)
@@ -100,7 +96,6 @@ def test_the_greedy_run_has_the_length_of_the_samples_or_a_note(tmp_path: Path) 
 
 
 def test_a_run_on_other_questions_under_the_same_hash_is_left_out(tmp_path: Path) -> None:
-    """The questions that most have stay, wherever the other run would rank."""
     made = []
     for number, counts in enumerate((HALVES, THIRDS, [4] * 24)):
         one = block(counts, 4, run={'model': ABBR.format(number), 'dataset': 'MATH500-L5-k2-r2'})
@@ -130,7 +125,6 @@ def recorded(name: str, config: dict[str, Any], n: int = 4, host: str = 'opencom
 
 
 def test_a_run_without_settings_leaves_the_names_of_others_as_they_are() -> None:
-    """It has its name alone; the others have what they differ in."""
     sweep = [run for run in made_sweep(['a', 'b'], questions=4) if run.n > 1]
     alone = run_names(sweep)
     assert alone[:2] == ['a t=0.3 p=0.8', 'a t=0.3 p=1']
@@ -164,7 +158,6 @@ def test_models_of_one_name_have_their_owners_or_the_part_of_the_path_that_is_th
 
 
 def test_hosts_and_sizes_are_named_where_nothing_else_differs() -> None:
-    """One model by two hosts, and with two n."""
     runs = [recorded('m', {}), recorded('m', {}, host='lighteval'), recorded('m', {}, n=8)]
     assert run_names(runs) == ['m opencompass n=4', 'm lighteval', 'm opencompass n=8']
     assert run_names(runs[:2]) == ['m opencompass', 'm lighteval']
@@ -172,7 +165,6 @@ def test_hosts_and_sizes_are_named_where_nothing_else_differs() -> None:
 
 
 def test_a_run_has_one_name_on_all_benchmarks() -> None:
-    """What is alike in every way has a number."""
     runs = named('a_t0.3_l64', 'a_t0.7_l64', 'a_t0.3_l64', 'a_t0.7_l64')
     for run in runs[2:]:
         run.run.dataset = 'AIME2024-k4-r1'
@@ -186,7 +178,6 @@ TAGS = st.sampled_from(['', '_l64', '_t0.3_l64', '_t0.7_l64', '_t0.7_p0.8_l64', 
 
 @given(st.lists(st.tuples(NAMES, TAGS), min_size=1, max_size=12))
 def test_names_are_always_different(parts: list[tuple[str, str]]) -> None:
-    """Whatever stands together."""
     names = run_names(named(*(name + tags for name, tags in parts)))
     assert len(set(names)) == len(parts)
 
@@ -215,7 +206,6 @@ def test_scores_are_those_of_the_records_and_intervals_those_of_the_rule(tmp_pat
 
 
 def test_contests_and_languages_are_pooled_too() -> None:
-    """AMC_cn and AMC_en are AMC, and all _en together are en."""
     groups = ['AMC_cn', 'AMC_en', 'CNMO_cn', 'CNMO_en'] * 3
     uids = [f'q{number}' for number in range(12)]
     counts = {'uid': uids, 'group': groups, 'c': [number % 5 for number in range(12)]}
@@ -228,7 +218,6 @@ def test_contests_and_languages_are_pooled_too() -> None:
 
 
 def test_samples_in_doubt_are_bounds(tmp_path: Path) -> None:
-    """All wrong and all right."""
     write_result(tmp_path, 'm1_t1.0_l1', [2] * 24, unjudged=[1] * 24)
     data = frame(boards_of(tmp_path)[0])
     row = data[(data.metric == 'accuracy') & (data.group == '')].iloc[0]
@@ -291,14 +280,12 @@ def test_an_average_is_over_all_benchmarks_or_none(tmp_path: Path) -> None:
     ],
 )
 def test_what_must_not_be_averaged_is_not(tmp_path: Path, second: dict[str, Any], reason: str) -> None:
-    """And the reason is told."""
     found = two_benchmarks(tmp_path, **second)
     assert reason in why_no_average(found)
     assert AVERAGE not in set(frame(found).benchmark)
 
 
 def test_questions_in_another_order_are_the_same_questions() -> None:
-    """Paired by their uids: equal counts share their rank."""
     counts: dict[str, Sequence[Any]] = {
         'uid': [f'q{number}' for number in range(30)],
         'group': ['A_en', 'B_en'] * 15,

@@ -116,25 +116,6 @@ def verdicts_of(result: Result) -> str:
     return str(verdicts)
 
 
-def test_a_record_has_the_sums_and_each_sample_and_its_scores_do_not_change() -> None:
-    """By hand: sums of 70 and 1,000 tokens, 8.25 seconds; the signature by which runs are compared stays."""
-    told = [
-        Generation('stop', 10, 100, 1.5), Generation('length', 20, 300, 0.5),
-        Generation('content_filter', 20, 200, 2.25), Generation('stop', 20, 400, 4.0),
-    ]  # fmt: skip
-    (result, samples, _), (without, *_) = scored_with(RESPONSES, told), scored_with(RESPONSES, [])
-    health = result.health
-    assert (health.prompt_tokens, health.output_tokens, health.seconds) == (70, 1000, 8.25)
-    assert health.finish_reasons == {'stop': 2, 'length': 1, 'content_filter': 1}
-    assert samples['output_tokens'] == [100, 300, 200, 400]
-    assert '1 of 4 responses were cut off: max_out_len is short' in health.remarks()
-    assert (result.signature, result.bounds, result.counts) == (
-        without.signature,
-        without.bounds,
-        without.counts,
-    )
-
-
 # States
 
 
@@ -163,7 +144,6 @@ def test_what_was_not_drawn_is_unjudged(state: str, text: str) -> None:
 
 @pytest.mark.parametrize('state', sorted(STATES.keys() - NOT_DRAWN))
 def test_a_response_of_another_kind_is_judged_as_it_is(state: str) -> None:
-    """It is counted by the name that its engine gives; right where its text is."""
     for text, verdicts in (('', '1100'), (r'\boxed{1}', '1101')):
         told = [*[Generation()] * 3, Generation('stop', state=state)]
         result, *_ = scored_with([*RESPONSES[:3], text], told)
@@ -206,7 +186,6 @@ def test_a_thought_is_kept_apart(
 
 
 def test_states_come_through_every_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`score` of an old run, of the record that it wrote, and `report`."""
     told = [Generation(state='failed'), Generation('stop', 5, 6, 1.0, 2, 'refusal')]
     told += [Generation('stop', 5, 6, 1.0, 2)] * 30
     rows = [{**row, 'generation': one.as_json()} for row, one in zip(old.rows(), told, strict=True)]
@@ -324,7 +303,6 @@ def test_copies_are_seen_in_the_responses() -> None:
 def test_what_the_judge_gave_up_on_is_said_wherever_the_score_is(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Below the table, and by `gpassk score`, which keeps it with its bounds."""
     sentence = '1 of 96 samples count as incorrect because the judge gave up on them (timeout: 1)'
     path = write_result(tmp_path / 'in', WELL, THIRDS)
     record = json.loads(known(path, undecided=1, undecided_reasons={'timeout': 1}).read_text())

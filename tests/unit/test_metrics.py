@@ -1,4 +1,4 @@
-"""The formulas against exact rationals, scipy, OpenCompass's own functions and published values; the keys."""
+"""The formulas against rationals, scipy, OpenCompass and published values; keys; what is refused."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ import doctest
 import itertools
 import json
 import math
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
 from scipy.stats import hypergeom
 
 from gpassk_opencompass import metrics
@@ -21,6 +25,8 @@ from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.metrics import (
     ACCURACY,
     DEFAULT_THRESHOLDS,
+    LARGEST_N,
+    GPassAtK,
     Kind,
     Metric,
     g_pass_at_k,
@@ -66,7 +72,6 @@ def test_every_value_up_to_n_24_is_the_correctly_rounded_rational(n: int) -> Non
 @pytest.mark.parametrize('n', [48, 1025, 10_000])
 @pytest.mark.parametrize('k', [4, 16, 48])
 def test_agrees_with_scipy_up_to_n_10000(n: int, k: int) -> None:
-    """Its hypergeometric distribution."""
     c = np.unique(np.linspace(0, n, 200).astype(int))
     tails = {m: hypergeom.sf(m - 1, n, c, k) for m in range(1, k + 1)}
     for threshold in DEFAULT_THRESHOLDS:
@@ -87,7 +92,6 @@ def opencompass() -> ModuleType:
 @pytest.mark.filterwarnings('ignore')
 @pytest.mark.parametrize(('n', 'k'), [(8, 4), (12, 8), (48, 16), (9, 5), (6, 1)])
 def test_agrees_with_opencompass_where_opencompass_is_right(n: int, k: int, opencompass: ModuleType) -> None:
-    """With k ≤ n and the published thresholds."""
     for c in range(n + 1):
         assert pass_at_k(n, c, k) == pytest.approx(opencompass.compute_pass_at_k(n, c, k), abs=1e-12)
         assert mg_pass_at_k(n, c, k) == pytest.approx(opencompass.compute_mg_pass_at_k(n, c, k), abs=1e-12)
@@ -189,7 +193,6 @@ def test_a_key_is_read_as_the_metric_that_wrote_it(metric: Metric, other: Metric
 
 @given(KS, st.data())
 def test_a_multiple_of_a_k_th_needs_exactly_so_many(k: int, data: st.DataObject) -> None:
-    """i/k of k is i, also where the nine decimals of the key lie above it."""
     i = data.draw(st.integers(1, k))
     assert Metric(Kind.G_PASS, k, i / k).steps == Metric.parse(f'G-Pass@{k}_{round(i / k, 9)}').steps == (i,)
 
@@ -209,13 +212,11 @@ def test_a_multiple_of_a_k_th_needs_exactly_so_many(k: int, data: st.DataObject)
     ids=str,
 )
 def test_keys_are_the_published_ones(metric: Metric, key: str) -> None:
-    """As they stand in result files."""
     assert str(metric) == key
     assert Metric.parse(key) == metric
 
 
 def test_metrics_are_ordered_as_tables_show_them() -> None:
-    """Accuracy, then by k, and of each k the mean last."""
     ordered = [ACCURACY, *metrics_of([2, 16], [0.0, 0.5, 1.0], pass_at=True)]
     for shuffled in itertools.islice(itertools.permutations(ordered), 0, 100_000, 9_973):
         assert sorted(shuffled) == ordered
@@ -231,7 +232,6 @@ Accuracy"""
 
 @pytest.mark.parametrize('text', ['', 'mG-Pass@4 ', 'G-Pass@\uff14_0.5', *NO_KEYS.split()])
 def test_what_is_no_key_is_refused_in_one_line(text: str) -> None:
-    """It names the text."""
     with pytest.raises(InputError, match='is no metric: ') as caught:
         Metric.parse(text)
     assert repr(text) in str(caught.value)
@@ -248,11 +248,183 @@ def test_what_is_no_key_is_refused_in_one_line(text: str) -> None:
     ids=str,
 )  # fmt: skip
 def test_a_metric_that_does_not_exist_is_refused(arguments: tuple[object, ...], words: str) -> None:
-    """Before anything is computed of it."""
     with pytest.raises(InputError, match=words):
         Metric(*arguments)  # type: ignore[arg-type]
 
 
+# What they accept and refuse
+
+BAD_COUNTS = [
+    (9, ValueError, 'c must be from 0 to n = 8, got 9'), (2**70, ValueError, 'c must be from 0 to n = 8'),
+    (-1, ValueError, 'got -1'), (2.5, ValueError, 'whole number, got 2.5'),
+    (math.nan, ValueError, 'whole number, got nan'), (3.0, TypeError, 'c must be an integer, got 3.0'),
+    (True, TypeError, 'got True'), ('3', TypeError, "got '3'"), (None, TypeError, 'NoneType'),
+    ([1, 9], ValueError, 'got 9'), ([[1], [-3]], ValueError, 'got -3'), ([1, 2.5], ValueError, 'got 2.5'),
+    (np.array([1.0, np.nan]), ValueError, 'got nan'), (np.array([1.0, np.inf]), ValueError, 'got inf'),
+    (np.array([1.0, 2.0]), TypeError, 'got 1.0'), (np.array([True, False]), TypeError, 'ndarray of bool'),
+    ([1, None], TypeError, 'list of object'), (np.array([250], dtype=np.uint8), ValueError, 'got 250'),
+]  # fmt: skip
+BAD_SIZES = [
+    (8, 9, ValueError, 'k must be from 1 to n = 8, got 9'), (8, 0, ValueError, 'got 0'),
+    (8, 2.5, ValueError, 'k must be a whole number, got 2.5'),
+    (8, math.nan, ValueError, 'k must be a whole number, got nan'),
+    (8, 4.0, TypeError, 'k must be an integer, got 4.0'), (8, True, TypeError, 'got True'),
+    (0, 1, ValueError, 'n must be from 1 to'), (LARGEST_N + 1, 1, ValueError, 'n must be from 1 to 10000'),
+    (None, 1, TypeError, 'n must be an integer, got None'),
+]  # fmt: skip
+BAD_THRESHOLDS = [
+    (-0.1, ValueError, 'from 0 to 1, got -0.1'), (1.1, ValueError, 'got 1.1'),
+    (math.nan, ValueError, 'got nan'), ('0.5', TypeError, "got '0.5'"),
+    (True, TypeError, 'got True'), (None, TypeError, 'NoneType'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(('c', 'error', 'message'), BAD_COUNTS)
+def test_impossible_counts_are_refused(c: Any, error: type[Exception], message: str) -> None:
+    for metric in (pass_at_k, mg_pass_at_k, partial(g_pass_at_k, threshold=0.5)):
+        with pytest.raises(error, match=message):
+            metric(8, c, 4)
+
+
+@pytest.mark.parametrize(('n', 'k', 'error', 'message'), BAD_SIZES)
+def test_impossible_sizes_are_refused(n: Any, k: Any, error: type[Exception], message: str) -> None:
+    """k > n and other sizes that mean nothing raise instead of giving 0.0 or 1.0."""
+    for metric in (pass_at_k, mg_pass_at_k, partial(g_pass_at_k, threshold=1.0)):
+        with pytest.raises(error, match=message):
+            metric(n, 0, k)
+    with pytest.raises(error, match=message):
+        metric_table(n, [k])
+
+
+@pytest.mark.parametrize(('threshold', 'error', 'message'), BAD_THRESHOLDS)
+def test_impossible_thresholds_are_refused(threshold: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        g_pass_at_k(8, 4, 4, threshold)
+    with pytest.raises(error, match=message):
+        metric_names(4, [threshold])
+
+
+DTYPES = st.sampled_from([np.int64, np.uint8, np.int16])
+
+
+@settings(max_examples=50)
+@given(arrays(DTYPES, array_shapes(min_dims=0), elements=st.integers(0, 12)))
+def test_arrays_of_any_shape_and_type_give_the_values_of_their_elements(counts: np.ndarray[Any, Any]) -> None:
+    """The result has the shape of c; of a single count it is a plain float."""
+    for metric in (pass_at_k, mg_pass_at_k, partial(g_pass_at_k, threshold=0.75)):
+        values = np.asarray(metric(12, counts, 5))
+        assert (values.dtype, values.shape) == (np.float64, counts.shape)
+        assert values.ravel().tolist() == [metric(12, int(c), 5) for c in counts.ravel()]
+    for c in (3, np.int32(3), np.uint8(3), np.array(3)):
+        assert type(g_pass_at_k(np.int64(4), c, np.int8(2), 1.0)) is float
+    assert g_pass_at_k(4, np.empty((3, 0), dtype=int), 2, 1.0).shape == (3, 0)
+
+
+def test_lists_of_k_and_thresholds_must_be_sets() -> None:
+    with pytest.raises(InputError, match='at least one k'):
+        metric_names([])
+    with pytest.raises(InputError, match=r'G-Pass@4_0\.0 would be computed twice'):
+        metric_names([4, 8, 4])
+    with pytest.raises(InputError, match=r'G-Pass@4_0\.3 would be computed twice'):
+        metric_table(8, 4, [0.3, 0.1 + 0.2])
+
+
+def test_tables_cannot_be_spoiled_for_the_next_caller() -> None:
+    """Tables are shared, so they are read-only; looked-up values are the caller's own."""
+    with pytest.raises(ValueError, match='read-only'):
+        metric_table(12, 4)['mG-Pass@4'][0] = 1.0
+    values = mg_pass_at_k(12, [12], 4)
+    values[0] = 0.5
+    assert mg_pass_at_k(12, 12, 4) == 1.0
+
+
+# A single question
+
+
+@pytest.mark.parametrize(
+    ('scoring', 'correct'),
+    [
+        (None, [1, 0, 0, 0]),
+        ('full', [1, 0, 0, 0]),
+        ('prefix', [1, 1, 0, 0]),
+        ('suffix', [1, 0, 1, 0]),
+        (lambda pred, gold: gold in pred, [1, 1, 1, 0]),
+        (lambda pred, gold: np.bool_(gold in pred), [1, 1, 1, 0]),
+    ],
+)
+def test_scoring_functions_decide_what_is_correct(scoring: Any, correct: list[int]) -> None:
+    metric = GPassAtK(k=1, thresholds=[1.0], sample_scoring_function=scoring)
+    gold = '42 ' if isinstance(scoring, str) else '42'
+    found = [metric.compute([text], gold)['G-Pass@1_1.0'] for text in (' 42\n', '42 apples', 'it is 42', '4')]
+    assert found == correct
+
+
+def test_of_more_predictions_the_first_n_are_used() -> None:
+    metric = GPassAtK(k=2, n=2)
+    assert metric.compute(['a', 'a', 'b', 'b'], 'a')['G-Pass@2_1.0'] == 1.0
+    assert metric.compute(['b', 'b', 'a', 'a'], 'a')['G-Pass@2_0.0'] == 0.0
+
+
+def computed(predictions: Any, gold: Any, **arguments: Any) -> Callable[[], object]:
+    return lambda: GPassAtK(**arguments).compute(predictions, gold)
+
+
+def of_scores(scores: Any) -> Callable[[], object]:
+    return lambda: GPassAtK(k=2, n=4).g_pass_at_k(scores)
+
+
+@pytest.mark.parametrize(
+    ('call', 'error', 'message'),
+    [
+        (computed(['a', 'b'], ['a', 'b'], k=2), ValueError, 'exactly one gold answer, got 2'),
+        (computed(['a', 'b'], [], k=2), ValueError, 'exactly one gold answer, got 0'),
+        (computed(['a', 'b'], 'a', k=2, n=3), ValueError, 'at least 3 answers, got 2'),
+        (computed(['a', 'b'], 'a', k=3), ValueError, 'k must be from 1 to n = 2, got 3'),
+        (computed([], 'a', k=1), ValueError, 'at least 1 answers, got 0'),
+        (computed('ab', 'a', k=1), TypeError, 'list of answers, got str'),
+        (computed(None, 'a', k=1), TypeError, 'list of answers, got NoneType'),
+        (computed(['a', None], 'a', k=1), TypeError, 'each prediction must be a string, got None'),
+        (computed(['a'], 7, k=1), TypeError, 'each gold must be a string, got 7'),
+        (computed(['a'], ' ', k=1, sample_scoring_function='prefix'), ValueError, 'gold is blank'),
+        (computed(['a'], 'a', k=1, sample_scoring_function=lambda p, g: 0.5), ValueError, 'or 1, got 0.5'),
+        (computed(['a'], 'a', k=1, sample_scoring_function=lambda p, g: None), ValueError, 'got None'),
+        (of_scores([1, 0.5, 0, 1]), InputError, 'all scores must be booleans, 0 or 1, got 0.5'),
+        (of_scores([1, 0]), InputError, 'all_scores must hold at least 4 answers, got 2'),
+        (of_scores('1101'), TypeError, 'all_scores must be a list of scores, got str'),
+        (partial(GPassAtK, k=4, n=3), InputError, 'k must be from 1 to n = 3, got 4'),
+        (partial(GPassAtK, k=[]), InputError, 'at least one k'),
+        (partial(GPassAtK, k=[0, 4]), InputError, 'k must be from 1'),
+        (partial(GPassAtK, k=4, n=8.5), InputError, 'n must be a whole number'),
+        (partial(GPassAtK, k=4, thresholds=[2]), InputError, 'from 0 to 1'),
+        (partial(GPassAtK, 4, sample_scoring_function='equal'), InputError, "or a function, got 'equal'"),
+        (partial(GPassAtK, 4, sample_scoring_function=['full']), InputError, 'or a function'),
+    ],
+)
+def test_what_cannot_be_scored_is_refused(
+    call: Callable[[], object], error: type[Exception], message: str
+) -> None:
+    """Missing predictions, several golds and odd scores; none counts as wrong. Settings at once."""
+    with pytest.raises(error, match=message):
+        call()
+
+
+@pytest.mark.parametrize('scores', [[1, 0, 1, 1, 0, 1, 0, 1], [True] * 3 + [False] * 5, [0] * 8, [1.0] * 8])
+@pytest.mark.parametrize('given', [None, 8], ids=['n of the scores', 'n given'])
+def test_scores_of_one_question_give_its_metrics(scores: list[Any], given: int | None) -> None:
+    """As the paper's README calls it: of k answers drawn from n enough are right, in exact fractions."""
+    tails = {k: exact_tails(8, sum(map(bool, scores)), k) for k in (2, 4)}
+    expected = {}
+    for k, tail in tails.items():
+        for threshold in ('0.0', '0.25', '0.5', '0.75', '1.0'):
+            expected[f'G-Pass@{k}_{threshold}'] = tail[max(1, math.ceil(Fraction(threshold) * k))]
+        expected[f'mG-Pass@{k}'] = Fraction(2, k) * sum(tail[k // 2 + 1 :])
+    metric = GPassAtK(k=[2, 4], n=given, thresholds=[0.0, 0.25, 0.5, 0.75, 1.0])
+    found = metric.g_pass_at_k(scores)
+    assert list(found) == list(expected) == metric.all_metrics
+    assert found == pytest.approx({name: float(value) for name, value in expected.items()}, abs=1e-15)
+    assert found == metric.g_pass_at_k(np.array(scores))
+    assert found == metric.compute(['7' if score else '8' for score in scores], gold='7')
+
+
 def test_docstring_examples_run() -> None:
-    """What the docstrings show is what happens."""
     assert doctest.testmod(metrics).failed == 0

@@ -139,7 +139,6 @@ def test_a_result_of_counts_alone_is_shown_without_answers(tmp_path: Path) -> No
 
 
 def test_why_an_answer_stayed_unjudged_stands_beside_it(tmp_path: Path) -> None:
-    """The reason, where there is no verdict; who decided, where there is one."""
     columns: dict[str, list[Any]] = {
         'uid': ['q', 'q'],
         'replica': [0, 1],

@@ -13,7 +13,6 @@ MADE_OF = re.compile(r'.*\.(tsx?|css|mjs)|package.*\.json')
 
 
 def test_the_script_was_made_of_the_sources() -> None:
-    """`make page` was run after the last change."""
     digest = hashlib.sha256()
     for path in sorted(PAGE.joinpath('source').iterdir(), key=lambda path: path.name):
         if MADE_OF.fullmatch(path.name):
@@ -25,7 +24,6 @@ def test_the_script_was_made_of_the_sources() -> None:
 
 
 def test_packages_in_the_script_are_told_with_their_licences() -> None:
-    """On the page of dependencies, and in every page, as they ask for."""
     package = json.loads((PAGE / 'source' / 'package.json').read_text(encoding='utf-8'))
     script = (PAGE / 'files' / 'page.js').read_text(encoding='utf-8')
     told = (ROOT / 'docs' / 'trust.md').read_text(encoding='utf-8')

@@ -34,7 +34,6 @@ def rows(text: str) -> list[list[str]]:
 def test_the_table_is_the_plan(
     option: str, goal: str, pilot: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A row a number of samples, of translations too; as JSON with all digits."""
     metric = partial(value_table, Metric.parse('mG-Pass@16'))
     wanted = {goal: 0.03}
     expected = plan(COUNTS, 32, metric, [16, 64], problems=PROBLEMS, **wanted)  # type: ignore[arg-type]
@@ -85,20 +84,17 @@ def test_without_a_pilot_it_is_the_most_that_it_can_take(capsys: pytest.CaptureF
 def test_what_cannot_be_planned_is_refused(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One line that says what is allowed."""
     assert main(['plan', *arguments]) == 2
     assert message in capsys.readouterr().err
 
 
 def test_a_name_that_is_no_metric_is_a_slip(capsys: pytest.CaptureFixture[str]) -> None:
-    """Told as slips of other options are."""
     with pytest.raises(SystemExit, match='2'):
         main(['plan', '--half-width', '2', '--metric', 'F1'])
     assert '--metric' in capsys.readouterr().err
 
 
 def test_a_greedy_pilot_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One answer does not tell a chance."""
     path = write_result(tmp_path, ABBR.format(1), [1, 0] * 12, n=1)
     assert main(['plan', str(path), '--half-width', '2']) == 2
     assert 'expected two or more' in capsys.readouterr().err

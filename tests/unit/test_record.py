@@ -141,7 +141,6 @@ def test_the_hash_of_the_data_is_that_of_uid_question_and_reference(tmp_path: Pa
 
 
 def test_texts_that_no_file_can_hold_are_escaped(tmp_path: Path) -> None:
-    """Halves of characters; NUL, U+2028 and 20 kB stay as they are."""
     texts = ['\ud800 \\boxed{1}', '\x00\u2028\\boxed{1}', 'x' * 20_000, '']
     write(tmp_path / 'x.json', made([1], response=texts, question=['half \udfff'] * 4))
     samples = samples_of(read(tmp_path / 'x.json'))
@@ -182,7 +181,6 @@ def test_scores_outlive_samples_that_cannot_be_written(
 
 
 def test_a_json_that_cannot_be_written_leaves_the_old_pair(tmp_path: Path) -> None:
-    """Alone: the new samples take no room."""
     write(tmp_path / 'x.json', made(OLD))
     before = names_in(tmp_path)
     broken = made(NEW)
@@ -266,7 +264,6 @@ def test_a_death_at_any_place_leaves_the_old_pair_or_the_new_one(tmp_path: Path,
 
 
 def test_of_several_writers_at_once_the_last_leaves_its_pair(tmp_path: Path) -> None:
-    """None takes the samples of another for old ones."""
     results = [made([seed, 1, 2], seed=seed) for seed in range(4)]
     for _ in range(15):
         children = []
@@ -340,7 +337,6 @@ DAMAGES: list[tuple[str, Any, str]] = [
 
 @pytest.mark.parametrize(('place', 'new', 'said'), DAMAGES, ids=[f'{i}' for i in range(len(DAMAGES))])
 def test_a_record_that_contradicts_itself_is_refused(tmp_path: Path, place: str, new: Any, said: str) -> None:
-    """In one line: the file, the part, what it is, what is allowed."""
     path = tmp_path / 'x.json'
     content = content_of(made(OLD))
     path.write_text(json.dumps(changed(content, place, new)), encoding='utf-8')
@@ -352,7 +348,6 @@ def test_a_record_that_contradicts_itself_is_refused(tmp_path: Path, place: str,
 
 
 def test_fields_of_later_versions_are_kept() -> None:
-    """They need no new schema; servers may say anything of themselves."""
     content = changed(content_of(made(OLD)), 'gpassk/counts/weight', [1, 2, 3])
     servers = [{'engine': 'vllm', 'version': '0.32.0'}, {'model': 'm'}, {'version': '7'}, 'damaged']
     content['gpassk']['provenance'] = {'versions': {'torch': '2.13.0'}, 'servers': [*servers, servers[0]]}
@@ -368,7 +363,6 @@ def test_fields_of_later_versions_are_kept() -> None:
         ('[1]', ForeignFileError, 'is no result'),
         ('{"error": "it failed"}', InputError, 'says that its evaluation failed: it failed'),
         ('{"gpassk": {"schema": 3}}', InputError, 'is damaged: gpassk.n is missing'),
-        ('{"gpassk": {"schema": 3, "x": ' + '[' * 200 + ']' * 200 + '}}', InputError, 'more than 100 deep'),
         ('{"gpassk": ', InputError, 'cannot be read: '),
         ('[' * 100_000, InputError, 'cannot be read: '),
         ('{"gpassk": {"schema": 3, "n": ' + '9' * 5000 + '}}', InputError, 'cannot be read: '),

@@ -61,7 +61,6 @@ def two_benchmarks(outputs: Path) -> None:
 def test_every_number_of_every_table_is_that_of_the_frame(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Terminal, JSON, Markdown, LaTeX and CSV."""
     two_benchmarks(tmp_path / 'o')
     assert report(tmp_path / 'o', '-o', tmp_path / 'r') == 0
     printed = capsys.readouterr().out
@@ -107,7 +106,6 @@ def test_a_leaderboard_has_the_columns_of_the_paper(tmp_path: Path) -> None:
 
 
 def test_health_stands_once_beside_the_score() -> None:
-    """Shares in the row; below it only what they do not say."""
     told, silent = (made_result(f'{name}_t1.0_l50', [1, 2, 3], 4, (2, 4)) for name in ('told', 'silent'))
     more = {'hedged': 6, 'truncated': 3, 'unanswered': 0, 'truncated_by': 'engine'}
     told.health = told.health.model_copy(update=more)
@@ -120,7 +118,6 @@ def test_health_stands_once_beside_the_score() -> None:
 
 
 def test_an_overview_has_an_average_or_says_why_not(tmp_path: Path) -> None:
-    """A run that lacks a benchmark has none."""
     two_benchmarks(tmp_path)
     found, _ = boards(collect([tmp_path]).results)
     table = overview(found, scores_of(frame(found)))
@@ -138,7 +135,6 @@ def test_an_overview_has_an_average_or_says_why_not(tmp_path: Path) -> None:
 
 
 def test_thresholds_level_and_k_are_those_asked_for(tmp_path: Path) -> None:
-    """Any k up to n, from the counts; τ → 0 is at least one correct."""
     write_three(tmp_path / 'o')
     line = [tmp_path / 'o', '-o', tmp_path / 'r', '--k', 4, '--level', 0.9]
     assert report(*line, '--threshold', '0', '0.25', '1') == 0
@@ -173,14 +169,12 @@ def test_a_report_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_nothing_found_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With what was expected, and where to look."""
     assert report(tmp_path, '-o', tmp_path / 'report') == 2
     assert 'gpassk check' in capsys.readouterr().err
     assert not (tmp_path / 'report').exists()
 
 
 def test_without_the_extra_the_tables_are_written_all_the_same(tmp_path: Path) -> None:
-    """What is missing is said last."""
     write_three(tmp_path / 'outputs')
     code = (
         'import sys; sys.modules |= dict.fromkeys(["matplotlib"])\n'
@@ -215,7 +209,6 @@ def test_figures_are_drawn_whatever_backend_a_notebook_has_chosen(tmp_path: Path
 @some(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(damaged_records())
 def test_a_damaged_record_is_refused_or_makes_whole_tables(record: dict[str, Any]) -> None:
-    """Nothing but an InputError, whatever part is replaced or missing."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         found, left_out = boards(results_with(record, folder))
@@ -244,7 +237,6 @@ def test_the_table_of_a_run_has_the_largest_k_or_every_metric() -> None:
 
 
 def test_a_summary_has_the_interval_below_each_score_and_fits_a_terminal() -> None:
-    """Whatever the models are called."""
     runs = [
         made_result(f'some-organisation-model-{m}-chat_t{t}_l8192', [48, 20, 0] * 20, 48)
         for m in 'ab'

@@ -51,11 +51,6 @@ def beside(
     return path
 
 
-def backwards(result: Result) -> None:
-    for name in ('uid', 'problem', 'group', 'c', 'unjudged'):
-        getattr(result.counts, name).reverse()
-
-
 def test_details_tell_all_that_a_record_of_opencompass_tells() -> None:
     """Names and settings as a sweep writes them, the counts, and who judged with which packages."""
     result = collect_one(RECORDED)
@@ -84,7 +79,6 @@ def test_two_hosts_stand_in_one_table(tmp_path: Path, saved: Path) -> None:
 
 
 def test_keys_in_a_results_file_stay_there(tmp_path: Path, saved: Path) -> None:
-    """Lighteval writes a model's arguments down, api_key too."""
     path = one_file(saved, 'results_*.json')
     summary = json.loads(path.read_text(encoding='utf-8'))
     summary['config_general']['model_config']['api_key'] = 'sk-secret'
@@ -93,22 +87,3 @@ def test_keys_in_a_results_file_stay_there(tmp_path: Path, saved: Path) -> None:
     written = [path.read_bytes() for path in (tmp_path / 'r').rglob('*') if path.is_file()]
     assert written
     assert not any(b'sk-secret' in text for text in written)
-
-
-def test_compare_pairs_the_runs_of_two_hosts(
-    tmp_path: Path, saved: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Question by question, in whatever order they stand."""
-
-    def other(result: Result) -> None:
-        result.counts.c = [c // 2 for c in result.counts.c]
-        backwards(result)
-
-    beside(tmp_path / 'oc', other)
-    line = ['compare', str(tmp_path / 'oc'), str(saved), '--metric', 'accuracy', '--json']
-    assert main(line) == 0
-    [row] = json.loads(capsys.readouterr().out)['tables'][0]['rows']
-    result = collect_one(saved)
-    losses = [(c // 2 - c) / 8 for c in result.counts.c]
-    assert row['difference'] == pytest.approx(100 * sum(losses) / len(losses))
-    assert (row['won'], row['problems']) == (0, 24)

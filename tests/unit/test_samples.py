@@ -70,7 +70,6 @@ def test_a_file_gives_back_what_was_written(tmp_path: Path) -> None:
     st.sampled_from([1, 100, 8 << 20]),
 )
 def test_any_values_come_back(tmp_path: Path, rows: list[tuple[Any, ...]], group_bytes: int) -> None:
-    """Whatever texts and numbers they are, and however the rows are grouped."""
     uid, response, group, seed, seconds = map(list, zip(*rows, strict=True))
     told = {'response': response, 'group': group, 'seed': seed, 'seconds': seconds}
     samples = Samples({'uid': uid, 'replica': list(range(len(rows))), **told})
@@ -189,7 +188,6 @@ def test_what_cannot_be_scored_is_named(column: dict[str, list[Any]], said: str)
 
 
 def test_all_contradictions_are_told_at_once() -> None:
-    """Two on one row, one on another; at most twenty lines."""
     columns = {'uid': ['a', 'a', 'b', 'b'], 'replica': [0, 0, 0, 1], 'reference': ['1', '2', '1', '2']}
     with pytest.raises(InputError) as told:
         Samples(columns).check()

@@ -115,7 +115,6 @@ def test_no_interval_is_without_the_printed_score(
     ],
 )  # fmt: skip
 def test_the_interval_of_a_score_holds(population: str, name: str, problems: int) -> None:
-    """In 93 % of 2,000 simulated runs with a known truth at least."""
     rng = np.random.default_rng(6)
     draw = {
         'rare': lambda size: (rng.random(size) < 0.02) * 1.0,
@@ -152,7 +151,6 @@ def test_few_problems_are_said_to_be_few() -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused(call: object, message: str) -> None:
-    """With what was received and what is expected."""
     with pytest.raises(InputError, match=message):
         call()  # type: ignore[operator]
 
@@ -205,7 +203,6 @@ def test_questions_with_other_numbers_of_samples_add_up() -> None:
 
 
 def test_the_variance_between_runs_is_pooled_over_the_models() -> None:
-    """By the means of each model's runs; of one run nothing is known."""
     first, second = np.random.default_rng(10).random((4, 25)), np.random.default_rng(11).random((2, 25))
     pooled = (3 * first.mean(1).var(ddof=1) + second.mean(1).var(ddof=1)) / 4
     assert between_runs([first, second, first[:1]]) == (pytest.approx(pooled), 4)
@@ -327,7 +324,6 @@ def test_a_table_with_reruns_and_a_comparison_of_two_models_agree(reruns: list[i
 
 
 def test_a_table_of_one_model_has_one_rank() -> None:
-    """And of models that are one and the same nobody is better."""
     assert all_pairs([[0.2, 0.9, 0.5]]).ranks.tolist() == [[1, 1]]
     assert not all_pairs([[1, 0, 1]] * 3).better.any()
 
@@ -337,7 +333,6 @@ def test_a_table_of_one_model_has_one_rank() -> None:
 
 @given(st.floats(-0.3, 0.3), st.floats(0, 0.2), st.floats(0.001, 0.4))
 def test_a_decision_follows_from_the_printed_interval(estimate: float, error: float, margin: float) -> None:
-    """The five rules in their order."""
     found = difference([0.5], [0.5])._replace(estimate=estimate, centre=estimate, error=error, freedom=30.0)
     low, high = found.at()
     expected = 'undecided'
@@ -353,7 +348,6 @@ def test_a_decision_follows_from_the_printed_interval(estimate: float, error: fl
 
 
 def test_several_rows_pass_only_if_all_do() -> None:
-    """One that is worse at its share of the error makes the whole worse."""
     like = difference([0.5] * 200, [0.5] * 200)
     better, worse = like._replace(centre=0.2, estimate=0.2), like._replace(centre=-0.2, estimate=-0.2)
     open_ = like._replace(centre=-0.1, estimate=-0.1, error=0.1)

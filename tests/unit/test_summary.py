@@ -71,7 +71,6 @@ def test_a_question_counts_up_to_its_own_number_of_samples(
 
 @pytest.mark.parametrize('name', ['accuracy', 'G-Pass@2_1.0', 'G-Pass@8_1.0', 'mG-Pass@8'])
 def test_the_rerun_error_is_that_of_the_counts(name: str) -> None:
-    """Half of 95 % of reruns; of questions with different n the variances add up."""
     c = np.random.default_rng(1).integers(0, 9, size=50)
     metric, reach = partial(value_table, Metric.parse(name)), 100 * REACH
     alike = rows_of(result([8] * 50, c.tolist(), [2, 8]))[TOTAL, name]['rerun']
@@ -82,7 +81,6 @@ def test_the_rerun_error_is_that_of_the_counts(name: str) -> None:
 
 
 def test_intervals_are_clustered_by_problem_in_every_group() -> None:
-    """As `mean_interval` has them, of a group and of all questions."""
     c = np.random.default_rng(2).integers(0, 9, size=120)
     problems = [f'p{place // 2}' for place in range(120)]
     groups = ['S_en' if place % 2 else 'S_cn' for place in range(120)]
@@ -103,7 +101,6 @@ def test_unjudged_samples_are_wrong_with_bounds() -> None:
 
 
 def test_what_a_group_has_too_few_samples_for_is_not_known_of_it() -> None:
-    """Its cell is empty; the row of all questions has the others."""
     _, groups = tables(summarise(result([4, 8], [2, 4], [2, 8], group=['A', 'B'])))
     place = groups.columns.index('G-Pass@8_1.0')
     assert [row[place] is None for row in groups.rows] == [True, False, False]

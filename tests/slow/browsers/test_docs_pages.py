@@ -13,7 +13,6 @@ PHONE = {'width': 390, 'height': 844, 'deviceScaleFactor': 1, 'mobile': True}
 
 
 def test_no_page_complains_or_is_wider_than_a_phone(site: Path, page: Page) -> None:
-    """Opened from disk in a browser without a network."""
     page.driver.execute_cdp_cmd('Emulation.setDeviceMetricsOverride', PHONE)
     try:
         for path in site_pages(site):
@@ -26,7 +25,6 @@ def test_no_page_complains_or_is_wider_than_a_phone(site: Path, page: Page) -> N
 
 
 def test_the_search_works_from_disk(site: Path, page: Page) -> None:
-    """Where a browser allows no worker."""
     page.open(site / 'index.html')
     page.script("document.querySelector('#__search').click()")
     deadline = time.monotonic() + 20

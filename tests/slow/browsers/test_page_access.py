@@ -121,7 +121,6 @@ def test_axe_finds_nothing(page: Page, go: Go, name: str, scheme: str) -> None:
 def test_axe_finds_nothing_in_firefox(
     other_browser: Any, made: tuple[list[Board], Path], views: Views, name: str
 ) -> None:
-    """From disk, with what the view is about in it, and without a complaint."""
     other_browser.complaints.clear()
     other_browser.open('about:blank')
     other_browser.open(f'{made[1].as_uri()}#{urlencode(views[name], doseq=True)}')
@@ -224,7 +223,6 @@ def test_nothing_sticks_out_at_any_width(page: Page, go: Go, name: str, width: i
 
 
 def test_a_print_has_every_row_and_thought(page: Page, made: tuple[list[Board], Path], go: Go) -> None:
-    """On paper there is no scrolling and no unfolding, and nothing to press."""
     for name, rows in (('benchmark', len(made[0][0].entries)), ('responses', None)):
         go(name)
         pdf = page.driver.execute_cdp_cmd('Page.printToPDF', {})
@@ -240,7 +238,6 @@ def test_a_print_has_every_row_and_thought(page: Page, made: tuple[list[Board], 
 
 
 def test_every_table_has_its_heads_and_every_identifier_is_one(page: Page, go: Go) -> None:
-    """As a screen reader finds them, in each view."""
     for name in VIEWS:
         go(name)
         assert page.script('return document.querySelectorAll("th:not([scope])").length') == 0
@@ -263,7 +260,6 @@ def test_nothing_is_asked_of_a_network(page: Page, go: Go) -> None:
 
 
 def test_the_policy_stops_what_the_page_would_not_do(page: Page, go: Go) -> None:
-    """The second line of defence: markup that got in would neither parse nor run."""
     go('responses')
     page.complaints()
     refused = page.script("""try { document.body.innerHTML = '<img src=x onerror="window.harmed = 3">'; }
@@ -281,7 +277,6 @@ def test_the_policy_stops_what_the_page_would_not_do(page: Page, go: Go) -> None
 
 
 def test_the_page_has_the_colours_of_the_figures() -> None:
-    """In the light scheme."""
     style = AXE.parents[2].joinpath('page.css').read_text(encoding='utf-8')
     found = [re.findall(r'--s\d: (#[0-9a-f]+);', line) for line in style.splitlines() if '--s0:' in line]
     assert found[0] == [*PALETTE[:2]]

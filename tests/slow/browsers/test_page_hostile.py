@@ -100,7 +100,6 @@ def test_controls_and_directions_are_made_visible(made: Any, page: Page) -> None
 
 
 def test_right_to_left_text_keeps_to_its_own_place(made: Any, page: Page) -> None:
-    """The tokens before and the answer behind stay left of it, in their order."""
     put(made, page, 'שלום 12 + 3', answer='שלום')
     code = """const of = (selector) => getComputedStyle(document.querySelector(selector));
         const [slice, final, rich] = ['.side .slice', '.final', '.final .rich'].map(of);
@@ -141,7 +140,6 @@ def test_of_a_long_response_the_beginning_is_shown_and_more_on_a_click(
 
 @pytest.mark.parametrize('text', DEEP.values(), ids=DEEP)
 def test_deep_mathematics_is_drawn_or_shown_as_it_was_written(made: Any, page: Page, text: str) -> None:
-    """And the rest is there."""
     put(made, page, f'Before {text} after.')
     assert page.find('.side .slice').text.startswith('Before')
     assert page.find('.side .slice').text.endswith('after.')

@@ -133,7 +133,6 @@ def test_marks_and_tokens_stand_beside_the_scores(view: View) -> None:
 
 @pytest.mark.parametrize('title', [STANDARD, 'MATH500-L5', 'AIME2024'])
 def test_the_table_of_a_benchmark_has_every_score_of_the_frame(view: View, title: str) -> None:
-    """With its interval, as CSV and table have it."""
     view.page.show(view.path, board=title)
     [board] = [one for one in view.boards if one.title == title]
     shown = view.rows('board')
@@ -203,7 +202,6 @@ def test_filters_leave_the_runs_that_have_it_all(view: View) -> None:
 
 
 def test_a_table_is_one_stop_for_tab_and_arrows_go_on(view: View) -> None:
-    """From row to row and to the heads, which sort; Tab leaves it."""
     from selenium.webdriver.common.keys import Keys
 
     page = view.page
@@ -226,7 +224,6 @@ def test_a_table_is_one_stop_for_tab_and_arrows_go_on(view: View) -> None:
 
 
 def test_figures_of_the_report_stand_below_the_table(page: Page, tmp_path: Path) -> None:
-    """As pictures, which no policy stops."""
     svg = (
         '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30"><rect width="40" height="30"/></svg>'
     )

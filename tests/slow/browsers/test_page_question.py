@@ -143,7 +143,6 @@ def test_two_responses_part_at_the_same_place(page: Page, made: Made) -> None:
 
 
 def test_thoughts_are_compared_apart_from_what_follows(page: Page, made: Made) -> None:
-    """Whether they stand within the response or the engine gave them apart."""
     said = ['try 7</think>It is 42.', 'It is 43.', *['x'] * (N - 2)]
     thought = [None, 'try 8', *[None] * (N - 2)]
     rewritten(made.path, 0, 0, response=said, within=[13, *[0] * (N - 1)], thought=thought)
@@ -203,7 +202,6 @@ def test_previous_and_next_by_link_and_key(page: Page, written: Made) -> None:
 
 
 def test_two_runs_stand_beside_each_other(page: Page, written: Made) -> None:
-    """Samples of either can be compared with those of the other."""
     names = [written.board.entries[run].name for run in (0, 4)]
     written.show(page, 0, 3, '1', 'with.2', **{'with': names[1]})
     page.wait_for('.side:nth-child(2) .response')

@@ -88,7 +88,6 @@ def test_scores_are_those_of_the_frame_also_by_group(run: Page, made: tuple[Any,
     ],
 )
 def test_marking_dims_all_others_and_says_how_many(run: Page, button: str, right: list[bool]) -> None:
-    """The table below has the same questions; words leave fewer of them."""
     expected = {uid_of(i) for i, one in enumerate(right) if one}
     assert 0 < len(expected) < QUESTIONS
     run.button(button).click()
@@ -102,7 +101,6 @@ def test_marking_dims_all_others_and_says_how_many(run: Page, button: str, right
 
 
 def test_the_map_is_a_stop_a_group_with_arrow_keys_and_enter_opens(run: Page) -> None:
-    """What has the focus is said in words below; Back comes back to the map."""
     from selenium.webdriver.common.keys import Keys
 
     maps = run.all('.map')
@@ -151,7 +149,6 @@ def luminance(colour: str) -> float:
 def test_another_run_stands_beside_it_question_by_question(
     run: Page, made: tuple[Any, Path, str, str]
 ) -> None:
-    """Its share and the difference are columns; a question opens for both."""
     run.choose('#beside', made[3])
     run.find('th[data-column=difference] button').click()
     code = """return [...document.querySelectorAll('#questions tbody tr')].map((row) =>
