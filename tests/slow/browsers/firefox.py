@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import itertools
 import json
 import re
@@ -70,26 +69,6 @@ class Firefox:
             assert time.monotonic() < end, f'{code} did not become true'
             time.sleep(0.05)
         return value
-
-    def keys(self, *keys: str) -> None:
-        """Press keys, one after the other; `\\uE004` is Tab, see WebDriver."""
-        actions = [{'type': kind, 'value': key} for key in keys for kind in ('keyDown', 'keyUp')]
-        self._ask(
-            'input.performActions',
-            context=self._context,
-            actions=[{'type': 'key', 'id': 'keyboard', 'actions': actions}],
-        )
-
-    def size(self, width: int, height: int) -> None:
-        """Set the size of the window."""
-        self._ask(
-            'browsingContext.setViewport', context=self._context, viewport={'width': width, 'height': height}
-        )
-
-    def picture(self, path: Path) -> None:
-        """Save what is seen, as PNG."""
-        told = self._ask('browsingContext.captureScreenshot', context=self._context)
-        path.write_bytes(base64.b64decode(told['data']))
 
     def _ask(self, method: str, **params: Any) -> Any:
         return self._loop.run_until_complete(asyncio.wait_for(self._answer(method, params), SECONDS))

@@ -12,6 +12,8 @@ import pytest
 from browser import Page
 from made_pages import counted, rows_of, uid_of, write_made_page
 
+from gpassk_opencompass.report.frame import judge_line
+
 pytestmark = pytest.mark.e2e
 
 N, QUESTIONS = 10, 60
@@ -180,10 +182,11 @@ def test_two_judges_of_a_run_stand_beside_each_other(page: Page, tmp_path: Path)
     )
     page.until("return document.querySelector('article')?.textContent.includes('The verdicts differ')")
     told = page.find('article').text
-    first = C if boards[0].judge == 'rule' else lenient
+    judges = [judge_line(board.entries[0].result) for board in boards]
+    first = C if judges[0] == 'rule' else lenient
     assert f'{first[12]} of {N} right' in told
     assert 'The verdicts differ on 1 of 10 samples: 0.' in told
     page.show(path, board=boards[0].title, run=boards[0].entries[0].name)
     options = [one.text for one in page.all('#beside option')]
-    assert options == ['no other run', f'{boards[1].entries[0].name} · judge: {boards[1].judge}']
+    assert options == ['no other run', f'{boards[1].entries[0].name} · judge: {judges[1]}']
     assert page.complaints() == []
