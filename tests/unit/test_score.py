@@ -204,18 +204,6 @@ def test_each_sample_names_the_line_of_its_response(tmp_path: Path) -> None:
         assert named == [(seen, line) for line in (1, 3, 5) for _ in range(4)]
 
 
-def test_a_result_gives_any_k_and_its_record_again(tmp_path: Path) -> None:
-    """The same settings give the same numbers, samples and hash of the data; another k is there too."""
-    record, again = tmp_path / 'one.json', tmp_path / 'two.json'
-    file = write_rows(tmp_path / 'rows.jsonl', ROWS)
-    assert scored(file, *EXACT, '--k', '4', '-o', record) == scored(record, '-o', again) == 0
-    first, second = (json.loads(path.read_text(encoding='utf-8')) for path in (record, again))
-    assert first['gpassk']['run'].pop('created') < second['gpassk']['run'].pop('created')
-    assert all(one['gpassk'].pop('sample_file') for one in (first, second))
-    assert first == second
-    assert values(tmp_path, record, '--k', '3')['G-Pass@3_1.0'] == pytest.approx(100 * (1 / 4 + 1 + 0) / 3)
-
-
 def test_a_rescored_result_keeps_what_is_known_of_its_run(tmp_path: Path) -> None:
     """Names, limits, versions, what it was drawn with, questions left out; of a part what holds for it."""
     rows = [

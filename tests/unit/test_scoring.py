@@ -27,7 +27,7 @@ from gpassk_opencompass import (
 from gpassk_opencompass.health import Generation, generation_columns
 from gpassk_opencompass.judges import CascadeJudge, Judgement, Pair
 from gpassk_opencompass.record import Result
-from gpassk_opencompass.scoring import answer_pattern, reference_of, score_counts
+from gpassk_opencompass.scoring import answer_pattern, reference_of
 
 
 def make_samples(answers: Sequence[Sequence[str]], reference: str = '1', **columns: Any) -> Samples:
@@ -109,14 +109,6 @@ def test_what_one_sample_does_not_tell_is_left_out() -> None:
     assert scores['G-Pass@1_1.0'] == 50.0
     assert 'mG-Pass@2' in scores
     assert 'mG-Pass@1' not in scores
-
-
-def test_counts_alone_give_the_same_scores() -> None:
-    result = score(make_samples([['1', '1', '0'], ['0', '1', '0']]), equal_judge(), n=3, k=[2, 3])
-    counted = score_counts(result.table, {'name': 'counts'}, k=[2, 3])
-    assert counted.scores() == result.scores()
-    assert counted.samples() is None
-    assert counted.as_json()['details'] == {}
 
 
 @pytest.mark.parametrize(('n', 'k'), [(2, 3), (2, 0), (2, [1, 5]), (None, 3), (2, True)])
