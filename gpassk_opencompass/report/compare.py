@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas
 
 from .. import __version__, statistics
 from ..collect import LeftOut, collect, run_of
@@ -490,7 +491,6 @@ def beside_published(
 
     A model is found by its letters and digits, else it is `against`. Raises InputError where none is found.
     """
-    import pandas
 
     def letters(name: str) -> str:
         return re.sub(r'[\W_]', '', name).casefold()

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from pandas import DataFrame
 
 from ..errors import MissingExtraError
 from ..files import write_file
@@ -34,7 +35,6 @@ from .tables import file_name
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from pandas import DataFrame
 
 MOST_PANELS = 6  # of a figure, and lines of a panel: as many as there are colours
 MOST_STEPS = 32  # points of a line over τ: of a larger k so many of 1/k, 2/k, …, 1, evenly spread

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas
 from numpy.typing import NDArray
 
 from ..errors import InputError
@@ -22,9 +23,6 @@ from ..metrics import ACCURACY, SHOWN_THRESHOLDS, Kind, Metric, metrics_of, valu
 from ..record import Result
 from ..samples import parted_group
 from ..statistics import AllPairs, Interval, all_pairs, between_runs, mean_interval, rerun_error
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -362,15 +360,13 @@ def run_names(results: Sequence[Result]) -> list[str]:
 # The numbers
 
 
-def frame(tables: Sequence[Board]) -> DataFrame:
+def frame(tables: Sequence[Board]) -> pandas.DataFrame:
     """Return all numbers of the boards: a row a benchmark, run, group and metric, in percent and points.
 
     NaN and '' stand where there is nothing; `group` is '' for all questions. `low` and `high` are for new
     questions of the kind, at `level`; `rerun` is the standard error if these were sampled again; `bound_low`
     and `bound_high` have all samples in doubt wrong and right; ranks are by mG-Pass@k.
     """
-    import pandas
-
     parts = [_board_frame(board) for board in tables]
     if len(tables) > 1 and not why_no_average(tables):
         parts.append(pandas.DataFrame(_averages(tables)))
@@ -380,10 +376,8 @@ def frame(tables: Sequence[Board]) -> DataFrame:
     return whole.assign(**whole[texts].fillna(''))
 
 
-def _board_frame(board: Board) -> DataFrame:
+def _board_frame(board: Board) -> pandas.DataFrame:
     """Return the rows of a board: run by run, in each group by group, in each metric by metric."""
-    import pandas
-
     groups = {'': np.arange(len(board.uids)), **board.groups}
     greedy = {place: entry.greedy for place, entry in enumerate(board.entries) if entry.greedy}
     sampled = dict(enumerate(entry.result for entry in board.entries))
@@ -502,7 +496,7 @@ Scores = Mapping[tuple[str, str, str, str], Score]
 """(benchmark, run, group, metric) → the score."""
 
 
-def scores_of(data: DataFrame) -> Scores:
+def scores_of(data: pandas.DataFrame) -> Scores:
     """Return the scores of a frame."""
     keys = zip(*(data[name] for name in ('benchmark', 'run', 'group', 'metric')), strict=True)
     return dict(zip(keys, map(Score, *(data[name].tolist() for name in Score._fields)), strict=True))

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from pandas import DataFrame
 
 from ..files import save
 from ..metrics import ACCURACY, SHOWN_THRESHOLDS, Metric, metrics_of
@@ -16,9 +17,6 @@ from ..record import Result
 from ..statistics import mean_interval
 from ..text import Table, csv_cell, csv_lines, latex, markdown, markdown_line
 from . import frame
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 HOW_TO_READ = (
     '[low, high] is the {level:g} % interval for new questions of the same kind, clustered by problem. '

@@ -1,26 +1,34 @@
-"""The rows of `gpassk score`: enumeration of subsets and independent formulas as the oracle."""
+"""What `gpassk score` tells of a result, against enumeration, and writes for others, which is read back."""
 
 from __future__ import annotations
 
+import csv
+import json
 import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from exact import EXACT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.collect import names_of
 from gpassk_opencompass.errors import InputError
+from gpassk_opencompass.formats import read_samples
 from gpassk_opencompass.metrics import Metric, value_table
-from gpassk_opencompass.record import Result
-from gpassk_opencompass.samples import Counts
-from gpassk_opencompass.scoring import score_counts
+from gpassk_opencompass.record import Names, Result, read
+from gpassk_opencompass.samples import Counts, Samples
+from gpassk_opencompass.scoring import score, score_counts
 from gpassk_opencompass.statistics import REACH, mean_interval, rerun_error
-from gpassk_opencompass.summary import TOTAL, Row, remarks, summarise, tables
+from gpassk_opencompass.summary import TOTAL, Row, remarks, summarise, tables, write_lm_eval
+from gpassk_opencompass.text import read_csv_cell
 
 
 def result(
@@ -113,3 +121,150 @@ def test_the_interval_of_a_score_reaches_as_far_as_its_metric() -> None:
     assert row['score'] == pytest.approx(80)
     assert row['low'] < row['high'] == pytest.approx(80)
     assert '(6 problems: so few say little of others of their kind)' in next(remarks(scored, anew=False))
+
+
+# For other programs
+
+TRUTH = ['1111', '1100', '0000', '0111'] * 3
+"""Which samples of 12 questions are correct."""
+
+GROUPS = [('', ''), ('Level 1', ''), ('level_5', ''), ('level_5', 'en'), ('', 'cn'), ('sums', 'zh-Hans')] * 2
+"""Splits and languages, '' where there is none."""
+
+
+def response(question: int, correct: bool, replica: int) -> str:
+    """A response by construction right or wrong, which no other one is a copy of."""
+    thought = f'<think>{"so " * (replica + 1)}</think>'
+    return f'{thought}I add.\u2028The sum is \\boxed{{{2 * question + (0 if correct else 1)}}}.'
+
+
+RESPONSES = [
+    [response(place, symbol == '1', i) for i, symbol in enumerate(row)] for place, row in enumerate(TRUTH)
+]
+
+
+@pytest.fixture(scope='module')
+def theirs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The result of responses of a model."""
+    folder = tmp_path_factory.mktemp('judged')
+    rows = [
+        {
+            'uid': f'q{place}', 'problem': f'p{place // 2}', 'question': f'What is ${place}+{place}$?',
+            'answer': str(2 * place), 'responses': texts, 'split': GROUPS[place][0] or None,
+            'language': GROUPS[place][1] or None, 'output_tokens': [20] * 4, 'finish_reason': ['stop'] * 4,
+        }
+        for place, texts in enumerate(RESPONSES)
+    ]  # fmt: skip
+    file, result = folder / 'theirs.jsonl', folder / 'theirs.gpassk.json'
+    file.write_text(''.join(json.dumps(row) + '\n' for row in rows), encoding='utf-8')
+    assert main(['score', str(file), '-o', str(result), '--k', '1', '2', '3', *EXACT]) == 0
+    return result
+
+
+def exported(result: Path, form: str, folder: Path) -> Path:
+    out = folder / f'out.{form}'
+    assert main(['score', str(result), '-o', str(out)]) == 0
+    return out
+
+
+def made(*columns: tuple[str, list[Any]]) -> Result:
+    samples = Samples(dict(columns))
+    names = Names(model='+cmd', dataset='set', created='2026-11-26T10:00:00Z')
+    return score(samples, {'name': 'labels'}, names=names, unjudged_tolerance=1)
+
+
+@pytest.mark.parametrize('form', ['samples.csv', 'lm-eval'])
+@pytest.mark.parametrize('judge', [[], EXACT], ids=['their verdicts', 'judged anew'])
+def test_what_was_exported_is_the_same_run(form: str, judge: list[str], theirs: Path, tmp_path: Path) -> None:
+    """By its verdicts and by the judge it has the same samples, counts and scores; a CSV shows the unseen."""
+    out = exported(theirs, form, tmp_path)
+    back = tmp_path / 'back.gpassk.json'
+    assert main(['score', str(out), '-o', str(back), '--k', '1', '2', '3', *judge]) == 0
+    first, again = read(theirs), read(back)
+    assert again.run.model == 'theirs'
+    assert again.counts == first.counts
+    assert again.scores() == first.scores()
+    told, samples = first.samples(), again.samples()
+    assert told is not None
+    assert samples is not None
+    names = ['uid', 'problem', 'group', 'replica', 'question', 'reference', 'response', 'answer', 'verdict']
+    for name in [*names, 'output_tokens', 'finish_reason'] if form == 'samples.csv' else names:
+        seen = [
+            str(text).replace('\u2028', '\\u2028' if form == 'samples.csv' else '\u2028')
+            for text in told[name]
+        ]
+        assert list(map(str, samples[name])) == seen, name
+    assert [told['response'][at : at + 4] for at in range(0, 48, 4)] == RESPONSES
+
+
+def test_a_csv_says_all_that_is_known_of_a_sample(theirs: Path, tmp_path: Path) -> None:
+    with exported(theirs, 'samples.csv', tmp_path).open(encoding='utf-8', newline='') as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 48
+    assert rows[4 * 3 + 1] == {
+        'model': 'theirs', 'dataset': 'samples', 'uid': 'q3', 'problem': 'p1', 'group': 'level_5_en',
+        'language': 'en', 'replica': '1', 'question': 'What is $3+3$?', 'reference': '6',
+        'response': response(3, True, 1).replace('\u2028', '\\u2028'), 'answer': '6', 'verdict': 'correct',
+        'judged_by': 'function', 'finish_reason': 'stop', 'output_tokens': '20',
+        'file': str(theirs.with_name('theirs.jsonl').name), 'row': '4',
+    }  # fmt: skip
+
+
+def test_no_cell_of_a_csv_is_a_formula(tmp_path: Path) -> None:
+    """What a model answered, and what its run is called, is shown and not computed; it comes back."""
+    answers = ['=HYPERLINK("x")', '-1', '\t@', "'=1", '7\n8', '1,5 "m"', '\x1b[2J', '\ud800']
+    given, result = tmp_path / '+cmd.jsonl', tmp_path / 'x.gpassk.json'
+    row = {'uid': 'a', 'correct': '10101010', 'answers': answers}
+    given.write_text(json.dumps(row) + '\n', encoding='utf-8')
+    assert main(['score', str(given), '-o', str(result)]) == 0
+    with exported(result, 'samples.csv', tmp_path).open(encoding='utf-8', newline='') as file:
+        rows = list(csv.DictReader(file))
+    assert [one['answer'] for one in rows] == [
+        *('\'=HYPERLINK("x")', "'-1", "'\t@", "''=1", '7\n8', '1,5 "m"', '\\x1b[2J', '\\ud800')
+    ]
+    assert {one['model'] for one in rows} == {"'+cmd"}
+    assert [read_csv_cell(one['answer']) for one in rows[:6]] == answers[:6]
+
+
+def test_the_summary_of_lm_eval_has_the_scores_as_fractions(theirs: Path, tmp_path: Path) -> None:
+    """Under the harness's names: metric and filter; its own reader takes who judged, and the settings."""
+    result = read(theirs)
+    result.run.settings = {'temperature': 0.7, 'max_out_len': 512}
+    samples, summary = write_lm_eval(result, tmp_path / 'out')
+    assert write_lm_eval(result, tmp_path / 'out') == [samples, summary]  # their date is that of the run
+    assert len(list(samples.parent.iterdir())) == 2
+    [scores] = json.loads(summary.read_text(encoding='utf-8'))['results'].values()
+    assert scores['G-Pass@2_0.5,gpassk'] == pytest.approx(result.scores()['G-Pass@2_0.5'] / 100, rel=1e-12)
+    assert scores['correct,gpassk'] == sum(row.count('1') for row in TRUTH)
+    assert scores['sample_len'] == len(TRUTH)
+    [run] = read_samples([samples])
+    assert (run.model, run.judge['name']) == ('theirs', 'function')
+    assert run.settings.items() >= {'temperature': 0.7, 'max_out_len': 512}.items()
+    line = json.loads(samples.read_text(encoding='utf-8').splitlines()[1])
+    assert (line['correct'], line['accuracy']) == ([True, True, False, False], 0.5)
+    assert (line['doc']['split'], line['doc']['language']) == ('Level 1', '')
+
+
+def test_samples_that_nobody_judged_stay_unjudged(tmp_path: Path) -> None:
+    result = made(
+        ('uid', ['a', 'a', 'a', 'b']), ('replica', [0, 1, 2, 0]), ('response', ['x', 'y', 'z', 'x']),
+        ('verdict', ['correct', 'unjudged', 'incorrect', 'correct']), ('question', ['?'] * 3 + ['!']),
+    )  # fmt: skip
+    samples, summary = write_lm_eval(result, tmp_path)
+    assert samples == tmp_path / '+cmd' / 'samples_set_2026-11-26T10-00-00.000000.jsonl'
+    [run] = read_samples([samples])
+    assert run.samples is not None
+    assert list(run.samples['verdict']) == ['correct', 'unjudged', 'incorrect', 'correct']
+    assert names_of(run).dataset == 'set'
+    [scores] = json.loads(summary.read_text(encoding='utf-8'))['results'].values()
+    assert scores['unjudged,gpassk'] == 1
+
+
+def test_what_has_no_responses_is_refused(tmp_path: Path) -> None:
+    labels = made(('uid', ['a']), ('replica', [0]), ('verdict', ['correct']))
+    with pytest.raises(InputError, match='has no responses'):
+        write_lm_eval(labels, tmp_path / 'out')
+    (tmp_path / 'out').write_text('a file')
+    whole = made(('uid', ['a']), ('replica', [0]), ('verdict', ['correct']), ('response', ['x']))
+    with pytest.raises(InputError, match='cannot write'):
+        write_lm_eval(whole, tmp_path / 'out')

@@ -19,7 +19,9 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pandas import DataFrame
 
 from ... import __version__
 from ...answers.thoughts import thought_in
@@ -32,11 +34,7 @@ from ...record import Result, digest_of
 from ...samples import Samples
 from ...text import progress
 from .. import frame
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-    from ..figures import Figures
+from ..figures import Figures
 
 RESPONSES = 'responses'  # the folder beside the page
 BUDGET = 24 * 2**20  # characters that answers may take on the page; beyond it there are verdicts alone
