@@ -110,7 +110,6 @@ def test_no_file_of_a_report_can_steer_a_terminal(report: Path) -> None:
 
 
 def test_other_csv_files_have_no_raw_escapes(tmp_path: Path) -> None:
-    """What `gpassk score -o` writes of a contest with such a name."""
     counts = tmp_path / 'counts.jsonl'
     rows = [{'n': 2, 'c': 1, 'split': split} for split in (UNSEEN, 'B')]
     counts.write_text(''.join(json.dumps(row) + '\n' for row in rows))
