@@ -16,7 +16,7 @@ from scipy import stats
 
 from gpassk_opencompass import record
 from gpassk_opencompass.collect import collect
-from gpassk_opencompass.record import Result, result_of
+from gpassk_opencompass.record import Result
 from gpassk_opencompass.report.frame import AVERAGE, Board, boards, frame, run_names, why_no_average
 
 COUNTS = (0, 1, 3, 4, 6, 8, 8, 2, 5, 7)
