@@ -203,8 +203,8 @@ class Result(Part):
         counts = self.counts
         columns = counts.n or [self.n] * len(counts.uid), counts.c, counts.unjudged
         undecided = None if counts.undecided is None else np.array(counts.undecided, dtype=np.int64)
-        numbers = (np.array(one, dtype=np.int64) for one in columns)
-        return Counts(counts.uid, counts.problem, counts.group, *numbers, undecided)
+        n, c, unjudged = (np.array(one, dtype=np.int64) for one in columns)
+        return Counts(counts.uid, counts.problem, counts.group, n, c, unjudged, undecided)
 
     def values(self, metric: Metric) -> Floats:
         """Return the metric of each question, from 0 to 1, for any k ≤ n and any τ; shape (Q,)."""

@@ -59,7 +59,8 @@ def run(
     counts, size, problems, ks = _pilot(pilot)
     metric = metric or Metric(Kind.MG_PASS, max(ks))
     ns = sorted({*n} or {times * metric.k for times in (1, 2, 3, 4, 6, 12)})
-    if not metric.steps or metric.k > (most := min(size, ns[0])):
+    most = min(size, ns[0])
+    if not metric.steps or metric.k > most:
         raise InputError(f'{metric}: expected k from 2 (1 for others) to the {most} of a question')
     if margin is not None:  # no samples help below so many problems
         needed = 1 + bisect_left(range(1, 50_000), -margin, key=lambda many: -100 * least_margin(many))

@@ -83,9 +83,9 @@ def run(
     for line in left_out:
         warn(f'left out: {line}')
     if not tables:
-        count = f'{len(found.results)} found, {len(found.passed_over)} files passed over'
+        seen = f'{len(found.results)} found, {len(found.passed_over)} files passed over'
         raise InputError(
-            f'no result of G-Pass@k below {", ".join(map(str, paths))} can stand in a table: {count}; give '
+            f'no result of G-Pass@k below {", ".join(map(str, paths))} can stand in a table: {seen}; give '
             '<work_dir>/<time>/results/<model>/<dataset>.json; `gpassk check` shows what is not complete'
         )
     data = frame(tables)

@@ -297,7 +297,7 @@ def matched(first: Result, other: Result) -> list[int]:
     where the rule judge takes one for the other: 12 and 12.0. Raises InputError where the judges differ, or a
     question is in one alone, or another one in both.
     """
-    uids, others = first.counts.uid, other.counts.uid
+    uids, others, there = first.counts.uid, other.counts.uid, set(other.counts.uid)
     if first is other:
         return list(range(len(uids)))
     if (first.path.resolve(), first.run) == (other.path.resolve(), other.run) and first.path.name:
@@ -308,18 +308,13 @@ def matched(first: Result, other: Result) -> list[int]:
             f'{whole}: another judge, or one with other settings ({frame.judge_line(first)} and '
             f'{frame.judge_line(other)}); --judge rule judges both anew, where they have responses'
         )
-    there = set(others)
     if first.data.sha256 == other.data.sha256 and set(uids) == there:
         return frame.rows_of(other, uids)
     ours, theirs = _texts(first), _texts(other)
     known = bool(ours and theirs)
-    by_text = {question: uid for uid, (question, _) in theirs.items() if question} if known else {}
-    partner = {
-        uid: uid
-        if uid in there and (not known or ours[uid][0] in ('', theirs[uid][0]))
-        else by_text.get(ours[uid][0] if known else '', uid)
-        for uid in uids
-    }
+    by_text = {question: uid for uid, (question, _) in theirs.items() if known and question}
+    same = {uid for uid in there if not known or ours.get(uid, ('', ''))[0] in ('', theirs[uid][0])}
+    partner = {uid: uid if uid in same or not known else by_text.get(ours[uid][0], uid) for uid in uids}
     pairs = {uid: match for uid, match in partner.items() if match in there}
     for result, texts, missing in (
         (first, ours, [uid for uid in uids if uid not in pairs]),
