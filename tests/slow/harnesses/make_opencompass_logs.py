@@ -9,7 +9,6 @@ right: `is_right`.
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 from collections.abc import Sequence
@@ -241,7 +240,6 @@ def make(folder: Path, only: Sequence[str] = ()) -> None:
     rows = [{'origin_prompt': question(one), 'gold_answer': answer(one)} for one in range(len(COUNTS))]
     for file, count in (('questions', len(rows)), ('few', FEW)):
         write_rows(folder / f'{file}.jsonl', rows[:count])
-    paths = os.pathsep.join(filter(None, [str(HERE), os.environ.get('PYTHONPATH', '')]))
     (folder / 'made').mkdir(exist_ok=True)
     for name, config in _configs(folder).items():
         if only and name not in only:
@@ -251,7 +249,7 @@ def make(folder: Path, only: Sequence[str] = ()) -> None:
         path = folder / 'made' / f'{name}.py'
         path.write_text(''.join(f'{key} = {value!r}\n' for key, value in config.items()))
         command = [Path(sys.executable).with_name('opencompass'), path, '-w', folder / name, '--debug']
-        run(folder, path.with_suffix('.out'), command, PYTHONPATH=paths)
+        run(folder, path.with_suffix('.out'), command)
 
 
 def keep(folder: Path, target: Path) -> None:

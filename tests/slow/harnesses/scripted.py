@@ -60,7 +60,8 @@ def served(reply: Callable[[str, dict[str, Any]], Reply]) -> Iterator[int]:
 
 def run(folder: Path, log: Path, command: Sequence[str | Path], **variables: str) -> None:
     """Run a command in a folder without the hub; what it says is kept in a file, however it ends."""
-    offline = {'HF_HUB_OFFLINE': '1', 'OMP_NUM_THREADS': '1'}
+    paths = filter(None, [str(Path(__file__).parent), os.environ.get('PYTHONPATH')])
+    offline = {'HF_HUB_OFFLINE': '1', 'OMP_NUM_THREADS': '1', 'PYTHONPATH': os.pathsep.join(paths)}
     with log.open('w') as said:
         subprocess.run(
             [*map(str, command)], cwd=folder, env={**os.environ, **offline, **variables}, stdout=said,

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow
 import pytest
 from exact import g_pass
-from harness_logs import run_of, samples_of, verdicts
+from harness_logs import Row, run_of, said, samples_of, verdicts
 from hosts import SHARED
 from pyarrow import parquet
 
@@ -83,29 +83,22 @@ def test_a_table_has_its_samples_in_every_layout(name: str, kind: str, tmp_path:
     run = run_of(path)
     assert verdicts(run) == known
     samples = samples_of(run)
-    for uid, place, text, tokens, reference in zip(
-        *(samples[column] for column in ('uid', 'replica', 'response', 'output_tokens', 'reference')),
-        strict=True,
-    ):
+    names = ('uid', 'replica', 'response', 'output_tokens', 'reference')
+    for uid, place, text, tokens, reference in zip(*map(samples.__getitem__, names), strict=True):
         right = 2 * int(uid) - (known[uid][place] == '0')
         assert (text, tokens) == (f'So, "x",\n\\boxed{{{right}}} {place}', 10 + place)
         assert reference == str(2 * int(uid))
     assert set(samples['file']) == {str(path)}
-    assert max(samples['row']) <= 2 + len(known) * (N if kind == 'samples' else 1) * (
-        1 + name.startswith('t.json')
-    )
+    assert max(samples['row']) <= (N if kind == 'samples' else 1) * len(known) * 2 + 2
     counts = samples.counts()
     assert counts.c.tolist() == [known[uid].count('1') for uid in counts.uid]
-    assert g_pass(counts.c.tolist(), N, 2, 1.0) == g_pass(
-        [one.count('1') for one in known.values()], N, 2, 1.0
-    )
     assert str(run.judge['name']).startswith('column ')
 
 
 @pytest.mark.parametrize('name', NAMES)
 def test_counts_are_read_as_counts(name: str, tmp_path: Path) -> None:
     """Of unequal size; a question without a problem is its own, whatever others are called."""
-    rows = [
+    rows: list[Row] = [
         {'uid': f'q{row}', 'n': 8 + row % 2, 'c': row % 9, 'problem': f'p{row // 2}'} for row in range(60)
     ]
     for row in rows[41::3]:
@@ -115,10 +108,8 @@ def test_counts_are_read_as_counts(name: str, tmp_path: Path) -> None:
     assert run.counts is not None
     assert run.counts.n.tolist() == [row['n'] for row in rows]
     assert run.counts.c.tolist() == [row['c'] for row in rows]
-    assert run.counts.problem == [
-        row['uid'] if place >= 41 and (place - 41) % 3 == 0 else row['problem']
-        for place, row in enumerate(rows)
-    ]
+    own = [row['uid'] if row['problem'] in (None, 'N/A') else row['problem'] for row in rows]
+    assert run.counts.problem == own
     assert set(run.counts.group) == {'all'}
 
 
@@ -132,82 +123,107 @@ def test_samples_that_others_published_give_their_score() -> None:
     assert g_pass(counts.c.tolist(), 8, 8, 1.0) == pytest.approx(86.0)
 
 
-ROWS_OF_QUESTIONS: list[tuple[list[dict[str, Any]], dict[str, str]]] = [
-    ([{'uid': 'a', 'correct': '1011'}, {'uid': 'b', 'correct': '0?10'}], {'a': '1011', 'b': '0?10'}),
-    ([{'id': 'a', 'labels': [1, 0], 'acc': 0.5}], {'a': '10'}),
-    ([{'correct': [True, None]}, {'correct': ['incorrect', 1.0]}], {'1': '1?', '2': '01'}),
-    ([{'correct': [1, 0], 'n': 2, 'c': 1}, {'correct': [1, 1, 1], 'n': 3, 'c': 3}], {'1': '10', '2': '111'}),
-    ([{'id': 'a', 'correct_1': 1, 'correct_2': 0}, {'id': 'b', 'correct_1': 1}], {'a': '10', 'b': '1'}),
-    ([{'id': 'a', 'correct': '[1, 0]'}], {'a': '10'}),
-    ([{'id': 'a', 'score': '10'}, {'id': 'a', 'score': '0'}], {'a': '10'}),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ('rows', 'expected'),
-    ROWS_OF_QUESTIONS,
-    ids=['texts', 'mean', 'no ids', 'n and c', 'wide', 'JSON', 'numbers'],
-)
-def test_what_a_row_is_shows_in_the_first(
-    rows: list[dict[str, Any]], expected: dict[str, str], tmp_path: Path
-) -> None:
-    """A question also where a mean or counts stand beside its samples; '10' of a score is a number."""
-    assert verdicts(run_of(write(tmp_path / 't.jsonl', rows))) == expected
-
-
-PARTS: dict[str, dict[str, Any]] = {
-    'columns': {'score_1': 0, 'score_2': 0},
-    'list': {'scores': [0.5, 0.2]},
-    'tags': {'labels': ['algebra', 'easy']},
-    'texts': {'text_1': 'x', 'text_2': 'y'},
+QUESTION = {'question': '1 + 1?', 'answer': '2'}
+SAMPLE = {'uid': 'a', 'question': '?', 'reference': '2', 'response': 'x', 'correct': True, 'state': ''}
+PART = [{'uid': f'q{place // 2}', 'response': f'{place}', 'correct': place % 2} for place in range(4)]
+WORDS = 'C I N correct Incorrect TRUE false yes no pass fail 1 0.0 ?'
+ODD = {
+    'output_tokens': -7,
+    'prompt_tokens': 'many',
+    'reasoning_tokens': 1.5,
+    'seconds': 10**400,
+    'state': 'x',
 }
+ONE_OF_ALL = 'is_correct has one verdict a question and none of each sample: it is not taken'
+Case = tuple[list[Row], dict[str, str], str, Row]
 
 
-@pytest.mark.parametrize('what', PARTS)
-def test_parts_of_a_verdict_are_no_samples(what: str, tmp_path: Path) -> None:
-    rows = [{'uid': f'q{place // 2}', 'response': f'{place}', 'correct': place % 2} for place in range(4)]
-    path = write(tmp_path / 't.jsonl', [row | PARTS[what] for row in rows])
-    assert verdicts(run_of(path)) == {'q0': '01', 'q1': '01'}
+def case(rows: list[Row], symbols: dict[str, str], remark: str = '', **columns: Any) -> Case:
+    return rows, symbols, remark, columns
 
 
-@pytest.mark.parametrize('wide', [False, True])
-def test_one_verdict_of_all_samples_is_not_taken_which_is_said(wide: bool, tmp_path: Path) -> None:
-    said = {'response_1': '2', 'response_2': '3'} if wide else {'responses': ['2', '3']}
-    run = run_of(write(tmp_path / 't.jsonl', [QUESTION | said | {'is_correct': True}]))
-    assert 'verdict' not in samples_of(run)
-    assert run.remarks[0].startswith('is_correct has one verdict a question and none of each sample')
+READ = {
+    # what a row is shows in the first; a score of '10' is a number, and a mean or counts may stand beside
+    'texts': case([{'correct': '1011'}, {'correct': '0?10'}], {'1': '1011', '2': '0?10'}),
+    'mean': case([{'id': 'a', 'labels': [1, 0], 'acc': 0.5}], {'a': '10'}),
+    'no ids': case([{'correct': [True, None]}, {'correct': ['incorrect', 1.0]}], {'1': '1?', '2': '01'}),
+    'n and c': case(
+        [{'correct': [1, 0], 'n': 2, 'c': 1}, {'correct': [1] * 3, 'n': 3, 'c': 3}], {'1': '10', '2': '111'},
+    ),
+    'wide': case(
+        [{'id': 'a', 'correct_1': 1, 'correct_2': 0}, {'id': 'b', 'correct_1': 1}], {'a': '10', 'b': '1'},
+    ),
+    'JSON': case([{'id': 'a', 'correct': '[1, 0]'}], {'a': '10'}),
+    'numbers': case([{'id': 'a', 'score': '10'}, {'id': 'a', 'score': '0'}], {'a': '10'}),
+    # parts of a verdict are no samples: the response and its verdict have better names
+    'part columns': case([row | {'score_1': 0, 'score_2': 0} for row in PART], {'q0': '01', 'q1': '01'}),
+    'part list': case([row | {'scores': [0.5, 0.2]} for row in PART], {'q0': '01', 'q1': '01'}),
+    'tags': case([row | {'labels': ['algebra', 'easy']} for row in PART], {'q0': '01', 'q1': '01'}),
+    'part texts': case([row | {'text_1': 'x', 'text_2': 'y'} for row in PART], {'q0': '01', 'q1': '01'}),
+    # one verdict of all samples is that of none
+    'one verdict, wide': case(
+        [QUESTION | {'response_1': '2', 'response_2': '3', 'is_correct': True}], {'1': '--'}, ONE_OF_ALL,
+    ),
+    'one verdict': case([QUESTION | {'responses': ['2', '3'], 'is_correct': True}], {'1': '--'}, ONE_OF_ALL),
+    # of columns that may be one thing or another
+    'no verdicts': case(
+        [{'id': 'a', 'question': '1 + 1?', 'answer': ['2'], 'output': text} for text in ('2', '\\boxed{3}')],
+        {'a': '--'}, reference=['2', '2'], response=['2', '\\boxed{3}'],
+    ),
+    'final answers': case(
+        [{'uid': 'a', 'answer': str(place), 'correct': place == 1} for place in range(2)], {'a': '01'},
+        answer=['0', '1'], reference=None,
+    ),
+    'two references': case(
+        [{'question': '1?', 'gold': '1', 'answer': 'One.', 'responses': ['1', '2'], 'correct': [1, 0]}],
+        {'1': '10'}, 'the reference is gold; so may answer be: --field reference=NAME', reference=['1', '1'],
+    ),
+    'all questions': case(
+        [{'id': place, 'problem_id': f'p{place // 2}', 'correct': place % 2} for place in range(4)],
+        dict(zip('0123', '0101', strict=True)), 'each row is a question of its own by id',
+    ),
+    'groups': case(
+        [{'uid': n, 'correct': 1, 'split': 'AMC' * (n < 2), 'lang': 'en' * (n % 2)} for n in range(4)],
+        dict.fromkeys('0123', '1'), group=['AMC', 'AMC_en', 'all', 'en'],
+    ),
+    # values
+    'words': case([{'uid': 'a', 'verdict': word} for word in WORDS.split()], {'a': '1001010101010?'}),
+    'epochs': case([{'uid': 'a', 'correct': n == 7, 'epoch': n} for n in (30, 7, 8)], {'a': '100'}),
+    'no epochs': case([{'uid': 'a', 'correct': n == 7, 'epoch': ''} for n in (30, 7, 8)], {'a': '010'}),
+    'failed': case(
+        [SAMPLE | {'state': 'failed', 'response': ''}, SAMPLE], {'a': '?1'}, response=[None, 'x'],
+    ),
+    'not judged': case([SAMPLE | {'correct': None}], {'a': '-'}),
+    'nonsense': case(
+        [{'uid': 'a', 'correct': True, 'finish_reason': 'stop', **ODD}], {'a': '1'},
+        finish_reason=['stop'], **dict.fromkeys(ODD),
+    ),
+}  # fmt: skip
 
 
-def test_without_verdicts_there_is_what_a_judge_needs(tmp_path: Path) -> None:
-    """A column of final answers beside the reference is no verdict; references in lists of one are read."""
-    rows = [
-        {'id': 'a', 'question': '1 + 1?', 'answer': ['2'], 'output': text} for text in ('2', '\\boxed{3}')
-    ]
+@pytest.mark.parametrize('what', READ)
+def test_a_table_is_read_as_it_is_meant(what: str, tmp_path: Path) -> None:
+    rows, symbols, remark, columns = READ[what]
     run = run_of(write(tmp_path / 't.jsonl', rows))
-    assert 'verdict' not in samples_of(run)
-    assert (run.judge, samples_of(run)['reference'], samples_of(run)['response']) == (
-        {},
-        ['2', '2'],
-        ['2', '\\boxed{3}'],
-    )
+    assert verdicts(run) == symbols
+    assert {name: samples_of(run).get(name) for name in columns} == columns
+    assert (remark in said(run)) if remark else 'not taken' not in said(run)
+    if '-' in ''.join(symbols.values()):
+        assert run.judge == {}
 
 
-def test_names_of_the_reference_matter_where_it_is_judged_by(tmp_path: Path) -> None:
-    """Of two the first one counts, which is said, or the one that is chosen."""
-    row = {'question': '1?', 'gold': '1', 'answer': 'One.', 'responses': ['1', '2'], 'correct': [1, 0]}
-    path = write(tmp_path / 't.jsonl', [row])
-    assert run_of(path).remarks == ('the reference is gold; so may answer be: --field reference=NAME',)
-    assert samples_of(run_of(path))['reference'] == ['1'] * 2
-    run = run_of(path, fields={'reference': 'answer'})
+def test_fields_choose_columns_of_a_table(tmp_path: Path) -> None:
+    """Another reference; the problem, which may be the text of the question at once, for its key."""
+    rows, *_ = READ['two references']
+    run = run_of(write(tmp_path / 'a.jsonl', rows), fields={'reference': 'answer'})
     assert samples_of(run)['reference'] == ['One.'] * 2
-
-
-def test_a_verdict_alone_makes_the_answer_the_final_one(tmp_path: Path) -> None:
-    """Without responses and another reference, `answer` differs from sample to sample."""
-    rows = [{'uid': 'a', 'answer': str(place), 'correct': place == 1} for place in range(2)]
-    run = run_of(write(tmp_path / 't.csv', rows))
-    assert samples_of(run)['answer'] == ['0', '1']
-    assert 'reference' not in samples_of(run)
+    rows, *_ = READ['all questions']
+    run = run_of(write(tmp_path / 'b.jsonl', rows), fields={'uid': 'problem_id'})
+    assert verdicts(run) == {'p0': '01', 'p1': '01'}
+    rows = [{'problem': f'q{n}', 'response': f'{n}', 'answer': f'{n}'} for n in (0, 1) for _ in 'ab']
+    run = run_of(write(tmp_path / 'c.jsonl', rows), fields={'uid': 'problem'})
+    for name in ('uid', 'question'):
+        assert samples_of(run)[name] == ['q0', 'q0', 'q1', 'q1']
 
 
 @pytest.mark.parametrize('ours', [False, True])
@@ -231,7 +247,6 @@ def test_spelling_of_the_header_does_not_count(header: str, tmp_path: Path) -> N
     assert verdicts(run_of(path)) == {'a': '10'}
 
 
-QUESTION = {'question': '1 + 1?', 'answer': '2'}
 REFUSED: dict[str, tuple[list[dict[str, Any]], str]] = {
     'verdict': ([{'uid': 'a', 'correct': 'maybe'}], ":1: 'maybe' is no verdict; expected true or false"),
     'no key': ([{'uid': '', 'correct': True}], ':1: nothing tells the question of this row'),
@@ -304,20 +319,3 @@ def test_a_table_that_was_cut_is_refused_or_read_as_far_as_it_goes(name: str, tm
         except InputError:
             continue
         assert there.issuperset(zip(samples['uid'], samples['response'], strict=True))
-
-
-def test_rows_that_are_all_questions_are_pointed_out(tmp_path: Path) -> None:
-    rows = [{'id': place, 'problem_id': f'p{place // 2}', 'correct': place % 2} for place in range(4)]
-    path = write(tmp_path / 't.csv', rows)
-    assert 'each row is a question of its own by id' in run_of(path).remarks[0]
-    assert verdicts(run_of(path, fields={'uid': 'problem_id'})) == {'p0': '01', 'p1': '01'}
-
-
-def test_the_column_that_tells_questions_apart_may_be_their_text(tmp_path: Path) -> None:
-    """--group-by problem, where no other column has the question."""
-    rows = [
-        {'problem': f'q{i}', 'response': f'\\boxed{{{i}}}', 'answer': str(i)} for i in (0, 1) for _ in 'ab'
-    ]
-    run = run_of(write(tmp_path / 'rows.jsonl', rows), fields={'uid': 'problem'})
-    for name in ('uid', 'question'):
-        assert samples_of(run)[name] == ['q0', 'q0', 'q1', 'q1']

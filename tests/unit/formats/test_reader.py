@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness_logs import run_of, samples_of, verdicts
+from harness_logs import run_of, said, samples_of, verdicts
 from test_own_tables import write
 
 from gpassk_opencompass.errors import InputError
@@ -151,8 +151,8 @@ def test_missing_values_are_read_alike_everywhere(value: Any, tmp_path: Path) ->
     rows = [
         {
             'uid': uid,
-            'question': f'{uid}?',
-            'reference': value if uid == 'b' else '2',
+            'question': '?',
+            'reference': '2' if uid == 'a' else value,
             'response': text,
             'acc': mark,
         }
@@ -172,64 +172,15 @@ def test_missing_values_are_read_alike_everywhere(value: Any, tmp_path: Path) ->
 def test_what_is_odd_of_verdicts_is_said(tmp_path: Path) -> None:
     """Partial credit, rewards: each is counted, and none is silently wrong or right."""
     told = [1, 0.5, 'nan', '', 2.5, 0, -1, 1]
-    path = write(
-        tmp_path / 't.csv', [{'uid': f'q{place // 4}', 'acc': one} for place, one in enumerate(told)]
-    )
-    run = run_of(path)
+    rows = [{'uid': f'q{place // 4}', 'acc': one} for place, one in enumerate(told)]
+    run = run_of(path := write(tmp_path / 't.csv', rows))
     assert verdicts(run) == {'q0': '10??', 'q1': '1001'}
-    assert [remark.partition(',')[0].partition(' and count')[0] for remark in run.remarks] == [
-        '1 verdicts are partial credit',
-        '1 verdicts are numbers above 1',
-        '1 verdicts are numbers below 0',
-        '2 samples have no verdict (empty',
-    ]
+    for count, what in ((1, 'partial credit'), (1, 'numbers above 1'), (1, 'numbers below 0')):
+        assert f'{count} verdicts are {what}' in said(run)
+    assert '2 samples have no verdict (empty' in said(run)
     run = run_of(path, correct_from=0.5)
     assert verdicts(run) == {'q0': '11??', 'q1': '1001'}
     assert not any('partial' in remark for remark in run.remarks)
-
-
-def test_words_for_verdicts_are_known(tmp_path: Path) -> None:
-    words = ['C', 'I', 'N', 'correct', 'Incorrect', 'TRUE', 'false', 'yes', 'no', 'pass', 'fail', '1', '0.0']
-    words.append('?')
-    path = write(tmp_path / 't.csv', [{'uid': 'a', 'verdict': word} for word in words])
-    assert verdicts(run_of(path)) == {'a': '1001010101010?'}
-
-
-def test_a_sample_without_a_response_is_unjudged_whatever_is_written(tmp_path: Path) -> None:
-    """Its verdict is nobody's; verdicts that nobody gave are none."""
-    row = {'uid': 'a', 'question': '?', 'reference': '2', 'response': 'x', 'correct': True, 'state': ''}
-    rows = [row | {'state': 'failed', 'response': ''}, row]
-    run = run_of(write(tmp_path / 't.csv', rows))
-    assert verdicts(run) == {'a': '?1'}
-    assert samples_of(run)['response'] == [None, 'x']
-    run = run_of(write(tmp_path / 'u.jsonl', [row | {'correct': None}] * 1))
-    assert ('verdict' in samples_of(run), run.judge, run.remarks) == (False, {}, ())
-
-
-def test_replicas_are_numbered_from_0_whatever_their_numbers(tmp_path: Path) -> None:
-    """In the order of their numbers; without numbers in that of the file."""
-    rows = [{'uid': 'a', 'correct': place == 7, 'epoch': place} for place in (30, 7, 8)]
-    assert verdicts(run_of(write(tmp_path / 't.csv', rows))) == {'a': '100'}
-    for row in rows:
-        row['epoch'] = ''
-    assert verdicts(run_of(write(tmp_path / 't.csv', rows))) == {'a': '010'}
-
-
-def test_what_an_engine_cannot_have_said_is_not_known(tmp_path: Path) -> None:
-    """Nonsense beside a sample does not keep it from being scored."""
-    told = {'output_tokens': -7, 'prompt_tokens': 'many', 'reasoning_tokens': 1.5, 'seconds': 10**400}
-    row = {'uid': 'a', 'correct': True, 'state': 'odd', 'finish_reason': 'stop', **told}
-    samples = samples_of(run_of(lines(tmp_path / 'x.jsonl', [row])))
-    assert samples.names == ['uid', 'replica', 'verdict', 'finish_reason', 'file', 'row']
-
-
-def test_groups_are_made_of_split_and_language(tmp_path: Path) -> None:
-    rows = [
-        {'uid': place, 'correct': 1, 'split': 'AMC' * (place < 2), 'lang': 'en' * (place % 2)}
-        for place in range(4)
-    ]
-    run = run_of(write(tmp_path / 't.csv', rows))
-    assert samples_of(run)['group'] == ['AMC', 'AMC_en', 'all', 'en']
 
 
 # ---- bad rows --------------------------------------------------------------------------------------------
@@ -237,21 +188,14 @@ def test_groups_are_made_of_split_and_language(tmp_path: Path) -> None:
 
 def test_all_bad_rows_are_listed(tmp_path: Path) -> None:
     """Of all files, each with its place; left out on demand, which is said."""
-    one = lines(
-        tmp_path / 'one.jsonl',
-        [
-            asked('a', [1, 0]), asked('b', ['maybe', 1]), '{"name": ', '7', asked('c', [0, 0], asked=None),
-            asked('', [1, 0]),
-        ],
-    )  # fmt: skip
+    rows = [asked('a', [1, 0]), asked('b', ['maybe', 1]), '{"name": ', '7', asked('c', [0, 0], asked=None)]
+    one = lines(tmp_path / 'one.jsonl', [*rows, asked('', [1, 0])])
     other = write(tmp_path / 'other.csv', [{'id': 'a', 'correct': 'x'}, {'id': 'a', 'correct': 1}])
     with pytest.raises(InputError) as error:
         read_samples([one, other])
     found = str(error.value).splitlines()
-    assert [line.split(': ')[0] for line in found[:-1]] == [
-        *(f'{one}:{number}' for number in (2, 3, 4, 5, 6)),
-        f'{other}:1',
-    ]
+    places = [*(f'{one}:{number}' for number in range(2, 7)), f'{other}:1']
+    assert [line.split(': ')[0] for line in found[:-1]] == places
     assert "'maybe' is no verdict; expected true or false" in found[0]
     assert 'is no JSON' in found[1]
     assert 'holds a int; expected an object' in found[2]
