@@ -18,7 +18,7 @@ parquet = pytest.importorskip('pyarrow.parquet', reason='pyarrow is not installe
 pyarrow = pytest.importorskip('pyarrow')
 
 RECORDED = Path(__file__).parents[1] / 'recorded' / 'lighteval'
-"""What Lighteval's own classes saved: `tests/slow/lighteval/saved.py` wrote it."""
+"""What Lighteval's own classes saved: `tests/slow/lighteval/made.py` wrote it."""
 
 BENCHMARK = 'LiveMathBench-vdemo-ADD_MUL_MIX-cn_en'
 NAME = 'demo_t1.0_p0.9_l40'

@@ -53,24 +53,6 @@ def response(number: int, replica: int, in_words: bool = False) -> str:
     return f'Sample {replica} of question {number}, zehn plus {number} – so it is \\boxed{{{said}}}.'
 
 
-class Scripted:
-    """Mixed into OpenCompass's model; `path` is a file that counts how often each prompt was asked."""
-
-    def reply(self, prompt: str, replica: int) -> str:
-        return response(_number(prompt), replica)
-
-    def replies(self, inputs: Sequence[str], path: Path, sequences: int = 1) -> list[str]:
-        asked = json.loads(path.read_text()) if path.exists() else {}
-        said = []
-        for prompt in inputs:
-            for _ in range(sequences):
-                replica = asked.get(prompt, 0)
-                asked[prompt] = replica + 1
-                said.append(self.reply(prompt, replica))
-        path.write_text(json.dumps(asked))
-        return said
-
-
 def _number(prompt: str) -> int:
     return int(re.findall(r'What is (\d+) \+', prompt)[-1])
 
@@ -79,19 +61,27 @@ def _models() -> dict[str, type]:
     """Return the model classes; OpenCompass is imported only where it runs them."""
     from opencompass.models.base import BaseModel, LMTemplateParser
 
-    class Model(Scripted, BaseModel):  # type: ignore[misc]
-        """Answers as `response` says."""
+    class Model(BaseModel):  # type: ignore[misc]
+        """Answers as `response` says; `path` is a file that counts how often each prompt was asked."""
 
         is_api = False
 
         def __init__(self, path: str, generation_kwargs: dict[str, Any] | None = None, **_: Any) -> None:
             super().__init__(path=path, tokenizer_only=True)
             self.template_parser = LMTemplateParser()
-            self.generation_kwargs = generation_kwargs or {}
+            self.sequences = (generation_kwargs or {}).get('num_return_sequences', 1)
+
+        def reply(self, prompt: str, replica: int) -> str:
+            return response(_number(prompt), replica)
 
         def generate(self, inputs: list[str], max_out_len: int, **_: Any) -> list[str]:
-            sequences = self.generation_kwargs.get('num_return_sequences', 1)
-            return self.replies(inputs, Path(self.path), sequences)
+            path, said = Path(self.path), []
+            asked = json.loads(path.read_text()) if path.exists() else {}
+            for prompt in (prompt for prompt in inputs for _ in range(self.sequences)):
+                said.append(self.reply(prompt, asked.get(prompt, 0)))
+                asked[prompt] = asked.get(prompt, 0) + 1
+            path.write_text(json.dumps(asked))
+            return said
 
         def get_token_len(self, prompt: str) -> int:
             return len(prompt.split())
@@ -106,8 +96,7 @@ def _models() -> dict[str, type]:
         """Says the same in every sample, as with one seed."""
 
         def reply(self, prompt: str, replica: int) -> str:
-            number = _number(prompt)
-            return response(number, 0) + ' And so on.' * 30
+            return response(_number(prompt), 0) + ' And so on.' * 30
 
     class Judge(Model):
         """Says A of what is right, B of what is not; of one sample neither."""
@@ -119,7 +108,7 @@ def _models() -> dict[str, type]:
                 return 'I Am not sure.'
             return 'A' if is_right(number, sample) else 'B'
 
-    return {'Model': Model, 'InWords': InWords, 'Copies': Copies, 'Judge': Judge}
+    return {one.__name__: one for one in (Model, InWords, Copies, Judge)}
 
 
 def __getattr__(name: str) -> Any:
@@ -132,42 +121,36 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(name)
 
 
+_PREFIX = 'opencompass.openicl.'
+
+
+def _template(prompt: str) -> dict[str, Any]:
+    said = {'round': [{'role': 'HUMAN', 'prompt': prompt}]}
+    return {'type': f'{_PREFIX}icl_prompt_template.PromptTemplate', 'template': said}
+
+
 def _dataset(
     data: dict[str, Any], abbr: str, evaluator: dict[str, Any], n: int = N, **more: Any
 ) -> dict[str, Any]:
-    prefix = 'opencompass.openicl.'
-    return {
-        **data,
-        'abbr': abbr,
-        'n': n,
-        'k': KS if n > 1 else 1,
-        'infer_cfg': {
-            'prompt_template': {
-                'type': f'{prefix}icl_prompt_template.PromptTemplate',
-                'template': {'round': [{'role': 'HUMAN', 'prompt': PROMPT}]},
-            },
-            'retriever': {'type': f'{prefix}icl_retriever.ZeroRetriever'},
-            'inferencer': {'type': f'{prefix}icl_inferencer.GenInferencer'},
-        },
-        'eval_cfg': {'evaluator': evaluator, **more},
+    asking = {
+        'prompt_template': _template(PROMPT),
+        'retriever': {'type': f'{_PREFIX}icl_retriever.ZeroRetriever'},
+        'inferencer': {'type': f'{_PREFIX}icl_inferencer.GenInferencer'},
     }
+    own = {'abbr': abbr, 'n': n, 'k': KS if n > 1 else 1, 'infer_cfg': asking}
+    return {**data, **own, 'eval_cfg': {'evaluator': evaluator, **more}}
 
 
 def _data(folder: Path, name: str = 'questions') -> dict[str, Any]:
-    return {
-        'type': 'opencompass.datasets.Aime2024Dataset',
-        'path': str(folder / f'{name}.jsonl'),
-        'reader_cfg': {'input_columns': ['question'], 'output_column': 'answer'},
-    }
+    columns = {'input_columns': ['question'], 'output_column': 'answer'}
+    path = str(folder / f'{name}.jsonl')
+    return {'type': 'opencompass.datasets.Aime2024Dataset', 'path': path, 'reader_cfg': columns}
 
 
 def _llm(folder: Path, name: str = 'questions') -> dict[str, Any]:
     return {
         'type': 'opencompass.evaluator.GenericLLMEvaluator',
-        'prompt_template': {
-            'type': 'opencompass.openicl.icl_prompt_template.PromptTemplate',
-            'template': {'round': [{'role': 'HUMAN', 'prompt': GRADER}]},
-        },
+        'prompt_template': _template(GRADER),
         'dataset_cfg': {**_data(folder, name), 'abbr': 'judged'},
         'judge_cfg': _model(folder, 'Judge', 'judge'),
         'dict_postprocessor': {'type': 'opencompass.datasets.generic_llmjudge_postprocess'},
@@ -182,55 +165,41 @@ def _model(folder: Path, name: str, abbr: str, **more: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-RULE = {'type': 'opencompass.evaluator.MATHVerifyEvaluator'}
-
-
 def _configs(folder: Path) -> dict[str, dict[str, Any]]:
+    data, few = _data(folder), _data(folder, 'few')
+    rule = {'type': 'opencompass.evaluator.MATHVerifyEvaluator'}
     cascade = {
-        'type': 'opencompass.evaluator.CascadeEvaluator',
-        'rule_evaluator': RULE,
-        'llm_evaluator': _llm(folder, 'few'),
-        'parallel': False,
-    }
+        'type': 'opencompass.evaluator.CascadeEvaluator', 'rule_evaluator': rule,
+        'llm_evaluator': _llm(folder, 'few'), 'parallel': False,
+    }  # fmt: skip
     boxed = {'type': 'opencompass.datasets.math.math_postprocess_v2'}
     math = {'type': 'opencompass.datasets.MATHEvaluator', 'version': 'v2'}
     plain = {'type': 'opencompass.openicl.icl_evaluator.EMEvaluator'}
-    parts = {'type': 'opencompass.partitioners.NumWorkerPartitioner', 'num_worker': 2, 'min_task_size': 8}
-    whole = {'type': 'opencompass.partitioners.NaivePartitioner'}
-    settings = {'generation_kwargs': {'temperature': 0.7, 'top_p': 0.95}}
+    drawn = {'generation_kwargs': {'temperature': 0.7, 'top_p': 0.95}}
+    lists = _model(folder, 'Model', 'lists', generation_kwargs={'num_return_sequences': 2})
+    scripted = [_model(folder, 'Model', 'scripted', **drawn), _model(folder, 'Copies', 'copies')]
+    runs = {
+        'rules': (scripted, _dataset(data, 'aime-rule', rule)),
+        'judges': ([_model(folder, 'InWords', 'in-words')], _dataset(few, 'aime-cascade', cascade)),
+        'llm': ([_model(folder, 'InWords', 'judged')], _dataset(data, 'aime-llm', _llm(folder))),
+        'math': (
+            [_model(folder, 'Model', 'org/nested')],
+            _dataset(data, 'aime-math', math, pred_postprocessor=boxed),
+        ),
+        'sequences': ([lists], _dataset(data, 'aime-lists', plain, n=2) | {'k': [1, 2]}),
+    }
     return {
-        'rules': {
-            'models': [_model(folder, 'Model', 'scripted', **settings), _model(folder, 'Copies', 'copies')],
-            'datasets': [_dataset(_data(folder), 'aime-rule', RULE)],
-            'infer': _infer(parts),
-        },
-        'judges': {
-            'models': [_model(folder, 'InWords', 'in-words')],
-            'datasets': [_dataset(_data(folder, 'few'), 'aime-cascade', cascade)],
-            'infer': _infer(whole),
-        },
-        'llm': {
-            'models': [_model(folder, 'InWords', 'judged')],
-            'datasets': [_dataset(_data(folder), 'aime-llm', _llm(folder))],
-            'infer': _infer(whole),
-        },
-        'math': {
-            'models': [_model(folder, 'Model', 'org/nested')],
-            'datasets': [_dataset(_data(folder), 'aime-math', math, pred_postprocessor=boxed)],
-            'infer': _infer(whole),
-        },
-        'sequences': {
-            'models': [_model(folder, 'Model', 'lists', generation_kwargs={'num_return_sequences': 2})],
-            'datasets': [_dataset(_data(folder), 'aime-lists', plain, n=2) | {'k': [1, 2]}],
-            'infer': _infer(whole),
-        },
+        name: {'models': models, 'datasets': [dataset], 'infer': _infer(in_parts=name == 'rules')}
+        for name, (models, dataset) in runs.items()
     }
 
 
-def _infer(partitioner: dict[str, Any]) -> dict[str, Any]:
+def _infer(in_parts: bool) -> dict[str, Any]:
+    parts = {'type': 'opencompass.partitioners.NumWorkerPartitioner', 'num_worker': 2, 'min_task_size': 8}
+    whole = {'type': 'opencompass.partitioners.NaivePartitioner'}
     task = {'type': 'opencompass.tasks.OpenICLInferTask'}
     runner = {'type': 'opencompass.runners.LocalRunner', 'max_num_workers': 1, 'task': task}
-    return {'partitioner': partitioner, 'runner': runner}
+    return {'partitioner': parts if in_parts else whole, 'runner': runner}
 
 
 def make(folder: Path, only: Sequence[str] = ()) -> None:

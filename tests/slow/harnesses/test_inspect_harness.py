@@ -21,6 +21,7 @@ import pytest
 pytest.importorskip('inspect_ai', reason='inspect_ai is not installed: constraints/harnesses.txt')
 
 from exact import g_pass
+from harness_logs import run_of, verdicts
 from inspect_ai import Epochs, Task
 from inspect_ai import eval as run_inspect
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -28,7 +29,6 @@ from inspect_ai.log import EvalLog, read_eval_log
 from inspect_ai.scorer import Score, accuracy, mean, scorer, stderr
 
 from gpassk_opencompass import InputError
-from gpassk_opencompass.formats import read_samples
 from gpassk_opencompass.inspect_ai import g_pass_at_k
 
 pytestmark = pytest.mark.filterwarnings('ignore')  # inspect_ai leaves streams open
@@ -127,13 +127,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def verdicts_in(log: Path) -> dict[str, str]:
-    [run] = read_samples([log])
-    assert run.samples is not None
-    symbols = [{'correct': '1', 'incorrect': '0'}.get(one, '?') for one in run.samples['verdict']]
-    return {uid: ''.join(symbols[row] for row in rows) for uid, rows in run.samples.by_question().items()}
-
-
 def true_verdicts(epochs: int) -> dict[str, str]:
     def verdict(kind: str) -> str:
         return '?' if kind in MADE['UNJUDGED'] else '01'[kind in MADE['CORRECT']]
@@ -146,13 +139,15 @@ def true_verdicts(epochs: int) -> dict[str, str]:
 )
 def test_a_fresh_log_is_read(name: str, epochs: int, made: Path) -> None:
     """Of a run that ended, of one that is being written, of one that failed."""
-    assert verdicts_in(made / name) == true_verdicts(epochs) | ({'5': '0?'} if name == 'stopped.eval' else {})
+    assert verdicts(run_of(made / name)) == true_verdicts(epochs) | (
+        {'5': '0?'} if name == 'stopped.eval' else {}
+    )
 
 
 def test_a_log_whose_samples_are_in_chunks_is_read(made: Path) -> None:
     chunked = made / 'chunked'
     command(made, 'log', 'convert-chunked', 'whole.eval', '--output-dir', str(chunked))
-    assert verdicts_in(chunked / 'whole.eval') == true_verdicts(6)
+    assert verdicts(run_of(chunked / 'whole.eval')) == true_verdicts(6)
 
 
 VALUES = (
@@ -279,7 +274,7 @@ def test_the_example_shows_g_pass_at_k(example: Path) -> None:
     log = read_eval_log(str(example))
     ours = results(log)
     assert ours['G-Pass@4_0.75'] == pytest.approx(mean_of(EXAMPLE_COUNTS, 4, 3), rel=1e-12)
-    counts = [(len(one), one.count('1')) for one in verdicts_in(example).values()]
+    counts = [(len(one), one.count('1')) for one in verdicts(run_of(example)).values()]
     assert counts == EXAMPLE_COUNTS
 
 

@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,10 @@ import pytest
 pytest.importorskip('lm_eval', reason='lm-evaluation-harness is not installed in this environment')
 
 import make_lm_eval_logs as made
-from exported_runs import exact
+from exact import g_pass
+from harness_logs import run_of, verdicts
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.formats import read_samples
 from gpassk_opencompass.record import read
 from gpassk_opencompass.samples import Run
 from gpassk_opencompass.summary import write_lm_eval
@@ -52,38 +53,29 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def read_log(logs: Path, task: str) -> Run:
     [path] = (logs / 'logs').rglob(f'samples_{task}_*.jsonl')
-    [run] = read_samples([path])
+    run = run_of(path)
     assert run.written_by.startswith('lm-eval 0.4.')
     return run
 
 
-def verdicts_of(run: Run) -> list[str]:
-    assert run.samples is not None
-    told = ['1' if one == 'correct' else '0' for one in run.samples['verdict']]
-    return [''.join(told[row] for row in rows) for rows in run.samples.by_question().values()]
-
-
 def test_verdicts_of_all_responses_are_read_from_fresh_logs(logs: Path) -> None:
     run = read_log(logs, 'sums_all')
-    assert verdicts_of(run) == list(made.RIGHT)
+    assert list(verdicts(run).values()) == list(made.RIGHT)
     assert run.model == 'org/scripted-7b'
 
 
 @pytest.mark.parametrize('task', ['sums_choices', 'sums_filters'])
 def test_verdicts_on_one_response_are_read_from_fresh_logs(logs: Path, task: str) -> None:
-    assert verdicts_of(read_log(logs, task)) == [row[0] for row in made.RIGHT]
+    assert list(verdicts(read_log(logs, task)).values()) == [row[0] for row in made.RIGHT]
 
 
 def test_scores_of_fresh_logs_are_exact(logs: Path, tmp_path: Path) -> None:
     [samples] = (logs / 'logs').rglob('samples_sums_all_*.jsonl')
     out = tmp_path / 'scored.json'
-    taus = ['0', '0.25', '0.5', '0.75', '1']
-    assert main(['score', str(samples), '--k', '2', '4', '--threshold', *taus, '-o', str(out)]) == 0
+    assert main(['score', str(samples), '--k', '2', '4', '-o', str(out)]) == 0
     scored = json.loads(out.read_text())
-    names = [name for name in scored if name.lstrip('m').startswith('G-Pass@')]
-    assert len(names) >= 6
-    for name in names:
-        assert scored[name] == pytest.approx(100 * exact(name, 4, COUNTS), abs=1e-10), name
+    for k, tau in product((2, 4), (0.5, 0.75, 1.0)):
+        assert scored[f'G-Pass@{k}_{tau}'] == pytest.approx(g_pass(COUNTS, 4, k, tau), abs=1e-10)
     assert scored['gpassk']['counts']['c'] == COUNTS
 
 
@@ -100,7 +92,7 @@ def test_the_harness_takes_what_is_exported(logs: Path, tmp_path: Path) -> None:
     assert get_file_task_name(written.name) == 'sums_all'
     assert get_file_datetime(written.name) == get_file_datetime(summary.name).removesuffix('.json')
     table = make_table(json.loads(summary.read_text()))
-    assert f'{exact("G-Pass@4_0.5", 4, COUNTS):.4f}' in table
+    assert f'{g_pass(COUNTS, 4, 4, 0.5) / 100:.4f}' in table
     rows = load_dataset('json', data_files=str(written), split='train', cache_dir=str(tmp_path / 'cache'))
     told = [json.loads(line) for line in samples.read_text().splitlines()]
     assert [row['resps'] for row in rows] == [row['resps'] for row in told]

@@ -17,8 +17,7 @@ import pytest
 import yaml
 from aiohttp import web
 from judge_server import PROMPTS, Act, Asked, JudgeServer, Say, completion
-from made import EXAMPLES, details_of, results_of, run, run_lighteval
-from saved import K, N, save_run
+from made import EXAMPLES, K, N, details_of, results_of, run, run_lighteval, save_run
 
 from gpassk_opencompass import InputError, demo
 from gpassk_opencompass.formats import read_samples
