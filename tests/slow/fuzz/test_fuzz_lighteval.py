@@ -7,34 +7,43 @@ import copy
 import io
 import json
 import shutil
-from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import pytest
+import pyarrow
 from drawn import any_text, mutated, values
 from fuzzing import fuzz, gpassk
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from gpassk_opencompass.collect import collect
 from gpassk_opencompass.record import data_of
 
-parquet = pytest.importorskip('pyarrow.parquet', reason='pyarrow is not installed')
-pyarrow = pytest.importorskip('pyarrow')
-
 RECORDED = Path(__file__).parents[2] / 'recorded' / 'lighteval'
 [DETAILS] = RECORDED.rglob('details_*.parquet')
 [SUMMARY] = RECORDED.rglob('results_*.json')
+ROWS: list[dict[str, Any]] = parquet.ParquetFile(DETAILS).read().to_pylist()
+PLACES = [
+    *('metric', 'metric/G-Pass@k', 'metric/G-Pass@k/c', 'metric/G-Pass@k/gpassk', 'model_response'),
+    *(f'model_response/{name}' for name in ('text', 'reasonings')),
+    *('doc', 'doc/id', 'doc/task_name', 'doc/generation_size', 'doc/specific'),
+    *(f'doc/specific/{name}' for name in ('uid', 'problem', 'question', 'split', 'language', 'benchmark')),
+]
+SHOWN = [f'metric/G-Pass@k/{name}' for name in ('answers', 'verdicts', 'judged_by')]
 
-Rows = list[dict[str, Any]]
+
+def with_file(folder: Path, file: Path, content: bytes) -> Path:
+    """A copy of the recorded run in which a file has this content."""
+    copied = folder / 'lighteval'
+    shutil.rmtree(copied, ignore_errors=True)
+    shutil.copytree(RECORDED, copied)
+    (path := copied / file.relative_to(RECORDED)).write_bytes(content)
+    return path
 
 
 def read(folder: Path, content: bytes) -> None:
     """Read details of this content beside their results file; what is read can be written as JSON."""
-    path = folder / 'lighteval' / DETAILS.relative_to(RECORDED)
-    if not path.exists():
-        shutil.copytree(RECORDED, folder / 'lighteval')
-    path.write_bytes(content)
+    path = with_file(folder, DETAILS, content)
     for result in collect([path]).results:
         json.dumps(result.as_json())
     for part in ('tables', 'page'):
@@ -42,61 +51,15 @@ def read(folder: Path, content: bytes) -> None:
     gpassk('plan', path, '--half-width', '5', '--metric', 'mG-Pass@4')
 
 
-@cache
-def recorded_rows() -> Rows:
-    rows: Rows = parquet.ParquetFile(DETAILS).read().to_pylist()
-    return rows
-
-
-METRIC = ('metric', 'G-Pass@k')
-SPECIFIC = ('doc', 'specific')
-SHOWN = [(*METRIC, name) for name in ('answers', 'verdicts', 'judged_by')]
-PLACES: list[tuple[str, ...]] = [
-    ('metric',), METRIC, ('model_response',), ('model_response', 'text'), ('model_response', 'reasonings'),
-    (*METRIC, 'c'), (*METRIC, 'gpassk'), ('doc',), ('doc', 'id'),
-    ('doc', 'task_name'), ('doc', 'generation_size'), SPECIFIC,
-    *((*SPECIFIC, name) for name in ('uid', 'problem', 'question', 'split', 'language', 'benchmark')),
-]  # fmt: skip
-
-
-def sealed(rows: Rows) -> None:
+def sealed(rows: list[dict[str, Any]]) -> None:
     """The digest of the questions as they are now, so that what comes behind its check is reached, too."""
     with contextlib.suppress(AttributeError, KeyError, TypeError, ValueError):
-        columns = [
-            [row['doc']['specific'][name] for row in rows] for name in ('uid', 'question', 'reference')
-        ]
+        names = ('uid', 'question', 'reference')
+        columns = [[row['doc']['specific'][name] for row in rows] for name in names]
         block = json.loads(rows[0]['metric']['G-Pass@k']['gpassk'])
         text = json.dumps({**block, 'data': data_of(*columns).model_dump(exclude_none=True)})
         for row in rows:
             row['metric']['G-Pass@k']['gpassk'] = text
-
-
-class Change(NamedTuple):
-    """Another value in one place of the first rows."""
-
-    place: tuple[str, ...]
-    value: object
-    numbered: bool
-    """Made a text that differs from row to row: a column with values of several kinds cannot be written."""
-    rows: int
-
-    def put_into(self, rows: Rows) -> None:
-        for number, row in enumerate(rows[: self.rows]):
-            holder: Any = row
-            for step in self.place[:-1]:
-                holder = holder.get(step) if isinstance(holder, dict) else None
-            if isinstance(holder, dict):
-                holder[self.place[-1]] = f'{self.value}{number}' if self.numbered else self.value
-
-
-typed = st.one_of(st.binary(max_size=3), st.datetimes(), st.timedeltas(), st.decimals(-9, 9, places=2))
-changes = st.builds(
-    Change,
-    st.sampled_from(SHOWN) | st.sampled_from(PLACES),
-    values | (any_text | typed).flatmap(lambda one: st.sampled_from([one, [one] * 8])),
-    st.booleans(),
-    st.sampled_from([48, 48, 48, 1]),
-)
 
 
 def packed(table: Any) -> bytes:
@@ -105,18 +68,33 @@ def packed(table: Any) -> bytes:
     return written.getvalue()
 
 
-@fuzz(mutated(packed(pyarrow.Table.from_pylist(recorded_rows()))))
+typed = st.one_of(st.binary(max_size=3), st.datetimes(), st.timedeltas(), st.decimals(-9, 9, places=2))
+changes = st.tuples(
+    st.sampled_from(SHOWN) | st.sampled_from(PLACES),
+    values | (any_text | typed).flatmap(lambda one: st.sampled_from([one, [one] * 8])),
+    st.booleans(),  # a text that differs from row to row: values of several kinds cannot be written
+    st.sampled_from([48, 48, 48, 1]),  # rows
+)
+
+
+@fuzz(mutated(packed(pyarrow.Table.from_pylist(ROWS))))
 def test_damaged_details_are_refused_or_read(folder: Path, content: bytes) -> None:
     read(folder, content)
 
 
 @fuzz(st.lists(changes, min_size=1, max_size=2), st.booleans())
 def test_details_of_other_contents_are_refused_or_reported(
-    folder: Path, changed: list[Change], seal: bool
+    folder: Path, changed: list[tuple[str, Any, bool, int]], seal: bool
 ) -> None:
-    rows = copy.deepcopy(recorded_rows())
-    for change in changed:
-        change.put_into(rows)
+    rows = copy.deepcopy(ROWS)
+    for place, value, numbered, size in changed:
+        *way, last = place.split('/')
+        for number, row in enumerate(rows[:size]):
+            holder: Any = row
+            for step in way:
+                holder = holder.get(step) if isinstance(holder, dict) else None
+            if isinstance(holder, dict):
+                holder[last] = f'{value}{number}' if numbered else value
     if seal:
         sealed(rows)
     try:
@@ -129,10 +107,7 @@ def test_details_of_other_contents_are_refused_or_reported(
 @fuzz(mutated(SUMMARY.read_bytes()) | values.map(lambda value: json.dumps(value).encode()))
 def test_a_damaged_results_file_of_lighteval_does_not_stop_a_report(folder: Path, content: bytes) -> None:
     """Its details are reported without what it would tell, or it is named."""
-    copied = folder / 'summary'
-    if not copied.exists():
-        shutil.copytree(RECORDED, copied)
-    (copied / SUMMARY.relative_to(RECORDED)).write_bytes(content)
-    found = collect([copied])
+    with_file(folder, SUMMARY, content)
+    found = collect([folder / 'lighteval'])
     assert len(found.results) + len(found.passed_over) > 0
-    gpassk('report', copied, '-o', folder / 'report', '--only', 'tables')
+    gpassk('report', folder / 'lighteval', '-o', folder / 'report', '--only', 'tables')

@@ -108,14 +108,9 @@ def command(folder: Path, *arguments: str) -> str:
     inspect = Path(sys.executable).with_name('inspect')
     environment = {**os.environ, 'INSPECT_DISPLAY': 'plain', 'PYTHONPATH': str(folder)}
     done = subprocess.run(
-        [inspect, *arguments],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=1200,
+        [inspect, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=1200,
         check=False,
-    )
+    )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -196,22 +191,18 @@ def test_scores_of_several_values_have_metrics_of_each(tmp_path: Path) -> None:
     log = evaluated(tmp_path, scripted_task(values, metrics))
     counts = [(6, 4), (6, 6), (6, 0), (6, 3), (6, 3)]
     assert log.results is not None
-    of_metric = {
-        metric.name: metric.value
-        for one in log.results.scores
-        if one.name == 'sum'
-        for metric in one.metrics.values()
-    }
+    [values_of_sum] = [one.metrics.values() for one in log.results.scores if one.name == 'sum']
+    of_metric = {metric.name: metric.value for metric in values_of_sum}
     assert of_metric['G-Pass@4_0.5'] == pytest.approx(mean_of(counts, 4, 2), rel=1e-12)
 
 
 def test_intervals_are_given_of_any_number_of_questions(tmp_path: Path) -> None:
     rows = [['C' if (place * 7 + epoch * 3) % 11 < 6 else 'I' for epoch in range(6)] for place in range(60)]
-    found = results(evaluated(tmp_path / 'many', scripted_task(rows, [g_pass_at_k(k=4, level=0.95)])))
-    assert found['G-Pass@4_0.5_lower'] < found['G-Pass@4_0.5'] < found['G-Pass@4_0.5_upper']
-    few = results(evaluated(tmp_path / 'few', scripted_task(VALUES, [g_pass_at_k(k=4, level=0.95)])))
-    assert few['G-Pass@4_0.5_lower'] < few['G-Pass@4_0.5'] < few['G-Pass@4_0.5_upper']
-    assert few['G-Pass@4_0.5_upper'] - few['G-Pass@4_0.5_lower'] > 0.3
+    for name, values in {'many': rows, 'few': VALUES}.items():
+        found = results(evaluated(tmp_path / name, scripted_task(values, [g_pass_at_k(k=4, level=0.95)])))
+        low, value, high = (found[f'G-Pass@4_0.5{end}'] for end in ('_lower', '', '_upper'))
+        assert low < value < high
+    assert high - low > 0.3
 
 
 def test_questions_with_too_few_epochs_are_left_out_and_counted(tmp_path: Path) -> None:
@@ -224,29 +215,23 @@ def test_questions_with_too_few_epochs_are_left_out_and_counted(tmp_path: Path) 
     assert math.isnan(found['G-Pass@8_0.5'])
 
 
-@pytest.mark.parametrize(
-    'wrong',
-    [lambda: g_pass_at_k(k=0), lambda: g_pass_at_k(k=4, thresholds=1.5), lambda: g_pass_at_k(k=4, level=95)],
-    ids=['k', 'thresholds', 'level'],
-)
-def test_arguments_out_of_range_are_refused(wrong: Any) -> None:
+@pytest.mark.parametrize('wrong', [{'k': 0}, {'thresholds': 1.5}, {'level': 95}], ids=str)
+def test_arguments_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
+    """Before anything is sampled."""
     with pytest.raises(InputError):
-        wrong()
+        g_pass_at_k(**{'k': 4, **wrong})
 
 
 @pytest.mark.parametrize(
-    ('values', 'arguments', 'said'),
-    [
-        ([[['C', 'I']] * 4], {'k': 4}, 'not one value'),
-        ([['C'] * 4], {'k': 4, 'cluster': 'source'}, "has no 'source'"),
-    ],
+    ('values', 'more', 'said'),
+    [([['C', 'I']] * 4, {}, 'not one value'), (['C'] * 4, {'cluster': 'source'}, "has no 'source'")],
     ids=['list', 'cluster'],
 )
 def test_scores_that_make_no_sense_are_named(
-    values: Any, arguments: dict[str, Any], said: str, tmp_path: Path
+    values: Any, more: dict[str, Any], said: str, tmp_path: Path
 ) -> None:
     """The log ends in an error that says what to do; its samples are kept."""
-    log = evaluated(tmp_path, scripted_task(values, [g_pass_at_k(**arguments)]))
+    log = evaluated(tmp_path, scripted_task([values], [g_pass_at_k(k=4, **more)]))
     assert log.status == 'error'
     assert said in str(log.error and log.error.message)
 
@@ -282,17 +267,8 @@ def test_a_log_that_is_there_can_be_scored_with_the_metric(example: Path) -> Non
     """`inspect score --metric`, by name: nothing is sampled again."""
     name = 'gpassk_opencompass/g_pass_at_k'
     folder = example.parents[1]
-    command(
-        folder,
-        'score',
-        f'logs/{example.name}',
-        '--metric',
-        name,
-        '--action',
-        'overwrite',
-        '--output-file',
-        'scored.eval',
-    )
+    options = ('--metric', name, '--action', 'overwrite', '--output-file', 'scored.eval')
+    command(folder, 'score', f'logs/{example.name}', *options)
     log = read_eval_log(str(folder / 'scored.eval'))
     ours = results(log)
     assert ours['G-Pass@8_0.5'] == pytest.approx(mean_of(EXAMPLE_COUNTS, 8, 4), rel=1e-12)

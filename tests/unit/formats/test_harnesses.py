@@ -26,7 +26,7 @@ from harness_logs import (
     texts,
     verdicts,
     write,
-)
+)  # fmt: skip
 
 from gpassk_opencompass import InputError
 from gpassk_opencompass.formats import read_samples
@@ -65,12 +65,13 @@ def test_a_run_of_lm_eval_is_named_by_its_summary() -> None:
     assert run.judge == {'name': 'correct of lm-eval', 'task': 'sums_all', 'filter': 'all', 'version': 1.0}
 
 
+ONE_OF_N = "of 6 questions the harness scored only what its filter 'none' left of 4 responses (exact_match)"
+
+
 def test_the_verdict_on_one_of_n_responses_is_not_taken_for_all() -> None:
     run = run_of(log('sums_first'))
-    assert list(verdicts(run).values()) == ['----'] * 6
-    assert run.judge == {}
-    told = "of 6 questions the harness scored only what its filter 'none' left of 4 responses (exact_match)"
-    assert told in said(run)
+    assert (list(verdicts(run).values()), run.judge) == (['----'] * 6, {})
+    assert ONE_OF_N in said(run)
     assert 'no verdict' not in said(run)
     with pytest.raises(InputError, match=r'exact_match gives .* for 4 samples'):
         run_of(log('sums_first'), fields={'correct': 'exact_match'})
@@ -89,15 +90,12 @@ def test_verdicts_of_instructions_are_not_taken_for_those_of_responses(tmp_path:
     with pytest.raises(InputError, match=r':3: strict is .*, for 4 responses'):
         run_of(path)
 
-
-def test_of_one_response_a_number_is_taken_before_a_list(tmp_path: Path) -> None:
-    def ifeval(row: Row) -> Row:
+    def one(row: Row) -> Row:  # of one response a number counts before a list, of the one instruction
         numbers = {'inst_level': [True], 'prompt_level': row['doc_id'] > 2}
         return {**row, 'resps': [row['resps'][0][:1]], 'metrics': list(numbers), **numbers}
 
-    run = run_of(changed(tmp_path, ifeval, 'sums_first'))
-    assert list(verdicts(run).values()) == list('000111')
-    assert run.judge['name'] == 'prompt_level of lm-eval'
+    run = run_of(changed(tmp_path, one, 'sums_first'))
+    assert (list(verdicts(run).values()), run.judge['name']) == (list('000111'), 'prompt_level of lm-eval')
 
 
 def test_each_filter_logs_each_question_and_the_first_one_counts() -> None:
@@ -121,18 +119,12 @@ def test_tasks_of_this_package_keep_their_judge_uids_and_groups() -> None:
     assert texts(run, 'answer')[4:8] == ['20', '22', '20', '20']
 
 
-def test_a_summary_alone_is_refused_with_what_to_give() -> None:
-    [summary] = LM_EVAL.glob('results_*.json')
-    with pytest.raises(InputError, match='--log_samples'):
-        run_of(summary)
-
-
-def test_a_summary_that_is_damaged_does_no_harm(tmp_path: Path) -> None:
-    """The samples are what they were; what it says of the model is not known then."""
+def test_a_summary_alone_is_refused_and_a_damaged_one_does_no_harm(tmp_path: Path) -> None:
     folder = Path(shutil.copytree(LM_EVAL, tmp_path / 'run'))
     [summary] = folder.glob('results_*.json')
-    whole = summary.read_text()
-    odd = re.sub(r'"config(s?)": \{', r'"config\1": [], "x": {', whole)
+    with pytest.raises(InputError, match='--log_samples'):
+        run_of(summary)
+    odd = re.sub(r'"config(s?)": \{', r'"config\1": [], "x": {', summary.read_text())
     for content in ('{', '[]', '{"results": 3}', odd):
         summary.write_text(content)
         assert list(verdicts(run_of(folder / log('sums_all').name)).values()) == list(RIGHT)
@@ -170,7 +162,7 @@ def test_rows_that_are_wrong_are_all_listed(tmp_path: Path) -> None:
     for line in (
         r':2: ',
         r':3: it has 2 prompts',
-        r':4: correct is .*, for 1 responses',
+        r':4: correct is .*, for 1 resp',
         r":5: 'so' is no verdict",
     ):
         assert re.search(line, str(refused.value))
@@ -367,10 +359,8 @@ def test_rows_of_every_eval_ever_are_split_by_evaluation(tmp_path: Path) -> None
     [path] = (RECORDED / 'every_eval_ever').glob('*_samples.jsonl')
     rows = rows_in(path)
     for row in rows:
-        row['evaluation'] = {
-            'score': float(row['metadata']['epoch'] < '4'),
-            'is_correct': row['metadata']['epoch'] < '4',
-        }
+        right = row['metadata']['epoch'] < '4'
+        row['evaluation'] = {'score': float(right), 'is_correct': right}
     rows[0]['evaluation'] = {'score': 0.5, 'is_correct': True}
     several = {**rows[0], 'evaluation_result_id': 'sums.f1', 'metadata': {'epoch': '1'}}
     several['output'] = {'raw': ['39', '40'], 'reasoning_trace': ['so', None]}

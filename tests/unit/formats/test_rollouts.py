@@ -19,7 +19,7 @@ from harness_logs import (
     texts,
     verdicts,
     write,
-)
+)  # fmt: skip
 
 from gpassk_opencompass.scoring import score
 
