@@ -14,7 +14,6 @@ _HOMES = {
     'BenchmarkDataset': 'plugin.dataset',
     'CascadeJudge': 'judges',
     'FinalAnswer': 'answers',
-    'FunctionJudge': 'judges',
     'GPassAtK': 'metrics',
     'GPassKError': 'errors',
     'GPassKEvalTask': 'plugin.eval_task',

@@ -216,9 +216,9 @@ def compare_with_labels(
         What is measured by (source, language), where there are several ('all', 'all') last; and the pairs
         that differ or are unjudged, JSON-able.
 
-    >>> from gpassk_opencompass.judges import FunctionJudge
-    >>> pairs = {line: Labelled(reference='1', answer=str(line), label=line == 1) for line in (1, 2)}
-    >>> compare_with_labels(pairs, FunctionJudge(lambda pair: True))[0]['', 'en'].false_positives
+    >>> from gpassk_opencompass import RuleJudge
+    >>> pairs = {1: Labelled(reference='1', answer='1', label=False)}
+    >>> compare_with_labels(pairs, RuleJudge())[0]['', 'en'].false_positives
     1
     """
     said = judge.judge([one.pair for one in labelled.values()])

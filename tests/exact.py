@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from math import ceil, comb
 
-from gpassk_opencompass.judges import FunctionJudge
+from gpassk_opencompass import Judgement, Pair, Verdict
 
 EXACT = ['--judge', f'{__name__}.Exact']
+MEANING = {None: Verdict.UNJUDGED, True: Verdict.CORRECT, False: Verdict.INCORRECT}
+
+
+class FunctionJudge:
+    """Judges with `grader(pair)`: True or False, a `Verdict`, or None for unjudged."""
+
+    def __init__(self, grader: Callable[[Pair], bool | Verdict | None], name: str = 'function') -> None:
+        self.grader, self.name = grader, name
+
+    def identity(self) -> dict[str, str]:
+        return {'name': self.name}
+
+    def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
+        return [Judgement(MEANING.get(said, said), self.name) for said in map(self.grader, pairs)]
+
+    def statistics(self) -> dict[str, int]:
+        return {}
+
+    def close(self) -> None:
+        pass
 
 
 class Exact(FunctionJudge):

@@ -86,37 +86,6 @@ class Judge(Protocol):
         """Release processes and connections. May be called twice."""
 
 
-class FunctionJudge(Judge):
-    """Judges with `grader(pair)`: True or False, a `Verdict`, or None for unjudged.
-
-    Args:
-        grader: called once a pair, in order.
-        name: its name in results and signatures; change it when the function changes.
-
-    >>> judge = FunctionJudge(lambda pair: pair.answer == pair.reference, name='equal')
-    >>> [judgement.verdict.value for judgement in judge.judge([Pair('1 + 1?', '2', '3')])]
-    ['incorrect']
-    """
-
-    def __init__(self, grader: Callable[[Pair], bool | Verdict | None], name: str = 'function') -> None:
-        self._grader, self._name, self._pairs = grader, name, 0
-
-    def identity(self) -> dict[str, Any]:
-        """Return the name."""
-        return {'name': self._name}
-
-    def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
-        """Return one judgement a pair."""
-        self._pairs += len(pairs)
-        meaning = {None: Verdict.UNJUDGED, True: Verdict.CORRECT, False: Verdict.INCORRECT}
-        said = map(self._grader, pairs)
-        return [Judgement(one if isinstance(one, Verdict) else meaning[one], self._name) for one in said]
-
-    def statistics(self) -> dict[str, int]:
-        """Return the number of pairs judged so far."""
-        return {'pairs': self._pairs}
-
-
 # Settings
 
 

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from exact import FunctionJudge
 from formats import PAGE, SCHEMAS, Json, changed, complaints, on_disk, places, valid_values
 from hosts import import_plugin
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from judge_server import PROMPTS, Fail, JudgeServer
 from sweeping import BASE, dump
 
-from gpassk_opencompass import FunctionJudge, LLMJudge, RuleJudge, Samples, score
+from gpassk_opencompass import LLMJudge, RuleJudge, Samples, score
 from gpassk_opencompass.health import Generation, generation_columns
 from gpassk_opencompass.judges import CascadeJudge
 from gpassk_opencompass.record import Names, Result, json_schema, read, write

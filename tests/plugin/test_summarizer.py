@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from exact import FunctionJudge
 from hosts import dataset_config, import_plugin
 from result_files import THIRDS, block
 from scipy import stats
 
-from gpassk_opencompass import FunctionJudge
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.record import Names, Result, read, result_of, write
 from gpassk_opencompass.report.tables import summary_table

@@ -12,11 +12,12 @@ from typing import Any
 
 import old_work_dir as old
 import pytest
+from exact import FunctionJudge
 from hypothesis import given
 from hypothesis import strategies as st
 from result_files import ABBR, THIRDS, write_result
 
-from gpassk_opencompass import FunctionJudge, IncompleteError, Samples, score
+from gpassk_opencompass import IncompleteError, Samples, score
 from gpassk_opencompass.answers import FinalAnswer
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.health import (

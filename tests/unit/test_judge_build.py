@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
+from exact import FunctionJudge
 from loguru import logger
 
 from gpassk_opencompass import InputError, Judgement, Pair, Verdict
-from gpassk_opencompass.judges import CascadeJudge, FunctionJudge, build_judge, judge_config, with_verdicts
+from gpassk_opencompass.judges import CascadeJudge, build_judge, judge_config, with_verdicts
 from gpassk_opencompass.judges.llm import LLMJudge
 
 
@@ -165,7 +166,7 @@ class Recorder(FunctionJudge):
 
     def close(self) -> None:
         self.closed += 1
-        if self._name == 'rule':
+        if self.name == 'rule':
             raise RuntimeError('stuck')
 
 

@@ -20,10 +20,11 @@ from typing import Any
 import pyarrow
 import pytest
 from dying import Fault, arm
+from exact import FunctionJudge
 from loguru import logger
 from pyarrow import parquet
 
-from gpassk_opencompass import FunctionJudge, InputError, Samples, score
+from gpassk_opencompass import InputError, Samples, score
 from gpassk_opencompass.errors import ForeignFileError
 from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.record import Names, Result, read, warn_once, write

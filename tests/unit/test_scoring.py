@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from exact import FunctionJudge
 from judge_server import PROMPTS, JudgeServer
 from loguru import logger
 from scipy.stats import hypergeom
 
 from gpassk_opencompass import (
-    FunctionJudge,
     IncompleteError,
     InputError,
     LLMJudge,

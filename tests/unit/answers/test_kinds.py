@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from exact import FunctionJudge
 
-from gpassk_opencompass import FunctionJudge, RuleJudge, Samples, score
+from gpassk_opencompass import RuleJudge, Samples, score
 from gpassk_opencompass.answers.equal import RULES
 from gpassk_opencompass.judges import Judge
 from gpassk_opencompass.record import Result
