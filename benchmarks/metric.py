@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpassk_opencompass.metrics import DEFAULT_THRESHOLDS, Kind, Metric, metric_names, metric_table
+from gpassk_opencompass.metrics import DEFAULT_THRESHOLDS, Kind, Metric, metric_table, metrics_of
 
 from .made import K_LIST, draw_labels
 from .measuring import cost, progress, unwarned
@@ -49,7 +49,7 @@ def measure(size: Size) -> Section:
         counts = count_correct(labels)[: THEIR_QUESTIONS[size]].tolist()
         theirs = cost(partial(opencompass_means, opencompass, n, counts))
         expected = means(n, np.array(counts))
-        difference = max(abs(expected[name] - theirs.value[name]) for name in metric_names(K_LIST))
+        difference = max(abs(expected[name] - theirs.value[name]) for name in map(str, metrics_of(K_LIST)))
         if difference > TOLERANCE:
             raise RuntimeError(f'{questions} × {n}: the results differ by {difference}')
         theirs = theirs.scaled(questions / len(counts))

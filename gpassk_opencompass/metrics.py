@@ -334,13 +334,6 @@ def metrics_of(
     return metrics
 
 
-def metric_names(
-    k_list: Integer | Iterable[Integer], thresholds: Threshold | Iterable[Threshold] = DEFAULT_THRESHOLDS
-) -> list[str]:
-    """Return the keys of `metrics_of`, which tells order and errors."""
-    return list(map(str, metrics_of(k_list, thresholds)))
-
-
 def value_table(metric: Metric, n: int) -> Floats:
     """Return the expected score of k answers drawn from n of which c are correct, for c = 0 … n; read-only.
 
@@ -388,7 +381,9 @@ class GPassAtK:
     ) -> None:
         self.k, self.thresholds = _listed(k), _listed(thresholds)
         self.n = None if n is None else as_whole('n', n, 1, LARGEST_N)
-        self.all_metrics = metric_names(self.k, self.thresholds)  # the keys of a result, in its order
+        self.all_metrics = list(
+            map(str, metrics_of(self.k, self.thresholds))
+        )  # the keys of a result, in its order
         if self.n is not None:  # an n below k is refused here, not at the first question
             metric_table(self.n, self.k, self.thresholds)
         score = 'full' if sample_scoring_function is None else sample_scoring_function

@@ -226,7 +226,11 @@ class Samples:
         import pyarrow
         from pyarrow import parquet
 
-        samples, schema = self.ordered(), _schema()
+        text, whole, number = pyarrow.string(), pyarrow.int64(), pyarrow.float64()
+        label = pyarrow.dictionary(pyarrow.int32(), text)
+        types = {'label': label, 'text': text, 'int64': whole, 'double': number}
+        fields = [pyarrow.field(one.name, types[one.kind], metadata={'about': one.about}) for one in COLUMNS]
+        samples, schema = self.ordered(), pyarrow.schema(fields, {'gpassk.samples': LAYOUT})
         uids, texts = samples['uid'], [samples[name] for name in ('response', 'thought') if name in samples]
         begins, size = [0], 0
         for row, uid in enumerate(uids):
@@ -273,15 +277,6 @@ class Samples:
             return cls({name: _values(table.column(name)) for name in table.column_names if name in _KINDS})
         except (OSError, ValueError, KeyError, pyarrow.ArrowException) as error:
             raise InputError(f'{path} cannot be read as samples: {error}') from error
-
-
-def _schema() -> pyarrow.Schema:
-    import pyarrow
-
-    label = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
-    types = {'label': label, 'text': pyarrow.string(), 'int64': pyarrow.int64(), 'double': pyarrow.float64()}
-    fields = [pyarrow.field(one.name, types[one.kind], metadata={'about': one.about}) for one in COLUMNS]
-    return pyarrow.schema(fields, {'gpassk.samples': LAYOUT})
 
 
 def _values(column: pyarrow.ChunkedArray) -> list[Any] | None:

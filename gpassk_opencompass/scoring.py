@@ -19,7 +19,7 @@ from .benchmarks import language_of
 from .errors import IncompleteError, InputError
 from .health import CUT_OFF, NOT_DRAWN, Health, health_of, state_of
 from .judges import HEDGED, TAIL_LENGTH, Judge, Judgement, Pair, Verdict
-from .metrics import DEFAULT_THRESHOLDS, Metric, metric_names
+from .metrics import DEFAULT_THRESHOLDS, Metric, metrics_of
 from .record import CompletedScores, Names, QuestionCounts, Result, bounds, data_of, means, signature_of
 from .samples import MISSING, Counts, Run, Samples
 from .text import whole_characters
@@ -185,7 +185,7 @@ def _ks(k: int | Sequence[int] | None, thresholds: Sequence[float], most: int) -
     ks = given or [one for one in USUAL_KS if one <= most] or [most]
     if wrong := [one for one in ks if isinstance(one, bool) or not 1 <= one <= most]:
         raise InputError(f'k = {wrong[0]}: expected whole numbers from 1 to n = {most}')
-    metric_names(ks, thresholds)
+    metrics_of(ks, thresholds)
     return ks
 
 

@@ -93,13 +93,13 @@ def run(
     """Score, print the tables, write what was asked for; a run that cannot be scored does not stop others."""
     from ..collect import find_runs
     from ..formats import Options
-    from ..metrics import SHOWN_THRESHOLDS, metric_names
+    from ..metrics import SHOWN_THRESHOLDS, metrics_of
     from ..scoring import answer_pattern as check_pattern
     from ..scoring import score_run
 
     # What can be refused before a file is opened.
     ks, thresholds = sorted(set(k)), list(dict.fromkeys(threshold or SHOWN_THRESHOLDS))
-    metric_names(ks or 1, thresholds)
+    metrics_of(ks or 1, thresholds)
     _check(output, field, correct_from)
     check_pattern(answer_pattern)
     anew, kind = bool(judge or model or url), 'responses' if judge or model or url else None

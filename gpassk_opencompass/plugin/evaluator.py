@@ -28,7 +28,7 @@ from ..marks import (
     servers_told,
     settings_of,
 )
-from ..metrics import DEFAULT_THRESHOLDS, metric_names
+from ..metrics import DEFAULT_THRESHOLDS, metrics_of
 from ..predictions import Predictions, load_predictions, reopen
 from ..record import Names, Result, digest_of, remove_samples, write_samples
 from ..scoring import score
@@ -94,7 +94,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         super().__init__(pred_postprocessor=pred_postprocessor)
         self._keep = read_keep(keep)
         try:
-            metric_names(1, steps := tuple(thresholds))
+            metrics_of(1, steps := tuple(thresholds))
         except TypeError as error:
             raise InputError(
                 f'thresholds = {thresholds!r}: expected a list of numbers from 0 to 1'

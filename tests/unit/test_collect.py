@@ -6,9 +6,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from damaged_records import good_record
@@ -21,13 +19,13 @@ from gpassk_opencompass import record as records
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.collect import collect, collect_one
 from gpassk_opencompass.report.frame import boards
-from gpassk_opencompass.sweep.folder import Entry, manifest_text
+from gpassk_opencompass.sweep.folder import manifest_text
 
 MODEL = ABBR.format(1)
 RECORDED = Path(__file__).parents[1] / 'recorded'
 
 
-def paths_of(*given: Path) -> list[Path]:
+def paths_of(*given):
     return [result.path for result in collect(given).results]
 
 
@@ -43,9 +41,7 @@ def paths_of(*given: Path) -> list[Path]:
         ({'work': 'a'}, {'work': 'b'}, ['rule']),  # the same run in two work directories
     ],
 )
-def test_the_newest_result_of_a_run_counts(
-    first: dict[str, str], second: dict[str, str], count: list[str], tmp_path: Path
-) -> None:
+def test_the_newest_result_of_a_run_counts(first, second, count, tmp_path):
     """By the time that names its folder, the older one is named with the newer one."""
     new = write_result(tmp_path, MODEL, THIRDS, time='20260102_000000', **second)
     old = write_result(tmp_path, MODEL, THIRDS, time='20260101_000000', **first)
@@ -58,7 +54,7 @@ def test_the_newest_result_of_a_run_counts(
 
 
 @pytest.mark.parametrize(('seed', 'k'), [(42, [4]), (43, [4]), (42, [2])])
-def test_a_result_of_an_earlier_config_is_left_out_and_named(tmp_path: Path, seed: int, k: list[int]) -> None:
+def test_a_result_of_an_earlier_config_is_left_out_and_named(tmp_path, seed, k):
     """OpenCompass keeps it when a changed config is started there again: its copies of the configs tell."""
     path = write_result(tmp_path, MODEL, THIRDS, time='20260101_000000')
     told = json.loads(path.read_text())
@@ -81,14 +77,14 @@ def test_a_result_of_an_earlier_config_is_left_out_and_named(tmp_path: Path, see
         assert re.search(r'random_seed = 42, and now has 43|judged with k = ', line)
 
 
-def test_folders_that_are_links_within_results_count(tmp_path: Path) -> None:
+def test_folders_that_are_links_within_results_count(tmp_path):
     path = write_result(tmp_path / 'theirs', MODEL, THIRDS)
     (tmp_path / 'ours' / 'results').mkdir(parents=True)
     (tmp_path / 'ours' / 'results' / MODEL).symlink_to(path.parent)
     assert paths_of(tmp_path / 'ours') == [path.resolve()]
 
 
-def test_a_model_with_slashes_lies_deeper_and_what_evaluators_leave_is_no_result(tmp_path: Path) -> None:
+def test_a_model_with_slashes_lies_deeper_and_what_evaluators_leave_is_no_result(tmp_path):
     path = write_result(tmp_path, f'org/{MODEL}', THIRDS)
     left = path.with_suffix('') / 'judged.json'
     left.parent.mkdir()
@@ -98,7 +94,7 @@ def test_a_model_with_slashes_lies_deeper_and_what_evaluators_leave_is_no_result
     assert found.passed_over == []
 
 
-def test_a_damaged_newer_result_does_not_hide_a_complete_one(tmp_path: Path) -> None:
+def test_a_damaged_newer_result_does_not_hide_a_complete_one(tmp_path):
     old = write_result(tmp_path, MODEL, THIRDS, time='20260101_000000')
     new = write_result(tmp_path, MODEL, THIRDS, time='20260102_000000')
     new.write_text(new.read_text()[:100])
@@ -107,7 +103,7 @@ def test_a_damaged_newer_result_does_not_hide_a_complete_one(tmp_path: Path) -> 
     assert 'cannot be read' in found.passed_over[0]
 
 
-def scored(path: Path, c: list[int], time: float, **run: str) -> Path:
+def scored(path, c, time, **run):
     """A `*.gpassk.json` of one and the same run, as `gpassk score -o` names it."""
     names = {'model': 'm', 'dataset': 'MATH500-L5', 'host': 'file', **run}
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -116,7 +112,7 @@ def scored(path: Path, c: list[int], time: float, **run: str) -> Path:
     return path
 
 
-def test_of_scored_files_the_one_made_last_counts(tmp_path: Path) -> None:
+def test_of_scored_files_the_one_made_last_counts(tmp_path):
     """By `created` of the record, whatever its name and time; where none tells it, by the file's time."""
     scored(tmp_path / 'one' / 'z.gpassk.json', HALVES, 9e8, created='2026-01-01T10:00:00+00:00')
     new = scored(tmp_path / 'one' / 'a.gpassk.json', THIRDS, 1e8, created='2026-01-01T12:30:00+02:00')
@@ -127,7 +123,7 @@ def test_of_scored_files_the_one_made_last_counts(tmp_path: Path) -> None:
     assert paths_of(tmp_path / 'two') == paths_of(new, other) == [new.resolve()]
 
 
-def test_what_is_missing_is_refused(tmp_path: Path) -> None:
+def test_what_is_missing_is_refused(tmp_path):
     """A folder or a file that is not there; where one result is wanted, none and several."""
     for name in ('gone', 'gone.json'):
         with pytest.raises(InputError, match=f'{name} is neither a file nor a folder'):
@@ -146,19 +142,19 @@ def test_what_is_missing_is_refused(tmp_path: Path) -> None:
 NAME = 'Qwen2.5-7B_t0.3_l100'
 
 
-def entry(path: str, **more: Any) -> Entry:
+def entry(path, **more):
     """A line of a manifest."""
     settings = {'temperature': 0.3, 'max_out_len': 100}
     return entry_of(NAME, model='Qwen2.5-7B', path=path, settings=settings, **more)
 
 
-def saved(folder: Path, *entries: Entry) -> Path:
+def saved(folder, *entries):
     folder.mkdir(parents=True)
     (folder / 'manifest.jsonl').write_text(manifest_text(entries))
     return folder
 
 
-def test_a_manifest_tells_what_a_name_does_not(tmp_path: Path) -> None:
+def test_a_manifest_tells_what_a_name_does_not(tmp_path):
     """The model's whole name, its path and settings, from a manifest anywhere below, or that is named."""
     outputs = tmp_path / 'outputs'
     write_result(outputs, 'short~12345678_l100', THIRDS)
@@ -171,7 +167,7 @@ def test_a_manifest_tells_what_a_name_does_not(tmp_path: Path) -> None:
         assert one.sampling == {'temperature': 0.7, 'max_out_len': 100}
 
 
-def test_of_several_manifests_what_holds_now_counts_and_a_contradiction_tells_nothing(tmp_path: Path) -> None:
+def test_of_several_manifests_what_holds_now_counts_and_a_contradiction_tells_nothing(tmp_path):
     """A stale config keeps what was said at its time; of two models of one name it might be either."""
     write_result(tmp_path / 'one', NAME, THIRDS)
     now = entry('Qwen/Qwen2.5-7B', questions=30)
@@ -196,13 +192,13 @@ ROWS = [
 """Nobody judged them."""
 
 
-def logged(path: Path, rows: list[dict[str, Any]] = ROWS, **more: Any) -> Path:
+def logged(path, rows=ROWS, **more):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(''.join(json.dumps({**row, **more}) + '\n' for row in rows))
     return path
 
 
-def test_all_kinds_of_files_stand_beside_each_other(tmp_path: Path) -> None:
+def test_all_kinds_of_files_stand_beside_each_other(tmp_path):
     """A work directory, a record that is given, logs judged by the rule, counts, and Lighteval's output."""
     work = write_result(tmp_path / 'outputs', MODEL, THIRDS)
     record = scored(tmp_path / 'mine.gpassk.json', HALVES, 1e8)
@@ -226,7 +222,7 @@ def test_all_kinds_of_files_stand_beside_each_other(tmp_path: Path) -> None:
     assert told['counts'].counts.c == THIRDS
 
 
-def test_verdicts_that_are_there_count_and_no_judge_is_asked(tmp_path: Path) -> None:
+def test_verdicts_that_are_there_count_and_no_judge_is_asked(tmp_path):
     """Whatever the rule would say; of what nobody judged, all counts as wrong and is said."""
     rows = [{**row, 'correct': [False, None]} for row in ROWS]
     result = collect_one(logged(tmp_path / 'theirs.jsonl', rows))
@@ -234,7 +230,7 @@ def test_verdicts_that_are_there_count_and_no_judge_is_asked(tmp_path: Path) -> 
     assert (result.counts.c, result.counts.unjudged) == ([0] * 24, [1] * 24)
 
 
-def test_a_folder_with_results_of_ours_gives_those_and_the_details_of_lighteval(tmp_path: Path) -> None:
+def test_a_folder_with_results_of_ours_gives_those_and_the_details_of_lighteval(tmp_path):
     write_result(tmp_path, MODEL, THIRDS)
     logged(tmp_path / 'w' / 'rows.jsonl')
     assert [one.run.model for one in collect([tmp_path]).results] == [MODEL]
@@ -242,7 +238,7 @@ def test_a_folder_with_results_of_ours_gives_those_and_the_details_of_lighteval(
     assert {one.run.model for one in collect([tmp_path]).results} == {MODEL, 'demo_t1.0_p0.9_l40'}
 
 
-def test_a_result_of_any_name_counts_in_a_folder(tmp_path: Path) -> None:
+def test_a_result_of_any_name_counts_in_a_folder(tmp_path):
     """As `gpassk score -o` was told; what lies beside it is passed over, which is said."""
     given, record = scored(tmp_path / 'x.gpassk.json', HALVES, 1e8), tmp_path / 'run' / 'mine.json'
     records.write(record, records.read(given))
@@ -254,9 +250,7 @@ def test_a_result_of_any_name_counts_in_a_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize('content', ['{"accuracy"', '{"error": "it failed"}'])
-def test_a_failed_evaluation_keeps_no_other_log_from_it(
-    content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_failed_evaluation_keeps_no_other_log_from_it(content, tmp_path, capsys):
     shutil.copytree(RECORDED / 'opencompass' / 'rules', tmp_path, dirs_exist_ok=True)
     [path] = tmp_path.glob('*/results/scripted/*.json')
     path.write_text(content)
@@ -269,16 +263,14 @@ def test_a_failed_evaluation_keeps_no_other_log_from_it(
     assert str(path) in said.err
 
 
-def test_results_of_another_evaluator_beside_ours_are_passed_over(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_results_of_another_evaluator_beside_ours_are_passed_over(tmp_path, capsys):
     result = write_result(tmp_path, MODEL, THIRDS)
     result.with_name('other.json').write_text('{"accuracy": 50.0, "details": []}')
     assert main(['score', str(tmp_path)]) == 0
     assert 'passed over 1 files' in capsys.readouterr().err
 
 
-def test_what_cannot_be_read_or_scored_is_left_out_with_its_reason(tmp_path: Path) -> None:
+def test_what_cannot_be_read_or_scored_is_left_out_with_its_reason(tmp_path):
     good = logged(tmp_path / 'good.jsonl')
     torn = tmp_path / 'torn.jsonl'
     torn.write_text('{"uid": ')
@@ -291,7 +283,7 @@ def test_what_cannot_be_read_or_scored_is_left_out_with_its_reason(tmp_path: Pat
     assert all(one.foreign for one in found.left_out)
 
 
-def test_questions_with_different_numbers_of_samples_stand_beside_no_other_run(tmp_path: Path) -> None:
+def test_questions_with_different_numbers_of_samples_stand_beside_no_other_run(tmp_path):
     rows = [{**row, 'correct': [True] * (2 + number % 2)} for number, row in enumerate(ROWS)]
     path = logged(tmp_path / 'x.jsonl', [{**row, 'responses': None} for row in rows])
     tables, [line] = boards(collect([path]).results)
@@ -302,13 +294,13 @@ def test_questions_with_different_numbers_of_samples_stand_beside_no_other_run(t
 # One reader for all commands
 
 
-def check(path: Path) -> list[str]:
+def check(path):
     configs = path.parents[5] / 'configs' / 'run.py'
     write(configs, config_text())
     return ['check', str(path.parents[4]), '--configs', str(configs)]
 
 
-COMMANDS: dict[str, Callable[[Path], list[str]]] = {
+COMMANDS = {
     'report': lambda path: ['report', str(path), '-o', str(path.parents[5] / 'report'), '--only', 'tables'],
     'plan': lambda path: ['plan', str(path), '--half-width', '5'],
     'score': lambda path: ['score', str(path)],
@@ -316,14 +308,14 @@ COMMANDS: dict[str, Callable[[Path], list[str]]] = {
     'check': check,
     'judge audit': lambda path: ['judge', 'audit', str(path), '--labels', str(path.with_name('l'))],
 }
-DAMAGES: dict[str, Callable[[dict[str, Any]], str]] = {
+DAMAGES = {
     'cut by a kill': lambda record: json.dumps(record)[:100],
     'of a later version': lambda record: json.dumps({**record, 'gpassk': {**record['gpassk'], 'schema': 99}}),
     'another score': lambda record: json.dumps({**record, 'accuracy': 99.0}),
 }
 
 
-def result_file(folder: Path, text: str) -> Path:
+def result_file(folder, text):
     """`out/run/<time>/results/<model>/<data set>.json`, as OpenCompass leaves it."""
     path = folder / 'out' / 'run' / '20260102_000000' / 'results' / 'm-run' / 'd-run.json'
     write(path, text)
@@ -332,9 +324,7 @@ def result_file(folder: Path, text: str) -> Path:
 
 @pytest.mark.parametrize('command', COMMANDS)
 @pytest.mark.parametrize('damage', DAMAGES)
-def test_every_command_refuses_a_damage_with_the_same_line(
-    tmp_path: Path, damage: str, command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_command_refuses_a_damage_with_the_same_line(tmp_path, damage, command, capsys):
     """The line of `read`, which names the file, the part, what it is and what is allowed."""
     path = result_file(tmp_path, DAMAGES[damage](good_record()))
     before = path.read_bytes()
@@ -347,9 +337,7 @@ def test_every_command_refuses_a_damage_with_the_same_line(
 
 
 @pytest.mark.parametrize('command', COMMANDS)
-def test_no_command_refuses_a_sound_result(
-    tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_command_refuses_a_sound_result(tmp_path, command, capsys):
     path = write_run(tmp_path / 'out' / 'run').result
     write_run(tmp_path / 'out' / 'other', verdicts=['01'])  # so that there is something to compare
     main(COMMANDS[command](path))

@@ -8,9 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas
@@ -34,9 +32,7 @@ LEADERBOARD = (
 )
 
 
-def write_run(
-    folder: Path, name: str, shift: float, seed: int, n: int = 32, only: Sequence[str] = (), **more: Any
-) -> list[Path]:
+def write_run(folder, name, shift, seed, n=32, only=(), **more):
     """A run on two benchmarks, better by so much on the log-odds scale; two questions share a problem."""
     hardness = np.random.default_rng(1)
     paths = []
@@ -52,7 +48,7 @@ def write_run(
 
 
 @pytest.fixture(scope='module')
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def runs(tmp_path_factory):
     """A folder of each of the runs; of reruns one."""
     folder = tmp_path_factory.mktemp('runs')
     for seed, (name, shift) in enumerate({'old': 0.0, 'better': 1.5, 'worse': -1.5, 'rerun': 0.0}.items()):
@@ -66,14 +62,14 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def here(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(runs, tmp_path, monkeypatch):
     """The folder above copies of the runs."""
     shutil.copytree(runs, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def edit(folder: str | Path, change: Callable[[dict[str, Any]], object]) -> None:
+def edit(folder, change):
     """Change the records below a folder."""
     for path in Path(folder).rglob('*.json'):
         told = json.loads(path.read_text())
@@ -81,16 +77,14 @@ def edit(folder: str | Path, change: Callable[[dict[str, Any]], object]) -> None
         path.write_text(json.dumps(told))
 
 
-def rows(
-    capsys: pytest.CaptureFixture[str], code: int, *line: object
-) -> tuple[list[dict[str, Any]], list[str]]:
+def rows(capsys, code, *line):
     capsys.readouterr()
     assert main(['compare', *map(str, line), '--json']) == code
     [table] = json.loads(capsys.readouterr().out)['tables']
     return table['rows'], table['notes']
 
 
-def refused(capsys: pytest.CaptureFixture[str], *line: object) -> str:
+def refused(capsys, *line):
     """What is said of a gate without an answer: 3, never 1 or 2, which are answers."""
     try:
         code = main(['compare', '--margin', '2', *map(str, line)])
@@ -110,9 +104,7 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize(('new', 'margin', 'code', 'outcome'), ANSWERS)
-def test_the_first_line_is_the_answer_and_the_exit_code_too(
-    here: Path, new: str, margin: float, code: int, outcome: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_first_line_is_the_answer_and_the_exit_code_too(here, new, margin, code, outcome, capsys):
     """For new questions; then the difference, problems won and lost, and what it rests on."""
     line = ['compare', new, 'old', '--benchmark', 'live', '--questions', 'new', '--margin', str(margin)]
     assert main(line) == code
@@ -123,10 +115,10 @@ def test_the_first_line_is_the_answer_and_the_exit_code_too(
     assert ('two equal runs pass for no margin below 2.30 points' in printed) == (margin < 2.3)
 
 
-def test_numbers_are_those_of_the_paired_comparison(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_numbers_are_those_of_the_paired_comparison(here, capsys):
     """Question by question whatever their order, clustered by problem; won and lost are source problems."""
 
-    def backwards(block: dict[str, Any]) -> None:
+    def backwards(block):
         block['counts'] = {name: column[::-1] for name, column in block['counts'].items()}
 
     edit('old', backwards)
@@ -143,9 +135,7 @@ def test_numbers_are_those_of_the_paired_comparison(here: Path, capsys: pytest.C
         assert row['outcome'] == 'worse'
 
 
-def test_reruns_are_found_by_config_and_seed_and_the_run_is_the_unit(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_reruns_are_found_by_config_and_seed_and_the_run_is_the_unit(here, capsys):
     """Of the same questions: Student's t over the means of runs; in folders or one by one, in any order."""
     line = ('new-reruns', 'base-reruns', '--margin', 2, '--benchmark', 'live')
     [row], notes = rows(capsys, 1, *line)
@@ -166,9 +156,7 @@ def test_reruns_are_found_by_config_and_seed_and_the_run_is_the_unit(
     assert (third['old'], third['runs old'], third['outcome']) == ('worse', 1, 'better')
 
 
-def test_one_run_a_side_decides_only_where_nothing_but_the_model_differs(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_run_a_side_decides_only_where_nothing_but_the_model_differs(here, capsys):
     """Engine, versions, hardware, settings told by both and equal; else reruns, --run-sd, new questions."""
     line = ('worse', 'old', '--margin', 2)
     found, notes = rows(capsys, 2, *line)
@@ -186,9 +174,7 @@ def test_one_run_a_side_decides_only_where_nothing_but_the_model_differs(
     assert any('hardware: NVIDIA H100 and NVIDIA A100' in one for one in rows(capsys, 2, *line)[1])
 
 
-def test_all_rows_must_pass_and_metrics_can_be_asked_for(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_all_rows_must_pass_and_metrics_can_be_asked_for(here, capsys):
     line = ('worse', 'old', '--margin', 2, '--questions', 'new')
     found, _ = rows(capsys, 1, *line, '--benchmark', 'live', '--metric', 'accuracy', 'mG-Pass@8')
     assert [row['metric'] for row in found] == ['accuracy', 'mG-Pass@8']
@@ -200,7 +186,7 @@ def test_all_rows_must_pass_and_metrics_can_be_asked_for(
     assert [row['outcome'] for row in found] == ['worse', 'equivalent']
 
 
-def test_a_pull_request_gets_a_comment(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pull_request_gets_a_comment(here, capsys):
     name = '<b>&"\']]>|\x1b[2J`x`'
     edit('worse', lambda block: block['run'].update(model=name))
     assert main(['compare', 'worse', 'old', '--margin', '2', '--questions', 'new', '--markdown', 'c.md']) == 1
@@ -211,12 +197,12 @@ def test_a_pull_request_gets_a_comment(here: Path, capsys: pytest.CaptureFixture
     assert '\x1b' not in printed + text
 
 
-def test_what_else_may_make_the_difference_is_said(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_else_may_make_the_difference_is_said(here, capsys):
     """Cut responses, unjudged samples, another temperature, another n, and counts that are all alike."""
     live = ['LiveMathBench']
     write_run(here / 'other', 'other_t0.3_l100', 0.0, 9, n=16, only=live, unjudged=[1] + 239 * [0])
     for folder, cut in (('other', 600), ('old', 0)):
-        edit(folder, lambda block, cut=cut: block['health'].update(truncated=cut, truncated_by='engine'))  # type: ignore[misc]
+        edit(folder, lambda block, cut=cut: block['health'].update(truncated=cut, truncated_by='engine'))
     told = '\n'.join(rows(capsys, 0, 'other', 'old', '--benchmark', 'live')[1])
     for remark in (
         'samples a question 16 in the new run, 32 in the old',
@@ -234,7 +220,7 @@ def test_what_else_may_make_the_difference_is_said(here: Path, capsys: pytest.Ca
 # Refusals
 
 
-def test_what_cannot_be_compared_is_no_answer(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_compared_is_no_answer(here, capsys):
     """Another judge, a file with itself, a benchmark that is missing, n too small, hashes that differ."""
     for folder, more in {
         'judge': {'judge': 'llm'}, 'small': {'n': 8, 'k': (4,)}, 'part': {}, 'data': {'data': 'other'}
@@ -272,25 +258,21 @@ def test_what_cannot_be_compared_is_no_answer(here: Path, capsys: pytest.Capture
         *((['worse', 'old', '--margin', one], '--margin') for one in ('0', '-2', 'nan', '200', 'two', '2p')),
     ],
 )
-def test_wrong_use_has_a_code_of_its_own(
-    here: Path, line: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_use_has_a_code_of_its_own(here, line, message, capsys):
     (here / 'empty').mkdir()
     assert message in refused(capsys, *line)
 
 
-def test_what_breaks_is_no_answer(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_breaks_is_no_answer(here, monkeypatch, capsys):
 
-    def broken(*_: object, **__: object) -> None:
+    def broken(*_, **__):
         raise ZeroDivisionError
 
     monkeypatch.setattr('gpassk_opencompass.report.compare.compare', broken)
     assert 'ZeroDivisionError' in refused(capsys, 'worse', 'old')
 
 
-def test_a_damaged_file_of_a_run_is_no_answer(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_file_of_a_run_is_no_answer(here, capsys):
     """A benchmark must not go unseen, nor may an older result stand for a newer one that failed."""
     [path] = (here / 'old').rglob('MATH500-L5*.json')
     path.write_text(path.read_text()[:300])
@@ -306,7 +288,7 @@ def test_a_damaged_file_of_a_run_is_no_answer(here: Path, capsys: pytest.Capture
     assert f'{newer} says that its evaluation failed: no predictions' in refused(capsys, *live)
 
 
-def test_reruns_need_seeds_that_differ(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reruns_need_seeds_that_differ(here, capsys):
     """Two results of one model, benchmark and settings are not two runs by themselves."""
     for number in (1, 2):
         path = write_result(here / 'twice', f'm{number}', [8] * 12 + [0] * 12, n=8, k=(4,), work=f'w{number}')
@@ -321,13 +303,7 @@ def test_reruns_need_seeds_that_differ(here: Path, capsys: pytest.CaptureFixture
 # Logs of other programs
 
 
-def log(
-    path: Path,
-    rows_of: Sequence[tuple[str, str, str]],
-    right: Sequence[int],
-    n: int = 8,
-    verdicts: bool = False,
-) -> Path:
+def log(path, rows_of, right, n=8, verdicts=False):
     """A table of responses, `right` of n of each question (uid, question, reference) correct."""
     lines = [
         {
@@ -345,9 +321,7 @@ def log(
 ASKED = [(f'q{number}', f'What is {number} + {number}?', str(2 * number)) for number in range(40)]
 
 
-def test_raw_logs_of_two_programs_are_a_gate_in_one_command(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_raw_logs_of_two_programs_are_a_gate_in_one_command(tmp_path, capsys):
     """Which name their questions differently, write references differently and judged for themselves."""
     theirs = [
         (f'task/{number}', f'What is  {number} + {number}?\n', f'{2 * number}.0') for number in range(40)
@@ -371,9 +345,7 @@ def test_raw_logs_of_two_programs_are_a_gate_in_one_command(
         ),
     ],
 )
-def test_the_first_question_that_differs_is_named(
-    tmp_path: Path, change: tuple[str, str, str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_first_question_that_differs_is_named(tmp_path, change, message, capsys):
     other = [*ASKED[:5], change, *ASKED[6:]]
     new, old = log(tmp_path / 'new.jsonl', ASKED, [4] * 40), log(tmp_path / 'old.jsonl', other, [4] * 40)
     assert message in refused(capsys, new, old)
@@ -382,7 +354,7 @@ def test_the_first_question_that_differs_is_named(
 # Published scores
 
 
-def test_the_published_scores_tell_their_source_and_are_the_published_ones() -> None:
+def test_the_published_scores_tell_their_source_and_are_the_published_ones():
     scores = pandas.read_csv(PUBLISHED, comment='#')
     assert (scores.model.nunique(), scores.benchmark.nunique(), len(scores)) == (29, 5, 680)
     text = PUBLISHED.read_text('utf-8')
@@ -401,12 +373,12 @@ def test_the_published_scores_tell_their_source_and_are_the_published_ones() -> 
         }
 
 
-def test_ours_stand_beside_theirs_in_one_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ours_stand_beside_theirs_in_one_table(tmp_path, capsys):
     """By the model's letters and digits, or by the name that is given; a model that is not there is told."""
     problems, dataset = [f'p{number // 2}' for number in range(238)], 'LiveMathBench-v202412'
     more = {'n': 48, 'k': [16], 'dataset': dataset, 'problems': problems}
     for model in ('deepseek_math-7b-rl', 'mine'):
-        write_result(tmp_path / model, f'{model}_t1.0_l8192', [48] * 48 + [0] * 190, **more)  # type: ignore[arg-type]
+        write_result(tmp_path / model, f'{model}_t1.0_l8192', [48] * 48 + [0] * 190, **more)
     write_result(tmp_path / 'few', 'deepseek_math-7b-rl_t1.0_l1', THIRDS, n=4, dataset=dataset)
     assert main(['compare', str(tmp_path / 'deepseek_math-7b-rl'), 'published']) == 0
     printed = capsys.readouterr().out
@@ -434,7 +406,7 @@ EXITS = [('better', 0), ('worse', 1), ('nowhere', 3)]
 
 
 @pytest.mark.parametrize(('new', 'code'), EXITS)
-def test_the_action_fails_where_the_new_run_is_worse(here: Path, new: str, code: int) -> None:
+def test_the_action_fails_where_the_new_run_is_worse(here, new, code):
     """Its own step with its own defaults, as a runner does it; the comment is in the summary of the job."""
     action = yaml.safe_load((CI / 'action.yml').read_text('utf-8'))
     [step] = action['runs']['steps']
@@ -454,7 +426,7 @@ def test_the_action_fails_where_the_new_run_is_worse(here: Path, new: str, code:
     assert not heading or Path('summary.md').read_text('utf-8').startswith(heading)
 
 
-def test_the_fixture_is_one_of_pytest(here: Path) -> None:
+def test_the_fixture_is_one_of_pytest(here):
     shutil.copy(CI / 'conftest.py', 'conftest.py')
     names = ('better', 'worse', 'rerun')
     Path('test_it.py').write_text(

@@ -12,12 +12,11 @@ import pytest
 from made_results import board_of, made_result, made_sweep
 
 from gpassk_opencompass.metrics import Metric
-from gpassk_opencompass.report.frame import Board, frame
+from gpassk_opencompass.report.frame import frame
 
 pytest.importorskip('matplotlib')
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from gpassk_opencompass.report import figures
@@ -56,31 +55,31 @@ TO_XYZ = (
 WHITE = (0.95047, 1.0, 1.08883)
 
 
-def linear(colour: str) -> np.ndarray:
+def linear(colour):
     """Red, green and blue light of `#rrggbb`, as IEC 61966-2-1 has it."""
     parts = np.array([int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)])
     return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
 
 
-def lab(light: np.ndarray) -> np.ndarray:
+def lab(light):
     """CIE L*a*b* under D65."""
     share = np.asarray(TO_XYZ) @ light / WHITE
     root = np.where(share > 216 / 24389, np.cbrt(share), (24389 / 27 * share + 16) / 116)
     return np.array([116 * root[1] - 16, 500 * (root[0] - root[1]), 200 * (root[1] - root[2])])
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(one, other):
     """The contrast ratio of WCAG 2."""
     low, high = sorted(float(np.asarray(TO_XYZ)[1] @ linear(colour)) for colour in (one, other))
     return (high + 0.05) / (low + 0.05)
 
 
-def drawn(board: Board) -> dict[str, Figure]:
+def drawn(board):
     with house_style():
         return {one.name: one.figure for one in drawings(board, frame([board]))}
 
 
-def small_board() -> Board:
+def small_board():
     """Two runs of one model on ten questions, and its greedy run."""
     runs = [
         made_result(f'm_t{t}_l64', list(c), 8, [2, 4]) for t, c in (('0.3', COUNTS), ('1.0', COUNTS[::-1]))
@@ -88,13 +87,13 @@ def small_board() -> Board:
     return board_of([*runs, made_result('m_t0_l64', [1, 0] * 5, 1)])
 
 
-def large_board() -> Board:
+def large_board():
     """Twelve models with long and Chinese names at two temperatures, each with its greedy run."""
     models = [f'通义千问-{number}' if number % 3 else LONG.format(number) for number in range(12)]
     return board_of(made_sweep(models, (0.3, 0.7), (0.8,), questions=60, seed=4))
 
 
-def test_every_series_stands_out_from_its_ground_and_differs_in_grey() -> None:
+def test_every_series_stands_out_from_its_ground_and_differs_in_grey():
     assert min(contrast(colour, GROUND) for colour in PALETTE) >= 3
     lightness = sorted(lab(linear(colour))[0] for colour in PALETTE)
     assert min(after - before for before, after in pairwise(lightness)) > 3
@@ -104,14 +103,14 @@ def test_every_series_stands_out_from_its_ground_and_differs_in_grey() -> None:
 
 
 @pytest.mark.parametrize('eyes', list(BLIND))
-def test_series_are_told_apart_by_every_reader(eyes: str) -> None:
+def test_series_are_told_apart_by_every_reader(eyes):
     """Any two are 12 apart in L*a*b*, five times what is just noticed; also without one kind of cones."""
     cones = np.array(BLIND[eyes].split(), float).reshape(3, 3)
     seen = [lab(np.clip(cones @ linear(one), 0, 1)) for one in PALETTE]
     assert min(float(np.linalg.norm(one - other)) for one, other in combinations(seen, 2)) > 12
 
 
-def test_a_line_over_thresholds_is_the_share_of_draws() -> None:
+def test_a_line_over_thresholds_is_the_share_of_draws():
     board = small_board()
     panels = drawn(board)['thresholds'].axes
     assert [axes.get_title(loc='left') for axes in panels] == [entry.name for entry in board.entries]
@@ -126,7 +125,7 @@ def test_a_line_over_thresholds_is_the_share_of_draws() -> None:
             assert lines[f'k = {k}'].get_ydata() == pytest.approx(shares)
 
 
-def test_half_widths_over_n_are_those_of_the_tables_and_fall() -> None:
+def test_half_widths_over_n_are_those_of_the_tables_and_fall():
     """At the n of the run they are the numbers of the frame; a rerun error falls as 1/√m far out."""
     board = board_of(made_sweep(['a'], (0.7,), (1.0,), questions=100, seed=4))
     [entry] = board.entries
@@ -140,7 +139,7 @@ def test_half_widths_over_n_are_those_of_the_tables_and_fall() -> None:
     assert same[2] / same[3] == pytest.approx(2, rel=0.05)
 
 
-def test_sensitivity_keeps_the_other_settings_fixed() -> None:
+def test_sensitivity_keeps_the_other_settings_fixed():
     """A series for each model and top_p, its values in order, its points those of the table."""
     board = board_of(made_sweep(['a', 'b'], (0.7, 0.3, 1.0), (0.8, 1.0), questions=40))
     found = series(board, 'temperature')
@@ -155,18 +154,18 @@ def test_sensitivity_keeps_the_other_settings_fixed() -> None:
     assert 'greedy run, accuracy' in lines
 
 
-def test_nothing_to_show_is_left_out() -> None:
+def test_nothing_to_show_is_left_out():
     assert list(drawn(board_of([made_result('m_t0.3_l64', COUNTS, 8, [8])]))) == ['thresholds', 'questions']
 
 
-def test_the_map_has_the_hardest_question_first() -> None:
+def test_the_map_has_the_hardest_question_first():
     board = small_board()
     image = np.asarray(drawn(board)['questions'].axes[0].images[0].get_array())
     shares = np.stack([entry.result.table.c / 8 for entry in board.entries])
     assert image == pytest.approx(shares[:, np.argsort(shares.mean(0), kind='stable')])
 
 
-def test_a_figure_has_six_runs_at_most_the_best_of_each_model_first() -> None:
+def test_a_figure_has_six_runs_at_most_the_best_of_each_model_first():
     board = large_board()
     models = [entry.result.model for entry in board.entries]
     first = sorted({model: models.index(model) for model in models}.values())[:6]
@@ -177,7 +176,7 @@ def test_a_figure_has_six_runs_at_most_the_best_of_each_model_first() -> None:
 
 
 @pytest.mark.parametrize('board', [small_board(), large_board()], ids=['small', 'large'])
-def test_no_text_lies_on_another_or_beyond_the_edge(board: Board) -> None:
+def test_no_text_lies_on_another_or_beyond_the_edge(board):
     """Of any figure, with long and Chinese names; and no figure is larger than a page."""
     for name, figure in drawn(board).items():
         width, height = figure.get_size_inches()
@@ -204,7 +203,7 @@ def test_no_text_lies_on_another_or_beyond_the_edge(board: Board) -> None:
             assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1], (name, first, second)
 
 
-def test_files_are_what_they_say_and_the_same_every_time(tmp_path: Path) -> None:
+def test_files_are_what_they_say_and_the_same_every_time(tmp_path):
     """PNG and SVG of every figure, in two runs the same bytes, whatever the user's settings are."""
     import matplotlib as mpl
 
@@ -227,7 +226,7 @@ def test_files_are_what_they_say_and_the_same_every_time(tmp_path: Path) -> None
             assert content.startswith(b'\x89PNG\r\n')
 
 
-def test_names_of_any_kind_are_drawn_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_of_any_kind_are_drawn_as_they_are(monkeypatch):
     """Dollars are no formulas, brackets no markup, and what no font has is an escape, not a box."""
     monkeypatch.setattr(figures, '_fonts', lambda: (['DejaVu Sans'], frozenset(range(0x250))))
     board = board_of([made_result(name, COUNTS, 8, [4]) for name in ODD_NAMES])
@@ -236,7 +235,7 @@ def test_names_of_any_kind_are_drawn_as_they_are(monkeypatch: pytest.MonkeyPatch
     assert '数' not in ''.join(said)
 
 
-def test_the_pictures_of_the_docs_are_small_and_complete() -> None:
+def test_the_pictures_of_the_docs_are_small_and_complete():
     page = (DOCS / 'report.md').read_text(encoding='utf-8')
     shown = [DOCS / path for path in re.findall(r'!\[[^]]*\]\((images/figures/[^)]*)\)', page)]
     assert sorted(shown) == sorted((DOCS / 'images' / 'figures').glob('*.png'))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,21 +14,20 @@ from scipy import stats
 
 from gpassk_opencompass import record
 from gpassk_opencompass.collect import collect
-from gpassk_opencompass.record import Result
-from gpassk_opencompass.report.frame import AVERAGE, Board, boards, frame, run_names, why_no_average
+from gpassk_opencompass.report.frame import AVERAGE, boards, frame, run_names, why_no_average
 
 COUNTS = (0, 1, 3, 4, 6, 8, 8, 2, 5, 7)
 LONG = 'organisation-of-models-with-a-name-of-ninety-characters-for-mathematics-instruct-checkpoint'
 
 
-def boards_of(outputs: Path, **options: Any) -> tuple[list[Board], list[str]]:
+def boards_of(outputs, **options):
     return boards(collect([outputs]).results, **options)
 
 
 # Boards
 
 
-def test_runs_are_ranked_by_mg_pass_with_the_greedy_run_beside(tmp_path: Path) -> None:
+def test_runs_are_ranked_by_mg_pass_with_the_greedy_run_beside(tmp_path):
     write_three(tmp_path)
     [board], left_out = boards_of(tmp_path)
     assert [(entry.name, entry.greedy is not None) for entry in board.entries] == [
@@ -52,7 +49,7 @@ def test_runs_are_ranked_by_mg_pass_with_the_greedy_run_beside(tmp_path: Path) -
         ({'judge': 'llm', 'data': 'e'}, 'other questions or references and another judge'),
     ],
 )
-def test_what_must_not_be_ranked_together_is_not(tmp_path: Path, other: dict[str, str], reason: str) -> None:
+def test_what_must_not_be_ranked_together_is_not(tmp_path, other, reason):
     write_result(tmp_path, ABBR.format(1), THIRDS)
     write_result(tmp_path, ABBR.format(2), HALVES, **other)
     found, _ = boards_of(tmp_path)
@@ -60,7 +57,7 @@ def test_what_must_not_be_ranked_together_is_not(tmp_path: Path, other: dict[str
     assert all(board.reason.endswith(reason) for board in found)
 
 
-def test_what_stands_in_no_table_is_named_with_its_reason(tmp_path: Path) -> None:
+def test_what_stands_in_no_table_is_named_with_its_reason(tmp_path):
     write_result(tmp_path, ABBR.format(1), THIRDS)
     write_result(tmp_path, GREEDY.format(1), [1] * 24, n=1, judge='llm')
     write_result(tmp_path, ABBR.format(3), [1] * 24, n=1)
@@ -72,7 +69,7 @@ def test_what_stands_in_no_table_is_named_with_its_reason(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize('name', ['m1', 'm1_l100', 'm1_rs1_l100'])
-def test_one_answer_at_an_unknown_temperature_is_not_called_greedy(tmp_path: Path, name: str) -> None:
+def test_one_answer_at_an_unknown_temperature_is_not_called_greedy(tmp_path, name):
     write_result(tmp_path, 'm1', THIRDS)
     write_result(tmp_path, name, [1] * 24, n=1)
     [board], [line] = boards_of(tmp_path)
@@ -80,7 +77,7 @@ def test_one_answer_at_an_unknown_temperature_is_not_called_greedy(tmp_path: Pat
     assert 'a temperature that is not known' in line
 
 
-def test_the_greedy_run_has_the_length_of_the_samples_or_a_note(tmp_path: Path) -> None:
+def test_the_greedy_run_has_the_length_of_the_samples_or_a_note(tmp_path):
     """The same max_out_len if there is one, else the largest, as a sweep makes it."""
     for name in ('m1_t1.0_l100', 'm1_t1.0_l50', 'm2_t1.0_l50'):
         write_result(tmp_path, name, THIRDS)
@@ -95,7 +92,7 @@ def test_the_greedy_run_has_the_length_of_the_samples_or_a_note(tmp_path: Path) 
     assert line.endswith('another greedy run of its model stands beside its samples')
 
 
-def test_a_run_on_other_questions_under_the_same_hash_is_left_out(tmp_path: Path) -> None:
+def test_a_run_on_other_questions_under_the_same_hash_is_left_out(tmp_path):
     made = []
     for number, counts in enumerate((HALVES, THIRDS, [4] * 24)):
         one = block(counts, 4, run={'model': ABBR.format(number), 'dataset': 'MATH500-L5-k2-r2'})
@@ -111,12 +108,12 @@ def test_a_run_on_other_questions_under_the_same_hash_is_left_out(tmp_path: Path
 # Names
 
 
-def named(*names: str) -> list[Result]:
+def named(*names):
     """Results that tell no more than their names."""
     return [made_result(name, COUNTS, 8, [4]) for name in names]
 
 
-def recorded(name: str, config: dict[str, Any], n: int = 4, host: str = 'opencompass') -> Result:
+def recorded(name, config, n=4, host='opencompass'):
     """A result whose record says this of the model's config."""
     counts = THIRDS if n == 4 else [2 * c for c in HALVES]
     run = {'model': name, 'dataset': f'MATH500-L5-k2-r{n // 2}', 'host': host}
@@ -124,7 +121,7 @@ def recorded(name: str, config: dict[str, Any], n: int = 4, host: str = 'opencom
     return record.result_of(Path(name), {'gpassk': told})
 
 
-def test_a_run_without_settings_leaves_the_names_of_others_as_they_are() -> None:
+def test_a_run_without_settings_leaves_the_names_of_others_as_they_are():
     sweep = [run for run in made_sweep(['a', 'b'], questions=4) if run.n > 1]
     alone = run_names(sweep)
     assert alone[:2] == ['a t=0.3 p=0.8', 'a t=0.3 p=1']
@@ -132,7 +129,7 @@ def test_a_run_without_settings_leaves_the_names_of_others_as_they_are() -> None
 
 
 @pytest.mark.parametrize('model', ['Qwen2.5-7B', '数学-模型', '模型（数学）', 'my model', LONG])
-def test_settings_are_read_behind_any_name(model: str) -> None:
+def test_settings_are_read_behind_any_name(model):
     """Dots, Chinese, brackets, spaces, 90 characters; and from the record where the name tells none."""
     expected = [f'{model} t=0.3', f'{model} t=0.7']
     assert run_names(named(f'{model}_t0.3_l64', f'{model}_t0.70_l64')) == expected
@@ -142,7 +139,7 @@ def test_settings_are_read_behind_any_name(model: str) -> None:
     )
 
 
-def test_models_of_one_name_have_their_owners_or_the_part_of_the_path_that_is_their_own() -> None:
+def test_models_of_one_name_have_their_owners_or_the_part_of_the_path_that_is_their_own():
     """The latter only where nothing else tells them apart: a model may have been moved."""
     owners = [
         recorded('m_l1', {'path': f'{owner}/m', 'temperature': t})
@@ -157,14 +154,14 @@ def test_models_of_one_name_have_their_owners_or_the_part_of_the_path_that_is_th
     assert run_names(moved) == ['hf t=0.3', 'hf t=0.7']
 
 
-def test_hosts_and_sizes_are_named_where_nothing_else_differs() -> None:
+def test_hosts_and_sizes_are_named_where_nothing_else_differs():
     runs = [recorded('m', {}), recorded('m', {}, host='lighteval'), recorded('m', {}, n=8)]
     assert run_names(runs) == ['m opencompass n=4', 'm lighteval', 'm opencompass n=8']
     assert run_names(runs[:2]) == ['m opencompass', 'm lighteval']
     assert run_names([runs[0], runs[2]]) == ['m n=4', 'm n=8']
 
 
-def test_a_run_has_one_name_on_all_benchmarks() -> None:
+def test_a_run_has_one_name_on_all_benchmarks():
     runs = named('a_t0.3_l64', 'a_t0.7_l64', 'a_t0.3_l64', 'a_t0.7_l64')
     for run in runs[2:]:
         run.run.dataset = 'AIME2024-k4-r1'
@@ -177,7 +174,7 @@ TAGS = st.sampled_from(['', '_l64', '_t0.3_l64', '_t0.7_l64', '_t0.7_p0.8_l64', 
 
 
 @given(st.lists(st.tuples(NAMES, TAGS), min_size=1, max_size=12))
-def test_names_are_always_different(parts: list[tuple[str, str]]) -> None:
+def test_names_are_always_different(parts):
     names = run_names(named(*(name + tags for name, tags in parts)))
     assert len(set(names)) == len(parts)
 
@@ -185,7 +182,7 @@ def test_names_are_always_different(parts: list[tuple[str, str]]) -> None:
 # Numbers
 
 
-def test_scores_are_those_of_the_records_and_intervals_those_of_the_rule(tmp_path: Path) -> None:
+def test_scores_are_those_of_the_records_and_intervals_those_of_the_rule(tmp_path):
     """Two solved and two unsolved problems are added (Agresti and Coull), in the metric's range."""
     write_three(tmp_path)
     found, _ = boards_of(tmp_path)
@@ -205,7 +202,7 @@ def test_scores_are_those_of_the_records_and_intervals_those_of_the_rule(tmp_pat
     assert data.loc[('m1', '', 'mG-Pass@2'), ['rank_low', 'rank_high']].tolist() == [1, 2]
 
 
-def test_contests_and_languages_are_pooled_too() -> None:
+def test_contests_and_languages_are_pooled_too():
     groups = ['AMC_cn', 'AMC_en', 'CNMO_cn', 'CNMO_en'] * 3
     uids = [f'q{number}' for number in range(12)]
     counts = {'uid': uids, 'group': groups, 'c': [number % 5 for number in range(12)]}
@@ -217,14 +214,14 @@ def test_contests_and_languages_are_pooled_too() -> None:
     assert own.at['AMC', 'questions'] == 6
 
 
-def test_samples_in_doubt_are_bounds(tmp_path: Path) -> None:
+def test_samples_in_doubt_are_bounds(tmp_path):
     write_result(tmp_path, 'm1_t1.0_l1', [2] * 24, unjudged=[1] * 24)
     data = frame(boards_of(tmp_path)[0])
     row = data[(data.metric == 'accuracy') & (data.group == '')].iloc[0]
     assert (row.value, row.bound_low, row.bound_high, row.unjudged) == (50, 50, 75, 24)
 
 
-def test_reruns_widen_the_ranks_and_are_said() -> None:
+def test_reruns_widen_the_ranks_and_are_said():
     """Runs that differ in their seed alone tell how much a run moves; without other seeds nothing does."""
     generator = np.random.default_rng(5)
     results = []
@@ -244,7 +241,7 @@ def test_reruns_widen_the_ranks_and_are_said() -> None:
     assert (alone.between, alone.notes) == ((0.0, 0.0), [])
 
 
-def two_benchmarks(outputs: Path, **second: Any) -> list[Board]:
+def two_benchmarks(outputs, **second):
     write_result(outputs, ABBR.format(1), THIRDS, problems=[f'm{i}' for i in range(24)])
     write_result(outputs, ABBR.format(2), HALVES, problems=[f'm{i}' for i in range(24)])
     more = {'problems': [f'a{i}' for i in range(24)], 'data': 'other', **second}
@@ -252,7 +249,7 @@ def two_benchmarks(outputs: Path, **second: Any) -> list[Board]:
     return boards_of(outputs)[0]
 
 
-def test_an_average_is_over_all_benchmarks_or_none(tmp_path: Path) -> None:
+def test_an_average_is_over_all_benchmarks_or_none(tmp_path):
     """With the errors of independent parts and Satterthwaite's degrees of freedom."""
     data = frame(two_benchmarks(tmp_path))
     [row] = data[data.benchmark == AVERAGE].itertuples()
@@ -279,14 +276,14 @@ def test_an_average_is_over_all_benchmarks_or_none(tmp_path: Path) -> None:
         ({'n': 8, 'k': [4]}, 'different k'),
     ],
 )
-def test_what_must_not_be_averaged_is_not(tmp_path: Path, second: dict[str, Any], reason: str) -> None:
+def test_what_must_not_be_averaged_is_not(tmp_path, second, reason):
     found = two_benchmarks(tmp_path, **second)
     assert reason in why_no_average(found)
     assert AVERAGE not in set(frame(found).benchmark)
 
 
-def test_questions_in_another_order_are_the_same_questions() -> None:
-    counts: dict[str, Sequence[Any]] = {
+def test_questions_in_another_order_are_the_same_questions():
+    counts = {
         'uid': [f'q{number}' for number in range(30)],
         'group': ['A_en', 'B_en'] * 15,
         'c': [number % 5 for number in range(30)],
@@ -306,7 +303,7 @@ RIGHT_HALF = [1, 0] * 12
 """Of one answer to each question."""
 
 
-def made(name: str, n: int, model: dict[str, Any] | None = None, run: dict[str, Any] | None = None) -> Result:
+def made(name, n, model=None, run=None):
     """A result of this name whose record says this of the model's config, or of another program's run."""
     counts = RIGHT_HALF if n == 1 else THIRDS
     dataset = 'MATH500-L5-k1-r1' if n == 1 else 'MATH500-L5-k2-r2'
@@ -314,7 +311,7 @@ def made(name: str, n: int, model: dict[str, Any] | None = None, run: dict[str, 
     return record.result_of(Path(name), {'gpassk': told | {'provenance': {'model': model or {}}}})
 
 
-def beside(*results: Result) -> dict[str, str | None]:
+def beside(*results):
     """Each sampled run with the greedy one that stands beside it, by their names."""
     found, _ = boards(results)
     entries = [entry for board in found for entry in board.entries]
@@ -325,9 +322,7 @@ def beside(*results: Result) -> dict[str, str | None]:
     ('model', 'temperature'),
     [('Qwen2.5-7B', '0'), ('通义千问2.5（数学）', '0.0'), ('my model:8b', '0-0'), ('Qwen/' + 90 * 'x', '0')],
 )
-def test_a_greedy_run_is_found_whatever_its_model_is_called(
-    tmp_path: Path, model: str, temperature: str
-) -> None:
+def test_a_greedy_run_is_found_whatever_its_model_is_called(tmp_path, model, temperature):
     """Dots, Chinese, spaces, slashes, and a temperature that somebody wrote by hand."""
     write_result(tmp_path, f'{model}_t0.7_l64', THIRDS)
     write_result(tmp_path, f'{model}_t{temperature}_l64', RIGHT_HALF, n=1)
@@ -350,28 +345,25 @@ def test_a_greedy_run_is_found_whatever_its_model_is_called(
         {'temperature': 1.0, 'top_p': 1.0, 'top_k': 1}, {'extra_body': {'top_k': 1}, 'temperature': 1.0},
     ],
 )  # fmt: skip
-def test_the_record_says_that_a_run_is_greedy(config: dict[str, Any]) -> None:
+def test_the_record_says_that_a_run_is_greedy(config):
     """As each engine says it, of a model that somebody named by hand: its path tells which it is of."""
     path = {'path': 'org/model'}
     hot = made('sampled 数学', 4, {**path, 'temperature': 0.7})
     assert beside(hot, made('greedy.1', 1, {**path, **config})) == {'sampled 数学': 'greedy.1'}
 
 
-def test_what_another_program_says_of_its_run_counts() -> None:
-    """Settings in `gpassk.run`, as `gpassk score` keeps them."""
+def test_what_another_program_says_of_its_run_counts():
     hot = made('m', 4, run={'settings': {'temperature': 1.0}})
     assert beside(hot, made('m', 1, run={'settings': {'temperature': 0.0, 'max_tokens': 64}})) == {'m': 'm'}
 
 
-def test_a_name_does_not_make_a_run_greedy() -> None:
-    """The record says otherwise."""
+def test_a_name_does_not_make_a_run_greedy():
     hot, named = made('m_t1.0_l64', 4), made('m_t0_l64', 1, {'temperature': 0.7})
     assert beside(hot, named) == {'m_t1.0_l64': None}
     assert not named.greedy
 
 
-def test_greedy_runs_of_two_owners_are_not_exchanged() -> None:
-    """Of models of one name each has its own; a third owner's has none."""
+def test_greedy_runs_of_two_owners_are_not_exchanged():
     runs = [
         made(f'{owner}{kind}_l64', n, {'path': f'{owner}/m', 'temperature': temperature})
         for owner in ('one', 'two')
@@ -385,14 +377,12 @@ def test_greedy_runs_of_two_owners_are_not_exchanged() -> None:
     }
 
 
-def test_a_model_that_was_moved_keeps_its_greedy_run() -> None:
-    """Folders of this machine are no owners: the name tells."""
+def test_a_model_that_was_moved_keeps_its_greedy_run():
     hot = made('m_t1.0_l64', 4, {'path': '/data/m', 'temperature': 1.0})
     cold = made('m_t0_l64', 1, {'path': '/scratch/m', 'temperature': 0.0})
     assert beside(hot, cold) == {'m_t1.0_l64': 'm_t0_l64'}
 
 
-def test_settings_are_those_of_the_manifest_the_record_and_the_name_in_this_order() -> None:
-    """Each fills in what the one before does not tell."""
+def test_settings_are_those_of_the_manifest_the_record_and_the_name_in_this_order():
     result = made('m_t0.5_p0.8_l64', 4, {'temperature': 0.7, 'top_k': 50, 'random_seed': True})
     assert result.sampling == {'max_out_len': 64, 'temperature': 0.7, 'top_p': 0.8, 'top_k': 50}

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Sequence
 from fractions import Fraction
 from itertools import cycle
-from pathlib import Path
-from typing import Any
 
 import old_work_dir as old
 import pytest
@@ -20,16 +17,8 @@ from result_files import ABBR, THIRDS, write_result
 from gpassk_opencompass import IncompleteError, Samples, score
 from gpassk_opencompass.answers import FinalAnswer
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.health import (
-    NOT_DRAWN,
-    STATES,
-    Generation,
-    Health,
-    generation_columns,
-    health_of,
-)
-from gpassk_opencompass.judges import Pair
-from gpassk_opencompass.record import Result, read
+from gpassk_opencompass.health import NOT_DRAWN, STATES, Generation, Health, generation_columns, health_of
+from gpassk_opencompass.record import read
 
 # What an engine says of a sample
 
@@ -46,7 +35,7 @@ JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st
 
 
 @given(generations, st.dictionaries(st.sampled_from(Generation._fields) | st.text(), JSON) | JSON)
-def test_a_file_gives_back_what_was_written_and_damage_is_not_known(told: Generation, damage: Any) -> None:
+def test_a_file_gives_back_what_was_written_and_damage_is_not_known(told, damage):
     """What is not known takes no room; whatever stands in the place of a field, it is of its kind or None."""
     written = json.loads(json.dumps(told.as_json()))
     assert None not in written.values()
@@ -59,9 +48,7 @@ def test_a_file_gives_back_what_was_written_and_damage_is_not_known(told: Genera
 
 
 @given(st.lists(st.tuples(generations, st.booleans()), min_size=1, max_size=8), st.booleans())
-def test_sums_are_of_all_samples_and_texts_are_looked_at_where_the_engine_says_nothing(
-    pairs: list[tuple[Generation, bool]], looked: bool
-) -> None:
+def test_sums_are_of_all_samples_and_texts_are_looked_at_where_the_engine_says_nothing(pairs, looked):
     """Beside exact arithmetic; seconds to the millisecond; cut off sample by sample, and who says so."""
     told = [one for one, _ in pairs]
     same = {'uid': ['a'] * len(told), 'replica': range(len(told)), 'verdict': ['correct'] * len(told)}
@@ -92,17 +79,15 @@ RESPONSES = [r'\boxed{1}', r'\boxed{1}', r'\boxed{2}', r'\boxed{1}']
 """Of one question whose answer is 1."""
 
 
-def samples_of(responses: Sequence[str], told: Sequence[Generation]) -> Samples:
+def samples_of(responses, told):
     same = {name: [text] * len(responses) for name, text in (('uid', 'u'), ('question', '1?'))}
     own = {'replica': list(range(len(responses))), 'reference': ['1'] * len(responses), 'response': responses}
     return Samples({**same, **own, **generation_columns(told)})
 
 
-def scored_with(
-    responses: Sequence[str], told: Sequence[Generation], **settings: Any
-) -> tuple[Result, Samples, list[Pair]]:
+def scored_with(responses, told, **settings):
     """The result, its samples, and the pairs that the judge was asked about."""
-    asked: list[Pair] = []
+    asked = []
     judge = FunctionJudge(lambda pair: asked.append(pair) or pair.answer == pair.reference)
     settings = {'n': len(responses), 'k': [2], 'unjudged_tolerance': 1.0, **settings}
     result = score(samples_of(responses, told), judge, **settings)
@@ -111,7 +96,7 @@ def scored_with(
     return result, samples, asked
 
 
-def verdicts_of(result: Result) -> str:
+def verdicts_of(result):
     """A character a sample."""
     [verdicts] = result.as_json()['details']['verdicts']
     return str(verdicts)
@@ -121,7 +106,7 @@ def verdicts_of(result: Result) -> str:
 
 
 @pytest.mark.parametrize(('state', 'text'), list(zip(sorted(NOT_DRAWN), cycle(['', r'\boxed{1}']))))
-def test_what_was_not_drawn_is_unjudged(state: str, text: str) -> None:
+def test_what_was_not_drawn_is_unjudged(state, text):
     """No judge is asked, no answer taken; the state is the reason, and the bounds are apart by one sample.
 
     Also where another evaluator takes the empty text for a wrong answer.
@@ -144,7 +129,7 @@ def test_what_was_not_drawn_is_unjudged(state: str, text: str) -> None:
 
 
 @pytest.mark.parametrize('state', sorted(STATES.keys() - NOT_DRAWN))
-def test_a_response_of_another_kind_is_judged_as_it_is(state: str) -> None:
+def test_a_response_of_another_kind_is_judged_as_it_is(state):
     for text, verdicts in (('', '1100'), (r'\boxed{1}', '1101')):
         told = [*[Generation()] * 3, Generation('stop', state=state)]
         result, *_ = scored_with([*RESPONSES[:3], text], told)
@@ -174,9 +159,7 @@ THINKING = [
 @pytest.mark.parametrize(
     ('text', 'finish', 'answer', 'state', 'cut'), THINKING, ids=[f'{i}' for i in range(len(THINKING))]
 )
-def test_a_thought_is_kept_apart(
-    text: str, finish: str | None, answer: str, state: str | None, cut: bool
-) -> None:
+def test_a_thought_is_kept_apart(text, finish, answer, state, cut):
     """By hand. It gives no answer; one without an end is cut off unless the engine says that it ended."""
     told = [Generation('stop', reasoning_tokens=3)] * 3 + [Generation(finish, reasoning_tokens=4)]
     result, samples, asked = scored_with([*RESPONSES[:3], text], told)
@@ -186,7 +169,7 @@ def test_a_thought_is_kept_apart(
     assert not any('think' in pair.tail.lower() for pair in asked)
 
 
-def test_states_come_through_every_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_states_come_through_every_command(tmp_path, capsys):
     told = [Generation(state='failed'), Generation('stop', 5, 6, 1.0, 2, 'refusal')]
     told += [Generation('stop', 5, 6, 1.0, 2)] * 30
     rows = [{**row, 'generation': one.as_json()} for row, one in zip(old.rows(), told, strict=True)]
@@ -215,7 +198,7 @@ def test_states_come_through_every_command(tmp_path: Path, capsys: pytest.Captur
 # What a reader is told
 
 
-def test_a_mark_and_a_sentence_stand_above_their_limits() -> None:
+def test_a_mark_and_a_sentence_stand_above_their_limits():
     """5 % cut off and 1 % without an answer are still no mark, 1 % of a state no sentence."""
     assert Health(samples=1000, truncated=50, unanswered=10).mark == ''
     assert Health(samples=1000, truncated=51, unanswered=10).mark == '5.1 % cut off'
@@ -231,7 +214,7 @@ MARK = '88.3 % cut off, 97.9 % without an answer'
 COPIES = 'all n = 10 responses are one text for 23 of 24 questions: the samples are copies'
 
 
-def known(path: Path, **health: Any) -> Path:
+def known(path, **health):
     """Say more of how the samples of a result ended."""
     record = json.loads(path.read_text())
     record['gpassk']['health'] |= health
@@ -240,7 +223,7 @@ def known(path: Path, **health: Any) -> Path:
 
 
 @pytest.fixture
-def results(tmp_path: Path) -> list[Path]:
+def results(tmp_path):
     """Two runs of 24 questions with 10 samples: one was cut off, the other one is sound, but of copies."""
     told = {'hedged': 0, 'output_tokens': 24_000, 'distinct': 9.5, 'copies': 24}
     ill = write_result(tmp_path / 'outputs', ILL, [0] * 23 + [5], n=10)
@@ -249,9 +232,7 @@ def results(tmp_path: Path) -> list[Path]:
     return [ill, known(well, **told, truncated=12, unanswered=2, warnings=[COPIES])]
 
 
-def test_the_words_stand_in_every_output(
-    results: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_words_stand_in_every_output(results, tmp_path, capsys):
     """Beside the score, a word that is at no other one; copies in a sentence; a greedy run has a note."""
     outputs, report = tmp_path / 'outputs', tmp_path / 'report'
     known(write_result(outputs, 'm2_t0_l100', [1] * 12 + [0] * 12, n=1), truncated=6, unanswered=0)
@@ -276,7 +257,7 @@ def test_the_words_stand_in_every_output(
         assert said in capsys.readouterr().out
 
 
-def copies_of(responses: list[list[str]]) -> list[str]:
+def copies_of(responses):
     """What speaks against these responses, a list a question, being independent."""
     n = len(responses[0])
     columns = {
@@ -288,7 +269,7 @@ def copies_of(responses: list[list[str]]) -> list[str]:
     return score(Samples(columns), FunctionJudge(lambda pair: False), k=1).health.remarks('copies')
 
 
-def test_copies_are_seen_in_the_responses() -> None:
+def test_copies_are_seen_in_the_responses():
     """n times one text for nearly every question, or long ones that repeat another; nothing else is one."""
     one, four = ['\\boxed{1}'] * 4, [f'\\boxed{{{r}}}' for r in range(4)]
     [said] = copies_of([one] * 19 + [four])
@@ -301,9 +282,7 @@ def test_copies_are_seen_in_the_responses() -> None:
     assert copies_of([one[:1]] * 20) == []
 
 
-def test_what_the_judge_gave_up_on_is_said_wherever_the_score_is(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_the_judge_gave_up_on_is_said_wherever_the_score_is(tmp_path, capsys):
     sentence = '1 of 96 samples count as incorrect because the judge gave up on them (timeout: 1)'
     path = write_result(tmp_path / 'in', WELL, THIRDS)
     record = json.loads(known(path, undecided=1, undecided_reasons={'timeout': 1}).read_text())

@@ -9,7 +9,6 @@ import math
 import re
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import pytest
 from made_pages import content_of, counted, made_results, opened, rows_of, uid_of, write_made_page
@@ -23,12 +22,12 @@ HOSTILE = '</script><script>alert(1)</script><!-- <img src=x onerror=alert(2)>'
 C = [i % 11 for i in range(40)]
 
 
-def written(folder: Path, *results: Any, **more: Any) -> Any:
+def written(folder, *results, **more):
     """What a page of these results was given."""
     return content_of(write_made_page(folder, results, **more)[1])
 
 
-def test_the_page_is_one_file_that_names_no_address(tmp_path: Path) -> None:
+def test_the_page_is_one_file_that_names_no_address(tmp_path):
     """No script, style, font or image is loaded: all that is there is in the file."""
     written(tmp_path, counted('m', C))
     assert [path.name for path in tmp_path.iterdir()] == ['index.html']
@@ -38,7 +37,7 @@ def test_the_page_is_one_file_that_names_no_address(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize('responses', [False, True])
-def test_only_the_script_of_the_page_may_run(responses: bool, tmp_path: Path) -> None:
+def test_only_the_script_of_the_page_may_run(responses, tmp_path):
     """The policy names it, and the style, by their hashes, and allows nothing else but responses."""
     written(tmp_path, counted('m', C, texts=['42']), responses=responses)
     text = (tmp_path / 'index.html').read_text(encoding='utf-8')
@@ -53,7 +52,7 @@ def test_only_the_script_of_the_page_may_run(responses: bool, tmp_path: Path) ->
     assert 'unsafe' not in policy
 
 
-def test_what_a_model_says_is_never_markup(tmp_path: Path) -> None:
+def test_what_a_model_says_is_never_markup(tmp_path):
     """Not in the table's data, nor in a model's name, a warning or a group; half a character is kept."""
     result = counted('m', C, uids=[f'{HOSTILE}/{i}' for i in range(40)])
     result.run = Names(model=HOSTILE, dataset='d', host=HOSTILE)
@@ -70,7 +69,7 @@ def test_what_a_model_says_is_never_markup(tmp_path: Path) -> None:
     assert f'{HOSTILE}\ud83d' in board['entries'][0]['remarks']
 
 
-def test_the_numbers_are_those_of_the_frame(tmp_path: Path) -> None:
+def test_the_numbers_are_those_of_the_frame(tmp_path):
     """Every score, interval and rank of every run, on all questions and on each group, as it is rounded."""
     tables, path = write_made_page(tmp_path, made_results(9, {'AIME2024': (40, 16), 'MATH500-L5': (24, 16)}))
     content = content_of(path)
@@ -97,7 +96,7 @@ def test_the_numbers_are_those_of_the_frame(tmp_path: Path) -> None:
     assert names == [['Greedy', *map(str, board.metrics)] for board in tables]
 
 
-def test_counts_and_answers_are_those_of_the_samples_in_the_order_of_the_board(tmp_path: Path) -> None:
+def test_counts_and_answers_are_those_of_the_samples_in_the_order_of_the_board(tmp_path):
     """Also of a result that has its questions in another order, and of a greedy run."""
     first, second = (
         counted('a', C),
@@ -125,7 +124,7 @@ def test_counts_and_answers_are_those_of_the_samples_in_the_order_of_the_board(t
     assert texts['reference'] == ['42'] * 40
 
 
-def test_a_result_of_counts_alone_is_shown_without_answers(tmp_path: Path) -> None:
+def test_a_result_of_counts_alone_is_shown_without_answers(tmp_path):
     """Files of other harnesses have no texts; a column that is not known stops nothing."""
     [board] = written(tmp_path, *made_results(1, {'AIME2024': (8, 16)}, samples=False))['boards']
     assert [board['entries'][0][name] for name in ('samples', 'answers', 'cut')] == [None, None, []]
@@ -139,8 +138,8 @@ def test_a_result_of_counts_alone_is_shown_without_answers(tmp_path: Path) -> No
     assert set(opened(board['entries'][0]['samples'])['who']) == {''}
 
 
-def test_why_an_answer_stayed_unjudged_stands_beside_it(tmp_path: Path) -> None:
-    columns: dict[str, list[Any]] = {
+def test_why_an_answer_stayed_unjudged_stands_beside_it(tmp_path):
+    columns = {
         'uid': ['q', 'q'],
         'replica': [0, 1],
         'answer': ['7', '8'],
@@ -157,7 +156,7 @@ def test_why_an_answer_stayed_unjudged_stands_beside_it(tmp_path: Path) -> None:
     assert entry['badges'] == ['1 unjudged']
 
 
-def test_answers_beyond_the_budget_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_beyond_the_budget_are_left_out(tmp_path, monkeypatch):
     """Verdicts stay; an answer of a thousand characters is cut, and says how long it was."""
     result = counted('m', C)
     samples = result.samples()
@@ -171,7 +170,7 @@ def test_answers_beyond_the_budget_are_left_out(tmp_path: Path, monkeypatch: pyt
     assert len(opened(board['entries'][0]['samples'])['verdict']) == len(samples)
 
 
-def test_remarks_settings_and_figures_reach_the_page(tmp_path: Path) -> None:
+def test_remarks_settings_and_figures_reach_the_page(tmp_path):
     """Also where only the temperature is known; figures are packed as they were drawn."""
     results = []
     for name, heat in (('a', 0.3), ('b', 1)):
@@ -199,7 +198,7 @@ PAGE = ROOT / 'gpassk_opencompass' / 'report' / 'page'
 MADE_OF = re.compile(r'.*\.(tsx?|css|mjs)|package.*\.json')
 
 
-def test_the_script_was_made_of_the_sources() -> None:
+def test_the_script_was_made_of_the_sources():
     digest = hashlib.sha256()
     for path in sorted(PAGE.joinpath('source').iterdir(), key=lambda path: path.name):
         if MADE_OF.fullmatch(path.name):
@@ -210,7 +209,7 @@ def test_the_script_was_made_of_the_sources() -> None:
     assert told[1] == digest.hexdigest(), 'make page'
 
 
-def test_packages_in_the_script_are_told_with_their_licences() -> None:
+def test_packages_in_the_script_are_told_with_their_licences():
     package = json.loads((PAGE / 'source' / 'package.json').read_text(encoding='utf-8'))
     script = (PAGE / 'files' / 'page.js').read_text(encoding='utf-8')
     told = (ROOT / 'docs' / 'trust.md').read_text(encoding='utf-8')

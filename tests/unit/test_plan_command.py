@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,23 +19,21 @@ COUNTS = np.random.default_rng(3).binomial(32, np.random.default_rng(4).beta(0.5
 
 
 @pytest.fixture
-def pilot(tmp_path: Path) -> str:
+def pilot(tmp_path):
     """Of 400 questions, two a problem, with 32 answers each, and k = 2."""
     return str(write_result(tmp_path, ABBR.format(1), COUNTS.tolist(), n=32, problems=PROBLEMS))
 
 
-def rows(text: str) -> list[list[str]]:
+def rows(text):
     lines = [line.strip('|').split('|') for line in text.splitlines() if line.startswith('|')]
     return [[cell.strip() for cell in line] for line in lines]
 
 
 @pytest.mark.parametrize(('option', 'goal'), [('--half-width', 'half_width'), ('--margin', 'margin')])
-def test_the_table_is_the_plan(
-    option: str, goal: str, pilot: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_table_is_the_plan(option, goal, pilot, capsys):
     metric = partial(value_table, Metric.parse('mG-Pass@16'))
     wanted = {goal: 0.03}
-    expected = plan(COUNTS, 32, metric, [16, 64], problems=PROBLEMS, **wanted)  # type: ignore[arg-type]
+    expected = plan(COUNTS, 32, metric, [16, 64], problems=PROBLEMS, **wanted)
     arguments = ['plan', pilot, option, '3', '--metric', 'mG-Pass@16', '--n', '64', '16']
     assert main(arguments) == 0
     found = rows(capsys.readouterr().out)[-2:]
@@ -48,18 +45,18 @@ def test_the_table_is_the_plan(
     assert [row['removable'] for row in told['rows']] == [one.removable for one in expected]
 
 
-def test_a_margin_says_first_what_no_samples_can_mend(pilot: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_margin_says_first_what_no_samples_can_mend(pilot, capsys):
     """Equal runs need so many problems; with those of the pilot they pass from another margin on."""
     assert main(['plan', pilot, '--margin', '1']) == 0
     first, second, *_ = capsys.readouterr().out.splitlines()
-    problems = int(re.search(r'with (\d+) problems', first)[1])  # type: ignore[index]
+    problems = int(re.search(r'with (\d+) problems', first)[1])
     assert least_margin(problems) <= 0.01 < least_margin(problems - 1)
     assert second.startswith(
         f'With the 200 problems of the pilot they pass from {100 * least_margin(200):.2f} points'
     )
 
 
-def test_without_a_pilot_it_is_the_most_that_it_can_take(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_pilot_it_is_the_most_that_it_can_take(capsys):
     """A model that always or never solves a question: (1.96 · 0.5 / 0.02)² of them; of a margin the least."""
     assert main(['plan', '--half-width', '2', '--margin', '3', '--n', '16']) == 0
     printed = capsys.readouterr().out
@@ -81,20 +78,18 @@ def test_without_a_pilot_it_is_the_most_that_it_can_take(capsys: pytest.CaptureF
         (['gone.json', '--half-width', '2'], 'gone.json is neither a file nor a folder'),
     ],
 )
-def test_what_cannot_be_planned_is_refused(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_planned_is_refused(arguments, message, capsys):
     assert main(['plan', *arguments]) == 2
     assert message in capsys.readouterr().err
 
 
-def test_a_name_that_is_no_metric_is_a_slip(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_that_is_no_metric_is_a_slip(capsys):
     with pytest.raises(SystemExit, match='2'):
         main(['plan', '--half-width', '2', '--metric', 'F1'])
     assert '--metric' in capsys.readouterr().err
 
 
-def test_a_greedy_pilot_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_greedy_pilot_is_refused(tmp_path, capsys):
     path = write_result(tmp_path, ABBR.format(1), [1, 0] * 12, n=1)
     assert main(['plan', str(path), '--half-width', '2']) == 2
     assert 'expected two or more' in capsys.readouterr().err

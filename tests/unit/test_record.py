@@ -12,7 +12,6 @@ import random
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -34,7 +33,7 @@ TESTS = Path(__file__).resolve().parents[1]
 Json = dict[str, Any]
 
 
-def made(counts: list[int], n: int = 4, seed: int = 0, **columns: Any) -> Result:
+def made(counts, n=4, seed=0, **columns):
     """A result with these counts; responses that do not get shorter by compression."""
     chance = random.Random(seed)
     rows = [(q, r) for q in range(len(counts)) for r in range(n)]
@@ -58,30 +57,30 @@ def made(counts: list[int], n: int = 4, seed: int = 0, **columns: Any) -> Result
 OLD, NEW = [1, 2, 3], [4, 0, 2]
 
 
-def samples_of(result: Result, rows: tuple[int, int] | None = None) -> Samples:
+def samples_of(result, rows=None):
     samples = result.samples(rows=rows)
     assert samples is not None
     return samples
 
 
 @pytest.fixture
-def warnings() -> Iterator[list[str]]:
+def warnings():
     """All that is warned of."""
     warn_once.cache_clear()
-    said: list[str] = []
+    said = []
     sink = logger.add(lambda message: said.append(message.record['message']), level='WARNING')
     yield said
     logger.remove(sink)
 
 
-def names_in(folder: Path) -> list[str]:
+def names_in(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
 # What is in it
 
 
-def test_the_pair_gives_the_result_back(tmp_path: Path) -> None:
+def test_the_pair_gives_the_result_back(tmp_path):
     """All of the record, and all of the samples; the JSON names the Parquet by its content."""
     result = made(OLD)
     write(tmp_path / 'x.json', result)
@@ -100,7 +99,7 @@ def test_the_pair_gives_the_result_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize('how', ['missing or cannot be read', 'damaged'])
-def test_the_json_alone_gives_scores_and_counts(how: str, tmp_path: Path, warnings: list[str]) -> None:
+def test_the_json_alone_gives_scores_and_counts(how, tmp_path, warnings):
     """Any k and τ of them, too; that samples are not there, or one byte of them, is said once."""
     write(tmp_path / 'x.json', made(OLD))
     [samples] = tmp_path.glob('*.parquet')
@@ -117,7 +116,7 @@ def test_the_json_alone_gives_scores_and_counts(how: str, tmp_path: Path, warnin
     assert warnings == [f'{samples} is {how}: single samples cannot be shown; the scores stand']
 
 
-def test_a_reader_of_the_json_sees_questions_answers_and_verdicts(tmp_path: Path) -> None:
+def test_a_reader_of_the_json_sees_questions_answers_and_verdicts(tmp_path):
     """In `details`, which OpenCompass may leave out: nothing is read back from them."""
     write(tmp_path / 'x.json', made([1, 2], n=2, response=['\\boxed{1}', '', '\\boxed{?}', '\\boxed{1}']))
     content = json.loads((tmp_path / 'x.json').read_text(encoding='utf-8'))
@@ -132,7 +131,7 @@ def test_a_reader_of_the_json_sees_questions_answers_and_verdicts(tmp_path: Path
     assert read(tmp_path / 'x.json').counts.c == [1, 1]
 
 
-def test_the_hash_of_the_data_is_that_of_uid_question_and_reference(tmp_path: Path) -> None:
+def test_the_hash_of_the_data_is_that_of_uid_question_and_reference(tmp_path):
     """Each as its length in 8 bytes, big end first, and its UTF-8; in the order of the questions."""
     texts = [text for q in range(3) for text in (f'q{q}', f'{q}?', '1')]
     content = b''.join(len(text.encode()).to_bytes(8, 'big') + text.encode() for text in texts)
@@ -141,7 +140,7 @@ def test_the_hash_of_the_data_is_that_of_uid_question_and_reference(tmp_path: Pa
     assert len({made(NEW, seed=1).data.sha256, *(one.data.sha256 for one in other)}) == 4
 
 
-def test_texts_that_no_file_can_hold_are_escaped(tmp_path: Path) -> None:
+def test_texts_that_no_file_can_hold_are_escaped(tmp_path):
     texts = ['\ud800 \\boxed{1}', '\x00\u2028\\boxed{1}', 'x' * 20_000, '']
     write(tmp_path / 'x.json', made([1], response=texts, question=['half \udfff'] * 4))
     samples = samples_of(read(tmp_path / 'x.json'))
@@ -149,7 +148,7 @@ def test_texts_that_no_file_can_hold_are_escaped(tmp_path: Path) -> None:
     assert list(samples['question']) == ['half \\udfff'] * 4
 
 
-def test_a_result_that_was_read_is_written_with_its_samples(tmp_path: Path) -> None:
+def test_a_result_that_was_read_is_written_with_its_samples(tmp_path):
     """Also in another folder, under another name; an earlier one's samples go, other files stay."""
     write(tmp_path / 'x.json', made(OLD))
     first = names_in(tmp_path)
@@ -163,12 +162,10 @@ def test_a_result_that_was_read_is_written_with_its_samples(tmp_path: Path) -> N
     assert set(kept) - set(names_in(tmp_path)) == set(first) - {'x.json'}
 
 
-def test_scores_outlive_samples_that_cannot_be_written(
-    tmp_path: Path, warnings: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_scores_outlive_samples_that_cannot_be_written(tmp_path, warnings, monkeypatch):
     """One line says so, the record names no file, and the details are there all the same."""
 
-    def full(self: Samples, path: Path) -> None:
+    def full(self, path):
         path.write_bytes(b'half of it')
         raise OSError(28, 'No space left on device')
 
@@ -181,7 +178,7 @@ def test_scores_outlive_samples_that_cannot_be_written(
     assert (found.sample_file, found.counts.c) == (None, OLD)
 
 
-def test_a_json_that_cannot_be_written_leaves_the_old_pair(tmp_path: Path) -> None:
+def test_a_json_that_cannot_be_written_leaves_the_old_pair(tmp_path):
     write(tmp_path / 'x.json', made(OLD))
     before = names_in(tmp_path)
     broken = made(NEW)
@@ -195,13 +192,13 @@ def test_a_json_that_cannot_be_written_leaves_the_old_pair(tmp_path: Path) -> No
 # A death, or a full disk
 
 
-def die(folder: Path) -> None:
+def die(folder):
     """Write the new pair over the old one in copies of this process: each dies at another place, or none."""
     old, new = made(OLD), made(NEW, seed=1)
     chance = random.Random(0)
     pyarrow.array([''])  # imports much that no copy needs to import
 
-    def run(name: str, fault: Fault | None) -> int:
+    def run(name, fault):
         pid = os.fork()
         if pid == 0:
             logger.remove()
@@ -215,7 +212,7 @@ def die(folder: Path) -> None:
             os._exit(0)
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
-    codes: Json = {'none': run('none', None)}
+    codes = {'none': run('none', None)}
     for emptied in (False, True):
         change = 0
         while (change := change + 1) < 100:
@@ -232,7 +229,7 @@ def die(folder: Path) -> None:
     print(json.dumps(codes))
 
 
-def test_a_death_at_any_place_leaves_the_old_pair_or_the_new_one(tmp_path: Path, warnings: list[str]) -> None:
+def test_a_death_at_any_place_leaves_the_old_pair_or_the_new_one(tmp_path, warnings):
     """SIGKILL before and after each change of a file, a death or an error at some byte of either file.
 
     Never a mixture, never a number that is neither; and the next writer leaves its pair and nothing else.
@@ -264,7 +261,7 @@ def test_a_death_at_any_place_leaves_the_old_pair_or_the_new_one(tmp_path: Path,
     assert {(-9, tuple(OLD)), (-9, tuple(NEW)), (-25, tuple(OLD)), (3, tuple(OLD)), (0, tuple(NEW))} <= seen
 
 
-def test_of_several_writers_at_once_the_last_leaves_its_pair(tmp_path: Path) -> None:
+def test_of_several_writers_at_once_the_last_leaves_its_pair(tmp_path):
     results = [made([seed, 1, 2], seed=seed) for seed in range(4)]
     for _ in range(15):
         children = []
@@ -282,17 +279,17 @@ def test_of_several_writers_at_once_the_last_leaves_its_pair(tmp_path: Path) -> 
 # What is refused
 
 
-def content_of(result: Result) -> Json:
-    content: Json = json.loads(json.dumps(result.as_json()))
+def content_of(result):
+    content = json.loads(json.dumps(result.as_json()))
     return content
 
 
-def changed(content: Json, place: str, new: Any) -> Json:
+def changed(content, place, new):
     """A copy with another value at `a/b/0`; without it, if the value is `...`."""
     copy = deepcopy(content)
     steps = [place] if place in content else place.split('/')  # scores of groups have a slash
     *path, last = [int(step) if step.isdecimal() else step for step in steps]
-    inner: Any = copy
+    inner = copy
     for step in path:
         inner = inner[step]
     if new is ...:
@@ -302,7 +299,7 @@ def changed(content: Json, place: str, new: Any) -> Json:
     return copy
 
 
-DAMAGES: list[tuple[str, Any, str]] = [
+DAMAGES = [
     ('gpassk/schema', 2, 'has schema 2; this version reads 3'), ('gpassk/n', ..., 'gpassk.n is missing'),
     ('gpassk/n', 5, 'gpassk.health.samples is 12; expected 15'), ('gpassk/n', '4', "gpassk.n = '4'"),
     ('gpassk/n', True, 'gpassk.n = True'), ('gpassk/k', [2, 5], 'expected n of the counts'),
@@ -337,7 +334,7 @@ DAMAGES: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(('place', 'new', 'said'), DAMAGES, ids=[f'{i}' for i in range(len(DAMAGES))])
-def test_a_record_that_contradicts_itself_is_refused(tmp_path: Path, place: str, new: Any, said: str) -> None:
+def test_a_record_that_contradicts_itself_is_refused(tmp_path, place, new, said):
     path = tmp_path / 'x.json'
     content = content_of(made(OLD))
     path.write_text(json.dumps(changed(content, place, new)), encoding='utf-8')
@@ -348,7 +345,7 @@ def test_a_record_that_contradicts_itself_is_refused(tmp_path: Path, place: str,
     assert '\n' not in str(told.value)
 
 
-def test_fields_of_later_versions_are_kept() -> None:
+def test_fields_of_later_versions_are_kept():
     content = changed(content_of(made(OLD)), 'gpassk/counts/weight', [1, 2, 3])
     servers = [{'engine': 'vllm', 'version': '0.32.0'}, {'model': 'm'}, {'version': '7'}, 'damaged']
     content['gpassk']['provenance'] = {'versions': {'torch': '2.13.0'}, 'servers': [*servers, servers[0]]}
@@ -369,7 +366,7 @@ def test_fields_of_later_versions_are_kept() -> None:
         ('{"gpassk": {"schema": 3, "n": ' + '9' * 5000 + '}}', InputError, 'cannot be read: '),
     ],
 )
-def test_what_is_no_record_is_told(tmp_path: Path, content: str, error: type[Exception], said: str) -> None:
+def test_what_is_no_record_is_told(tmp_path, content, error, said):
     """Somebody else's file is none that is damaged; nor is a folder, a file of samples, or none at all."""
     (tmp_path / 'x.json').write_text(content, encoding='utf-8')
     with pytest.raises(error, match=re.escape(said)):

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 from damaged_records import damaged_records, results_with
@@ -36,20 +35,20 @@ from gpassk_opencompass.text import read_csv_cell
 REPORT = [sys.executable, '-m', 'gpassk_opencompass.cli', 'report']
 
 
-def report(*arguments: object) -> int:
+def report(*arguments):
     return main(['report', *map(str, arguments), '--only', 'tables'])
 
 
-def cells(line: str) -> list[str]:
+def cells(line):
     return [cell.strip() for cell in line.strip().strip('|').split('|')]
 
 
-def numbers(text: str) -> set[str]:
+def numbers(text):
     """Every number of a table with its interval, as they are written."""
     return set(re.findall(r'-?\d+\.\d\d \[-?\d+\.\d, -?\d+\.\d\]', text))
 
 
-def two_benchmarks(outputs: Path) -> None:
+def two_benchmarks(outputs):
     write_three(outputs)
     more = {'dataset': 'AIME2024', 'data': 'other', 'problems': [f'a{i}' for i in range(24)]}
     write_result(outputs, ABBR.format(1), HALVES, **more)
@@ -58,9 +57,7 @@ def two_benchmarks(outputs: Path) -> None:
 # Views of one frame
 
 
-def test_every_number_of_every_table_is_that_of_the_frame(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_number_of_every_table_is_that_of_the_frame(tmp_path, capsys):
     two_benchmarks(tmp_path / 'o')
     assert report(tmp_path / 'o', '-o', tmp_path / 'r') == 0
     printed = capsys.readouterr().out
@@ -92,7 +89,7 @@ def test_every_number_of_every_table_is_that_of_the_frame(
     assert first['mG-Pass@2 low'] == own.at['mG-Pass@2', 'low']
 
 
-def test_a_leaderboard_has_the_columns_of_the_paper(tmp_path: Path) -> None:
+def test_a_leaderboard_has_the_columns_of_the_paper(tmp_path):
     """Scores with two decimals, intervals with one, best first, health beside the score."""
     write_three(tmp_path)
     [board], _ = boards(collect([tmp_path]).results)
@@ -105,7 +102,7 @@ def test_a_leaderboard_has_the_columns_of_the_paper(tmp_path: Path) -> None:
     ]
 
 
-def test_an_overview_has_an_average_or_says_why_not(tmp_path: Path) -> None:
+def test_an_overview_has_an_average_or_says_why_not(tmp_path):
     two_benchmarks(tmp_path)
     found, _ = boards(collect([tmp_path]).results)
     table = overview(found, scores_of(frame(found)))
@@ -122,7 +119,7 @@ def test_an_overview_has_an_average_or_says_why_not(tmp_path: Path) -> None:
     ]
 
 
-def test_thresholds_level_and_k_are_those_asked_for(tmp_path: Path) -> None:
+def test_thresholds_level_and_k_are_those_asked_for(tmp_path):
     write_three(tmp_path / 'o')
     line = [tmp_path / 'o', '-o', tmp_path / 'r', '--k', 4, '--level', 0.9]
     assert report(*line, '--threshold', '0', '0.25', '1') == 0
@@ -137,7 +134,7 @@ def test_thresholds_level_and_k_are_those_asked_for(tmp_path: Path) -> None:
 # Files
 
 
-def test_a_report_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_is_printed_and_written(tmp_path, capsys):
     """No file has a path of this machine; what was left out is named, older results never fail it."""
     write_three(tmp_path / 'outputs')
     write_result(tmp_path / 'outputs', ABBR.format(1), THIRDS, time='20250101_000000')
@@ -156,13 +153,13 @@ def test_a_report_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureF
     assert not [path for path in folder.rglob('*.*') if str(tmp_path).encode() in path.read_bytes()]
 
 
-def test_nothing_found_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_found_is_refused(tmp_path, capsys):
     assert report(tmp_path, '-o', tmp_path / 'report') == 2
     assert 'gpassk check' in capsys.readouterr().err
     assert not (tmp_path / 'report').exists()
 
 
-def test_without_the_extra_the_tables_are_written_all_the_same(tmp_path: Path) -> None:
+def test_without_the_extra_the_tables_are_written_all_the_same(tmp_path):
     write_three(tmp_path / 'outputs')
     code = (
         'import sys; sys.modules |= dict.fromkeys(["matplotlib"])\n'
@@ -179,7 +176,7 @@ def test_without_the_extra_the_tables_are_written_all_the_same(tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_figures_are_drawn_whatever_backend_a_notebook_has_chosen(tmp_path: Path) -> None:
+def test_figures_are_drawn_whatever_backend_a_notebook_has_chosen(tmp_path):
     """Jupyter sets MPLBACKEND for all that it starts; its backend need not be installed here."""
     write_three(tmp_path / 'outputs')
     done = subprocess.run(
@@ -196,7 +193,7 @@ def test_figures_are_drawn_whatever_backend_a_notebook_has_chosen(tmp_path: Path
 @pytest.mark.slow
 @some(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(damaged_records())
-def test_a_damaged_record_is_refused_or_makes_whole_tables(record: dict[str, Any]) -> None:
+def test_a_damaged_record_is_refused_or_makes_whole_tables(record):
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         found, left_out = boards(results_with(record, folder))
@@ -208,7 +205,7 @@ def test_a_damaged_record_is_refused_or_makes_whole_tables(record: dict[str, Any
 # The tables of one run of OpenCompass
 
 
-def test_the_table_of_a_run_has_the_largest_k_or_every_metric() -> None:
+def test_the_table_of_a_run_has_the_largest_k_or_every_metric():
     """Accuracy first; a greedy run has accuracy alone; groups have their own table."""
     sampled = made_result('m_t1.0_l50', [8, 4, 0], 8, (4, 8))
     greedy = made_result('m_t0_l50', [1, 1, 0], 1)
@@ -224,7 +221,7 @@ def test_the_table_of_a_run_has_the_largest_k_or_every_metric() -> None:
     assert row[:4] == ['m_t1.0_l50', sampled.run.dataset, 'made_en', pytest.approx(50)]
 
 
-def test_a_summary_has_the_interval_below_each_score_and_fits_a_terminal() -> None:
+def test_a_summary_has_the_interval_below_each_score_and_fits_a_terminal():
     runs = [
         made_result(f'some-organisation-model-{m}-chat_t{t}_l8192', [48, 20, 0] * 20, 48)
         for m in 'ab'

@@ -5,14 +5,13 @@ from __future__ import annotations
 import csv
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.collect import collect_one
-from gpassk_opencompass.record import Names, Result, write
+from gpassk_opencompass.record import Names, write
 
 parquet = pytest.importorskip('pyarrow.parquet', reason='pyarrow is not installed')
 pyarrow = pytest.importorskip('pyarrow')
@@ -24,23 +23,18 @@ BENCHMARK = 'LiveMathBench-vdemo-ADD_MUL_MIX-cn_en'
 NAME = 'demo_t1.0_p0.9_l40'
 
 
-def one_file(folder: Path, pattern: str) -> Path:
+def one_file(folder, pattern):
     [path] = folder.rglob(pattern)
     return path
 
 
 @pytest.fixture
-def saved(tmp_path: Path) -> Path:
+def saved(tmp_path):
     """A copy of the recorded run."""
     return Path(shutil.copytree(RECORDED, tmp_path / 'lighteval'))
 
 
-def beside(
-    folder: Path,
-    change: Callable[[Result], object] = bool,
-    model: str = 'other_t0.7_l40',
-    data: str = BENCHMARK,
-) -> Path:
+def beside(folder, change=bool, model='other_t0.7_l40', data=BENCHMARK):
     """The recorded run as OpenCompass would have written it, changed."""
     result = collect_one(RECORDED)
     result.run = Names(model=model, dataset=f'{data}-k4_8-r1', host='opencompass')
@@ -51,7 +45,7 @@ def beside(
     return path
 
 
-def test_details_tell_all_that_a_record_of_opencompass_tells() -> None:
+def test_details_tell_all_that_a_record_of_opencompass_tells():
     """Names and settings as a sweep writes them, the counts, and who judged with which packages."""
     result = collect_one(RECORDED)
     run = result.run
@@ -63,7 +57,7 @@ def test_details_tell_all_that_a_record_of_opencompass_tells() -> None:
     assert result.judge['name'] == 'rule'
 
 
-def test_two_hosts_stand_in_one_table(tmp_path: Path, saved: Path) -> None:
+def test_two_hosts_stand_in_one_table(tmp_path, saved):
     """With the warning that each has its own prompt; one model of both has its host in its name."""
     beside(tmp_path / 'oc', model=NAME)
     output = tmp_path / 'report'
@@ -78,7 +72,7 @@ def test_two_hosts_stand_in_one_table(tmp_path: Path, saved: Path) -> None:
     assert told == {('demo lighteval', 'lighteval'), ('demo opencompass', 'opencompass')}
 
 
-def test_keys_in_a_results_file_stay_there(tmp_path: Path, saved: Path) -> None:
+def test_keys_in_a_results_file_stay_there(tmp_path, saved):
     path = one_file(saved, 'results_*.json')
     summary = json.loads(path.read_text(encoding='utf-8'))
     summary['config_general']['model_config']['api_key'] = 'sk-secret'

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import pyarrow
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -36,16 +33,16 @@ ORDER = [3, 0, 1, 2, 4]
 """Its rows question by question, replicas ascending."""
 
 
-def columns_of(samples: Samples) -> dict[str, list[Any]]:
+def columns_of(samples):
     return {name: list(samples[name]) for name in samples.names}
 
 
-def written(path: Path, samples: Samples = WHOLE) -> Path:
+def written(path, samples=WHOLE):
     samples.write(path)
     return path
 
 
-def test_a_file_gives_back_what_was_written(tmp_path: Path) -> None:
+def test_a_file_gives_back_what_was_written(tmp_path):
     """Question by question; NUL, U+2028, 20 kB, emoji and empty texts as they were, None apart from empty."""
     assert columns_of(Samples.read(written(tmp_path / 'x'))) == columns_of(WHOLE.select(ORDER))
     table = parquet.read_table(tmp_path / 'x')
@@ -69,7 +66,7 @@ def test_a_file_gives_back_what_was_written(tmp_path: Path) -> None:
     ),
     st.sampled_from([1, 100, 8 << 20]),
 )
-def test_any_values_come_back(tmp_path: Path, rows: list[tuple[Any, ...]], group_bytes: int) -> None:
+def test_any_values_come_back(tmp_path, rows, group_bytes):
     uid, response, group, seed, seconds = map(list, zip(*rows, strict=True))
     told = {'response': response, 'group': group, 'seed': seed, 'seconds': seconds}
     samples = Samples({'uid': uid, 'replica': list(range(len(rows))), **told})
@@ -82,9 +79,7 @@ def test_any_values_come_back(tmp_path: Path, rows: list[tuple[Any, ...]], group
     assert samples.counts().n.tolist() == [uid.count(one) for one in dict.fromkeys(uid)]
 
 
-def test_one_question_is_read_from_its_row_groups_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_question_is_read_from_its_row_groups_alone(tmp_path, monkeypatch):
     """Groups end where a question does, near their size; of a question the others' pages are not touched."""
     monkeypatch.setattr(module, 'GROUP_BYTES', 5_000)
     rows = [(f'q{q}', r) for q in range(12) for r in range(4)]
@@ -106,7 +101,7 @@ def test_one_question_is_read_from_its_row_groups_alone(
         Samples.read(path)
 
 
-def test_a_file_that_is_damaged_or_of_another_layout_is_an_error_of_one_line(tmp_path: Path) -> None:
+def test_a_file_that_is_damaged_or_of_another_layout_is_an_error_of_one_line(tmp_path):
     """Cut, empty, a text, a folder, missing, without uids; somebody else's, one of another release."""
     whole = written(tmp_path / 'whole').read_bytes()
     (tmp_path / 'folder').mkdir()
@@ -129,7 +124,7 @@ def test_a_file_that_is_damaged_or_of_another_layout_is_an_error_of_one_line(tmp
 # Columns
 
 
-def test_a_column_is_one_of_the_table_and_has_an_entry_a_row() -> None:
+def test_a_column_is_one_of_the_table_and_has_an_entry_a_row():
     """With the names that there are; one that is not known is an error, None, or a column of None."""
     for columns, said in (
         ({'uid': ['a'], 'replica': [0], 'answers': ['1']}, "no column 'answers'; expected run, uid"),
@@ -146,7 +141,7 @@ def test_a_column_is_one_of_the_table_and_has_an_entry_a_row() -> None:
     assert WHOLE.replace(group=None, question=['?'] * 5).names[:4] == ['uid', 'problem', 'replica', 'seed']
 
 
-def test_counts_are_of_each_question_in_order_of_appearance() -> None:
+def test_counts_are_of_each_question_in_order_of_appearance():
     """What has no verdict is unjudged, what the judge gave up on undecided; n may differ."""
     counts = WHOLE.counts()
     assert (counts.uid, counts.problem, counts.group) == (
@@ -181,13 +176,13 @@ def test_counts_are_of_each_question_in_order_of_appearance() -> None:
         ({'uid': [], 'replica': []}, 'there is nothing to score: 0 samples'),
     ],
 )
-def test_what_cannot_be_scored_is_named(column: dict[str, list[Any]], said: str) -> None:
+def test_what_cannot_be_scored_is_named(column, said):
     """By its place. None is no number of a sample; a list of texts is no response."""
     with pytest.raises(InputError, match=said):
         Samples({'uid': ['a', 'a'], 'replica': [0, 1], **column}).check()
 
 
-def test_all_contradictions_are_told_at_once() -> None:
+def test_all_contradictions_are_told_at_once():
     columns = {'uid': ['a', 'a', 'b', 'b'], 'replica': [0, 0, 0, 1], 'reference': ['1', '2', '1', '2']}
     with pytest.raises(InputError) as told:
         Samples(columns).check()

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from exact import EXACT
@@ -18,30 +16,30 @@ from gpassk_opencompass.record import read, write
 COUNTS = '{"uid": "a", "n": 4, "c": 3}\n{"uid": "b", "n": 4, "c": 0}\n'
 
 
-def write_rows(path: Path, rows: Sequence[Any]) -> Path:
+def write_rows(path, rows):
     path.parent.mkdir(exist_ok=True)
     path.write_text(''.join(json.dumps(row) + '\n' for row in rows), encoding='utf-8')
     return path
 
 
-def scored(file: str | Path, *options: str | Path) -> int:
+def scored(file, *options):
     return main(['score', str(file), *map(str, options)])
 
 
-def table(path: Path) -> dict[tuple[str, str], dict[str, str]]:
+def table(path):
     """The lines of a table that was written with -o."""
     with path.open(encoding='utf-8') as lines:
         return {(row['group'], row['metric']): row for row in csv.DictReader(lines)}
 
 
-def values(tmp_path: Path, file: str | Path, *options: str | Path) -> dict[str, float]:
+def values(tmp_path, file, *options):
     """Metric → score of all questions, in percent."""
     out = tmp_path / 'table.csv'
     assert scored(file, *options, '-o', out) == 0
     return {metric: float(row['score']) for (group, metric), row in table(out).items() if group == 'total'}
 
 
-def answered(replies: dict[str, list[str]]) -> list[dict[str, Any]]:
+def answered(replies):
     """Rows of responses; the reference answer to each question is its first reply."""
     return [
         {
@@ -58,14 +56,14 @@ QUESTION = {'question': '1 + 1?', 'answer': '2'}
 
 
 @pytest.fixture
-def judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[JudgeServer]:
+def judge(tmp_path, monkeypatch):
     """A judge that says no; what it is not sure of, it is not about z."""
     monkeypatch.chdir(tmp_path)  # where verdicts are kept
     with JudgeServer(lambda asked: 'Hm.' if 'answer=z' in asked.prompt else r'\boxed{no}') as server:
         yield server
 
 
-def by(server: JudgeServer) -> list[str]:
+def by(server):
     config = {'type': 'llm', 'model': 'm', 'urls': [server.url], 'prompts': PROMPTS, 'progress': False}
     return ['--judge', json.dumps(config)]
 
@@ -73,7 +71,7 @@ def by(server: JudgeServer) -> list[str]:
 # Scores
 
 
-def test_all_kinds_and_the_result_give_one_score(tmp_path: Path) -> None:
+def test_all_kinds_and_the_result_give_one_score(tmp_path):
     """Responses, their labels, their counts, the record of the first, and that record once more."""
     responses = write_rows(tmp_path / 'responses.jsonl', ROWS)
     verdicts = [[1, 0, 1, 1], '1111', [True, False, False, 'incorrect']]
@@ -86,9 +84,7 @@ def test_all_kinds_and_the_result_give_one_score(tmp_path: Path) -> None:
     assert all(other == pytest.approx(found[0]) for other in found[1:])
 
 
-def test_questions_with_different_numbers_of_samples_all_count(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_questions_with_different_numbers_of_samples_all_count(tmp_path, capsys):
     """Each in the metrics of k up to its own number; it is said, and the record has all samples."""
     file = write_rows(tmp_path / 'labels.jsonl', [{'correct': '1100'}, {'correct': '11111111'}])
     record = tmp_path / 'x.gpassk.json'
@@ -103,9 +99,7 @@ def test_questions_with_different_numbers_of_samples_all_count(
     assert found['G-Pass@8_1.0'] == 100
 
 
-def test_responses_with_labels_count_by_them_until_a_judge_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_responses_with_labels_count_by_them_until_a_judge_is_named(tmp_path, capsys):
     """As of any other program; what is said of the labels is not said of a judge's verdicts."""
     texts = ['\\boxed{2}', '\\boxed{3}']
     rows = [{**QUESTION, 'correct': [1, 0.5], 'responses': one} for one in (texts, texts[::-1])]
@@ -125,9 +119,7 @@ def test_responses_with_labels_count_by_them_until_a_judge_is_named(
 # Answers and judges
 
 
-def test_responses_without_final_answers_are_shown_with_what_to_do(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_responses_without_final_answers_are_shown_with_what_to_do(tmp_path, capsys):
     rows = [QUESTION | {'uid': f'u{place}', 'responses': ['Well: 2', 'Hm, 3']} for place in range(4)]
     file = write_rows(tmp_path / 'rows.jsonl', rows)
     assert scored(file, *EXACT, '--k', '1') == 0
@@ -148,9 +140,9 @@ THEIRS = {'12': '1100', '34': '11?0'}
 ANEW = {'12': '1110', '34': '1111'}
 
 
-def write_samples(path: Path, verdicts: dict[str, str], said: dict[str, str]) -> Path:
+def write_samples(path, verdicts, said):
     """A line a sample: of each question the verdicts that came along, and whether the text is right."""
-    rows: list[dict[str, Any]] = [
+    rows = [
         {
             'uid': uid,
             'question': f'What is {uid}?',
@@ -174,9 +166,7 @@ def write_samples(path: Path, verdicts: dict[str, str], said: dict[str, str]) ->
     ],
     ids=lambda options: options[0],
 )
-def test_a_file_behind_an_option_of_several_values_is_a_file(
-    options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_behind_an_option_of_several_values_is_a_file(options, tmp_path, capsys):
     row = {'uid': 'a', **QUESTION, 'text': ['\\boxed{2}'] * 4, 'correct': '1110', 'answers': ['2'] * 4}
     file = write_rows(tmp_path / 'x.jsonl', [row])
     code = main(['score', *(str(file) if word == 'FILE' else word for word in options)])
@@ -190,7 +180,7 @@ def test_a_file_behind_an_option_of_several_values_is_a_file(
 # Results
 
 
-def test_each_sample_names_the_line_of_its_response(tmp_path: Path) -> None:
+def test_each_sample_names_the_line_of_its_response(tmp_path):
     """As seen from the result, so that both can be moved together; blank lines count."""
     file = tmp_path / 'data' / 'rows.jsonl'
     file.parent.mkdir()
@@ -204,7 +194,7 @@ def test_each_sample_names_the_line_of_its_response(tmp_path: Path) -> None:
         assert named == [(seen, line) for line in (1, 3, 5) for _ in range(4)]
 
 
-def test_a_rescored_result_keeps_what_is_known_of_its_run(tmp_path: Path) -> None:
+def test_a_rescored_result_keeps_what_is_known_of_its_run(tmp_path):
     """Names, limits, versions, what it was drawn with, questions left out; of a part what holds for it."""
     rows = [
         {**QUESTION, 'uid': f'u{place}', 'responses': ['\\boxed{2}'], 'answer': '2' if place else None}
@@ -231,7 +221,7 @@ def test_a_rescored_result_keeps_what_is_known_of_its_run(tmp_path: Path) -> Non
     assert len(written) == 12
 
 
-def test_questions_that_have_only_numbers_are_not_those_of_another_data_set(tmp_path: Path) -> None:
+def test_questions_that_have_only_numbers_are_not_those_of_another_data_set(tmp_path):
     """Lines and indices are the same in every file: in a record the data set stands before them."""
     found = []
     for dataset, rows in (('A', [{'n': 4, 'c': 1}]), ('B', [{'idx': 1, 'n': 4, 'c': 1}])):
@@ -247,9 +237,7 @@ def test_questions_that_have_only_numbers_are_not_those_of_another_data_set(tmp_
 # Several runs
 
 
-def test_several_paths_are_scored_one_after_the_other(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_several_paths_are_scored_one_after_the_other(tmp_path, capsys):
     one = write_samples(tmp_path / 'one' / 'a.jsonl', THEIRS, ANEW)
     other = write_samples(tmp_path / 'b.jsonl', ANEW, ANEW)
     (tmp_path / 'one' / 'notes.json').write_text('{"mood": "good"}', encoding='utf-8')
@@ -263,9 +251,7 @@ def test_several_paths_are_scored_one_after_the_other(
     assert not (tmp_path / 'x.json').exists()
 
 
-def test_a_run_that_cannot_be_scored_keeps_no_other_from_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_that_cannot_be_scored_keeps_no_other_from_it(tmp_path, capsys):
     """It is named, and the exit code says that one is missing; so is a file that cannot be read."""
     write_samples(tmp_path / 'logs' / 'a.jsonl', {'12': '110', '34': '111'}, ANEW)
     write_samples(tmp_path / 'logs' / 'b.jsonl', THEIRS, ANEW)
@@ -282,9 +268,7 @@ def test_a_run_that_cannot_be_scored_keeps_no_other_from_it(
 # What is refused
 
 
-def test_all_bad_rows_are_listed_and_nothing_is_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_all_bad_rows_are_listed_and_nothing_is_written(tmp_path, capsys):
     """File, row, what and what is allowed; --drop-bad leaves them out and says how many."""
     rows = [{'uid': place, 'correct': verdict} for place, verdict in enumerate([1, 'maybe', 0, {}, 1])]
     file, out = write_rows(tmp_path / 'rows.jsonl', rows), tmp_path / 'x.gpassk.json'
@@ -318,14 +302,7 @@ def test_all_bad_rows_are_listed_and_nothing_is_written(
         ('{"n": 4, "c": 1}', ['--from', 'nobody'], "'nobody' is no format"),
     ],
 )
-def test_what_cannot_be_scored_is_refused(
-    content: str,
-    options: list[str],
-    message: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_cannot_be_scored_is_refused(content, options, message, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / 'folder.csv').mkdir()
     (tmp_path / 'x.jsonl').write_text(content, encoding='utf-8')
@@ -345,9 +322,7 @@ def test_what_cannot_be_scored_is_refused(
         (['-o', 'rows.jsonl'], 'expected a name that ends in .json'),
     ],
 )
-def test_what_cannot_be_scored_asks_no_judge(
-    options: list[str], message: str, tmp_path: Path, judge: JudgeServer, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_scored_asks_no_judge(options, message, tmp_path, judge, capsys):
     """Every refusal that the file and the options tell comes before the first request."""
     write_rows(tmp_path / 'rows.jsonl', ROWS)
     assert scored('rows.jsonl', *by(judge), *options) == 2
@@ -355,7 +330,7 @@ def test_what_cannot_be_scored_asks_no_judge(
     assert message in capsys.readouterr().err
 
 
-def test_nothing_is_written_over_that_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_written_over_that_is_read(tmp_path, capsys):
     rows = write_samples(tmp_path / 'logs' / 'a.csv', THEIRS, ANEW).rename(tmp_path / 'logs' / 'a.json')
     record = tmp_path / 'records' / 'a@samples.gpassk.json'
     assert scored(rows, '-o', record) == 0
@@ -373,9 +348,7 @@ def test_nothing_is_written_over_that_is_read(tmp_path: Path, capsys: pytest.Cap
         (['--correct-from', '0.5'], '--correct-from go with files of other programs'),
     ],
 )
-def test_what_a_result_without_its_samples_cannot_give_is_refused(
-    options: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_result_without_its_samples_cannot_give_is_refused(options, message, tmp_path, capsys):
     record = tmp_path / 'x.json'
     assert scored(write_rows(tmp_path / 'rows.jsonl', answered({'a': ['2', '3']})), '-o', record) == 0
     next(tmp_path.glob('*.samples.parquet')).unlink()

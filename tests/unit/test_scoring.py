@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import combinations, product
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,12 +22,11 @@ from gpassk_opencompass import (
     score,
 )
 from gpassk_opencompass.health import Generation, generation_columns
-from gpassk_opencompass.judges import CascadeJudge, Judgement, Pair
-from gpassk_opencompass.record import Result
+from gpassk_opencompass.judges import CascadeJudge, Judgement
 from gpassk_opencompass.scoring import answer_pattern, reference_of
 
 
-def make_samples(answers: Sequence[Sequence[str]], reference: str = '1', **columns: Any) -> Samples:
+def make_samples(answers, reference='1', **columns):
     """Question q's replica r answers answers[q][r]; rows lie replica by replica, as OpenCompass puts them."""
     most = max(map(len, answers))
     rows = [(q, r) for r in range(most) for q in range(len(answers)) if r < len(answers[q])]
@@ -47,30 +43,30 @@ def make_samples(answers: Sequence[Sequence[str]], reference: str = '1', **colum
     return Samples({**made, **columns})
 
 
-def responses(texts: Sequence[str], reference: str = '1', **columns: Any) -> Samples:
+def responses(texts, reference='1', **columns):
     """Samples of one question."""
     return make_samples([[''] * len(texts)], reference, response=list(texts), **columns)
 
 
-def equal_judge() -> FunctionJudge:
+def equal_judge():
     return FunctionJudge(lambda pair: pair.answer == pair.reference, name='equal')
 
 
-def noting(asked: list[Pair]) -> FunctionJudge:
+def noting(asked):
     """Says yes to 1, and notes all that it is asked."""
     return FunctionJudge(lambda pair: asked.append(pair) or pair.answer == '1')
 
 
-def verdicts(result: Result) -> list[str]:
+def verdicts(result):
     """A character a sample, a text a question."""
-    found: list[str] = result.as_json()['details']['verdicts']
+    found = result.as_json()['details']['verdicts']
     return found
 
 
 # Counts and metrics
 
 
-def test_counts_and_metrics_follow_every_single_replica() -> None:
+def test_counts_and_metrics_follow_every_single_replica():
     """c of n a question and the means over questions, against scipy's hypergeometric tail."""
     counts, n, k = [0, 1, 2, 3, 4], 4, 4
     result = score(make_samples([['1'] * c + ['0'] * (n - c) for c in counts]), equal_judge(), n=n, k=[2, k])
@@ -85,7 +81,7 @@ def test_counts_and_metrics_follow_every_single_replica() -> None:
     assert scores['pass@2'] == pytest.approx(100 * sum(hypergeom.sf(0, n, c, 2) for c in counts) / 5)
 
 
-def test_neither_the_order_of_rows_nor_other_groups_matter() -> None:
+def test_neither_the_order_of_rows_nor_other_groups_matter():
     """In reverse the same scores; groups that are scored together have the numbers that each has alone."""
     answers = [['1', '1'], ['0', '1'], ['0', '0'], ['1', '0']]
     samples = make_samples(answers)
@@ -100,7 +96,7 @@ def test_neither_the_order_of_rows_nor_other_groups_matter() -> None:
     assert {key: scores[key] for key in expected} == expected
 
 
-def test_what_one_sample_does_not_tell_is_left_out() -> None:
+def test_what_one_sample_does_not_tell_is_left_out():
     """n = 1 gives the accuracy alone; mG-Pass@1, whose published sum has no term, would be a 0."""
     scores = score(make_samples([['1'], ['0'], ['1'], ['1']]), equal_judge(), n=1, k=1).scores()
     assert scores['accuracy'] == 75.0
@@ -112,9 +108,9 @@ def test_what_one_sample_does_not_tell_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(('n', 'k'), [(2, 3), (2, 0), (2, [1, 5]), (None, 3), (2, True)])
-def test_k_outside_1_to_n_is_an_error_before_a_judge_is_asked(n: int | None, k: int | list[int]) -> None:
+def test_k_outside_1_to_n_is_an_error_before_a_judge_is_asked(n, k):
     """k > n or k < 1 has no meaning and no score; without k 4, 8 and 16 count, as far as n goes, else n."""
-    asked: list[Pair] = []
+    asked = []
     with pytest.raises(InputError, match=r'k = .*expected whole numbers from 1 to n = 2'):
         score(make_samples([['1', '0']]), noting(asked), n=n, k=k)
     assert asked == []
@@ -122,7 +118,7 @@ def test_k_outside_1_to_n_is_an_error_before_a_judge_is_asked(n: int | None, k: 
     assert usual == {1: [1], 3: [3], 4: [4], 9: [4, 8], 16: [4, 8, 16]}
 
 
-def test_missing_replicas_are_an_error_not_a_lower_score() -> None:
+def test_missing_replicas_are_an_error_not_a_lower_score():
     """Three of four rows: incomplete, to be completed by running again; a replica too many is none of n."""
     samples = make_samples([['1', '0'], ['1', '0']])
     with pytest.raises(IncompleteError, match='1 of 4 samples are missing'):
@@ -134,9 +130,9 @@ def test_missing_replicas_are_an_error_not_a_lower_score() -> None:
 # Judges
 
 
-def test_each_distinct_answer_is_judged_once_by_its_shortest_spelling() -> None:
+def test_each_distinct_answer_is_judged_once_by_its_shortest_spelling():
     """Of equal normal forms the shortest, whatever came first; the same answer to another question anew."""
-    asked: list[Pair] = []
+    asked = []
     answers = [[r'\dfrac{1}{2}', '$\\frac{1}{2}$', r'\frac12'], ['1', '1.', '2'], ['1', '1', '1']]
     result = score(make_samples(answers), noting(asked), n=3, k=2)
     assert sorted((pair.question[-1], pair.answer) for pair in asked) == [
@@ -146,13 +142,13 @@ def test_each_distinct_answer_is_judged_once_by_its_shortest_spelling() -> None:
         ('2', '1'),
     ]
     assert verdicts(result) == ['000', '110', '111']
-    backwards: list[Pair] = []
+    backwards = []
     score(make_samples([each[::-1] for each in answers]), noting(backwards), n=3, k=2)
     assert set(backwards) == set(asked)
 
 
-def test_hedged_responses_are_counted_and_no_judge_is_asked() -> None:
-    asked: list[Pair] = []
+def test_hedged_responses_are_counted_and_no_judge_is_asked():
+    asked = []
     texts = ['\\boxed{1}', '\\boxed{1} or \\boxed{2}', 'the answer is 1 or 2', 'the answer is 1']
     result = score(responses(texts), noting(asked), n=4, k=4)
     assert [pair.answer for pair in asked] == ['1']
@@ -164,9 +160,9 @@ def test_hedged_responses_are_counted_and_no_judge_is_asked() -> None:
     )
 
 
-def test_a_judge_gets_the_language_of_the_question_and_the_end_where_there_is_no_answer() -> None:
+def test_a_judge_gets_the_language_of_the_question_and_the_end_where_there_is_no_answer():
     """Where a final answer is found, no end; the language as the row says, else as its text is written."""
-    asked: list[Pair] = []
+    asked = []
     score(responses(['\\boxed{1}', 'no idea ' * 1000]), noting(asked), n=2, k=2)
     assert [len(pair.tail) for pair in asked] == [0, 2000]
     told = make_samples([['1']] * 3, language=['cn', None, None], question=['1?', '一是几？', 'one?'])
@@ -174,7 +170,7 @@ def test_a_judge_gets_the_language_of_the_question_and_the_end_where_there_is_no
     assert [pair.language for pair in asked[2:]] == ['cn', 'cn', 'en']
 
 
-def test_each_sample_says_who_judged_it_and_why_nobody_did(tmp_path: Path) -> None:
+def test_each_sample_says_who_judged_it_and_why_nobody_did(tmp_path):
     """With the key of the reply of an LLM, which leads to its verdict; a rule has none, nor what is open."""
     with JudgeServer(lambda asked: 'hm' if 'open' in asked.prompt else r'\boxed{no}') as server:
         llm = LLMJudge('judge', server.url, prompts=PROMPTS, verdicts=tmp_path, progress=False)
@@ -192,7 +188,7 @@ def test_each_sample_says_who_judged_it_and_why_nobody_did(tmp_path: Path) -> No
     assert result.judge['statistics']
 
 
-def test_unjudged_is_bounded_and_above_1_percent_there_is_no_result() -> None:
+def test_unjudged_is_bounded_and_above_1_percent_there_is_no_result():
     """Counted as wrong, the bounds say what it may be worth; else how many, why, and of which questions."""
     judge = FunctionJudge(lambda pair: None if pair.answer == '?' else pair.answer == '1', name='outage')
     result = score(make_samples([['1', '1']] * 99 + [['1', '?']]), judge, n=2, k=2)
@@ -209,24 +205,24 @@ def test_unjudged_is_bounded_and_above_1_percent_there_is_no_result() -> None:
 class GivesUp:
     """Says yes to 1, gives up on x, says no to all else."""
 
-    def identity(self) -> dict[str, object]:
+    def identity(self):
         return {'name': 'rule'}
 
-    def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
+    def judge(self, pairs):
         gave_up = Judgement(Verdict.INCORRECT, 'math-verify', 'timeout')
         said = {True: Judgement(Verdict.CORRECT, 'string'), False: Judgement(Verdict.INCORRECT, 'integer')}
         return [gave_up if pair.answer == 'x' else said[pair.answer == '1'] for pair in pairs]
 
-    def statistics(self) -> dict[str, int]:
+    def statistics(self):
         return {}
 
-    def close(self) -> None:
+    def close(self):
         pass
 
 
-def test_what_the_judge_gave_up_on_is_incorrect_and_bounded() -> None:
+def test_what_the_judge_gave_up_on_is_incorrect_and_bounded():
     """Wrong in the score and the lower bound, right in the upper one; it is said when it is scored."""
-    said: list[str] = []
+    said = []
     sink = logger.add(said.append, level='WARNING', format='{message}')
     result = score(make_samples([['1', '1']] * 23 + [['1', 'x']]), GivesUp(), n=2, k=2)
     logger.remove(sink)
@@ -243,7 +239,7 @@ def test_what_the_judge_gave_up_on_is_incorrect_and_bounded() -> None:
     assert (decided.scores()['accuracy'], decided.health.undecided) == (100.0, 0)
 
 
-def test_verdicts_of_somebody_else_stand_as_they_are() -> None:
+def test_verdicts_of_somebody_else_stand_as_they_are():
     """Nobody is asked; what has no verdict is unjudged; final answers are shown where responses have them."""
     given = make_samples(
         [['1', '2', '3']], verdict=['incorrect', 'correct', None], judged_by=['a', 'b', None]
@@ -272,11 +268,11 @@ def test_verdicts_of_somebody_else_stand_as_they_are() -> None:
         ('#### nan', ''), (None, ''), ('none of them', 'none of them'), (r'\boxed{7}', r'\boxed{7}'),
     ],
 )  # fmt: skip
-def test_references_are_read_as_data_sets_ship_them(shipped: str | None, read: str) -> None:
+def test_references_are_read_as_data_sets_ship_them(shipped, read):
     """GSM8K's solutions, lists of one text, tags, end tokens, all spellings of nothing."""
     assert reference_of(shipped) == read
     if read and read != shipped:
-        asked: list[Pair] = []
+        asked = []
         result = score(responses([r'\boxed{1}'], str(shipped)), noting(asked), k=1)
         assert [pair.reference for pair in asked] == [read]
         assert result.as_json()['details']['reference'] == [shipped]
@@ -289,7 +285,7 @@ UNREADABLE = '+'.join(['x'] * 1500)
 @pytest.mark.parametrize(
     ('reference', 'reason'), [(None, 'no reference'), (UNREADABLE, 'reference too long or too deep')]
 )
-def test_a_question_whose_reference_nobody_can_read_is_not_counted(reference: str, reason: str) -> None:
+def test_a_question_whose_reference_nobody_can_read_is_not_counted(reference, reason):
     """Named, outside the denominator, also where some of its samples have no answer, hedge, or are alike."""
     answers = [['1', '0'] for _ in range(9)] + [['3', '']]
     samples = make_samples(answers)
@@ -306,7 +302,7 @@ def test_a_question_whose_reference_nobody_can_read_is_not_counted(reference: st
     assert len(verdicts(result)) == 9
 
 
-def test_above_10_percent_of_such_questions_give_no_result() -> None:
+def test_above_10_percent_of_such_questions_give_no_result():
     samples = make_samples([['1', '0']] * 10)
     shipped = ['n/a' if uid in ('q3', 'q7') else '1' for uid in samples['uid']]
     said = (
@@ -316,7 +312,7 @@ def test_above_10_percent_of_such_questions_give_no_result() -> None:
         score(samples.replace(reference=shipped), equal_judge(), n=2, k=2)
 
 
-def test_a_judge_whose_name_speaks_of_references_takes_no_question_out() -> None:
+def test_a_judge_whose_name_speaks_of_references_takes_no_question_out():
     judge = FunctionJudge(lambda pair: None if pair.answer == '0' else True, name='reference model')
     result = score(make_samples([['1', '0']] * 2), judge, n=2, k=2, unjudged_tolerance=1.0)
     assert (result.left_out, result.health.unjudged) == ({}, 2)
@@ -334,7 +330,7 @@ def test_a_judge_whose_name_speaks_of_references_takes_no_question_out() -> None
         (r'(?s).+', ['ANSWER: 1', 'ANSWER: 1\nANSWER: 2', '', '7']),
     ],
 )
-def test_answers_may_stand_elsewhere(rule: str, answers: list[str]) -> None:
+def test_answers_may_stand_elsewhere(rule, answers):
     """At the last match of a pattern, or of its group; or the response is the answer. Never in a thought."""
     texts = ['ANSWER: 1', 'ANSWER: 1\nANSWER: 2', '<think>ANSWER: 3', '7']
     samples = score(responses(texts), equal_judge(), k=1, answers=rule).samples()
@@ -343,7 +339,7 @@ def test_answers_may_stand_elsewhere(rule: str, answers: list[str]) -> None:
 
 
 @pytest.mark.parametrize('rule', ['(', '(a)(b)'])
-def test_what_is_no_rule_is_refused(rule: str) -> None:
+def test_what_is_no_rule_is_refused(rule):
     with pytest.raises(InputError, match='--answer-pattern'):
         answer_pattern(rule)
 
@@ -352,7 +348,7 @@ def test_what_is_no_rule_is_refused(rule: str) -> None:
 
 
 @pytest.mark.parametrize('told', [True, False])
-def test_the_scores_of_completed_samples_stand_apart(told: bool) -> None:
+def test_the_scores_of_completed_samples_stand_apart(told):
     """By the engine's word or else by the text; against all draws of k from the samples that are left."""
     answers = [['1', '1', '1', '0'], ['1', '0', '0', '0'], ['1', '1', '0', '0'], ['1', '1', '1', '1']]
     cut = [(0, 3), (1, 0), (2, 2), (2, 3), (3, 0), (3, 1), (3, 2)]
@@ -380,7 +376,7 @@ def test_the_scores_of_completed_samples_stand_apart(told: bool) -> None:
     assert score(make_samples(answers), equal_judge(), n=4, k=2).completed is None
 
 
-def test_the_signature_tells_runs_apart() -> None:
+def test_the_signature_tells_runs_apart():
     """Another judge, another question, another reference or n changes it; the same run again does not."""
     samples = make_samples([['1', '0']])
     same = [score(samples, equal_judge(), n=2, k=2).signature for _ in range(2)]

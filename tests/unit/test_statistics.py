@@ -37,15 +37,15 @@ rows = st.integers(1, 12).map(
 tables = rows.flatmap(lambda row: st.lists(row, min_size=2, max_size=5))
 
 
-def table_of(name: str, n: int) -> np.ndarray:
+def table_of(name, n):
     return value_table(Metric.parse(name), n)
 
 
-def metric(name: str) -> partial[np.ndarray]:
+def metric(name):
     return partial(value_table, Metric.parse(name))
 
 
-def drawn(chances: np.ndarray, name: str, n: int, seed: int) -> np.ndarray:
+def drawn(chances, name, n, seed):
     """Values of n answers that are right with these chances."""
     return table_of(name, n)[np.random.default_rng(seed).binomial(n, chances)]
 
@@ -54,7 +54,7 @@ def drawn(chances: np.ndarray, name: str, n: int, seed: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize('level', [0.8, 0.95, 0.99])
-def test_intervals_are_those_of_t_with_opposite_problems_more(level: float) -> None:
+def test_intervals_are_those_of_t_with_opposite_problems_more(level):
     """Two at the top of the metric and two at 0 for a score; one of each sign for a difference."""
     first, second = np.random.default_rng(2).random((2, 40))
     for top in (1.0, 0.8):
@@ -65,7 +65,7 @@ def test_intervals_are_those_of_t_with_opposite_problems_more(level: float) -> N
     assert difference(first, second).at(level) == pytest.approx((paired.low, paired.high))
 
 
-def literal(sums: list[float], sizes: list[float], added: tuple[float, ...]) -> tuple[float, float, float]:
+def literal(sums, sizes, added):
     """Centre, error and degrees of freedom by loops over the problems and the added ones."""
     size = sum(m * m for m in sizes) / sum(sizes)
     sums, sizes = [*sums, *(size * a for a in added)], [*sizes, *(size for _ in added)]
@@ -75,7 +75,7 @@ def literal(sums: list[float], sizes: list[float], added: tuple[float, ...]) -> 
     return centre, math.sqrt(factor * squares) / total, total**2 / sum(m * m for m in sizes) - 1
 
 
-def test_problems_of_unequal_size_weigh_as_much_as_they_have_questions() -> None:
+def test_problems_of_unequal_size_weigh_as_much_as_they_have_questions():
     """The added problems are as large as the problem of a question taken at random."""
     values = np.random.default_rng(3).random(20)
     sums = [float(values[np.array(UNEQUAL) == j].sum()) for j in range(11)]
@@ -93,9 +93,7 @@ def test_problems_of_unequal_size_weigh_as_much_as_they_have_questions() -> None
 
 
 @given(st.lists(shares, min_size=1, max_size=30), st.data(), st.floats(0.5, 0.999))
-def test_no_interval_is_without_the_printed_score(
-    values: list[float], data: st.DataObject, level: float
-) -> None:
+def test_no_interval_is_without_the_printed_score(values, data, level):
     """Nor outside of the range of the metric; and it is never refused, whatever the problems."""
     problems = data.draw(st.lists(st.integers(0, 9), min_size=len(values), max_size=len(values)))
     found = mean_interval(values, problems)
@@ -114,7 +112,7 @@ def test_no_interval_is_without_the_printed_score(
         ('U', 'mG-Pass@16', 20), ('U', 'G-Pass@16_1.0', 119), ('middling', 'accuracy', 30),
     ],
 )  # fmt: skip
-def test_the_interval_of_a_score_holds(population: str, name: str, problems: int) -> None:
+def test_the_interval_of_a_score_holds(population, name, problems):
     rng = np.random.default_rng(6)
     draw = {
         'rare': lambda size: (rng.random(size) < 0.02) * 1.0,
@@ -127,7 +125,7 @@ def test_the_interval_of_a_score_holds(population: str, name: str, problems: int
     assert ((low <= truth) & (truth <= high)).mean() >= 0.93
 
 
-def test_few_problems_are_said_to_be_few() -> None:
+def test_few_problems_are_said_to_be_few():
     """By their number in effect: one of 200 questions beside 40 of one question is nearly all."""
     assert mean_interval([0.5] * 10).remark == ''
     assert '9 problems: so few' in mean_interval([0.5] * 9).remark
@@ -150,20 +148,20 @@ def test_few_problems_are_said_to_be_few() -> None:
         (lambda: plan([1], 4, metric('accuracy'), [4], half_width=0.1), 'two at least'),
     ],
 )
-def test_what_makes_no_sense_is_refused(call: object, message: str) -> None:
+def test_what_makes_no_sense_is_refused(call, message):
     with pytest.raises(InputError, match=message):
-        call()  # type: ignore[operator]
+        call()
 
 
 # -------------------- reruns
 
 
-def test_the_larger_of_two_variances_counts() -> None:
+def test_the_larger_of_two_variances_counts():
     """By brute force: Var(value) under each chance alone, and under the likeliest mixture on a grid."""
     counts, table = np.array([8, 8, 7, 8, 2, 8]), table_of('mG-Pass@4', 8)
     chances = np.concatenate([[0], 1 / (1 + np.exp(-np.linspace(-7, 7, 57))), [1]])
 
-    def variance(p: float) -> float:
+    def variance(p):
         ways = [math.comb(8, x) * p**x * (1 - p) ** (8 - x) for x in range(9)]
         mean = sum(way * value for way, value in zip(ways, table, strict=True))
         return sum(way * (value - mean) ** 2 for way, value in zip(ways, table, strict=True))
@@ -180,7 +178,7 @@ def test_the_larger_of_two_variances_counts() -> None:
 
 @pytest.mark.parametrize('name', ['accuracy', 'G-Pass@8_1.0', 'mG-Pass@8'])
 @pytest.mark.parametrize('n', [8, 24])
-def test_a_rerun_lies_within_its_interval(name: str, n: int) -> None:
+def test_a_rerun_lies_within_its_interval(name, n):
     """The expected score of 60 questions, of questions that are steady at 0.97 too, in 92 % of runs."""
     rng = np.random.default_rng(9)
     for chances in (rng.beta(0.3, 0.3, (600, 60)), rng.beta(5, 1, (600, 60)), np.full((600, 60), 0.97)):
@@ -191,7 +189,7 @@ def test_a_rerun_lies_within_its_interval(name: str, n: int) -> None:
         assert within.mean() >= 0.92
 
 
-def test_questions_with_other_numbers_of_samples_add_up() -> None:
+def test_questions_with_other_numbers_of_samples_add_up():
     """Variances of sums add up; and n may be larger than what a float's factorial holds."""
     four, six = np.array([1, 3, 4]), np.array([0, 2])
     parts = [3 * rerun_error(four, 4, metric('accuracy')), 2 * rerun_error(six, 6, metric('accuracy'))]
@@ -202,14 +200,14 @@ def test_questions_with_other_numbers_of_samples_add_up() -> None:
     )
 
 
-def test_the_variance_between_runs_is_pooled_over_the_models() -> None:
+def test_the_variance_between_runs_is_pooled_over_the_models():
     first, second = np.random.default_rng(10).random((4, 25)), np.random.default_rng(11).random((2, 25))
     pooled = (3 * first.mean(1).var(ddof=1) + second.mean(1).var(ddof=1)) / 4
     assert between_runs([first, second, first[:1]]) == (pytest.approx(pooled), 4)
     assert between_runs([first[:1]]) == (0, 0)
 
 
-def test_on_the_same_questions_the_run_is_the_unit() -> None:
+def test_on_the_same_questions_the_run_is_the_unit():
     """Student's two-sample t over the means of the runs, never below what sampling alone makes of them."""
     rng = np.random.default_rng(11)
     first = np.clip(rng.random((3, 40)) + rng.random((3, 1)) / 5, 0, 1)
@@ -225,7 +223,7 @@ def test_on_the_same_questions_the_run_is_the_unit() -> None:
     assert (shared.error, shared.freedom) == (pytest.approx(0.2), 8)
 
 
-def test_on_new_questions_the_runs_are_added_to_the_questions() -> None:
+def test_on_new_questions_the_runs_are_added_to_the_questions():
     """Two variances with the degrees of freedom of Satterthwaite; one run a side knows of questions alone."""
     first, second = np.random.default_rng(12).random((2, 3, 40))
     questions = difference(first.mean(0), second.mean(0))
@@ -243,7 +241,7 @@ def test_on_new_questions_the_runs_are_added_to_the_questions() -> None:
 # -------------------- ranks
 
 
-def test_the_critical_value_is_that_of_the_largest_t_of_all_draws() -> None:
+def test_the_critical_value_is_that_of_the_largest_t_of_all_draws():
     """Each draw changes the signs of whole problems, of centred runs, and every pair's t is had anew."""
     values = np.random.default_rng(13).random((4, 20))
     problems = np.array(UNEQUAL)
@@ -261,7 +259,7 @@ def test_the_critical_value_is_that_of_the_largest_t_of_all_draws() -> None:
     assert all_pairs(values, UNEQUAL, draws=999).critical == pytest.approx(expected)
 
 
-def test_the_interval_of_a_pair_is_wider_on_the_side_of_its_thin_tail() -> None:
+def test_the_interval_of_a_pair_is_wider_on_the_side_of_its_thin_tail():
     """With two problems more each way; Hall's transformation of t reaches the critical value there."""
     rng = np.random.default_rng(31)
     values = np.stack([1.0 - (rng.random(300) < 0.01), np.full(300, 0.97), rng.random(300)])
@@ -285,9 +283,7 @@ def test_the_interval_of_a_pair_is_wider_on_the_side_of_its_thin_tail() -> None:
 
 @settings(deadline=None)
 @given(tables, st.booleans())
-def test_a_table_and_a_comparison_never_contradict_each_other(
-    table: list[list[float]], clustered: bool
-) -> None:
+def test_a_table_and_a_comparison_never_contradict_each_other(table, clustered):
     """Who is better in the table is better in the comparison of the two, and no interval is narrower."""
     values = np.array(table)
     problems = [number % 4 for number in range(values.shape[1])] if clustered else None
@@ -305,7 +301,7 @@ def test_a_table_and_a_comparison_never_contradict_each_other(
 
 
 @pytest.mark.parametrize('reruns', [[2, 2, 2, 2], [3, 1, 2, 5]])
-def test_a_table_with_reruns_and_a_comparison_of_two_models_agree(reruns: list[int]) -> None:
+def test_a_table_with_reruns_and_a_comparison_of_two_models_agree(reruns):
     """The variance between runs is the table's in both; the table's interval has Tukey's range in it."""
     rng = np.random.default_rng(14)
     for _ in range(20):
@@ -323,7 +319,7 @@ def test_a_table_with_reruns_and_a_comparison_of_two_models_agree(reruns: list[i
             assert not found.better[i, j] or low > 0
 
 
-def test_a_table_of_one_model_has_one_rank() -> None:
+def test_a_table_of_one_model_has_one_rank():
     assert all_pairs([[0.2, 0.9, 0.5]]).ranks.tolist() == [[1, 1]]
     assert not all_pairs([[1, 0, 1]] * 3).better.any()
 
@@ -332,7 +328,7 @@ def test_a_table_of_one_model_has_one_rank() -> None:
 
 
 @given(st.floats(-0.3, 0.3), st.floats(0, 0.2), st.floats(0.001, 0.4))
-def test_a_decision_follows_from_the_printed_interval(estimate: float, error: float, margin: float) -> None:
+def test_a_decision_follows_from_the_printed_interval(estimate, error, margin):
     found = difference([0.5], [0.5])._replace(estimate=estimate, centre=estimate, error=error, freedom=30.0)
     low, high = found.at()
     expected = 'undecided'
@@ -347,7 +343,7 @@ def test_a_decision_follows_from_the_printed_interval(estimate: float, error: fl
     assert str(decide(found, margin)) == expected
 
 
-def test_several_rows_pass_only_if_all_do() -> None:
+def test_several_rows_pass_only_if_all_do():
     like = difference([0.5] * 200, [0.5] * 200)
     better, worse = like._replace(centre=0.2, estimate=0.2), like._replace(centre=-0.2, estimate=-0.2)
     open_ = like._replace(centre=-0.1, estimate=-0.1, error=0.1)
@@ -361,7 +357,7 @@ def test_several_rows_pass_only_if_all_do() -> None:
     assert decide_rows([barely, like, like], 0.05)[0] == 'undecided'
 
 
-def test_a_plan_gives_the_half_width_it_says() -> None:
+def test_a_plan_gives_the_half_width_it_says():
     """From a pilot of 2,000 questions, which leaves no doubt of its own, and with clusters of two."""
     rng = np.random.default_rng(23)
     chances = rng.beta(0.4, 0.4, 2000)

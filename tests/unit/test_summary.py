@@ -5,12 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,28 +20,26 @@ from gpassk_opencompass.collect import names_of
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.formats import read_samples
 from gpassk_opencompass.metrics import Metric, value_table
-from gpassk_opencompass.record import Names, Result, read
+from gpassk_opencompass.record import Names, read
 from gpassk_opencompass.samples import Counts, Samples
 from gpassk_opencompass.scoring import score, score_counts
 from gpassk_opencompass.statistics import REACH, mean_interval, rerun_error
-from gpassk_opencompass.summary import TOTAL, Row, remarks, summarise, tables, write_lm_eval
+from gpassk_opencompass.summary import TOTAL, remarks, summarise, tables, write_lm_eval
 from gpassk_opencompass.text import read_csv_cell
 
 
-def result(
-    n: Sequence[int], c: Sequence[int], k: Sequence[int], taus: Sequence[float] = (0.5, 1.0), **columns: Any
-) -> Result:
+def result(n, c, k, taus=(0.5, 1.0), **columns):
     uids = [f'q{place}' for place in range(len(n))]
     told = {'problem': uids, 'group': ['all'] * len(n), 'unjudged': np.zeros(len(n), int), **columns}
     counts = Counts(uid=uids, n=np.array(n), c=np.array(c), **told)
     return score_counts(counts, {'name': 'labels'}, k=k, thresholds=taus)
 
 
-def rows_of(scored: Result) -> dict[tuple[str, str], Row]:
+def rows_of(scored):
     return {(row['group'], row['metric']): row for row in summarise(scored)}
 
 
-def g_pass(verdicts: Sequence[bool], k: int, threshold: Fraction) -> Fraction:
+def g_pass(verdicts, k, threshold):
     """By drawing every subset of k."""
     draws = list(combinations(verdicts, k))
     needed = max(1, math.ceil(k * threshold))
@@ -53,9 +48,7 @@ def g_pass(verdicts: Sequence[bool], k: int, threshold: Fraction) -> Fraction:
 
 @settings(max_examples=40)
 @given(st.lists(st.text('01', min_size=1, max_size=6), min_size=1, max_size=5), st.integers(1, 4), st.data())
-def test_a_question_counts_up_to_its_own_number_of_samples(
-    verdicts: list[str], k: int, data: st.DataObject
-) -> None:
+def test_a_question_counts_up_to_its_own_number_of_samples(verdicts, k, data):
     """Questions with different numbers of samples, against the draws of k of each that has as many."""
     threshold = data.draw(st.sampled_from([Fraction(1, 4), Fraction(1, 2), Fraction(2, 3), Fraction(1)]))
     enough = [[mark == '1' for mark in text] for text in verdicts if len(text) >= k]
@@ -78,7 +71,7 @@ def test_a_question_counts_up_to_its_own_number_of_samples(
 
 
 @pytest.mark.parametrize('name', ['accuracy', 'G-Pass@2_1.0', 'G-Pass@8_1.0', 'mG-Pass@8'])
-def test_the_rerun_error_is_that_of_the_counts(name: str) -> None:
+def test_the_rerun_error_is_that_of_the_counts(name):
     c = np.random.default_rng(1).integers(0, 9, size=50)
     metric, reach = partial(value_table, Metric.parse(name)), 100 * REACH
     alike = rows_of(result([8] * 50, c.tolist(), [2, 8]))[TOTAL, name]['rerun']
@@ -88,7 +81,7 @@ def test_the_rerun_error_is_that_of_the_counts(name: str) -> None:
     assert both['rerun'] == pytest.approx(reach * math.hypot(*parts) / 100)
 
 
-def test_intervals_are_clustered_by_problem_in_every_group() -> None:
+def test_intervals_are_clustered_by_problem_in_every_group():
     c = np.random.default_rng(2).integers(0, 9, size=120)
     problems = [f'p{place // 2}' for place in range(120)]
     groups = ['S_en' if place % 2 else 'S_cn' for place in range(120)]
@@ -101,20 +94,20 @@ def test_intervals_are_clustered_by_problem_in_every_group() -> None:
     assert rows['S_en', 'G-Pass@4_0.5']['questions'] == 60
 
 
-def test_unjudged_samples_are_wrong_with_bounds() -> None:
+def test_unjudged_samples_are_wrong_with_bounds():
     """Of four samples two are correct and one is open; of another question all are."""
     row = rows_of(result([4, 4], [2, 0], [2], unjudged=np.array([1, 4])))[TOTAL, 'accuracy']
     assert (row['score'], row['wrong']) == (25.0, 25.0)
     assert row['right'] == pytest.approx(100 * (3 / 4 + 1) / 2)
 
 
-def test_what_a_group_has_too_few_samples_for_is_not_known_of_it() -> None:
+def test_what_a_group_has_too_few_samples_for_is_not_known_of_it():
     _, groups = tables(summarise(result([4, 8], [2, 4], [2, 8], group=['A', 'B'])))
     place = groups.columns.index('G-Pass@8_1.0')
     assert [row[place] is None for row in groups.rows] == [True, False, False]
 
 
-def test_the_interval_of_a_score_reaches_as_far_as_its_metric() -> None:
+def test_the_interval_of_a_score_reaches_as_far_as_its_metric():
     """Always right is 80 % of mG-Pass@5, and no interval says more; few problems are said to be few."""
     scored = result([8] * 6, [8] * 6, [5], [1.0])
     row = rows_of(scored)[TOTAL, 'mG-Pass@5']
@@ -132,7 +125,7 @@ GROUPS = [('', ''), ('Level 1', ''), ('level_5', ''), ('level_5', 'en'), ('', 'c
 """Splits and languages, '' where there is none."""
 
 
-def response(question: int, correct: bool, replica: int) -> str:
+def response(question, correct, replica):
     """A response by construction right or wrong, which no other one is a copy of."""
     thought = f'<think>{"so " * (replica + 1)}</think>'
     return f'{thought}I add.\u2028The sum is \\boxed{{{2 * question + (0 if correct else 1)}}}.'
@@ -144,7 +137,7 @@ RESPONSES = [
 
 
 @pytest.fixture(scope='module')
-def theirs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def theirs(tmp_path_factory):
     """The result of responses of a model."""
     folder = tmp_path_factory.mktemp('judged')
     rows = [
@@ -161,13 +154,13 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return result
 
 
-def exported(result: Path, form: str, folder: Path) -> Path:
+def exported(result, form, folder):
     out = folder / f'out.{form}'
     assert main(['score', str(result), '-o', str(out)]) == 0
     return out
 
 
-def made(*columns: tuple[str, list[Any]]) -> Result:
+def made(*columns):
     samples = Samples(dict(columns))
     names = Names(model='+cmd', dataset='set', created='2026-11-26T10:00:00Z')
     return score(samples, {'name': 'labels'}, names=names, unjudged_tolerance=1)
@@ -175,7 +168,7 @@ def made(*columns: tuple[str, list[Any]]) -> Result:
 
 @pytest.mark.parametrize('form', ['samples.csv', 'lm-eval'])
 @pytest.mark.parametrize('judge', [[], EXACT], ids=['their verdicts', 'judged anew'])
-def test_what_was_exported_is_the_same_run(form: str, judge: list[str], theirs: Path, tmp_path: Path) -> None:
+def test_what_was_exported_is_the_same_run(form, judge, theirs, tmp_path):
     """By its verdicts and by the judge it has the same samples, counts and scores; a CSV shows the unseen."""
     out = exported(theirs, form, tmp_path)
     back = tmp_path / 'back.gpassk.json'
@@ -197,7 +190,7 @@ def test_what_was_exported_is_the_same_run(form: str, judge: list[str], theirs: 
     assert [told['response'][at : at + 4] for at in range(0, 48, 4)] == RESPONSES
 
 
-def test_a_csv_says_all_that_is_known_of_a_sample(theirs: Path, tmp_path: Path) -> None:
+def test_a_csv_says_all_that_is_known_of_a_sample(theirs, tmp_path):
     with exported(theirs, 'samples.csv', tmp_path).open(encoding='utf-8', newline='') as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 48
@@ -210,7 +203,7 @@ def test_a_csv_says_all_that_is_known_of_a_sample(theirs: Path, tmp_path: Path) 
     }  # fmt: skip
 
 
-def test_no_cell_of_a_csv_is_a_formula(tmp_path: Path) -> None:
+def test_no_cell_of_a_csv_is_a_formula(tmp_path):
     """What a model answered, and what its run is called, is shown and not computed; it comes back."""
     answers = ['=HYPERLINK("x")', '-1', '\t@', "'=1", '7\n8', '1,5 "m"', '\x1b[2J', '\ud800']
     given, result = tmp_path / '+cmd.jsonl', tmp_path / 'x.gpassk.json'
@@ -226,7 +219,7 @@ def test_no_cell_of_a_csv_is_a_formula(tmp_path: Path) -> None:
     assert [read_csv_cell(one['answer']) for one in rows[:6]] == answers[:6]
 
 
-def test_the_summary_of_lm_eval_has_the_scores_as_fractions(theirs: Path, tmp_path: Path) -> None:
+def test_the_summary_of_lm_eval_has_the_scores_as_fractions(theirs, tmp_path):
     """Under the harness's names: metric and filter; its own reader takes who judged, and the settings."""
     result = read(theirs)
     result.run.settings = {'temperature': 0.7, 'max_out_len': 512}
@@ -245,7 +238,7 @@ def test_the_summary_of_lm_eval_has_the_scores_as_fractions(theirs: Path, tmp_pa
     assert (line['doc']['split'], line['doc']['language']) == ('Level 1', '')
 
 
-def test_samples_that_nobody_judged_stay_unjudged(tmp_path: Path) -> None:
+def test_samples_that_nobody_judged_stay_unjudged(tmp_path):
     result = made(
         ('uid', ['a', 'a', 'a', 'b']), ('replica', [0, 1, 2, 0]), ('response', ['x', 'y', 'z', 'x']),
         ('verdict', ['correct', 'unjudged', 'incorrect', 'correct']), ('question', ['?'] * 3 + ['!']),
@@ -260,7 +253,7 @@ def test_samples_that_nobody_judged_stay_unjudged(tmp_path: Path) -> None:
     assert scores['unjudged,gpassk'] == 1
 
 
-def test_what_has_no_responses_is_refused(tmp_path: Path) -> None:
+def test_what_has_no_responses_is_refused(tmp_path):
     labels = made(('uid', ['a']), ('replica', [0]), ('verdict', ['correct']))
     with pytest.raises(InputError, match='has no responses'):
         write_lm_eval(labels, tmp_path / 'out')

@@ -84,7 +84,10 @@ def write_page(
         f"default-src 'none'; script-src '{_hash(script)}'{beside}; style-src '{_hash(style)}'; img-src data:"
         f"; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types {rules}"
     )
-    inside = {'content': as_script_data(content), 'script': script, 'style': style, 'policy': policy}
+    # JSON stays data inside a <script> element: without <, >, & and beyond ASCII.
+    text = json.dumps(content, allow_nan=False, separators=(',', ':'))
+    text = re.sub('[<>&]', lambda found: f'\\u{ord(found[0]):04x}', text)
+    inside = {'content': text, 'script': script, 'style': style, 'policy': policy}
     page = Template(outline).substitute(inside, version=__version__)
     write_file(folder / 'index.html', page.encode())
     total = f'responses of {len(places)} of {len(entries)} runs are in {folder / RESPONSES}'
@@ -95,12 +98,6 @@ def write_page(
     if removed := _remove_stale(folder / RESPONSES, set(places.values())):
         lines.append(f'removed {removed:,} files with responses of an earlier report from {folder}')
     return lines
-
-
-def as_script_data(content: Any) -> str:
-    """Return JSON that stays data inside a <script> element: without <, >, & and beyond ASCII."""
-    text = json.dumps(content, allow_nan=False, separators=(',', ':'))
-    return re.sub('[<>&]', lambda found: f'\\u{ord(found[0]):04x}', text)
 
 
 def _hash(text: str) -> str:

@@ -10,10 +10,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 import aiohttp
 import pytest
@@ -33,24 +30,24 @@ PREFERENCES = {
 class Firefox:
     """One tab, and what a reader does in it."""
 
-    def __init__(self, socket: Any, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, socket, loop):
         self._socket, self._loop = socket, loop
         self._numbers = itertools.count(1)
-        self.complaints: list[str] = []
+        self.complaints = []
         """Errors and warnings of the console, as they came."""
         self._context = ''
 
-    def begin(self) -> None:
+    def begin(self):
         """Begin a session with an empty tab."""
         self._ask('session.new', capabilities={})
         self._ask('session.subscribe', events=['log.entryAdded'])
         self._context = self._ask('browsingContext.getTree')['contexts'][0]['context']
 
-    def open(self, address: str) -> None:
+    def open(self, address):
         """Go to an address, and wait until it is loaded."""
         self._ask('browsingContext.navigate', context=self._context, url=address, wait='complete')
 
-    def script(self, code: str) -> Any:
+    def script(self, code):
         """Return the value of an expression as JSON would have it; a promise is waited for."""
         told = self._ask(
             'script.evaluate',
@@ -62,7 +59,7 @@ class Firefox:
             raise AssertionError(told['exceptionDetails']['text'])
         return json.loads(told['result']['value'])
 
-    def wait_for(self, code: str, seconds: float = 20) -> Any:
+    def wait_for(self, code, seconds=20):
         """Return the value of an expression once it is true."""
         end = time.monotonic() + seconds
         while not (value := self.script(code)):
@@ -70,10 +67,10 @@ class Firefox:
             time.sleep(0.05)
         return value
 
-    def _ask(self, method: str, **params: Any) -> Any:
+    def _ask(self, method, **params):
         return self._loop.run_until_complete(asyncio.wait_for(self._answer(method, params), SECONDS))
 
-    async def _answer(self, method: str, params: dict[str, Any]) -> Any:
+    async def _answer(self, method, params):
         number = next(self._numbers)
         await self._socket.send_json({'id': number, 'method': method, 'params': params})
         while True:
@@ -87,7 +84,7 @@ class Firefox:
 
 
 @contextmanager
-def firefox(folder: Path) -> Iterator[Firefox]:
+def firefox(folder):
     """Firefox with an empty profile below the folder; it is ended afterwards."""
     program = next(filter(None, map(shutil.which, PROGRAMS)), None)
     if program is None:
@@ -114,7 +111,7 @@ def firefox(folder: Path) -> Iterator[Firefox]:
 
 
 @contextmanager
-def _connected(address: str) -> Iterator[Firefox]:
+def _connected(address):
     loop = asyncio.new_event_loop()
     session = loop.run_until_complete(_session())
     try:
@@ -128,11 +125,11 @@ def _connected(address: str) -> Iterator[Firefox]:
         loop.close()
 
 
-async def _session() -> aiohttp.ClientSession:
+async def _session():
     return aiohttp.ClientSession()
 
 
-def _address(log: Path, process: subprocess.Popen[bytes]) -> str:
+def _address(log, process):
     end = time.monotonic() + SECONDS
     while time.monotonic() < end and process.poll() is None:
         if found := re.search(r'WebDriver BiDi listening on (ws://\S+)', log.read_text()):

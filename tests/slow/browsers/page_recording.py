@@ -13,9 +13,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
-from browser import Page, browser
+from browser import browser
 from made_pages import made_results, write_made_page
 from PIL import Image
 
@@ -46,13 +45,13 @@ Divided by 6 again this is
 TEXTS = [RIGHT, WRONG]
 
 
-def picture(page: Page) -> Image.Image:
+def picture(page):
     """Return what is seen."""
     told = page.driver.execute_cdp_cmd('Page.captureScreenshot', {})
     return Image.open(io.BytesIO(base64.b64decode(told['data']))).convert('RGB')
 
 
-def record(folder: Path) -> None:
+def record(folder):
     """Write `page.png`, the first view, `page-question.png` and `page.gif`, all of them, into a folder."""
     with tempfile.TemporaryDirectory() as place, browser() as page:
         [board, *_], path = write_made_page(Path(place), made_results(30, texts=TEXTS), responses=True)
@@ -62,7 +61,7 @@ def record(folder: Path) -> None:
         # Sample 0 has the first text in every second question.
         even = zip(result.counts.uid[::2], result.counts.c[::2], strict=True)
         at['question'] = next(uid for uid, c in even if 20 < c < 30)
-        views: list[dict[str, Any]] = [
+        views = [
             {},
             {'board': board.title},
             {'board': board.title, 'run': runs[0]},

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 import time
-from pathlib import Path
 
-from browser import Page
 from doc_pages import site_pages
 
 PHONE = {'width': 390, 'height': 844, 'deviceScaleFactor': 1, 'mobile': True}
 
 
-def test_no_page_complains_or_is_wider_than_a_phone(site: Path, page: Page) -> None:
+def test_no_page_complains_or_is_wider_than_a_phone(site, page):
     page.driver.execute_cdp_cmd('Emulation.setDeviceMetricsOverride', PHONE)
     try:
         for path in site_pages(site):
@@ -24,7 +22,7 @@ def test_no_page_complains_or_is_wider_than_a_phone(site: Path, page: Page) -> N
         page.driver.execute_cdp_cmd('Emulation.clearDeviceMetricsOverride', {})
 
 
-def test_the_search_works_from_disk(site: Path, page: Page) -> None:
+def test_the_search_works_from_disk(site, page):
     page.open(site / 'index.html')
     page.script("document.querySelector('#__search').click()")
     deadline = time.monotonic() + 20

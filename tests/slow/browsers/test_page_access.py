@@ -5,20 +5,18 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from itertools import cycle
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from browser import Page
 from firefox import firefox
 from made_pages import made_results, write_made_page
 
 import gpassk_opencompass.report.page
 from gpassk_opencompass.report.figures import PALETTE
-from gpassk_opencompass.report.frame import Board
 
 pytestmark = pytest.mark.e2e
 
@@ -32,19 +30,19 @@ Views = Mapping[str, Mapping[str, Any]]
 
 
 @pytest.fixture(scope='module')
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Board], Path]:
+def made(tmp_path_factory):
     """Runs on two benchmarks with greedy runs, cut-off samples, long and Chinese names, and responses."""
     results = made_results(9, BENCHMARKS, TEXTS)
     return write_made_page(tmp_path_factory.mktemp('page'), results, responses=True)
 
 
 @pytest.fixture(scope='module')
-def views(made: tuple[list[Board], Path]) -> Views:
+def views(made):
     """Where each view is."""
     [board, *_], _ = made
     first, second = board.entries[0].name, board.entries[4].name
     uid = board.entries[0].result.counts.uid[5]
-    at: dict[str, dict[str, Any]] = {
+    at = {
         'benchmark': {},
         'run': {'run': first},
         'beside': {'run': first, 'with': second},
@@ -55,7 +53,7 @@ def views(made: tuple[list[Board], Path]) -> Views:
 
 
 @pytest.fixture(scope='module')
-def other_browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def other_browser(tmp_path_factory):
     """Firefox."""
     with firefox(tmp_path_factory.mktemp('firefox')) as opened:
         yield opened
@@ -75,23 +73,23 @@ SHOWS = {
 
 
 @pytest.fixture
-def go(page: Page, made: tuple[list[Board], Path], views: Views) -> Callable[[str], None]:
+def go(page, made, views):
     """Open a view anew, and wait until its parts are there."""
 
-    def open_view(name: str) -> None:
+    def open_view(name):
         page.show(made[1], **views[name])
         page.wait_for(SHOWS[name])
 
     return open_view
 
 
-def axe_source() -> str:
+def axe_source():
     if not AXE.is_file():
         pytest.skip('no axe-core here: make page')
     return AXE.read_text(encoding='utf-8')
 
 
-def findings(told: Mapping[str, Any]) -> list[str]:
+def findings(told):
     return [
         f'{one["id"]}: {node["target"]} {node["html"][:160]} {node["failureSummary"]}'
         for one in told['violations']
@@ -101,7 +99,7 @@ def findings(told: Mapping[str, Any]) -> list[str]:
 
 @pytest.mark.parametrize('scheme', ['light', 'dark'])
 @pytest.mark.parametrize('name', VIEWS)
-def test_axe_finds_nothing(page: Page, go: Go, name: str, scheme: str) -> None:
+def test_axe_finds_nothing(page, go, name, scheme):
     """Landmarks, names, roles, heads, contrast: all rules that axe has, in both schemes."""
     source = axe_source()
     page.emulate(scheme=scheme)
@@ -118,9 +116,7 @@ def test_axe_finds_nothing(page: Page, go: Go, name: str, scheme: str) -> None:
 
 
 @pytest.mark.parametrize('name', VIEWS)
-def test_axe_finds_nothing_in_firefox(
-    other_browser: Any, made: tuple[list[Board], Path], views: Views, name: str
-) -> None:
+def test_axe_finds_nothing_in_firefox(other_browser, made, views, name):
     other_browser.complaints.clear()
     other_browser.open('about:blank')
     other_browser.open(f'{made[1].as_uri()}#{urlencode(views[name], doseq=True)}')
@@ -138,13 +134,13 @@ MOST_STOPS = 60
 
 
 @pytest.mark.parametrize('name', VIEWS)
-def test_a_view_has_few_tab_stops(page: Page, go: Go, name: str) -> None:
+def test_a_view_has_few_tab_stops(page, go, name):
     """Maps, strips and scatters are one stop each; each stop can be seen to have the focus."""
     from selenium.webdriver.common.keys import Keys
 
     go(name)
     body = page.find('body')
-    seen: list[str] = []
+    seen = []
     for _ in range(MOST_STOPS + 2):
         body.send_keys(Keys.TAB) if not seen else page.driver.switch_to.active_element.send_keys(Keys.TAB)
         active = page.driver.switch_to.active_element
@@ -156,11 +152,11 @@ def test_a_view_has_few_tab_stops(page: Page, go: Go, name: str) -> None:
     assert 1 < len(seen) <= MOST_STOPS, len(seen)
 
 
-def test_the_way_from_the_first_view_to_a_response_is_keys_alone(page: Page, go: Go) -> None:
+def test_the_way_from_the_first_view_to_a_response_is_keys_alone(page, go):
     """Skip, a run, its map, a question, a sample, and back with the browser's own Back."""
     from selenium.webdriver.common.keys import Keys
 
-    def tab_to(matches: str) -> Any:
+    def tab_to(matches):
         for _ in range(MOST_STOPS):
             if page.script('return document.activeElement.matches(arguments[0])', matches):
                 return page.driver.switch_to.active_element
@@ -198,7 +194,7 @@ def test_the_way_from_the_first_view_to_a_response_is_keys_alone(page: Page, go:
         )
     ],
 )
-def test_nothing_sticks_out_at_any_width(page: Page, go: Go, name: str, width: int, zoom: int) -> None:
+def test_nothing_sticks_out_at_any_width(page, go, name, width, zoom):
     """Wide tables scroll within themselves, the page does not scroll sideways; also at 200 %."""
     page.emulate(width // zoom, scale=zoom)
     try:
@@ -222,7 +218,7 @@ def test_nothing_sticks_out_at_any_width(page: Page, go: Go, name: str, width: i
     assert over <= 0, culprits
 
 
-def test_a_print_has_every_row_and_thought(page: Page, made: tuple[list[Board], Path], go: Go) -> None:
+def test_a_print_has_every_row_and_thought(page, made, go):
     for name, rows in (('benchmark', len(made[0][0].entries)), ('responses', None)):
         go(name)
         pdf = page.driver.execute_cdp_cmd('Page.printToPDF', {})
@@ -237,7 +233,7 @@ def test_a_print_has_every_row_and_thought(page: Page, made: tuple[list[Board], 
         page.emulate()
 
 
-def test_every_table_has_its_heads_and_every_identifier_is_one(page: Page, go: Go) -> None:
+def test_every_table_has_its_heads_and_every_identifier_is_one(page, go):
     for name in VIEWS:
         go(name)
         assert page.script('return document.querySelectorAll("th:not([scope])").length') == 0
@@ -248,7 +244,7 @@ def test_every_table_has_its_heads_and_every_identifier_is_one(page: Page, go: G
         assert len(identifiers) == len(set(identifiers))
 
 
-def test_nothing_is_asked_of_a_network(page: Page, go: Go) -> None:
+def test_nothing_is_asked_of_a_network(page, go):
     """What is loaded lies beside the page: the responses of the questions that were opened."""
     page.driver.get_log('performance')
     for name in VIEWS:
@@ -259,7 +255,7 @@ def test_nothing_is_asked_of_a_network(page: Page, go: Go) -> None:
     assert page.complaints() == []
 
 
-def test_the_policy_stops_what_the_page_would_not_do(page: Page, go: Go) -> None:
+def test_the_policy_stops_what_the_page_would_not_do(page, go):
     go('responses')
     page.complaints()
     refused = page.script("""try { document.body.innerHTML = '<img src=x onerror="window.harmed = 3">'; }
@@ -276,7 +272,7 @@ def test_the_policy_stops_what_the_page_would_not_do(page: Page, go: Go) -> None
     page.complaints()
 
 
-def test_the_page_has_the_colours_of_the_figures() -> None:
+def test_the_page_has_the_colours_of_the_figures():
     style = AXE.parents[2].joinpath('page.css').read_text(encoding='utf-8')
     found = [re.findall(r'--s\d: (#[0-9a-f]+);', line) for line in style.splitlines() if '--s0:' in line]
     assert found[0] == [*PALETTE[:2]]

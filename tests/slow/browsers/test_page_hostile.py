@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
 import pytest
-from browser import Page
 from made_pages import counted, made_results, rewritten, write_made_page
 
 from gpassk_opencompass.record import Names
@@ -43,14 +38,14 @@ ELSEWHERE = {
 
 
 @pytest.fixture(scope='module')
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+def made(tmp_path_factory):
     """A page with responses of two runs, and where a question of the first is."""
     results = made_results(2, {'AIME2024': (2, 16)}, ['42'])
     [board], path = write_made_page(tmp_path_factory.mktemp('page'), results, responses=True)
     return path, {'run': board.entries[0].name, 'question': board.entries[0].result.counts.uid[0]}
 
 
-def put(made: tuple[Path, dict[str, str]], page: Page, response: str, **changes: Any) -> Any:
+def put(made, page, response, **changes):
     """Open a response, and return its side."""
     path, where = made
     rewritten(path, 0, 0, response=response, **{'answer': '42', 'judge': None, 'thought': None, **changes})
@@ -58,7 +53,7 @@ def put(made: tuple[Path, dict[str, str]], page: Page, response: str, **changes:
     return page.wait_for('.side .response')
 
 
-def shown(page: Page) -> str:
+def shown(page):
     """The text of the response as it stands in the document."""
     return str(
         page.script(
@@ -68,7 +63,7 @@ def shown(page: Page) -> str:
 
 
 @pytest.fixture(autouse=True)
-def _unharmed(page: Page) -> Iterator[None]:
+def _unharmed(page):
     """No script of a text ran, nothing but its own files was asked for, and the browser refused nothing."""
     yield
     assert page.script('return window.harmed') is None
@@ -76,7 +71,7 @@ def _unharmed(page: Page) -> Iterator[None]:
     assert page.complaints() == []
 
 
-def test_markup_stays_text_in_every_place(made: Any, page: Page) -> None:
+def test_markup_stays_text_in_every_place(made, page):
     """In answer, response, thought, prompt, reply, reason and whatever else is told of a sample."""
     told = {name: HOSTILE for name in ('answer', 'who', 'finish_reason', 'state', 'thought')}
     put(made, page, f'{HOSTILE}\n${HOSTILE}$\n\\boxed{{{HOSTILE}}}', **told, judge=[HOSTILE] * 3)
@@ -89,7 +84,7 @@ def test_markup_stays_text_in_every_place(made: Any, page: Page) -> None:
     assert HOSTILE in [answer.text for answer in page.all('.cluster .answer-text')]
 
 
-def test_controls_and_directions_are_made_visible(made: Any, page: Page) -> None:
+def test_controls_and_directions_are_made_visible(made, page):
     """In a response, in an answer, and in what is said of it; none of them steers other text."""
     side = put(made, page, BIDI, answer=BIDI, who=BIDI)
     assert shown(page) == BIDI_SHOWN
@@ -99,7 +94,7 @@ def test_controls_and_directions_are_made_visible(made: Any, page: Page) -> None
     assert '\u202e' not in page.script('return document.body.innerText')
 
 
-def test_right_to_left_text_keeps_to_its_own_place(made: Any, page: Page) -> None:
+def test_right_to_left_text_keeps_to_its_own_place(made, page):
     put(made, page, 'שלום 12 + 3', answer='שלום')
     code = """const of = (selector) => getComputedStyle(document.querySelector(selector));
         const [slice, final, rich] = ['.side .slice', '.final', '.final .rich'].map(of);
@@ -121,9 +116,7 @@ def test_right_to_left_text_keeps_to_its_own_place(made: Any, page: Page) -> Non
         pytest.param(r'Then $x_{1} = \frac{1}{2}$. ' * 40_000, 1_070, id='formulas'),
     ],
 )
-def test_of_a_long_response_the_beginning_is_shown_and_more_on_a_click(
-    made: Any, page: Page, text: str, formulas: int
-) -> None:
+def test_of_a_long_response_the_beginning_is_shown_and_more_on_a_click(made, page, text, formulas):
     """To the letter, with all its formulas; the page answers while they are drawn."""
     put(made, page, text)
     more = page.wait_for('.side .longtext button')
@@ -139,7 +132,7 @@ def test_of_a_long_response_the_beginning_is_shown_and_more_on_a_click(
 
 
 @pytest.mark.parametrize('text', DEEP.values(), ids=DEEP)
-def test_deep_mathematics_is_drawn_or_shown_as_it_was_written(made: Any, page: Page, text: str) -> None:
+def test_deep_mathematics_is_drawn_or_shown_as_it_was_written(made, page, text):
     put(made, page, f'Before {text} after.')
     assert page.find('.side .slice').text.startswith('Before')
     assert page.find('.side .slice').text.endswith('after.')
@@ -147,7 +140,7 @@ def test_deep_mathematics_is_drawn_or_shown_as_it_was_written(made: Any, page: P
 
 
 @pytest.mark.parametrize('text', ELSEWHERE.values(), ids=ELSEWHERE)
-def test_no_formula_reaches_beyond_its_text(made: Any, page: Page, text: str) -> None:
+def test_no_formula_reaches_beyond_its_text(made, page, text):
     """What is drawn does not cover what stands beside it, has no name and no link, and scrolls nothing."""
     put(made, page, f'{text}\nafter', answer=text)
     inside = """const {contain} = getComputedStyle(document.querySelector('.side .slice'));
@@ -167,7 +160,7 @@ def test_no_formula_reaches_beyond_its_text(made: Any, page: Page, text: str) ->
     assert len(identifiers) == len(set(identifiers))
 
 
-def test_names_that_are_hostile_or_endless_are_text_and_break(page: Page, tmp_path: Path) -> None:
+def test_names_that_are_hostile_or_endless_are_text_and_break(page, tmp_path):
     """Of runs, hosts, judges, questions and groups, and whatever an address asks for; nothing sticks out."""
     for name, seen in (
         (HOSTILE, HOSTILE),

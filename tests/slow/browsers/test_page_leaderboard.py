@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +26,7 @@ class View(NamedTuple):
     numbers: dict[tuple[str, str, str], Any]
     """(benchmark, run, metric) → the row of the frame, of all questions."""
 
-    def rows(self, table: str) -> list[dict[str, str]]:
+    def rows(self, table):
         """What the cells of all rows say, by column; `run` is the title of the link."""
         found = self.page.script(
             """const table = document.getElementById(arguments[0]);
@@ -40,7 +39,7 @@ class View(NamedTuple):
         )
         return list(found)
 
-    def sort(self, table: str, column: str) -> str:
+    def sort(self, table, column):
         """Press the head of a column; how it is sorted then."""
         self.page.script('document.querySelector(".scroll").scrollLeft = 0')
         head = self.page.find(f'#{table} th[data-column="{column}"]')
@@ -49,7 +48,7 @@ class View(NamedTuple):
 
 
 @pytest.fixture(scope='module')
-def view(page: Page, tmp_path_factory: pytest.TempPathFactory) -> Iterator[View]:
+def view(page, tmp_path_factory):
     """Nothing may complain while it is looked at."""
     boards, path = write_made_page(tmp_path_factory.mktemp('page'), made_results(30, samples=False))
     numbers = {(row.benchmark, row.run, row.metric): row for row in rows_of(boards) if not row.group}
@@ -57,13 +56,13 @@ def view(page: Page, tmp_path_factory: pytest.TempPathFactory) -> Iterator[View]
     assert page.complaints() == []
 
 
-def ranks(row: Any) -> str:
+def ranks(row):
     return (
         f'{row.rank_low:.0f}' if row.rank_low == row.rank_high else f'{row.rank_low:.0f}–{row.rank_high:.0f}'
     )
 
 
-def test_each_cell_has_rank_score_and_drawing_of_the_frame(view: View) -> None:
+def test_each_cell_has_rank_score_and_drawing_of_the_frame(view):
     """All runs on all benchmarks; a run that is not there is missing; dots stand where numbers are."""
     view.page.show(view.path)
     shown = view.rows('overview')
@@ -99,7 +98,7 @@ def test_each_cell_has_rank_score_and_drawing_of_the_frame(view: View) -> None:
                 assert place == pytest.approx(value, abs=0.4)
 
 
-def test_a_sentence_a_benchmark_says_no_more_than_the_ranks(view: View) -> None:
+def test_a_sentence_a_benchmark_says_no_more_than_the_ranks(view):
     """Who is named, or counted behind the first, may have rank 1, and nobody else."""
     view.page.show(view.path)
     for board, item in zip(view.boards, view.page.all('.lead li'), strict=True):
@@ -116,7 +115,7 @@ def test_a_sentence_a_benchmark_says_no_more_than_the_ranks(view: View) -> None:
             assert set(named) == {board.entries[0].name, *first}
 
 
-def test_marks_and_tokens_stand_beside_the_scores(view: View) -> None:
+def test_marks_and_tokens_stand_beside_the_scores(view):
     """What a reader must not miss; tokens of all benchmarks where all were counted."""
     view.page.show(view.path)
     for row in view.rows('overview'):
@@ -132,7 +131,7 @@ def test_marks_and_tokens_stand_beside_the_scores(view: View) -> None:
 
 
 @pytest.mark.parametrize('title', [STANDARD, 'MATH500-L5', 'AIME2024'])
-def test_the_table_of_a_benchmark_has_every_score_of_the_frame(view: View, title: str) -> None:
+def test_the_table_of_a_benchmark_has_every_score_of_the_frame(view, title):
     view.page.show(view.path, board=title)
     [board] = [one for one in view.boards if one.title == title]
     shown = view.rows('board')
@@ -148,7 +147,7 @@ def test_the_table_of_a_benchmark_has_every_score_of_the_frame(view: View, title
     assert compared == 5 * len(board.entries)
 
 
-def test_tables_are_sorted_by_any_column_and_the_address_says_so(view: View) -> None:
+def test_tables_are_sorted_by_any_column_and_the_address_says_so(view):
     """Both ways; what is missing stands last; a reload keeps it, and a link to it would."""
     page = view.page
     page.show(view.path)
@@ -178,7 +177,7 @@ def test_tables_are_sorted_by_any_column_and_the_address_says_so(view: View) -> 
     assert best == sorted(best)
 
 
-def test_filters_leave_the_runs_that_have_it_all(view: View) -> None:
+def test_filters_leave_the_runs_that_have_it_all(view):
     """Words, model and settings; Back takes the last of them back, one button all of them."""
     page = view.page
     page.show(view.path)
@@ -201,7 +200,7 @@ def test_filters_leave_the_runs_that_have_it_all(view: View) -> None:
     assert 'No run is left' in page.find('.scroll').text
 
 
-def test_a_table_is_one_stop_for_tab_and_arrows_go_on(view: View) -> None:
+def test_a_table_is_one_stop_for_tab_and_arrows_go_on(view):
     from selenium.webdriver.common.keys import Keys
 
     page = view.page
@@ -223,7 +222,7 @@ def test_a_table_is_one_stop_for_tab_and_arrows_go_on(view: View) -> None:
     assert not page.script('return document.activeElement.closest(".scroll") !== null')
 
 
-def test_figures_of_the_report_stand_below_the_table(page: Page, tmp_path: Path) -> None:
+def test_figures_of_the_report_stand_below_the_table(page, tmp_path):
     svg = (
         '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30"><rect width="40" height="30"/></svg>'
     )

@@ -6,11 +6,11 @@ import json
 import shutil
 from collections import Counter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 import pytest
-from browser import Page, static_host
+from browser import static_host
 from firefox import firefox
 from made_pages import content_of, made_results, rewritten, write_made_page
 
@@ -32,18 +32,18 @@ class Made(NamedTuple):
     board: Board
     path: Path
 
-    def address(self, run: int, position: int, *samples: str, **more: str) -> dict[str, Any]:
+    def address(self, run, position, *samples, **more):
         """Of a question of a run, by its place in the table."""
         uid = self.board.entries[0].result.counts.uid[position]
         return {'run': self.board.entries[run].name, 'question': uid, 'sample': samples, **more}
 
-    def show(self, page: Page, run: int, position: int, *samples: str, **more: str) -> None:
+    def show(self, page, run, position, *samples, **more):
         page.show(self.path, **self.address(run, position, *samples, **more))
         page.wait_for('.question h2')
 
 
 @pytest.fixture(scope='module')
-def written(tmp_path_factory: pytest.TempPathFactory) -> Made:
+def written(tmp_path_factory):
     """Six runs of six questions."""
     results = made_results(6, {'AIME2024': (6, N)}, TEXTS)
     [board], path = write_made_page(tmp_path_factory.mktemp('page'), results, responses=True)
@@ -51,25 +51,25 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 
 @pytest.fixture
-def made(written: Made, tmp_path: Path) -> Made:
+def made(written, tmp_path):
     """A copy that may be damaged."""
     shutil.copytree(written.path.parent, tmp_path / 'page')
     return written._replace(path=tmp_path / 'page' / 'index.html')
 
 
-def text(page: Page, selector: str) -> str:
+def text(page, selector):
     """What the first element says, once it is there."""
     return str(page.wait_for(selector).text)
 
 
-def drawn(page: Page) -> tuple[list[str], list[str]]:
+def drawn(page):
     """The letters of the marks, and the lines of the answers without their samples."""
     page.wait_for('.run > .strip')
     letters = [mark.text for mark in page.all('.run > .strip [role=option]')]
     return letters, [' '.join(one.text.split()) for one in page.all('.cluster')]
 
 
-def test_marks_answers_and_counts_are_those_of_the_result(page: Page, written: Made, tmp_path: Path) -> None:
+def test_marks_answers_and_counts_are_those_of_the_result(page, written, tmp_path):
     """Each sample once, each answer as often as it was given; cut off is not wrong; the same in one file."""
     alone = written._replace(path=write_made_page(tmp_path, made_results(6, {'AIME2024': (6, N)}, TEXTS))[1])
     for run, position in ((0, 0), (4, 3)):
@@ -93,7 +93,7 @@ def test_marks_answers_and_counts_are_those_of_the_result(page: Page, written: M
     assert page.complaints() == []
 
 
-def test_a_sample_opens_with_formulas_thought_answer_and_judge(page: Page, made: Made) -> None:
+def test_a_sample_opens_with_formulas_thought_answer_and_judge(page, made):
     """The thought is folded away, the final answer marked, and what the judge said is there."""
     rewritten(made.path, 0, 0, judge=['made-judge', 'Is 42 equal to 42?', 'Yes \\boxed{A}'])
     made.show(page, 0, 0)
@@ -119,7 +119,7 @@ def test_a_sample_opens_with_formulas_thought_answer_and_judge(page: Page, made:
     assert page.complaints() == []
 
 
-def test_two_responses_part_at_the_same_place(page: Page, made: Made) -> None:
+def test_two_responses_part_at_the_same_place(page, made):
     """The first word that differs is marked in both, also where it is far down, and is in sight."""
     same = 'All of this is the same. ' * 3000
     said = [f'{same}Then {word} follows.' for word in ('seven', 'eight')]
@@ -142,7 +142,7 @@ def test_two_responses_part_at_the_same_place(page: Page, made: Made) -> None:
     assert page.find('.side .longtext button').text == 'Show more of the 42,005 characters before'
 
 
-def test_thoughts_are_compared_apart_from_what_follows(page: Page, made: Made) -> None:
+def test_thoughts_are_compared_apart_from_what_follows(page, made):
     said = ['try 7</think>It is 42.', 'It is 43.', *['x'] * (N - 2)]
     thought = [None, 'try 8', *[None] * (N - 2)]
     rewritten(made.path, 0, 0, response=said, within=[13, *[0] * (N - 1)], thought=thought)
@@ -155,11 +155,11 @@ def test_thoughts_are_compared_apart_from_what_follows(page: Page, made: Made) -
     assert [mark.text for mark in page.all('mark.apart')] == ['7</think>', '42.', '8', '43.']
 
 
-def test_the_strip_is_one_tab_stop_with_arrows(page: Page, written: Made) -> None:
+def test_the_strip_is_one_tab_stop_with_arrows(page, written):
     """Enter opens a sample and closes it; the address says which are open, and Back takes it back."""
     from selenium.webdriver.common.keys import Keys
 
-    def ends(*samples: str) -> bool:
+    def ends(*samples):
         return bool(
             page.driver.current_url.endswith('#' + urlencode(written.address(0, 2, *samples), doseq=True))
         )
@@ -184,7 +184,7 @@ def test_the_strip_is_one_tab_stop_with_arrows(page: Page, written: Made) -> Non
     assert text(page, '.question h2').endswith(written.board.entries[0].result.counts.uid[2])
 
 
-def test_previous_and_next_by_link_and_key(page: Page, written: Made) -> None:
+def test_previous_and_next_by_link_and_key(page, written):
     """In the order of the questions, with the place among them; the heading has the focus."""
     from selenium.webdriver.common.keys import Keys
 
@@ -201,7 +201,7 @@ def test_previous_and_next_by_link_and_key(page: Page, written: Made) -> None:
     assert text(page, '.question h2') == f'Question {uids[0]}'
 
 
-def test_two_runs_stand_beside_each_other(page: Page, written: Made) -> None:
+def test_two_runs_stand_beside_each_other(page, written):
     names = [written.board.entries[run].name for run in (0, 4)]
     written.show(page, 0, 3, '1', 'with.2', **{'with': names[1]})
     page.wait_for('.side:nth-child(2) .response')
@@ -224,9 +224,7 @@ def test_two_runs_stand_beside_each_other(page: Page, written: Made) -> None:
         ('another question', 'is damaged (it is of another question or report)'),
     ],
 )
-def test_a_missing_or_damaged_file_is_told_in_its_place(
-    page: Page, made: Made, damage: Any, said: str
-) -> None:
+def test_a_missing_or_damaged_file_is_told_in_its_place(page, made, damage, said):
     """The question, its counts and all other questions are there; once the file is mended it is read."""
     folder = made.path.parent / 'responses' / content_of(made.path)['boards'][0]['entries'][0]['shards']
     file, other = folder / '1.js', folder / '2.js'
@@ -252,7 +250,7 @@ def test_a_missing_or_damaged_file_is_told_in_its_place(
     page.complaints()
 
 
-def test_it_works_in_firefox(written: Made, tmp_path: Path) -> None:
+def test_it_works_in_firefox(written, tmp_path):
     """From disk and from a static host: responses are loaded, formulas drawn, and a missing file is told."""
     where = '#' + urlencode(written.address(0, 0, '0', '1'), doseq=True)
     with firefox(tmp_path) as other, static_host(written.path.parent) as host:

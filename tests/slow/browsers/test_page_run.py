@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from browser import Page
 from made_pages import counted, rows_of, uid_of, write_made_page
 
 from gpassk_opencompass.report.frame import judge_line
@@ -25,7 +22,7 @@ OTHER = np.random.default_rng(5).integers(0, N + 1, QUESTIONS).tolist()
 
 
 @pytest.fixture(scope='module')
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path, str, str]:
+def made(tmp_path_factory):
     """The rows of the frame, the page, and the names of two of its runs."""
     results = [
         counted('marked-7B', C, cut=CUT, unjudged=UNJUDGED),
@@ -37,7 +34,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path, str, str]
 
 
 @pytest.fixture
-def run(page: Page, made: tuple[Any, Path, str, str]) -> Any:
+def run(page, made):
     """The page of the run, which has nothing to complain of in the end."""
     page.complaints()
     page.requests()
@@ -48,19 +45,19 @@ def run(page: Page, made: tuple[Any, Path, str, str]) -> Any:
     assert page.requests() == []
 
 
-def bright(page: Page) -> set[str]:
+def bright(page):
     """Questions whose mark is not dimmed."""
     marks = "return [...document.querySelectorAll('.map .mark:not(.dim)')].map((e) => e.ariaLabel)"
     return {label.split(':')[0] for label in page.script(marks)}
 
 
-def listed(page: Page) -> list[str]:
+def listed(page):
     return list(
         page.script("return [...document.querySelectorAll('#questions tbody th')].map((e) => e.innerText)")
     )
 
 
-def test_scores_are_those_of_the_frame_also_by_group(run: Page, made: tuple[Any, Path, str, str]) -> None:
+def test_scores_are_those_of_the_frame_also_by_group(run, made):
     """With interval, the error of a rerun, and what it were with all unjudged samples right."""
     code = """return [...document.querySelectorAll('#scores tr')].map((row) =>
         [...row.children].map((cell) => cell.innerText.replace(/\\s+/g, ' ').trim()))"""
@@ -89,7 +86,7 @@ def test_scores_are_those_of_the_frame_also_by_group(run: Page, made: tuple[Any,
         ('whose languages disagree', [abs(c - C[i ^ 1]) >= 5 for i, c in enumerate(C)]),
     ],
 )
-def test_marking_dims_all_others_and_says_how_many(run: Page, button: str, right: list[bool]) -> None:
+def test_marking_dims_all_others_and_says_how_many(run, button, right):
     expected = {uid_of(i) for i, one in enumerate(right) if one}
     assert 0 < len(expected) < QUESTIONS
     run.button(button).click()
@@ -102,7 +99,7 @@ def test_marking_dims_all_others_and_says_how_many(run: Page, button: str, right
     run.button(button).click()
 
 
-def test_the_map_is_a_stop_a_group_with_arrow_keys_and_enter_opens(run: Page) -> None:
+def test_the_map_is_a_stop_a_group_with_arrow_keys_and_enter_opens(run):
     from selenium.webdriver.common.keys import Keys
 
     maps = run.all('.map')
@@ -120,7 +117,7 @@ def test_the_map_is_a_stop_a_group_with_arrow_keys_and_enter_opens(run: Page) ->
     run.wait_for('.map .mark')
 
 
-def test_marks_are_told_apart_by_shapes_and_in_grey(run: Page) -> None:
+def test_marks_are_told_apart_by_shapes_and_in_grey(run):
     """No mark is a colour alone, and each step is lighter or darker than the one before, in both schemes."""
     code = """return [...document.querySelectorAll('.map .mark')].map((e) => [e.ariaLabel.split(':')[0],
         [e.innerText, ...['cut', 'unjudged'].filter((kind) => e.classList.contains(`has-${kind}`)),
@@ -141,16 +138,14 @@ def test_marks_are_told_apart_by_shapes_and_in_grey(run: Page) -> None:
     run.emulate()
 
 
-def luminance(colour: str) -> float:
+def luminance(colour):
     """WCAG's relative luminance."""
     parts = [int(part) / 255 for part in re.findall(r'\d+', colour)[:3]]
     red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def test_another_run_stands_beside_it_question_by_question(
-    run: Page, made: tuple[Any, Path, str, str]
-) -> None:
+def test_another_run_stands_beside_it_question_by_question(run, made):
     run.choose('#beside', made[3])
     run.find('th[data-column=difference] button').click()
     code = """return [...document.querySelectorAll('#questions tbody tr')].map((row) =>
@@ -167,7 +162,7 @@ def test_another_run_stands_beside_it_question_by_question(
     assert len(run.all('.run .strip')) == 3  # two runs, and the greedy one of the first
 
 
-def test_two_judges_of_a_run_stand_beside_each_other(page: Page, tmp_path: Path) -> None:
+def test_two_judges_of_a_run_stand_beside_each_other(page, tmp_path):
     """From two tables of one benchmark, whatever the order of the questions: where their verdicts differ."""
     lenient = [min(N, c + (i % 3 == 0)) for i, c in enumerate(C)]
     results = [counted('m', C), counted('m', lenient, judge='other', backwards=True)]

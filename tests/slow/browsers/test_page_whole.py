@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
-from browser import Page
 from made_pages import content_of, made_results, write_made_page
 from stored_run import write_run
 
@@ -18,7 +16,7 @@ pytestmark = pytest.mark.e2e
 LETTERS = np.array(list('abcdefghij klmnopqrstuvwxyz $x^2$ \n'))
 
 
-def test_two_hundred_runs_with_responses_open_at_once(page: Page, tmp_path: Path) -> None:
+def test_two_hundred_runs_with_responses_open_at_once(page, tmp_path):
     """100 questions × 16 samples a run: a small page, and what is asked for loads."""
     draws = np.random.default_rng(1)
     texts = [''.join(draws.choice(LETTERS, 2_000)) for _ in range(7)]
@@ -50,7 +48,7 @@ def test_two_hundred_runs_with_responses_open_at_once(page: Page, tmp_path: Path
 
 
 @pytest.mark.slow
-def test_a_response_is_read_on_the_page_of_the_command(page: Page, tmp_path: Path) -> None:
+def test_a_response_is_read_on_the_page_of_the_command(page, tmp_path):
     """From the file of samples to what stands there, with no complaint of the browser."""
     said = '<think>I add.</think>Look at </script><b>me</b> & 二 \U0001d465.'
     write_run(tmp_path / 'outputs', response=said)
