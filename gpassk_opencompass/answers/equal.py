@@ -69,8 +69,11 @@ def compare_answers(
     (True, 'choice')
     """
     asks_percent = bool(_PERCENTAGE.search(question)) if question else None
-    equality = Equality(rules, asks_percent, bool(_ROUNDING.search(question)))
     reference, answer = (in_capitals(text, question) for text in (reference, answer))
+    unknown, named = _UNKNOWN.search(question), _LETTER_NAMED.match(answer)
+    if unknown and named and named[1] != (unknown[1] or unknown[2]):
+        rules -= {'name-missing'}  # x = 3 says nothing of y
+    equality = Equality(rules, asks_percent, bool(_ROUNDING.search(question)))
     if (choice := equality.choice(reference, answer, options_of(question))) is not None:
         return choice
     (bare, ours), (said, theirs) = _without_remark(reference), _without_remark(answer)
@@ -111,6 +114,11 @@ _ROUNDING = re.compile(
     r'\bround|\bnearest|decimal place|significant (?:digit|figure)|近似|保留|精确到|四舍五入', re.IGNORECASE
 )
 _ASKS = re.compile(r'(?i:find|compute|determine|evaluate|calculate|what\s(?:is|are)|the\svalue\sof)|求|计算')
+_UNKNOWN = re.compile(  # the only one that the question asks for
+    r'(?i:\b(?:find|determine|compute|solve\sfor|value\sof|what\sis))\s+(?i:the\svalue\sof\s+)?'
+    r'(?:\$([a-zA-Z])\$|([a-zA-Z]))\s*[.?]?\s*\Z'
+)
+_LETTER_NAMED = re.compile(r'[\s$]*([a-zA-Z])\s*=')
 _SENTENCE = re.compile(r'[.?!。？！](?:\s|$)')
 _MATH_IN = re.compile(r'\$([^$]{1,200})\$|\\\((.{1,200}?)\\\)')
 _SPACE = re.compile(r'(?:\\[ ,;:]|\\q?quad(?![a-zA-Z])|~|\s)+')
@@ -118,8 +126,9 @@ _INDEX = r'[nkm](?![a-zA-Z])\s*(?:\\in\s*\\mathbb\s*\{?[NZ]\}?[_^]?\{?[+*]?\}?|\
 _REMARK = re.compile(
     r'[\s,;，(（]*(?:(?:(?:is|are|being)\s)?(?:the\s)?(?:only|unique)\s(?:real\s|possible\s)?(?:solution|answer|root|value)s?'
     r'|(?:is|are)\sthe\s(?:final\s)?(?:answer|solution)s?'
+    r'|(?:where\s)?[a-zA-Z]\sis\s(?:an?|any)\s(?:arbitrary\s)?(?:real\s)?constant'
     r'|only|(?:where\s)?[nkm]\sis\sa\s(?:positive\s|natural\s)?(?:integer|number)'
-    r'|(?:holds?\s)?(?:(?:for|where|with)\s(?:all|every|any|each)|\\forall)(?:\s(?:real\s(?:numbers?)?|reals?|numbers?)(?![a-z]))?'
+    r'|(?:holds?\s)?(?:(?:for|where|with)\s(?:all|every|any|each)|\\forall)(?:\s(?:real\s(?:numbers?)?|reals?|numbers?|constants?)(?![a-z]))?'
     r'(?:\s*\$?\s*[a-zA-Z](?![a-zA-Z])\s*(?:\\in\s*\\mathbb\s*\{?R\}?)?\$?)?'
     r'|(?:for|where|with)\s(?:all|every|any|each)(?:\s(?:natural|positive))?(?:\s(?:numbers?|integers?))?'
     rf'\s*\$?\s*(?:[nkm](?![a-zA-Z])|{_INDEX})\s*\$?'
@@ -159,7 +168,7 @@ def _asks_for(question: str) -> frozenset[str]:
 Rules = frozenset[str] | None
 """The lenient rules by which two values are equal; None where they differ."""
 _EXACTLY: Rules = frozenset()
-_WORDS = re.compile('[^\\W\\d_]{2,}[ ,，]|[\u4e00-\u9fff]{3}')
+_WORDS = re.compile('[^\\W\\d_]{2,}[ ,，:：]|[\u4e00-\u9fff]{3}')
 _MARKS = re.compile(r'[{}\\]|angle|triangle')  # of a name
 _LONG = 10  # digits of a decimal that was not rounded
 _MOST_ITEMS = 50  # of a list that is searched for what it says twice in two spellings
@@ -232,6 +241,8 @@ class Equality:
                 return Answered(chosen[0] == letter, 'choice')
             known = letter in options
             return self.texts(reference, options[letter])._replace(kind='choice') if known else None
+        if expected is None and (theirs := chosen_in(answer, options)) and theirs[2]:
+            return self.texts(reference, theirs[1])  # 5, and (B) 5
         if not expected or len(expected) != 1:
             return None
         [letter] = expected
@@ -291,7 +302,7 @@ class Equality:
                 return self._by('half-day') if items in (clock, (*clock, Amount(Number(0)))) else None
             case Several('ratio', (Amount(above), Amount(below))), Amount(expression, None):
                 return self._by('ratio-as-fraction', self.expressions(*(above / below, expression)[::turn]))
-            case Several('set', (single,)), Amount():
+            case Several('set', (single,)), Amount() | Several('()' | 'tuple'):
                 return self._by('list-as-set', self.values(*(single, other)[::turn]))
         return None
 

@@ -410,7 +410,7 @@ _OF_ANOTHER = re.compile(
     r'|\b(?:wrong|incorrect|false|doubt|unlikely|not\s(?:true|sure|certain))(?:\s\w{1,12}){0,3}\sthat(?:\sthe)?'
     r'|\b(?:some|others|people|many|nobody|no one|few|first|once|initially|to)\s'
     r'(?:says?|thinks?|claims?|believes?|thought|believed)(?:\sthat)?(?:\sthe)?)\s{1,3}$'
-    r'|(?:错误的?|不正确的?|不)$',
+    r'|(?:错误的?|不正确的?|不|怀疑)$',
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(

@@ -230,6 +230,10 @@ def _value(tokens: Tokens) -> Value:
     joined = next((kind for kind in ('or', 'and') if kind in kinds), ',')
     if isinstance(first, Named) and not any(isinstance(item, Named | Relation) for item in items[1:]):
         items = [first, *(Named(first.name, item, first.left) for item in items[1:])]  # a = 4, -8, -10
+    if isinstance(first, Relation) and first.signs == (r'\ne',):  # x ≠ 1, 2
+        rest = [item.expression for item in items[1:] if isinstance(item, Amount) and not item.unit]
+        if len(rest) == len(items) - 1:
+            items, joined = [first, *(Relation((first.sides[0], one), first.signs) for one in rest)], 'and'
     names = [item.name if isinstance(item, Named) else '' for item in items]
     width = names.index(names[0], 1) if names[0] in names[1:] else 0
     if width > 1 and names[0] and names == names[:width] * (len(names) // width):

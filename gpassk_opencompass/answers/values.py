@@ -142,7 +142,7 @@ _NO_NOUNS = frozenset(
     'remainder approximately about such that all each every between except unless either neither nor '
     'infinity undefined multiple multiples divisor divisors factors factor sin cos tan log sqrt root roots '
     'power powers dozens scores score half halves quarter quarters pair pairs couple couples gross fold ones '
-    'trio trios wrong incorrect right correct false true digit digits place places'.split()
+    'trio trios among others wrong incorrect right correct false true digit digits place places'.split()
 )
 _PLURAL = re.compile(
     '(?!.*(?:illion|th|thousand|hundred|third|lakh|crore|zero|ten|[iou]ve|six|one|two|four|seven|eight|nine)s$'
