@@ -96,7 +96,6 @@ def real(benchmark: str) -> Path:
 
 @pytest.mark.parametrize('benchmark', SIZES)
 def test_each_benchmark_has_its_questions_n_times(benchmark, folder):
-    """n rows a question, with the columns that seeds, scoring and intervals need."""
     rows = build(benchmark, folder, n=3, k=[1, 3])
     size = BENCHMARKS[benchmark].questions
     assert (len(rows), len(set(rows['uid']))) == (3 * size, size) == (3 * SIZES[benchmark], SIZES[benchmark])
@@ -107,7 +106,6 @@ def test_each_benchmark_has_its_questions_n_times(benchmark, folder):
 
 @pytest.mark.parametrize('benchmark', SIZES)
 def test_each_benchmark_builds_from_the_real_data(benchmark):
-    """The published number of questions; no question twice; no answer empty; AIME's from 0 to 999."""
     rows = build(benchmark, real(benchmark))
     assert len(rows) == SIZES[benchmark]
     assert len(set(rows['uid'])) == len(set(rows['question'])) == len(rows)
@@ -138,14 +136,12 @@ def test_translations_are_one_problem(folder):
 
 
 def test_math500_l5_is_the_questions_of_level_5(folder):
-    """In the file's order, by their own ids, broken down by subject."""
     rows = build('math500-l5', folder)
     assert [uid.rpartition('/')[0] for uid in rows['uid']] == [f'MATH500/test/{i}.json' for i in range(134)]
     assert rows['split'][:2] == ['Algebra', 'Counting-Probability']
 
 
 def test_an_instruction_in_the_question_is_not_given_twice(tmp_path):
-    """A last line with an empty box is how to answer; boxes in the question stay."""
     ask = '\nPlease reason step by step, and put your final answer within \\boxed{}.'
     rows = [{'prompt': f'Which {i} is in \\boxed{{x}}?\nTell.{ask}', 'answer': f'{i:03}'} for i in range(30)]
     built = build('aime2024', write(tmp_path / 'a.jsonl', rows))
@@ -168,7 +164,6 @@ def test_an_instruction_in_the_question_is_not_given_twice(tmp_path):
     ],
 )
 def test_a_bad_line_is_named(folder, change, message):
-    """File, line, what was there and what was expected."""
     rows = aime(2024)
     rows[3] = {**rows[3], **change}
     if 'unique_id' in change:
@@ -187,7 +182,6 @@ def test_another_number_of_questions_is_another_benchmark(folder, benchmark, cou
 
 
 def test_where_questions_may_lie(folder, monkeypatch):
-    """A folder, a file, relative or not; several files only as a folder; anything else is explained."""
     monkeypatch.chdir(folder.parent)
     assert len(build('aime2024', 'data')) == len(build('aime2024', 'data/aime2024.jsonl')) == 30
     with pytest.raises(InputError, match=r'folder that holds OlymMATH-EN-HARD\.jsonl, Olym'):
@@ -251,7 +245,6 @@ def datasets_of(**lines: Any) -> list[dict[str, Any]]:
 
 
 def test_a_benchmark_of_ones_own_is_a_path_and_two_fields(folder):
-    """In a template and as a data set: uids, languages and groups are those of any benchmark."""
     rows = [{'task': f'{i} + 1?', 'gold': i + 1, 'subject': 'sums'} for i in range(2)]
     file = write(folder / 'mine.jsonl', [*rows, {'task': '求 1 + 1', 'gold': '2'}])
     mine = {'name': 'Mine-1', 'path': file, 'question': 'task', 'answer': 'gold'}
@@ -309,7 +302,6 @@ def test_configs_are_found_by_name_on_the_command_line(monkeypatch):
 
 
 def test_the_page_on_data_holds(tmp_path):
-    """It names every default source; its config loads."""
     text = PAGE.read_text(encoding='utf-8')
     sources = {questions.source for questions in BENCHMARKS.values() if isinstance(questions, QuestionSet)}
     assert [source for source in sources if source not in text] == []

@@ -58,14 +58,12 @@ def run(*arguments: str) -> str:
 
 @pytest.mark.parametrize('name', FILES)
 def test_reference_answers_follow_from_the_questions(name):
-    """Each reference answer is what the question's own words and numbers give."""
     rows = read(name)
     assert [row['answer'] for row in rows] == [f'${solved(row)}$' for row in rows]
 
 
 @pytest.mark.parametrize('split', demo.SPLITS)
 def test_line_i_is_one_problem_in_both_languages(split):
-    """Both files of a split hold the same numbers and answers, line by line."""
     english, chinese = read(f'{split}_en.jsonl'), read(f'{split}_cn.jsonl')
     assert len(english) == len(LADDERS[split])
     assert [row['answer'] for row in english] == [row['answer'] for row in chinese]

@@ -21,7 +21,6 @@ needs_opencompass = pytest.mark.skipif(importlib.util.find_spec('opencompass') i
 
 
 def test_without_opencompass_one_line_says_what_to_install(tmp_path, monkeypatch, capsys):
-    """And nothing is written."""
     monkeypatch.setattr(demo, 'find_spec', lambda name: None)
     assert main(['demo', '-w', str(tmp_path / 'out')]) == 2
     line = 'gpassk demo: opencompass is not installed; run: pip install "gpassk_opencompass[opencompass]"\n'
@@ -32,7 +31,6 @@ def test_without_opencompass_one_line_says_what_to_install(tmp_path, monkeypatch
 @needs_opencompass
 @pytest.mark.parametrize('other', ['notes.txt', 'report.txt', 'configs/mine.py'])
 def test_a_folder_of_somebody_else_is_left_alone(tmp_path, capsys, other):
-    """What stands there is named, and nothing is written beside it."""
     file = tmp_path / other
     file.parent.mkdir(exist_ok=True)
     file.write_text('mine')
@@ -45,7 +43,6 @@ def test_a_folder_of_somebody_else_is_left_alone(tmp_path, capsys, other):
 @needs_opencompass
 @pytest.mark.slow
 def test_every_run_is_run_once_and_then_stands_in_the_table(tmp_path, monkeypatch, capsys):
-    """A row a run, and a file with every metric; the same line again runs nothing anew."""
     install(tmp_path, monkeypatch)
     step = demo.step
     monkeypatch.setattr(demo, 'step', lambda *words: 0 if words[0] == 'report' else step(*words))

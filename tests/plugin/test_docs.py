@@ -71,7 +71,6 @@ def test_links_of_the_top_level_lead_somewhere():
 
 
 def test_every_page_is_in_the_nav():
-    """A page that nobody can find does not help; a line of `nav` without a page stops `make docs`."""
     nav = (ROOT / 'mkdocs.yml').read_text('utf-8').partition('\nnav:\n')[2]
     assert sorted(re.findall(r': ([\w-]+\.md)$', nav, re.M)) == sorted(
         path.name for path in DOCS.glob('*.md')
@@ -79,7 +78,6 @@ def test_every_page_is_in_the_nav():
 
 
 def test_files_that_are_named_exist():
-    """Names with a folder of the repository, in the text and in commands."""
     for page in PAGES:
         words = [word for block in page.blocks('sh') for word in re.split(r'[\s"\']+', block.text)]
         for name in (*page.names, *words):
@@ -122,7 +120,6 @@ def understand(program: str, arguments: list[str]) -> None:
 
 
 def test_commands_are_understood():
-    """By the real parser, to the last option."""
     called = set()
     for block in blocks('sh'):
         for program, *arguments in block.commands:
@@ -178,7 +175,6 @@ def test_python_is_python():
 
 @pytest.mark.parametrize('page', [each for each in PAGES if '>>> ' in each.text], ids=str)
 def test_examples_print_what_they_show(page):
-    """Each `>>>`."""
     outcome = doctest.testfile(
         str(page.path), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE
     )
@@ -187,7 +183,6 @@ def test_examples_print_what_they_show(page):
 
 
 def test_json_is_json():
-    """One value, or one a line."""
     for block in blocks('json'):
         try:
             json.loads(block.text)

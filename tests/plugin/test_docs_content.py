@@ -49,7 +49,6 @@ def test_the_ways_of_the_table_give_the_metric():
 
 
 def test_two_models_of_one_accuracy_have_the_scores_of_the_table():
-    """In percent, from the counts that stand beside them."""
     table = metric_table(SAMPLES, DRAWN, [0.5, 1.0])
     for _, counts, accuracy, *shown in METRICS.rows('model'):
         c = [int(count) for count in counts.split(', ')]
@@ -58,7 +57,6 @@ def test_two_models_of_one_accuracy_have_the_scores_of_the_table():
 
 
 def test_odd_k_has_the_published_and_the_exact_sum_of_the_table():
-    """The last number of each cell."""
     for row, c in zip(METRICS.rows('n = 8, k = 5'), (5, 8), strict=True):
         published, exact = (float(cell.split()[-1]) for cell in row[1:])
         assert mg_pass_at_k(SAMPLES, c, 5) == pytest.approx(published, abs=5e-5)
@@ -66,7 +64,6 @@ def test_odd_k_has_the_published_and_the_exact_sum_of_the_table():
 
 
 def test_an_unjudged_sample_moves_the_scores_as_the_table_says():
-    """c = 5 with it wrong, c = 6 with it right."""
     table = metric_table(SAMPLES, DRAWN, [0.5, 1.0])
     rows = {
         row[0].strip('`'): [float(cell.split()[-1]) for cell in row[1:]] for row in METRICS.rows('metric')[4:]
@@ -81,7 +78,6 @@ def test_an_unjudged_sample_moves_the_scores_as_the_table_says():
 
 @pytest.mark.parametrize('block', JUDGING.blocks('python'), ids=str)
 def test_the_configs_of_judging_are_judges(block):
-    """Each one names a judge with arguments that it takes."""
     found: dict[str, Any] = {}
     exec(block.text, found)
     if 'judge_serve' in found:
@@ -103,7 +99,6 @@ def servers(program: str) -> list[list[str]]:
 @pytest.mark.filterwarnings('ignore')
 @pytest.mark.parametrize('arguments', servers('lmdeploy'), ids=lambda words: ' '.join(words[2:]))
 def test_lmdeploy_understands_its_command_lines(lmdeploy_parser, arguments):
-    """And takes from them what was meant."""
     parsed = lmdeploy_parser.parse_args(arguments)
     assert parsed.model_name == arguments[2].rpartition('/')[2]
     assert (parsed.session_len, parsed.enable_prefix_caching) == (16384, True)
@@ -115,7 +110,6 @@ def test_lmdeploy_understands_its_command_lines(lmdeploy_parser, arguments):
 
 
 def test_the_plan_prints_what_the_page_shows(capsys):
-    """Line by line."""
     commands = [command for block in REPORT.blocks('sh') for command in block.commands]
     [(_, *arguments)] = [words for words in commands if '--n' in words]
     assert main(arguments) == 0
@@ -137,7 +131,6 @@ def in_folder(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures('in_folder')
 def test_the_dry_run_prints_what_the_page_shows(capsys):
-    """Table and last line, letter by letter."""
     [[program, *arguments]] = SWEEPS.blocks('sh')[0].commands
     assert (program, main(arguments)) == ('gpassk', 0)
     shown = SWEEPS.text.split('```\n| model')[1].partition('```')[0]
@@ -145,7 +138,6 @@ def test_the_dry_run_prints_what_the_page_shows(capsys):
 
 
 def test_the_overrides_of_the_page_work(in_folder):
-    """Another engine, other temperatures, another n, in a folder of their own."""
     [block] = [block for block in SWEEPS.blocks('sh') if 'pilot' in block.text]
     [[_, *arguments]] = block.commands
     assert main(arguments) == 0

@@ -54,7 +54,6 @@ def test_every_name_of_the_table_of_contents_loads():
 
 @pytest.mark.slow
 def test_a_missing_extra_is_one_line_with_the_pip_command():
-    """Without OpenCompass the evaluator cannot load, and the message says what to install."""
     code = (
         'import sys; sys.modules["opencompass"] = None\n'
         'import gpassk_opencompass\n'
@@ -65,7 +64,6 @@ def test_a_missing_extra_is_one_line_with_the_pip_command():
 
 
 def test_plugin_classes_are_registered_beside_opencompass_own():
-    """Ours are found by name, and the class that OpenCompass has under a name stays."""
     plugin = import_plugin()
     from opencompass import datasets, registry
 
@@ -190,7 +188,6 @@ def imported_by(file: Path) -> Iterator[list[str]]:
 
 
 def test_no_room_imports_against_the_table():
-    """A pure room stays pure, and no later stage is called by an earlier one."""
     against = [
         f'{file.relative_to(ROOT)} imports {path[1]}'
         for file in FILES
@@ -201,7 +198,6 @@ def test_no_room_imports_against_the_table():
 
 
 def test_a_host_is_imported_by_its_room_alone():
-    """So is an engine, and what draws, serves or reads for one room."""
     elsewhere = [
         f'{file.relative_to(ROOT)} imports {path[0]}'
         for file in FILES
@@ -247,7 +243,6 @@ def imported(*words: str | Path) -> set[str]:
 
 @pytest.mark.parametrize('command', ['score', 'plan', 'report', 'expand', 'check', 'compare'])
 def test_the_help_of_a_command_needs_no_scipy(command):
-    """Only the names of options."""
     assert not (HEAVY_FOR_COMMANDS | JUDGES | {'scipy', 'asyncio', 'pydantic'}) & imported(command, '--help')
 
 
@@ -274,7 +269,6 @@ def modules_with_examples() -> list[Any]:
 
 @pytest.mark.parametrize('name', modules_with_examples())
 def test_docstring_examples_hold(name):
-    """Every `>>>` of a module gives what stands below it."""
     if '.plugin' in name:
         import_plugin()
     module = import_module(name.removesuffix('.__init__'))

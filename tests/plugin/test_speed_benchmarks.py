@@ -14,7 +14,6 @@ from benchmarks.measuring import Cost
 @pytest.mark.slow
 @pytest.mark.parametrize('name', ['expansion', 'metric', 'models', 'report', 'score', 'stage'])
 def test_a_benchmark_still_runs(name):
-    """At its smallest size it gives a table without gaps, and compares what agrees."""
     pytest.importorskip('opencompass', reason='opencompass is not installed in this environment')
     section = import_module(f'benchmarks.{name}').measure('tiny')
     assert section.rows

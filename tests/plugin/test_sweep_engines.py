@@ -12,7 +12,6 @@ from sweeping import configs_of as expand
 
 from gpassk_opencompass import InputError, TemplateError
 from gpassk_opencompass.demo import MODEL
-from gpassk_opencompass.runs.driver import gpus_needed
 from gpassk_opencompass.serving import PRESETS, Served, read_serve
 
 REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
@@ -53,6 +52,7 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({'tokenizer_path': '~no.such.user/m'}, 'there is no such home directory'),
     ],
     'lmdeploy_server': [
+        ({'api_addr': ''}, 'api_addr is missing'),  # the class would ask 0.0.0.0
         ({'api_addr': 'node1:23333'}, 'expected http://'),
         ({'extra_body': {'random_seed': 1}}, 'copies of each other'),
         ({'extra_body': {'session_id': 1}}, 'set for each request'),
@@ -97,12 +97,6 @@ def test_a_template_asks_no_engine_for_what_it_would_not_do(engine, changed, mes
     assert message in str(raised.value)
 
 
-def test_a_server_without_address_is_refused():
-    """The class would ask 0.0.0.0."""
-    with pytest.raises(TemplateError, match='api_addr is missing'):
-        expand(lines('lmdeploy_server', api_addr=''))
-
-
 @pytest.mark.parametrize('engine', REFUSED)
 def test_the_home_directory_is_written_out(engine, monkeypatch):
     """No engine knows `~`; the name that a server knows its model by is left as it is."""
@@ -128,54 +122,13 @@ def test_the_home_directory_is_written_out(engine, monkeypatch):
     ],
 )
 def test_transformers_is_told_nothing_in_vain(settings, message):
-    """In a config written by hand too."""
     plugin = import_plugin()
     with pytest.raises(InputError, match=message):
         plugin.SeededHuggingFace(MODEL, generation_kwargs=settings)
 
 
-# Servers that are started
-
-
-def model_of(**changed: Any) -> dict[str, Any]:
-    """The model of the only config."""
-    model = {'path': '/models/Qwen2.5-7B', 'tp': 2, 'batch_size': 8}
-    [config] = expand(lines('serve', **{'llm_infos': [model], 'greedy': False, **changed})).values()
-    return dict(config['models'][0])
-
-
-def test_a_model_is_loaded_from_its_path_and_asked_by_its_name():
-    """It takes tp × pp GPUs; as many requests are under way as its batch has."""
-    model = model_of(llm_infos=[{'path': '/models/Qwen2.5-7B', 'tp': 2, 'pp': 3, 'batch_size': 8}])
-    assert model['type'] == 'gpassk_opencompass.SeededServed'
-    assert (model['path'], model['served_name']) == ('/models/Qwen2.5-7B', 'Qwen2.5-7B')
-    assert (model['tp'], model['pp'], model['run_cfg']) == (2, 3, {'num_gpus': 6})
-    assert (model['max_workers'], model['random_seed']) == (8, 42)
-    assert gpus_needed({'models': [model]}) == 6
-    assert 'tokenizer_path' not in model
-
-
-@pytest.mark.parametrize(
-    ('server', 'field'), [('vllm', 'repetition_penalty'), ('llama.cpp', 'repeat_penalty')]
-)
-def test_a_penalty_goes_where_the_server_reads_it(server, field):
-    """llama.cpp drops the name of the others without a word."""
-    model = model_of(server=server, repetition_penalties=[1.1], top_ks=[40])
-    assert model['extra_body'] == {'top_k': 40, field: 1.1}
-
-
-def test_a_greedy_run_of_lmdeploy_takes_the_likeliest_token():
-    """Its server always samples."""
-    settings = {'temperatures': [0.0], 'greedy': True}
-    model = model_of(server='lmdeploy', **settings)
-    assert model['extra_body'] == {'top_k': 1, 'repetition_penalty': 1.0}
-    assert (model['temperature'], model['openai_extra_kwargs']) == (1.0, {'top_p': 1.0})
-    assert model_of(**settings)['temperature'] == 0.0
-
-
 @pytest.mark.filterwarnings('ignore')
 def test_the_real_lmdeploy_understands_its_command_line(lmdeploy_parser):
-    """Its own parser of 0.18.0, and its route for health."""
     program, *words = Served(read_serve({}, 'lmdeploy'), '/m/x', 'x', 2).words(1234)
     parsed = lmdeploy_parser.parse_args(words)
     assert program == 'lmdeploy'

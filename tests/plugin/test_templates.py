@@ -35,7 +35,6 @@ def expansion(name: str) -> dict[str, dict[str, Any]]:
 
 @pytest.mark.parametrize('name', NAMES)
 def test_every_emitted_config_loads_in_mmengine_as_it_was_meant(name, tmp_path):
-    """What OpenCompass loads is what was expanded, and its abbreviations are the file's name."""
     assert main(['-tc', str(TEMPLATES / f'{name}.py'), '--output-dir', str(tmp_path)]) == 0
     configs = expansion(name)
     assert {path.name for path in tmp_path.glob('*.py')} == set(configs)

@@ -21,7 +21,6 @@ def tiers():
 
 
 def test_a_change_of_its_sources_makes_a_tier_due_and_else_each_has_its_turn(tiers):
-    """Also where sources of all have changed."""
     due, names = tiers['due'], list(tiers['TIERS'])
     for path, tier in {
         'gpassk_opencompass/formats/rollouts.py': 'harnesses',

@@ -77,7 +77,6 @@ def test_help_lists_every_command_and_loads_none():
     ],
 )
 def test_a_slip_is_told_in_one_line(arguments, name, said, capsys):
-    """In one line, in its own name, not that of all commands."""
     with pytest.raises(SystemExit) as ended:
         main(arguments.split())
     assert ended.value.code == 2
@@ -100,7 +99,6 @@ def test_a_slip_is_told_in_one_line(arguments, name, said, capsys):
     ],
 )
 def test_an_option_given_twice_has_both_values(command, option, name, values):
-    """As one that is given once with both; the default is for where none is given."""
     texts = ['='.join(value) if isinstance(value, tuple) else str(value) for value in values]
     words = command.split()
     for given in ([option, *texts], [option, texts[0], option, texts[1]]):
@@ -109,7 +107,6 @@ def test_an_option_given_twice_has_both_values(command, option, name, values):
 
 @pytest.mark.parametrize('command', COMMANDS)
 def test_the_help_of_a_command_is_one_screen(command, capsys, monkeypatch):
-    """Of 40 lines and 80 columns, with at most twelve options and three examples."""
     monkeypatch.setenv('COLUMNS', '80')
     with pytest.raises(SystemExit) as end:
         main([command, '--help'])
@@ -128,7 +125,6 @@ PLAN = ('plan', '--half-width', '2')
 
 @pytest.mark.parametrize('buffered', [True, False])
 def test_a_full_disk_behind_standard_output_is_one_line(buffered):
-    """Whether it is met when something is printed or at the end."""
     environment = {**os.environ, 'PYTHONUNBUFFERED': '' if buffered else '1'}
     with open('/dev/full', 'w') as full:
         process = start(*PLAN, stdout=full, env=environment)
@@ -162,7 +158,6 @@ def test_a_path_that_the_system_refuses_is_one_line(command, capsys):
 
 
 def test_a_closed_standard_output_is_no_error():
-    """`gpassk … >&-` wants the exit code alone."""
     line = ['sh', '-c', 'exec "$@" >&-', 'sh', *GPASSK, *PLAN]
     done = subprocess.run(line, capture_output=True, text=True, cwd=ROOT, check=False)
     assert (done.returncode, done.stderr) == (0, '')
@@ -223,7 +218,6 @@ def test_work_is_done_to_its_end_whoever_reads_of_it(tmp_path, buffered):
 
 
 def test_ctrl_c_ends_it_with_one_line():
-    """While it waits for a server that hangs."""
     process: list[subprocess.Popen[str]] = []
 
     def interrupt(asked: Asked) -> Hang:
@@ -237,7 +231,6 @@ def test_ctrl_c_ends_it_with_one_line():
 
 
 def test_a_link_stays_a_link(tmp_path):
-    """What it points to gets the text."""
     link = tmp_path / 'link.csv'
     link.symlink_to(tmp_path / 'table.csv')
     save(link, 'new')
@@ -296,7 +289,6 @@ def tables_of(capsys: pytest.CaptureFixture[str], *line: object, code: int = 0) 
 
 
 def test_scores_of_files_have_intervals_and_rerun_errors(tmp_path, capsys):
-    """A title says of which run a table is."""
     rows = [{'uid': number, 'n': 16, 'c': number % 17, 'language': 'en'} for number in range(68)]
     file = tmp_path / 'counts.jsonl'
     file.write_text(''.join(json.dumps(row) + '\n' for row in rows))
@@ -319,7 +311,6 @@ def test_what_was_made_before_an_error_is_printed(tmp_path, capsys):
 
 
 def test_every_command_with_a_table_has_both_options_and_is_on_the_page():
-    """As `check` and `score`."""
     with_tables = {
         command for command in COMMANDS if {'--json'} <= set(re.findall(r'--[a-z]+', usage_of(command)))
     }

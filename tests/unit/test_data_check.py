@@ -107,7 +107,6 @@ def refusal(capsys: pytest.CaptureFixture[str], text: str) -> list[str]:
 
 
 def test_data_that_are_there_cost_no_word(hub, capsys):
-    """Local files are read, and nobody is asked."""
     write_bench(Path('data'), AMC)
     assert expand(f"{SPLIT}dataset_path = 'data'\n") == 0
     assert capsys.readouterr() == ('1 config in configs: 1 written, 0 unchanged\n', '')
@@ -115,7 +114,6 @@ def test_data_that_are_there_cost_no_word(hub, capsys):
 
 
 def test_each_way_of_missing_data_is_a_line(hub, capsys):
-    """A folder, a split, a language, a file of another benchmark, and a line that is none."""
     write_bench(Path('data'), AMC)
     write_bench(Path('torn'), AMC)
     Path('torn', '202412', 'AMC_en.jsonl').write_text('{"question": "1 + 1?", "answer": "2"}\n{"question"\n')
@@ -176,7 +174,6 @@ def test_a_gated_data_set_that_is_in_the_cache_is_there(hub, capsys, monkeypatch
 
 
 def test_what_the_hub_does_not_have_is_a_line(hub, capsys):
-    """A data set, a subset of it, a revision; a folder that is missing may look like a name."""
     (line,) = refusal(capsys, "dataset_path = 'data/nothing'\n")
     assert f'data/nothing is no folder in {Path.cwd()}, so it is taken for a data set of the hub' in line
     assert 'the hub has no data set data/nothing' in line
@@ -189,7 +186,6 @@ def test_what_the_hub_does_not_have_is_a_line(hub, capsys):
 
 
 def test_without_a_network_it_is_said_that_nothing_was_checked(hub, monkeypatch, capsys):
-    """In one line for all data sets, and the configs are written."""
     with dead_url() as nobody:
         monkeypatch.setenv('HF_ENDPOINT', nobody)
         assert expand("benchmarks = ['livemathbench', 'math500-l5', 'olymmath-en-hard']\n") == 0
@@ -202,7 +198,6 @@ def test_without_a_network_it_is_said_that_nothing_was_checked(hub, monkeypatch,
 
 
 def test_data_that_opencompass_downloads_are_its_own_matter(hub, capsys, monkeypatch):
-    """Said, unless they are where it looks first."""
     assert expand("benchmarks = 'aime2024'\n") == 0
     assert capsys.readouterr().err == (
         'data not checked: AIME2024: a data set of OpenCompass, which finds or downloads it when it is first '
@@ -226,7 +221,6 @@ engine = 'openai'
 
 
 def test_what_a_run_would_miss_here_is_said(hub, capsys, monkeypatch):
-    """Weights at a path, keys in variables, a tokenizer that cannot be fetched: the configs are written."""
     write_bench(Path('data'), AMC)
     there = f"{SPLIT}dataset_path = 'data'\n"
     assert expand(f"{there}llm_infos = ['/nowhere/model', '{Path.cwd()}', 'org/m']\n") == 0

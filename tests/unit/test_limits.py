@@ -28,7 +28,6 @@ def names(folder: Path) -> list[str]:
 
 @given(st.lists(st.sampled_from('abcd'), max_size=40), st.integers(1, 45))
 def test_a_limit_takes_of_each_group_in_turn(groups, limit):
-    """As a pile of cards a group, dealt one after another, until there are enough."""
     piles = {name: [place for place, other in enumerate(groups) if other == name] for name in groups}
     dealt: list[int] = []
     while len(dealt) < min(limit, len(groups)):
@@ -63,7 +62,6 @@ def test_a_trial_says_so_everywhere(tmp_path, given_in):
 
 
 def test_a_limit_bounds_the_estimate_of_a_benchmark_of_unknown_size(tmp_path, capsys):
-    """There are at most so many; the manifest does not claim that there are."""
     text = BASE + "version = '1'\ndataset_splits = 'mine'\ndataset_languages = 'en'\n"
     assert dump(tmp_path, text, '--limit', '7', '--dry-run') == 0
     assert ' 7 |' in capsys.readouterr().out.splitlines()[2]
@@ -101,7 +99,6 @@ def test_a_look_leaves_the_whole_sweep_what_it_is(tmp_path):
 
 
 def test_trials_stand_in_no_leaderboard(tmp_path):
-    """Unless they are asked for; then apart."""
     write_three(tmp_path)
     write_result(tmp_path, ABBR.format(3), THIRDS, dataset='MATH500-L5-limit24', data='e')
     results = collect([tmp_path]).results

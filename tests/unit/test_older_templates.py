@@ -50,7 +50,6 @@ def test_kept_configs_are_what_the_template_computed(tmp_path, era, capsys):
 
 @pytest.mark.parametrize('era', ERAS.values(), ids=list(ERAS))
 def test_a_replaced_model_has_the_settings_of_the_old_one(tmp_path, era):
-    """All of them; in place of one seed for all a seed for each sample, and no key in a file."""
     configs = expanded(tmp_path, era.text)
     for old in era.models:
         config = configs[f'{old["abbr"].replace(".", "-")}@{era.dataset["abbr"]}.py']
@@ -69,7 +68,6 @@ def test_a_replaced_model_has_the_settings_of_the_old_one(tmp_path, era):
 
 @pytest.mark.parametrize('era', ERAS.values(), ids=list(ERAS))
 def test_a_replaced_data_set_has_the_questions_of_the_old_one(tmp_path, era):
-    """From the hub, where the path was empty; our evaluator, inferencer, summary."""
     config = next(iter(expanded(tmp_path, era.text).values()))
     (new,) = config['datasets']
     assert new.pop('type') == 'gpassk_opencompass.LiveMathBenchDataset'
@@ -124,7 +122,6 @@ def test_other_data_sets_and_their_models_stay_as_they_are(tmp_path, capsys):
     ],
 )
 def test_what_cannot_be_is_refused(tmp_path, models, datasets, said, capsys):
-    """On one line, before a file is written."""
     assert dump(tmp_path, template_of(models, datasets)) == 2
     assert said in capsys.readouterr().err
     assert not (tmp_path / 'configs').exists()

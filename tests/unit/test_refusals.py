@@ -35,15 +35,17 @@ ONE_TOO_LARGE = (
 TOO_MANY = 'Rate limit reached for m on tokens per min (TPM): Limit 30000, Used 28000, Requested 4000.'
 
 
-@pytest.mark.parametrize(('message', 'state'), SAID.items())
-def test_what_a_server_says_of_a_refusal_gives_its_state(message, state):
+@pytest.mark.parametrize(
+    ('status', 'message', 'state'),
+    [
+        *((400, *each) for each in SAID.items()),
+        (413, '<html>', 'too long'),  # a page of a gateway
+        (429, ONE_TOO_LARGE, 'too long'),  # however many attempts it gets
+    ],
+)
+def test_what_a_server_says_of_a_refusal_gives_its_state(status, message, state):
     """In the words of vLLM, llama.cpp, TGI, OpenAI, Azure, Anthropic, Gemini, DeepSeek and Moonshot."""
-    assert state_of_refusal(400, message) == state
-
-
-def test_a_body_too_large_is_too_long_whatever_the_gateway_says():
-    """HTTP 413 often comes with a page of HTML."""
-    assert state_of_refusal(413, '<html>') == 'too long'
+    assert state_of_refusal(status, message) == state
 
 
 @pytest.mark.parametrize(
@@ -58,8 +60,3 @@ def test_a_body_too_large_is_too_long_whatever_the_gateway_says():
 def test_a_status_means(status, message, kind):
     """No waiting helps with a request that alone is above what a minute allows."""
     assert kind_of(status, message) is kind
-
-
-def test_a_request_above_the_limit_of_a_minute_is_too_long():
-    """However many attempts it gets."""
-    assert state_of_refusal(429, ONE_TOO_LARGE) == 'too long'

@@ -140,7 +140,6 @@ def holds(name: str, wanted: Any, run: Run) -> bool:
 @pytest.mark.slow
 @given(rules)
 def test_exclude_is_a_filter_of_the_full_product(exclude):
-    """What is left is what no rule fits, in the same order and with the same configs."""
     left = [
         run
         for run in expand_variables(TEMPLATE).runs
@@ -180,7 +179,6 @@ ENTRIES: dict[str, Any] = {
 @pytest.mark.slow
 @given(st.sets(st.sampled_from(sorted(ENTRIES))), st.booleans())
 def test_overrides_are_the_template_with_those_lines_changed(tmp_path_factory, names, quoted):
-    """The same files with the same text, whichever lines they are."""
     if 'temperatures' in names:
         names.add('greedy')
     changed = BASE + ''.join(f'{name} = {ENTRIES[name]!r}\n' for name in names)
@@ -231,7 +229,6 @@ def test_values_of_overrides(text, value):
     ],
 )
 def test_an_override_that_is_wrong_is_one_line(tmp_path, capsys, line, parts):
-    """Exit code 2, no folder."""
     assert dump(tmp_path, BASE.replace('replications = 3', 'n = 48'), '--override', line) == 2
     out, err = capsys.readouterr()
     assert (out, len(err.splitlines())) == ('', 1)

@@ -175,7 +175,6 @@ def test_what_is_wrong_is_named_and_nothing_is_written(tmp_path, capsys, lines):
 
 
 def test_all_mistakes_are_told_at_once(tmp_path, capsys):
-    """In the template, in an entry of it, and in its names."""
     text = (
         f"{BASE}top_ps = 2\ntempratures = 1\nllm_infos = [dict(path='a', tp=-1, n='x')]\njudge = dict(a=1j)\n"
     )

@@ -48,7 +48,6 @@ def test_an_output_folder_that_is_a_file(tmp_path, capsys):
 
 @pytest.mark.parametrize('stopped_in', ['import', 'template'])
 def test_ctrl_c_is_one_line(tmp_path, capsys, monkeypatch, stopped_in):
-    """While modules are loaded, and while a template runs."""
     (tmp_path / 'template.py').write_text(BASE + 'raise KeyboardInterrupt\n')
     monkeypatch.setattr(sys, 'argv', ['dump_configs.py', '-tc', str(tmp_path / 'template.py')])
     imports = builtins.__import__
@@ -125,7 +124,6 @@ def source_of(config: dict[str, Any], template: str = 'x.py') -> str:
 
 @given(values)
 def test_source_evaluates_to_the_same_values(value):
-    """For any plain value, and whatever the template is called: the comment at the top stays one line."""
     found: dict[str, Any] = {}
     exec(source_of({'infer': value}, 'x\nb = 2 #.py'), found)
     assert found['infer'] == value
@@ -195,7 +193,6 @@ def test_a_line_that_is_no_entry_is_named(tmp_path, capsys, line):
 
 @pytest.mark.parametrize('name', ['../x.py', '/etc/x.py', '', 'notes.txt', None])
 def test_a_manifest_cannot_point_outside_its_folder(tmp_path, name):
-    """What --prune may remove is a config beside it."""
     dump(tmp_path, BASE)
     manifest = tmp_path / 'configs' / 'manifest.jsonl'
     manifest.write_text(json.dumps({**json.loads(manifest.read_text()), 'file': name}) + '\n')
@@ -204,7 +201,6 @@ def test_a_manifest_cannot_point_outside_its_folder(tmp_path, name):
 
 
 def test_stale_configs_are_named_and_stay(tmp_path, capsys):
-    """Until --prune; the manifest marks them, run after run; a dry run only says so."""
     folder, line = tmp_path / 'configs', '1 config of an earlier expansion of template.py'
     dump(tmp_path, TWO)
     for _ in range(2):
@@ -221,7 +217,6 @@ def test_stale_configs_are_named_and_stay(tmp_path, capsys):
 
 
 def test_what_somebody_edited_is_spared_by_prune_and_not_written_over_without_a_word(tmp_path, capsys):
-    """Someone's work is not a leftover of the expander; nor is what no manifest names."""
     dump(tmp_path, TWO)
     folder = tmp_path / 'configs'
     with (folder / OTHER).open('a') as file:

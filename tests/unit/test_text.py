@@ -27,7 +27,6 @@ HOSTILE = 'm\x1b[2J\x07\x9b\u202e\ud800'
 
 
 def test_no_line_steers_the_terminal(capsys):
-    """On either stream; line breaks stay."""
     say(HOSTILE, 'a\nb')
     warn(HOSTILE)
     printed = capsys.readouterr()
@@ -37,7 +36,6 @@ def test_no_line_steers_the_terminal(capsys):
 
 @given(st.lists(st.text(max_size=12), min_size=1, max_size=4))
 def test_no_text_makes_or_hides_a_row(texts):
-    """A line a row on the terminal and in Markdown, with as many cells as there are columns."""
     table = Table('t', ['a', 'b'], [[text, 1.0] for text in texts])
     for shown in (terminal(table), markdown(table)):
         lines = shown.split('\n')
@@ -62,7 +60,6 @@ def test_a_table_fits_any_terminal_and_no_number_is_cut(width, name, scores):
 
 
 def test_numbers_are_right_and_texts_left():
-    """Also numbers with their intervals and letters of notes; nothing is a dash."""
     rows = [['7B', '58.33 [38.3, 76.0]', None, 1 / 3], ['x', '5.00 [a]', '1–2', 12]]
     assert Table('t', ['a', 'b', 'c', 'd'], rows).sides() == ['left', 'right', 'right', 'right']
     assert Table('t', ['a', 'b', 'c', 'd'], rows).texts()[0] == ['7B', '58.33 [38.3, 76.0]', '–', '0.33']
@@ -91,7 +88,6 @@ def test_json_has_all_digits_and_is_alone_on_standard_output(capsys, monkeypatch
 
 
 def test_latex_takes_any_text():
-    """A cell that begins with a bracket or a star is no argument of the line before it."""
     text = latex(Table('t', ['a|b', 'c'], [['*x', '[1, 2]'], ['[y', 'p--q']], ['50 %']))
     assert r'{}*x' in text
     assert r'{}[y' in text

@@ -77,7 +77,6 @@ def gpassk(installed: Path, folder: Path, *arguments: str) -> str:
 
 @pytest.mark.slow
 def test_the_wheel_has_every_file_of_the_package_and_the_templates(installed):
-    """Byte for byte, and nothing else."""
     # Of what the script of the page is made stands in the source archive.
     files = [path for path in source_files() if path.parts[0] == PACKAGE.name and 'source' not in path.parts]
     expected = {path.relative_to(PACKAGE.name): (ROOT / path).read_bytes() for path in files}
@@ -92,14 +91,12 @@ def test_the_wheel_has_every_file_of_the_package_and_the_templates(installed):
 
 @pytest.mark.slow
 def test_the_source_archive_is_the_clone(published):
-    """All that git keeps, but for what only git reads."""
     [source] = (published / 'unpacked').iterdir()
     assert {path for path in source_files() if not (source / path).exists()} <= {Path('.gitignore')}
 
 
 @pytest.mark.slow
 def test_the_wheel_starts_a_sweep_in_an_empty_folder(installed, tmp_path):
-    """The templates come out of the wheel, and expand."""
     assert gpassk(installed, tmp_path, '--version') == f'gpassk {__version__}\n'
     gpassk(installed, tmp_path, 'init', '--template', 'demo')
     assert (tmp_path / 'demo.py').read_text('utf-8') == text_of('config_templates/demo.py')
@@ -129,7 +126,6 @@ def name_of(requirement: str) -> str:
 
 
 def test_every_pin_is_exact_or_says_why_not():
-    """A pin without == has its reason at the top of the file."""
     for path in (ROOT / 'constraints').glob('*.txt'):
         lines = path.read_text(encoding='utf-8').splitlines()
         reasons = ' '.join(line for line in lines if line.startswith('#'))
