@@ -235,10 +235,6 @@ class HubPart(NamedTuple):
     copied: bool = False
 
 
-Place = Path | HubPart
-"""A file, which may be missing, or a part of the hub."""
-
-
 def places_of(questions: QuestionSet, path: str, revision: str | None = None) -> list[Path | HubPart]:
     """Return where each file of a benchmark is; a file may be missing.
 
