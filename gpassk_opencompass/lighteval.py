@@ -228,10 +228,7 @@ def samples_of(docs: Sequence[Doc], responses: Sequence[ModelResponse], n: int) 
 
 
 def _output_tokens(responses: Sequence[ModelResponse]) -> list[list[int]]:
-    """Return how many tokens each response has; [] where that is not known: of models that keep none.
-
-    transformers may pad the responses of a batch to one length, which nothing marks: then none are known.
-    """
+    """Return how many tokens each response has; [] where transformers may have padded them, or kept none."""
     said = (response.output_tokens for response in responses)
     lists = [list(kept) if isinstance(kept, (list, tuple)) else [] for kept in said]
     lists = [kept if all(isinstance(one, Sized) for one in kept) else [] for kept in lists]

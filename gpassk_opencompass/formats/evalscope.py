@@ -1,7 +1,7 @@
 """EvalScope's work directories, `outputs/<time>`: reviews of a benchmark, with its predictions beside them.
 
-A subset of a benchmark is a file of reviews and one of predictions; a model and a benchmark are a run, whose
-subsets are splits. The config and the report of the run tell how many samples were asked for.
+A subset is a file of reviews and one of predictions; a model and a benchmark are a run, whose subsets are
+splits. The config and the report of the run tell how many samples were asked for.
 """
 
 from __future__ import annotations

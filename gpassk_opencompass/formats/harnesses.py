@@ -51,8 +51,7 @@ def _left(row: Row) -> list[Any]:
 def _metric(row: Row) -> str:
     """Return the metric with a verdict of each response; '' where there is none of all n.
 
-    A list may hold a verdict of each instruction instead: unless its name tells, it is taken where the filter
-    left all n responses, and of one response only if there is no number.
+    As a list may be of instructions, it counts where its name tells, or the filter left all n responses.
     """
     n, told = len(_responses(row) or [None]), {name: row[name] for name in row['metrics'] if name in row}
     lists = [name for name, one in told.items() if isinstance(one, list) and len(one) == n]

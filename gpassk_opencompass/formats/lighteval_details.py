@@ -1,9 +1,7 @@
-"""The details that Lighteval writes with --save-details, of tasks of this package and of any other.
+"""Details that Lighteval writes with --save-details, `details/<model>/<time>/details_<task>_<time>.parquet`.
 
-    <output_dir>/results/<model>/results_<time>.json                     the model and how it sampled
-    <output_dir>/details/<model>/<time>/details_<task>_<time>.parquet    a row a question, with n responses
-
-Lighteval keeps a score a question: its own tasks are judged anew. Rows of this package's tasks have verdicts.
+`results/<model>/results_<time>.json` has the model and how it sampled. Lighteval keeps a score a question:
+its own tasks are judged anew; rows of this package's tasks have verdicts.
 """
 
 from __future__ import annotations
@@ -106,10 +104,7 @@ def _questions(path: Path) -> Iterator[Row]:
 
 
 def _lengths(tokens: Any) -> list[int]:
-    """Return how many tokens each response has; [] where they may be padded to one length, or are not known.
-
-    transformers without continuous batching pads the responses of a batch, which nothing marks.
-    """
+    """Return how many tokens each response has; [] where transformers may have padded them, or kept none."""
     from pyarrow import types
 
     if tokens is None or not types.is_list(tokens.type):

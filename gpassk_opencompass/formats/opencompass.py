@@ -1,11 +1,7 @@
-"""Runs of OpenCompass: its predictions, and what its evaluators say of each sample.
+"""Runs of OpenCompass, `<work_dir>/<time>`: its predictions, and what its evaluators say of each sample.
 
-    <work_dir>/<time>/configs/*.py
-    <work_dir>/<time>/predictions/<model>/<data set>.json    or its parts, <data set>_0.json, _1.json, …
-    <work_dir>/<time>/results/<model>/<data set>.json
-
-OpenCompass asks all questions, then all of them again: row = replica × Q + question. That prompts and
-references repeat in this way is checked, so that no verdict is given to another sample than its own.
+A model and a data set have predictions/<model>/<data set>.json, or its parts …_0.json, …_1.json, and results.
+OpenCompass asks all questions, then all of them again, row = replica × Q + question, which is checked.
 """
 
 from __future__ import annotations
@@ -370,10 +366,7 @@ _Reader = Callable[[str], tuple[str, str | None, bool]]
 
 
 def _question_reader(config: Mapping[str, Any]) -> _Reader:
-    """Return what cuts the question out of a prompt, by the template in the config.
-
-    The language is that of the protocol's prompt around it, where that is the one; else that of the text.
-    """
+    """Return what cuts the question out of a prompt, by the template in the config."""
     template = at(config, 'infer_cfg.prompt_template.template')
     if not isinstance(template, str):
         said = [one for one in listed(at(template, 'round')) if mapping(one).get('role') == 'HUMAN']
@@ -403,11 +396,7 @@ def _question_reader(config: Mapping[str, Any]) -> _Reader:
 
 
 def _names(run: _Run, rows: Sequence[Row], read: _Reader) -> list[Row]:
-    """Return the names of LiveMathBench's questions as this package's data set has them; [] of other data.
-
-    Each split × language begins where the language of the prompts changes, or where the published sizes say.
-    Where neither tells, the names are numbers, which is said.
-    """
+    """Return the names of LiveMathBench's questions as this package's data set has them; [] of other data."""
     config = run.config
     if _class_of(config) != 'LiveMathBenchDataset' or not rows:
         return []
@@ -426,6 +415,7 @@ def _names(run: _Run, rows: Sequence[Row], read: _Reader) -> list[Row]:
             f'{len(run.parts)} parts of {run.dataset} hold {len(rows)} questions, and its data '
             f'{sum(published)}: finish the run with opencompass -r and the --max-num-workers of its start'
         )
+    # A group begins where the language of the prompts changes, or where the published sizes say.
     for counts in (changes, published) if not limited and len(set(groups)) == len(groups) else ():
         sizes, names, in_order = dict(zip(groups, counts, strict=False)), list[Row](), iter(texts)
         spoken = (['en' if language == 'en' else 'cn'] * size for (_, language), size in sizes.items())

@@ -36,10 +36,7 @@ def _place(row: Row) -> list[Any] | None:
 
 
 def _are_rollouts(files: Sequence[Path]) -> bool:
-    """Return whether the uids of a file are verl's own: `aime_2024_0` ends in two numbers too.
-
-    Then the same first part stands for different questions, or the same uid for different outputs.
-    """
+    """Whether uids are verl's own: as `aime_2024_0`, others have one first part for different questions."""
     questions: dict[str, tuple[str, Any]] = {}
     outputs: dict[str, Any] = {}
     for row in rows_of(*files):

@@ -118,8 +118,7 @@ class _Layout:
     def _wide(self, field: str, numbered: Mapping[str, Mapping[int, str]]) -> list[str]:
         """Return the columns of a field that are numbered, `response_1`, `response_2`, …; [] if none are.
 
-        A column without a number whose name is a better one counts before them: `correct` before the
-        `score_1`, `score_2` that it may be made of.
+        One without a number whose name is better counts: `correct` before `score_1`, of which it may be made.
         """
         for base in ALIASES.get(field, ()) if field not in self.given else ():
             wide = numbered.get(base, {})
