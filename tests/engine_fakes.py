@@ -49,11 +49,11 @@ def _huggingface(patch: pytest.MonkeyPatch, record: Record) -> Iterator[dict[str
     plain, drawn, batch = mixin.generate, module.SeededMultinomial, {}
     names = ('do_sample', 'temperature', 'top_p', 'top_k', 'repetition_penalty', 'max_new_tokens')
 
-    def seeded(seeds: list[int]) -> Any:
+    def seeded(seeds):
         batch['seeds'] = seeds
         return drawn(seeds)
 
-    def generate(self: Any, **kwargs: Any) -> Any:
+    def generate(self, **kwargs):
         tokenizer = import_module('transformers').AutoTokenizer.from_pretrained(MODEL)
         for ids, seed in zip(kwargs['input_ids'], batch['seeds'], strict=True):
             text = tokenizer.decode(ids, skip_special_tokens=False)
@@ -75,10 +75,10 @@ def _lmdeploy(patch: pytest.MonkeyPatch, record: Record) -> Iterator[dict[str, A
     lmdeploy = import_module('lmdeploy')
     names = ('do_sample', 'temperature', 'top_p', 'top_k', 'repetition_penalty', 'max_new_tokens')
 
-    def pipeline(path: str, backend_config: Any, **_: Any) -> Any:
+    def pipeline(path, backend_config, **_):
         backend = type(backend_config).__name__
 
-        def pipe(prompts: list[str], gen_config: list[Any], do_preprocess: bool) -> list[Any]:
+        def pipe(prompts, gen_config, do_preprocess):
             for prompt, config in zip(prompts, gen_config, strict=True):
                 assert isinstance(config, lmdeploy.GenerationConfig)
                 settings = {name: getattr(config, name) for name in names}
@@ -136,15 +136,15 @@ def fake_vllm(patch: pytest.MonkeyPatch, record: Record, version: str = '0.11.2'
     params = type('SamplingParams', (RecordedSamplingParams,), {'fields': frozenset(known['fields'])})
 
     class LLM:
-        def __init__(self, path: str, **model_kwargs: Any) -> None:
+        def __init__(self, path, **model_kwargs):
             self.path, self.model_kwargs = path, model_kwargs
             context = model_kwargs.get('max_model_len', 512)
             self.llm_engine = SimpleNamespace(model_config=SimpleNamespace(max_model_len=context))
 
-        def get_tokenizer(self) -> Any:
+        def get_tokenizer(self):
             return import_module('transformers').AutoTokenizer.from_pretrained(self.path)
 
-        def generate(self, prompts: list[Any], sampling_params: list[Any]) -> list[Any]:
+        def generate(self, prompts, sampling_params):
             for prompt, given in zip(prompts, sampling_params, strict=True):
                 settings = {key: value for key, value in vars(given).items() if key not in ('seed', 'stop')}
                 record(prompt['prompt'], given.seed, settings)

@@ -65,7 +65,7 @@ def config_of(engine: str, folder: Path, options: dict[str, Any], sampling: dict
 def recorded(engine: str, sent: list[Sent]) -> Iterator[dict[str, Any]]:
     """Within this context the engine notes its requests in `sent`; gives its lines of a template."""
 
-    def record(prompt: Any, seed: Any, settings: dict[str, Any]) -> None:
+    def record(prompt, seed, settings):
         sent.append(Sent(question_in(prompt), seed, settings))
 
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
@@ -109,10 +109,8 @@ def _break_after_four(patch: pytest.MonkeyPatch, kind: str) -> None:
     model = getattr(import_plugin(), kind.rpartition('.')[2])
     sample, kept = model.sample, []
 
-    def breaking(
-        self: Any, prompts: list[Any], seeds: list[Any], max_out_len: int, done: Any, **more: Any
-    ) -> Any:
-        def fewer(number: int, *told: Any) -> None:
+    def breaking(self, prompts, seeds, max_out_len, done, **more):
+        def fewer(number, *told):
             if len(kept) == 4:
                 raise RuntimeError('killed')
             kept.append(number)

@@ -61,13 +61,12 @@ def prompt(ask: Ask) -> str:
 
 def responses(asks: Sequence[Ask] = ASKS, counts: Sequence[int] = COUNTS, n: int = 4) -> list[list[str]]:
     """n texts to each question; which ones are right differs from question to question."""
-    return [
-        [
-            f'Sample {sample}: \\boxed{{{ask.answer if (sample + place) % n < right else "0"}}}'
-            for sample in range(n)
-        ]
-        for place, (ask, right) in enumerate(zip(asks, counts, strict=True))
-    ]
+
+    def text(place: int, replica: int) -> str:
+        is_right = (replica + place) % n < counts[place]
+        return f'Sample {replica}: \\boxed{{{asks[place].answer if is_right else "0"}}}'
+
+    return [[text(place, replica) for replica in range(n)] for place in range(len(asks))]
 
 
 def rows(asks: Sequence[Ask] = ASKS, given: Sequence[Sequence[Any]] | None = None) -> list[dict[str, Any]]:
@@ -128,34 +127,25 @@ def put(path: Path, text: str) -> Path:
     return path
 
 
-def put_result(root: Path, verdicts: Sequence[Sequence[int]], abbr: str = NAME) -> Path:
-    """A result as the built-in evaluator writes it, with its verdicts."""
-    n = len(verdicts[0])
-    accuracy = 100 * sum(map(sum, verdicts)) / (n * len(verdicts))
+def put_result(root: Path, verdicts: Sequence[int], n: int = 4) -> Path:
+    """A result as the built-in evaluator writes it, with the verdict on the first sample for all."""
     details = [
-        {'example_abbr': f'{abbr}_{place}', 'correct': list(row)} for place, row in enumerate(verdicts)
+        {'example_abbr': f'{NAME}_{place}', 'correct': [one] * n} for place, one in enumerate(verdicts)
     ]
-    record = {
-        f'accuracy ({n} runs average)': accuracy,
-        'LiveMathBench/G-Pass@4_1.0': 62.5,
-        'G-Pass@4_1.0': 62.5,
-        'details': details,
-    }
-    return put(root / TIME / 'results' / 'm' / f'{abbr}.json', json.dumps(record))
+    scores = {f'accuracy ({n} runs average)': 100 * sum(verdicts) / len(verdicts)}
+    scores |= {'LiveMathBench/G-Pass@4_1.0': 62.5, 'G-Pass@4_1.0': 62.5}
+    record = {**scores, 'details': details}
+    return put(root / TIME / 'results' / 'm' / f'{NAME}.json', json.dumps(record))
 
 
-def put_replies(root: Path, replies: Sequence[str], abbr: str = NAME) -> Path:
+def put_replies(root: Path, replies: Sequence[str]) -> Path:
     """The judge's replies as the built-in evaluator keeps them."""
-    text = protocol_constants()['JUDGE_PROMPT_CN']
+    prompt = protocol_constants()['JUDGE_PROMPT_CN'].format(question='?', gold_answer='1', answer='1')
     entries = {
-        str(place): {
-            'prompt': text.format(question='?', gold_answer='1', answer='1'),
-            'response': reply,
-            'postprocess_response': int(reply.endswith('\\boxed{yes}')),
-        }
-        for place, reply in enumerate(replies)
+        str(place): {'prompt': prompt, 'response': one, 'postprocess_response': int('{yes}' in one)}
+        for place, one in enumerate(replies)
     }
-    return put(root / TIME / 'results' / 'm' / abbr / 'tmp_judge.json', json.dumps(entries))
+    return put(root / TIME / 'results' / 'm' / NAME / 'tmp_judge.json', json.dumps(entries))
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -178,6 +168,6 @@ def judged_run(tmp_path: Path) -> Path:
     """An old run of 8 questions × 4 samples, judged by an LLM that saw the first samples alone."""
     root = write(tmp_path / 'old', rows())
     first = [int('\\boxed{0}' not in texts[0]) for texts in responses()]
-    put_result(root, [[label] * 4 for label in first])
+    put_result(root, first)
     put_replies(root, ['\\boxed{yes}' if label else '\\boxed{no}' for label in first])
     return root

@@ -7,10 +7,11 @@ implementation has changed, and the page has to say so.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import old_work_dir as old
@@ -22,20 +23,16 @@ from gpassk_opencompass.cli import main
 from gpassk_opencompass.judges import Verdict
 from gpassk_opencompass.metrics import g_pass_at_k, pass_at_k
 
+import_plugin()
+bench: Any = import_module('opencompass.datasets.livemathbench.livemathbench')
 pytestmark = pytest.mark.filterwarnings('ignore')
 
 YES, NO = '\\boxed{yes}', '\\boxed{no}'
+NAME = old.NAME
 
 
-@pytest.fixture(scope='module')
-def bench() -> Any:
-    """The module with the built-in data set and evaluator."""
-    import_plugin()
-    return import_module('opencompass.datasets.livemathbench.livemathbench')
-
-
-@pytest.fixture
-def forgetful(bench: Any) -> Iterator[None]:
+@pytest.fixture(autouse=True)
+def _forgetful():
     """Takes away what evaluators of other tests left in the class."""
     bench.LiveMathBenchOutputHandler.output_dict.clear()
     yield
@@ -59,7 +56,7 @@ def fair(prompt: str) -> str:
     return NO if prompt.rstrip().splitlines()[-3].endswith((': 0', '：0')) else YES
 
 
-def data_set(bench: Any, tmp_path: Path, abbr: str, n: int = 4, asks: Sequence[old.Ask] = old.ASKS) -> Any:
+def data_set(tmp_path: Path, abbr: str = NAME, n: int = 4, asks: Sequence[old.Ask] = old.ASKS) -> Any:
     """The built-in data set of these questions."""
     splits, languages = (list(dict.fromkeys(column)) for column in list(zip(*asks, strict=True))[:2])
     return bench.LiveMathBenchDataset(
@@ -73,114 +70,83 @@ def data_set(bench: Any, tmp_path: Path, abbr: str, n: int = 4, asks: Sequence[o
     ).test
 
 
-def evaluate(
-    bench: Any,
-    rows: Any,
-    out: Path,
-    judge: FakeJudge | None,
-    given: Sequence[Sequence[str]],
-) -> dict[str, Any]:
-    """What the built-in evaluator makes of n texts to each question."""
+def evaluate(rows: Any, out: Path, judge: FakeJudge | None = None, questions: int = 8) -> dict[str, Any]:
+    """What the built-in evaluator makes of four texts to each question."""
     evaluator = bench.LiveMathBenchEvaluator(model_name='', url=[])
     evaluator.judge_models = [judge] if judge else []
     evaluator._out_dir = str(out)
-    n = len(given[0])
-    texts = [texts[replica] for replica in range(n) for texts in given]
-    found: dict[str, Any] = evaluator.evaluate(
-        [2, n], n, rows, predictions=texts, references=rows['answer'], test_set=rows
-    )
+    given = old.responses()[:questions]
+    texts = [texts[replica] for replica in range(4) for texts in given]
+    scored = {'predictions': texts, 'references': rows['answer'], 'test_set': rows}
+    found: dict[str, Any] = evaluator.evaluate([2, 4], 4, rows, **scored)
     return found
 
 
-@pytest.mark.usefixtures('forgetful')
-def test_defect_1_the_verdict_on_the_first_sample_counts_for_all(bench: Any, tmp_path: Path) -> None:
+def test_defect_1_the_verdict_on_the_first_sample_counts_for_all_and_score_mends_it(tmp_path):
     """8 questions × 4 samples: 8 requests, and every question has c = 0 or c = 4."""
-    judge = FakeJudge(fair)
-    rows = data_set(bench, tmp_path, 'LiveMathBench_v202412')
-    found = evaluate(bench, rows, tmp_path / 'out', judge, old.responses())
+    root = old.write(tmp_path / 'old', old.rows())
+    results, judge = root / old.TIME / 'results' / 'm', FakeJudge(fair)
+    found = evaluate(data_set(tmp_path), results / NAME, judge)
     first = [int('\\boxed{0}' not in texts[0]) for texts in old.responses()]
     assert len(judge.asked) == 8
     assert [detail['correct'] for detail in found['details']] == [[label] * 4 for label in first]
     assert found['mG-Pass@4'] == 100 * sum(first) / 8
-
-
-@pytest.mark.usefixtures('forgetful')
-def test_defect_1_is_mended_by_score(bench: Any, tmp_path: Path) -> None:
-    """The built-in evaluator's own files, judged anew: the true counts."""
-    root = old.write(tmp_path / 'old', old.rows())
-    results = root / old.TIME / 'results' / 'm'
-    rows = data_set(bench, tmp_path, 'LiveMathBench_v202412')
-    folder = results / 'LiveMathBench_v202412'
-    found = evaluate(bench, rows, folder, FakeJudge(fair), old.responses())
-    (results / 'LiveMathBench_v202412.json').write_text(json.dumps(found))
+    (results / f'{NAME}.json').write_text(json.dumps(found))
     assert main(['score', str(root), '--judge', 'rule', '-o', str(tmp_path / 'new')]) == 0
-    [file] = (tmp_path / 'new').glob('*.json')
-    assert json.loads(file.read_text())['gpassk']['counts']['c'] == old.COUNTS
+    assert old.record_in(tmp_path / 'new')['gpassk']['counts']['c'] == old.COUNTS
 
 
-@pytest.mark.usefixtures('forgetful')
-def test_defect_3_another_judge_is_not_asked(bench: Any, tmp_path: Path) -> None:
+def test_defect_3_another_judge_is_not_asked(tmp_path):
     """The replies of the first one, on disk, count for whatever judge comes next."""
-    rows = data_set(bench, tmp_path, 'LiveMathBench_v202412')
     kind, strict = FakeJudge(lambda prompt: YES), FakeJudge(lambda prompt: NO)
     scores = []
     for judge in (kind, strict):
         bench.LiveMathBenchOutputHandler.output_dict.clear()  # as in a new process
-        scores.append(evaluate(bench, rows, tmp_path / 'out', judge, old.responses())['mG-Pass@4'])
+        scores.append(evaluate(data_set(tmp_path), tmp_path / 'out', judge)['mG-Pass@4'])
     assert (len(kind.asked), len(strict.asked)) == (8, 0)
     assert scores == [100, 100]
 
 
-@pytest.mark.usefixtures('forgetful')
-def test_defect_4_verdicts_leak_into_the_next_data_set(bench: Any, tmp_path: Path) -> None:
+def test_defect_4_verdicts_leak_into_the_next_data_set(tmp_path):
     """One process, two evaluators: the file of the smaller data set holds verdicts of the larger one."""
-    larger = data_set(bench, tmp_path / 'a', 'LiveMathBench_a')
-    evaluate(bench, larger, tmp_path / 'larger', FakeJudge(fair), old.responses())
-    smaller = data_set(bench, tmp_path / 'b', 'LiveMathBench_b', asks=old.ASKS[:2])
-    evaluate(bench, smaller, tmp_path / 'smaller', FakeJudge(fair), old.responses()[:2])
+    evaluate(data_set(tmp_path / 'a', 'LiveMathBench_a'), tmp_path / 'larger', FakeJudge(fair))
+    smaller = data_set(tmp_path / 'b', 'LiveMathBench_b', asks=old.ASKS[:2])
+    evaluate(smaller, tmp_path / 'smaller', FakeJudge(fair), questions=2)
     assert len(json.loads((tmp_path / 'smaller' / 'tmp_judge.json').read_text())) == 8
 
 
-@pytest.mark.usefixtures('forgetful')
 @pytest.mark.parametrize('abbr', ['LiveMathBench-v202412', 'LiveMathBench-v202505-Hard'])
-def test_defect_5_the_shipped_abbreviations_cannot_be_evaluated(
-    bench: Any, tmp_path: Path, abbr: str
-) -> None:
+def test_defect_5_the_shipped_abbreviations_cannot_be_evaluated(tmp_path, abbr):
     """The language is looked for behind an underscore of the abbreviation; also without an LLM judge."""
-    rows = data_set(bench, tmp_path, abbr)
     with pytest.raises(IndexError):
-        evaluate(bench, rows, tmp_path / 'out', None, old.responses())
+        evaluate(data_set(tmp_path, abbr), tmp_path / 'out')
 
 
-@pytest.mark.usefixtures('forgetful')
-def test_defect_5_english_questions_are_put_in_chinese(bench: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ('abbr', 'chinese'), [('LiveMathBench-v202412_k4-8-16_n48', 8), ('LiveMathBench_en', 0)]
+)
+def test_defect_5_english_questions_are_put_in_chinese(tmp_path, abbr, chinese):
     """All of them, unless the abbreviation says 'en' in its second part; then all are put in English."""
-    prompts = import_module('opencompass.datasets.livemathbench.prompts')
-    head = prompts.JUDGE_PROMPT_CN[:20]
-    for abbr, chinese in (('LiveMathBench-v202412_k4-8-16_n48', 8), ('LiveMathBench_en', 0)):
-        judge = FakeJudge(fair)
-        rows = data_set(bench, tmp_path, abbr)
-        evaluate(bench, rows, tmp_path / abbr, judge, old.responses())
-        assert sum(prompt.startswith(head) for prompt in judge.asked) == chinese
+    head = import_module('opencompass.datasets.livemathbench.prompts').JUDGE_PROMPT_CN[:20]
+    judge = FakeJudge(fair)
+    evaluate(data_set(tmp_path, abbr), tmp_path / 'out', judge)
+    assert sum(prompt.startswith(head) for prompt in judge.asked) == chinese
 
 
-@pytest.mark.parametrize('reply', ['\\boxed{Yes}', '\\boxed{\\text{yes}}', '\\boxed{ yes }'])
-def test_defect_6_a_yes_in_other_letters_counts_as_no(bench: Any, reply: str) -> None:
-    """The built-in reader wants `\\boxed{yes}` to the letter."""
+@pytest.mark.parametrize(
+    ('reply', 'verdict'),
+    [
+        *dict.fromkeys(['\\boxed{Yes}', '\\boxed{\\text{yes}}', '\\boxed{ yes }'], Verdict.CORRECT).items(),
+        *dict.fromkeys(['', 'Both say the same.', '\\boxed{7}'], None).items(),
+    ],
+)
+def test_defect_6_a_yes_in_other_letters_and_no_verdict_count_as_no(reply, verdict):
+    """The built-in reader wants `\\boxed{yes}` to the letter; here no verdict leaves the sample unjudged."""
     assert bench.extract_judge_label(reply) != 'yes'
-    assert read_verdict(reply) is Verdict.CORRECT
+    assert read_verdict(reply) is verdict
 
 
-@pytest.mark.parametrize('reply', ['', 'Both say the same.', '\\boxed{7}'])
-def test_defect_6_no_verdict_counts_as_no(bench: Any, reply: str) -> None:
-    """Here it is no verdict: the sample is unjudged."""
-    assert bench.extract_judge_label(reply) != 'yes'
-    assert read_verdict(reply) is None
-
-
-def test_defects_8_and_14_the_judge_client_is_fixed_in_the_code(
-    bench: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_defects_8_and_14_the_judge_client_is_fixed_in_the_code(monkeypatch):
     """Two requests a second, one key, and a tokenizer that is looked up by the judge's name."""
     asked: list[dict[str, Any]] = []
     monkeypatch.setattr(bench.MODELS, 'build', asked.append)
@@ -189,38 +155,29 @@ def test_defects_8_and_14_the_judge_client_is_fixed_in_the_code(
     assert 'tokenizer_path' not in asked[0]
 
 
-def test_defect_9_the_extraction_model_cannot_run(bench: Any, tmp_path: Path) -> None:
+def test_defect_9_the_extraction_model_cannot_run(tmp_path, monkeypatch):
     """It unpacks a pair into four names."""
     evaluator = bench.LiveMathBenchEvaluator('', [], True, ['http://a'], 'model')
     evaluator._out_dir = str(tmp_path)
-    bench_models, bench.MODELS = (
-        bench.MODELS,
-        type('Registry', (), {'build': staticmethod(lambda config: None)}),
-    )
-    try:
-        with pytest.raises(ValueError, match='not enough values to unpack'):
-            evaluator.extract(['q'], ['p'], ['t'], ['en'])
-    finally:
-        bench.MODELS = bench_models
+    monkeypatch.setattr(bench, 'MODELS', SimpleNamespace(build=lambda config: None))
+    with pytest.raises(ValueError, match='not enough values to unpack'):
+        evaluator.extract(['q'], ['p'], ['t'], ['en'])
 
 
-def test_defect_9_the_shipped_path_finds_no_data(bench: Any) -> None:
+def test_defect_9_the_shipped_path_finds_no_data():
     """path='' is looked for in a cache folder, if there is one, then in a table of downloads."""
     with pytest.raises((FileNotFoundError, AssertionError), match=r'does not exist|No valid url'):
         bench.LiveMathBenchDataset.load(path='')
 
 
-@pytest.mark.usefixtures('forgetful')
-def test_defect_10_the_breakdown_repeats_the_total(bench: Any, tmp_path: Path) -> None:
+def test_defect_10_the_breakdown_repeats_the_total(tmp_path):
     """Two contests in two languages: one part, named by what stands before the underscore."""
-    rows = data_set(bench, tmp_path, 'LiveMathBench_v202412')
-    found = evaluate(bench, rows, tmp_path / 'out', None, old.responses())
-    parts = {name.partition('/')[0] for name in found if '/' in name}
-    assert parts == {'LiveMathBench'}
+    found = evaluate(data_set(tmp_path), tmp_path / 'out')
+    assert {name.partition('/')[0] for name in found if '/' in name} == {'LiveMathBench'}
     assert found['LiveMathBench/mG-Pass@4'] == found['mG-Pass@4']
 
 
-def test_defect_11_arguments_that_mean_nothing_give_numbers(bench: Any, tmp_path: Path) -> None:
+def test_defect_11_arguments_that_mean_nothing_give_numbers(tmp_path):
     """k > n is 0 or 1, mG-Pass@1 is 0, ⌈25·0.28⌉ is 8; k > n in a config is an assertion."""
     own = import_module('opencompass.openicl.icl_evaluator.icl_base_evaluator')
     assert own.compute_pass_at_k(3, 0, 5) == 1.0
@@ -230,18 +187,15 @@ def test_defect_11_arguments_that_mean_nothing_give_numbers(bench: Any, tmp_path
     with pytest.raises(ValueError, match='k must be from 1 to n = 3'):
         pass_at_k(3, 0, 5)
     with pytest.raises(AssertionError, match='less than or equal to `n`'):
-        data_set(bench, tmp_path, 'x', n=1)
+        data_set(tmp_path, 'x', n=1)
 
 
-@pytest.mark.usefixtures('forgetful')
 @pytest.mark.parametrize(
     ('last', 'error'), [([], ValueError), ([None], AttributeError), ([['a']], AttributeError)]
 )
-def test_defect_12_one_bad_prediction_ends_the_evaluation(
-    bench: Any, tmp_path: Path, last: list[Any], error: Any
-) -> None:
+def test_defect_12_one_bad_prediction_ends_the_evaluation(tmp_path, last, error):
     """A missing row, a row without text, a row with a list."""
-    rows = data_set(bench, tmp_path, 'LiveMathBench_v202412', n=2).select(range(8))
+    rows = data_set(tmp_path, n=2).select(range(8))
     evaluator = bench.LiveMathBenchEvaluator('', [])
     evaluator._out_dir = str(tmp_path / 'out')
     texts = [texts[0] for texts in old.responses()][:-1] + last
@@ -249,28 +203,24 @@ def test_defect_12_one_bad_prediction_ends_the_evaluation(
         evaluator.evaluate(1, 1, rows, predictions=texts, references=rows['answer'], test_set=rows)
 
 
-def test_defect_13_the_sdk_has_no_such_argument() -> None:
+def test_defect_13_the_sdk_has_no_such_argument():
     """Templates that pass `max_completion_tokens` cannot be loaded."""
-    import_plugin()
-    models = import_module('opencompass.models')
-    assert 'max_completion_tokens' not in signature(models.OpenAISDK).parameters
-    assert 'temperature' in signature(models.OpenAISDK).parameters
+    known = signature(import_module('opencompass.models').OpenAISDK).parameters
+    assert 'temperature' in known
+    assert 'max_completion_tokens' not in known
 
 
-def test_defect_15_the_generic_judge_takes_the_first_letter() -> None:
+def test_defect_15_the_generic_judge_takes_the_first_letter():
     """Of any word, and what it returns as details has no `correct`, so that no G-Pass@k is made of it."""
-    import_plugin()
     generic = import_module('opencompass.datasets.generic')
     assert generic._generic_llmjudge_postprocess('After comparing the two: B') == 'A'
     found = generic.generic_llmjudge_postprocess({'0': {'prediction': 'A', 'gold': '1'}}, '')
     assert 'correct' not in found['details']['0']
 
 
-def test_defect_15_math_verify_skips_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_defect_15_math_verify_skips_rows(monkeypatch):
     """A reference that it cannot parse leaves no entry: every later verdict moves up by one."""
-    import_plugin()
     module = import_module('opencompass.evaluator.math_evaluator')
     outcomes = iter([{'skipped': True}, {'answer_correct': 1.0, 'answer_parsed': '1', 'gold_parsed': '1'}])
     monkeypatch.setattr(module, '_verify_with_timeout', lambda *_, **__: next(outcomes))
-    found = module.MATHVerifyEvaluator().score(['a', 'b'], ['?', '1'])
-    assert len(found['details']) == 1
+    assert len(module.MATHVerifyEvaluator().score(['a', 'b'], ['?', '1'])['details']) == 1

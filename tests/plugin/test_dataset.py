@@ -42,17 +42,21 @@ def uid(name: str, number: int, group: str = '') -> str:
     return f'202412/{group or name}/{hashlib.sha256(text.encode()).hexdigest()[:12]}'
 
 
-def test_rows_lie_replica_by_replica_with_their_own_columns(tmp_path: Path) -> None:
-    """row = replica × Q + question; uid, replica, split and language say what a row is."""
-    rows = build(write_bench(tmp_path, PARALLEL), n=3, k=[1, 3])
+def test_rows_lie_replica_by_replica_with_their_own_columns(tmp_path):
+    """row = replica × Q + question; uid, replica, split, language and source say what a row is."""
+    root = write_bench(tmp_path, PARALLEL)
+    rows = build(root, n=3, k=[1, 3])
     assert rows['replica'] == [0] * 4 + [1] * 4 + [2] * 4
     assert rows['uid'] == [uid('AMC_cn', 0), uid('AMC_cn', 1), uid('AMC_en', 0), uid('AMC_en', 1)] * 3
     assert rows['idx'] == [0, 1, 2, 3] * 3
     assert set(rows['subdivision']) == {'bench'}
     assert rows['answer'][:2] == ['$2$', '$4$']
+    files = sorted((root / '202412').iterdir())
+    digests = [f'{one.name}@sha256:{hashlib.sha256(one.read_bytes()).hexdigest()}' for one in files]
+    assert rows['source'] == [one for one in digests for _ in range(2)] * 3
 
 
-def test_translations_share_a_problem_and_the_hard_split_does_not(tmp_path: Path) -> None:
+def test_translations_share_a_problem_and_the_hard_split_does_not(tmp_path):
     """Parallel files give one problem for both languages; hard files are not parallel even at one length."""
     files = {**PARALLEL, 'hard_cn': PARALLEL['AMC_cn'], 'hard_en': PARALLEL['AMC_en']}
     rows = build(write_bench(tmp_path, files), dataset_splits=['AMC', 'hard'])
@@ -61,7 +65,7 @@ def test_translations_share_a_problem_and_the_hard_split_does_not(tmp_path: Path
     assert problems[uid('AMC_cn', 1, 'hard_cn')] != problems[uid('AMC_en', 1, 'hard_en')]
 
 
-def test_a_question_has_its_uid_wherever_it_stands(tmp_path: Path) -> None:
+def test_a_question_has_its_uid_wherever_it_stands(tmp_path):
     """Reversed lines name the same questions; one text twice is told apart, an edited one is another."""
     twice = [*PARALLEL['AMC_en'], PARALLEL['AMC_en'][0]]
     there = build(write_bench(tmp_path / 'a', {'AMC_en': twice}), dataset_languages=['en'])
@@ -74,24 +78,14 @@ def test_a_question_has_its_uid_wherever_it_stands(tmp_path: Path) -> None:
     assert not set(edited['uid']) & set(there['uid'])
 
 
-def test_rows_tell_the_file_that_they_come_from(tmp_path: Path) -> None:
-    """Its name and the SHA-256 of its bytes."""
-    root = write_bench(tmp_path, PARALLEL)
-    rows = build(root)
-    for language in ('cn', 'en'):
-        content = (root / '202412' / f'AMC_{language}.jsonl').read_bytes()
-        assert f'AMC_{language}.jsonl@sha256:{hashlib.sha256(content).hexdigest()}' in rows['source']
-    assert len(set(rows['source'])) == 2
-
-
-def test_a_revision_is_for_data_of_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_revision_is_for_data_of_the_hub(tmp_path, monkeypatch):
     """It is passed on, and the commit that was read stands in each row; for a folder it is refused."""
     with pytest.raises(InputError, match='only data of the hub have revisions'):
         build(write_bench(tmp_path, PARALLEL), revision='main')
     asked: list[Any] = []
     commit = '0123456789abcdef0123456789abcdef01234567'
 
-    def load_dataset(path: str, subset: str | None, revision: str | None) -> Dataset:
+    def load_dataset(path, subset, revision):
         asked.append((path, subset, revision))
         rows = Dataset.from_list([{'question': 'What is 1+1?', 'answer': '2'}])
         rows.info.download_checksums = {f'hf://datasets/{path}@{commit}/AMC_en.jsonl': {}}
@@ -103,21 +97,15 @@ def test_a_revision_is_for_data_of_the_hub(tmp_path: Path, monkeypatch: pytest.M
     assert rows['source'] == [f'org/bench@{commit}:v202412_AMC_en']
 
 
-def test_prompts_are_those_of_the_installed_protocol(tmp_path: Path) -> None:
-    """Word for word what OpenCompass's own prompts say, in the row's language."""
-    rows = build(write_bench(tmp_path, PARALLEL))
+def test_prompts_are_those_of_the_installed_protocol(tmp_path):
+    """Word for word what OpenCompass's own prompts say, in the row's language; a question is no template."""
+    braces = r'Find $\frac{1}{2}$ of {question} and {answer}'
+    rows = build(write_bench(tmp_path, {**PARALLEL, 'AMC_en': [(braces, '1')]}))
     assert rows[0]['prompt'] == prompts.PROMPT_CN.format(question='一加一等于几？')
-    assert rows[2]['prompt'] == prompts.PROMPT_EN.format(question='What is 1+1?')
+    assert rows[2]['prompt'] == prompts.PROMPT_EN.format(question=braces)
 
 
-def test_a_question_with_braces_stays_as_it_is(tmp_path: Path) -> None:
-    """Neither {question} nor LaTeX braces in a question are taken for a slot."""
-    question = r'Find $\frac{1}{2}$ of {question} and {answer}'
-    rows = build(write_bench(tmp_path, {'AMC_en': [(question, '1')]}), dataset_languages=['en'])
-    assert question in rows[0]['prompt']
-
-
-def test_a_copy_of_the_hub_data_set_is_read_like_the_hub(tmp_path: Path) -> None:
+def test_a_copy_of_the_hub_data_set_is_read_like_the_hub(tmp_path):
     """A folder laid out as on the hub (a config `v{version}_{split}_{language}` each, split test)."""
     row = {'question': 'What is 1+1?', 'answer': '$2$', 'question_type': 'problem-solving', 'options': []}
     (tmp_path / 'data').mkdir()
@@ -149,7 +137,7 @@ def test_a_copy_of_the_hub_data_set_is_read_like_the_hub(tmp_path: Path) -> None
         ('{"question": "q", "answer": "1", "options": 5}', "line 3: 'options' must be a list"),
     ],
 )
-def test_a_bad_line_is_named_with_its_number(tmp_path: Path, line: str, message: str) -> None:
+def test_a_bad_line_is_named_with_its_number(tmp_path, line, message):
     """File and line stand in the message."""
     file = write_bench(tmp_path, PARALLEL) / '202412' / 'AMC_en.jsonl'
     file.write_text(file.read_text() + '\n' + line)
@@ -157,31 +145,27 @@ def test_a_bad_line_is_named_with_its_number(tmp_path: Path, line: str, message:
         build(tmp_path, dataset_languages=['en'])
 
 
-@pytest.mark.parametrize(('n', 'k'), [(2, 3), (2, [1, 4]), (0, 1), (2, []), (2, 0)])
-def test_k_and_n_that_cannot_be_met_are_errors(tmp_path: Path, n: int, k: Any) -> None:
-    """Before a single sample is drawn."""
-    with pytest.raises(InputError, match=r'k = |n = '):
-        build(write_bench(tmp_path, PARALLEL), n=n, k=k)
-
-
-@pytest.mark.parametrize('splits', ['AMC', [], ['AMC', 'AMC']])
-def test_splits_must_be_a_list_of_different_names(tmp_path: Path, splits: Any) -> None:
-    """A bare string would be read letter by letter, a repeated split twice."""
-    with pytest.raises(InputError, match='dataset_splits'):
-        build(write_bench(tmp_path, PARALLEL), dataset_splits=splits)
+@pytest.mark.parametrize(
+    'settings',
+    [
+        *({'n': n, 'k': k} for n, k in [(2, 3), (2, [1, 4]), (0, 1), (2, []), (2, 0)]),
+        *({'dataset_splits': splits} for splits in ['AMC', [], ['AMC', 'AMC']]),
+    ],
+)
+def test_k_n_and_splits_that_cannot_be_met_are_errors(tmp_path, settings):
+    """Before a sample is drawn; a bare string would be read letter by letter, a repeated split twice."""
+    with pytest.raises(InputError, match=r'k = |n = |dataset_splits'):
+        build(write_bench(tmp_path, PARALLEL), **settings)
 
 
 @pytest.mark.skipif(
     not (SHARED / 'data').is_dir(), reason='needs the published questions beside the checkout'
 )
-def test_the_published_english_questions_load() -> None:
+def test_the_published_english_questions_load():
     """v202412 has 18, 44, 46 and 11 English questions."""
     root = SHARED / 'data' / 'LiveMathBench'
-    sizes = {
-        split: len(build(root, dataset_splits=[split], dataset_languages=['en']))
-        for split in ('CNMO', 'CCEE', 'AMC', 'WLPMC')
-    }
-    assert sizes == {'CNMO': 18, 'CCEE': 44, 'AMC': 46, 'WLPMC': 11}
+    for split, size in {'CNMO': 18, 'CCEE': 44, 'AMC': 46, 'WLPMC': 11}.items():
+        assert len(build(root, dataset_splits=[split], dataset_languages=['en'])) == size
 
 
 # n rows a question, gone through and column by column, as `datasets` itself gives them
@@ -196,7 +180,7 @@ def questions(count: int = 3) -> hub.Dataset:
     )
 
 
-def test_rows_are_what_a_data_set_gives_one_by_one() -> None:
+def test_rows_are_what_a_data_set_gives_one_by_one():
     """Also of a copy, of a selection, and of rows in another format."""
     rows = data.ReplicatedRows.repeat(questions(700), 3, 'made')  # more than are decoded at a time
     plain = hub.concatenate_datasets([rows.select(range(len(rows)))])
@@ -206,51 +190,33 @@ def test_rows_are_what_a_data_set_gives_one_by_one() -> None:
     assert [int(row['idx']) for row in islice(rows.with_format('numpy'), 2)] == [0, 1]
 
 
-def test_a_row_that_somebody_changes_changes_no_other_one() -> None:
+def test_a_row_that_somebody_changes_changes_no_other_one():
     """OpenCompass adds to the rows that it goes through; lists in them are their own as well."""
-    rows = data.ReplicatedRows.repeat(questions(1), 2, 'made')
-    first, second = rows
+    first, second = data.ReplicatedRows.repeat(questions(1), 2, 'made')
     first['options'].append('x')
     assert second['options'] == ['0']
 
 
 @pytest.mark.parametrize('name', ['uid', 'answer', 'options', 'level'])
-def test_a_column_is_what_the_data_set_gives(name: str) -> None:
-    """In memory, after a selection, and of another's concatenation."""
+def test_a_column_is_what_the_data_set_gives(name):
+    """In memory, after a selection, and of another's concatenation; replicas share their texts."""
     rows = data.ReplicatedRows.repeat(questions(), 4, 'made')
-    for one in (
-        rows,
-        rows.select([3, 1]),
-        rows.shuffle(seed=1),
-        hub.concatenate_datasets([questions()] * 3),
-    ):
+    others = [rows.select([3, 1]), rows.shuffle(seed=1), hub.concatenate_datasets([questions()] * 3)]
+    for one in (rows, *others):
         assert list(rows_of.column_of(one, name)) == list(one[name])
-
-
-def test_replicas_share_their_texts() -> None:
-    """So that a column of n × Q rows has Q texts."""
-    column = rows_of.column_of(data.ReplicatedRows.repeat(questions(), 4, 'made'), 'answer')
-    assert len({id(text) for text in column}) == 3
+    assert len({id(text) for text in rows_of.column_of(rows, 'answer')}) == 3
 
 
 # trials on some of the questions
 
-BENCH = {
-    f'{split}_{language}': [(f'{split} {language} {i}?', f'${i}$') for i in range(size)]
-    for split, size in (('AMC', 5), ('CNMO', 2))
-    for language in ('cn', 'en')
-}
 
-
-def build_bench(tmp_path: Path, **settings: Any) -> Any:
-    root = write_bench(tmp_path, BENCH)
-    settings = {'dataset_splits': ['AMC', 'CNMO'], 'dataset_languages': ['cn', 'en'], **settings}
-    return plugin.LiveMathBenchDataset(path=str(root), reader_cfg=READER, abbr='bench', **settings).test
-
-
-def test_the_questions_of_a_limit_are_those_of_the_whole_set(tmp_path: Path) -> None:
+def test_the_questions_of_a_limit_are_those_of_the_whole_set_and_the_record_is_marked(tmp_path):
     """With their uids, so with their seeds, as often as n says; groups are as large as each other."""
-    whole, part = build_bench(tmp_path), build_bench(tmp_path, limit=6, n=3, k=3)
+    sizes = {'AMC_cn': 5, 'AMC_en': 5, 'CNMO_cn': 2, 'CNMO_en': 2}
+    files = {name: [(f'{name} {i}?', f'${i}$') for i in range(size)] for name, size in sizes.items()}
+    root, splits = write_bench(tmp_path, files), ['AMC', 'CNMO']
+    whole = build(root, dataset_splits=splits)
+    part = build(root, dataset_splits=splits, limit=6, n=3, k=3)
     assert part['replica'] == [0] * 6 + [1] * 6 + [2] * 6
     taken = part['uid'][:6]
     assert part['uid'] == taken * 3
@@ -258,23 +224,14 @@ def test_the_questions_of_a_limit_are_those_of_the_whole_set(tmp_path: Path) -> 
     groups = zip(part['split'][:6], part['language'][:6], strict=True)
     assert Counter(groups) == {('AMC', 'cn'): 2, ('AMC', 'en'): 2, ('CNMO', 'cn'): 1, ('CNMO', 'en'): 1}
     assert 'gpassk_limits' not in whole.column_names
-
-
-def test_the_record_is_marked(tmp_path: Path) -> None:
-    """With how many questions there were; a whole run has no such entry, and both are sound."""
-    records = []
-    for settings in ({}, {'limit': 3}):
-        rows = build_bench(tmp_path, n=2, k=2, **settings)
-        evaluator = plugin.GPassKEvaluator()
+    for rows, n, limited in ((whole, 1, {}), (part, 3, {'limit': 6, 'of': 14})):
         told = {'predictions': ['\\boxed{1}'] * len(rows), 'references': rows['answer'], 'test_set': rows}
-        records.append(evaluator.evaluate(2, 2, rows, **told))
-        assert result_of(tmp_path, records[-1]).limits == records[-1]['gpassk']['limited']
-    assert records[0]['gpassk']['limited'] == {}
-    assert records[1]['gpassk']['limited'] == {'limit': 3, 'of': 14}
-    assert records[1]['gpassk']['data']['questions'] == 3
+        record = plugin.GPassKEvaluator().evaluate(n, n, rows, **told)
+        assert result_of(tmp_path, record).limits == record['gpassk']['limited'] == limited
+        assert record['gpassk']['data']['questions'] == len(rows) / n
 
 
-def test_opencompass_looks_for_its_copies_where_we_do() -> None:
+def test_opencompass_looks_for_its_copies_where_we_do():
     """Of the installed version."""
     known = import_module('opencompass.utils.datasets_info').DATASETS_MAPPING
     assert {name: known[name]['local'] for name in OPENCOMPASS_COPIES} == dict(OPENCOMPASS_COPIES)

@@ -6,7 +6,7 @@ import hashlib
 import inspect
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
@@ -41,13 +41,13 @@ def need(engine: str) -> None:
 
 
 @pytest.fixture
-def lmdeploy(monkeypatch: pytest.MonkeyPatch) -> Any:
+def lmdeploy(monkeypatch):
     """The real lmdeploy, installed without its dependencies beside the environment; its pipeline is not."""
     need('pytorch')
     monkeypatch.syspath_prepend(str(LMDEPLOY))
     module = import_module('lmdeploy')
 
-    def pipe(prompts: list[str], gen_config: list[Any], do_preprocess: bool) -> list[Any]:
+    def pipe(prompts, gen_config, do_preprocess):
         return [engine_fakes.lmdeploy_reply(config.random_seed) for config in gen_config]
 
     monkeypatch.setattr(module, 'pipeline', lambda *_, **__: pipe)
@@ -55,7 +55,7 @@ def lmdeploy(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.fixture(params=[entry['version'] for entry in VLLM])
-def sent(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
+def sent(request, monkeypatch):
     """What arrives at vLLM's `LLM.generate`: (prompt, seed, other settings), for each recorded version."""
     arrived: list[Any] = []
     with fake_vllm(monkeypatch, lambda *request: arrived.append(request), request.param):
@@ -98,9 +98,7 @@ def pairs(outcome: Outcome) -> list[tuple[int, int | None]]:
 
 
 @pytest.mark.parametrize('engine', ENGINES)
-def test_each_sample_is_drawn_with_its_own_seed_and_the_settings_of_the_name(
-    engine: str, tmp_path: Path
-) -> None:
+def test_each_sample_is_drawn_with_its_own_seed_and_the_settings_of_the_name(engine, tmp_path):
     """12 seeds, each with the question of its row, also killed behind the fourth, and in two shards."""
     need(engine)
     outcome, expected = infer(engine, tmp_path), seeds_of_rows(engine)
@@ -126,9 +124,7 @@ def test_each_sample_is_drawn_with_its_own_seed_and_the_settings_of_the_name(
 
 @pytest.mark.parametrize('engine', ENGINES)
 @pytest.mark.parametrize('temperature', [0.0, 0.8])
-def test_every_emitted_key_is_an_argument_of_the_real_class(
-    engine: str, temperature: float, tmp_path: Path
-) -> None:
+def test_every_emitted_key_is_an_argument_of_the_real_class(engine, temperature, tmp_path):
     """Of the wrapper or of its seeded child; OpenCompass takes the others out before it builds the model."""
     need(engine)
     with recorded(engine, []) as options:
@@ -146,7 +142,7 @@ def test_every_emitted_key_is_an_argument_of_the_real_class(
 
 
 @pytest.mark.parametrize('engine', ENGINES)
-def test_a_greedy_run_takes_the_likeliest_token(engine: str, tmp_path: Path) -> None:
+def test_a_greedy_run_takes_the_likeliest_token(engine, tmp_path):
     """One request a question, of the form that each engine calls greedy, and no seed from a template."""
     need(engine)
     outcome = infer(engine, tmp_path, temperatures=[0.0], greedy=True)
@@ -166,12 +162,12 @@ def draw(probs: Any, of_seeds: list[int], times: int = 1) -> list[list[int]]:
         return [torch.multinomial(probs, num_samples=1).squeeze(1).tolist() for _ in range(times)]
 
 
-def test_a_seed_never_changes() -> None:
+def test_a_seed_never_changes():
     """A published run must be repeatable with a later version: this value is part of the interface."""
     assert seeds.sample_seed(42, '202412/AMC_en/0', 0) == 4375039624031918
 
 
-def test_seeds_stay_different_in_the_32_bits_of_the_pytorch_backend() -> None:
+def test_seeds_stay_different_in_the_32_bits_of_the_pytorch_backend():
     """It masks a seed; 238 questions × 48 replicas, as in the paper, keep different ones a question."""
     for question in range(238):
         samples = [(42, f'202412/AMC_en/{question}', replica) for replica in range(48)]
@@ -179,7 +175,7 @@ def test_seeds_stay_different_in_the_32_bits_of_the_pytorch_backend() -> None:
         assert len({seeds.sample_seed(*one, seeds.SERVER_BITS) for one in samples}) == 48
 
 
-def test_draws_follow_the_distribution() -> None:
+def test_draws_follow_the_distribution():
     """20,000 rows with seeds of their own against the probabilities; impossible tokens never come."""
     rows, probs = 20_000, [0.5, 0.0, 0.3, 0.0, 0.2]
     found = np.array(draw(torch.tensor([probs] * rows), list(range(rows)))[0])
@@ -188,7 +184,7 @@ def test_draws_follow_the_distribution() -> None:
     assert chisquare(counts[[0, 2, 4]], [rows * p for p in probs if p]).pvalue > 1e-4
 
 
-def test_a_row_draws_the_same_in_any_batch() -> None:
+def test_a_row_draws_the_same_in_any_batch():
     """Ten steps of three rows, together and one by one."""
     probs = torch.rand(3, 50, generator=torch.Generator().manual_seed(0))
     together = draw(probs, [11, 22, 33], times=10)
@@ -197,19 +193,19 @@ def test_a_row_draws_the_same_in_any_batch() -> None:
         assert [step[0] for step in alone] == [step[row] for step in together]
 
 
-def test_a_last_token_of_all_mass_is_reached_and_nothing_behind_it() -> None:
+def test_a_last_token_of_all_mass_is_reached_and_nothing_behind_it():
     """A distribution of float32 numbers that sum to less or more than one stays within its tokens."""
     probs = torch.tensor([[0.0, 0.999999, 0.0], [0.0, 0.0, 1.000001]]).repeat(500, 1)
     assert draw(probs, list(range(1000)))[0] == [1, 2] * 500
 
 
-def test_other_sampling_in_the_context_is_refused() -> None:
+def test_other_sampling_in_the_context_is_refused():
     """Several sequences a prompt would share a sample's seed."""
     with pytest.raises(RuntimeError, match='num_return_sequences'):
         draw(torch.ones(4, 5), [1, 2])
 
 
-def test_one_seed_for_all_requests_gives_one_response() -> None:
+def test_one_seed_for_all_requests_gives_one_response():
     """What the published templates do, `random_seed=42` in every request: n samples are one, n times."""
     model, prompts = transformers(), ['What is 47 + 86?'] * 16
     own, fixed = (
@@ -227,12 +223,12 @@ OF_ALL_LENGTHS = ['What is 7 + 5? Take your time, and tell us what you think of 
 
 
 @pytest.fixture
-def alone(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def alone(monkeypatch):
     """The number of new tokens of each batch of one, as transformers gave it: it has no padding."""
     mixin, lengths = import_module('transformers').GenerationMixin, []
     plain = mixin.generate
 
-    def generate(self: Any, **given: Any) -> Any:
+    def generate(self, **given):
         outputs = plain(self, **given)
         if len(outputs) == 1:
             lengths.append(outputs.shape[1] - given['input_ids'].shape[1])
@@ -250,9 +246,7 @@ def length_of(prompt: str) -> int:
 
 @pytest.mark.parametrize('stop_words', [[], ['1'], ['}']], ids=['none', 'a digit', 'a brace'])
 @pytest.mark.parametrize('most', [4, 40])
-def test_transformers_counts_a_sample_of_a_batch_as_if_it_were_alone(
-    alone: list[int], stop_words: list[str], most: int
-) -> None:
+def test_transformers_counts_a_sample_of_a_batch_as_if_it_were_alone(alone, stop_words, most):
     """Neither padding on the left nor what comes behind its end; a stop word ends a batch of one at once."""
     model = transformers(stop_words=stop_words)
     together = drawn(model, OF_ALL_LENGTHS, SEEDS[:4], most)
@@ -264,7 +258,7 @@ def test_transformers_counts_a_sample_of_a_batch_as_if_it_were_alone(
     assert all(one.seconds is None for one in told)
 
 
-def test_a_response_that_ends_with_its_last_token_was_not_cut_off(alone: list[int]) -> None:
+def test_a_response_that_ends_with_its_last_token_was_not_cut_off(alone):
     """A limit of just as many tokens as it takes."""
     model, ends = transformers(), []
     for most in (60, None, -1):
@@ -275,7 +269,7 @@ def test_a_response_that_ends_with_its_last_token_was_not_cut_off(alone: list[in
     assert (ends[2].finish_reason, ends[2].output_tokens) == ('length', alone[0] - 1)
 
 
-def test_a_prompt_that_does_not_fit_costs_no_other_sample_of_its_batch() -> None:
+def test_a_prompt_that_does_not_fit_costs_no_other_sample_of_its_batch():
     """The others are drawn with their own seeds; a prompt of as many tokens as the context does not fit."""
     one, length = transformers(max_seq_len=64), length_of(LONG)
     found = drawn(one, [SHORT[0], LONG, SHORT[1]], SEEDS[:3], 20)
@@ -314,11 +308,11 @@ def check_states(found: list[Any], cases: list[tuple[dict[str, Any], str | None]
     assert [text for text, *_ in found] == ['' if state in lost else said['text'] for said, state in cases]
 
 
-def test_what_lmdeploy_says_of_a_sample(lmdeploy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_lmdeploy_says_of_a_sample(lmdeploy, monkeypatch):
     """With its own class of replies; an error has no text."""
     cases = [*SAID, *OF_LMDEPLOY]
 
-    def reply(seed: int) -> Any:
+    def reply(seed):
         given = {'generate_token_len': 7, 'input_token_len': 5, **cases[seed][0]}
         return import_module('lmdeploy.messages').Response(**given)
 
@@ -327,10 +321,10 @@ def test_what_lmdeploy_says_of_a_sample(lmdeploy: Any, monkeypatch: pytest.Monke
     check_states(drawn(model, ['1+1?'] * len(cases), range(len(cases))), cases)
 
 
-def test_what_vllm_says_of_a_sample(sent: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_vllm_says_of_a_sample(sent, monkeypatch):
     """Under names that the recorded versions have."""
 
-    def reply(seed: int) -> Any:
+    def reply(seed):
         output = vllm_reply(seed)
         said = {name: SAID[seed][0][name] for name in ('finish_reason', 'text')}
         vars(output.outputs[0]).update(said)
@@ -343,7 +337,7 @@ def test_what_vllm_says_of_a_sample(sent: list[Any], monkeypatch: pytest.MonkeyP
     check_states(drawn(vllm(temperature=1.0), ['1+1?'] * len(SAID), range(len(SAID))), SAID)
 
 
-def test_a_prompt_that_does_not_fit_vllms_context_is_a_state_of_its_sample(sent: list[Any]) -> None:
+def test_a_prompt_that_does_not_fit_vllms_context_is_a_state_of_its_sample(sent):
     """The others of the batch are drawn, each with its own seed; vLLM would refuse them all."""
     model = vllm(model_kwargs={'max_model_len': 64}, temperature=1.0)
     long, short = drawn(model, ['1+1?' * 40, '1+1?'], SEEDS[:2])
@@ -355,7 +349,7 @@ def test_a_prompt_that_does_not_fit_vllms_context_is_a_state_of_its_sample(sent:
     assert [text for text, *_ in drawn(model, ['1+1?' * 40] * 2, SEEDS[:2])] == ['', '']
 
 
-def test_the_models_own_stop_words_stay_and_unknown_fields_are_errors(sent: list[Any]) -> None:
+def test_the_models_own_stop_words_stay_and_unknown_fields_are_errors(sent):
     """Those of tokenizer and generation config, beside those of the config; lmdeploy's name of a setting."""
     model = vllm(stop_words=['###'], temperature=0.3, min_new_tokens=5)
     assert {'###', model.tokenizer.eos_token} <= set(model.stop_words)
@@ -382,9 +376,7 @@ def test_the_models_own_stop_words_stay_and_unknown_fields_are_errors(sent: list
         (turbomind, {'backend': 'pytorch', 'engine_config': {'cp': 2}}, 'PytorchEngineConfig does not know'),
     ],
 )
-def test_what_would_be_dropped_or_overruled_is_refused(
-    engine: Any, settings: dict[str, Any], message: str, request: pytest.FixtureRequest
-) -> None:
+def test_what_would_be_dropped_or_overruled_is_refused(engine, settings, message, request):
     """Before the model loads; lmdeploy's settings against the classes of the installed one."""
     if engine is turbomind:
         request.getfixturevalue('lmdeploy')
@@ -392,14 +384,14 @@ def test_what_would_be_dropped_or_overruled_is_refused(
         engine(**settings)
 
 
-def test_lmdeploy_takes_a_config_a_prompt(lmdeploy: Any) -> None:
+def test_lmdeploy_takes_a_config_a_prompt(lmdeploy):
     """By the pipeline's own signature, and with seeds as large as ours."""
     infer_of = import_module('lmdeploy.pipeline').Pipeline.infer
     assert 'list[GenerationConfig]' in str(inspect.signature(infer_of).parameters['gen_config'].annotation)
     assert lmdeploy.GenerationConfig(random_seed=2**53 - 1).random_seed == 2**53 - 1
 
 
-def test_without_a_gpu_turbomind_says_what_to_do(lmdeploy: Any) -> None:
+def test_without_a_gpu_turbomind_says_what_to_do(lmdeploy):
     """Its own words are a bare assertion."""
     if torch.cuda.is_available():
         pytest.skip('there is a GPU here')
@@ -418,7 +410,7 @@ THOUGHTS = [
 
 
 @pytest.fixture(params=['<think>\n', ''])
-def thinking(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
+def thinking(request, tmp_path):
     """A model whose template ends in a mark, and that mark; and one without."""
     folder = Path(shutil.copytree(MODEL, tmp_path / 'model'))
     file = folder / 'tokenizer_config.json'
@@ -430,12 +422,12 @@ def thinking(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
 
 @pytest.mark.parametrize('engine', ['vllm', 'pytorch'])
 def test_a_thought_that_the_template_began_and_the_limit_cut_holds_no_answer(
-    engine: str, thinking: tuple[str, str], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> None:
+    engine, thinking, monkeypatch, request
+):
     """Of each engine whose prompt is rendered here, seeds standing for the replies."""
     path, mark = thinking
 
-    def reply(seed: int) -> Any:
+    def reply(seed):
         reason, text, _ = THOUGHTS[seed]
         completion = SimpleNamespace(text=text, token_ids=[7], finish_reason=reason)
         if engine == 'vllm':
@@ -456,7 +448,7 @@ def test_a_thought_that_the_template_began_and_the_limit_cut_holds_no_answer(
     assert texts == [f'{mark}{THOUGHTS[0][1]}', THOUGHTS[1][1], THOUGHTS[2][1]]
 
 
-def test_transformers_gets_the_mark_where_the_limit_cut(thinking: tuple[str, str]) -> None:
+def test_transformers_gets_the_mark_where_the_limit_cut(thinking):
     """The model itself is drawn from: it knows no thoughts, so each response of two tokens is cut."""
     path, mark = thinking
     texts, told, _ = zip(*drawn(transformers(path), ['What is 7 + 5?'] * 4, max_out_len=2), strict=True)

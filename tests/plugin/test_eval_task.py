@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from forks import Forks
-from hosts import import_plugin
+from hosts import dataset_config, import_plugin, write_bench
 from mmengine.config import Config
 from opencompass.registry import TEXT_POSTPROCESSORS
 from opencompass.tasks import OpenICLEvalTask
@@ -37,49 +36,20 @@ RESPONSES = [
 ]
 
 
-def prepare(
-    folder: Path, evaluator: Mapping[str, Any] | None = None, model_abbr: str = MODEL, **more: Any
-) -> Path:
+def prepare(folder: Path, evaluator: Mapping[str, Any] | None = None, **more: Any) -> Path:
     """Write questions and the config of a run whose samples are drawn; where its predictions go."""
-    data = folder / 'data' / 'v'
-    data.mkdir(parents=True)
-    lines = [
-        json.dumps({'question': q, 'answer': a, 'question_type': '', 'options': []}) for q, a in QUESTIONS
-    ]
-    (data / 'X_en.jsonl').write_text('\n'.join(lines), encoding='utf-8')
-    dataset = {
-        'type': 'gpassk_opencompass.LiveMathBenchDataset',
-        'abbr': DATA,
-        'path': str(folder / 'data'),
-        'version': 'v',
-        'dataset_splits': ['X'],
-        'dataset_languages': ['en'],
-        'k': [2, 4],
-        'n': N,
-        'reader_cfg': {'input_columns': ['prompt'], 'output_column': 'answer'},
-        'infer_cfg': {
-            'prompt_template': {
-                'type': 'opencompass.openicl.icl_prompt_template.PromptTemplate',
-                'template': {'round': [{'role': 'HUMAN', 'prompt': '{prompt}'}]},
-            },
-            'retriever': {'type': 'opencompass.openicl.icl_retriever.ZeroRetriever'},
-            'inferencer': {'type': 'opencompass.openicl.icl_inferencer.GenInferencer'},
-        },
-        'eval_cfg': {
-            'evaluator': {'type': 'gpassk_opencompass.GPassKEvaluator', **(evaluator or {})},
-            **more,
-        },
-    }
-    model = {'type': 'opencompass.models.HuggingFacewithChatTemplate', 'abbr': model_abbr, 'path': 'made'}
-    runner = {
-        'type': 'opencompass.runners.LocalRunner',
-        'task': {'type': 'gpassk_opencompass.GPassKEvalTask'},
-    }
-    partitioner = {'type': 'opencompass.partitioners.NaivePartitioner'}
-    evaluation = {'partitioner': partitioner, 'runner': runner}
+    data = write_bench(folder / 'data', {'AMC_en': QUESTIONS})
+    dataset = dataset_config(data, abbr=DATA, k=[2, 4], n=N)
+    dataset['infer_cfg']['inferencer'] = {'type': 'opencompass.openicl.icl_inferencer.GenInferencer'}
+    evaluator = {'type': 'gpassk_opencompass.GPassKEvaluator', **(evaluator or {})}
+    dataset['eval_cfg'] = {'evaluator': evaluator, **more}
+    model = {'type': 'opencompass.models.HuggingFacewithChatTemplate', 'abbr': MODEL, 'path': 'made'}
+    task = {'type': 'gpassk_opencompass.GPassKEvalTask'}
+    runner = {'type': 'opencompass.runners.LocalRunner', 'task': task}
+    evaluation = {'partitioner': {'type': 'opencompass.partitioners.NaivePartitioner'}, 'runner': runner}
     text = f'models = [{model!r}]\ndatasets = [{dataset!r}]\neval = {evaluation!r}\n'
     (folder / 'config.py').write_text(text, encoding='utf-8')
-    predictions = folder / 'out' / TIME / 'predictions' / model_abbr
+    predictions = folder / 'out' / TIME / 'predictions' / MODEL
     predictions.mkdir(parents=True)
     return predictions
 
@@ -101,12 +71,12 @@ def write(path: Path, rows: Sequence[Any]) -> None:
     path.write_text(json.dumps(content, indent=4, ensure_ascii=False), encoding='utf-8')
 
 
-def evaluate(folder: Path, task: Any, model_abbr: str = MODEL) -> tuple[bytes, bytes]:
+def evaluate(folder: Path, task: Any) -> tuple[bytes, bytes]:
     """Do the task anew; result and sample file."""
     config = Config.fromfile(folder / 'config.py')
     config['datasets'], config['work_dir'] = [config['datasets']], str(folder / 'out' / TIME)
     config['eval']['runner']['task']['dump_details'] = True
-    result = folder / 'out' / TIME / 'results' / model_abbr / f'{DATA}.json'
+    result = folder / 'out' / TIME / 'results' / MODEL / f'{DATA}.json'
     result.unlink(missing_ok=True)
     task(config).run()
     samples = read(result).sample_path
@@ -115,19 +85,24 @@ def evaluate(folder: Path, task: Any, model_abbr: str = MODEL) -> tuple[bytes, b
 
 
 @pytest.mark.parametrize('shards', [1, 3])
-def test_results_are_those_of_the_task_of_opencompass(tmp_path: Path, shards: int) -> None:
-    """To the byte, with thoughts, halves of boxes, several alphabets and no answer at all."""
+def test_results_are_those_of_the_task_of_opencompass(forks, tmp_path, shards):
+    """To the byte, with thoughts, several alphabets and no answer at all; also by the command."""
     predictions, rows = prepare(tmp_path), rows_of(RESPONSES)
-    if shards == 1:
-        write(predictions / f'{DATA}.json', rows)
-    for shard in range(shards if shards > 1 else 0):
-        size = len(rows) // shards
-        write(predictions / f'{DATA}_{shard}.json', rows[shard * size : (shard + 1) * size])
+    size = len(rows) // shards
+    for shard in range(shards):
+        name = f'{DATA}_{shard}.json' if shards > 1 else f'{DATA}.json'
+        write(predictions / name, rows[shard * size : (shard + 1) * size])
     theirs, ours = evaluate(tmp_path, OpenICLEvalTask), evaluate(tmp_path, plugin.GPassKEvalTask)
     assert ours == theirs
     record = json.loads(ours[0])
     assert [question.count('1') for question in record['details']['verdicts']] == [1, 2, 3]
     assert record['gpassk']['health']['states'] == {'empty': 1}
+    result = tmp_path / 'out' / TIME / 'results' / MODEL / f'{DATA}.json'
+    result.unlink()
+    forks.opencompass(tmp_path / 'config.py', tmp_path / 'out', '-m', 'eval', '-r', TIME)
+    found = json.loads(result.read_text(encoding='utf-8'))
+    assert found['details'] == record['details']
+    assert found['gpassk']['signature'] == record['gpassk']['signature']
 
 
 @TEXT_POSTPROCESSORS.register_module('answers_in_a_box')
@@ -145,9 +120,7 @@ def answers_in_a_box(text: str) -> str:
     ],
     ids=['postprocessor of the data set', 'postprocessor of the evaluator', 'another evaluator'],
 )
-def test_who_wants_the_texts_has_them(
-    tmp_path: Path, evaluator: Mapping[str, Any], more: Mapping[str, Any]
-) -> None:
+def test_who_wants_the_texts_has_them(tmp_path, evaluator, more):
     """Then it is OpenCompass's task."""
     write(
         prepare(tmp_path, evaluator, **more) / f'{DATA}.json', rows_of(['4', r'4\pi', '0.5'] * N, told=False)
@@ -158,7 +131,7 @@ def test_who_wants_the_texts_has_them(
         assert json.loads(ours[0])['accuracy'] == 100.0
 
 
-def test_a_response_lies_in_memory_once(tmp_path: Path) -> None:
+def test_a_response_lies_in_memory_once(tmp_path):
     """Of 48 MB of responses; OpenCompass has the text of the file beside them."""
     size = 4_000_000
     responses = [f'{number} '.ljust(size, 'x') + r'\boxed{4}' for number in range(len(QUESTIONS) * N)]
@@ -182,21 +155,9 @@ def test_a_response_lies_in_memory_once(tmp_path: Path) -> None:
     ],
     ids=['no rows', 'one too few'],
 )
-def test_what_cannot_be_read_is_an_error(tmp_path: Path, rows: Sequence[Any], told: str) -> None:
+def test_what_cannot_be_read_is_an_error(tmp_path, rows, told):
     """It says what is wrong, and no result is written."""
     write(prepare(tmp_path) / f'{DATA}.json', rows)
     with pytest.raises(Exception, match=told):
         evaluate(tmp_path, plugin.GPassKEvalTask)
     assert not list(tmp_path.rglob('results/*/*.json'))
-
-
-def test_a_config_names_it_for_the_command_of_opencompass(forks: Forks, tmp_path: Path) -> None:
-    """The result is the same."""
-    write(prepare(tmp_path) / f'{DATA}.json', rows_of(RESPONSES))
-    result = tmp_path / 'out' / TIME / 'results' / MODEL / f'{DATA}.json'
-    expected = json.loads(evaluate(tmp_path, OpenICLEvalTask)[0])
-    result.unlink()
-    forks.opencompass(tmp_path / 'config.py', tmp_path / 'out', '-m', 'eval', '-r', TIME)
-    found = json.loads(result.read_text(encoding='utf-8'))
-    assert found['details'] == expected['details']
-    assert found['gpassk']['signature'] == expected['gpassk']['signature']

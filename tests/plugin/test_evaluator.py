@@ -30,11 +30,15 @@ def right_answers(rows: Any) -> list[str]:
     return [f'It is \\boxed{{{answer.strip("$")}}}' for answer in rows['answer']]
 
 
-def evaluate(rows: Any, predictions: Any, n: int = 2, **settings: Any) -> dict[str, Any]:
+def evaluate(rows: Any, predictions: Any, n: int = 2, out: Path | None = None, **settings: Any) -> Any:
     evaluator = plugin.GPassKEvaluator(**settings)
+    if out is not None:
+        evaluator._out_dir = str(out)
     scored = {'predictions': predictions, 'references': rows['answer'], 'test_set': rows}
-    result: dict[str, Any] = evaluator.evaluate(n, n, rows, **scored)
-    return result
+    if 'evaluator' in settings:
+        scored = {**scored, 'origin_prompt': [''] * len(rows)}
+        del scored['test_set']
+    return evaluator.evaluate(n, n, rows, **scored)
 
 
 @pytest.mark.parametrize(
@@ -46,26 +50,20 @@ def evaluate(rows: Any, predictions: Any, n: int = 2, **settings: Any) -> dict[s
         (lambda right: [*right[:3], ['a'], *right[4:]], InputError, 'the first in row 3'),
     ],
 )
-def test_predictions_that_are_not_a_text_a_row_stop(
-    tmp_path: Path, predictions: Any, error: type[Exception], message: str
-) -> None:
+def test_predictions_that_are_not_a_text_a_row_stop(tmp_path, predictions, error, message):
     """A shard is missing: no score, and the message says how to go on; None or a list names its row."""
     rows = build_rows(tmp_path)
     with pytest.raises(error, match=message):
         evaluate(rows, predictions(right_answers(rows)))
 
 
-def test_an_llm_at_a_url_judges_and_its_verdicts_are_kept(tmp_path: Path) -> None:
+def test_an_llm_at_a_url_judges_and_its_verdicts_are_kept(tmp_path):
     """The built-in evaluator's arguments; a second evaluation of the work directory asks nothing."""
-    rows = build_rows(tmp_path)
+    rows, out = build_rows(tmp_path), tmp_path / 'work' / 'results' / 'model' / 'bench'
     predictions = [f'It is \\boxed{{a_{row} + b}}' for row in range(8)]
-    records = []
     with JudgeServer(lambda asked: r'\boxed{no}') as server:
-        for _ in range(2):
-            evaluator = plugin.GPassKEvaluator(model_name='judge', url=[server.url])
-            evaluator._out_dir = str(tmp_path / 'work' / 'results' / 'model' / 'bench')
-            scored = {'predictions': predictions, 'references': rows['answer'], 'test_set': rows}
-            records.append(evaluator.evaluate(2, 2, rows, **scored))
+        given = {'out': out, 'model_name': 'judge', 'url': [server.url]}
+        records = [evaluate(rows, predictions, **given) for _ in range(2)]
         assert len(server.asked) == 8
     first, second = (record['gpassk']['judge']['statistics'] for record in records)
     assert (first['asked'], second['asked'], second['stored']) == (8, 0, 8)
@@ -74,52 +72,34 @@ def test_an_llm_at_a_url_judges_and_its_verdicts_are_kept(tmp_path: Path) -> Non
     assert 'judge:llm-judge' in records[0]['gpassk']['signature']
 
 
-@pytest.mark.parametrize('wrapped', [False, True])
-def test_a_row_a_sample_lies_beside_the_result(tmp_path: Path, wrapped: bool) -> None:
+EXACT = {'evaluator': {'type': 'opencompass.openicl.icl_evaluator.AccwithDetailsEvaluator'}}
+
+
+@pytest.mark.parametrize('settings', [{}, EXACT], ids=['rule', 'wrapped'])
+def test_a_row_a_sample_lies_beside_the_result(tmp_path, settings):
     """Where OpenCompass writes results, under the data set's whole name, with a dot too; else nowhere."""
-    rows = build_rows(tmp_path)
+    rows, folder = build_rows(tmp_path), tmp_path / 'work' / 'results' / 'model'
     predictions = [text if row < 4 else 'I give up' for row, text in enumerate(right_answers(rows))]
-    judge = {'evaluator': {'type': 'opencompass.openicl.icl_evaluator.AccwithDetailsEvaluator'}}
-    scored = {'predictions': predictions, 'references': rows['answer'], 'origin_prompt': [''] * 8}
-    scored = scored if wrapped else {**scored, 'test_set': rows}
-    alone = plugin.GPassKEvaluator(**(judge if wrapped else {})).evaluate(2, 2, rows, **scored)
+    alone = evaluate(rows, predictions, **settings)
     assert 'sample_file' not in alone['gpassk']
-    evaluator = plugin.GPassKEvaluator(**(judge if wrapped else {}))
-    evaluator._out_dir = str(tmp_path / 'work' / 'results' / 'model' / 'bench-0.5')
-    record = evaluator.evaluate(2, 2, rows, **scored)
+    record = evaluate(rows, predictions, out=folder / 'bench-0.5', **settings)
     told = record['gpassk'].pop('sample_file')
     assert record['gpassk']['counts'] == alone['gpassk']['counts']
     assert told['name'] == f'bench-0.5.{told["sha256"][:12]}.samples.parquet'
-    samples = Samples.read(tmp_path / 'work' / 'results' / 'model' / told['name'])
+    samples = Samples.read(folder / told['name'])
     assert samples['uid'] == [uid for uid in record['gpassk']['counts']['uid'] for _ in range(2)]
     assert samples['replica'] == [0, 1] * 4
     assert samples['response'] == [predictions[at + 4 * r] for at in range(4) for r in range(2)]
     assert samples.counts().c.tolist() == record['gpassk']['counts']['c']
 
 
-def test_scores_outlive_a_sample_file_that_cannot_be_written(tmp_path: Path) -> None:
-    """A folder is in its place."""
+def test_samples_of_earlier_results_go_but_for_those_of_the_result_that_is_there(tmp_path):
+    """OpenCompass writes the new one later, and a kill leaves the old one whole; scores stay."""
     rows, folder = build_rows(tmp_path), tmp_path / 'work' / 'results' / 'model'
-    evaluator = plugin.GPassKEvaluator()
-    evaluator._out_dir = str(folder / 'bench')
-    scored = {'predictions': right_answers(rows), 'references': rows['answer'], 'test_set': rows}
-    file = folder / evaluator.evaluate(2, 2, rows, **scored)['gpassk']['sample_file']['name']
-    file.unlink()
-    file.mkdir()
-    record = evaluator.evaluate(2, 2, rows, **scored)
-    assert (record['accuracy'], record['gpassk'].get('sample_file')) == (100.0, None)
 
-
-def test_samples_of_earlier_results_go_but_for_those_of_the_result_that_is_there(tmp_path: Path) -> None:
-    """OpenCompass writes the new one later, and a kill leaves the old one whole."""
-    rows, folder = build_rows(tmp_path), tmp_path / 'work' / 'results' / 'model'
-    evaluator = plugin.GPassKEvaluator()
-    evaluator._out_dir = str(folder / 'bench')
-
-    def evaluated(text: str) -> tuple[dict[str, Any], str]:
-        scored = {'predictions': [text] * 8, 'references': rows['answer'], 'test_set': rows}
-        result: dict[str, Any] = evaluator.evaluate(2, 2, rows, **scored)
-        return result, result['gpassk']['sample_file']['name']
+    def evaluated(text):
+        result = evaluate(rows, [text] * 8, out=folder / 'bench')
+        return result, (result['gpassk'].get('sample_file') or {}).get('name')
 
     first, kept = evaluated('one')
     (folder / 'bench.json').write_text(json.dumps(first))
@@ -127,10 +107,12 @@ def test_samples_of_earlier_results_go_but_for_those_of_the_result_that_is_there
     _, third = evaluated('three')
     assert {path.name for path in folder.iterdir()} == {'bench.json', kept, third}
     assert len(read(folder / 'bench.json').samples()['response']) == 8
-    assert second != third
+    (folder / second).mkdir()  # in the place of the file
+    last, name = evaluated('two')
+    assert (last['accuracy'], name) == (0.0, None)
 
 
-def test_rows_of_another_data_set_are_grouped_by_what_opencompass_gives(tmp_path: Path) -> None:
+def test_rows_of_another_data_set_are_grouped_by_what_opencompass_gives(tmp_path):
     """subdivision and idx name a question, the order of its rows the replica."""
     rows = build_rows(tmp_path).remove_columns(['uid', 'replica', 'problem', 'split', 'language'])
     predictions = [*right_answers(rows)[:4], *['\\boxed{0}'] * 4]
@@ -144,7 +126,7 @@ SAMPLES = SHARED / 'data' / 'samples' / 'math_cot_100_n8.jsonl'
 
 
 @pytest.mark.skipif(not SAMPLES.is_file(), reason='needs the sampled responses beside the checkout')
-def test_real_responses_score_like_their_own_grader() -> None:
+def test_real_responses_score_like_their_own_grader():
     """100 questions × 8 responses: the verdicts are the labels, but for two wrong ones; G-Pass follows."""
     questions = [json.loads(line) for line in SAMPLES.read_text(encoding='utf-8').splitlines()]
     labelled_wrong = {(r'\text{4:30 p.m.}', r'4:30 \text{ p.m.}'), ('10{,}000', '10000')}  # both are correct

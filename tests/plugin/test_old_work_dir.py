@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import old_work_dir as old
-import pytest
 from judge_server import PROMPTS, JudgeServer
 
 from gpassk_opencompass.cli import main
 
 
-def test_every_sample_is_judged_for_itself_and_the_work_directory_is_only_read(tmp_path: Path) -> None:
+def test_every_sample_is_judged_for_itself_and_the_work_directory_is_only_read(tmp_path):
     """Byte by byte, and no file more; the counts are those that the responses were made with."""
     work_dir = old.judged_run(tmp_path)
     before = old.contents(work_dir)
@@ -24,9 +22,7 @@ def test_every_sample_is_judged_for_itself_and_the_work_directory_is_only_read(t
     assert (record['gpassk']['n'], record['gpassk']['k']) == (4, [2, 4])
 
 
-def test_the_llm_judge_is_asked_each_different_answer_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_llm_judge_is_asked_each_different_answer_once(tmp_path, monkeypatch):
     """In the language of the question; a second time nobody is asked, for the verdicts are kept."""
     monkeypatch.chdir(tmp_path)
     root, out = old.write(tmp_path / 'old', old.rows()), tmp_path / 'new'
@@ -47,7 +43,7 @@ def test_the_llm_judge_is_asked_each_different_answer_once(
     assert old.record_in(out)['gpassk']['counts']['c'] == old.COUNTS
 
 
-def test_one_broken_run_does_not_stop_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_broken_run_does_not_stop_the_others(tmp_path, capsys):
     """It is named."""
     work_dir = old.judged_run(tmp_path)
     old.write(work_dir, old.rows()[:31], old.dataset(abbr='LiveMathBench_short'))
@@ -57,9 +53,8 @@ def test_one_broken_run_does_not_stop_the_others(tmp_path: Path, capsys: pytest.
     assert old.record_in(out)['gpassk']['counts']['c'] == old.COUNTS
 
 
-def test_a_question_that_is_not_there_is_missed_by_no_rule(tmp_path: Path) -> None:
+def test_a_question_that_is_not_there_is_missed_by_no_rule(tmp_path):
     """Which compares references and answers alone."""
-    rows = [{**row, 'origin_prompt': None} for row in old.rows()]
-    root = old.write(tmp_path / 'old', rows)
+    root = old.write(tmp_path / 'old', [{**row, 'origin_prompt': None} for row in old.rows()])
     assert main(['score', str(root), '--judge', 'rule', '-o', str(tmp_path / 'new')]) == 0
     assert old.record_in(tmp_path / 'new')['gpassk']['counts']['c'] == old.COUNTS

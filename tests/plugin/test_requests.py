@@ -6,7 +6,6 @@ import json
 from hashlib import blake2b
 from pathlib import Path
 
-import pytest
 from hosts import import_plugin, write_bench
 from sweeping import BASE
 
@@ -27,9 +26,7 @@ dataset_splits = 'AMC'
 BENCH = {'AMC_en': [('What is 1 + 1?', '2')], 'AMC_cn': [('1 + 1 是多少？', '2')]}
 
 
-def test_a_sample_is_a_request_whose_reply_finds_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_sample_is_a_request_whose_reply_finds_it(tmp_path, monkeypatch, capsys):
     """n × questions and the greedy run's; settings, prompt and a seed of its own; twice the same."""
     import_plugin()
     monkeypatch.chdir(tmp_path)
@@ -64,7 +61,7 @@ def test_a_sample_is_a_request_whose_reply_finds_it(
     assert sorted(len(run.samples or ()) for run in runs) == [2, 4]
 
 
-def test_only_providers_take_batches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_providers_take_batches(tmp_path, capsys):
     """Another engine is refused, and no file of requests is written."""
     (tmp_path / 'template.py').write_text(BASE)
     words = ['expand', str(tmp_path / 'template.py'), '--no-data-check', '-o', str(tmp_path / 'configs')]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from engine_requests import QUESTIONS, REPLICAS, SAMPLING, _rows, _tasks, config_of, recorded
@@ -24,9 +23,7 @@ def sample(folder: Path, states: Sequence[str | None], most: float | None = None
     """Draw (or go on drawing) 12 samples in batches of 3, which get these states; how many were drawn."""
     left = list(states)
 
-    def told(
-        self: Any, prompts: Sequence[Any], seeds: Any, max_out_len: int, done: Any, **options: Any
-    ) -> None:
+    def told(self, prompts, seeds, max_out_len, done, **options):
         for number in range(len(prompts)):
             state = left.pop(0)
             said = 'HTTP 503:\n  no healthy upstream' if state else ''
@@ -49,7 +46,7 @@ def kept(folder: Path) -> int:
     return len(rows)
 
 
-def test_a_run_ends_before_what_is_no_usual_response_is_written(tmp_path: Path) -> None:
+def test_a_run_ends_before_what_is_no_usual_response_is_written(tmp_path):
     """Of 12 samples 8 may be unusual; the 9th ends it, and a resume asks for all of them again."""
     states: list[str | None] = [*['failed'] * 7, 'refusal', None, None, 'failed', 'failed']
     with pytest.raises(IncompleteError) as raised:
@@ -65,7 +62,7 @@ def test_a_run_ends_before_what_is_no_usual_response_is_written(tmp_path: Path) 
     assert sorted(map(str, told)) == [*['None'] * 11, 'empty']
 
 
-def test_a_run_that_ended_goes_on_with_another_share(tmp_path: Path) -> None:
+def test_a_run_that_ended_goes_on_with_another_share(tmp_path):
     """It is no setting by which samples differ."""
     with pytest.raises(IncompleteError):
         sample(tmp_path, ['thought only'] * 12)
@@ -74,7 +71,7 @@ def test_a_run_that_ended_goes_on_with_another_share(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize('share', [-0.1, 1.5, 10, True, 'most', None])
-def test_what_is_no_share_is_refused(share: object) -> None:
+def test_what_is_no_share_is_refused(share):
     """Before anything is drawn."""
     with pytest.raises(InputError, match='most_failed'):
         plugin.SeededGenInferencer(None, 16, most_failed=share)
@@ -92,7 +89,7 @@ def few_shot_run(folder: Path, shots: Sequence[str], batches: int) -> None:
     from scripted import ScriptedModel
 
     class Model(ScriptedModel):
-        def sample(self, *given: Any, **more: Any) -> None:
+        def sample(self, *given, **more):
             if self._asked == batches:
                 raise Stops
             super().sample(*given, **more)
@@ -117,7 +114,7 @@ def few_shot_run(folder: Path, shots: Sequence[str], batches: int) -> None:
     )
 
 
-def test_other_examples_half_way_are_refused(tmp_path: Path) -> None:
+def test_other_examples_half_way_are_refused(tmp_path):
     """Else one half of the samples would be drawn behind these, and the other behind those."""
     with pytest.raises(Stops):
         few_shot_run(tmp_path, ['What is 7?', '7 is what?'], batches=2)

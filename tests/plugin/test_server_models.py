@@ -6,10 +6,8 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from importlib import import_module
-from itertools import cycle
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -79,26 +77,19 @@ ACTS: dict[str, tuple[Act, str, str | None]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ('act', 'text', 'state', 'first'),
-    [(act, text, state, first) for (act, text, state), first in zip(ACTS.values(), cycle([True, False]))],
-    ids=ACTS,
-)
-def test_one_bad_sample_has_a_state_and_ends_nothing(
-    act: Act, text: str, state: str | None, first: bool
-) -> None:
+@pytest.mark.parametrize('name', ACTS)
+def test_one_bad_sample_has_a_state_and_ends_nothing(name):
     """Also if it is the first that the server gets, and it then looks as if it took none."""
-    bad = 0 if first else 5
+    act, text, state = ACTS[name]
+    bad = 5 * (list(ACTS).index(name) % 2)
 
-    def behave(asked: Asked) -> Act:
+    def behave(asked):
         return act if asked.prompt == f'prompt {bad}' else echo(asked)
 
     given = {'timeout': 1.5} if isinstance(act, Hang) else {}
     answers = asked_of(behave, attempts=3, concurrency=1, **given)
-    assert states(answers) == [state if number == bad else None for number in range(6)]
-    assert [found for found, _ in answers] == [
-        text if number == bad else f'to prompt {number}' for number in range(6)
-    ]
+    expected = [(text, state) if number == bad else (f'to prompt {number}', None) for number in range(6)]
+    assert [(found, told.state) for found, told in answers] == expected
 
 
 # settings that no request can have
@@ -121,15 +112,12 @@ SETTINGS: dict[str, tuple[Fail, str]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ('act', 'advice', 'count'),
-    [(act, advice, count) for (act, advice), count in zip(SETTINGS.values(), cycle([1, 40]))],
-    ids=SETTINGS,
-)
-def test_settings_that_no_server_takes_end_the_run_at_once(act: Fail, advice: str, count: int) -> None:
+@pytest.mark.parametrize('name', SETTINGS)
+def test_settings_that_no_server_takes_end_the_run_at_once(name):
     """With the server's words, and the setting; after a handful of requests."""
+    act, advice = SETTINGS[name]
     with JudgeServer(lambda asked: act) as server, pytest.raises(InputError) as caught:
-        ask(asker(server.url), count)
+        ask(asker(server.url), [1, 40][list(SETTINGS).index(name) % 2])
     said = str(caught.value)
     assert act.body['error']['message'] in said
     assert advice in said
@@ -137,10 +125,10 @@ def test_settings_that_no_server_takes_end_the_run_at_once(act: Fail, advice: st
     assert len(server.asked) <= 17  # twice what may be under way, and the probe
 
 
-def test_of_several_keys_one_that_is_turned_away_is_given_up() -> None:
+def test_of_several_keys_one_that_is_turned_away_is_given_up():
     """The others go on; what they may be asked is counted for each."""
 
-    def behave(asked: Asked) -> Act:
+    def behave(asked):
         return Fail(401) if asked.headers['Authorization'] == 'Bearer key-bad' else echo(asked)
 
     with JudgeServer(behave) as server:
@@ -153,18 +141,18 @@ def test_of_several_keys_one_that_is_turned_away_is_given_up() -> None:
 # patience
 
 
-def test_a_server_that_is_killed_and_restarted_costs_time_alone() -> None:
+def test_a_server_that_is_killed_and_restarted_costs_time_alone():
     """In the middle, with everything under way, twice; by the real clock."""
     started = threading.Event()
 
-    def behave(asked: Asked) -> Act:
+    def behave(asked):
         if asked.number >= 20:
             started.set()
         return Say(f'to {asked.prompt}', delay=0.02)
 
     with JudgeServer(behave) as server:
 
-        def restart() -> None:
+        def restart():
             for _ in range(2):
                 started.wait(60)
                 server.stop()
@@ -184,46 +172,30 @@ def test_a_server_that_is_killed_and_restarted_costs_time_alone() -> None:
 # what a server says of itself
 
 
-@contextmanager
-def known(*versions: str, root: str = '/models/a', owner: str = 'vllm') -> Iterator[list[JudgeServer]]:
-    """Servers of these versions."""
-    with ExitStack() as stack:
-        card = {'id': 'm', 'owned_by': owner, 'root': root}
-        yield [
-            stack.enter_context(JudgeServer(echo, [card], places={'/version': {'version': version}}))
-            for version in versions
-        ]
+def test_what_servers_are_is_noted_and_other_weights_end_the_run(tmp_path):
+    """As after a restart with another release; a folder of the same name elsewhere is asked about."""
+    asked = []
 
+    def noted(version, root):
+        card = {'id': 'm', 'owned_by': 'vllm', 'root': root}
+        with JudgeServer(echo, [card], places={'/version': {'version': version}}) as server:
+            model = asker(server.url)
+            model.folder = tmp_path
+            asked.append(server.asked)
+            ask(model, 3)
+        return marks.servers_told(marks.read_notes(tmp_path))
 
-def noted(folder: Path, *servers: JudgeServer) -> tuple[list[dict[str, str]], list[str]]:
-    model = asker(*(server.url for server in servers))
-    model.folder = folder
-    ask(model, 3)
-    told: tuple[list[dict[str, str]], list[str]] = marks.servers_told(marks.read_notes(folder))
-    return told
-
-
-def test_versions_are_noted_and_a_change_is_a_warning(tmp_path: Path) -> None:
-    """As after a restart with another release: the note says since when, the warning which ones."""
     for number, version in enumerate(('0.13.0', '0.13.0', '0.32.0')):
-        with known(version) as servers:
-            told, warnings = noted(tmp_path, *servers)
+        told, warnings = noted(version, '/models/a')
         assert [one['version'] for one in told] == ['0.13.0', '0.32.0'][: 1 + (number == 2)]
     assert [(one['engine'], one['root']) for one in told] == [('vllm', 'a')] * 2
     assert warnings == ['servers of 2 versions drew the samples: vllm 0.13.0, vllm 0.32.0']
     assert all('127.0.0.1' not in json.dumps(one) for one in told)
-
-
-def test_other_weights_end_the_run(tmp_path: Path) -> None:
-    """Samples of two models would be one run; a folder of the same name elsewhere is asked about."""
-    for root in ('/models/a', '/scratch/a'):
-        with known('1', root=root) as servers:
-            _, warnings = noted(tmp_path, *servers)
-    assert warnings == ["the servers have their weights in 2 places that end in 'a': are they the same?"]
-    with known('1', root='/models/b') as servers:
-        with pytest.raises(IncompleteError, match="serves 'b'"):
-            noted(tmp_path, *servers)
-        assert servers[0].asked == []
+    _, warnings = noted('0.32.0', '/scratch/a')
+    assert warnings[1:] == ["the servers have their weights in 2 places that end in 'a': are they the same?"]
+    with pytest.raises(IncompleteError, match="serves 'b'"):
+        noted('0.32.0', '/models/b')
+    assert asked[-1] == []
 
 
 # the classes
@@ -246,10 +218,10 @@ def model_at(
 
 
 @pytest.mark.parametrize('engine', SERVERS)
-def test_seed_text_tokens_and_time_go_with_their_prompt(engine: str) -> None:
+def test_seed_text_tokens_and_time_go_with_their_prompt(engine):
     """The first prompts are answered last."""
 
-    def behave(asked: Asked) -> Act:
+    def behave(asked):
         number = int(asked.prompt.split()[-1])
         usage = {'prompt_tokens': 100 + number, 'completion_tokens': 10 + number, 'total_tokens': 0}
         reason = 'length' if number % 2 else 'stop'
@@ -267,11 +239,11 @@ def test_seed_text_tokens_and_time_go_with_their_prompt(engine: str) -> None:
 
 
 @pytest.mark.parametrize('engine', SERVERS)
-def test_a_retry_keeps_its_seed_and_the_attempt_that_was_taken_counts(engine: str) -> None:
+def test_a_retry_keeps_its_seed_and_the_attempt_that_was_taken_counts(engine):
     """Every prompt fails once, with half a second to wait, and is sent again as it was."""
     seen: set[str] = set()
 
-    def behave(asked: Asked) -> Act:
+    def behave(asked):
         if asked.prompt in seen:
             return str(asked.body['seed'])
         seen.add(asked.prompt)
@@ -286,7 +258,7 @@ def test_a_retry_keeps_its_seed_and_the_attempt_that_was_taken_counts(engine: st
 
 
 @pytest.mark.parametrize('engine', SERVERS)
-def test_inferencers_of_opencompass_get_a_seed_a_prompt_and_call(engine: str) -> None:
+def test_inferencers_of_opencompass_get_a_seed_a_prompt_and_call(engine):
     """Not the same seed for the same prompt twice; the next process has the same ones."""
     found = []
     for _ in range(2):
@@ -299,9 +271,7 @@ def test_inferencers_of_opencompass_get_a_seed_a_prompt_and_call(engine: str) ->
 
 
 @pytest.mark.parametrize('engine', SERVERS)
-def test_key_organization_and_stop_words_go_with_each_request(
-    engine: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_key_organization_and_stop_words_go_with_each_request(engine, monkeypatch):
     """The models of one template may have different providers; without a random seed no seed is sent."""
     monkeypatch.setenv('MY_PROVIDER_KEY', 'secret-1')
     monkeypatch.setenv('OPENAI_PROJECT_ID', 'proj-1')
@@ -319,22 +289,18 @@ def test_key_organization_and_stop_words_go_with_each_request(
         model_of(engine, 'http://10.0.0.1', key_env='MY_PROVIDER_KEY')
 
 
-def test_a_status_may_stand_for_a_text() -> None:
-    """`status_code_mappings` of OpenAISDK, without further attempts."""
-    with model_at('openai', lambda asked: Fail(450), status_code_mappings={450: 'blocked'}) as (
-        model,
-        server,
-    ):
-        assert [text for text, *_ in drawn(model, PROMPTS[:2])] == ['blocked', 'blocked']
-    assert len(server.asked) == 2
+def test_what_is_not_sent_or_not_answered_may_be_a_sample_all_the_same():
+    """`status_code_mappings` of OpenAISDK, without further attempts; a prompt beyond `max_seq_len`."""
 
+    def behave(asked):
+        return Fail(450) if asked.prompt == 'short' else echo(asked)
 
-def test_a_prompt_beyond_the_context_is_not_sent() -> None:
-    """`max_seq_len` of OpenAISDK, for which it ends the run."""
-    with model_at('openai', echo, max_seq_len=300) as (model, _):
+    settings = {'status_code_mappings': {450: 'blocked'}, 'max_seq_len': 300}
+    with model_at('openai', behave, **settings) as (model, server):
         found = drawn(model, ['short', 'long ' * 400], max_out_len=8)
-    assert [(text, told.state) for text, told, _ in found] == [('to short', None), ('', 'too long')]
+    assert [(text, told.state) for text, told, _ in found] == [('blocked', None), ('', 'too long')]
     assert 'max_seq_len' in found[1][2]
+    assert len(server.asked) == 1
 
 
 PROXY = 'http://127.0.0.1:9'
@@ -350,43 +316,39 @@ PROXY = 'http://127.0.0.1:9'
     ],
     ids=['none', 'openai_proxy_url', 'proxy', 'proxies'],
 )
-def test_a_proxy_is_used(settings: dict[str, Any], proxy: str) -> None:
+def test_a_proxy_is_used(settings, proxy):
     """The one that OpenAI's client would use."""
     assert model_of('openai', 'http://10.0.0.1/v1', **settings)._client.proxy == proxy
 
 
 @pytest.mark.parametrize(
-    'settings',
+    ('engine', 'settings'),
     [
-        {'http_client_cfg': {'http2': True}},
-        {'openai_proxy_url': 'socks5://127.0.0.1:9'},
-        {'openai_extra_kwargs': {'extra_headers': {'a': 'b'}}},
-        {'openai_extra_kwargs': {'n': 2}},
-        {'extra_body': {'stream': True}},
-        {'extra_body': {'seed': 1}},
-        {'url': []},
-        {'path': 'o1-mini', 'temperature': 1.0},
+        ('openai', {'http_client_cfg': {'http2': True}}),
+        ('openai', {'openai_proxy_url': 'socks5://127.0.0.1:9'}),
+        ('openai', {'openai_extra_kwargs': {'extra_headers': {'a': 'b'}}}),
+        ('openai', {'openai_extra_kwargs': {'n': 2}}),
+        ('openai', {'extra_body': {'stream': True}}),
+        ('openai', {'extra_body': {'seed': 1}}),
+        ('openai', {'url': []}),
+        ('openai', {'path': 'o1-mini', 'temperature': 1.0}),
+        # OpenCompass's own example, `gen_config=dict(random_seed=…)`, is dropped by the server.
+        *(
+            ('lmdeploy_server', {'gen_config': {key: 1}})
+            for key in ('seed', 'random_seed', 'n', 'do_sample', 'max_new_tokens')
+        ),
     ],
-    ids=lambda settings: next(iter(settings)),
 )
-def test_what_cannot_be_honoured_is_refused(settings: dict[str, Any]) -> None:
+def test_what_cannot_be_honoured_is_refused(engine, settings):
     """Before anything is asked."""
-    with pytest.raises(InputError):
-        model_of('openai', **{'url': 'http://10.0.0.1/v1', **settings})
-
-
-@pytest.mark.parametrize('key', ['seed', 'random_seed', 'n', 'do_sample', 'max_new_tokens'])
-def test_lmdeploys_server_is_sent_no_setting_in_vain(key: str) -> None:
-    """OpenCompass's own example, `gen_config=dict(random_seed=…)`, is dropped by the server."""
-    with pytest.raises(InputError, match=key):
-        model_of('lmdeploy_server', 'http://10.0.0.1', gen_config={key: 1})
+    name = next(iter(settings.get('gen_config', {})), '')
+    with pytest.raises(InputError, match=name):
+        model_of(engine, **{'url': 'http://10.0.0.1/v1', **settings})
 
 
 @pytest.mark.parametrize('engine', SERVERS)
 @pytest.mark.parametrize('greedy', [True, False])
-def test_lmdeploys_server_does_what_the_name_says(
-    engine: str, greedy: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lmdeploys_server_does_what_the_name_says(engine, greedy, tmp_path, monkeypatch):
     """Through its own request schema and its own code: the generation config of each request."""
     if not LMDEPLOY.is_dir():
         pytest.skip('lmdeploy is not unpacked beside this environment; `make test` does it')
@@ -410,14 +372,14 @@ def test_lmdeploys_server_does_what_the_name_says(
             assert (config.temperature, config.top_p, config.top_k) == (1.0, 1.0, 1)
 
 
-def test_vllms_server_knows_every_field_of_a_request(tmp_path: Path) -> None:
+def test_vllms_server_knows_every_field_of_a_request(tmp_path):
     """In the recorded versions; as lmdeploy's, it drops others without a word."""
     for sent in infer('openai', tmp_path).sent:
         for entry in VLLM:
             assert {*sent.settings, 'seed', 'messages'} <= set(entry['ChatCompletionRequest']['fields'])
 
 
-def test_a_reasoning_model_at_ones_own_server_gets_its_temperature(tmp_path: Path) -> None:
+def test_a_reasoning_model_at_ones_own_server_gets_its_temperature(tmp_path):
     """Regression: OpenAISDK leaves it out for any path with `o1` in it, so of Skywork-o1-Open too."""
     lines = {'llm_infos': [{'path': 'Skywork/Skywork-o1-Open-Llama-3.1-8B', 'batch_size': 4}]}
     for sent in infer('openai', tmp_path, **lines).sent:
@@ -478,7 +440,7 @@ REPLIES: dict[str, tuple[dict[str, Any], str, str | None]] = {
 
 
 @pytest.mark.parametrize(('sent', 'text', 'state'), REPLIES.values(), ids=REPLIES)
-def test_a_reply_becomes_a_text_and_a_state(sent: dict[str, Any], text: str, state: str | None) -> None:
+def test_a_reply_becomes_a_text_and_a_state(sent, text, state):
     """The states are those that records know; without a response there is no text."""
     found, generation = seeds.response_of(reply_of(sent))
     assert (found, generation.state) == (text, state)
@@ -487,6 +449,6 @@ def test_a_reply_becomes_a_text_and_a_state(sent: dict[str, Any], text: str, sta
 
 
 @pytest.mark.parametrize('case', ['thought cut', 'thought cut, no content', 'thought only'])
-def test_an_answer_within_an_open_thought_is_seen_as_cut_off(case: str) -> None:
+def test_an_answer_within_an_open_thought_is_seen_as_cut_off(case):
     """Nobody takes such a response for a finished one."""
     assert final_answer(seeds.response_of(reply_of(REPLIES[case][0]))[0]).cut_off

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,9 @@ plugin = import_plugin()
 ConfigDict = import_module('mmengine.config').ConfigDict if plugin else None
 
 
-def made(responses: list[str], verdicts: dict[str, bool | None]) -> Result:
+def made(responses: Sequence[str] = (r'\boxed{1}', r'\boxed{2}'), **verdicts: bool | None) -> Result:
+    """Of one question; `verdicts` of answers, behind `a`, beside 1 (right) and 2 (wrong)."""
+    known = {'1': True, '2': False} | {name[1:]: verdict for name, verdict in verdicts.items()}
     n = len(responses)
     same = {
         'question': 'q',
@@ -35,30 +38,29 @@ def made(responses: list[str], verdicts: dict[str, bool | None]) -> Result:
         'uid': 'u',
     }
     columns = {name: [value] * n for name, value in same.items()}
-    samples = Samples({'response': responses, 'replica': list(range(n)), **columns})
-    judge = FunctionJudge(lambda pair: verdicts[pair.answer])
+    samples = Samples({'response': list(responses), 'replica': list(range(n)), **columns})
     names = Names(model='model', dataset='bench', host='opencompass')
+    judge = FunctionJudge(lambda pair: known[pair.answer])
     return score(samples, judge, n=n, k=2, unjudged_tolerance=1.0, names=names)
 
 
-def config_of(work_dir: Path, models: list[Any], dataset: dict[str, Any]) -> Any:
+def config_of(work_dir: Path, *models: dict[str, Any], **dataset: Any) -> Any:
     whole = {**dataset_config(work_dir), **dataset}
-    return ConfigDict(work_dir=str(work_dir), models=models, datasets=[whole])
+    return ConfigDict(work_dir=str(work_dir), models=list(models), datasets=[whole])
 
 
 def summarize(tmp_path: Path, result: Result | None, *others: str) -> Path:
-    models = [{'abbr': 'model'}, *({'abbr': other} for other in others)]
-    config = config_of(tmp_path, models, {'abbr': 'bench'})
-    path = tmp_path / 'results' / 'model' / 'bench.json'
+    """The folder of the summary of the model with this result, and of other ones."""
+    config = config_of(tmp_path, *({'abbr': name} for name in ('model', *others)))
     if result is not None:
-        write(path, result)
+        write(tmp_path / 'results' / 'model' / 'bench.json', result)
     plugin.GPassKSummarizer(config).summarize(time_str='now')
     return tmp_path / 'summary'
 
 
-def test_the_table_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_is_printed_and_written(tmp_path, capsys):
     """The same text on the screen and in the .md; every metric in the .csv files."""
-    folder = summarize(tmp_path, made([r'\boxed{1}', r'\boxed{2}'], {'1': True, '2': False}))
+    folder = summarize(tmp_path, made())
     text = (folder / 'gpassk_now.md').read_text()
     assert text in capsys.readouterr().out
     assert 'bench: n = 2, 0 samples unjudged' in text
@@ -68,47 +70,43 @@ def test_the_table_is_printed_and_written(tmp_path: Path, capsys: pytest.Capture
     assert 'AMC_en' in (folder / 'gpassk_now.breakdown.csv').read_text()
 
 
-def test_what_a_reader_should_know_is_said(tmp_path: Path) -> None:
+def test_what_a_reader_should_know_is_said(tmp_path):
     """Cut-off responses and unjudged samples stand below the table."""
-    result = made(
-        [r'\boxed{1}', r'\boxed{3}', r'hence \boxed{2'], {'1': True, '3': None, '2': False, '': False}
-    )
+    result = made([r'\boxed{1}', r'\boxed{3}', r'hence \boxed{2'], a3=None, a=False)
     text = (summarize(tmp_path, result) / 'gpassk_now.md').read_text()
     assert '1 of 3 responses look cut off' in text
     assert '1 samples unjudged: accuracy from 33.33 to 66.67' in text
 
 
-def test_a_model_that_changed_since_the_result_is_shown_only_where_that_is_accepted(tmp_path: Path) -> None:
+def test_a_model_that_changed_since_the_result_is_shown_only_where_that_is_accepted(tmp_path):
     """What the evaluation accepted stands below the table; else the result is missing, with the setting."""
-    result = made([r'\boxed{1}', r'\boxed{2}'], {'1': True, '2': False})
+    result, model = made(), {'abbr': 'model', 'path': 'b'}
     told = 'scored although settings changed since sampling, as keep says'
     result.provenance = {'model': {'path': 'a'}, 'warnings': [told]}
     write(tmp_path / 'results' / 'model' / 'bench.json', result)
-    models, dataset = [{'abbr': 'model', 'path': 'b'}], {'abbr': 'bench'}
-    plugin.GPassKSummarizer(config_of(tmp_path, models, dataset)).summarize(time_str='before')
+    plugin.GPassKSummarizer(config_of(tmp_path, model)).summarize(time_str='before')
     assert not list((tmp_path / 'summary').glob('gpassk*'))
     assert '50.00' not in (tmp_path / 'summary' / 'summary_before.csv').read_text()
-    dataset = {**dataset, 'eval_cfg': {'evaluator': {'keep': ['settings']}}}
-    plugin.GPassKSummarizer(config_of(tmp_path, models, dataset)).summarize(time_str='now')
+    config = config_of(tmp_path, model, eval_cfg={'evaluator': {'keep': ['settings']}})
+    plugin.GPassKSummarizer(config).summarize(time_str='now')
     text = (tmp_path / 'summary' / 'gpassk_now.md').read_text()
     assert f'WARNING model@bench: {told}' in text
     assert 'MISSING' not in text
 
 
-def test_the_summary_of_opencompass_is_written_as_ever(tmp_path: Path) -> None:
+def test_the_summary_of_opencompass_is_written_as_ever(tmp_path):
     """To the byte, for the programs that read leaderboards out of it."""
-    result = made([r'\boxed{1}', r'\boxed{2}'], {'1': True, '2': False})
-    folder = summarize(tmp_path, result)
+    folder = summarize(tmp_path, made())
     ours = {path.suffix: path.read_bytes() for path in folder.glob('summary_now.*')}
-    config = config_of(tmp_path, [{'abbr': 'model'}], {'abbr': 'bench'})
+    config = config_of(tmp_path, {'abbr': 'model'})
     import_module('opencompass.summarizers').DefaultSummarizer(config).summarize(None, 'now')
     assert ours == {path.suffix: path.read_bytes() for path in folder.glob('summary_now.*')}
     assert {'.txt', '.csv'} <= set(ours)
 
 
-def test_a_missing_result_is_named(tmp_path: Path) -> None:
+def test_a_missing_result_is_named(tmp_path):
     """A failed task leaves a line, not only a row less; without any result there is no table."""
-    result = made([r'\boxed{1}', r'\boxed{2}'], {'1': True, '2': False})
+    result = made()
     text = (summarize(tmp_path / 'one', result, 'gone') / 'gpassk_now.md').read_text()
     assert 'MISSING' in text
     assert 'gone/bench.json' in text
@@ -118,12 +116,12 @@ def test_a_missing_result_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     'damage', ['null', '5', '"gpassk"', '{"gpassk": 5}', '{"gpassk": {}}', '[' * 100_000]
 )
-def test_a_damaged_result_does_not_keep_the_others_from_their_table(tmp_path: Path, damage: str) -> None:
+def test_a_damaged_result_does_not_keep_the_others_from_their_table(tmp_path, damage):
     """It is named like one that is missing, whatever of it can be read."""
     other = tmp_path / 'results' / 'other' / 'bench.json'
     other.parent.mkdir(parents=True)
     other.write_text(damage)
-    result = made([r'\boxed{1}', r'\boxed{2}'], {'1': True, '2': False})
+    result = made()
     text = (summarize(tmp_path, result, 'other') / 'gpassk_now.md').read_text()
     assert re.search(r'\| model\b.*\| +50\.00 ', text)
     with pytest.raises(InputError) as caught:
@@ -132,21 +130,15 @@ def test_a_damaged_result_does_not_keep_the_others_from_their_table(tmp_path: Pa
     assert f'MISSING {other}: {line}; OpenCompass would keep it' in ' '.join(text.split())
 
 
-def sampled(model: str, dataset: str = 'LiveMathBench-v202412-k4_8_16-r3') -> Result:
-    """48 answers to each of 24 questions: a third always, a third half of the time, a third never correct."""
-    counts = [12 * c for c in THIRDS]
-    run = {'model': model, 'dataset': dataset}
-    return result_of(Path('x.json'), {'gpassk': block(counts, 48, k=[16], run=run)})
+def test_each_score_has_its_interval_below():
+    """Of the accuracy: mean 0.5, with two solved and two unsolved problems added.
 
-
-def test_each_score_has_its_interval_below() -> None:
-    """Of the accuracy: mean 0.5, with two solved and two unsolved problems added."""
-    lines = summary_table([sampled('m_l1')]).splitlines()
-    scores, below = [
-        [cell.strip() for cell in line.strip('|').split('|')]
-        for line in lines
-        if line.startswith(('| m ', '|  '))
-    ]
+    48 answers to each of 24 questions: a third always, a third half of the time, a third never correct.
+    """
+    run = {'model': 'm_l1', 'dataset': 'LiveMathBench-v202412-k4_8_16-r3'}
+    result = result_of(Path('x.json'), {'gpassk': block([12 * c for c in THIRDS], 48, k=[16], run=run)})
+    lines = [line for line in summary_table([result]).splitlines() if line.startswith(('| m ', '|  '))]
+    scores, below = ([cell.strip() for cell in line.strip('|').split('|')] for line in lines)
     assert scores[:2] == ['m', '50.00']
     assert below[0] == ''
     low, high = map(float, below[1].split('–'))

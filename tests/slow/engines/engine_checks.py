@@ -88,7 +88,7 @@ class Engine:
         found: dict[int, Drawn] = {}
         seeds = [model.seed_of(*sample) for sample in samples]
 
-        def done(number: int, text: str, told: Generation, said: str) -> None:
+        def done(number, text, told, said):
             found[number] = Drawn(text, told)
 
         model.sample([*prompts], seeds, length, done)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ SEEDED = 'temperatures, random_seeds = [1.0], [42]'
 
 
 @pytest.fixture(scope='module')
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlamaServer]:
+def server(tmp_path_factory):
     """One for all tests of this file."""
     with llama_servers(tmp_path_factory.mktemp('llama')) as [one]:
         yield one
@@ -61,14 +60,12 @@ def texts_of(rows: list[dict[str, Any]]) -> list[str]:
 
 
 @pytest.fixture(scope='module')
-def rows(forks: Forks, server: LlamaServer, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+def rows(forks, server, tmp_path_factory):
     """Of a run with a seed a sample."""
     return run(forks, server, tmp_path_factory.mktemp('runs') / 'first', SEEDED)
 
 
-def test_seeds_reach_the_sampler(
-    forks: Forks, server: LlamaServer, rows: list[dict[str, Any]], tmp_path: Path
-) -> None:
+def test_seeds_reach_the_sampler(forks, server, rows, tmp_path):
     """Samples of a question differ; a rerun draws more of the same texts than chance leaves, other seeds few.
 
     The rerun asks one request at a time in place of twelve: last bits differ.
@@ -82,10 +79,10 @@ def test_seeds_reach_the_sampler(
     assert (Counter(texts) & Counter(texts_of(others))).total() <= len(rows) // 3
 
 
-def test_finish_reasons_and_tokens_are_the_servers(server: LlamaServer, rows: list[dict[str, Any]]) -> None:
+def test_finish_reasons_and_tokens_are_the_servers(server, rows):
     """The prompt is the model's chat template around the question, once; the tokens are the model's."""
 
-    def tokens(text: str) -> int:  # names of special tokens are those tokens
+    def tokens(text):
         return len(server.ask('tokenize', content=text, parse_special=True)['tokens'])
 
     for row in rows:
@@ -114,14 +111,12 @@ def said(server: LlamaServer, prompt: str, **more: float) -> str:
     ],
     ids=['top_k', 'temperature'],
 )
-def test_a_run_without_freedom_is_greedy(
-    forks: Forks, server: LlamaServer, tmp_path: Path, line: str
-) -> None:
+def test_a_run_without_freedom_is_greedy(forks, server, tmp_path, line):
     rows = run(forks, server, tmp_path / 'run', line, QUESTIONS[:1])
     assert set(texts_of(rows)) == {said(server, rows[0]['origin_prompt'][0]['prompt'])}
 
 
-def test_the_penalty_has_another_name_there(server: LlamaServer) -> None:
+def test_the_penalty_has_another_name_there(server):
     """The field of vLLM and lmdeploy is ignored without a word: a template has to say llama.cpp's own."""
     plain, vllms, own = (
         said(server, 'Repeat the word tree many times.', **more)
@@ -130,7 +125,7 @@ def test_the_penalty_has_another_name_there(server: LlamaServer) -> None:
     assert plain == vllms != own
 
 
-def test_what_a_template_leaves_out_is_the_servers_to_choose(server: LlamaServer) -> None:
+def test_what_a_template_leaves_out_is_the_servers_to_choose(server):
     """Without a word llama.cpp cuts the tail of the distribution three times; vLLM does not."""
     chosen = server.ask('props')['default_generation_settings']['params']
     assert (chosen['top_k'], round(chosen['top_p'], 3), round(chosen['min_p'], 3)) == (40, 0.95, 0.05)

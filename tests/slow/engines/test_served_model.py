@@ -7,7 +7,6 @@ import math
 import re
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from forks import Forks
 from hosts import import_plugin, results_of
 from scipy.stats import hypergeom
 from sweeping import dump
@@ -33,7 +31,7 @@ ASKED = [json.loads(line) for file in FILES for line in file.read_text(encoding=
 
 
 @pytest.fixture(scope='module')
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def address(tmp_path_factory):
     """One server for all tests: it takes seconds to come up."""
     folder = tmp_path_factory.mktemp('server')
     (folder / 'demo').symlink_to(MODEL)
@@ -44,7 +42,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope='module')
-def work_dir(forks: Forks, address: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def work_dir(forks, address, tmp_path_factory):
     """Of a run with the served model under test, on the demo's sums."""
     folder = tmp_path_factory.mktemp('served')
     (folder / 'template').mkdir()
@@ -78,7 +76,7 @@ def ask(address: str, question: str, **more: Any) -> dict[str, Any]:
     return found
 
 
-def test_the_model_is_the_same_behind_the_server(address: str) -> None:
+def test_the_model_is_the_same_behind_the_server(address):
     """transformers 5 reads what 4 saved: greedy replies are those of this process."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -97,7 +95,7 @@ def test_the_model_is_the_same_behind_the_server(address: str) -> None:
         assert choice['finish_reason'] == ('length' if len(tokens) == 24 else 'stop')
 
 
-def test_a_served_model_is_measured(work_dir: Path) -> None:
+def test_a_served_model_is_measured(work_dir):
     """Template, config, OpenAISDK, server, result: samples that differ, verdicts and right metrics."""
     [result] = results_of(work_dir)
     [file] = work_dir.glob('*/predictions/*/*.json')
@@ -130,10 +128,10 @@ def test_a_served_model_is_measured(work_dir: Path) -> None:
     assert health['warnings'] == []
 
 
-def test_seeds_hold_for_one_request_at_a_time(address: str) -> None:
+def test_seeds_hold_for_one_request_at_a_time(address):
     """The server seeds one generator for all requests: drawn at once, samples differ but are not repeated."""
 
-    def sample(seed: int) -> str:
+    def sample(seed):
         sampled = {'generation_config': '{"do_sample": true}', 'temperature': 1.0}
         text: str = ask(address, 'What is 7 + 5?', seed=seed, **sampled)['choices'][0]['message']['content']
         return text
@@ -147,7 +145,7 @@ def test_seeds_hold_for_one_request_at_a_time(address: str) -> None:
 
 
 @pytest.mark.parametrize('field', ['top_k', 'repetition_penalty', 'min_p'])
-def test_sampling_fields_of_other_servers_are_refused(address: str, field: str) -> None:
+def test_sampling_fields_of_other_servers_are_refused(address, field):
     """Not dropped in silence: they belong into `generation_config`."""
     with pytest.raises(urllib.error.HTTPError) as caught:
         ask(address, 'What is 7 + 5?', **{field: 1})

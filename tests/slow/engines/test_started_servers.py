@@ -49,7 +49,7 @@ def lives_and_dies(serve: Serve, path: str, name: str, logs: Path) -> None:
             until(running.check)
 
 
-def test_the_server_of_transformers(tmp_path: Path) -> None:
+def test_the_server_of_transformers(tmp_path):
     """Its list of models fails where the machine has none from the hub; `/health` does not."""
     need_transformers_server()
     command = f'{TRANSFORMERS.parent}/{PRESETS["transformers"].command} --device cpu'
@@ -57,7 +57,7 @@ def test_the_server_of_transformers(tmp_path: Path) -> None:
     lives_and_dies(serve, MODEL, MODEL, tmp_path)
 
 
-def test_the_server_of_llama_cpp(tmp_path: Path) -> None:
+def test_the_server_of_llama_cpp(tmp_path):
     """By its usual command line."""
     if not (PROGRAM.exists() and GGUF.exists()):
         pytest.skip('no .venv-llama')

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings('ignore')]
 
 
 @pytest.fixture(scope='session')
-def here(padded: Path) -> Any:
+def here(padded):
     """The engine `vllm`; its model is loaded once."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in VLLM_IN_PROCESS.items():
@@ -38,7 +37,7 @@ def here(padded: Path) -> Any:
 
 
 @pytest.fixture(scope='session')
-def openai(padded: Path, vllm_url: str) -> checks.Engine:
+def openai(padded, vllm_url):
     """The same model behind vLLM's server, asked by `openai`."""
     lines = {
         'llm_infos': [{'path': 'm', 'batch_size': 16}],
@@ -51,7 +50,7 @@ def openai(padded: Path, vllm_url: str) -> checks.Engine:
 
 
 @pytest.fixture(scope='session')
-def lmdeploy_server(padded: Path, vllm_url: str) -> checks.Engine:
+def lmdeploy_server(padded, vllm_url):
     """And by `lmdeploy_server`, which speaks the same protocol."""
     lines = {'llm_infos': [{'path': 'm', 'batch_size': 16}], 'api_addr': vllm_url}
     return checks.Engine('lmdeploy_server', padded, lines, reload=True)
@@ -59,7 +58,7 @@ def lmdeploy_server(padded: Path, vllm_url: str) -> checks.Engine:
 
 @pytest.mark.parametrize('check', checks.CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize('engine', ['here', 'openai', 'lmdeploy_server'])
-def test_vllm_does_what_transformers_does(engine: str, check: Any, request: pytest.FixtureRequest) -> None:
+def test_vllm_does_what_transformers_does(engine, check, request):
     """In process, and its server asked in two ways: see `engine_checks`."""
     found = check(request.getfixturevalue(engine))
     for one in found if isinstance(found, list) else [found]:
@@ -68,7 +67,7 @@ def test_vllm_does_what_transformers_does(engine: str, check: Any, request: pyte
 
 
 @pytest.mark.parametrize('engine', ['here', 'openai'])
-def test_each_token_is_the_one_of_its_seed(engine: str, request: pytest.FixtureRequest) -> None:
+def test_each_token_is_the_one_of_its_seed(engine, request):
     """Transformers' scores and vLLM's random numbers of a seed give the very token, with each setting.
 
     Whatever else is in the batch: a distribution of some thousand draws shows a wrong token only if many are.

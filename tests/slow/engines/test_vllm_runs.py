@@ -64,7 +64,7 @@ max_out_lens = [24]
 Rows = dict[tuple[Any, ...], dict[str, Any]]
 
 
-def test_a_killed_run_in_shards_draws_what_a_whole_one_does(padded: Path, tmp_path: Path) -> None:
+def test_a_killed_run_in_shards_draws_what_a_whole_one_does(padded, tmp_path):
     """With another batch size, too: the same seeds, and texts that differ in ties of last bits alone."""
     questions = [(f'What is {number} + {number * number}?', '7') for number in range(QUESTIONS)]
     data = write_bench(tmp_path / 'data', {'AMC_en': questions}, VERSION)
@@ -93,7 +93,7 @@ def test_a_killed_run_in_shards_draws_what_a_whole_one_does(padded: Path, tmp_pa
     assert all(row['generation']['finish_reason'] in ('stop', 'length') for row in second.values())
 
 
-def test_the_preset_starts_one_server_for_the_runs_of_a_model(padded: Path, tmp_path: Path) -> None:
+def test_the_preset_starts_one_server_for_the_runs_of_a_model(padded, tmp_path):
     """By vLLM's own command line, once; every sample has its own seed, and nothing is left of it."""
     questions = [(f'What is {number} + {number * number}?', '7') for number in range(QUESTIONS)]
     data = write_bench(tmp_path / 'data', {'AMC_en': questions}, VERSION)

@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from loopback import end, free_port, wait_until_healthy
 
@@ -72,7 +71,7 @@ def pad_model(folder: Path) -> Path:
     settings = json.loads(Path(MODEL, 'config.json').read_text())
     length = settings['head_dim']
 
-    def spread(rows: Any) -> Any:
+    def spread(rows):
         heads = rows.reshape(-1, length, rows.shape[-1])
         longer = heads.new_zeros(heads.shape[0], length, FACTOR, heads.shape[-1])
         longer[:, :, 0] = heads

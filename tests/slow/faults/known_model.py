@@ -1,4 +1,4 @@
-"""A model whose every response is known beforehand, and a foreign data set, judge and evaluator beside it.
+"""A model whose every response is known beforehand, and a judge and an evaluator beside it.
 
 Whether a response is right depends on all that reaches a real model: who it is, its settings, the text of the
 question, the wording around it, and which of the n samples it is.
@@ -29,39 +29,26 @@ WORDINGS = ('reasoning step by step', 'Exercise:')
 """What a prompt may say beside its question."""
 
 
-def model_identity(
-    path: str, files: dict[str, str], random_seed: int, temperature: float, max_out_len: int
-) -> str:
-    """Everything about a model that its responses depend on, with name and content of each of its files."""
-    return repr((path, sorted(files.items()), random_seed, temperature, max_out_len))
+def is_right(identity: tuple[Any, ...], question: str, wordings: Sequence[str], replica: int | None) -> bool:
+    """Whether a model answers right; without seeds (replica None) each time the same.
 
-
-def is_right(identity: str, question: str, wordings: Sequence[str], replica: int | None) -> bool:
-    """Whether this model answers right; without seeds (replica None) each time the same."""
+    It depends on path, files with their contents, seed, temperature and max_out_len: `identity`.
+    """
     told = repr((identity, question, [text in wordings for text in WORDINGS], replica))
     return hashlib.sha256(told.encode()).digest()[0] < 128
 
 
 class KnownModel(BaseModel):  # type: ignore[misc]
-    """Answers a sum as `\\boxed{…}`: right, or one too many, see `is_right`.
-
-    Operational settings (servers, retries, GPUs) are taken and change nothing.
-    """
+    """Answers a sum as `\\boxed{…}`: right, or one too many, see `is_right`."""
 
     is_api = False
 
-    def __init__(
-        self,
-        path: str,
-        random_seed: int,
-        generation_kwargs: dict[str, Any],
-        **_: Any,
-    ) -> None:
+    def __init__(self, path: str, random_seed: int, generation_kwargs: dict[str, Any], **_: Any) -> None:
         super().__init__(path=path, tokenizer_only=True)
         self.template_parser = LMTemplateParser()
         self._random_seed = random_seed
         self._replicas: dict[int, int] = {}
-        files = {file.name: file.read_text() for file in Path(path).iterdir()}
+        files = sorted((file.name, file.read_text()) for file in Path(path).iterdir())
         self._settings = (path, files, random_seed, generation_kwargs['temperature'])
         self._answered = 0
 
@@ -71,9 +58,8 @@ class KnownModel(BaseModel):  # type: ignore[misc]
         return seed
 
     def sample(self, prompts: list[str], seeds: list[int], max_out_len: int, done: Any, **_: Any) -> None:
-        for number, text in enumerate(
-            self._answers(prompts, max_out_len, [self._replicas[s] for s in seeds])
-        ):
+        replicas = [self._replicas[seed] for seed in seeds]
+        for number, text in enumerate(self._answers(prompts, max_out_len, replicas)):
             done(number, text, Generation(), '')
 
     def generate(self, inputs: list[str], max_out_len: int, **_: Any) -> list[str]:
@@ -83,19 +69,17 @@ class KnownModel(BaseModel):  # type: ignore[misc]
         if self._answered >= int(os.environ.get(DIES, '1000000000')):
             os.kill(os.getpid(), signal.SIGKILL)
         self._answered += len(prompts)
-        identity = model_identity(*self._settings, max_out_len)
-        return [_answer(identity, prompt, replica) for prompt, replica in zip(prompts, replicas, strict=True)]
+        identity, answers = (*self._settings, max_out_len), []
+        for prompt, replica in zip(prompts, replicas, strict=True):
+            question = QUESTION.search(prompt)
+            assert question is not None, prompt
+            wordings = [text for text in WORDINGS if text in prompt]
+            wrong = not is_right(identity, question[0], wordings, replica)
+            answers.append(rf'\boxed{{{int(question[1]) + int(question[2]) + wrong}}}')
+        return answers
 
     def get_token_len(self, prompt: str) -> int:
         return len(prompt)
-
-
-def _answer(identity: str, prompt: str, replica: int | None) -> str:
-    question = QUESTION.search(prompt)
-    assert question is not None, prompt
-    wordings = [text for text in WORDINGS if text in prompt]
-    wrong = not is_right(identity, question[0], wordings, replica)
-    return rf'\boxed{{{int(question[1]) + int(question[2]) + wrong}}}'
 
 
 def number_in(answer: str) -> int:
