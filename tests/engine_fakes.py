@@ -1,7 +1,8 @@
-"""Stand-ins for what needs a GPU or a provider, as near to it as can be: they record what arrives.
+"""What each engine sends for one sample, recorded behind OpenCompass's own inference task.
 
-Each is a context that gives the engine's lines of a template. lmdeploy's own classes, transformers and HTTP
-are real; vLLM knows the fields that `recorded/vllm.json` has of it.
+The path is the real one: template → config → `OpenICLInferTask` → model class. Recorded is what arrives where
+a GPU or a provider would be. lmdeploy's own classes, transformers and HTTP are real; vLLM knows the fields
+that `recorded/vllm.json` has of it.
 """
 
 from __future__ import annotations
@@ -9,16 +10,18 @@ from __future__ import annotations
 import copy
 import json
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
-from hosts import import_plugin
-from judge_server import Act, Asked, JudgeServer, Say
+from hosts import import_plugin, write_bench
+from judge_server import JudgeServer, Say
+from sweeping import configs_of as expand
 
 from gpassk_opencompass.demo import MODEL
 
@@ -26,19 +29,24 @@ LMDEPLOY = Path(sys.prefix) / 'lmdeploy-wheel'
 VLLM = json.loads((Path(__file__).parent / 'recorded' / 'vllm.json').read_text())
 """Of each recorded version: the fields of `SamplingParams` and of the server's `ChatCompletionRequest`."""
 
+QUESTIONS = [('What is 7 + 5?', '12'), ('What is 8 + 6?', '14'), ('What is 9 + 4?', '13')]
+REPLICAS = 4
+SAMPLING = {
+    'temperatures': [0.8], 'top_ps': [0.95], 'top_ks': [40], 'repetition_penalties': [1.05],
+    'max_out_lens': [16], 'random_seeds': [42], 'greedy': False, 'k_lists': [[4]], 'n': REPLICAS,
+}  # fmt: skip
+
+Record = Callable[[Any, Any, dict[str, Any]], None]
+"""Called with the prompt, the seed and the other settings of each request."""
+
+# Stand-ins, each a context that gives the engine's lines of a template
+
 
 def facts_of(seed: int | None) -> dict[str, Any]:
     """What each stand-in tells of the sample with this seed, by the names of a row of the predictions."""
     own = seed or 0
-    return {
-        'finish_reason': 'length' if own % 3 == 0 else 'stop',
-        'prompt_tokens': 20 + own % 7,
-        'output_tokens': 1 + own % 101,
-    }
-
-
-Record = Callable[[Any, Any, dict[str, Any]], None]
-"""Called with the prompt, the seed and the other settings of each request."""
+    reason = 'length' if own % 3 == 0 else 'stop'
+    return {'finish_reason': reason, 'prompt_tokens': 20 + own % 7, 'output_tokens': 1 + own % 101}
 
 
 @contextmanager
@@ -76,13 +84,10 @@ def _lmdeploy(patch: pytest.MonkeyPatch, record: Record) -> Iterator[dict[str, A
     names = ('do_sample', 'temperature', 'top_p', 'top_k', 'repetition_penalty', 'max_new_tokens')
 
     def pipeline(path, backend_config, **_):
-        backend = type(backend_config).__name__
-
         def pipe(prompts, gen_config, do_preprocess):
             for prompt, config in zip(prompts, gen_config, strict=True):
                 assert isinstance(config, lmdeploy.GenerationConfig)
-                settings = {name: getattr(config, name) for name in names}
-                record(prompt, config.random_seed, {**settings, 'backend_config': backend})
+                record(prompt, config.random_seed, {name: getattr(config, name) for name in names})
             return [lmdeploy_reply(config.random_seed) for config in gen_config]
 
         return pipe
@@ -95,49 +100,34 @@ def _lmdeploy(patch: pytest.MonkeyPatch, record: Record) -> Iterator[dict[str, A
 
 def lmdeploy_reply(seed: int) -> Any:
     """A `Response` of lmdeploy's own class."""
-    facts = facts_of(seed)
-    return import_module('lmdeploy.messages').Response(
-        text=f'seed {seed}',
-        generate_token_len=facts['output_tokens'],
-        input_token_len=facts['prompt_tokens'],
-        finish_reason=facts['finish_reason'],
-    )
+    told = facts_of(seed)
+    counts = {'generate_token_len': told['output_tokens'], 'input_token_len': told['prompt_tokens']}
+    made = {'text': f'seed {seed}', 'finish_reason': told['finish_reason'], **counts}
+    return import_module('lmdeploy.messages').Response(**made)
 
 
 def vllm_reply(seed: int) -> Any:
     """What vLLM calls a `RequestOutput`."""
-    facts = facts_of(seed)
-    completion = SimpleNamespace(
-        text=f'seed {seed}',
-        token_ids=[7] * facts['output_tokens'],
-        finish_reason=facts['finish_reason'],
-    )
-    return SimpleNamespace(prompt='', prompt_token_ids=[7] * facts['prompt_tokens'], outputs=[completion])
-
-
-class RecordedSamplingParams:
-    """Takes the recorded fields of vLLM's class and refuses others, as that does."""
-
-    fields: frozenset[str] = frozenset()
-
-    def __init__(self, **given: Any) -> None:
-        if unknown := set(given) - self.fields:
-            raise TypeError(f'Unexpected keyword argument {sorted(unknown)}')
-        vars(self).update(given)
-
-    def clone(self) -> RecordedSamplingParams:
-        return copy.deepcopy(self)
+    told = facts_of(seed)
+    tokens, reason = [7] * told['output_tokens'], told['finish_reason']
+    completion = SimpleNamespace(text=f'seed {seed}', token_ids=tokens, finish_reason=reason)
+    return SimpleNamespace(prompt='', prompt_token_ids=[7] * told['prompt_tokens'], outputs=[completion])
 
 
 @contextmanager
 def fake_vllm(patch: pytest.MonkeyPatch, record: Record, version: str = '0.11.2') -> Iterator[dict[str, Any]]:
     """vLLM's two names in the wrapper's module, with the recorded fields of one version."""
-    (known,) = [entry['SamplingParams'] for entry in VLLM if entry['version'] == version]
-    params = type('SamplingParams', (RecordedSamplingParams,), {'fields': frozenset(known['fields'])})
+    [known] = [set(entry['SamplingParams']['fields']) for entry in VLLM if entry['version'] == version]
+
+    class SamplingParams:
+        def __init__(self, **given):  # refuses other fields, as vLLM's class does
+            if unknown := set(given) - known:
+                raise TypeError(f'Unexpected keyword argument {sorted(unknown)}')
+            vars(self).update(given)
 
     class LLM:
         def __init__(self, path, **model_kwargs):
-            self.path, self.model_kwargs = path, model_kwargs
+            self.path = path
             context = model_kwargs.get('max_model_len', 512)
             self.llm_engine = SimpleNamespace(model_config=SimpleNamespace(max_model_len=context))
 
@@ -153,53 +143,34 @@ def fake_vllm(patch: pytest.MonkeyPatch, record: Record, version: str = '0.11.2'
     import_plugin()
     wrapper = import_module('opencompass.models.vllm_with_tf_above_v4_33')
     patch.setattr(wrapper, 'LLM', LLM)
-    patch.setattr(wrapper, 'SamplingParams', params)
+    patch.setattr(wrapper, 'SamplingParams', SamplingParams)
     yield {'llm_infos': [{'path': MODEL, 'name': 'm', 'batch_size': 4}], 'max_seq_len': 512}
 
 
-def served(asked: Asked) -> Act:
-    """A completion with the facts of the seed that was asked for."""
-    facts = facts_of(asked.body.get('seed'))
-    usage = {'prompt_tokens': facts['prompt_tokens'], 'completion_tokens': facts['output_tokens']}
-    total = {'total_tokens': sum(usage.values())}
-    text = f'seed {asked.body.get("seed")}'
-    return Say(text, facts['finish_reason'], more={'usage': usage | total})
-
-
 @contextmanager
-def _server(patch: pytest.MonkeyPatch, record: Record) -> Iterator[dict[str, Any]]:
+def _server(record: Record, lines: Callable[[str], dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """A real server on the loopback that keeps the bodies of the requests."""
+
+    def served(asked):
+        told = facts_of(asked.body.get('seed'))
+        counts = {'prompt_tokens': told['prompt_tokens'], 'completion_tokens': told['output_tokens']}
+        usage = {'usage': {**counts, 'total_tokens': sum(counts.values())}}
+        return Say(f'seed {asked.body.get("seed")}', told['finish_reason'], more=usage)
+
     with JudgeServer(served) as server:
-        yield {'url': server.url}
+        yield {'llm_infos': [{'path': 'm', 'batch_size': 4}], **lines(server.url)}
         for asked in server.asked:
-            own = ('messages', 'prompt', 'seed')
-            body = {key: value for key, value in asked.body.items() if key not in own}
-            record(_text_of(asked.prompt), asked.body.get('seed'), body)
+            body = {key: value for key, value in asked.body.items() if key not in ('messages', 'seed')}
+            record(asked.prompt, asked.body.get('seed'), body)
 
 
-def _text_of(prompt: Any) -> str:
-    """A prompt as a text; the tokens of one are those of the shipped model."""
-    if isinstance(prompt, str):
-        return prompt
-    return str(import_module('transformers').AutoTokenizer.from_pretrained(MODEL).decode(prompt))
+def _openai(patch: pytest.MonkeyPatch, record: Record) -> Any:
+    own = {'key': 'EMPTY', 'tokenizer_path': MODEL, 'query_per_second': 1000}
+    return _server(record, lambda url: {'openai_api_base': f'{url}/v1', **own})
 
 
-@contextmanager
-def _openai(patch: pytest.MonkeyPatch, record: Record) -> Iterator[dict[str, Any]]:
-    with _server(patch, record) as there:
-        yield {
-            'llm_infos': [{'path': 'm', 'batch_size': 4}],
-            'openai_api_base': f'{there["url"]}/v1',
-            'key': 'EMPTY',
-            'tokenizer_path': MODEL,
-            'query_per_second': 1000,
-        }
-
-
-@contextmanager
-def _lmdeploy_server(patch: pytest.MonkeyPatch, record: Record) -> Iterator[dict[str, Any]]:
-    with _server(patch, record) as there:
-        yield {'llm_infos': [{'path': 'm', 'batch_size': 4}], 'api_addr': there['url']}
+def _lmdeploy_server(patch: pytest.MonkeyPatch, record: Record) -> Any:
+    return _server(record, lambda url: {'api_addr': url})
 
 
 ENGINES: dict[str, Any] = {
@@ -207,3 +178,95 @@ ENGINES: dict[str, Any] = {
     'openai': _openai, 'lmdeploy_server': _lmdeploy_server,
 }  # fmt: skip
 SERVERS = ('openai', 'lmdeploy_server')
+
+# Whole inferences
+
+
+class Sent(NamedTuple):
+    """One request: the question that it asks, its seed, and its other settings."""
+
+    question: int
+    seed: int | None
+    settings: dict[str, Any]
+
+
+class Outcome(NamedTuple):
+    """A whole inference: what was sent, in order of arrival, and the predictions in order of rows."""
+
+    sent: list[Sent]
+    rows: list[dict[str, Any]]
+
+
+def config_of(engine: str, folder: Path, options: dict[str, Any], sampling: dict[str, Any]) -> dict[str, Any]:
+    """The only config of a template for this engine, on three questions."""
+    data = write_bench(folder / 'data', {'AMC_en': QUESTIONS})
+    rows = {'dataset_path': str(data), 'dataset_splits': ['AMC'], 'dataset_languages': ['en']}
+    [config] = expand({'engine': engine, **options, **sampling, **rows}).values()
+    return dict(config)
+
+
+@contextmanager
+def recorded(engine: str, sent: list[Sent]) -> Iterator[dict[str, Any]]:
+    """Within this context the engine notes its requests in `sent`; gives its lines of a template."""
+
+    def record(prompt, seed, settings):
+        [question] = [at for at, (text, _) in enumerate(QUESTIONS) if text in str(prompt)]
+        sent.append(Sent(question, seed, settings))
+
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        with ENGINES[engine](patch, record) as options:
+            yield options
+
+
+def infer(engine: str, folder: Path, shards: int = 1, killed: bool = False, **sampling: Any) -> Outcome:
+    """Sample 3 questions × 4 replicas; `killed`: nothing is kept behind the fourth, and it is resumed."""
+    sent: list[Sent] = []
+    with recorded(engine, sent) as options:
+        config = config_of(engine, folder, options, {**SAMPLING, **sampling})
+        if killed:
+            with pytest.MonkeyPatch.context() as breaking:
+                _break_after_four(breaking, config['models'][0]['type'])
+                with pytest.raises(RuntimeError, match='killed'):
+                    tasks_of(config, folder / 'work')[0].run()
+        for task in tasks_of(config, folder / 'work', shards):
+            task.run()
+    return Outcome(sent, rows_in(folder / 'work'))
+
+
+def tasks_of(config: dict[str, Any], work: Path, shards: int = 1) -> list[Any]:
+    """The tasks that OpenCompass's own partitioner makes of a run."""
+    from mmengine.config import ConfigDict
+
+    task = import_module('opencompass.tasks').OpenICLInferTask
+    partitioner = import_module('opencompass.partitioners').NumWorkerPartitioner(
+        str(work), num_worker=shards, min_task_size=1, dataset_size_path='', force_rebuild=True
+    )
+    dataset = ConfigDict(copy.deepcopy(config['datasets'][0]))
+    parts = partitioner.split_dataset(dataset) if shards > 1 else [dataset]
+    model = ConfigDict(copy.deepcopy(config['models'][0]))
+    return [task(ConfigDict(models=[model], datasets=[[part]], work_dir=str(work))) for part in parts]
+
+
+def _break_after_four(patch: pytest.MonkeyPatch, kind: str) -> None:
+    model = getattr(import_plugin(), kind.rpartition('.')[2])
+    sample, kept = model.sample, []
+
+    def breaking(self, prompts, seeds, max_out_len, done, **more):
+        def fewer(number, *told):
+            if len(kept) == 4:
+                raise RuntimeError('killed')
+            kept.append(number)
+            done(number, *told)
+
+        if len(kept) == 4:
+            raise RuntimeError('killed')
+        return sample(self, prompts, seeds, max_out_len, fewer, **more)
+
+    patch.setattr(model, 'sample', breaking)
+
+
+def rows_in(work: Path) -> list[dict[str, Any]]:
+    """The rows of all finished shards, in their order."""
+    shards = [json.loads(file.read_text('utf-8')) for file in sorted(work.glob('predictions/*/*.json'))]
+    return [shard[str(at)] for shard in shards for at in range(len(shard))]

@@ -13,11 +13,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import engine_fakes
+import engine_fakes as fakes
 import numpy as np
 import pytest
-from engine_fakes import ENGINES, LMDEPLOY, SERVERS, VLLM, facts_of, fake_vllm, vllm_reply
-from engine_requests import QUESTIONS, REPLICAS, SAMPLING, Outcome, config_of, infer, recorded
 from hosts import drawn, import_plugin
 from scipy.stats import chisquare
 
@@ -36,7 +34,7 @@ SEEDS = [seeds.sample_seed(42, '202412/AMC_en/0', replica) for replica in range(
 
 def need(engine: str) -> None:
     """Skip where lmdeploy's own classes are not there."""
-    if engine in ('turbomind', 'pytorch') and not LMDEPLOY.is_dir():
+    if engine in ('turbomind', 'pytorch') and not fakes.LMDEPLOY.is_dir():
         pytest.skip('lmdeploy is not unpacked beside this environment; `make test` does it')
 
 
@@ -44,21 +42,21 @@ def need(engine: str) -> None:
 def lmdeploy(monkeypatch):
     """The real lmdeploy, installed without its dependencies beside the environment; its pipeline is not."""
     need('pytorch')
-    monkeypatch.syspath_prepend(str(LMDEPLOY))
+    monkeypatch.syspath_prepend(str(fakes.LMDEPLOY))
     module = import_module('lmdeploy')
 
     def pipe(prompts, gen_config, do_preprocess):
-        return [engine_fakes.lmdeploy_reply(config.random_seed) for config in gen_config]
+        return [fakes.lmdeploy_reply(config.random_seed) for config in gen_config]
 
     monkeypatch.setattr(module, 'pipeline', lambda *_, **__: pipe)
     return module
 
 
-@pytest.fixture(params=[entry['version'] for entry in VLLM])
+@pytest.fixture(params=[entry['version'] for entry in fakes.VLLM])
 def sent(request, monkeypatch):
     """What arrives at vLLM's `LLM.generate`: (prompt, seed, other settings), for each recorded version."""
     arrived: list[Any] = []
-    with fake_vllm(monkeypatch, lambda *request: arrived.append(request), request.param):
+    with fakes.fake_vllm(monkeypatch, lambda *request: arrived.append(request), request.param):
         yield arrived
 
 
@@ -88,21 +86,24 @@ def transformers(path: str = MODEL, **settings: Any) -> Any:
 
 def seeds_of_rows(engine: str) -> list[int]:
     """What each of the 12 rows must be drawn with, computed from the rows' names alone."""
-    bits = 31 if engine in SERVERS else 53
-    uids = [f'202412/AMC_en/{hashlib.sha256(text.encode()).hexdigest()[:12]}' for text, _ in QUESTIONS]
-    return [seeds.sample_seed(42, uid, replica, bits) for replica in range(REPLICAS) for uid in uids]
+    bits = 31 if engine in fakes.SERVERS else 53
+    uids = [f'202412/AMC_en/{hashlib.sha256(text.encode()).hexdigest()[:12]}' for text, _ in fakes.QUESTIONS]
+    return [seeds.sample_seed(42, uid, replica, bits) for replica in range(fakes.REPLICAS) for uid in uids]
 
 
-def pairs(outcome: Outcome) -> list[tuple[int, int | None]]:
+def pairs(outcome: fakes.Outcome) -> list[tuple[int, int | None]]:
     return sorted((one.question, one.seed or 0) for one in outcome.sent)
 
 
-@pytest.mark.parametrize('engine', ENGINES)
+@pytest.mark.parametrize('engine', fakes.ENGINES)
 def test_each_sample_is_drawn_with_its_own_seed_and_the_settings_of_the_name(engine, tmp_path):
     """12 seeds, each with the question of its row, also killed behind the fourth, and in two shards."""
     need(engine)
-    outcome, expected = infer(engine, tmp_path), seeds_of_rows(engine)
-    resumed, sharded = infer(engine, tmp_path / 'b', killed=True), infer(engine, tmp_path / 'c', shards=2)
+    outcome, expected = fakes.infer(engine, tmp_path), seeds_of_rows(engine)
+    resumed, sharded = (
+        fakes.infer(engine, tmp_path / 'b', killed=True),
+        fakes.infer(engine, tmp_path / 'c', shards=2),
+    )
     assert len(set(expected)) == 12
     assert pairs(outcome) == sorted((row % 3, seed) for row, seed in enumerate(expected))
     assert sorted(set(pairs(resumed))) == pairs(sharded) == pairs(outcome)
@@ -111,8 +112,8 @@ def test_each_sample_is_drawn_with_its_own_seed_and_the_settings_of_the_name(eng
         for row in one.rows if engine != 'huggingface' else ():  # which runs, and says what the model says
             assert row['prediction'] == f'seed {row["sample"]["seed"]}'
             told = row['generation']
-            assert (told.pop('seconds', None) is not None) == (engine in SERVERS)
-            assert told == facts_of(row['sample']['seed'])
+            assert (told.pop('seconds', None) is not None) == (engine in fakes.SERVERS)
+            assert told == fakes.facts_of(row['sample']['seed'])
             assert set(row) == {'origin_prompt', 'prediction', 'gold', 'sample', 'generation'}
     for sent in outcome.sent:
         settings = sent.settings
@@ -122,14 +123,14 @@ def test_each_sample_is_drawn_with_its_own_seed_and_the_settings_of_the_name(eng
         assert settings.get('do_sample', True) is True
 
 
-@pytest.mark.parametrize('engine', ENGINES)
+@pytest.mark.parametrize('engine', fakes.ENGINES)
 @pytest.mark.parametrize('temperature', [0.0, 0.8])
 def test_every_emitted_key_is_an_argument_of_the_real_class(engine, temperature, tmp_path):
     """Of the wrapper or of its seeded child; OpenCompass takes the others out before it builds the model."""
     need(engine)
-    with recorded(engine, []) as options:
-        lines = {**SAMPLING, 'temperatures': [temperature], 'greedy': not temperature}
-        model = config_of(engine, tmp_path, options, lines)['models'][0]
+    with fakes.recorded(engine, []) as options:
+        lines = {**fakes.SAMPLING, 'temperatures': [temperature], 'greedy': not temperature}
+        model = fakes.config_of(engine, tmp_path, options, lines)['models'][0]
     kind = getattr(plugin, model['type'].rpartition('.')[2])
     wrapper = next(cls for cls in kind.__mro__ if cls.__module__.startswith('opencompass.models'))
     named = {
@@ -141,17 +142,17 @@ def test_every_emitted_key_is_an_argument_of_the_real_class(engine, temperature,
     assert set(model) - {'type', 'abbr', 'max_out_len', 'batch_size', 'run_cfg'} <= named
 
 
-@pytest.mark.parametrize('engine', ENGINES)
+@pytest.mark.parametrize('engine', fakes.ENGINES)
 def test_a_greedy_run_takes_the_likeliest_token(engine, tmp_path):
     """One request a question, of the form that each engine calls greedy, and no seed from a template."""
     need(engine)
-    outcome = infer(engine, tmp_path, temperatures=[0.0], greedy=True)
-    assert len(outcome.sent) == len(QUESTIONS)
+    outcome = fakes.infer(engine, tmp_path, temperatures=[0.0], greedy=True)
+    assert len(outcome.sent) == len(fakes.QUESTIONS)
     for one in outcome.sent:
         settings = one.settings
         cold = engine in ('vllm', 'openai') and settings['temperature'] == 0
         assert cold or settings.get('do_sample') is False or settings.get('top_k') == 1, settings
-        assert engine not in SERVERS or one.seed is None
+        assert engine not in fakes.SERVERS or one.seed is None
 
 
 # seeds
@@ -316,7 +317,7 @@ def test_what_lmdeploy_says_of_a_sample(lmdeploy, monkeypatch):
         given = {'generate_token_len': 7, 'input_token_len': 5, **cases[seed][0]}
         return import_module('lmdeploy.messages').Response(**given)
 
-    monkeypatch.setattr(engine_fakes, 'lmdeploy_reply', reply)
+    monkeypatch.setattr(fakes, 'lmdeploy_reply', reply)
     model = turbomind(backend='pytorch', do_sample=True)
     check_states(drawn(model, ['1+1?'] * len(cases), range(len(cases))), cases)
 
@@ -325,15 +326,15 @@ def test_what_vllm_says_of_a_sample(sent, monkeypatch):
     """Under names that the recorded versions have."""
 
     def reply(seed):
-        output = vllm_reply(seed)
+        output = fakes.vllm_reply(seed)
         said = {name: SAID[seed][0][name] for name in ('finish_reason', 'text')}
         vars(output.outputs[0]).update(said)
         return output
 
-    for entry in VLLM:
-        assert set(vars(vllm_reply(7))) <= set(entry['RequestOutput']['fields'])
-        assert set(vars(vllm_reply(7).outputs[0])) <= set(entry['CompletionOutput']['fields'])
-    monkeypatch.setattr(engine_fakes, 'vllm_reply', reply)
+    for entry in fakes.VLLM:
+        assert set(vars(fakes.vllm_reply(7))) <= set(entry['RequestOutput']['fields'])
+        assert set(vars(fakes.vllm_reply(7).outputs[0])) <= set(entry['CompletionOutput']['fields'])
+    monkeypatch.setattr(fakes, 'vllm_reply', reply)
     check_states(drawn(vllm(temperature=1.0), ['1+1?'] * len(SAID), range(len(SAID))), SAID)
 
 
@@ -437,8 +438,8 @@ def test_a_thought_that_the_template_began_and_the_limit_cut_holds_no_answer(
 
     if engine == 'pytorch':
         request.getfixturevalue('lmdeploy')
-    monkeypatch.setattr(engine_fakes, 'vllm_reply' if engine == 'vllm' else 'lmdeploy_reply', reply)
-    with fake_vllm(monkeypatch, lambda *_: None) if engine == 'vllm' else nullcontext():
+    monkeypatch.setattr(fakes, 'vllm_reply' if engine == 'vllm' else 'lmdeploy_reply', reply)
+    with fakes.fake_vllm(monkeypatch, lambda *_: None) if engine == 'vllm' else nullcontext():
         model = (
             vllm(path, temperature=1.0) if engine == 'vllm' else turbomind(path, 'pytorch', do_sample=True)
         )

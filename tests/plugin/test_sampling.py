@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from engine_requests import QUESTIONS, REPLICAS, SAMPLING, _rows, _tasks, config_of, recorded
+from engine_fakes import QUESTIONS, REPLICAS, SAMPLING, config_of, recorded, rows_in, tasks_of
 from hosts import import_plugin
 
 from gpassk_opencompass import IncompleteError, InputError
@@ -34,7 +34,7 @@ def sample(folder: Path, states: Sequence[str | None], most: float | None = None
         lines = {'most_failed': most} if most is not None else {}
         config = config_of('vllm', folder, options, {**SAMPLING, **lines})
         config['models'][0]['batch_size'] = 3
-        [task] = _tasks(config, folder / 'work', 1)
+        [task] = tasks_of(config, folder / 'work')
         task.run()
     return len(states) - len(left)
 
@@ -58,7 +58,7 @@ def test_a_run_ends_before_what_is_no_usual_response_is_written(tmp_path):
     assert 'most_failed = 0.1 allows no more than 8' in message
     assert kept(tmp_path) == 2
     assert sample(tmp_path, [None, 'empty', *[None] * 8]) == 10
-    told = [Generation.from_json(row['generation']).state for row in _rows(tmp_path / 'work')]
+    told = [Generation.from_json(row['generation']).state for row in rows_in(tmp_path / 'work')]
     assert sorted(map(str, told)) == [*['None'] * 11, 'empty']
 
 
@@ -67,7 +67,7 @@ def test_a_run_that_ended_goes_on_with_another_share(tmp_path):
     with pytest.raises(IncompleteError):
         sample(tmp_path, ['thought only'] * 12)
     assert sample(tmp_path, ['thought only'] * 12, most=1.0) == SIZE
-    assert [row['prediction'] for row in _rows(tmp_path / 'work')] == [''] * SIZE
+    assert [row['prediction'] for row in rows_in(tmp_path / 'work')] == [''] * SIZE
 
 
 @pytest.mark.parametrize('share', [-0.1, 1.5, 10, True, 'most', None])

@@ -11,8 +11,7 @@ from importlib import import_module
 from typing import Any
 
 import pytest
-from engine_fakes import LMDEPLOY, SERVERS, VLLM
-from engine_requests import infer
+from engine_fakes import LMDEPLOY, SERVERS, VLLM, infer
 from hosts import drawn, import_plugin
 from judge_server import Act, Asked, Fail, Hang, JudgeServer, Reset, Say, SkippingClock
 

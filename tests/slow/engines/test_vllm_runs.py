@@ -15,13 +15,12 @@ from typing import Any
 import psutil
 import pytest
 from hosts import environment, import_plugin, write_bench
-from vllm_server import OPTIONS, VLLM_ENVIRONMENT, VLLM_IN_PROCESS
+from vllm_server import OPTIONS, SAME_TEXTS, VLLM_ENVIRONMENT, VLLM_IN_PROCESS
 
 if find_spec('vllm') is None:
     pytest.skip('no vLLM here: make test-engines', allow_module_level=True)
 
 import_plugin()
-from engine_checks import SAME_TEXTS  # noqa: E402
 
 pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings('ignore')]
 

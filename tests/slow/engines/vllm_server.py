@@ -32,6 +32,9 @@ VLLM_IN_PROCESS = {
 OPTIONS = ('--dtype', 'float32', '--enforce-eager', '--max-model-len', '512', '--no-enable-chunked-prefill')
 """On a CPU vLLM cannot draw with seeds where it splits prompts."""
 
+SAME_TEXTS = 0.95
+"""Least share of texts that a rerun, another batch size or order leaves as they are: last bits may change."""
+
 FACTOR = 4
 """vLLM on a CPU refuses heads of 20 numbers, as the shipped model has; 0.32 takes 80, 0.13 takes 160."""
 
