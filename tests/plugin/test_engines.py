@@ -324,16 +324,17 @@ def test_what_lmdeploy_says_of_a_sample(lmdeploy, monkeypatch):
 
 def test_what_vllm_says_of_a_sample(sent, monkeypatch):
     """Under names that the recorded versions have."""
+    plain = fakes.vllm_reply
 
     def reply(seed):
-        output = fakes.vllm_reply(seed)
+        output = plain(seed)
         said = {name: SAID[seed][0][name] for name in ('finish_reason', 'text')}
         vars(output.outputs[0]).update(said)
         return output
 
     for entry in fakes.VLLM:
-        assert set(vars(fakes.vllm_reply(7))) <= set(entry['RequestOutput']['fields'])
-        assert set(vars(fakes.vllm_reply(7).outputs[0])) <= set(entry['CompletionOutput']['fields'])
+        assert set(vars(plain(7))) <= set(entry['RequestOutput']['fields'])
+        assert set(vars(plain(7).outputs[0])) <= set(entry['CompletionOutput']['fields'])
     monkeypatch.setattr(fakes, 'vllm_reply', reply)
     check_states(drawn(vllm(temperature=1.0), ['1+1?'] * len(SAID), range(len(SAID))), SAID)
 
