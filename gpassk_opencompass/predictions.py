@@ -131,17 +131,16 @@ def locked(predictions: Path) -> Iterator[None]:
     IncompleteError says which task is at work on them, and where.
     """
     predictions.parent.mkdir(parents=True, exist_ok=True)
-    path = predictions.with_suffix('.lock')
+    path, holder = predictions.with_suffix('.lock'), {'host': socket.gethostname(), 'pid': os.getpid()}
     try:
         with FileLock(path, timeout=0):
-            holder = {'host': socket.gethostname(), 'pid': os.getpid(), 'since': utc_now()}
-            path.write_text(json.dumps(holder))
+            path.write_text(json.dumps({**holder, 'since': utc_now()}))
             yield
             path.unlink()  # whoever waited would hold a file that is gone: nobody waits
     except Timeout:
         holder = {}
         with suppress(OSError, ValueError):
-            holder = {**mapping(parse_json(path.read_bytes()))}
+            holder |= mapping(parse_json(path.read_bytes()))
         who = f'process {holder.get("pid")} on {holder.get("host")}, since {holder.get("since")}'
         raise IncompleteError(f'{predictions.stem}: another task is at work on it ({who})') from None
 
@@ -175,20 +174,14 @@ def other_runs(folder: Path) -> list[Path]:
 class Rows:
     """The rows of one file of predictions, found wherever they lie; who draws holds the lock."""
 
-    predictions: Path
-    """The file that the finished shard has or will have."""
-    dataset: str
-    """Its name without the number of the shard."""
+    predictions: Path  # the file that the finished shard has or will have
+    dataset: str  # its name without the number of the shard
     samples: Sequence[Sample]
-    settings: Mapping[str, Any]
-    """What `Sample.settings` is the mark of."""
+    settings: Mapping[str, Any]  # what `Sample.settings` is the mark of
     keep: Collection[str] = ()
-    identity: Mapping[str, Any] | None = None
-    """Of the model that draws; None where rows are judged."""
-    command: str | None = None
-    """The `gpassk run` that draws, if one does, and its servers."""
-    accepted: dict[str, str] = field(default_factory=dict)
-    """What `keep` names that did change, and how."""
+    identity: Mapping[str, Any] | None = None  # of the model that draws; None where rows are judged
+    command: str | None = None  # the `gpassk run` that draws, if one does, and its servers
+    accepted: dict[str, str] = field(default_factory=dict)  # what `keep` names that did change, and how
 
     def __post_init__(self) -> None:
         self.journal = self.predictions.with_suffix(JOURNAL)
