@@ -479,9 +479,8 @@ def _same_name(one: Named, other: Named) -> bool:
     for plain, head in ((one.left, other.left), (other.left, one.left)):
         if isinstance(plain, Symbol) and isinstance(head, Call) and plain.name == head.name:
             return all(isinstance(argument, Symbol) for argument in head.arguments)  # y(x) and y
-    if one.left is not None and other.left is not None:
-        return one.left == other.left
-    return _MARKS.sub('', one.name) == _MARKS.sub('', other.name)
+    same = one.left is not None and one.left == other.left
+    return same or _MARKS.sub('', one.name) == _MARKS.sub('', other.name)
 
 
 def _renamed(answer: Named, reference: Named) -> Value | None:

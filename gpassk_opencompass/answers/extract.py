@@ -184,9 +184,6 @@ def _is_option(answer: str) -> bool:
 @lru_cache(maxsize=4096)
 def _are_alike(one: str, other: str) -> bool:
     r"""Return whether two answers are one in another spelling: `x = 5`, `5 \text{ cm}`; `50\%`."""
-    letters = letters_of(one), letters_of(other)
-    if any(letters):
-        return letters[0] == letters[1]
     return LENIENT.texts(one, other).equal or LENIENT.texts(other, one).equal
 
 
@@ -387,14 +384,11 @@ def _member(text: str, start: int, end: int, content: str) -> tuple[int, str]:
 # Statements in words
 
 _SPOKEN = re.compile(
-    r'(?i:\banswers?)'
-    r'(?:(?i:\s{1,3}(?:to|for|of)\b[^.:\n]{0,80}?)?'
+    r'(?i:\banswers?)(?:(?i:\s{1,3}(?:to|for|of)\b[^.:\n]{0,80}?)?'
     r'(?i:\s{1,3}(?:is|are|=|(?:should|must|would|will|could|may|might)\s{1,3}be)(?!\w))'
     r'|["”*_ ]{0,6}[:：])'
     r'|(?im:^[ #*_]{0,6}(?:the\s)?(?:final\s)?answers?[ #*_]{0,6}$)'
-    r'|[【\[]答案[】\]]'
-    r'|答案(?:(?:应该|应|可能|也许|大概)?(?:是|为)|选(?!项)|["”*_ ]{0,6}[:：])'
-    r'|最终答案'
+    r'|[【\[]答案[】\]]|最终答案|答案(?:(?:应该|应|可能|也许|大概)?(?:是|为)|选(?!项)|["”*_ ]{0,6}[:：])'
     r'|(?i:\b(?:correct|right|best)\s(?:option|choice)\s(?:is|:))'
     r'|正确(?:的)?(?:选项|答案)(?:应该|应)?(?:是|为|[:：])'
     r'|(?:故|应|因此|所以|本题)(?:应)?[选填]'
@@ -420,8 +414,7 @@ _SENTENCE_END = re.compile(
     r'|，(?=[\u4e00-\u9fff])(?!也?可能|也?许|或|和|与|及|以及|即)|,?\s(?:because|since)\b'
 )
 _ADVERB = re.compile(
-    r'(?:clearly|definitely|certainly|simply|just|exactly|indeed|obviously|then|now|therefore|thus)\s',
-    re.IGNORECASE,
+    r'(?i:clearly|definitely|certainly|simply|just|exactly|indeed|obviously|then|now|therefore|thus)\s'
 )
 _FORMULA = re.compile(
     r'(?:(?P<dollars>\$\$|\$(?!\$))|\\[(\[])\s*(?P<formula>[^\s$].*?)(?:(?(dollars)(?P=dollars)|\\[)\]])|\Z)',
@@ -430,7 +423,7 @@ _FORMULA = re.compile(
 _AND_NOT = re.compile(r'(?<=[\w$)}]),?\s(?:and\s)?not\s\S{1,20}\Z')
 _TRAILING = ' \t\r\n*_`"”.,;:，；：。'
 _ANSWER_WORD = re.compile(
-    r'(?i:yes|no|true|false|none|no (?:real )?solutions?)|是|否|对|错|正确|错误|无解|不存在'
+    r'(?i:yes|no|true|false|none|no (?:real )?solutions?|[是否对错]|正确|错误|无解|不存在)'
 )
 _EXACT = re.compile(r'\\(?:sqrt|pi|frac|log|ln|sin|cos|tan)|[a-zA-Z]|\^|√|π')
 _VALUE = (
@@ -440,14 +433,12 @@ _VALUE = (
 _OR_ELSE = re.compile(
     r'(?:\s|\$|\\[)\]]|\*\*|[,，;；]|\.(?=\s)|[(（]|[}])*(?:\\text\{\s?)?(?:[oO]r|或者|或是|或)(?![a-zA-Z])\s?\}?'
     r'(?:(?i:\s?(?:maybe|possibly|perhaps|even|else|also))|\s?也?可能是?)?\s{0,3}'
-    + _VALUE
-    + r'(?P<unit>\\?\$?\s?[a-zA-Z\u4e00-\u9fff])?'
+    rf'{_VALUE}(?P<unit>\\?\$?\s?[a-zA-Z\u4e00-\u9fff])?'
 )
 _DOUBTED = re.compile(
     r'(?:(?i:\b(?:it|answer|result|value)\s(?:could|might|may)(?:\s(?:also|well|even|possibly|equally)){0,2}\sbe)\s{1,3}'
     r'|(?i:\b(?:alternatively|possibly|maybe|perhaps)),?\s{1,3}|(?:答案|结果)?也(?:有)?(?:可能|许)(?:是|为)\s{0,3})'
-    + _VALUE
-    + r'(?=[\s$*)]{0,4}(?:[.。!?？\n]|$))'
+    rf'{_VALUE}(?=[\s$*)]{{0,4}}(?:[.。!?？\n]|$))'
 )
 
 

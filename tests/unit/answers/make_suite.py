@@ -128,9 +128,7 @@ def large_integers(chance: Random) -> Case:
     if not equal:
         other[place] = str((int(digits[place]) + chance.randint(1, 9)) % 10)
     one, two = int(''.join(digits)), int(''.join(other))
-    grouped = chance.choice(
-        [f'{two:,}', f'{two:,}'.replace(',', '{,}'), f'{two:,}'.replace(',', r'\,'), str(two)]
-    )
+    grouped = chance.choice([*(f'{two:,}'.replace(',', comma) for comma in (',', '{,}', r'\,')), str(two)])
     reason = _either(equal, 'all digits agree', f'digit {place + 1} differs')
     return Case('number', one == two, str(one), grouped, reason)
 
@@ -229,13 +227,8 @@ def intervals(chance: Random) -> Case:
         ends = (low - 1, high, left, right), (low, high + 1, left, right)
         other = chance.choice([*ends, *brackets, (-high, -low, left, right)])
     reference, answer = chance.choice(_interval_forms(*one)), chance.choice(_interval_forms(*other))
-    return Case(
-        'interval',
-        one == other,
-        reference,
-        answer,
-        _either(one == other, 'the same ends', f'{one} is not {other}'),
-    )
+    reason = _either(one == other, 'the same ends', f'{one} is not {other}')
+    return Case('interval', one == other, reference, answer, reason)
 
 
 def half_lines(chance: Random) -> Case:
@@ -263,9 +256,8 @@ def sets(chance: Random) -> Case:
     inside = [', '.join(map(str, values)) for values in (items, other)]
     braces, sized = rf'\{{{inside[1]}\}}', rf'\left\{{{inside[1]}\right\}}'
     answer = chance.choice([braces, inside[1], sized, inside[1].replace(', ', ' 或 ')])
-    return Case(
-        'set', equal, rf'\{{{inside[0]}\}}', answer, _either(equal, 'the same elements', 'other elements')
-    )
+    reason = _either(equal, 'the same elements', 'other elements')
+    return Case('set', equal, rf'\{{{inside[0]}\}}', answer, reason)
 
 
 def points(chance: Random) -> Case:
@@ -274,9 +266,8 @@ def points(chance: Random) -> Case:
     other = list(items)
     if chance.random() < 0.5:
         at = chance.randrange(len(items))
-        other = chance.choice(
-            [items[::-1], [*items[:at], -items[at], *items[at + 1 :]], [*items, Fraction(1)]]
-        )
+        turned = [*items[:at], -items[at], *items[at + 1 :]]
+        other = chance.choice([items[::-1], turned, [*items, Fraction(1)]])
     one, two = ('(' + ', '.join(map(str, values)) + ')' for values in (items, other))
     answer = chance.choice([two, f'${two}$', rf'\left{two[:-1]}\right)'])
     equal = items == other
@@ -353,14 +344,8 @@ def choices(chance: Random) -> Case:
     if chance.random() < 0.4:
         given = right
     letter, value = 'ABCD'[given], values[given]
-    forms = (
-        str(value),
-        f'{value}.0',
-        f'Option {letter}',
-        f'({letter}) {value}',
-        f'【{letter}】',
-        f'选{letter}',
-    )
+    numbers = str(value), f'{value}.0'
+    forms = *numbers, f'Option {letter}', f'({letter}) {value}', f'【{letter}】', f'选{letter}'
     answer, reason = chance.choice(forms), _either(right == given, 'the same option', 'another option')
     return Case('choice', right == given, 'ABCD'[right], answer, reason, f'How many are there? {listed}')
 
@@ -380,13 +365,8 @@ def equations(chance: Random) -> Case:
     answer = f'{sympy.latex(other[0] * x + other[1] * y)}={-other[2]}'
     if equal and chance.random() < 0.4:
         answer = 'y=' + sympy.latex(sympy.Rational(-a, b) * x + sympy.Rational(-c, b))
-    return Case(
-        'equation',
-        equal,
-        sympy.latex(a * x + b * y + c) + '=0',
-        answer,
-        _either(equal, 'a multiple', 'another line'),
-    )
+    reference = sympy.latex(a * x + b * y + c) + '=0'
+    return Case('equation', equal, reference, answer, _either(equal, 'a multiple', 'another line'))
 
 
 def matrices(chance: Random) -> Case:
@@ -426,19 +406,6 @@ FAMILIES: tuple[Family, ...] = (
 )  # fmt: skip
 
 
-def suite() -> list[Case]:
-    """Return all pairs of the suite, each once."""
-    cases: dict[tuple[str, str, str], Case] = {}
-    for case in [*written(), *generated(PER_FAMILY)]:
-        cases.setdefault((case.question, case.reference, case.answer), case)
-    return list(cases.values())
-
-
-def as_lines(cases: list[Case]) -> str:
-    """Return the cases as JSON lines."""
-    return ''.join(json.dumps(case._asdict(), ensure_ascii=False) + '\n' for case in cases)
-
-
 def _check(pairs: int) -> int:
     """Judge generated pairs; the number of wrong verdicts, each printed."""
     from gpassk_opencompass import Pair, RuleJudge, Verdict
@@ -459,14 +426,16 @@ def _check(pairs: int) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or '').partition('\n')[0])
-    parser.add_argument(
-        '--check', action='store_true', help='judge generated pairs instead of writing the suite'
-    )
+    parser.add_argument('--check', action='store_true', help='judge generated pairs, write nothing')
     parser.add_argument('--pairs', type=int, default=10_000, help='how many to judge; default: 10000')
     options = parser.parse_args()
     if options.check:
         return min(_check(options.pairs), 1)
-    (HERE / 'suite.jsonl').write_text(as_lines(suite()), encoding='utf-8')
+    cases: dict[tuple[str, str, str], Case] = {}  # each once
+    for case in [*written(), *generated(PER_FAMILY)]:
+        cases.setdefault((case.question, case.reference, case.answer), case)
+    lines = [json.dumps(case._asdict(), ensure_ascii=False) + '\n' for case in cases.values()]
+    (HERE / 'suite.jsonl').write_text(''.join(lines), encoding='utf-8')
     return 0
 
 
