@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import random
 import signal
-import socket
 import sys
 import threading
 from importlib.util import find_spec
@@ -344,58 +342,26 @@ def test_the_majority_of_several_votes_counts(tmp_path: Path) -> None:
     }
 
 
-class Proxy:
-    """An HTTP proxy on the loopback that sends every request to one server, and remembers the first lines."""
-
-    def __init__(self, server: JudgeServer) -> None:
-        self.server, self.seen = server, []  # type: ignore[var-annotated]
-        self._listening = socket.create_server(('127.0.0.1', 0))
-        self.url = f'http://127.0.0.1:{self._listening.getsockname()[1]}'
-        threading.Thread(target=self._serve, daemon=True).start()
-
-    def _serve(self) -> None:
-        while True:
-            client, _ = self._listening.accept()
-            threading.Thread(target=self._forward, args=(client,), daemon=True).start()
-
-    def _forward(self, client: socket.socket) -> None:
-        with client, socket.create_connection(('127.0.0.1', self.server.port)) as upstream:
-            head = client.recv(65536)
-            self.seen.append(head.split(b'\r\n')[0].decode())
-            upstream.sendall(head)
-            back = threading.Thread(target=self._copy, args=(upstream, client), daemon=True)
-            back.start()
-            self._copy(client, upstream)
-            back.join()
-
-    def _copy(self, source: socket.socket, target: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while data := source.recv(65536):
-                target.sendall(data)
-
-
 @pytest.mark.parametrize('how', ['setting', 'environment'])
 def test_a_proxy_is_used(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The one that is set, or the environment's; of a server on the loopback the environment's is none."""
     for name in ('http_proxy', 'HTTP_PROXY', 'no_proxy', 'NO_PROXY', 'all_proxy', 'ALL_PROXY'):
         monkeypatch.delenv(name, raising=False)
-    with JudgeServer(lambda asked: fair(asked.prompt)) as server:
-        proxy = Proxy(server)
-        settings = {'proxy': proxy.url} if how == 'setting' else {}
+    away = {'prompts': PROMPTS, 'progress': False, 'urls': 'http://judge.invalid:8000'}
+    # It answers in the place of the server that a proxy would pass these requests on to.
+    with JudgeServer(lambda asked: fair(asked.prompt)) as proxy, JudgeServer(lambda asked: 'No.') as server:
         if how == 'environment':
             monkeypatch.setenv('http_proxy', proxy.url)
-        judge = LLMJudge('judge', 'http://judge.invalid:8000', prompts=PROMPTS, progress=False, **settings)
+        judge = LLMJudge('judge', **away, **({'proxy': proxy.url} if how == 'setting' else {}))
         assert verdicts(judge.judge(pairs_of(0, 20))) == truth(pairs_of(0, 20))
-        assert len(proxy.seen) > 0
-        assert all(line.split()[1].startswith('http://judge.invalid:8000/v1/') for line in proxy.seen)
+        assert {asked.headers['Host'] for asked in proxy.asked} == {'judge.invalid:8000'}
         if how == 'environment':
-            before = len(proxy.seen)
+            before = len(proxy.asked)
             judge_at(server).judge(pairs_of(0, 3))
-            assert len(proxy.seen) == before
+            assert (len(proxy.asked), len(server.asked)) == (before, 6)
             monkeypatch.setenv('no_proxy', 'judge.invalid')
-            settings = {'patience': 0.1, 'progress': False, 'prompts': PROMPTS}
             with pytest.raises(IncompleteError, match='no connection'):
-                LLMJudge('judge', 'http://judge.invalid:8000', **settings).judge(pairs_of(0, 3))
+                LLMJudge('judge', **away, patience=0.1).judge(pairs_of(0, 3))
 
 
 def test_requests_fit_the_schema_of_lmdeploys_server(monkeypatch: pytest.MonkeyPatch) -> None:
