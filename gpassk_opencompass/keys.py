@@ -24,13 +24,16 @@ _ESCAPE = re.compile(
 )
 
 
-def read_key(variable: str) -> str:
+def read_key(variable: str, setting: str = '') -> str:
     """Return the key in an environment variable without the blanks around it; '' if there is none.
 
     Raises:
-        InputError: it holds what no HTTP header can, such as a line break. The message does not show it.
+        InputError: it holds what no HTTP header can, such as a line break (the message does not show it), or
+            nothing, and a setting of this name asks for it.
     """
     key = os.environ.get(variable, '').strip()
+    if variable and setting and not key:
+        raise InputError(f'{setting} = {variable!r}: this environment variable is not set; export the key')
     if not all('!' <= character <= '~' for character in key):
         raise InputError(
             f'the key in the environment variable {variable} has a blank, a control character or one beyond '

@@ -210,8 +210,7 @@ class Served(_Entry):
                 f'path = {self.path!r}: there is no such file or folder, so no model to serve; if it is one '
                 'of a container, say serve = dict(check_path=False)'
             )
-        if self.key_env:
-            read_key(self.key_env)
+        read_key(self.key_env)
 
     def settings(self) -> dict[str, Any]:
         """Return what an LLM judge is told of it beside its name and address."""
@@ -272,7 +271,7 @@ class Server:
         served.check()
         self.served, self.is_ready, self.began = served, False, time.monotonic()
         self._gpus, self._mark, self._attempts = gpus, mark, 0
-        self._key = read_key(served.key_env) if served.key_env else ''
+        self._key = read_key(served.key_env)
         name = re.sub(r'[^\w.-]+', '-', served.name)[:80]
         self.log = logs / f'{name}-{utc_folder()}-{os.getpid()}-{random.SystemRandom().randrange(1000)}.log'
         self._start()

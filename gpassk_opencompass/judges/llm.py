@@ -156,12 +156,7 @@ class LLMSettings(servers.ClientSettings):
 
     def servers(self) -> list[Server]:
         """Return the servers with the API key, which is kept nowhere; refuse a key that is not there."""
-        key = read_key(self.api_key_env) if self.api_key_env else ''
-        if self.api_key_env and not key:
-            raise InputError(
-                f'api_key_env = {self.api_key_env!r}: this environment variable is not set; export the key'
-            )
-        return [Server(url, key) for url in endpoints(self.urls)]
+        return [Server(url, read_key(self.api_key_env, 'api_key_env')) for url in endpoints(self.urls)]
 
 
 # What a server serves, and how it judges pairs with known verdicts

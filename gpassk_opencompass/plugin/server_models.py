@@ -116,11 +116,7 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
             )
         urls = endpoints(openai_api_base, 'key_env')
         if key_env:
-            if not (key := read_key(key_env)):
-                raise InputError(
-                    f'key_env={key_env!r}: this environment variable is empty; export {key_env}=…'
-                )
-            kwargs['key'] = key
+            kwargs['key'] = read_key(key_env, 'key_env')
         elif kwargs.get('key', 'ENV') == 'ENV' and (found := read_key('OPENAI_API_KEY')):
             kwargs['key'] = [part.strip() for part in found.split(',') if part.strip()]
         super().__init__(path, openai_api_base=urls[0], **kwargs)
