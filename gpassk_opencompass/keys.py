@@ -33,7 +33,9 @@ def read_key(variable: str, setting: str = '') -> str:
     """
     key = os.environ.get(variable, '').strip()
     if variable and setting and not key:
-        raise InputError(f'{setting} = {variable!r}: this environment variable is not set; export the key')
+        raise InputError(
+            f'{setting} = {variable!r}: this environment variable is not set; export {variable}=…'
+        )
     if not all('!' <= character <= '~' for character in key):
         raise InputError(
             f'the key in the environment variable {variable} has a blank, a control character or one beyond '
