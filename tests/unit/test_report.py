@@ -7,6 +7,7 @@ import json
 import math
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,7 +21,8 @@ from made_results import made_result
 from result_files import ABBR, HALVES, THIRDS, write_result, write_three
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.collect import collect
+from gpassk_opencompass.collect import collect, collect_one
+from gpassk_opencompass.record import Names, write
 from gpassk_opencompass.report.frame import COLUMNS, boards, frame, scores_of
 from gpassk_opencompass.report.tables import (
     leaderboard,
@@ -233,3 +235,42 @@ def test_a_summary_has_the_interval_below_each_score_and_fits_a_terminal():
     score, interval = (cells(line)[1] for line in lines[first : first + 2])
     low, high = map(float, interval.split('–'))
     assert low < float(score) < high
+
+
+# Lighteval's results beside OpenCompass's
+
+LIGHTEVAL = Path(__file__).parents[1] / 'recorded' / 'lighteval'
+BENCHMARK, NAME = 'LiveMathBench-vdemo-ADD_MUL_MIX-cn_en', 'demo_t1.0_p0.9_l40'
+
+
+def test_details_of_lighteval_tell_all_that_a_record_of_opencompass_tells():
+    """Names and settings as a sweep writes them, the counts, and who judged with which packages."""
+    result = collect_one(LIGHTEVAL)
+    run = result.run
+    assert (run.host, run.model, run.dataset) == ('lighteval', NAME, f'{BENCHMARK}-k4_8-r1')
+    assert (result.model, result.benchmark, result.model_path) == ('demo', BENCHMARK, 'someone/demo')
+    assert result.sampling == {'max_out_len': 40, 'temperature': 1.0, 'top_p': 0.9}
+    assert (result.n, result.ks, len(result.table), len(set(result.counts.problem))) == (8, [4, 8], 48, 24)
+    assert result.signature.startswith('G-Pass@k|n:8|k:4_8|')
+    assert result.judge['name'] == 'rule'
+
+
+def test_two_hosts_stand_in_one_table_and_keys_in_their_files_stay_there(tmp_path):
+    """With the warning that each has its own prompt; one model of both has its host in its name."""
+    shutil.copytree(LIGHTEVAL, tmp_path / 'lighteval')
+    [path] = (tmp_path / 'lighteval').rglob('results_*.json')
+    summary = json.loads(path.read_text(encoding='utf-8'))
+    summary['config_general']['model_config']['api_key'] = 'sk-secret'
+    path.write_text(json.dumps(summary))
+    result = collect_one(tmp_path / 'lighteval')
+    result.run = Names(model=NAME, dataset=f'{BENCHMARK}-k4_8-r1', host='opencompass')
+    result._samples, result.bounds = None, {}
+    write(tmp_path / 'oc/w/20260101_000000/results' / NAME / f'{BENCHMARK}-k4_8-r1.json', result)
+    assert report(tmp_path / 'oc', tmp_path / 'lighteval', '-o', tmp_path / 'r') == 0
+    text = (tmp_path / 'r/leaderboard.md').read_text(encoding='utf-8')
+    assert 'Runs of lighteval and opencompass stand together' in text
+    assert "the prompt around a question and the chat template are each host's own" in text
+    with (tmp_path / 'r/scores.csv').open(newline='') as file:
+        told = {(row['run'], row['host']) for row in csv.DictReader(file)}
+    assert told == {('demo lighteval', 'lighteval'), ('demo opencompass', 'opencompass')}
+    assert not any(b'sk-secret' in path.read_bytes() for path in (tmp_path / 'r').rglob('*.*'))
