@@ -1,7 +1,5 @@
 """Which results files and folders have: of records, of work directories, of logs, and of all together."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

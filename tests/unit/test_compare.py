@@ -1,7 +1,5 @@
 """`gpassk compare`: the answer with its exit code, what it rests on, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Figures: the numbers behind lines, what a reader can tell apart, their files, and names of any kind."""
 
-from __future__ import annotations
-
 import re
 from itertools import combinations, pairwise
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which results stand in one table, what runs are called there, and the numbers of the frame."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How samples ended: a run that was cut off, or not drawn, is not one that cannot do the task."""
 
-from __future__ import annotations
-
 import csv
 import json
 from fractions import Fraction
@@ -183,7 +181,6 @@ def test_states_come_through_every_command(tmp_path, capsys):
     assert '1 of 32 samples are refusals' in printed
     for result in map(read, (first, again)):
         health, samples = result.health, result.samples()
-        assert samples is not None
         assert health.unjudged_reasons == {'failed': 1}
         assert (health.states, health.reasoning_tokens) == ({'failed': 1, 'refusal': 1}, 62)
         assert [one for one in samples['state'] if one] == ['failed', 'refusal']

@@ -1,7 +1,5 @@
 """The formulas against rationals, scipy, OpenCompass and published values; keys; what is refused."""
 
-from __future__ import annotations
-
 import doctest
 import itertools
 import json

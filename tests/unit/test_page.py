@@ -1,7 +1,5 @@
 """The page as a file: what it holds, that nothing in it is code, that it loads nothing, and its sources."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
@@ -113,7 +111,6 @@ def test_counts_and_answers_are_those_of_the_samples_in_the_order_of_the_board(t
     assert entries['b']['greedy'] == [c % 2 for c in C][::turn]
     for name, result in (('a', first), ('b', second)):
         samples, told = result.samples(), opened(entries[name]['samples'])
-        assert samples is not None
         rows = [row for uid in board['uids'] for row in samples.by_question()[uid]]
         assert opened(entries[name]['answers']) == [samples['answer'][row] for row in rows]
         assert told['verdict'] == ''.join('01'[samples['verdict'][row] == 'correct'] for row in rows)
@@ -131,7 +128,6 @@ def test_a_result_of_counts_alone_is_shown_without_answers(tmp_path):
     assert opened(board['texts']) == {}
     result = counted('m', C)
     samples = result.samples()
-    assert samples is not None
     result.with_samples(samples.replace(answer=None, judged_by=None))
     [board] = written(tmp_path, result)['boards']
     assert board['entries'][0]['answers'] is None
@@ -160,7 +156,6 @@ def test_answers_beyond_the_budget_are_left_out(tmp_path, monkeypatch):
     """Verdicts stay; an answer of a thousand characters is cut, and says how long it was."""
     result = counted('m', C)
     samples = result.samples()
-    assert samples is not None
     result.with_samples(samples.replace(answer=['x' * 1000, *samples['answer'][1:]]))
     [board] = written(tmp_path, result)['boards']
     assert opened(board['entries'][0]['answers'])[0] == 'x' * 400 + '… (1000 characters)'

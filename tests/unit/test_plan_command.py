@@ -1,7 +1,5 @@
 """`gpassk plan`: how much to sample."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import partial

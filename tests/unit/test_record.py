@@ -3,8 +3,6 @@
 As a program it is a writer that dies: `python test_record.py FOLDER`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -57,12 +55,6 @@ def made(counts, n=4, seed=0, **columns):
 OLD, NEW = [1, 2, 3], [4, 0, 2]
 
 
-def samples_of(result, rows=None):
-    samples = result.samples(rows=rows)
-    assert samples is not None
-    return samples
-
-
 @pytest.fixture
 def warnings():
     """All that is warned of."""
@@ -88,14 +80,13 @@ def test_the_pair_gives_the_result_back(tmp_path):
     assert found.model_dump() == result.model_dump()
     assert (found.path, found.scores()) == (tmp_path / 'x.json', result.scores())
     told = found.sample_file
-    assert told is not None
     content = (tmp_path / told.name).read_bytes()
     assert told.sha256 == hashlib.sha256(content).hexdigest()
     assert told.name == f'x.{told.sha256[:12]}.samples.parquet'
     assert told.rows == parquet.read_metadata(tmp_path / told.name).num_rows == 12
-    samples, expected = samples_of(found), samples_of(result)
+    samples, expected = found.samples(), result.samples()
     assert [list(samples[name]) for name in samples.names] == [list(expected[name]) for name in samples.names]
-    assert list(samples_of(found, rows=(4, 8))['response']) == list(expected['response'][4:8])
+    assert list(found.samples(rows=(4, 8))['response']) == list(expected['response'][4:8])
 
 
 @pytest.mark.parametrize('how', ['missing or cannot be read', 'damaged'])
@@ -143,7 +134,7 @@ def test_the_hash_of_the_data_is_that_of_uid_question_and_reference(tmp_path):
 def test_texts_that_no_file_can_hold_are_escaped(tmp_path):
     texts = ['\ud800 \\boxed{1}', '\x00\u2028\\boxed{1}', 'x' * 20_000, '']
     write(tmp_path / 'x.json', made([1], response=texts, question=['half \udfff'] * 4))
-    samples = samples_of(read(tmp_path / 'x.json'))
+    samples = read(tmp_path / 'x.json').samples()
     assert list(samples['response']) == ['\\ud800 \\boxed{1}', *texts[1:]]
     assert list(samples['question']) == ['half \\udfff'] * 4
 
@@ -156,7 +147,7 @@ def test_a_result_that_was_read_is_written_with_its_samples(tmp_path):
         (tmp_path / name).touch()
     kept = names_in(tmp_path)
     write(tmp_path / 'there' / 'y.json', read(tmp_path / 'x.json'))
-    assert len(samples_of(read(tmp_path / 'there' / 'y.json'))) == 12
+    assert len(read(tmp_path / 'there' / 'y.json').samples()) == 12
     write(tmp_path / 'x.json', made(NEW))
     assert len(names_in(tmp_path)) == len(kept) + 1
     assert set(kept) - set(names_in(tmp_path)) == set(first) - {'x.json'}
@@ -272,7 +263,7 @@ def test_of_several_writers_at_once_the_last_leaves_its_pair(tmp_path):
             children.append(pid)
         assert [os.waitpid(pid, 0)[1] for pid in children] == [0] * 4
         found = read(tmp_path / 'x.json')
-        assert samples_of(found).counts().c.tolist() == found.counts.c
+        assert found.samples().counts().c.tolist() == found.counts.c
         assert len(names_in(tmp_path)) == 2
 
 

@@ -1,7 +1,5 @@
 """`gpassk report`: what it prints and writes is the frame, and nothing a table holds is obeyed."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

@@ -1,7 +1,5 @@
 """Samples: columns, what contradicts itself, and the Parquet file of whole questions."""
 
-from __future__ import annotations
-
 import pyarrow
 import pytest
 from hypothesis import HealthCheck, given, settings

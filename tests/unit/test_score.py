@@ -1,7 +1,5 @@
 """`gpassk score`: what it prints and writes, the questions and verdicts that count, and what it refuses."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path
@@ -189,7 +187,6 @@ def test_each_sample_names_the_line_of_its_response(tmp_path):
     assert scored(file, *EXACT, '--k', '2', '-o', out) == scored(out, '-o', again) == 0
     for path, seen in ((out, '../data/rows.jsonl'), (again, 'data/rows.jsonl')):
         samples = read(path).samples()
-        assert samples is not None
         named = list(zip(samples['file'], samples['row'], strict=True))
         assert named == [(seen, line) for line in (1, 3, 5) for _ in range(4)]
 
@@ -206,7 +203,6 @@ def test_a_rescored_result_keeps_what_is_known_of_its_run(tmp_path):
     result.limited, result.provenance = {'limit': 12, 'of': 48}, {'created': '2026-01-01', 'model': {'a': 1}}
     result.versions['host'] = '1.0'
     samples = result.samples()
-    assert samples is not None
     write(first, result.with_samples(samples))
     assert scored(first, '-o', again) == 0
     other = read(again)
@@ -217,7 +213,6 @@ def test_a_rescored_result_keeps_what_is_known_of_its_run(tmp_path):
     assert other.remarks == result.remarks
     assert len(other.counts.uid) == 11
     written = other.samples()
-    assert written is not None
     assert len(written) == 12
 
 

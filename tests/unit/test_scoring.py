@@ -1,7 +1,5 @@
 """Scoring: samples in any order, three verdicts, counts, and what is refused or left out."""
 
-from __future__ import annotations
-
 from itertools import combinations, product
 
 import numpy as np
@@ -178,7 +176,6 @@ def test_each_sample_says_who_judged_it_and_why_nobody_did(tmp_path):
         result = score(make_samples([['1', '3', 'open']]), judge, k=2, unjudged_tolerance=1.0)
         judge.close()
     samples = result.samples()
-    assert samples is not None
     assert samples['verdict'] == ['correct', 'incorrect', 'unjudged']
     assert samples['judged_by'][0] == 'function'
     assert [bool(why) for why in samples['why']] == [False, False, True]
@@ -246,12 +243,10 @@ def test_verdicts_of_somebody_else_stand_as_they_are():
     )
     result = score(given, {'name': 'somebody'}, k=2, unjudged_tolerance=1.0)
     samples = result.samples()
-    assert samples is not None
     assert (verdicts(result), result.judge) == (['01?'], {'name': 'somebody'})
     assert (samples['judged_by'], samples['why'][2]) == (['a', 'b', None], 'no verdict')
     assert samples['answer'] == ['1', '2', '3']
     bare = score(given, {'name': 'somebody'}, k=2, unjudged_tolerance=1.0, answers=None).samples()
-    assert bare is not None
     assert 'answer' not in bare
 
 
@@ -297,7 +292,6 @@ def test_a_question_whose_reference_nobody_can_read_is_not_counted(reference, re
     assert result.scores()['accuracy'] == 50.0
     assert result.remarks == [f"1 of 10 questions are not counted ({reason}): 'q9'"]
     kept = result.samples()
-    assert kept is not None
     assert (len(kept), kept['uid'][-2:]) == (20, ['q9', 'q9'])
     assert len(verdicts(result)) == 9
 
@@ -334,7 +328,6 @@ def test_answers_may_stand_elsewhere(rule, answers):
     """At the last match of a pattern, or of its group; or the response is the answer. Never in a thought."""
     texts = ['ANSWER: 1', 'ANSWER: 1\nANSWER: 2', '<think>ANSWER: 3', '7']
     samples = score(responses(texts), equal_judge(), k=1, answers=rule).samples()
-    assert samples is not None
     assert samples['answer'] == answers
 
 
@@ -365,7 +358,6 @@ def test_the_scores_of_completed_samples_stand_apart(told):
     result = score(samples, equal_judge(), n=4, k=[2, 3], thresholds=[0.5, 1.0])
     left = [[a == '1' for r, a in enumerate(one) if (q, r) not in cut] for q, one in enumerate(answers)]
     completed = result.completed
-    assert completed is not None
     assert completed.samples == 9
     assert completed.scores['accuracy'] == pytest.approx(100 * np.mean([np.mean(one) for one in left]))
     for k, threshold in product((2, 3), (0.5, 1.0)):

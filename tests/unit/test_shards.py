@@ -117,7 +117,6 @@ def test_hostile_text_comes_back_to_the_letter(tmp_path: Path) -> None:
     said = [one for text in HOSTILE for one in (text, f'<think>\U0001d465{text}</think>{text}')]
     result = read(path)
     samples = result.samples()
-    assert samples is not None
     write(path, result.with_samples(samples.replace(response=said, thought=said)))
     write_report(tmp_path)
     for text, shard in zip(HOSTILE, shards_of(tmp_path), strict=True):
@@ -159,7 +158,6 @@ def renamed(run: Run, name: str) -> None:
     result = read(run.result)
     result.run.model = f'{name}_t1.0_l40'
     samples = result.samples()
-    assert samples is not None
     write(run.result, result.with_samples(samples))
 
 
@@ -229,7 +227,6 @@ def test_a_sample_that_was_not_drawn_has_no_response(tmp_path: Path) -> None:
     path = write_run(tmp_path / 'outputs').result
     result = read(path)
     samples = result.samples()
-    assert samples is not None
     said, states = [None, *samples['response'][1:]], ['failed', *[None] * (len(samples) - 1)]
     write(path, result.with_samples(samples.replace(response=said, state=states)))
     write_report(tmp_path)
@@ -281,6 +278,5 @@ def with_columns(path: Path, **columns: Any) -> None:
     """Write a result anew with more columns of its samples, a value for all of them; None: not known."""
     result = read(path)
     samples = result.samples()
-    assert samples is not None
     more = {name: None if value is None else [value] * len(samples) for name, value in columns.items()}
     write(path, result.with_samples(samples.replace(**more)))

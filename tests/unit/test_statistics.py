@@ -1,7 +1,5 @@
 """Intervals, reruns, ranks, decisions and plans, against scipy, brute force and known truths."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from functools import partial

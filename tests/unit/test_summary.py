@@ -1,7 +1,5 @@
 """What `gpassk score` tells of a result, against enumeration, and writes for others, which is read back."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math
@@ -178,8 +176,6 @@ def test_what_was_exported_is_the_same_run(form, judge, theirs, tmp_path):
     assert again.counts == first.counts
     assert again.scores() == first.scores()
     told, samples = first.samples(), again.samples()
-    assert told is not None
-    assert samples is not None
     names = ['uid', 'problem', 'group', 'replica', 'question', 'reference', 'response', 'answer', 'verdict']
     for name in [*names, 'output_tokens', 'finish_reason'] if form == 'samples.csv' else names:
         seen = [

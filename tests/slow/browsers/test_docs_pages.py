@@ -1,7 +1,5 @@
 """The site that `make docs` builds, in a browser: from disk, without a network, on a phone."""
 
-from __future__ import annotations
-
 import re
 import time
 

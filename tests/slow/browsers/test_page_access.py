@@ -1,7 +1,5 @@
 """Every view of the page for people with a keyboard, a screen reader, a phone, a dark room, or a printer."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -1,7 +1,5 @@
 """Texts of models that nobody would write: the page shows them as text, in their place, and stays quick."""
 
-from __future__ import annotations
-
 import pytest
 from made_pages import counted, made_results, rewritten, write_made_page
 

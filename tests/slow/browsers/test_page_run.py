@@ -1,7 +1,5 @@
 """A run on the page: its scores, the map of its questions, their marks, and another run beside it."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 
