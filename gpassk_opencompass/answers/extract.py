@@ -304,6 +304,7 @@ _SCALE_AFTER = re.compile(
     r'(?:hundred|thousand|million|billion|trillion|dozen)s?|percent|tenths|hundredths|thousandths|[百千万亿])(?![a-zA-Z])'
 )
 _SPACE = r'\\[,;:! ]|\\(?:q?quad|displaystyle|left|right)(?![a-zA-Z])|~'
+_SPACING = re.compile(_SPACE)
 _RELATION_SIGN = (
     r'=|[<>≤≥≠≈,，;；&]|\\\\'
     r'|\\(?:leq?|geq?|leqslant|geqslant|neq?|lt|gt|approx|equiv|to|Rightarrow|implies|q?quad)(?![a-zA-Z])'
@@ -314,6 +315,7 @@ _OPENS = re.compile(r'(?<!\\)\$\$?|\\[(\[]')
 _LONGEST_LINE = 400
 _BOX_LEAD = rf'(?:{_SPACE}|[$\s{{*`]|\\[(\[])*$'
 _RELATION = r'(?:\\(?:[lg]eqslant|[lg]eq?|[lg]t|neq?|not\s?=)(?![a-zA-Z])|[<>]=?|[≤≥≠])'
+_SIGNED = re.compile(r'[-−–±∓<>≤≥≠]|\\(?:pm|mp|le|ge|lt|gt|ne|not)')  # most have none
 _SIGN_BEFORE = re.compile(rf'(?P<sign>\\pm(?![a-zA-Z])|\\mp(?![a-zA-Z])|[±∓−–-])(?P<gap>{_BOX_LEAD})')
 _RELATED = re.compile(
     r'(?P<left>(?<![a-zA-Z\\])(?:\\[a-zA-Z]+|[a-zA-Z])(?:_\{?\w{1,4}\}?|\([a-zA-Z]\))?\s*)?'
@@ -339,7 +341,7 @@ def _with_sides(text: str, start: int, end: int, content: str) -> str:
     elif not (text[start - 1 : start] in {'$', '['} and text[end : end + 1] in {'', '$', '.', '\n'}):
         start, content = _member(text, start, end, content)
     before = text[max(0, start - 80) : start]
-    if _RELATION_INSIDE.search(content) or _is_option(content):
+    if not _SIGNED.search(before) or _RELATION_INSIDE.search(content) or _is_option(content):
         return content
     if sign := _SIGN_BEFORE.search(before):
         left, gap = before[: sign.start()], sign['gap']
@@ -368,7 +370,7 @@ def _member(text: str, start: int, end: int, content: str) -> tuple[int, str]:
     if closed or filled_in or in_list or text.startswith('\\\\', start) or has_words:
         return start, content
     begins = start - len(before)
-    before, after = (re.sub(_SPACE, ' ', side).strip() for side in (before, after.rstrip(' .')))
+    before, after = (_SPACING.sub(' ', side).strip() for side in (before, after.rstrip(' .')))
     if before[:1] == '[' and ']' not in before + after[:-1]:  # of a display that lost its backslashes
         before = before[1:].lstrip()
     if after[-1:] == ']' and '[' not in before + after:
