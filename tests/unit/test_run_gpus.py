@@ -250,10 +250,7 @@ def test_a_server_that_fails_costs_its_runs_alone(
         script.set('broken', 'RuntimeError: CUDA out of memory')
         cause = "the server of 'm' ended with code 1 before it was ready: RuntimeError: CUDA out of memory"
     else:
-        hanging = two / 'control' / 'hanging'
-        Thread(
-            target=lambda: until(lambda: hanging.exists() and hanging.read_text()) and script.kill()
-        ).start()
+        Thread(target=lambda: until((two / 'control' / 'hanging').exists) and script.kill()).start()
     write_model(two, 'org/a', 'a', 'b', behaviour='hang', **wanted)
     write_model(two, 'org/c', 'other', behaviour='ok')
     assert run() == 1

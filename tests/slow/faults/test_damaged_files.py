@@ -6,7 +6,7 @@ import random
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -25,61 +25,36 @@ from gpassk_opencompass.record import digest_of
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group('faults')]
 
 
-def _cut(data: bytes, other: bytes, chance: random.Random) -> bytes:
-    return data[: chance.randrange(len(data) + 1)]
+KINDS = 'cut|hole|zeros|bit flipped|part doubled|lines doubled|lines exchanged|two files mixed'.split('|')
 
 
-def _hole(data: bytes, other: bytes, chance: random.Random) -> bytes:
-    start = chance.randrange(len(data) + 1)
-    return data[:start] + data[start + chance.randrange(600) :]
-
-
-def _zeros(data: bytes, other: bytes, chance: random.Random) -> bytes:
-    """As a file system leaves them behind after a crash."""
+def damaged(kind: str, data: bytes, other: bytes, chance: random.Random) -> bytes:
+    """The data after one damage; file systems leave zeros behind after a crash, two writers mix."""
     start, length = chance.randrange(len(data) + 1), chance.randrange(600)
-    return data[:start] + bytes(min(length, len(data) - start)) + data[start + length :]
-
-
-def _flip(data: bytes, other: bytes, chance: random.Random) -> bytes:
-    if not data:
-        return data
-    changed = bytearray(data)
-    changed[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
-    return bytes(changed)
-
-
-def _double(data: bytes, other: bytes, chance: random.Random) -> bytes:
-    """A part of it once more, at lines or anywhere."""
-    if chance.random() < 0.5:
-        lines = data.splitlines(keepends=True)
-        start = chance.randrange(len(lines) + 1)
-        return b''.join([*lines[:start], *lines[max(0, start - chance.randrange(9)) :]])
-    start = chance.randrange(len(data) + 1)
-    return data[:start] + data[max(0, start - chance.randrange(600)) :]
-
-
-def _shuffle(data: bytes, other: bytes, chance: random.Random) -> bytes:
+    before, part, behind = data[:start], data[start : start + length], data[start + length :]
     lines = data.splitlines(keepends=True)
-    start = chance.randrange(len(lines) + 1)
-    part = lines[start : start + 9]
-    chance.shuffle(part)
-    return b''.join([*lines[:start], *part, *lines[start + 9 :]])
+    line = chance.randrange(len(lines) + 1)
+    if kind == 'lines exchanged':
+        few = lines[line : line + 9]
+        chance.shuffle(few)
+        return b''.join([*lines[:line], *few, *lines[line + 9 :]])
+    if kind == 'two files mixed':
+        pieces = []
+        while data or other:
+            length = chance.randrange(1, 700)
+            pieces.append(data[:length])
+            data, other = other, data[length:]
+        return b''.join(pieces)
+    if kind == 'bit flipped' and part:
+        part = bytes([part[0] ^ 1 << chance.randrange(8)]) + part[1:]
+    return {
+        'cut': before,
+        'hole': before + behind,
+        'zeros': before + bytes(len(part)) + behind,
+        'part doubled': before + part + part + behind,
+        'lines doubled': b''.join([*lines[:line], *lines[max(0, line - chance.randrange(9)) :]]),
+    }.get(kind, before + part + behind)
 
-
-def _mix(data: bytes, other: bytes, chance: random.Random) -> bytes:
-    """The bytes of two writers in turn."""
-    pieces = []
-    while data or other:
-        length = chance.randrange(1, 700)
-        pieces.append(data[:length])
-        data, other = other, data[length:]
-    return b''.join(pieces)
-
-
-DAMAGES: dict[str, Callable[[bytes, bytes, random.Random], bytes]] = {
-    'cut': _cut, 'hole': _hole, 'zeros': _zeros, 'bit flipped': _flip, 'part doubled': _double,
-    'lines exchanged': _shuffle, 'two files mixed': _mix,
-}  # fmt: skip
 
 CHEAP = 20
 """Tries of what costs milliseconds, for each of what costs a command."""
@@ -115,8 +90,8 @@ def _damage(files: list[Path], chance: random.Random) -> list[str]:
     """Damage one to four times; what was done."""
     done = []
     for _ in range(chance.randint(1, 4)):
-        kind, file, other = chance.choice(sorted(DAMAGES)), chance.choice(files), chance.choice(files)
-        file.write_bytes(DAMAGES[kind](file.read_bytes(), other.read_bytes(), chance))
+        kind, file, other = chance.choice(KINDS), chance.choice(files), chance.choice(files)
+        file.write_bytes(damaged(kind, file.read_bytes(), other.read_bytes(), chance))
         done.append(kind)
     return done
 
