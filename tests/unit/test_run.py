@@ -156,7 +156,7 @@ def test_what_the_manifest_says(sweep: Path, capsys: Capture) -> None:
         return result._manifest.template
 
     config = write_configs(sweep, 'ok', 'old') / 'ok.py'
-    told = {'file': 'ok.py', 'dataset_abbr': 'd-ok', 'sha256': digest(config.read_bytes())}
+    told = {'file': 'ok.py', 'dataset_abbr': 'd-ok', 'questions': 8, 'sha256': digest(config.read_bytes())}
     old = entry_of('m-ok', **{**told, 'file': 'old.py', 'path': 'm'}, stale=True)
     for known in ('a.py', 'b.py'):
         entry = entry_of('m-ok', **told, template=known)
