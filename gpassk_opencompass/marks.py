@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from .errors import InputError
-from .files import PROVENANCE, mapping, model_files
+from .files import PROVENANCE, mapping, model_files, parse_json
 from .record import digest_of, file_digest
 from .serving import choosing
 from .text import utc_now, whole_characters, words
@@ -257,7 +257,7 @@ def read_notes(folder: Path) -> Notes:
     for line in lines:
         told: Mapping[str, Any] = {}
         with suppress(ValueError):
-            told = mapping(json.loads(line))
+            told = mapping(parse_json(line))
         time = str(told.get('time', ''))
         notes.created = notes.created or time
         for name, known in (('settings', notes.settings), ('source', notes.sources)):

@@ -73,6 +73,8 @@ def run(
         return 0
     if margin is not None and not 0 < margin < 100:  # not of NaN either
         raise InputError(f'--margin {margin:g}: expected points above 0 and below 100, e.g. 2')
+    if run_sd is not None and not 0 <= run_sd < 100:
+        raise InputError(f'--run-sd {run_sd:g}: expected points from 0 to below 100, e.g. 1.5')
     answer = compare(
         paths,
         margin=None if margin is None else margin / 100,

@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Column
 
 from ..errors import InputError
+from ..marks import read_keep
 from ..processes import Stop
 from ..runs.driver import Driver, Watcher, usable_gpus
 from ..runs.on_ray import run_on_ray
@@ -75,6 +76,9 @@ def run(
     rest: Sequence[str],
 ) -> int:
     """Run OpenCompass for every config that has no complete result."""
+    if work_dir.exists() and not work_dir.is_dir():
+        raise InputError(f'-w {work_dir} is a file; give a folder')
+    read_keep(keep.replace(',', ' ').split())
     options, runs = read_options(rest), planned_runs(configs)
     runs = part_of(runs, *part) if part else runs
     if dry_run:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import struct
 import zipfile
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..files import listed, mapping
+from ..files import listed, mapping, parse_json
 from ..json_rows import Row, json_entries
 from .format import Format, asked_in, at, begins_with, parts_of, sampling
 
@@ -61,9 +60,9 @@ def _log(path: Path) -> Iterator[Row]:
                 raise ValueError(
                     'it has neither header.json nor _journal/start.json, which inspect_ai writes'
                 )
-            yield json.loads(_unpacked(log, names[begun], path))
+            yield parse_json(_unpacked(log, names[begun], path))
             for number, member in enumerate(filter(None, map(_SAMPLE.fullmatch, names)), 1):
-                row = json.loads(_unpacked(log, names[member[0]], path))
+                row = parse_json(_unpacked(log, names[member[0]], path))
                 uid, epoch = row.get('id'), row.get('epoch')
                 if (str(uid), str(epoch)) != member.groups():
                     row = {'_bad': f'{member[0]} holds epoch {epoch!r:.20} of {uid!r:.60}'}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..files import parse_json
 from ..json_rows import Row
 from ..metrics import LARGEST_N
 from .format import NO_OPTIONS, OF_QUESTION, OF_SAMPLE, Format, Options, at, has, number_in
@@ -274,7 +274,7 @@ def _values(row: Row, where: _Where) -> list[Any] | None:
         return list(value)
     if isinstance(value, str) and value[:1] == '[':
         try:
-            value = json.loads(value)
+            value = parse_json(value)
         except ValueError as error:
             raise ValueError(f'{where} is no list in JSON: {error}') from error
     if value is None or isinstance(value, list):

@@ -132,6 +132,8 @@ def test_rows_that_are_wanted_elsewhere_or_by_a_larger_run_are_no_others(tmp_pat
 def test_a_torn_line_and_an_edited_one_are_drawn_again(tmp_path):
     """The others are not, whatever stands between them."""
     draw(tmp_path, most=6)
+    with (tmp_path / 'run.provenance').open('a') as notes:
+        notes.write(f'{"[" * 99_999}\n')
     file = tmp_path / 'bench.rows.jsonl'
     lines = file.read_bytes().splitlines(keepends=True)
     edited = lines[4].replace(b'"prediction": "', b'"prediction": "x')

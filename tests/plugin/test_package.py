@@ -122,7 +122,7 @@ lighteval: benchmarks demo judges metrics record samples scoring statistics swee
 runs: judges log_errors marks predictions processes record runs serving sweep
 demo:
 cli: agreement benchmarks cli collect formats
-    health judges keys metrics plugin processes record report runs samples scoring serving statistics
+    health judges keys marks metrics plugin processes record report runs samples scoring serving statistics
     summary sweep
 """
 ROOMS = {

@@ -253,6 +253,7 @@ def test_what_cannot_be_compared_is_no_answer(here, capsys):
         (['worse', 'old', '--benchmark', 'AIME'], "'AIME' is no benchmark here"),
         (['worse', 'old', '--unknown'], 'unrecognized arguments'),
         (['worse', 'published'], 'published scores have no counts'),
+        *((['worse', 'old', '--run-sd', one], '--run-sd') for one in ('-1', 'inf', 'nan')),
         *((['worse', 'old', '--margin', one], '--margin') for one in ('0', '-2', 'nan', '200', 'two', '2p')),
     ],
 )

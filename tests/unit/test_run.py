@@ -86,6 +86,12 @@ def test_options_that_would_mislead_are_refused(sweep: Path, capsys: Capture) ->
     }.items():
         assert run('--', *options.split()) == 2
         assert message in capsys.readouterr().err
+    for options, message in {
+        '--keep all': 'a list of questions,',
+        '-w configs/ok.py': 'ok.py is a file',
+    }.items():
+        assert main(['run', 'configs', '--dry-run', *options.split()]) == 2
+        assert message in capsys.readouterr().err
     assert calls(sweep) == []
 
 
