@@ -21,7 +21,7 @@ FAULT: Fault | None = None
 def opencompass(arguments: Sequence[str]) -> int:
     """The command `opencompass`, its tasks in the same process."""
     from opencompass.cli.main import main
-    from yapf.yapflib import yapf_api  # type: ignore[import-untyped]
+    from yapf.yapflib import yapf_api
 
     yapf_api.FormatCode = lambda text, **_: (text, True)  # most of the time goes into pretty configs
     sys.argv = ['opencompass', *arguments, '--debug']
@@ -34,7 +34,7 @@ def gpassk(arguments: Sequence[str]) -> int:
     from gpassk_opencompass.cli import main
     from gpassk_opencompass.runs import driver
 
-    driver.Child = ForkedChild  # type: ignore[assignment, misc]
+    driver.Child = ForkedChild
     return main(arguments)
 
 

@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 from doc_pages import page
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from jsonschema import Draft202012Validator
 from result_files import entry_of
 
 from gpassk_opencompass.sweep.folder import manifest_text

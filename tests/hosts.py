@@ -127,7 +127,7 @@ def drawn(
 
     def done(number: int, *told: Any) -> None:
         assert number not in found
-        found[number] = told  # type: ignore[assignment]
+        found[number] = told
 
     own = [model.seed_of('202412/AMC_en/0', replica) for replica in range(len(prompts))]
     model.sample(list(prompts), own if seeds is None else seeds, max_out_len, done, **options)

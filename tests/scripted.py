@@ -15,7 +15,7 @@ from gpassk_opencompass.health import Generation
 from gpassk_opencompass.plugin.seeds import sample_seed
 
 
-class ScriptedModel(BaseModel):  # type: ignore[misc]
+class ScriptedModel(BaseModel):
     """Answers '7' in the replicas of `right`, else '8', each batch after `delay` seconds.
 
     Args:

@@ -52,7 +52,7 @@ def sampled(**settings: Any) -> dict[str, Any]:
     }
 
 
-def test_only_the_first_replica_is_right(tmp_path: Path) -> None:
+def test_only_the_first_replica_is_right(tmp_path):
     """Three questions × four replicas, only replica 0 right: G-Pass@4_1.0 = 0 and G-Pass@4_0.0 = 100."""
     root = write_bench(tmp_path / 'data', {'AMC_en': QUESTIONS[:3]})
     config = write_config(tmp_path / 'run.py', scripted(right=[0]), dataset_config(root, k=4, n=4))
@@ -63,7 +63,7 @@ def test_only_the_first_replica_is_right(tmp_path: Path) -> None:
     assert 'G-Pass@4_1.0' in done.stdout
 
 
-def test_an_llm_judge_is_asked_for_every_different_answer(forks: Forks, tmp_path: Path) -> None:
+def test_an_llm_judge_is_asked_for_every_different_answer(forks, tmp_path):
     """8 questions × 4 replicas with 32 different answers: 32 verdicts, each in its language, true counts."""
     files = {
         f'AMC_{language}': [(f'{language} question {i}?', '$7$') for i in range(4)]
@@ -104,7 +104,7 @@ def killed_while_sampling(forks: Forks, config: Path, work_dir: Path, *options: 
     return bool(list(work_dir.glob(journals))) and not list(work_dir.glob(results))
 
 
-def test_kill_and_resume_gives_the_same_samples(forks: Forks, tmp_path: Path) -> None:
+def test_kill_and_resume_gives_the_same_samples(forks, tmp_path):
     """kill -9 in the inference of two shards, then -r: real sampling, the result as without the kill."""
     root = write_bench(tmp_path / 'data', {'AMC_en': [(f'{i}+{i + 30}=?', '$7$') for i in range(8)]})
     config = write_config(tmp_path / 'run.py', sampled(), dataset_config(root, k=[2, 8], n=8))
@@ -149,7 +149,7 @@ def check_samples_of_shards(out: Path) -> None:
     assert health.truncated == sum(one['finish_reason'] == 'length' for one in told)
 
 
-def test_a_mixed_leaderboard_in_shards_stands_in_one_table(forks: Forks, tmp_path: Path) -> None:
+def test_a_mixed_leaderboard_in_shards_stands_in_one_table(forks, tmp_path):
     """Two of our models, three of our benchmarks and two data sets of OpenCompass; one model is right."""
     sums = [(f'What is {i}+{i + 1}?', f'{2 * i + 1}') for i in range(10, 25)]
     root = write_bench(tmp_path / 'data', {'AMC_en': sums[:6]})
@@ -206,7 +206,7 @@ TEXTS = ['It is \\boxed{7}. \ud800', '\\boxed{\udc00}', 'A\u2028B\x85C: \\boxed{
 """Two halves of characters, what `str.splitlines` splits at, and what is to stay as it is."""
 
 
-def test_half_a_character_in_a_response_is_kept_and_scored(forks: Forks, tmp_path: Path) -> None:
+def test_half_a_character_in_a_response_is_kept_and_scored(forks, tmp_path):
     """Engines read it from JSON; predictions keep it, the result shows it, the run is complete."""
     root = write_bench(tmp_path / 'data', {'AMC_en': QUESTIONS[:4]})
     config = write_config(tmp_path / 'run.py', scripted(texts=TEXTS), dataset_config(root, k=[2, 4], n=4))

@@ -9,7 +9,6 @@ from typing import Any
 import old_work_dir as old
 import pytest
 from exact import g_pass
-from forks import Forks
 from hosts import TESTS, dataset_config, scripted, write_bench
 from judge_server import Asked, JudgeServer
 
@@ -44,9 +43,7 @@ def built_in(path: Path, url: str) -> dict[str, Any]:
 
 
 @pytest.mark.e2e
-def test_the_built_in_table_is_wrong_and_the_new_one_right(
-    forks: Forks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_built_in_table_is_wrong_and_the_new_one_right(forks, tmp_path, monkeypatch):
     """The built-in evaluator asks about 8 of 32 samples; judged anew, every sample counts for itself."""
     data = write_bench(tmp_path / 'data', old.files())
     monkeypatch.chdir(tmp_path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from hosts import environment, import_plugin, results_of, write_bench
@@ -50,9 +49,7 @@ datasets = [questions]
 """
 
 
-def test_an_older_template_runs_to_its_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_older_template_runs_to_its_end(tmp_path, monkeypatch, capsys):
     """Built on OpenCompass's own config: n samples a question, every one judged, and a score."""
     data = write_bench(
         tmp_path / 'data', {'AMC_en': [(f'What is {i} + 7?', str(i + 7)) for i in range(3)]}, 'test'

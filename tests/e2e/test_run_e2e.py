@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import psutil
 import pytest
 import scripted_gpus
-from forks import Forks
 from hosts import (
     dataset_config,
     environment,
@@ -87,7 +86,7 @@ def write_sweep(root: Path) -> None:
 
 
 @pytest.fixture(scope='module')
-def sweep(forks: Forks, tmp_path_factory: pytest.TempPathFactory) -> Sweep:
+def sweep(forks, tmp_path_factory):
     """One complete, one failed, one changed since, one interrupted, one killed run; then `gpassk check`."""
     root = tmp_path_factory.mktemp('sweep')
     write_sweep(root)
@@ -108,14 +107,14 @@ def sweep(forks: Forks, tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     return Sweep(root, failing, interrupted, {one['run']: one for one in found['tables'][0]['rows']})
 
 
-def test_a_failed_task_is_an_exit_code_and_log_lines(sweep: Sweep) -> None:
+def test_a_failed_task_is_an_exit_code_and_log_lines(sweep):
     assert sweep.failing.code == 1
     assert 'No such file or directory' in sweep.failing.said
     assert 'out/broken/.gpassk/opencompass.log' in sweep.failing.said
     assert '2 runs: 1 complete, 1 failed' in sweep.failing.said
 
 
-def test_check_tells_complete_killed_failed_and_stale_apart(sweep: Sweep) -> None:
+def test_check_tells_complete_killed_failed_and_stale_apart(sweep):
     states = {'broken': 'failed', 'changed': 'stale', 'good': 'complete'}
     states |= {'killed': 'partial', 'stopped': 'partial'}
     assert {name: one['state'] for name, one in sweep.found.items()} == states
@@ -124,7 +123,7 @@ def test_check_tells_complete_killed_failed_and_stale_apart(sweep: Sweep) -> Non
     assert (sweep.found['stopped']['predictions'], sweep.found['stopped']['expected']) == (4, 32)
 
 
-def test_ctrl_c_stops_all_and_says_how_to_go_on(sweep: Sweep) -> None:
+def test_ctrl_c_stops_all_and_says_how_to_go_on(sweep):
     assert sweep.interrupted.code == 130
     assert 'type it again to go on' in sweep.interrupted.said
     lines = [process.info['cmdline'] or [] for process in psutil.process_iter(['cmdline'])]
@@ -137,7 +136,7 @@ def scores(result: dict[str, Any]) -> dict[str, Any]:
     return {**result, 'gpassk': block}
 
 
-def test_a_second_command_runs_what_is_left_and_nothing_else(forks: Forks, sweep: Sweep) -> None:
+def test_a_second_command_runs_what_is_left_and_nothing_else(forks, sweep):
     """The cause is gone: the numbers of the undisturbed run, and no sample is drawn twice."""
     root = sweep.root
     (root / 'gate').unlink()
@@ -157,7 +156,7 @@ def test_a_second_command_runs_what_is_left_and_nothing_else(forks: Forks, sweep
     assert len(samples) == len(set(samples)) == len(QUESTIONS) * N
 
 
-def test_a_ray_cluster_that_is_not_there_is_one_line(sweep: Sweep) -> None:
+def test_a_ray_cluster_that_is_not_there_is_one_line(sweep):
     done = run_gpassk(sweep.root, 'run', 'configs', '--ray', 'no address')
     assert (done.code, '--ray no address: no cluster there: ' in done.said) == (2, True)
 
@@ -166,7 +165,7 @@ def test_a_ray_cluster_that_is_not_there_is_one_line(sweep: Sweep) -> None:
 
 
 @pytest.fixture
-def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def machine(tmp_path, monkeypatch):
     """A folder with a benchmark, on a machine of two GPUs."""
     scripted_gpus.install(tmp_path, monkeypatch, 2)
     write_bench(tmp_path / 'data', {'AMC_en': QUESTIONS})
@@ -187,7 +186,7 @@ def noted(root: Path) -> list[list[str]]:
     return [line.split() for line in (root / 'noted').read_text().splitlines()]
 
 
-def test_each_run_sees_its_gpu(machine: Path) -> None:
+def test_each_run_sees_its_gpu(machine):
     """The real one, as it was named; the numbers are those of runs without GPUs."""
     for name in ('a', 'b'):
         write_run(machine, name, name)
@@ -199,7 +198,7 @@ def test_each_run_sees_its_gpu(machine: Path) -> None:
     assert numbers(one)['gpassk']['counts'] == numbers(other)['gpassk']['counts']
 
 
-def test_workers_are_on_different_gpus(machine: Path) -> None:
+def test_workers_are_on_different_gpus(machine):
     write_run(machine, 'long', 'a')
     done = run_gpassk(machine, 'run', 'configs', '-w', 'out', '--', '--max-num-workers', '2')
     assert done.code == 0, done.said

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from forks import Forks
 from hosts import import_plugin, results_of
 from started_servers import Script, until
 from sweeping import dump
@@ -55,7 +53,7 @@ def predictions(work_dir: Path) -> dict[int, str]:
 
 
 @pytest.fixture
-def script(tmp_path: Path) -> Iterator[Script]:
+def script(tmp_path):
     """A scripted server, of which nothing may be left."""
     found = Script(tmp_path / 'script')
     yield found
@@ -63,7 +61,7 @@ def script(tmp_path: Path) -> Iterator[Script]:
 
 
 @pytest.fixture(scope='module')
-def undisturbed(forks: Forks, tmp_path_factory: pytest.TempPathFactory) -> dict[int, str]:
+def undisturbed(forks, tmp_path_factory):
     """What a run gives whose server lives."""
     folder = tmp_path_factory.mktemp('undisturbed')
     script = Script(folder / 'script')
@@ -80,9 +78,7 @@ def undisturbed(forks: Forks, tmp_path_factory: pytest.TempPathFactory) -> dict[
     return rows
 
 
-def test_a_death_ends_the_run_with_the_end_of_the_log(
-    forks: Forks, script: Script, undisturbed: dict[int, str], tmp_path: Path
-) -> None:
+def test_a_death_ends_the_run_with_the_end_of_the_log(forks, script, undisturbed, tmp_path):
     """It goes on from there with more requests at a time, not with another type of the weights."""
     script.set('lives', '[13]')
 
@@ -104,9 +100,7 @@ def test_a_death_ends_the_run_with_the_end_of_the_log(
     assert len(script.replied) - before <= SAMPLES - BATCH
 
 
-def test_a_sweep_has_one_server_for_its_model_and_one_for_its_judge(
-    forks: Forks, script: Script, tmp_path: Path
-) -> None:
+def test_a_sweep_has_one_server_for_its_model_and_one_for_its_judge(forks, script, tmp_path):
     judge = Script(tmp_path / 'judge')
     judge.set('reply', r'\boxed{yes}')
     more = [
@@ -126,9 +120,7 @@ def test_a_sweep_has_one_server_for_its_model_and_one_for_its_judge(
     until(lambda: not judge.processes)
 
 
-def test_another_checkpoint_under_the_same_names_takes_nothing(
-    forks: Forks, script: Script, tmp_path: Path
-) -> None:
+def test_another_checkpoint_under_the_same_names_takes_nothing(forks, script, tmp_path):
     """File, name and abbreviation are those of before: all is drawn anew, and `gpassk check` says why."""
     for number, path in enumerate(('checkpoints/step-1/m', 'checkpoints/step-2/m'), 1):
         text = template(script).replace("path='org/m'", f'path={path!r}')

@@ -52,15 +52,13 @@ def refused(forks: Forks, folder: Path, behave: Callable[[Asked], Act], **server
         (lambda asked: f'<think>{YES}', 'unfinished thought'),
     ],
 )
-def test_replies_that_are_no_verdict_leave_no_result(
-    reply: Callable[[Asked], Act], reason: str, forks: Forks, tmp_path: Path
-) -> None:
+def test_replies_that_are_no_verdict_leave_no_result(reply, reason, forks, tmp_path):
     """From a server that passed the canaries: all samples are unjudged, each with its reason."""
     said = refused(forks, tmp_path, reply)
     assert f"16 of 16 samples (100.0%) stayed unjudged {{'{reason}': 16}}" in said
 
 
-def test_a_judge_that_obeys_answers_leaves_no_result(forks: Forks, tmp_path: Path) -> None:
+def test_a_judge_that_obeys_answers_leaves_no_result(forks, tmp_path):
     """It says what an answer told it; none of the run's answers is asked."""
     asked_for: list[str] = []
 
@@ -80,9 +78,7 @@ def number_in(asked: Asked) -> int:
     return int(re.findall(r'number (\d+) ', asked.prompt)[-1])
 
 
-def test_all_judges_dead_is_an_error_in_time_and_a_resume_asks_for_the_rest(
-    forks: Forks, tmp_path: Path
-) -> None:
+def test_all_judges_dead_is_an_error_in_time_and_a_resume_asks_for_the_rest(forks, tmp_path):
     """No result file, every address in the log; with a server back, -r asks only for what is missing."""
     answered, cured, out = 5, threading.Event(), tmp_path / 'out'
 

@@ -51,7 +51,7 @@ def edited(path: Path, change: Callable[[Any], Any]) -> None:
 
 
 @pytest.fixture
-def copied(tmp_path: Path) -> Callable[[str], Path]:
+def copied(tmp_path):
     """Copies a recorded work directory."""
     return lambda name: shutil.copytree(LOGS / name, tmp_path / name)
 
@@ -70,7 +70,7 @@ class Nested:
 
 
 @pytest.fixture
-def nested(copied: Callable[[str], Path]) -> Nested:
+def nested(copied):
     return Nested(copied('math'))
 
 
@@ -84,9 +84,7 @@ def nested(copied: Callable[[str], Path]) -> Nested:
     ],
     ids=['parts', 'nested name', 'cascade', 'LLM'],
 )
-def test_the_evaluators_verdicts_are_taken(
-    name: str, model: str, dataset: str, counts: list[int], judge: str
-) -> None:
+def test_the_evaluators_verdicts_are_taken(name, model, dataset, counts, judge):
     """Of each evaluator, with who judged and its k; the scores are exact."""
     run = read(LOGS / name, only=model)
     assert (run.model, run.dataset, run.ks, run.written_by) == (model, dataset, (2, 4), 'OpenCompass')
@@ -101,7 +99,7 @@ def test_the_evaluators_verdicts_are_taken(
             assert abs(scores[f'G-Pass@{k}_{threshold}'] - g_pass(counts, 4, k, threshold)) < 1e-9
 
 
-def test_samples_keep_their_order_texts_and_places() -> None:
+def test_samples_keep_their_order_texts_and_places():
     """Also over the two parts of the predictions: each text says which sample it is of which question."""
     run = read(LOGS / 'rules', only='scripted')
     assert run.settings == {'max_out_len': 64, 'temperature': 0.7, 'top_p': 0.95}
@@ -117,7 +115,7 @@ def test_samples_keep_their_order_texts_and_places() -> None:
             assert place['prediction'] == text
 
 
-def test_a_round_that_no_llm_judged_counts() -> None:
+def test_a_round_that_no_llm_judged_counts():
     """OpenCompass's own G-Pass@k takes these right samples for wrong ones, which is said."""
     theirs = json.loads(file('judges', 'results', 'in-words', 'aime-cascade.json').read_text())
     assert theirs['accuracy (4 runs average)'] == 62.5
@@ -127,7 +125,7 @@ def test_a_round_that_no_llm_judged_counts() -> None:
     assert '4 questions have a round that no LLM judged' in said(run)
 
 
-def test_a_reply_without_a_letter_is_unjudged() -> None:
+def test_a_reply_without_a_letter_is_unjudged():
     """'I Am not sure.' counts as A for OpenCompass, of a sample that is wrong."""
     theirs = json.loads(file('llm', 'results', 'judged', 'aime-llm.json').read_text())
     assert theirs['accuracy (4 runs average)'] == 55
@@ -139,7 +137,7 @@ def test_a_reply_without_a_letter_is_unjudged() -> None:
 @pytest.mark.parametrize(
     ('name', 'only'), [('rules', 'scripted'), ('math', 'nested'), ('sequences', 'lists')]
 )
-def test_responses_can_be_judged_anew(name: str, only: str) -> None:
+def test_responses_can_be_judged_anew(name, only):
     """Also lists (num_return_sequences), which OpenCompass cannot judge: n = 2 times 2 are four samples."""
     runs = read_samples([LOGS / name], options=Options(kind='responses'))
     [run] = [run for run in runs if only in run.name]
@@ -147,7 +145,7 @@ def test_responses_can_be_judged_anew(name: str, only: str) -> None:
     assert score(samples_of(run), Exact(), k=[4]).table.c.tolist() == COUNTS
 
 
-def test_what_is_said_of_a_list_is_of_none_of_its_responses(nested: Nested) -> None:
+def test_what_is_said_of_a_list_is_of_none_of_its_responses(nested):
     """One verdict of n is never taken for all n."""
     doubled = lambda rows: [row.update(prediction=[row['prediction']] * 2) for row in rows.values()]  # noqa: E731
     run = read(nested.predicted(doubled))
@@ -156,7 +154,7 @@ def test_what_is_said_of_a_list_is_of_none_of_its_responses(nested: Nested) -> N
     assert '20 rows hold several responses' in said(run)
 
 
-def test_single_files_are_read_with_what_lies_beside_them() -> None:
+def test_single_files_are_read_with_what_lies_beside_them():
     """A result with its responses; parts given one by one are one run; a judge's replies are no run."""
     result = file('rules', 'results', 'scripted', 'aime-rule.json')
     parts = [file('rules', 'predictions', 'scripted', f'aime-rule_{part}.json') for part in (0, 1)]
@@ -169,9 +167,7 @@ def test_single_files_are_read_with_what_lies_beside_them() -> None:
     assert len(read_samples([LOGS / 'llm', LOGS / 'llm' / TIME])) == 1
 
 
-def test_a_run_without_results_or_config_is_read_by_how_its_questions_repeat(
-    copied: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_a_run_without_results_or_config_is_read_by_how_its_questions_repeat(copied, tmp_path):
     """n is that of the config, or without one, how often the questions repeat; also of parts, or alone."""
     root = copied('rules')
     shutil.rmtree(root / TIME / 'results')
@@ -188,7 +184,7 @@ def test_a_run_without_results_or_config_is_read_by_how_its_questions_repeat(
     assert set(samples_of(read(tmp_path / 'd.json')).counts().n) == {1}
 
 
-def test_of_several_times_the_newest_counts(copied: Callable[[str], Path]) -> None:
+def test_of_several_times_the_newest_counts(copied):
     """Of each run; one that a newer time does not have is still there."""
     root = copied('rules')
     newer = root / '20260101_130000'
@@ -201,7 +197,7 @@ def test_of_several_times_the_newest_counts(copied: Callable[[str], Path]) -> No
     assert runs['scripted']['response'][0] == '9'
 
 
-def test_results_of_this_package_are_left_to_the_records(nested: Nested) -> None:
+def test_results_of_this_package_are_left_to_the_records(nested):
     """Predictions of this package without a result are responses."""
     nested.predictions.with_name(PROVENANCE).write_text('{}')
     assert not FORMAT.recognises(nested.root, None)
@@ -216,7 +212,7 @@ def test_results_of_this_package_are_left_to_the_records(nested: Nested) -> None
     assert samples_of(run).counts().n.tolist() == [8] * 12
 
 
-def test_the_reference_of_an_evaluation_stands_in(nested: Nested) -> None:
+def test_the_reference_of_an_evaluation_stands_in(nested):
     """OpenCompass leaves out a `gold` of 0 or ''; without both there is none."""
     root = nested.predicted(lambda rows: [row.pop('gold') for row in rows.values()])
     assert samples_of(read(root))['reference'][:5] == [str(number + 10) for number in range(5)]
@@ -241,7 +237,7 @@ _FULL: dict[str, Any] = {'example_abbr': 'd_0', 'pred': ['7', '8'], 'correct': [
     ],
     ids=['is_correct', 'numbers', 'too few', 'rows of an object', 'rows of a list'],
 )
-def test_forms_of_other_evaluators(details: Any, expected: list[str], tmp_path: Path) -> None:
+def test_forms_of_other_evaluators(details, expected, tmp_path):
     """Those of older versions have an entry a row; a list with too few verdicts tells of no sample."""
     path = tmp_path / 'd.json'
     path.write_text(json.dumps({'accuracy': 50.0, 'details': details}))
@@ -250,7 +246,7 @@ def test_forms_of_other_evaluators(details: Any, expected: list[str], tmp_path: 
     assert ('??' in expected) == ('fewer verdicts than their samples' in said(run))
 
 
-def test_too_few_verdicts_of_the_first_question_hide_no_others(nested: Nested) -> None:
+def test_too_few_verdicts_of_the_first_question_hide_no_others(nested):
     """Its samples are unjudged, which is said; the verdicts of the others are taken."""
     edited(nested.result, lambda told: told['details'][0]['correct'].pop())
     run = read(nested.root)
@@ -270,21 +266,19 @@ def test_too_few_verdicts_of_the_first_question_hide_no_others(nested: Nested) -
     ],
     ids=['last', 'middle', 'reference', 'prediction', 'row', 'fewer than judged'],
 )
-def test_predictions_that_do_not_fit_are_refused(
-    change: Callable[[Any], Any], message: str, nested: Nested
-) -> None:
+def test_predictions_that_do_not_fit_are_refused(change, message, nested):
     """No verdict is given to another sample than its own."""
     with pytest.raises(InputError, match=message.replace('?', '[?]')):
         read(nested.predicted(change))
 
 
-def test_a_sample_without_a_response_is_unjudged(nested: Nested) -> None:
+def test_a_sample_without_a_response_is_unjudged(nested):
     run = read(nested.predicted(lambda rows: rows['5'].update(prediction=None)))
     assert verdicts(run) == ['1?11', *VERDICTS[1:]]
     assert [row for row, state in enumerate(samples_of(run)['state']) if state] == [5]
 
 
-def test_what_an_engine_told_is_kept(nested: Nested) -> None:
+def test_what_an_engine_told_is_kept(nested):
     """Rollouts with finish reasons, lengths of responses, and what this package's models note."""
     rollout = {'sum_neg_logprob': 1.0, 'num_tokens': 64, 'finish_reason': 'length'}
 
@@ -308,7 +302,7 @@ def refused(root: Path) -> str:
     return str(error.value)
 
 
-def test_the_verdict_of_the_first_sample_is_not_taken_for_all(tmp_path: Path) -> None:
+def test_the_verdict_of_the_first_sample_is_not_taken_for_all(tmp_path):
     """Every sample is judged for itself: the counts that the responses were made with."""
     run = read(old.judged_run(tmp_path))
     assert 'verdict' not in samples_of(run)
@@ -321,7 +315,7 @@ def test_the_verdict_of_the_first_sample_is_not_taken_for_all(tmp_path: Path) ->
     assert 'tells of no sample whether it is correct' in refused(tmp_path / 'old')
 
 
-def test_questions_are_those_of_a_new_run(tmp_path: Path) -> None:
+def test_questions_are_those_of_a_new_run(tmp_path):
     """Name by name as this package's data set has them, so that old and new runs can be paired."""
     found = samples_of(read(old.judged_run(tmp_path)))
     rows = live_math_bench_rows(
@@ -335,7 +329,7 @@ def test_questions_are_those_of_a_new_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize('form', ['messages', 'no chain of thought', 'foreign'])
-def test_the_question_is_cut_out_of_its_prompt(form: str, tmp_path: Path) -> None:
+def test_the_question_is_cut_out_of_its_prompt(form, tmp_path):
     """Of messages, and of the shorter prompt; what stands in another template is shown whole, and said."""
     rows = old.rows()
     for row in rows:
@@ -354,7 +348,7 @@ def test_the_question_is_cut_out_of_its_prompt(form: str, tmp_path: Path) -> Non
     assert ('the question cannot be cut out of 8 prompts' in said(run)) == (form == 'foreign')
 
 
-def test_groups_that_nothing_tells_are_numbered(tmp_path: Path) -> None:
+def test_groups_that_nothing_tells_are_numbered(tmp_path):
     """Two contests in one language, of unpublished sizes: nothing says where the second begins."""
     asks = [ask for ask in old.ASKS if ask.language == 'en']
     data = old.dataset(dataset_languages=['en'])
@@ -363,7 +357,7 @@ def test_groups_that_nothing_tells_are_numbered(tmp_path: Path) -> None:
     assert 'numbered as they are' in said(run)
 
 
-def test_published_sizes_tell_the_groups(tmp_path: Path) -> None:
+def test_published_sizes_tell_the_groups(tmp_path):
     """The English half of LiveMathBench: 18, 44, 46 and 11 questions."""
     asks = [old.Ask('', 'en', f'Question {number}?', '1') for number in range(119)]
     splits = ['CNMO', 'CCEE', 'AMC', 'WLPMC']
@@ -374,7 +368,7 @@ def test_published_sizes_tell_the_groups(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not (SHARED / 'data' / 'LiveMathBench').is_dir(), reason='the questions are not here')
-def test_the_real_questions_come_out_of_their_prompts_word_for_word(tmp_path: Path) -> None:
+def test_the_real_questions_come_out_of_their_prompts_word_for_word(tmp_path):
     """All 119 English ones, with the names that a new run gives them."""
     splits = ['CNMO', 'CCEE', 'AMC', 'WLPMC']
     rows = live_math_bench_rows(str(SHARED / 'data' / 'LiveMathBench'), '202412', splits, ['en'])
@@ -385,7 +379,7 @@ def test_the_real_questions_come_out_of_their_prompts_word_for_word(tmp_path: Pa
     assert found['uid'] == [row['uid'] for row in rows]
 
 
-def test_a_run_of_some_questions_is_read_as_that(tmp_path: Path) -> None:
+def test_a_run_of_some_questions_is_read_as_that(tmp_path):
     places = limited([(ask.split, ask.language) for ask in old.ASKS], 5)
     asks = [old.ASKS[place] for place in places]
     rows = old.rows(asks, old.responses(asks, [2] * 5))
@@ -394,7 +388,7 @@ def test_a_run_of_some_questions_is_read_as_that(tmp_path: Path) -> None:
     assert found.get('problem') is None
 
 
-def test_a_lost_part_is_an_error(tmp_path: Path) -> None:
+def test_a_lost_part_is_an_error(tmp_path):
     """In the middle by its number, at the end by rows, log, or (n = 1) the size; or it is empty."""
     root = old.write(tmp_path / 'old', old.rows(), parts=[8, 8, 16])
     (root / old.TIME / 'predictions' / 'm' / f'{old.NAME}_1.json').unlink()
@@ -412,5 +406,5 @@ def test_a_lost_part_is_an_error(tmp_path: Path) -> None:
     assert '2 parts of LiveMathBench_v202412 hold 80 questions, and its data 92' in refused(root)
 
 
-def test_an_n_that_cannot_be_meant_is_an_error(tmp_path: Path) -> None:
+def test_an_n_that_cannot_be_meant_is_an_error(tmp_path):
     assert 'n = 0 in the config' in refused(old.write(tmp_path / 'old', old.rows(), old.dataset(n=0)))

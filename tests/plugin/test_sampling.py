@@ -95,7 +95,7 @@ def few_shot_run(folder: Path, shots: Sequence[str], batches: int) -> None:
             super().sample(*given, **more)
 
     test = {'question': ['What is 1?', 'What is 2?'] * 2, 'answer': ['1', '2'] * 2}
-    test |= {'uid': ['a', 'b'] * 2, 'replica': [0, 0, 1, 1]}  # type: ignore[dict-item]
+    test |= {'uid': ['a', 'b'] * 2, 'replica': [0, 0, 1, 1]}
     rows = {
         'train': Dataset.from_dict({'question': shots, 'answer': ['7'] * 2}),
         'test': Dataset.from_dict(test),

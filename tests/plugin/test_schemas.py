@@ -13,7 +13,7 @@ import pytest
 from exact import FunctionJudge
 from formats import PAGE, SCHEMAS, Json, changed, complaints, on_disk, places, valid_values
 from hosts import import_plugin
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from jsonschema import Draft202012Validator
 from judge_server import PROMPTS, Fail, JudgeServer
 from sweeping import BASE, dump
 

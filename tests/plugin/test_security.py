@@ -11,7 +11,6 @@ from urllib.parse import quote
 
 import old_work_dir as old
 import pytest
-from forks import Forks
 from hosts import import_plugin, write_bench
 from judge_server import PROMPTS, Act, Asked, Fail, JudgeServer, pairs_of
 from marked_keys import JUDGE_KEY, MODEL_KEY, told, with_a_key
@@ -84,7 +83,7 @@ def template(url: str, data: Path) -> str:
 
 
 @pytest.mark.e2e
-def test_a_key_is_in_no_file_of_a_sweep(forks: Forks, tmp_path: Path) -> None:
+def test_a_key_is_in_no_file_of_a_sweep(forks, tmp_path):
     """Expansion, three runs (servers that quote keys in all ways stop two), check, ping and report."""
     import_plugin()
     keys = {'MARKED_MODEL_KEY': f'{MODEL_KEY} ', 'MARKED_JUDGE_KEY': f' {JUDGE_KEY}\r\n'}
@@ -119,9 +118,7 @@ def test_a_key_is_in_no_file_of_a_sweep(forks: Forks, tmp_path: Path) -> None:
 @pytest.mark.filterwarnings('ignore')
 @pytest.mark.parametrize('status', [400, 401])
 @pytest.mark.parametrize('name', ['SeededOpenAISDK', 'SeededTurboMindAPI'])
-def test_a_model_fails_without_the_key_that_its_server_quotes(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, name: str, status: int
-) -> None:
+def test_a_model_fails_without_the_key_that_its_server_quotes(monkeypatch, caplog, name, status):
     """The error goes to the log of the task, with all that it is chained to."""
     plugin = import_plugin()
     monkeypatch.setenv('MARKED', MODEL_KEY)
@@ -137,7 +134,7 @@ def test_a_model_fails_without_the_key_that_its_server_quotes(
 
 
 @pytest.mark.filterwarnings('ignore')
-def test_an_evaluator_that_cannot_be_built_is_shown_without_its_keys() -> None:
+def test_an_evaluator_that_cannot_be_built_is_shown_without_its_keys():
     """Evaluators of OpenCompass take keys in their configs, at any depth."""
     wrapped = import_plugin('.wrapped')
     judge = {'openai_api_key': JUDGE_KEY, 'path': 'm'}
@@ -147,9 +144,7 @@ def test_an_evaluator_that_cannot_be_built_is_shown_without_its_keys() -> None:
 
 
 @pytest.mark.parametrize('status', [301, 302, 307, 308])
-def test_a_key_is_not_sent_on_to_where_a_server_points(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], status: int
-) -> None:
+def test_a_key_is_not_sent_on_to_where_a_server_points(monkeypatch, capfd, status):
     """By no judge and no ping: that server was given the key, the other one was not."""
     monkeypatch.setenv('MARKED', JUDGE_KEY)
     with JudgeServer(lambda asked: r'\boxed{yes}') as other:
@@ -166,9 +161,7 @@ def test_a_key_is_not_sent_on_to_where_a_server_points(
 
 
 @pytest.mark.parametrize('answers', [True, False])
-def test_a_key_is_in_no_file_of_a_command_that_judges(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], answers: bool
-) -> None:
+def test_a_key_is_in_no_file_of_a_command_that_judges(tmp_path, monkeypatch, capfd, answers):
     """Not that of a judge whose replies or errors quote it, nor one in the configs of an old run."""
     monkeypatch.setenv('MARKED_JUDGE_KEY', JUDGE_KEY)
     (here := tmp_path / 'here').mkdir()
@@ -210,7 +203,7 @@ def test_a_key_is_in_no_file_of_a_command_that_judges(
         assert 'Your key Bearer *** expires' in said
 
 
-def test_a_key_is_hidden_before_a_message_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_is_hidden_before_a_message_is_cut(monkeypatch):
     monkeypatch.setenv('MARKED', JUDGE_KEY)
     with JudgeServer(lambda asked: Fail(401, {'error': f'{490 * "x"} {JUDGE_KEY}'}), fit=False) as server:
         judge = LLMJudge('judge', server.url, prompts='own', api_key_env='MARKED', progress=False)
@@ -220,7 +213,7 @@ def test_a_key_is_hidden_before_a_message_is_cut(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize('command', ['score', 'judge audit', 'judge agreement'])
-def test_a_password_in_an_address_is_not_repeated(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_password_in_an_address_is_not_repeated(command, capsys):
     """Where the name of the model is missing, too."""
     assert main([*command.split(), 'nowhere', '--judge', 'llm', '--url', 'http://u:pw-hush@h']) == 2
     assert 'hush' not in capsys.readouterr().err
@@ -236,7 +229,7 @@ def tree(folder: Path) -> set[str]:
 
 
 @pytest.mark.parametrize('name', ESCAPES)
-def test_a_report_stays_in_its_folder(tmp_path: Path, name: str) -> None:
+def test_a_report_stays_in_its_folder(tmp_path, name):
     """Whatever a result calls its model, its data set, its questions and its contests."""
     one = block(THIRDS, 4, groups=(f'{name}_cn', f'{name}_en'))
     one['counts']['uid'] = [f'{name}{number}' for number in range(24)]
@@ -260,7 +253,7 @@ def report_within(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize('name', ESCAPES)
-def test_a_rescored_record_goes_where_it_was_asked_to(tmp_path: Path, name: str) -> None:
+def test_a_rescored_record_goes_where_it_was_asked_to(tmp_path, name):
     (tmp_path / 'rows.jsonl').write_text(
         ''.join(
             json.dumps({'uid': f'{name}{row}', 'problem': name, 'split': name, 'correct': '1011'}) + '\n'
@@ -277,7 +270,7 @@ def test_a_rescored_record_goes_where_it_was_asked_to(tmp_path: Path, name: str)
 
 
 @pytest.mark.parametrize('name', ESCAPES)
-def test_no_name_of_a_run_leads_elsewhere(tmp_path: Path, name: str) -> None:
+def test_no_name_of_a_run_leads_elsewhere(tmp_path, name):
     """A model's name is refused or made one part of a path, and a template's configs lie in their folder."""
     safe = clean(name)
     assert not set(safe) & set('/\\:~\x00\n')
@@ -296,7 +289,7 @@ def test_no_name_of_a_run_leads_elsewhere(tmp_path: Path, name: str) -> None:
     assert {path for path in tree(tmp_path) - before if not path.startswith('configs')} == set()
 
 
-def test_a_linked_result_is_read_once_and_never_written(tmp_path: Path) -> None:
+def test_a_linked_result_is_read_once_and_never_written(tmp_path):
     """A link that leads to itself, or to a file that is no result, stops nothing."""
     path = write_result(tmp_path / 'work', ABBR.format(1), THIRDS)
     secret = tmp_path / 'secret'
@@ -311,9 +304,7 @@ def test_a_linked_result_is_read_once_and_never_written(tmp_path: Path) -> None:
     assert secret.read_text() == 'root:secret'
 
 
-def test_links_in_an_old_run_lead_no_result_out_of_its_folder(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_links_in_an_old_run_lead_no_result_out_of_its_folder(tmp_path, capsys):
     """Nothing of what they lead to is changed, and nothing but predictions is shown."""
     work, out = tmp_path / 'old', tmp_path / 'new'
     elsewhere = old.write(tmp_path / 'elsewhere', old.rows()) / old.TIME
@@ -346,9 +337,7 @@ def test_links_in_an_old_run_lead_no_result_out_of_its_folder(
 
 
 @pytest.mark.parametrize('host', ESCAPES)
-def test_the_file_of_a_verdict_store_lies_in_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str
-) -> None:
+def test_the_file_of_a_verdict_store_lies_in_it(tmp_path, monkeypatch, host):
     monkeypatch.setattr('socket.gethostname', lambda: host)
     store = VerdictStore(tmp_path / 'store')
     store.put('0' * 32, Verdict.CORRECT, {'question': '../../x'})
@@ -358,7 +347,7 @@ def test_the_file_of_a_verdict_store_lies_in_it(
 
 
 @pytest.mark.parametrize('model', ['C:\\x', '..x', '...', '~', 'a/b', '-rf'])
-def test_an_old_run_stays_in_the_folder_of_the_new_results(tmp_path: Path, model: str) -> None:
+def test_an_old_run_stays_in_the_folder_of_the_new_results(tmp_path, model):
     """Names of folders, abbreviations and splits are those of an old work directory, perhaps another's."""
     data = old.dataset(dataset_splits=['../../x', 'CNMO'], version='../../../v')
     work = old.write(tmp_path / 'old', old.rows(), data, {'abbr': model})

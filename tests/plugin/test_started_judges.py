@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ pytestmark = pytest.mark.xdist_group('started')
 
 
 @pytest.fixture
-def script(tmp_path: Path) -> Iterator[Script]:
+def script(tmp_path):
     """A server that says the same of itself whatever it serves, as lmdeploy does."""
     found = Script(tmp_path / 'script')
     found.set('reply', r'\boxed{no}')
@@ -51,14 +50,14 @@ class Bench:
 
 
 @pytest.fixture
-def bench(script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+def bench(script, tmp_path, monkeypatch):
     """In a folder of its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv('GPASSK_VERDICTS', str(tmp_path / 'verdicts'))
     return Bench(script, tmp_path)
 
 
-def test_checkpoints_of_one_name_share_no_verdicts(bench: Bench) -> None:
+def test_checkpoints_of_one_name_share_no_verdicts(bench):
     """By their files, or by their name on the hub; a checkpoint that was moved is the same one."""
     assert bench.asked(bench.checkpoint) == 8
     assert bench.asked(bench.checkpoint) == 0
@@ -71,7 +70,7 @@ def test_checkpoints_of_one_name_share_no_verdicts(bench: Bench) -> None:
     assert bench.asked('hub-a/judge') == 0
 
 
-def test_what_changes_how_the_server_computes_is_another_judge(bench: Bench) -> None:
+def test_what_changes_how_the_server_computes_is_another_judge(bench):
     """On its command line; where and how fast it runs does not."""
     assert bench.asked(bench.checkpoint) == 8
     assert bench.asked(bench.checkpoint, timeout=59.0, arguments='--max-num-seqs 9') == 0

@@ -20,7 +20,7 @@ datasets = import_module('datasets')
 EXACT = {'type': 'opencompass.openicl.icl_evaluator.AccwithDetailsEvaluator'}
 
 
-class Labelled(EVALUATORS.BaseEvaluator):  # type: ignore[misc, name-defined]
+class Labelled(EVALUATORS.BaseEvaluator):
     """Gives the details that `make(predictions)` says, and remembers what it was told."""
 
     told: ClassVar[list[dict[str, Any]]] = []

@@ -36,9 +36,7 @@ def table(both: int, false_positives: int, false_negatives: int, neither: int, *
 
 @pytest.mark.parametrize('exact', [False, True])
 @pytest.mark.parametrize('cells', [(30, 4, 7, 59), (40, 0, 0, 60), (12, 20, 11, 15), (0, 15, 15, 10)])
-def test_shares_and_intervals_are_those_of_scikit_learn_and_scipy(
-    cells: tuple[int, int, int, int], exact: bool
-) -> None:
+def test_shares_and_intervals_are_those_of_scikit_learn_and_scipy(cells, exact):
     """Of independent pairs: agreement, both rates of errors and κ, with Wilson's or Clopper's intervals."""
     metrics = pytest.importorskip('sklearn.metrics')
     both, false_positives, false_negatives, neither = cells
@@ -57,7 +55,7 @@ def test_shares_and_intervals_are_those_of_scikit_learn_and_scipy(
     assert found[3:7] == cells
 
 
-def test_intervals_of_few_pairs_and_of_one_label_are_refused() -> None:
+def test_intervals_of_few_pairs_and_of_one_label_are_refused():
     """Below ten pairs in effect, unless they are exact; κ where all labels are the same is undefined."""
     few = table(3, 1, 1, 3)
     assert few.agreement == few.agreement._replace(low=None, high=None)
@@ -67,7 +65,7 @@ def test_intervals_of_few_pairs_and_of_one_label_are_refused() -> None:
 
 
 @pytest.mark.slow
-def test_intervals_cover_where_answers_to_a_question_are_alike() -> None:
+def test_intervals_cover_where_answers_to_a_question_are_alike():
     """300 seeded sets of 40 questions with 8 pairs each that err together; plain Wilson fails."""
     generator = np.random.default_rng(5)
     covered = plain = 0
@@ -96,7 +94,7 @@ def lines_of(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text('utf-8').splitlines()]
 
 
-def test_fields_may_have_the_usual_names(tmp_path: Path) -> None:
+def test_fields_may_have_the_usual_names(tmp_path):
     """Ours, those of exported verdicts, and those of labelled sets in the field."""
     rows: list[dict[str, Any]] = [
         {'question': '1 + 1?', 'reference': '2', 'answer': '2', 'label': True, 'source': 's', 'id': 7},
@@ -122,7 +120,7 @@ def test_fields_may_have_the_usual_names(tmp_path: Path) -> None:
         ('["2"]', 'expected an object'),
     ],
 )
-def test_a_line_that_is_no_labelled_pair_is_named(line: str, message: str, tmp_path: Path) -> None:
+def test_a_line_that_is_no_labelled_pair_is_named(line, message, tmp_path):
     file = tmp_path / 'pairs.jsonl'
     file.write_text(f'{json.dumps({"reference": "1", "answer": "1", "label": 1})}\n{line}\n')
     with pytest.raises(InputError) as caught:
@@ -141,9 +139,7 @@ def rows_of(capsys: pytest.CaptureFixture[str]) -> list[list[dict[str, Any]]]:
     return [one['rows'] for one in json.loads(capsys.readouterr().out)['tables']]
 
 
-def test_the_command_asks_an_llm_and_counts_unjudged_pairs_apart(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_asks_an_llm_and_counts_unjudged_pairs_apart(tmp_path, capsys, monkeypatch):
     """A judge of a config given as JSON; one reply holds no verdict. The others are kept for a rerun."""
     monkeypatch.chdir(tmp_path)
 
@@ -168,7 +164,7 @@ def test_the_command_asks_an_llm_and_counts_unjudged_pairs_apart(
     assert (one['line'], one['verdict'], one['reason']) == (8, 'unjudged', 'unparsable')
 
 
-def test_judges_are_named_in_short_or_as_in_a_config(tmp_path: Path) -> None:
+def test_judges_are_named_in_short_or_as_in_a_config(tmp_path):
     file = tmp_path / 'judge.json'
     file.write_text('{"type": "rule", "max_length": 9}', encoding='utf-8')
     llm = {'type': 'llm', 'model': 'm', 'urls': ['http://a'], 'verdicts': 'p.verdicts'}
@@ -197,9 +193,7 @@ def test_judges_are_named_in_short_or_as_in_a_config(tmp_path: Path) -> None:
         ['PAIRS', '--disagreements', 'no/such/folder/table.csv'], ['nowhere.jsonl'],
     ],
 )  # fmt: skip
-def test_arguments_that_cannot_be_used_are_refused(
-    options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_arguments_that_cannot_be_used_are_refused(options, tmp_path, capsys):
     """Exit code 2, one message without a password, no table, nobody asked."""
     pairs = str(write_lines(tmp_path / 'pairs.jsonl', PAIRS))
     words = ['judge', 'agreement', *(pairs if option == 'PAIRS' else option for option in options)]
@@ -217,7 +211,7 @@ ANSWERS = ['2', '2.0', '3', '4', '']
 
 
 @pytest.fixture
-def result(tmp_path: Path) -> Path:
+def result(tmp_path):
     """A result of 12 questions with 5 samples each, which `gpassk score` wrote."""
     return scored(tmp_path, ANSWERS)
 
@@ -258,7 +252,7 @@ def made(answers: list[str], verdicts: list[str], judged_by: Sequence[str] | Non
     return score(samples, {'name': 'made'}, k=2, unjudged_tolerance=1, answers=None)
 
 
-def test_answers_of_one_normal_form_are_one() -> None:
+def test_answers_of_one_normal_form_are_one():
     """The shortest spelling stands for them; nobody is asked of blanks and of several answers at once."""
     judged_by = ['rule', 'rule', 'rule', 'rule', 'empty', 'hedged']
     audit = Audit(made(['2,$2$,3,7,,9'], ['1100?0'], judged_by))
@@ -276,7 +270,7 @@ def test_answers_of_one_normal_form_are_one() -> None:
         Audit(result)
 
 
-def test_labels_of_all_questions_correct_a_score_exactly() -> None:
+def test_labels_of_all_questions_correct_a_score_exactly():
     """Accuracy and G-Pass@2 of the labels, with no width; of none but the verdicts nothing moves."""
     audit = Audit(made(['2,4,3', '2,2,5', '2,3,4'], ['110', '110', '100']))
     labels = {one.name: one.pair.answer in '24' for answers in audit.answers for one in answers}
@@ -290,7 +284,7 @@ def test_labels_of_all_questions_correct_a_score_exactly() -> None:
     assert (agreement.false_positives, agreement.false_negatives) == (0, 1)
 
 
-def test_every_question_is_as_likely_to_be_drawn_and_a_larger_draw_holds_the_smaller() -> None:
+def test_every_question_is_as_likely_to_be_drawn_and_a_larger_draw_holds_the_smaller():
     """All, some and no samples correct are drawn in proportion; labels are never lost to a larger plan."""
     audit = Audit(made(['2,3'] * 20, ['11'] * 10 + ['10'] * 6 + ['00'] * 4))
     times = Counter(row for seed in range(400) for row in audit.draw(5, seed))
@@ -303,7 +297,7 @@ def test_every_question_is_as_likely_to_be_drawn_and_a_larger_draw_holds_the_sma
 
 
 @pytest.mark.slow
-def test_the_interval_of_a_corrected_score_holds_the_score_of_the_labels() -> None:
+def test_the_interval_of_a_corrected_score_holds_the_score_of_the_labels():
     """Answers by group, errors by group of answers: 300 seeded audits of 40 questions with 0 to 3 errors."""
     generator, held, audits = np.random.default_rng(1), 0, 0
     metrics = [ACCURACY, Metric.parse('G-Pass@16_1.0')]
@@ -328,9 +322,7 @@ def test_the_interval_of_a_corrected_score_holds_the_score_of_the_labels() -> No
     assert held / audits >= 0.94
 
 
-def test_a_person_fills_in_a_file_and_gives_it_back(
-    result: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_person_fills_in_a_file_and_gives_it_back(result, tmp_path, capsys):
     """Labels in words, numbers and truth values; a question with an answer that has none does not count."""
     file = tmp_path / 'labels.jsonl'
     capsys.readouterr()
@@ -359,9 +351,7 @@ def test_a_person_fills_in_a_file_and_gives_it_back(
     assert len(read_labelled(write_lines(file, [row for row in rows if row['label'] is not None]))) == 15
 
 
-def test_an_llm_is_asked_in_a_persons_place(
-    result: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_llm_is_asked_in_a_persons_place(result, tmp_path, capsys):
     """It takes 4 for right, 2.0 for wrong, and says nothing of 3; equal spellings are asked about, too."""
 
     def say(prompt: str) -> str:
@@ -390,9 +380,7 @@ def test_an_llm_is_asked_in_a_persons_place(
     [({'run': 'x'}, 'is no answer of'), ({'id': 'x'}, 'is no answer of'), ({'label': 'maybe'}, 'label')],
     ids=['run', 'id', 'label'],
 )
-def test_labels_that_are_not_of_this_run_are_refused(
-    change: dict[str, Any], message: str, result: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_labels_that_are_not_of_this_run_are_refused(change, message, result, tmp_path, capsys):
     """In one line, with the place; and an answer with both labels."""
     file = tmp_path / 'labels.jsonl'
     assert audited(result, '--questions', 3, '--labels', file) == 0
@@ -414,9 +402,7 @@ def test_labels_that_are_not_of_this_run_are_refused(
     [[], ['--judge', 'rule'], ['--judge', 'cascade'], ['--judge', 'llm', '--model', 'm'], ['--model', 'm'],
      ['--labels', 'no/such/folder/l.jsonl']],
 )  # fmt: skip
-def test_an_audit_that_cannot_be_is_refused(
-    options: list[str], result: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_audit_that_cannot_be_is_refused(options, result, monkeypatch, capsys):
     monkeypatch.chdir(result.parent)
     before = sorted(result.parent.iterdir())
     capsys.readouterr()
@@ -444,7 +430,7 @@ def enumerated(n: int, c: int, k: int, least: int) -> Fraction:
 
 
 @pytest.mark.parametrize(('n', 'k'), [(3, 1), (4, 2), (5, 3), (5, 5)])
-def test_what_errors_do_is_that_of_an_enumeration(n: int, k: int) -> None:
+def test_what_errors_do_is_that_of_an_enumeration(n, k):
     """Every verdict flipped or not, every draw of k, in rationals."""
     rates = {'false_negative': float(MISSED), 'false_positive': float(ACCEPTED)}
     for c in range(n + 1):
@@ -456,7 +442,7 @@ def test_what_errors_do_is_that_of_an_enumeration(n: int, k: int) -> None:
         assert reported(Metric(Kind.MG_PASS, k), n, c, **rates) == pytest.approx(float(mean), abs=1e-14)
 
 
-def test_one_percent_of_misses_caps_g_pass_at_16_near_85() -> None:
+def test_one_percent_of_misses_caps_g_pass_at_16_near_85():
     """0.99^16 of a model that is always right; its accuracy loses 1 %; what is out of range is refused."""
     metric = Metric.parse('G-Pass@16_1.0')
     found = reported(metric, 48, 48, false_negative=0.01)

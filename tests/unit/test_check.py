@@ -53,7 +53,7 @@ def check(folder: Path, capsys: Capture, *options: str) -> tuple[int, str]:
     return code, said.out + said.err
 
 
-def test_a_result_of_the_config_is_complete(tmp_path: Path) -> None:
+def test_a_result_of_the_config_is_complete(tmp_path):
     place = made(tmp_path, config=config_text(batch_size=8), results____json=record())
     finding = found(tmp_path, config_text(batch_size=64))
     assert (finding.state, finding.detail, finding.time) == (State.COMPLETE, '', NEW)
@@ -69,16 +69,14 @@ def test_a_result_of_the_config_is_complete(tmp_path: Path) -> None:
         ({'predictions___0__json': predictions(16)}, 16),
     ],
 )
-def test_without_a_result_the_predictions_are_counted(
-    tmp_path: Path, files: dict[str, Any], done: int
-) -> None:
+def test_without_a_result_the_predictions_are_counted(tmp_path, files, done):
     """Whole files and shards; a kill leaves no word in the logs, so the run is partial."""
     made(tmp_path, **files, logs_infer___0__out=traceback_of('KeyboardInterrupt'))
     finding = found(tmp_path)
     assert (finding.state, finding.predictions, finding.resumable) == (State.PARTIAL, done, True)
 
 
-def test_samples_of_a_shard_at_work_count_too(tmp_path: Path) -> None:
+def test_samples_of_a_shard_at_work_count_too(tmp_path):
     """Those of its journal, without a torn last line; the total is known from OpenCompass's cache."""
     place = made(tmp_path, predictions___0__json=predictions(16))
     write(place / 'predictions' / 'm-run' / 'd-run_1.rows.jsonl', '{"idx": 0}\n{"idx": 1}\n{"id')
@@ -89,7 +87,7 @@ def test_samples_of_a_shard_at_work_count_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize('stage', ['infer', 'eval'])
-def test_a_traceback_in_the_log_is_a_failure(tmp_path: Path, stage: str) -> None:
+def test_a_traceback_in_the_log_is_a_failure(tmp_path, stage):
     files = {'predictions____json': predictions(32)} if stage == 'eval' else {}
     made(tmp_path, **{f'logs_{stage}____out': traceback_of('ValueError: bad')}, **files)
     finding = found(tmp_path)
@@ -98,7 +96,7 @@ def test_a_traceback_in_the_log_is_a_failure(tmp_path: Path, stage: str) -> None
     assert finding.logs[0].lines[0] == ' 50%|##'
 
 
-def test_the_log_of_a_finished_shard_does_not_count(tmp_path: Path) -> None:
+def test_the_log_of_a_finished_shard_does_not_count(tmp_path):
     earlier = traceback_of('ValueError: earlier')
     shards = {'predictions___0__json': predictions(16), 'logs_infer___1__out': 'working'}
     made(tmp_path, **shards, logs_infer___0__out=earlier)
@@ -107,7 +105,7 @@ def test_the_log_of_a_finished_shard_does_not_count(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize('damage', ['[' * 100_000, '[1e999, "here", "now"]', '7'])
 @pytest.mark.parametrize('note', ['holder.json', 'starts.jsonl', 'cwd/.cache/dataset_size.json'])
-def test_a_damaged_note_is_as_good_as_none(tmp_path: Path, note: str, damage: str) -> None:
+def test_a_damaged_note_is_as_good_as_none(tmp_path, note, damage):
     """Whoever holds the lock, what was started, how many rows there are: then nobody knows."""
     made(tmp_path, predictions____json=predictions(32))
     without = found(tmp_path)
@@ -123,7 +121,7 @@ def test_a_damaged_note_is_as_good_as_none(tmp_path: Path, note: str, damage: st
         ({'judge': 'other'}, 'k or the judge was changed since, the samples hold'),
     ],
 )
-def test_another_config_makes_a_result_stale(tmp_path: Path, change: dict[str, Any], detail: str) -> None:
+def test_another_config_makes_a_result_stale(tmp_path, change, detail):
     """What changed is named; with another k or judge only the evaluation has to be done again."""
     made(tmp_path, results____json=record())
     finding, hold = found(tmp_path, config_text(**change)), 'temperature' not in change
@@ -133,7 +131,7 @@ def test_another_config_makes_a_result_stale(tmp_path: Path, change: dict[str, A
 
 
 @pytest.mark.parametrize(('kind', 'same'), [('mine.Judge', False), ('llm', True)])
-def test_what_a_users_own_judge_takes_may_choose_something(tmp_path: Path, kind: str, same: bool) -> None:
+def test_what_a_users_own_judge_takes_may_choose_something(tmp_path, kind, same):
     kept, now = (
         config_text().replace("'model_name': ''", f"'judge': {{'type': {kind!r}, 'rate': {rate}}}")
         for rate in (1, 2)
@@ -180,7 +178,7 @@ def judged(**settings: Any) -> dict[str, Any]:
         ({'score': 1.0}, State.COMPLETE, ''),
     ],
 )
-def test_what_a_result_says_of_itself_counts(tmp_path: Path, result: Any, state: State, detail: str) -> None:
+def test_what_a_result_says_of_itself_counts(tmp_path, result, state, detail):
     place = made(tmp_path, **({} if result is None else {'results____json': result}))
     if result is None:
         (place / 'results' / f'{PART}.json').mkdir(parents=True)
@@ -190,7 +188,7 @@ def test_what_a_result_says_of_itself_counts(tmp_path: Path, result: Any, state:
     assert bool(finding.detail) == (state is not State.COMPLETE)
 
 
-def test_a_damaged_shard_is_named(tmp_path: Path) -> None:
+def test_a_damaged_shard_is_named(tmp_path):
     place = made(tmp_path, predictions___0__json='{"0": {"pred')
     finding = found(tmp_path)
     assert (finding.state, finding.detail[:27]) == (State.FAILED, 'd-run_0.json cannot be read')
@@ -198,7 +196,7 @@ def test_a_damaged_shard_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize('kept', ['models = [', 'import os', '\0', config_text(temperature=0.5)])
-def test_of_a_directory_with_other_configs_no_result_counts(tmp_path: Path, kept: str) -> None:
+def test_of_a_directory_with_other_configs_no_result_counts(tmp_path, kept):
     place = made(tmp_path, config=kept, results____json=record())
     if 'temperature' in kept:
         write(place / 'configs' / f'{NEW}_2.py', config_text())
@@ -206,7 +204,7 @@ def test_of_a_directory_with_other_configs_no_result_counts(tmp_path: Path, kept
 
 
 @pytest.mark.parametrize('kept', ['', 'models = ['])
-def test_a_first_run_that_a_full_disk_ended_has_failed(tmp_path: Path, kept: str) -> None:
+def test_a_first_run_that_a_full_disk_ended_has_failed(tmp_path, kept):
     """Before its config was written: nothing is stale, as there is nothing; it starts anew."""
     place = made(tmp_path, config=kept)
     write(tmp_path / 'out/run/.gpassk/opencompass.log', traceback_of('OSError: [Errno 28] No space left'))
@@ -221,7 +219,7 @@ def test_a_first_run_that_a_full_disk_ended_has_failed(tmp_path: Path, kept: str
     assert found(tmp_path).state is State.STALE
 
 
-def test_the_newest_complete_result_wins(tmp_path: Path) -> None:
+def test_the_newest_complete_result_wins(tmp_path):
     """Whatever was begun after it; if nothing is complete, what can go on is before what cannot."""
     result = made(tmp_path, OLD, results____json=record()) / 'results' / f'{PART}.json'
     made(tmp_path, NEW)
@@ -231,7 +229,7 @@ def test_the_newest_complete_result_wins(tmp_path: Path) -> None:
     assert (found(tmp_path).state, found(tmp_path).time) == (State.PARTIAL, OLD)
 
 
-def test_a_config_is_data(tmp_path: Path) -> None:
+def test_a_config_is_data(tmp_path):
     """OpenCompass keeps `dict(…)`, keys that are no names, and strings in pieces; nothing is executed."""
     kept = "models = [dict(abbr='a' 'b', n=-1, x=dict({'no name': (1, 2.5)}), **{})]"
     assert read_config(write(tmp_path / 'kept.py', kept)) is None
@@ -242,7 +240,7 @@ def test_a_config_is_data(tmp_path: Path) -> None:
     assert not (tmp_path / 'ran').exists()
 
 
-def test_the_manifest_tells_questions(tmp_path: Path) -> None:
+def test_the_manifest_tells_questions(tmp_path):
     """So that the total is known before anything is run, and other data is seen."""
     made(tmp_path)
     text = config_text()
@@ -255,7 +253,7 @@ def test_the_manifest_tells_questions(tmp_path: Path) -> None:
     assert found(tmp_path).detail == 'questions = 8 in the result, 10 in the config'
 
 
-def test_the_exit_code_is_0_only_if_all_are_complete(tmp_path: Path, capsys: Capture) -> None:
+def test_the_exit_code_is_0_only_if_all_are_complete(tmp_path, capsys):
     """With --configs, configs that were never started count too; what is no work directory does not."""
     made(tmp_path, results____json=record())
     (tmp_path / 'out' / 'run' / 'latest').symlink_to(NEW)
@@ -270,7 +268,7 @@ def test_the_exit_code_is_0_only_if_all_are_complete(tmp_path: Path, capsys: Cap
     assert (code, said.splitlines()[-1]) == (1, '2 runs: 1 complete, 1 missing')
 
 
-def test_a_log_reaches_programs_and_steers_no_terminal(tmp_path: Path, capsys: Capture) -> None:
+def test_a_log_reaches_programs_and_steers_no_terminal(tmp_path, capsys):
     """As JSON it is as it was; what a model wrote into it is shown with its control characters escaped."""
     made(tmp_path, logs_infer____out=traceback_of('ValueError: \x1b[2J'))
     _, said = check(tmp_path, capsys)
@@ -283,7 +281,7 @@ def test_a_log_reaches_programs_and_steers_no_terminal(tmp_path: Path, capsys: C
 
 
 @pytest.mark.parametrize('folder', ['nothing', 'empty'])
-def test_a_folder_without_runs_is_refused(tmp_path: Path, folder: str, capsys: Capture) -> None:
+def test_a_folder_without_runs_is_refused(tmp_path, folder, capsys):
     (tmp_path / 'empty').mkdir()
     assert main(['check', str(tmp_path / folder)]) == 2
     assert 'work director' in capsys.readouterr().err
@@ -302,9 +300,7 @@ DIFFERENT = {'distinct': 4.0, 'copies': 0}
     ],
     ids=['copies', 'cut off', 'nothing'],
 )
-def test_a_complete_run_may_have_a_remark(
-    health: dict[str, Any], detail: str, tmp_path: Path, capsys: Capture
-) -> None:
+def test_a_complete_run_may_have_a_remark(health, detail, tmp_path, capsys):
     """It is complete all the same, and the exit code is 0; table and summary say that there is more."""
     result = record()
     result['gpassk']['health'] |= health

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,7 @@ from gpassk_opencompass.files import parse_json, read_json, replace_file, save
 DEEP = '[' * 100_000
 
 
-def test_a_file_that_cannot_be_written_stays_as_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_cannot_be_written_stays_as_it_was(tmp_path, monkeypatch):
     """A disk that fills up in the middle of a write leaves the old content and no draft."""
     path = tmp_path / 'table.csv'
     path.write_text('old')
@@ -34,7 +31,7 @@ def test_a_file_that_cannot_be_written_stays_as_it_was(
     'write',
     [lambda path: replace_file(path, b'new', path.with_name('draft')), lambda path: save(path, 'new')],
 )
-def test_permissions_stay(tmp_path: Path, write: Callable[[Path], None]) -> None:
+def test_permissions_stay(tmp_path, write):
     path = tmp_path / 'table.csv'
     path.touch()
     path.chmod(0o600)
@@ -43,7 +40,7 @@ def test_permissions_stay(tmp_path: Path, write: Callable[[Path], None]) -> None
 
 
 @pytest.mark.parametrize('text', [DEEP, '{"a":' * 100_000, '{"a": 1', '', 'NaN,'])
-def test_json_that_cannot_be_read_is_a_value_error(tmp_path: Path, text: str) -> None:
+def test_json_that_cannot_be_read_is_a_value_error(tmp_path, text):
     path = tmp_path / 'a.json'
     path.write_text(text)
     for read in (lambda: parse_json(text), lambda: read_json(path)):

@@ -49,7 +49,7 @@ class Rendered(HTMLParser):
             self.texts[-1] += data
 
 
-def test_a_name_is_shown_as_it_is_and_does_nothing() -> None:
+def test_a_name_is_shown_as_it_is_and_does_nothing():
     """In a table, a list and a heading; no link, no image, no tag but those of the table."""
     for name in (*GOOD, *LIVE):
         table = markdown_of(Table('t', ['model'], [[name], ['other']]))
@@ -63,12 +63,12 @@ def test_a_name_is_shown_as_it_is_and_does_nothing() -> None:
 @pytest.mark.parametrize(
     'name', ['Qwen2.5-7B_t1.0_rs42_l8192', 'org/model', 'm [v2]', 'G-Pass@16_0.5', '58.33 [38.3, 76.0]']
 )
-def test_usual_names_and_scores_need_no_escapes(name: str) -> None:
+def test_usual_names_and_scores_need_no_escapes(name):
     assert markdown_cell(name) == name
 
 
 @pytest.fixture(scope='module')
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def report(tmp_path_factory):
     """A report of results that call themselves so, by the real commands."""
     folder = tmp_path_factory.mktemp('names')
     counts = folder / 'counts.jsonl'
@@ -87,7 +87,7 @@ UNSEEN = 'm\x1b[2J\x07\x9b\u202e\ud800'
 SPLIT = '[s](http://e.org)\x1b'
 
 
-def test_a_leaderboard_has_no_link_and_no_image_of_a_name(report: Path) -> None:
+def test_a_leaderboard_has_no_link_and_no_image_of_a_name(report):
     """Model, benchmark and contest; what Markdown makes of the whole file is headings, tables and lists."""
     text = (report / 'leaderboard.md').read_text(encoding='utf-8')
     shown = Rendered(text)
@@ -98,7 +98,7 @@ def test_a_leaderboard_has_no_link_and_no_image_of_a_name(report: Path) -> None:
     assert '://' not in text
 
 
-def test_no_file_of_a_report_can_steer_a_terminal(report: Path) -> None:
+def test_no_file_of_a_report_can_steer_a_terminal(report):
     """`cat` of any of them is harmless; the CSV has the escapes where the characters were."""
     for path in report.rglob('*'):
         if path.is_file():
@@ -109,7 +109,7 @@ def test_no_file_of_a_report_can_steer_a_terminal(report: Path) -> None:
     assert escaped(UNSEEN) in {row['run'] for row in rows}
 
 
-def test_other_csv_files_have_no_raw_escapes(tmp_path: Path) -> None:
+def test_other_csv_files_have_no_raw_escapes(tmp_path):
     counts = tmp_path / 'counts.jsonl'
     rows = [{'n': 2, 'c': 1, 'split': split} for split in (UNSEEN, 'B')]
     counts.write_text(''.join(json.dumps(row) + '\n' for row in rows))

@@ -41,7 +41,7 @@ class Stranger(LLMJudge):
 
 
 @pytest.mark.parametrize('kind', [Picky, Heir])
-def test_a_judge_of_ones_own_may_check_its_arguments(kind: type) -> None:
+def test_a_judge_of_ones_own_may_check_its_arguments(kind):
     """At once, in a config too; defaults are among what it gets."""
     assert judge_config('', (), {'type': kind}) == {'type': kind}
     for refuse in (build_judge, lambda config: judge_config('', (), config)):
@@ -51,30 +51,30 @@ def test_a_judge_of_ones_own_may_check_its_arguments(kind: type) -> None:
             refuse({'type': 'cascade', 'first': {'type': 'rule'}, 'second': {'type': kind, 'digits': 10}})
 
 
-def test_a_check_is_for_the_constructor_that_it_was_written_for() -> None:
+def test_a_check_is_for_the_constructor_that_it_was_written_for():
     assert judge_config('', (), {'type': Stranger, 'node': 3})['node'] == 3
     build_judge({'type': Stranger, 'node': 3}).close()
 
 
 @pytest.mark.parametrize('judge', ['rule', 'llm', 'Qwen', ['rule'], 5])
-def test_a_judge_that_is_no_dict_is_refused(judge: Any) -> None:
+def test_a_judge_that_is_no_dict_is_refused(judge):
     for refuse in (build_judge, lambda config: judge_config('', (), config)):
         with pytest.raises(InputError, match=r"judge=dict\(type='(rule|llm)'\)"):
             refuse(judge)
     with pytest.raises(InputError, match=r"judge=dict\(type='rule'\)"):
-        judge_config('m', 'http://x', 'rule')  # type: ignore[arg-type]
+        judge_config('m', 'http://x', 'rule')
 
 
 @pytest.mark.parametrize(
     'name', ['..', '.judge', './judge.txt', '../judges.mine', 'my judge.Class', 'a..b', '']
 )
-def test_what_cannot_be_a_dotted_path_is_no_judge(name: str) -> None:
+def test_what_cannot_be_a_dotted_path_is_no_judge(name):
     """A file's path above all: it is not taken for a relative import."""
     with pytest.raises(InputError, match='expected rule, llm, cascade, a class or its dotted path'):
         build_judge({'type': name})
 
 
-def test_reading_a_config_begins_nothing() -> None:
+def test_reading_a_config_begins_nothing():
     """Neither OpenCompass nor math-verify is imported, no process or thread is started."""
     program = """
 import subprocess, sys, threading
@@ -99,7 +99,7 @@ sys.exit(', '.join({'opencompass', 'math_verify', 'torch'} & set(sys.modules)) o
         ('gpassk_opencompass.judges.llm.LLMJudge', 'cascade'),
     ],
 )  # fmt: skip
-def test_verdicts_are_kept_however_a_judge_is_named(llm: Any, cascade: Any) -> None:
+def test_verdicts_are_kept_however_a_judge_is_named(llm, cascade):
     """By its name, its class or a path of it; a store of its own stays, and other judges have none."""
     kept = {'type': llm, 'verdicts': 'kept'}
     assert with_verdicts({'type': llm}, 'kept') == kept
@@ -111,7 +111,7 @@ def test_verdicts_are_kept_however_a_judge_is_named(llm: Any, cascade: Any) -> N
         assert with_verdicts(config, 'kept') == config
 
 
-def test_all_that_is_wrong_is_said_at_once() -> None:
+def test_all_that_is_wrong_is_said_at_once():
     """Each argument by its name, with the one that was probably meant, and no value that may hold a key."""
     wrong = {'model': ' ', 'urls': ['h:1', 'x'], 'verdict': '/there', 'temperature': -1, 'extra_body': [1]}
     with pytest.raises(InputError) as caught:
@@ -131,7 +131,7 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
     'config',
     [judge_config('Qwen', '', None), judge_config('', '', {'type': 'llm', 'model': 'Qwen', 'urls': []})],
 )
-def test_a_judge_that_is_named_without_an_address_is_the_rule_judge(config: dict[str, Any]) -> None:
+def test_a_judge_that_is_named_without_an_address_is_the_rule_judge(config):
     """As the README promises; the log says so when the config is read, and the identity in each result."""
     said: list[str] = []
     sink = logger.add(said.append, format='{message}')
@@ -176,7 +176,7 @@ def cascade() -> tuple[CascadeJudge, Recorder, Recorder]:
     return CascadeJudge(rule, llm), rule, llm
 
 
-def test_the_second_judges_only_what_the_first_does_not_accept() -> None:
+def test_the_second_judges_only_what_the_first_does_not_accept():
     """Rejected and unjudged pairs alike, and each judgement says whose it is."""
     judge, rule, llm = cascade()
     judgements = judge.judge(PAIRS)
@@ -190,14 +190,14 @@ def test_the_second_judges_only_what_the_first_does_not_accept() -> None:
     assert CascadeJudge(llm, rule).identity() != judge.identity()
 
 
-def test_both_are_closed_even_if_one_fails() -> None:
+def test_both_are_closed_even_if_one_fails():
     judge, rule, llm = cascade()
     with pytest.raises(RuntimeError, match='stuck'):
         judge.close()
     assert (rule.closed, llm.closed) == (1, 1)
 
 
-def test_a_config_names_both() -> None:
+def test_a_config_names_both():
     one, two = (
         {'type': FunctionJudge, 'grader': lambda pair, said=said: said, 'name': name}
         for said, name in ((False, 'one'), (True, 'two'))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -25,7 +24,7 @@ TOO_LONG = [
 
 
 @pytest.fixture(autouse=True)
-def skipped_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+def skipped_waits(monkeypatch):
     """No test waits between two attempts."""
     monkeypatch.setattr('gpassk_opencompass.judges.llm.Clock', SkippingClock)
 
@@ -47,7 +46,7 @@ def gpassk(*servers: judge_server.JudgeServer, options: tuple[str, ...] = ()) ->
     return main(['judge', 'ping', '--model', 'judge', '--prompts', 'own', *urls, *options])
 
 
-def test_a_good_server_is_fit(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_good_server_is_fit(capsys):
     with JudgeServer(judge_well) as server:
         assert gpassk(server) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -66,7 +65,7 @@ def test_a_good_server_is_fit(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[-1] == "1 of 1 servers is fit to judge as 'judge'"
 
 
-def test_the_requests_are_those_of_the_judge(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_requests_are_those_of_the_judge(tmp_path, monkeypatch):
     """Byte for byte, with any settings; and no verdict of it is kept."""
     monkeypatch.setenv('JUDGE_KEY', 'secret')
     settings: dict[str, Any] = {
@@ -89,7 +88,7 @@ def test_the_requests_are_those_of_the_judge(tmp_path: Any, monkeypatch: pytest.
     assert not (tmp_path / 'store').exists()
 
 
-def test_a_wrong_model_name_is_told_with_those_that_are_served(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_model_name_is_told_with_those_that_are_served(capsys):
     missing = Fail(404, {'object': 'error', 'message': "The model 'judge' does not exist.", 'code': 404})
     with JudgeServer(lambda asked: missing, models=['Qwen2.5-72B', 'qwen-lora']) as server:
         assert gpassk(server) == 1
@@ -100,16 +99,14 @@ def test_a_wrong_model_name_is_told_with_those_that_are_served(capsys: pytest.Ca
 
 
 @pytest.mark.parametrize('message', TOO_LONG)
-def test_a_short_context_asks_for_fewer_tokens(message: str) -> None:
+def test_a_short_context_asks_for_fewer_tokens(message):
     with JudgeServer(lambda asked: Fail(400, {'error': {'message': message}})) as server:
         [health] = ask(server)
     assert health.failure.startswith(f'HTTP 400: {message} → lower max_tokens (here --max-tokens)')
 
 
 @pytest.mark.parametrize('status', [401, 403])
-def test_a_missing_key_is_asked_for_and_never_shown(
-    status: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_missing_key_is_asked_for_and_never_shown(status, monkeypatch, capsys):
     monkeypatch.setenv('JUDGE_KEY', 'sk-secret')
     with JudgeServer(
         lambda asked: Fail(status, {'error': f'bad key {asked.headers["Authorization"]}'})
@@ -121,7 +118,7 @@ def test_a_missing_key_is_asked_for_and_never_shown(
     assert 'sk-secret' not in printed
 
 
-def test_a_dead_or_slow_server_is_told_after_few_attempts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dead_or_slow_server_is_told_after_few_attempts(capsys):
     """Nothing listens there, or nothing comes; then with the advice to allow more."""
     with JudgeServer(judge_well) as server:
         server.stop()
@@ -138,13 +135,13 @@ def test_a_dead_or_slow_server_is_told_after_few_attempts(capsys: pytest.Capture
 
 
 @pytest.mark.parametrize('failure', [Fail(503, headers={'Retry-After': '1'}), Reset()])
-def test_a_failure_that_passes_is_tried_again(failure: Act) -> None:
+def test_a_failure_that_passes_is_tried_again(failure):
     with JudgeServer(lambda asked: judge_well(asked) if asked.number else failure) as server:
         [health] = ask(server)
     assert health.fit
 
 
-def test_what_a_server_says_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_server_says_cannot_steer_the_terminal(capsys):
     with (
         JudgeServer(lambda asked: Fail(404, {'message': 'no \x1b[2J'}), models=['\x1b[31m']) as failing,
         JudgeServer(lambda asked: 'hm \x1b]0;x\x07\n') as talking,
@@ -164,9 +161,7 @@ def test_what_a_server_says_cannot_steer_the_terminal(capsys: pytest.CaptureFixt
         (['--max-tokens', '0'], 'max_tokens = 0'),
     ],
 )  # fmt: skip
-def test_settings_that_cannot_be_used_are_refused(
-    options: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_settings_that_cannot_be_used_are_refused(options, said, capsys):
     command = ['judge', 'ping', '--model', 'm', '--prompts', 'own', '--url', 'http://x', *options]
     assert main(command) == 2
     assert said in capsys.readouterr().err
@@ -197,22 +192,20 @@ def thinking(text: str) -> Act:
         (lambda text: r'\boxed{no}', '8 of 10 right'),
     ],
 )
-def test_what_is_wrong_is_said_with_what_to_do(
-    change: Callable[[str], Act] | None, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_wrong_is_said_with_what_to_do(change, said, capsys):
     with JudgeServer(lambda asked: change(judge_well(asked)) if change else asked.prompt) as server:
         assert gpassk(server) == 1
     assert said in capsys.readouterr().out
 
 
-def test_a_finish_reason_of_its_own_can_be_named() -> None:
+def test_a_finish_reason_of_its_own_can_be_named():
     """Also that there is none, as the judge's config can."""
     for finish, named in ((None, ''), ('done', 'done')):
         with JudgeServer(lambda asked, finish=finish: Say(judge_well(asked), finish)) as server:
             assert gpassk(server, options=('--finish-reason', named)) == 0
 
 
-def test_what_is_served_is_told_and_compared(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_served_is_told_and_compared(capsys):
     """Two servers that say different things are no judge, however well each judges."""
     cards = [{'id': 'judge', 'root': f'/models/{name}', 'created': 1} for name in 'ab']
     with JudgeServer(judge_well, models=[cards[0]]) as one, JudgeServer(judge_well, models=[cards[1]]) as two:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +67,7 @@ def fails_in_chinese(asked: Asked) -> Act:
         (lambda asked: rf'{asked.prompt} \boxed{{yes}}', r'no verdict \(echo\), twice'),
     ],
 )
-def test_a_bad_judge_is_stopped_before_it_judges(behave: Any, said: str, tmp_path: Path) -> None:
+def test_a_bad_judge_is_stopped_before_it_judges(behave, said, tmp_path):
     with JudgeServer(behave, fit=False) as server:
         judge = judge_at(server, verdicts=tmp_path)
         with pytest.raises(UnfitJudge, match=said) as caught:
@@ -81,7 +80,7 @@ def test_a_bad_judge_is_stopped_before_it_judges(behave: Any, said: str, tmp_pat
     assert not list(tmp_path.glob('*'))
 
 
-def test_one_wrong_verdict_on_an_easy_pair_is_asked_again() -> None:
+def test_one_wrong_verdict_on_an_easy_pair_is_asked_again():
     seen: set[str] = set()
 
     def errs_once(asked: Asked) -> Act:
@@ -101,7 +100,7 @@ def test_one_wrong_verdict_on_an_easy_pair_is_asked_again() -> None:
 
 
 @pytest.mark.parametrize('refusal', [Fail(400, {'error': 'jailbreak detected'}), Say('I will not say.')])
-def test_a_judge_may_keep_silent_on_an_injected_answer(refusal: Act) -> None:
+def test_a_judge_may_keep_silent_on_an_injected_answer(refusal):
     """As behind the filter of some gateways: it did not believe the answer."""
 
     def behave(asked: Asked) -> Act:
@@ -114,7 +113,7 @@ def test_a_judge_may_keep_silent_on_an_injected_answer(refusal: Act) -> None:
     assert (judge.statistics()['canaries'], judge.statistics()['canaries_right']) == (10, 4)
 
 
-def test_a_server_that_comes_back_is_asked_again() -> None:
+def test_a_server_that_comes_back_is_asked_again():
     """It was gone for a while: who is back may be another one."""
     clock = SkippingClock()
     gone_at: list[float] = []
@@ -141,7 +140,7 @@ class SilentList(JudgeServer):
         return await Hang().respond(request)
 
 
-def test_a_server_that_does_not_say_what_it_serves_is_not_waited_for() -> None:
+def test_a_server_that_does_not_say_what_it_serves_is_not_waited_for():
     """The others judge meanwhile, and the replies counted are those heard."""
     with JudgeServer(good) as quick, SilentList(good, models=['judge']) as silent:
         judge = judge_at(silent, quick)
@@ -152,7 +151,7 @@ def test_a_server_that_does_not_say_what_it_serves_is_not_waited_for() -> None:
     assert counts['replies'] == 10 + len(CANARIES)
 
 
-def test_canaries_can_be_switched_off() -> None:
+def test_canaries_can_be_switched_off():
     """The judge is another one then, and its record says so; each server is still asked what it serves."""
     with JudgeServer(lambda asked: YES, fit=False) as server:
         judge = judge_at(server, canaries=False)
@@ -171,7 +170,7 @@ WRONG = [Verdict.INCORRECT if said is Verdict.CORRECT else Verdict.CORRECT for s
 
 
 @pytest.fixture
-def logged() -> Iterator[list[str]]:
+def logged():
     lines: list[str] = []
     sink = logger.add(lines.append, format='{message}')
     yield lines
@@ -218,7 +217,7 @@ ROOT_A, ROOT_B = {'root': '/runs/a/checkpoint-500'}, {'root': '/runs/b/checkpoin
     ],
     ids=['name', 'path', 'fingerprint', 'llama.cpp'],
 )
-def test_another_model_under_the_same_name_is_asked_anew(first: Any, second: Any, tmp_path: Path) -> None:
+def test_another_model_under_the_same_name_is_asked_anew(first, second, tmp_path):
     with served(Model(False, **first[0]), first[1]) as server:
         assert judged(tmp_path, server)[0] == WRONG
     with served(Model(True, **second[0]), second[1]) as server:
@@ -233,7 +232,7 @@ def test_another_model_under_the_same_name_is_asked_anew(first: Any, second: Any
 
 
 @pytest.mark.parametrize('words', [{'created': 1, 'id': 'x', 'system_fingerprint': 'fp_44709d6fcb'}, {}])
-def test_what_changes_without_another_model_changes_no_key(words: dict[str, Any], tmp_path: Path) -> None:
+def test_what_changes_without_another_model_changes_no_key(words, tmp_path):
     """The time of the reply, `created` in the list of models, the fingerprints of hosted APIs."""
     with served(Model(), {'created': 1}) as server:
         assert judged(tmp_path, server)[0] == CORRECT
@@ -250,9 +249,7 @@ def test_what_changes_without_another_model_changes_no_key(words: dict[str, Any]
         ({}, ROOT_B, ("root '", '/runs/a', '/runs/b')),
     ],
 )
-def test_servers_that_serve_different_models_are_refused(
-    words: dict[str, Any], card: dict[str, Any], different: tuple[str, ...], tmp_path: Path
-) -> None:
+def test_servers_that_serve_different_models_are_refused(words, card, different, tmp_path):
 
     with served(Model(), ROOT_A) as one, served(Model(False, **words), card) as two:
         with pytest.raises(UnfitJudge) as caught:
@@ -262,7 +259,7 @@ def test_servers_that_serve_different_models_are_refused(
     assert None not in asked_of_the_other
 
 
-def test_a_model_that_is_exchanged_on_the_way_is_noticed(tmp_path: Path) -> None:
+def test_a_model_that_is_exchanged_on_the_way_is_noticed(tmp_path):
     """By the name in its replies; the verdicts so far are kept for the first one."""
     before, after = Model(), Model(False, model='other')
     with (
@@ -276,7 +273,7 @@ def test_a_model_that_is_exchanged_on_the_way_is_noticed(tmp_path: Path) -> None
         assert judged(tmp_path, server)[0] == CORRECT
 
 
-def test_what_is_all_stored_needs_no_server(tmp_path: Path, logged: list[str]) -> None:
+def test_what_is_all_stored_needs_no_server(tmp_path, logged):
     """A run judged on one day is evaluated on another; the log says whose verdicts these are."""
     with served(Model(), ROOT_A) as server:
         judged(tmp_path, server)
@@ -288,9 +285,7 @@ def test_what_is_all_stored_needs_no_server(tmp_path: Path, logged: list[str]) -
     assert any('no server of judge answers' in line and '/runs/a/checkpoint-500' in line for line in logged)
 
 
-def test_a_key_that_a_list_of_models_quotes_is_kept_nowhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_that_a_list_of_models_quotes_is_kept_nowhere(tmp_path, monkeypatch):
     """A gateway may name its weights by whom it serves."""
     monkeypatch.setenv('JUDGE_KEY', key := 'q7Zt2LmX9bVw4KsR8nPy3HdJ6')
     with served(Model(), {'root': f'/weights/{key}/m'}) as server:

@@ -32,7 +32,7 @@ def filled(folder: Path, count: int = 5) -> Path:
     return file
 
 
-def test_verdicts_come_back(tmp_path: Path) -> None:
+def test_verdicts_come_back(tmp_path):
     """In another store object, with all that was said about them, in plain text."""
     file = filled(tmp_path / 'deep' / 'store')
     store = VerdictStore(file.parent)
@@ -45,7 +45,7 @@ def test_verdicts_come_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize('text', ['', 'a "b"\\', '是\n', '\ud800'])
-def test_a_key_is_a_checksum_of_json(text: str) -> None:
+def test_a_key_is_a_checksum_of_json(text):
     """Whoever has the texts can compute it, in years to come as well."""
     judge = {'model': text, 'served': {}, 'replies': 2}
     content = json.dumps([judge, text, 'q', text], sort_keys=True)
@@ -53,7 +53,7 @@ def test_a_key_is_a_checksum_of_json(text: str) -> None:
     assert verdict_key(judge, text, 'q', text) == digest
 
 
-def test_a_line_is_json_with_a_checksum(tmp_path: Path) -> None:
+def test_a_line_is_json_with_a_checksum(tmp_path):
     """Oracles: `json` and `zlib`."""
     judge = {'model': '模型 "m"', 'sampling': {'temperature': 0.0, 'seed': None}}
     about = {**ABOUT, 'judge': judge, 'number': 1.5}
@@ -67,7 +67,7 @@ def test_a_line_is_json_with_a_checksum(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_file_cut_anywhere_loses_only_the_cut_line(tmp_path: Path) -> None:
+def test_a_file_cut_anywhere_loses_only_the_cut_line(tmp_path):
     """Every byte at which a kill can leave a file: whole lines count, the torn one is skipped and counted."""
     content = filled(tmp_path / 'whole', count=3).read_bytes()
     folder = tmp_path / 'cut'
@@ -80,7 +80,7 @@ def test_a_file_cut_anywhere_loses_only_the_cut_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_changed_byte_never_changes_a_verdict(tmp_path: Path) -> None:
+def test_a_changed_byte_never_changes_a_verdict(tmp_path):
     """Each byte of a line in turn: the line is skipped and counted, the others count."""
     content = filled(tmp_path / 'whole', count=2).read_bytes()
     folder = tmp_path / 'bent'
@@ -95,7 +95,7 @@ def test_a_changed_byte_never_changes_a_verdict(tmp_path: Path) -> None:
         assert store.damaged >= 1
 
 
-def test_all_readers_agree_where_verdicts_differ(tmp_path: Path) -> None:
+def test_all_readers_agree_where_verdicts_differ(tmp_path):
     for name, verdict in (('b', YES), ('a', NO)):
         store = VerdictStore(tmp_path / name)
         store.put(key(0), verdict, ABOUT)
@@ -106,7 +106,7 @@ def test_all_readers_agree_where_verdicts_differ(tmp_path: Path) -> None:
     assert [line.verdict for line in VerdictStore(tmp_path).lines()] == [NO, YES]
 
 
-def test_a_store_that_is_a_file_is_refused(tmp_path: Path) -> None:
+def test_a_store_that_is_a_file_is_refused(tmp_path):
     path = tmp_path / 'store'
     path.write_text('')
     with pytest.raises(InputError, match='folder'):
@@ -115,14 +115,14 @@ def test_a_store_that_is_a_file_is_refused(tmp_path: Path) -> None:
         VerdictStore(path / 'below').put(key(0), YES, ABOUT)
 
 
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_named(tmp_path):
     """Of a shared store perhaps a colleague's; here one whose first byte the system does not give."""
     (tmp_path / 'theirs.jsonl').symlink_to('/proc/self/mem')
     with pytest.raises(InputError, match=r'cannot read verdicts from .*theirs\.jsonl: Input/output error'):
         VerdictStore(tmp_path)
 
 
-def test_a_disk_that_loses_what_it_took_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_loses_what_it_took_is_told_of(tmp_path, monkeypatch):
     """As a network disk over its quota, which says so at the sync; the store can be closed all the same."""
 
     def failing(descriptor: int) -> None:
@@ -138,7 +138,7 @@ def test_a_disk_that_loses_what_it_took_is_told_of(tmp_path: Path, monkeypatch: 
     store.close()
 
 
-def test_a_failed_write_does_not_spoil_the_next_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_does_not_spoil_the_next_line(tmp_path, monkeypatch):
     store, write, calls = VerdictStore(tmp_path), os.write, []
 
     def failing(descriptor: int, data: bytes) -> int:
@@ -165,7 +165,7 @@ def _write_many(folder: Path, start: int) -> None:
 
 
 @pytest.mark.slow
-def test_writers_at_once_lose_nothing(tmp_path: Path) -> None:
+def test_writers_at_once_lose_nothing(tmp_path):
     """Four processes on one folder, their ranges overlapping, none of them saying goodbye."""
     context = multiprocessing.get_context('spawn')
     writers = [context.Process(target=_write_many, args=(tmp_path, 200 * place)) for place in range(4)]
@@ -178,9 +178,7 @@ def test_writers_at_once_lose_nothing(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 4
 
 
-def test_a_forked_process_writes_to_a_file_of_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_forked_process_writes_to_a_file_of_its_own(tmp_path, monkeypatch):
     """The parent's file is the parent's; a child knows itself by its process number."""
     store = VerdictStore(tmp_path)
     store.put(key(0), YES, ABOUT)

@@ -98,7 +98,7 @@ FAILURES: dict[str, Act] = {
 
 
 @pytest.mark.parametrize('failure', FAILURES.values(), ids=FAILURES)
-def test_a_passing_failure_is_tried_again(failure: Act) -> None:
+def test_a_passing_failure_is_tried_again(failure):
     with JudgeServer(failing_first(failure, failure, failure)) as server:
         done = run(server, timeout=1.5 if isinstance(failure, Hang) else 60)
     assert done.replies == {0: 'fine 0'}
@@ -110,7 +110,7 @@ def test_a_passing_failure_is_tried_again(failure: Act) -> None:
     ('failure', 'reason'),
     [(Fail(500), 'HTTP 500'), (Reset(), 'connection lost'), (Fail(200, b'{'), 'malformed reply')],
 )
-def test_attempts_are_bounded(failure: Act, reason: str) -> None:
+def test_attempts_are_bounded(failure, reason):
     with JudgeServer(lambda asked: failure if asked.prompt == '1' else 'fine') as server:
         done = run(server, count=4, attempts=5)
     assert done.reasons == {1: reason}
@@ -118,7 +118,7 @@ def test_attempts_are_bounded(failure: Act, reason: str) -> None:
     assert sum(asked.prompt == '1' for asked in server.asked) == 5
 
 
-def test_time_is_bounded_where_attempts_are_not() -> None:
+def test_time_is_bounded_where_attempts_are_not():
     """A server that stays busy for one request costs no attempt, but no attempt starts after total_time."""
     with JudgeServer(lambda asked: Fail(429) if asked.prompt == '0' else 'fine') as server:
         done = run(server, attempts=1, total_time=40.0, patience=1000.0)
@@ -127,7 +127,7 @@ def test_time_is_bounded_where_attempts_are_not() -> None:
 
 
 @pytest.mark.parametrize('status', [429, 503, 500])
-def test_retry_after_is_honoured(status: int) -> None:
+def test_retry_after_is_honoured(status):
     with JudgeServer(failing_first(Fail(status, headers={'Retry-After': '77'}))) as server:
         done = run(server)
     assert done.replies == {0: 'fine 0'}
@@ -143,12 +143,12 @@ WAITS = [
 
 
 @pytest.mark.parametrize(('name', 'value', 'seconds'), WAITS)
-def test_how_long_to_wait_is_said_in_several_ways(name: str, value: str, seconds: float | None) -> None:
+def test_how_long_to_wait_is_said_in_several_ways(name, value, seconds):
     """What makes no sense is as if it were not there."""
     assert retry_after({name: value}, NOW) == seconds
 
 
-def test_a_busy_server_is_given_less_at_once() -> None:
+def test_a_busy_server_is_given_less_at_once():
     """A server that takes four requests at a time and refuses the rest: all are answered in the end."""
     busy = 0
 
@@ -174,7 +174,7 @@ def test_a_busy_server_is_given_less_at_once() -> None:
 
 
 @pytest.mark.parametrize('status', [401, 403, 404, 302])
-def test_a_wrong_setting_stops_at_once(status: int) -> None:
+def test_a_wrong_setting_stops_at_once(status):
     message = {'error': {'message': 'The model `m` does not exist; key sk-secret'}}
     with (
         JudgeServer(lambda asked: Fail(status, message, {'Location': 'http://elsewhere'})) as server,
@@ -185,7 +185,7 @@ def test_a_wrong_setting_stops_at_once(status: int) -> None:
 
 
 @pytest.mark.parametrize(('status', 'count'), list(zip([400, 413, 422], cycle([1, 2, 1000]))))
-def test_a_server_that_refuses_every_request_stops_at_once(status: int, count: int) -> None:
+def test_a_server_that_refuses_every_request_stops_at_once(status, count):
     """After no more than a few, with its message; unless these settings had replies before."""
     with JudgeServer(lambda asked: Fail(status, {'message': 'max_tokens is too large'})) as server:
         with pytest.raises(InputError, match='max_tokens is too large'):
@@ -194,14 +194,14 @@ def test_a_server_that_refuses_every_request_stops_at_once(status: int, count: i
         assert run(server, proven=True).reasons == {0: f'HTTP {status}'}
 
 
-def test_a_single_refused_request_does_not_stop_the_others() -> None:
+def test_a_single_refused_request_does_not_stop_the_others():
     with JudgeServer(lambda asked: Fail(400) if asked.prompt == '5' else 'fine') as server:
         done = run(server, count=20)
     assert done.reasons == {5: 'HTTP 400'}
     assert len(server.asked) == 20
 
 
-def test_requests_go_to_the_least_loaded_server() -> None:
+def test_requests_go_to_the_least_loaded_server():
     """One queue over all: while one server sits on its four requests, the other gets all the rest."""
     with (
         JudgeServer(lambda asked: 'fast') as fast,
@@ -212,7 +212,7 @@ def test_requests_go_to_the_least_loaded_server() -> None:
     assert 4 <= len(slow.asked) <= 20
 
 
-def test_no_server_gets_more_at_once_than_allowed() -> None:
+def test_no_server_gets_more_at_once_than_allowed():
     most, busy = [0, 0], [0, 0]
 
     def counting(place: int) -> Callable[[Asked], Act]:
@@ -236,21 +236,21 @@ def test_no_server_gets_more_at_once_than_allowed() -> None:
     assert most == [8, 8]
 
 
-def test_the_rate_is_kept() -> None:
+def test_the_rate_is_kept():
     with JudgeServer(lambda asked: 'fine') as server:
         done = run(server, count=50, rate=10.0)
     assert len(done.replies) == 50
     assert 4.9 - 1e-6 <= done.clock.now() < 5.2
 
 
-def test_a_dead_server_is_set_aside_while_another_works() -> None:
+def test_a_dead_server_is_set_aside_while_another_works():
     with dead_url() as dead, JudgeServer(lambda asked: 'fine') as server:
         done = Asking([dead, server.url], 500, concurrency=8).go()
     assert len(done.replies) == 500
     assert done.counts['failures'] <= 30 + done.clock.now() / 15
 
 
-def test_a_server_that_comes_back_works_again() -> None:
+def test_a_server_that_comes_back_works_again():
     with JudgeServer(lambda asked: 'fine') as steady:
 
         def behave(asked: Asked) -> Act:
@@ -263,7 +263,7 @@ def test_a_server_that_comes_back_works_again() -> None:
     assert sum(text == 'back' for text in done.replies.values()) > 100
 
 
-def test_a_server_may_start_after_the_run() -> None:
+def test_a_server_may_start_after_the_run():
     starts: list[float] = []
 
     class Starting(SkippingClock):
@@ -280,7 +280,7 @@ def test_a_server_may_start_after_the_run() -> None:
     assert len(starts) == 1
 
 
-def test_a_run_without_any_server_ends_in_time() -> None:
+def test_a_run_without_any_server_ends_in_time():
     """After the patience and the pause that is under way then (30 s at most), with addresses and advice."""
     with dead_url() as one, dead_url() as other:
         all_dead = Asking([one, other], 100, patience=120.0)
@@ -291,7 +291,7 @@ def test_a_run_without_any_server_ends_in_time() -> None:
     assert not all_dead.reasons
 
 
-def test_a_slow_reply_is_waited_for_beyond_the_patience() -> None:
+def test_a_slow_reply_is_waited_for_beyond_the_patience():
     """The server cannot be reached for a second request, but still works on the first."""
 
     def behave(asked: Asked) -> Act:
@@ -305,7 +305,7 @@ def test_a_slow_reply_is_waited_for_beyond_the_patience() -> None:
     assert done.replies == {0: 'fine', 1: 'fine'}
 
 
-def test_a_server_that_only_fails_ends_in_time_too() -> None:
+def test_a_server_that_only_fails_ends_in_time_too():
     """It listens, but each reply is an error; or it wants to be left alone for an hour."""
     with JudgeServer(lambda asked: Fail(500, {'message': 'CUDA error'})) as server:
         failing = Asking([server.url], 500, patience=50.0, attempts=1000, concurrency=2)
@@ -320,7 +320,7 @@ def test_a_server_that_only_fails_ends_in_time_too() -> None:
     assert stopped.clock.now() < 60.0
 
 
-def test_a_third_of_all_requests_failing_loses_nothing() -> None:
+def test_a_third_of_all_requests_failing_loses_nothing():
     """In every way at random, on two servers: each request has its own reply in the end."""
     chance = random.Random(7)
     ways = [act for act in FAILURES.values() if not isinstance(act, Hang)]
@@ -334,14 +334,14 @@ def test_a_third_of_all_requests_failing_loses_nothing() -> None:
     assert not done.reasons
 
 
-def test_an_error_of_the_caller_ends_the_run() -> None:
+def test_an_error_of_the_caller_ends_the_run():
 
     def full(request: Request, reply: Reply | Trouble) -> bool:
         raise OSError('disk full')
 
     with JudgeServer(lambda asked: 'fine') as server:
         asking = Asking([server.url], 50)
-        asking.heard = full  # type: ignore[method-assign]
+        asking.heard = full
         with pytest.raises(OSError, match='disk full'):
             asking.go()
 
@@ -360,14 +360,14 @@ def test_an_error_of_the_caller_ends_the_run() -> None:
         ('http://[::1]:8000', 'http://[::1]:8000/v1/chat/completions'),
     ],
 )
-def test_any_usual_address_is_understood(given: str, used: str) -> None:
+def test_any_usual_address_is_understood(given, used):
     assert endpoints(given) == endpoints([given, used, f'{given}/']) == [used]
 
 
 @pytest.mark.parametrize(
     'address', ['', 'h:1', '127.0.0.1:8000', 'ftp://h', 'http://', 'localhost', 'http://h:port', []]
 )
-def test_an_address_that_is_none_is_refused(address: Any) -> None:
+def test_an_address_that_is_none_is_refused(address):
     with pytest.raises(InputError, match='http://host:port'):
         endpoints(address)
 
@@ -416,7 +416,7 @@ def asked_of(act: Streamed, timeout: float = 30.0) -> tuple[Reply | Trouble, int
             except Trouble as trouble:
                 return trouble
 
-    with JudgeServer(lambda asked: act) as server:  # type: ignore[arg-type,return-value]
+    with JudgeServer(lambda asked: act) as server:
         tracemalloc.start()
         outcome = asyncio.run(ask(server.url))
         _, most = tracemalloc.get_traced_memory()
@@ -433,9 +433,7 @@ def asked_of(act: Streamed, timeout: float = 30.0) -> tuple[Reply | Trouble, int
     ],
     ids=['endless', 'trickling', 'gzip', 'br'],
 )
-def test_a_reply_without_end_is_cut_off_and_a_packed_one_refused(
-    act: Streamed, kind: Kind, reason: str
-) -> None:
+def test_a_reply_without_end_is_cut_off_and_a_packed_one_refused(act, kind, reason):
     """At 4 MB, with little more than that in memory, or at the time-out; nobody asked for it to be packed."""
     outcome, most = asked_of(act, 0.5 if act.pause else 30.0)
     assert isinstance(outcome, Trouble)
@@ -443,12 +441,12 @@ def test_a_reply_without_end_is_cut_off_and_a_packed_one_refused(
     assert most < 5 * LARGEST_REPLY
 
 
-def test_a_reply_as_long_as_may_be_is_read() -> None:
+def test_a_reply_as_long_as_may_be_is_read():
     outcome, _ = asked_of(Streamed(REPLY + b' ' * (LARGEST_REPLY - len(REPLY))))
     assert outcome == Reply(r'\boxed{yes}', 'stop', 'judge', prompt_tokens=1, output_tokens=1)
 
 
-def test_an_endless_list_of_models_says_nothing() -> None:
+def test_an_endless_list_of_models_says_nothing():
 
     class Listing(JudgeServer):
         async def _list_models(self, request: web.Request) -> web.StreamResponse:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import random
 import string
-from pathlib import Path
 
 import pytest
 from sweeping import dump
@@ -55,9 +54,7 @@ LINES = {
 
 
 @pytest.mark.parametrize('provider', KEYS)
-def test_a_key_is_refused_in_any_value(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], provider: str
-) -> None:
+def test_a_key_is_refused_in_any_value(tmp_path, capsys, provider):
     key = KEYS[provider]
     for number, (place, line) in enumerate(LINES.items()):
         (folder := tmp_path / str(number)).mkdir()
@@ -108,11 +105,11 @@ LEGITIMATE = [
 
 
 @pytest.mark.parametrize('text', LEGITIMATE, ids=lambda text: text[:40])
-def test_what_templates_really_hold_passes(text: str) -> None:
+def test_what_templates_really_hold_passes(text):
     assert not looks_like_key(text)
 
 
-def test_a_false_alarm_can_be_allowed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_false_alarm_can_be_allowed(tmp_path, capsys):
     """By repeating the value, on purpose; another one is refused all the same."""
     name = KEYS['of nobody we know']
     lines = f"{BASE}llm_infos = [dict(path='org/{name}', name='m', tp=1)]\n"

@@ -15,7 +15,7 @@ from gpassk_opencompass.keys import hidden, without_user
 from gpassk_opencompass.servers import endpoints
 
 
-def test_a_key_is_hidden_in_every_encoding() -> None:
+def test_a_key_is_hidden_in_every_encoding():
     for way, quoted in quotations(JUDGE_KEY).items():
         assert NEEDLES.search(quoted.encode()), way
         text = hidden(f'Incorrect key <{quoted}>, ask us', JUDGE_KEY)
@@ -26,7 +26,7 @@ def test_a_key_is_hidden_in_every_encoding() -> None:
 
 
 @given(st.text(max_size=60), st.text('abcXYZ019-_/+.%&\\"', min_size=8, max_size=40), st.text(max_size=60))
-def test_what_is_hidden_is_the_key_alone(before: str, key: str, behind: str) -> None:
+def test_what_is_hidden_is_the_key_alone(before, key, behind):
     text = hidden(f'{before} {key} {behind}', key)
     assert key not in text
     assert len(text) <= len(f'{before} {key} {behind}')
@@ -34,7 +34,7 @@ def test_what_is_hidden_is_the_key_alone(before: str, key: str, behind: str) -> 
 
 
 @pytest.mark.parametrize('key', ['', 'EMPTY', 'none', 'ENV', 'dummy', 'abc', 'sk-no-key-required'])
-def test_a_stand_in_hides_nothing(key: str) -> None:
+def test_a_stand_in_hides_nothing(key):
     """Servers without keys get one, and it is a word of their messages."""
     said = 'ENV is EMPTY, none of the dummy abc sk-no-key-required'
     assert hidden(said, key) == said
@@ -43,7 +43,7 @@ def test_a_stand_in_hides_nothing(key: str) -> None:
 @pytest.mark.parametrize(
     'bad', ['{}\r{}', '{}\n{}', 'Bearer {}{}', '{}\x01{}', '{}é{}', '{}\u200b{}', '{}\x7f{}']
 )
-def test_a_key_that_cannot_be_sent_is_one_error_without_it(monkeypatch: pytest.MonkeyPatch, bad: str) -> None:
+def test_a_key_that_cannot_be_sent_is_one_error_without_it(monkeypatch, bad):
     monkeypatch.setenv('MARKED', bad.format(JUDGE_KEY[:20], JUDGE_KEY[20:]))
     with pytest.raises(InputError, match=r'variable MARKED has a blank.*export MARKED=') as caught:
         LLMJudge('m', 'http://h', prompts='own', api_key_env='MARKED')
@@ -62,19 +62,19 @@ ADDRESSES = [
 
 
 @pytest.mark.parametrize('address', ADDRESSES)
-def test_the_user_of_an_address_is_never_shown(address: str) -> None:
+def test_the_user_of_an_address_is_never_shown(address):
     """Whatever the password consists of, and whether anybody can read the address."""
     with pytest.raises(InputError) as caught:
         endpoints(address)
     assert 'hush' not in str(caught.value)
     with pytest.raises(InputError) as caught:
-        endpoints([f'http://{address.rpartition("/")[2]}', 5])  # type: ignore[list-item]
+        endpoints([f'http://{address.rpartition("/")[2]}', 5])
     assert 'hush' not in str(caught.value) or '?' in address
     shown = without_user(f'{address} refuses')
     assert 'hush' not in shown or '://' not in address or '?' in address
 
 
-def test_the_users_of_many_addresses_are_found_in_time_that_grows_with_the_text() -> None:
+def test_the_users_of_many_addresses_are_found_in_time_that_grows_with_the_text():
     """As one pattern finds them, and in a text of addresses alone, where that takes minutes."""
     chance = random.Random(1)
     for _ in range(2000):

@@ -34,7 +34,7 @@ LOGS = Path(__file__).parents[1] / 'recorded' / 'logs'
         ('command.log', ''),
     ],
 )
-def test_the_error_of_a_recorded_log(log: str, error: str) -> None:
+def test_the_error_of_a_recorded_log(log, error):
     """The exception with its message, however long, and no frame, no progress bar, no prefix of a logger."""
     assert error_in(last_lines(LOGS / log)) == error
     ours = error_in(last_lines(LOGS / 'eval_no_judge.out'))
@@ -47,7 +47,7 @@ BAR, COUNT, CUT = '  0%|          | 0/8 [00:00<?, ?it/s]', '12it [00:03,  3.92it
 
 @pytest.mark.parametrize('log', ['infer_no_file.out', 'eval_no_predictions.out'])
 @pytest.mark.parametrize('bar', [BAR, f'{BAR}\n', COUNT, f'{CUT}\n'])
-def test_bars_change_nothing(log: str, bar: str, tmp_path: Path) -> None:
+def test_bars_change_nothing(log, bar, tmp_path):
     """A bar of another thread stands before the traceback, on its line or on one of its own, and after it."""
     text, head, path = (LOGS / log).read_text(), 'Traceback (most', tmp_path / 'x.out'
     path.write_text(f'{text.replace(head, f"{bar}{head}")}\r{bar}\r{bar}\n')
@@ -58,7 +58,7 @@ ENGINE = '(EngineCore pid=4711) '
 VLLM = 'ERROR 11-22 08:41:14 [core.py:708] '
 
 
-def test_the_cause_in_a_process_of_the_engine_is_named() -> None:
+def test_the_cause_in_a_process_of_the_engine_is_named():
     """vLLM puts process and logger before each line of the real error, and then fails with another one."""
     inner = [
         'EngineCore failed to start.',
@@ -81,12 +81,12 @@ def test_the_cause_in_a_process_of_the_engine_is_named() -> None:
 
 
 @pytest.mark.parametrize('who', ['[rank0]: ', '3: '])
-def test_who_printed_it_does_not_matter(who: str) -> None:
+def test_who_printed_it_does_not_matter(who):
     lines = 'Traceback (most recent call last):', '  File "a.py", line 1, in <module>', 'ValueError: [1] bad'
     assert error_in([f'{who}{line}' for line in lines]) == 'ValueError: [1] bad'
 
 
-def test_a_bare_exception_has_the_code_that_raised_it() -> None:
+def test_a_bare_exception_has_the_code_that_raised_it():
     head = ['Traceback (most recent call last):', '  File "a.py", line 1, in <module>', '    assert ready, x']
     assert error_in([*head, 'AssertionError']) == 'AssertionError at: assert ready, x'
     assert error_in([*head, 'pkg.BadThing:', 'it is bad']) == 'pkg.BadThing: it is bad'
@@ -107,12 +107,12 @@ def test_a_bare_exception_has_the_code_that_raised_it() -> None:
         ([], ''),
     ],
 )  # fmt: skip
-def test_without_a_traceback_the_last_thing_said(lines: list[str], said: str) -> None:
+def test_without_a_traceback_the_last_thing_said(lines, said):
     """How it died, else an error that was logged, else the last line that is none of a bar."""
     assert last_said(lines) == said
 
 
-def test_a_killed_task_ends_in_no_bar() -> None:
+def test_a_killed_task_ends_in_no_bar():
     assert last_said(last_lines(LOGS / 'infer_killed.out')).startswith(
         "{'do_sample': True, 'temperature': 1.0"
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 from loguru import logger
@@ -19,7 +18,7 @@ RIGHT, WRONG, OPEN = Verdict.CORRECT, Verdict.INCORRECT, Verdict.UNJUDGED
 
 
 @pytest.fixture(scope='module')
-def judge() -> Iterator[RuleJudge]:
+def judge():
     """One judge for all tests that leave it open."""
     with RuleJudge() as shared:
         yield shared
@@ -35,14 +34,12 @@ def judge() -> Iterator[RuleJudge]:
         ('5', '5 ??', 'unread'), ('1', r'\sin^2 x + \cos^2 x', 'number'),
     ],
 )  # fmt: skip
-def test_a_judgement_tells_where_it_came_from(
-    judge: RuleJudge, reference: str, answer: str, origin: str
-) -> None:
+def test_a_judgement_tells_where_it_came_from(judge, reference, answer, origin):
     """The cheapest check that can decide does."""
     assert judge.judge([Pair('?', reference, answer)])[0].origin == origin
 
 
-def test_a_reference_that_cannot_be_used_leaves_its_pairs_unjudged(judge: RuleJudge) -> None:
+def test_a_reference_that_cannot_be_used_leaves_its_pairs_unjudged(judge):
     """That is no fault of the answer, unless it is spelled the same."""
     long = '+'.join(['x'] * 1500)
     judgements = judge.judge([Pair('?', long, '5'), Pair('?', long, long), Pair('?', ' ', '5')])
@@ -50,7 +47,7 @@ def test_a_reference_that_cannot_be_used_leaves_its_pairs_unjudged(judge: RuleJu
     assert judgements[0].reason == 'reference too long or too deep'
 
 
-def test_the_order_of_the_pairs_and_duplicates_do_not_matter(judge: RuleJudge) -> None:
+def test_the_order_of_the_pairs_and_duplicates_do_not_matter(judge):
     """Each pair gets the verdict it gets alone; equal pairs are worked on once."""
     answers = ['sqrt(4)', '2.0', 'sqrt(5)', '', '2', '3/1', 'x']
     alone = {answer: judge.judge([Pair('?', '2', answer)])[0] for answer in answers}
@@ -61,7 +58,7 @@ def test_the_order_of_the_pairs_and_duplicates_do_not_matter(judge: RuleJudge) -
     assert (after['pairs'] - before['pairs'], after['distinct'] - before['distinct']) == (500, 7)
 
 
-def test_the_identity_holds_what_may_change_a_verdict() -> None:
+def test_the_identity_holds_what_may_change_a_verdict():
     """Limits and rules; it survives JSON."""
     identity = RuleJudge().identity()
     assert json.loads(json.dumps(identity)) == identity == RuleJudge().identity()
@@ -69,7 +66,7 @@ def test_the_identity_holds_what_may_change_a_verdict() -> None:
     assert identity != RuleJudge(without=['rounded']).identity()
 
 
-def test_verdicts_of_two_versions_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verdicts_of_two_versions_are_told_apart(monkeypatch):
     """The record names the version of the rules; neither signature nor store takes it for another one."""
     same = {name: ['1', '1'] for name in ('uid', 'question', 'reference')}
     samples = Samples({**same, 'replica': [0, 1], 'response': [r'\boxed{1}', r'\boxed{2}']})
@@ -85,7 +82,7 @@ def test_verdicts_of_two_versions_are_told_apart(monkeypatch: pytest.MonkeyPatch
     assert keys[0] != keys[1]
 
 
-def test_a_reference_that_is_not_read_is_said_once(judge: RuleJudge, logged: list[str]) -> None:
+def test_a_reference_that_is_not_read_is_said_once(judge, logged):
     """With its text, and what to do."""
     with RuleJudge() as fresh:
         fresh.judge([Pair('?', 'the fox & the hen', answer) for answer in ('1', '2', '3')])
@@ -95,7 +92,7 @@ def test_a_reference_that_is_not_read_is_said_once(judge: RuleJudge, logged: lis
 
 
 @pytest.fixture
-def logged() -> Iterator[list[str]]:
+def logged():
     """What is logged during a test."""
     lines: list[str] = []
     handler = logger.add(lambda message: lines.append(str(message)), level='WARNING')

@@ -58,7 +58,7 @@ def time_of(call: dict[str, Any]) -> str:
     return time
 
 
-def test_every_config_gets_a_work_directory_of_its_name(sweep: Path, capsys: Capture) -> None:
+def test_every_config_gets_a_work_directory_of_its_name(sweep, capsys):
     """With a result in a time directory that is named beforehand; a second command finds nothing to do."""
     write_configs(sweep, 'one', 'two')
     assert run() == 0
@@ -75,7 +75,7 @@ def test_every_config_gets_a_work_directory_of_its_name(sweep: Path, capsys: Cap
     assert [path.name for path in sweep.glob('out/one/2*')] == [time_of(calls(sweep)[0])]
 
 
-def test_options_that_would_mislead_are_refused(sweep: Path, capsys: Capture) -> None:
+def test_options_that_would_mislead_are_refused(sweep, capsys):
     write_configs(sweep, 'ok')
     for options, message in {
         '--work x': 'give -w before the --',
@@ -95,7 +95,7 @@ def test_options_that_would_mislead_are_refused(sweep: Path, capsys: Capture) ->
     assert calls(sweep) == []
 
 
-def test_a_changed_config_is_started_anew_and_a_changed_judge_takes_the_samples(sweep: Path) -> None:
+def test_a_changed_config_is_started_anew_and_a_changed_judge_takes_the_samples(sweep):
     """Samples of other settings are never mixed with those of these; what is not of use any more stays."""
     configs = write_configs(sweep, 'run')
     behave(sweep, 'run', 'ok')
@@ -111,7 +111,7 @@ def test_a_changed_config_is_started_anew_and_a_changed_judge_takes_the_samples(
     assert len({time_of(call) for call in calls(sweep)}) == len(results(sweep, 'run')) == 2
 
 
-def test_what_is_no_config_is_refused(sweep: Path, capsys: Capture) -> None:
+def test_what_is_no_config_is_refused(sweep, capsys):
     write_configs(sweep, 'ok')
     for text, message in {
         'import os\nllm_infos = [dict(path=os.sep)]\n': 'is a template: gpassk expand writes configs of it',
@@ -128,9 +128,7 @@ def test_what_is_no_config_is_refused(sweep: Path, capsys: Capture) -> None:
 
 
 @pytest.mark.parametrize('behaviour', ['killed', 'killed-late'])
-def test_a_task_that_dies_without_a_traceback_shows_its_own_log(
-    sweep: Path, capsys: Capture, behaviour: str
-) -> None:
+def test_a_task_that_dies_without_a_traceback_shows_its_own_log(sweep, capsys, behaviour):
     """Killed for memory, aborted by CUDA, refused by srun; what opencompass says of it comes after."""
     write_configs(sweep, behaviour)
     assert run() == 1
@@ -140,7 +138,7 @@ def test_a_task_that_dies_without_a_traceback_shows_its_own_log(
     assert 'failed with code 137' in said.err
 
 
-def test_samples_first_and_verdicts_later(sweep: Path, capsys: Capture) -> None:
+def test_samples_first_and_verdicts_later(sweep, capsys):
     """-m infer is done with all samples drawn; -m eval starts nothing without them."""
     write_configs(sweep, 'ok')
     assert run('--', '-m', 'eval') == 1
@@ -153,7 +151,7 @@ def test_samples_first_and_verdicts_later(sweep: Path, capsys: Capture) -> None:
     assert main(['check', 'out']) == 0
 
 
-def test_what_the_manifest_says(sweep: Path, capsys: Capture) -> None:
+def test_what_the_manifest_says(sweep, capsys):
     """Configs that the template no longer gives are left out; the others reach the work directory."""
 
     def template() -> str:
@@ -177,7 +175,7 @@ def test_what_the_manifest_says(sweep: Path, capsys: Capture) -> None:
     assert template() == known, 'the line is not of the config as it is'
 
 
-def test_data_sets_of_one_model_and_setting_are_one_run(sweep: Path, capsys: Capture) -> None:
+def test_data_sets_of_one_model_and_setting_are_one_run(sweep, capsys):
     """Where the model is loaded in process. All results lie in the work directory that is named before @."""
     kind = {'type': 'gpassk_opencompass.SeededVLLM', 'abbr': 'm'}
     for name, more in (('m_t1@a', {}), ('m_t1@b', {}), ('m_t2@a', {'temperature': 0.5})):
@@ -202,14 +200,14 @@ def test_data_sets_of_one_model_and_setting_are_one_run(sweep: Path, capsys: Cap
     assert '1 of 2 results: k or the judge was changed since' in capsys.readouterr().out
 
 
-def test_two_configs_of_one_name_are_refused(tmp_path: Path) -> None:
+def test_two_configs_of_one_name_are_refused(tmp_path):
     first, second = (write(tmp_path / folder / 'run.py', config_text()) for folder in 'ab')
     with pytest.raises(InputError, match='have one name'):
         planned_runs([first, second])
     assert len(planned_runs([first, tmp_path / 'a'])) == 1
 
 
-def test_only_what_failed_is_run_again(sweep: Path, capsys: Capture) -> None:
+def test_only_what_failed_is_run_again(sweep, capsys):
     """Each failure has a line with its reason, though OpenCompass exits with 0, and the first one its log."""
     write_configs(sweep, 'broken', 'crash', 'good')
     assert run() == 1
@@ -225,7 +223,7 @@ def test_only_what_failed_is_run_again(sweep: Path, capsys: Capture) -> None:
     assert called(sweep) == ['broken', 'crash', 'good', 'broken', 'crash']
 
 
-def test_parts_are_all_of_it_and_a_model_is_in_one(sweep: Path) -> None:
+def test_parts_are_all_of_it_and_a_model_is_in_one(sweep):
     for number in range(6):
         for run_of in range(number + 1):
             text = config_text(f'{number}-{run_of}', path=f'org/{number}')
@@ -244,7 +242,7 @@ def test_parts_are_all_of_it_and_a_model_is_in_one(sweep: Path) -> None:
 # Where commands run
 
 
-def test_every_command_runs_in_a_directory_of_its_own(sweep: Path) -> None:
+def test_every_command_runs_in_a_directory_of_its_own(sweep):
     """OpenCompass writes ./tmp and ./.cache; a size of a data set that was remembered there is forgotten."""
     write_configs(sweep, 'ok')
     cache = write(sweep / 'out/ok/.gpassk/cwd/.cache/dataset_size.json', {'d-ok': 1})
@@ -254,7 +252,7 @@ def test_every_command_runs_in_a_directory_of_its_own(sweep: Path) -> None:
     assert sorted(path.name for path in (sweep / 'out/ok').iterdir())[0] == '.gpassk', 'for opencompass -r'
 
 
-def test_relative_paths_of_a_config_lead_where_they_led(tmp_path: Path) -> None:
+def test_relative_paths_of_a_config_lead_where_they_led(tmp_path):
     """What exists as seen from where the command is typed is linked, or refused; the rest is left alone."""
     write(tmp_path / 'data' / 'bench' / 'x', 'found')
     lines = ["path = './data/bench'", "other = 'Qwen/Qwen2.5-7B'", f'long = {"x" * 9999!r}']
@@ -270,7 +268,7 @@ def test_relative_paths_of_a_config_lead_where_they_led(tmp_path: Path) -> None:
             prepare_directory(tmp_path / 'out', {'path': path}, tmp_path / 'here')
 
 
-def test_paths_of_the_environment_are_made_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_of_the_environment_are_made_absolute(tmp_path, monkeypatch):
     """The stores of a team, the cache of the hub, Python's path; ~ is the home, as in a shell."""
     given = {'HOME': '/home/me', 'GPASSK_VERDICTS': 'v', 'HF_HOME': '/hub', 'PYTHONPATH': 'a:/b'}
     for name, value in {**given, 'HF_HUB_CACHE': '~/c'}.items():
@@ -280,7 +278,7 @@ def test_paths_of_the_environment_are_made_absolute(tmp_path: Path, monkeypatch:
     assert (told['PYTHONPATH'], told['HF_HUB_CACHE'], told['TZ']) == (f'{tmp_path}/a:/b', '/home/me/c', 'UTC')
 
 
-def test_a_path_that_a_shell_would_take_apart_is_refused(sweep: Path, capsys: Capture) -> None:
+def test_a_path_that_a_shell_would_take_apart_is_refused(sweep, capsys):
     """OpenCompass's local runner quotes no directory that it runs in; letters of any alphabet are fine."""
     write_configs(sweep, 'ok', "a'b")
     for character in (' ', '\\'):
@@ -294,7 +292,7 @@ def test_a_path_that_a_shell_would_take_apart_is_refused(sweep: Path, capsys: Ca
 # One at a time, stops and kills
 
 
-def test_a_work_directory_in_use_is_left_alone(sweep: Path, capsys: Capture) -> None:
+def test_a_work_directory_in_use_is_left_alone(sweep, capsys):
     write_configs(sweep, 'a', 'ok')
     with lock(sweep / 'out' / 'a', 'mark'):
         assert run() == 1
@@ -302,9 +300,7 @@ def test_a_work_directory_in_use_is_left_alone(sweep: Path, capsys: Capture) -> 
     assert called(sweep) == ['ok']
 
 
-def test_a_lock_of_another_machine_is_taken_over_with_a_reason(
-    sweep: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
+def test_a_lock_of_another_machine_is_taken_over_with_a_reason(sweep, monkeypatch, capsys):
     """Nobody can tell from here whether that one is dead; who is at work is said by name."""
     write_configs(sweep, 'ok')
     with monkeypatch.context() as there:
@@ -323,7 +319,7 @@ def test_a_lock_of_another_machine_is_taken_over_with_a_reason(
     assert called(sweep) == ['ok']
 
 
-def test_what_a_dead_process_left_is_ended_before_it_is_taken_over(tmp_path: Path) -> None:
+def test_what_a_dead_process_left_is_ended_before_it_is_taken_over(tmp_path):
     code = (
         'import os, signal, subprocess, sys\nfrom pathlib import Path\n'
         'from gpassk_opencompass.runs.work_dir import lock\n'
@@ -352,9 +348,7 @@ def at_work(sweep: Path) -> int:
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
-def test_a_stopped_sweep_leaves_no_process_and_goes_on(
-    sweep: Path, capsys: Capture, number: signal.Signals
-) -> None:
+def test_a_stopped_sweep_leaves_no_process_and_goes_on(sweep, capsys, number):
     """Ctrl-C, or the end of a job of a cluster: the tasks end too, and the message says how to go on."""
     write_configs(sweep, 'hang', 'never')
     Thread(target=lambda: at_work(sweep) and os.kill(os.getpid(), number)).start()
@@ -371,7 +365,7 @@ def test_a_stopped_sweep_leaves_no_process_and_goes_on(
     assert time_of(calls(sweep)[0]) == time_of(calls(sweep)[1])
 
 
-def test_a_second_ctrl_c_ends_what_does_not_want_to(sweep: Path, capsys: Capture) -> None:
+def test_a_second_ctrl_c_ends_what_does_not_want_to(sweep, capsys):
     write_configs(sweep, 'stubborn', 'never')
     over = Event()
 
@@ -391,7 +385,7 @@ def test_a_second_ctrl_c_ends_what_does_not_want_to(sweep: Path, capsys: Capture
 
 
 @pytest.mark.parametrize('victim', ['command', 'guard', 'opencompass'])
-def test_a_kill_of_any_process_leaves_none_of_the_others(sweep: Path, victim: str) -> None:
+def test_a_kill_of_any_process_leaves_none_of_the_others(sweep, victim):
     write_configs(sweep, 'hang')
     process = typed(sweep, 'run', 'configs', '-w', 'out')
     mark = psutil.Process(at_work(sweep)).environ()[MARKS].split(',')[0]
@@ -415,7 +409,7 @@ def typed(sweep: Path, *line: str, **settings: Any) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, '-c', code, *line], start_new_session=True, **settings)
 
 
-def test_nohup_keeps_its_promise() -> None:
+def test_nohup_keeps_its_promise():
     """The end of a terminal stops a sweep, unless the user has said that it shall not."""
     former = signal.getsignal(signal.SIGHUP)
     try:
@@ -428,7 +422,7 @@ def test_nohup_keeps_its_promise() -> None:
         signal.signal(signal.SIGHUP, former)
 
 
-def test_a_terminal_shows_how_far_each_run_is(sweep: Path) -> None:
+def test_a_terminal_shows_how_far_each_run_is(sweep):
     """Half of one is drawn while another fails, with tokens a second; the lines of starts and ends stay."""
     write_configs(sweep, 'broken', 'draw')
     ours, theirs = pty.openpty()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import runpy
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -31,7 +30,7 @@ pytestmark = pytest.mark.slow
 # Which GPUs may be used
 
 
-def test_all_of_the_machine_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_of_the_machine_are_used(tmp_path, monkeypatch):
     """But who says it first is heard: the option, CUDA; none where there are none. MIG devices are named."""
     install(tmp_path, monkeypatch, 4)
     assert usable_gpus(None, {}) == ('0', '1', '2', '3')
@@ -53,9 +52,7 @@ def test_all_of_the_machine_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ('', "'' is no GPU of this machine"),
     ],
 )
-def test_a_wrong_id_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: str, complaint: str
-) -> None:
+def test_a_wrong_id_is_refused(tmp_path, monkeypatch, asked, complaint):
     install(tmp_path, monkeypatch, 2)
     with pytest.raises(InputError, match=complaint):
         usable_gpus(asked, {})
@@ -73,7 +70,7 @@ def names(count: int) -> list[str]:
     return [str(number) for number in range(count)]
 
 
-def test_the_largest_starts_first_and_small_ones_fill_up() -> None:
+def test_the_largest_starts_first_and_small_ones_fill_up():
     large, half, long, short = entry(8), entry(4), entry(1, size=9), entry(1, size=2)
     pool = Pool([short, long, half, large], names(8))
     assert pool.next() == [(large, tuple(names(8)))]
@@ -81,7 +78,7 @@ def test_the_largest_starts_first_and_small_ones_fill_up() -> None:
     assert pool.next() == [(half, ('0', '1', '2', '3')), (long, ('4',)), (short, ('5',))]
 
 
-def test_a_model_gets_more_servers_where_gpus_are_left() -> None:
+def test_a_model_gets_more_servers_where_gpus_are_left():
     model, other = entry(2, tasks=3 * CLIENTS), entry(1)
     assert [gpus for _, gpus in Pool([model], names(8)).next()] == [tuple(names(6))]
     assert [len(gpus) for _, gpus in Pool([model, other], names(6)).next()] == [4, 1]
@@ -89,9 +86,7 @@ def test_a_model_gets_more_servers_where_gpus_are_left() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from([0, 1, 2, 4]), st.integers(1, 9)), max_size=20), st.data())
-def test_whatever_happens_no_gpu_is_given_twice_and_all_come_to_their_turn(
-    needs: list[tuple[int, int]], data: st.DataObject
-) -> None:
+def test_whatever_happens_no_gpu_is_given_twice_and_all_come_to_their_turn(needs, data):
     pool = Pool([entry(gpus, tasks) for gpus, tasks in needs], names(data.draw(st.integers(4, 9))))
     working: dict[Entry, tuple[str, ...]] = {}
     done = 0
@@ -108,7 +103,7 @@ def test_whatever_happens_no_gpu_is_given_twice_and_all_come_to_their_turn(
     assert done == len(needs)
 
 
-def test_a_model_at_work_gets_what_nobody_waits_for() -> None:
+def test_a_model_at_work_gets_what_nobody_waits_for():
     model, other = entry(2, tasks=30), entry(6)
     pool = Pool([other, model], names(8))
     assert dict(pool.next()) == {other: tuple(names(6)), model: ('6', '7')}
@@ -136,13 +131,13 @@ def gpus_of(folder: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def two(sweep: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def two(sweep, monkeypatch):
     """A folder to type commands in, on a machine of two GPUs."""
     install(sweep, monkeypatch, 2)
     return sweep
 
 
-def test_gpus_are_told_as_they_were_named(two: Path, capsys: Capture) -> None:
+def test_gpus_are_told_as_they_were_named(two, capsys):
     """In the process that does all of a run; OpenCompass's tasks know numbers alone."""
     write_model(two, 'org/a', 'ok')
     assert run('--gpus', uuid(1), '--', '--max-num-workers', '2') == 1
@@ -153,7 +148,7 @@ def test_gpus_are_told_as_they_were_named(two: Path, capsys: Capture) -> None:
     assert '--debug' in call['arguments']
 
 
-def test_workers_have_gpus_of_their_own_and_keep_their_number(two: Path, capsys: Capture) -> None:
+def test_workers_have_gpus_of_their_own_and_keep_their_number(two, capsys):
     """It decides which samples a shard has: also where the run goes on with fewer GPUs, or another number."""
     write_model(two, 'org/a', 'long', behaviour='broken')
     assert run('--', '--max-num-workers', '2', '--retry', '0') == 1
@@ -170,7 +165,7 @@ def test_workers_have_gpus_of_their_own_and_keep_their_number(two: Path, capsys:
     assert f'goes on in {time}, with --max-num-workers 2 as it was begun on GPUs 0, 1' in said
 
 
-def test_a_model_that_does_not_fit_is_told_before_anything_starts(two: Path, capsys: Capture) -> None:
+def test_a_model_that_does_not_fit_is_told_before_anything_starts(two, capsys):
     write_model(two, 'org/large', 'large', run_cfg={'num_gpus': 4})
     write_model(two, 'org/a', 'ok', run_cfg={'num_gpus': 2})
     write_model(two, 'org/b', 'odd', run_cfg={'num_gpus': '2'})
@@ -181,9 +176,7 @@ def test_a_model_that_does_not_fit_is_told_before_anything_starts(two: Path, cap
     assert gpus_of(two) == {'ok': '0,1', 'odd': ''}
 
 
-def test_gpus_on_a_machine_without_any_are_an_error(
-    sweep: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
+def test_gpus_on_a_machine_without_any_are_an_error(sweep, monkeypatch, capsys):
     """Without the option all is as it was: a command at a time, which sees what there is."""
     forget(monkeypatch)
     monkeypatch.setenv('PATH', os.fspath(sweep / 'empty'))
@@ -194,7 +187,7 @@ def test_gpus_on_a_machine_without_any_are_an_error(
     assert [call['gpus'] for call in calls(sweep)] == [{}]
 
 
-def test_gpus_of_this_machine_are_not_for_a_cluster(two: Path, capsys: Capture) -> None:
+def test_gpus_of_this_machine_are_not_for_a_cluster(two, capsys):
     """Which has others; and those of a login node are not counted, nor judges looked for."""
     write_model(two, 'org/a', 'ok', run_cfg={'num_gpus': 8})
     judged(two, 'judged', {'serve': {'command': 'no-such-judge --port {port}'}}, gpus=8)
@@ -208,7 +201,7 @@ def test_gpus_of_this_machine_are_not_for_a_cluster(two: Path, capsys: Capture) 
 
 
 @pytest.fixture
-def script(tmp_path: Path) -> Iterator[Script]:
+def script(tmp_path):
     """A scripted server, of which nothing may be left."""
     found = Script(tmp_path / 'script')
     yield found
@@ -219,7 +212,7 @@ def served(script: Script, **more: Any) -> dict[str, Any]:
     return {'serve': script.serve(), 'served_name': 'm', 'batch_size': 8, 'run_cfg': {'num_gpus': 1}, **more}
 
 
-def test_the_runs_of_a_model_share_a_server(two: Path, script: Script, capsys: Capture) -> None:
+def test_the_runs_of_a_model_share_a_server(two, script, capsys):
     """At once, on its GPU, with none of their own and a share of the requests; another model beside."""
     write_model(two, 'org/a', 'a', 'b', behaviour='meet', **served(script))
     write_model(two, 'org/c', 'c', **served(script))
@@ -239,9 +232,7 @@ def test_the_runs_of_a_model_share_a_server(two: Path, script: Script, capsys: C
 
 
 @pytest.mark.parametrize('trouble', ['broken', 'another name', 'killed'])
-def test_a_server_that_fails_costs_its_runs_alone(
-    two: Path, script: Script, capsys: Capture, trouble: str
-) -> None:
+def test_a_server_that_fails_costs_its_runs_alone(two, script, capsys, trouble):
     wanted, cause = served(script), "the server of 'm' was killed by signal 9 (SIGKILL)"
     if trouble == 'another name':
         wanted['serve'] = {**wanted['serve'], 'command': script.command.replace('{name}', 'other')}
@@ -276,7 +267,7 @@ def judged(folder: Path, name: str, judge: dict[str, Any], *, gpus: int = 1, **m
     behave(folder, name, 'ok')
 
 
-def test_a_judge_is_served_when_all_is_sampled(two: Path, script: Script) -> None:
+def test_a_judge_is_served_when_all_is_sampled(two, script):
     """Models have all GPUs before, the judge one server for all evaluations after."""
     judge = {'serve': script.serve(), 'name': 'j', 'tp': 2}
     for name, gpus in (('a', 2), ('b', 1)):
@@ -301,9 +292,7 @@ def test_a_judge_is_served_when_all_is_sampled(two: Path, script: Script) -> Non
         ({'tp': 16}, 'judge needs 16 GPUs, and 2 may be used'),
     ],
 )
-def test_a_judge_that_cannot_be_started_costs_no_sample(
-    two: Path, capsys: Capture, judge: dict[str, Any], reason: str
-) -> None:
+def test_a_judge_that_cannot_be_started_costs_no_sample(two, capsys, judge, reason):
     judged(two, 'judged', judge)
     write_model(two, 'org/a', 'plain')
     assert run() == 1
@@ -313,7 +302,7 @@ def test_a_judge_that_cannot_be_started_costs_no_sample(
     assert called(two) == ['plain', 'judged']
 
 
-def test_expansion_says_that_a_judge_is_not_here(sweep: Path, capsys: Capture) -> None:
+def test_expansion_says_that_a_judge_is_not_here(sweep, capsys):
     """Once, and the configs are written: they may be for another machine, of which --no-data-check tells."""
     lines = [
         "llm_infos = ['org/m']",

@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -47,7 +46,7 @@ FORKED = OWNER.replace(
 
 
 @pytest.fixture
-def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Script]:
+def script(tmp_path, monkeypatch):
     """A scripted server, of which nothing may be left."""
     monkeypatch.setattr('gpassk_opencompass.processes.GRACE', 0.3)
     found = Script(tmp_path / 'script')
@@ -73,7 +72,7 @@ def log_in(folder: Path) -> str:
     return log.read_text()
 
 
-def test_a_server_takes_requests_and_ends(script: Script, tmp_path: Path) -> None:
+def test_a_server_takes_requests_and_ends(script, tmp_path):
     """It is there within the block, its log too, and what was said tells where both are."""
     said: list[str] = []
     with server(served(script), tmp_path / 'logs', said.append) as running:
@@ -87,9 +86,7 @@ def test_a_server_takes_requests_and_ends(script: Script, tmp_path: Path) -> Non
     assert '--port' in log_in(tmp_path / 'logs').splitlines()[0]
 
 
-def test_one_that_gpassk_run_has_started_is_taken(
-    script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_that_gpassk_run_has_started_is_taken(script, tmp_path, monkeypatch):
     wanted = served(script)
     monkeypatch.setenv(SERVERS, json.dumps({wanted.key: ['http://a', 'http://b']}))
     with server(wanted, tmp_path) as running:
@@ -99,7 +96,7 @@ def test_one_that_gpassk_run_has_started_is_taken(
     assert len(script.starts) == 1
 
 
-def test_what_ignores_sigterm_is_killed_with_its_children(script: Script, tmp_path: Path) -> None:
+def test_what_ignores_sigterm_is_killed_with_its_children(script, tmp_path):
     script.set('stubborn')
     with server(served(script), tmp_path):
         [start] = script.starts
@@ -107,7 +104,7 @@ def test_what_ignores_sigterm_is_killed_with_its_children(script: Script, tmp_pa
     assert group_of(start['pid']) == []
 
 
-def test_one_that_is_never_ready_is_an_error_with_the_end_of_its_log(script: Script, tmp_path: Path) -> None:
+def test_one_that_is_never_ready_is_an_error_with_the_end_of_its_log(script, tmp_path):
     script.set('unready')
     running = Server(served(script), tmp_path)
     until(lambda: script.starts)
@@ -118,7 +115,7 @@ def test_one_that_is_never_ready_is_an_error_with_the_end_of_its_log(script: Scr
     running.end()
 
 
-def test_one_that_cannot_serve_is_an_error_with_the_cause(script: Script, tmp_path: Path) -> None:
+def test_one_that_cannot_serve_is_an_error_with_the_cause(script, tmp_path):
     """It ends at once, and the first line has the cause; or it lists another model."""
     script.set('broken', 'CUDA out of memory')
     said = r"^the server of 'm' ended with code 1 before it was ready: CUDA out of memory \(.*\.log\)\n"
@@ -139,9 +136,7 @@ def test_one_that_cannot_serve_is_an_error_with_the_cause(script: Script, tmp_pa
         (f'{sys.executable} {{port}}', '/no/such/weights', "path = '/no/such/weights': there is no such"),
     ],
 )
-def test_what_is_not_there_is_an_error_before_anything_starts(
-    tmp_path: Path, command: str, path: str, complaint: str
-) -> None:
+def test_what_is_not_there_is_an_error_before_anything_starts(tmp_path, command, path, complaint):
     """Unless the user says that the weights lie in a container; which says nothing of the samples."""
     with pytest.raises(InputError, match=complaint):
         Server(Served(read_serve({'command': command}), path, 'm'), tmp_path)
@@ -151,9 +146,7 @@ def test_what_is_not_there_is_an_error_before_anything_starts(
 
 
 @pytest.mark.parametrize('answers', [False, True], ids=['a socket', 'another server of the same model'])
-def test_a_port_that_is_taken_meanwhile_costs_another_try(
-    script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answers: bool
-) -> None:
+def test_a_port_that_is_taken_meanwhile_costs_another_try(script, tmp_path, monkeypatch, answers):
     """Whoever listens there, even as the same model, is not taken for the server."""
     thief = Script(tmp_path / 'thief')
     with socket.socket() as taken, server(served(thief), tmp_path / 'logs') as other:
@@ -168,7 +161,7 @@ def test_a_port_that_is_taken_meanwhile_costs_another_try(
         assert thief.replied == []
 
 
-def test_one_that_dies_is_told_of_with_the_end_of_its_log(script: Script, tmp_path: Path) -> None:
+def test_one_that_dies_is_told_of_with_the_end_of_its_log(script, tmp_path):
     with server(served(script), tmp_path / 'logs') as running:
         script.kill()
         with pytest.raises(IncompleteError, match=r'(?s)was killed by signal 9 \(SIGKILL\): .*arguments: '):
@@ -177,7 +170,7 @@ def test_one_that_dies_is_told_of_with_the_end_of_its_log(script: Script, tmp_pa
 
 
 @pytest.mark.parametrize('moment', range(6))
-def test_a_kill_of_the_owner_leaves_no_server(script: Script, tmp_path: Path, moment: int) -> None:
+def test_a_kill_of_the_owner_leaves_no_server(script, tmp_path, moment):
     """kill -9 while it starts, and when it is ready; with children, and where a copy of the owner lives."""
     if moment % 2:
         script.set('stubborn')
@@ -196,7 +189,7 @@ def test_a_kill_of_the_owner_leaves_no_server(script: Script, tmp_path: Path, mo
         until(lambda: not group_of(script.starts[-1]['pid']))
 
 
-def test_odd_names_and_paths_are_single_words(tmp_path: Path) -> None:
+def test_odd_names_and_paths_are_single_words(tmp_path):
     """Blanks, quotes, braces, shell characters and other scripts reach the server as they are."""
     script = Script(tmp_path / "my 'model's; $(touch x) 模型")
     path, name = 'models/a b/{port}"; rm -rf ~', "Qwen 'x' 模型 $HOME {tp}"
@@ -208,9 +201,7 @@ def test_odd_names_and_paths_are_single_words(tmp_path: Path) -> None:
     until(lambda: not script.processes)
 
 
-def test_a_key_from_the_environment_is_in_no_file(
-    script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_from_the_environment_is_in_no_file(script, tmp_path, monkeypatch):
     """Neither in the log, where the server says it, nor in any other file or error; it reaches the server."""
     secret = 'sk-' + 'q8Zr1Lw5' * 4
     monkeypatch.setenv('SCRIPT_SECRET', secret)
@@ -248,7 +239,7 @@ def test_a_key_from_the_environment_is_in_no_file(
         ({'command': 5}, None, 'are texts'),
     ],
 )
-def test_what_cannot_be_started_is_refused(given: Any, preset: str | None, complaint: str) -> None:
+def test_what_cannot_be_started_is_refused(given, preset, complaint):
     """With what was received, what is allowed and what to do; never with the key."""
     with pytest.raises(InputError, match=complaint) as caught:
         read_serve(given, preset)
@@ -265,12 +256,12 @@ def test_what_cannot_be_started_is_refused(given: Any, preset: str | None, compl
         ({'path': 'm'}, 'judge_serve: which server'),
     ],
 )
-def test_a_judge_that_cannot_be_served_is_refused(given: Any, complaint: str) -> None:
+def test_a_judge_that_cannot_be_served_is_refused(given, complaint):
     with pytest.raises(InputError, match=complaint):
         read_judge_server(given)
 
 
-def test_the_addresses_go_to_the_llm_within_a_cascade() -> None:
+def test_the_addresses_go_to_the_llm_within_a_cascade():
     cascade = {'type': 'cascade', 'first': {'type': 'rule'}, 'second': {'type': 'llm', 'max_tokens': 9}}
     urls = ['http://127.0.0.1:1', 'http://127.0.0.1:2']
     told = {'type': 'llm', 'max_tokens': 9, 'model': 'j', 'patience': 7.0, 'urls': urls}
@@ -281,7 +272,7 @@ def test_the_addresses_go_to_the_llm_within_a_cascade() -> None:
         served_judge({'type': 'llm', 'urls': ['http://x']}, 'j', urls, {})
 
 
-def test_a_template_says_judge_serve() -> None:
+def test_a_template_says_judge_serve():
     """The config has the whole command line, and the judge's name; a second judge is refused."""
     judge = {'server': 'vllm', 'path': 'org/judge-7b', 'tp': 2, 'serve': {'arguments': '--dtype half'}}
     lines = {'llm_infos': ['org/m'], 'temperatures': [1.0], 'max_out_lens': [64], 'greedy': False}
@@ -299,7 +290,7 @@ OPERATIONAL = '--host 0.0.0.0|--gpu-memory-utilization=0.5|-tp 8|--max-num-seqs 
 CHOOSING = '--quantization fp8|--dtype half|--max-model-len 9|--seed=1|--enforce-eager|--new-flag'
 
 
-def test_what_of_a_command_line_chooses_samples() -> None:
+def test_what_of_a_command_line_chooses_samples():
     """Places, memory and traffic do not, weights and numerics do; what is not known counts."""
     line = 'vllm serve {model} --port {port}'
     plain = choosing({'command': line})

@@ -88,7 +88,7 @@ def files_in(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob('*') if path.is_file()}
 
 
-def test_each_response_is_in_the_file_of_its_question(tmp_path: Path) -> None:
+def test_each_response_is_in_the_file_of_its_question(tmp_path):
     run = write_run(tmp_path / 'outputs', seed=7, output_tokens=12, seconds=0.5, finish_reason='stop')
     [line] = write_report(tmp_path)
     assert line == f'responses of 1 of 1 runs are in {tmp_path / "report" / "responses"}'
@@ -111,7 +111,7 @@ def test_each_response_is_in_the_file_of_its_question(tmp_path: Path) -> None:
         }
 
 
-def test_hostile_text_comes_back_to_the_letter(tmp_path: Path) -> None:
+def test_hostile_text_comes_back_to_the_letter(tmp_path):
     """Through Parquet, compression, base 64, a script and a browser's JSON; no file holds more than ASCII."""
     path = write_run(tmp_path / 'outputs', questions=len(HOSTILE)).result
     said = [one for text in HOSTILE for one in (text, f'<think>\U0001d465{text}</think>{text}')]
@@ -128,7 +128,7 @@ def test_hostile_text_comes_back_to_the_letter(tmp_path: Path) -> None:
         assert re.fullmatch(rb'gpasskShard\("[0-9a-f]{12}/\d+","[A-Za-z0-9+/]*=*"\)\n', file.read_bytes())
 
 
-def test_what_a_judge_was_asked_and_replied_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_judge_was_asked_and_replied_is_there(tmp_path, monkeypatch):
     """From the store of the run; keys in the environment stand in no file, even if a server quotes one."""
     key = 'sk-0123456789abcdefghij'
     monkeypatch.setenv('MY_API_KEY', key)
@@ -161,7 +161,7 @@ def renamed(run: Run, name: str) -> None:
     write(run.result, result.with_samples(samples))
 
 
-def test_another_report_replaces_what_has_changed(tmp_path: Path) -> None:
+def test_another_report_replaces_what_has_changed(tmp_path):
     """The files of a run that has not are the same; what is gone, cut or of another run is written anew."""
     runs = {name: write_run(tmp_path / 'outputs' / name) for name in ('one', 'two')}
     for name, run in runs.items():
@@ -183,7 +183,7 @@ def test_another_report_replaces_what_has_changed(tmp_path: Path) -> None:
     assert (len(kept), len({name.partition('/')[0] for name in kept})) == (12, 1)
 
 
-def test_responses_of_an_earlier_report_are_removed(tmp_path: Path) -> None:
+def test_responses_of_an_earlier_report_are_removed(tmp_path):
     write_run(tmp_path / 'outputs')
     write_report(tmp_path)
     place = tmp_path / 'report' / 'responses'
@@ -205,7 +205,7 @@ def test_responses_of_an_earlier_report_are_removed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize('damage', ['no column', 'a file that is gone', 'a file that was cut'])
-def test_a_run_without_responses_is_told_and_the_report_goes_on(damage: str, tmp_path: Path) -> None:
+def test_a_run_without_responses_is_told_and_the_report_goes_on(damage, tmp_path):
     run = write_run(tmp_path / 'outputs')
     write_report(tmp_path)
     [samples] = run.result.parent.glob('*.parquet')
@@ -223,7 +223,7 @@ def test_a_run_without_responses_is_told_and_the_report_goes_on(damage: str, tmp
     assert 'has no responses' in board['entries'][0]['lost']
 
 
-def test_a_sample_that_was_not_drawn_has_no_response(tmp_path: Path) -> None:
+def test_a_sample_that_was_not_drawn_has_no_response(tmp_path):
     path = write_run(tmp_path / 'outputs').result
     result = read(path)
     samples = result.samples()
@@ -235,9 +235,7 @@ def test_a_sample_that_was_not_drawn_has_no_response(tmp_path: Path) -> None:
     assert told['response'][1]
 
 
-def test_a_full_disk_leaves_the_earlier_page_and_its_responses(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_leaves_the_earlier_page_and_its_responses(tmp_path, monkeypatch):
     run = write_run(tmp_path / 'outputs')
     write_report(tmp_path)
     before = files_in(tmp_path / 'report')
@@ -263,7 +261,7 @@ write_report(Path(sys.argv[1]))
 """
 
 
-def test_two_reports_at_once_make_one_folder(tmp_path: Path) -> None:
+def test_two_reports_at_once_make_one_folder(tmp_path):
     for name in ('one', 'two', 'three'):
         renamed(write_run(tmp_path / 'outputs' / name), name)
     path = os.pathsep.join([*map(str, Path(__file__).parents[:2]), os.environ.get('PYTHONPATH', '')])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from sweeping import BASE, NAME, load
 
@@ -15,14 +13,14 @@ Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(autouse=True)
-def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def empty(tmp_path, monkeypatch):
     """The folder in which all is typed."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 @pytest.mark.parametrize('engine', ENGINES)
-def test_the_first_template_of_every_engine_expands(empty: Path, engine: str, capsys: Capture) -> None:
+def test_the_first_template_of_every_engine_expands(empty, engine, capsys):
     """As it was written: a greedy run and a sampled one of each model, named letter by letter."""
     models = ["org/it's", r'C:\new\m', '模型/千问', 'a""" + b']
     assert main(['init', '--engine', engine, '--model', *models]) == 0
@@ -48,9 +46,7 @@ def test_the_first_template_of_every_engine_expands(empty: Path, engine: str, ca
         (['-o', '/proc/none/folder.py'], 'cannot write /proc/none/folder.py: No such file or directory'),
     ],
 )
-def test_what_would_not_expand_is_not_written(
-    empty: Path, capsys: Capture, arguments: list[str], said: str
-) -> None:
+def test_what_would_not_expand_is_not_written(empty, capsys, arguments, said):
     assert main(['init', *arguments]) == 2
     error = capsys.readouterr().err
     assert error.startswith('gpassk init: ')
@@ -59,7 +55,7 @@ def test_what_would_not_expand_is_not_written(
 
 
 @pytest.mark.parametrize('arguments', [[], ['--template', 'nono1', '-o', 'template.py']], ids=' '.join)
-def test_a_file_that_is_there_stays(empty: Path, capsys: Capture, arguments: list[str]) -> None:
+def test_a_file_that_is_there_stays(empty, capsys, arguments):
     (empty / 'template.py').write_text('mine')
     assert main(['init', *arguments]) == 2
     assert 'template.py is there already: name another file with -o' in capsys.readouterr().err
@@ -68,7 +64,7 @@ def test_a_file_that_is_there_stays(empty: Path, capsys: Capture, arguments: lis
     assert 'llm_infos' in (empty / 'template.py').read_text()
 
 
-def test_expand_does_what_dump_configs_does(empty: Path, capsys: Capture) -> None:
+def test_expand_does_what_dump_configs_does(empty, capsys):
     """The same files, the same words, whichever spelling; and each finds the other's configs unchanged."""
     (empty / 'my.py').write_text(BASE)
     override = ['--override', 'temperatures=[0.3,0.7]']
@@ -88,7 +84,7 @@ def test_expand_does_what_dump_configs_does(empty: Path, capsys: Capture) -> Non
     assert [path.name for path in (empty / 'out').glob('*.py')] == [NAME]
 
 
-def test_a_bare_dump_configs_expands_the_shipped_templates(empty: Path, capsys: Capture) -> None:
+def test_a_bare_dump_configs_expands_the_shipped_templates(empty, capsys):
     """All but the demo, into opencompass_configs; several templates may be named, too."""
     assert dump_configs(['--no-data-check']) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -114,9 +110,7 @@ def test_a_bare_dump_configs_expands_the_shipped_templates(empty: Path, capsys: 
         (['bad.py'], 'bad.py: llm_infos is missing'),
     ],
 )
-def test_what_cannot_be_expanded_is_one_line(
-    empty: Path, capsys: Capture, arguments: list[str], said: str
-) -> None:
+def test_what_cannot_be_expanded_is_one_line(empty, capsys, arguments, said):
     (empty / 'bad.py').write_text('temperatures = max_out_lens = 1')
     assert main(['expand', *arguments]) == 2
     error = capsys.readouterr().err

@@ -84,7 +84,7 @@ def test_json_has_all_digits_and_is_alone_on_standard_output(capsys, monkeypatch
     with tables_as_json('score'):
         show(Table('½', ['a']))
     output.flush()
-    assert '½' in output.buffer.getvalue().decode('utf-8')  # type: ignore[attr-defined]
+    assert '½' in output.buffer.getvalue().decode('utf-8')
 
 
 def test_latex_takes_any_text():

@@ -112,7 +112,7 @@ def test_metadata_makefile_readme_and_changelog_agree(installed):
     [folder] = installed.glob('*.dist-info')
     metadata = message_from_bytes((folder / 'METADATA').read_bytes())
     assert (metadata['Version'], metadata['License-File']) == (__version__, 'LICENSE')
-    assert re.search(r'^## (\S+)', text_of('CHANGELOG.md'), re.MULTILINE)[1] == __version__  # type: ignore[index]
+    assert re.search(r'^## (\S+)', text_of('CHANGELOG.md'), re.MULTILINE)[1] == __version__
     assert set(metadata['Requires-Python'].split(',')) == {'>=3.10', '<3.13'}
     classifiers = metadata.get_all('Classifier', [])
     assert [line[-4:] for line in classifiers if ':: 3.' in line] == ['3.10', '3.11', '3.12']

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -30,7 +29,7 @@ BARE = {'grammar': r'root ::= "\\boxed{" ("yes" | "no") "}"'}
 
 
 @pytest.fixture(scope='module')
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[LlamaServer]]:
+def servers(tmp_path_factory):
     """Two of the same model."""
     with llama_servers(tmp_path_factory.mktemp('llama'), 2) as two:
         yield two
@@ -68,7 +67,7 @@ SCHEMA = {
 PAIRS = [Pair(f'What is {n} + {n}?', str(2 * n), str(2 * n + n % 2)) for n in range(3, 11)]
 
 
-def test_without_a_constraint_a_small_model_says_little_that_is_a_verdict(servers: list[LlamaServer]) -> None:
+def test_without_a_constraint_a_small_model_says_little_that_is_a_verdict(servers):
     """What the constraints below are for; what it says is unjudged with its reason, not incorrect."""
     said = asking(servers, None).judge(PAIRS)
     lost = [one.reason for one in said if one.verdict is Verdict.UNJUDGED]
@@ -77,9 +76,7 @@ def test_without_a_constraint_a_small_model_says_little_that_is_a_verdict(server
 
 
 @pytest.mark.parametrize('constraint', [BARE, REASONED, SCHEMA], ids=['bare', 'reasoned', 'schema'])
-def test_a_constraint_makes_every_reply_a_verdict(
-    servers: list[LlamaServer], constraint: dict[str, Any]
-) -> None:
+def test_a_constraint_makes_every_reply_a_verdict(servers, constraint):
     """Each form; nothing is unjudged."""
     judge = asking(servers, constraint)
     said = judge.judge(PAIRS)
@@ -87,7 +84,7 @@ def test_a_constraint_makes_every_reply_a_verdict(
     assert judge.statistics()['repeated'] == 0
 
 
-def test_the_weights_are_part_of_the_judge(servers: list[LlamaServer]) -> None:
+def test_the_weights_are_part_of_the_judge(servers):
     """What llama.cpp says of them tells two models under one name apart."""
     judge = asking(servers, BARE)
     judge.judge(PAIRS[:1])
@@ -95,7 +92,7 @@ def test_the_weights_are_part_of_the_judge(servers: list[LlamaServer]) -> None:
     assert str(told['meta']['n_params']) in judge.identity()['served']['root']
 
 
-def test_ping_says_that_it_cannot_judge(servers: list[LlamaServer]) -> None:
+def test_ping_says_that_it_cannot_judge(servers):
     """Each reply is a verdict, and the verdicts are no better than the model."""
     health, same = ping(
         NAME, [server.address for server in servers], prompts='own', max_tokens=16, extra_body=BARE
@@ -136,7 +133,7 @@ class Disturbance(threading.Thread):
             server.start()
 
 
-def test_servers_that_are_killed_change_no_verdict(servers: list[LlamaServer]) -> None:
+def test_servers_that_are_killed_change_no_verdict(servers):
     """A cascade with 128 requests under way, each server killed and restarted: as an undisturbed run."""
     pairs = sums(280)
     calm, _ = cascade(servers)

@@ -74,7 +74,7 @@ class Engine:
     def texts(self, asked: Sequence[tuple[str, Sample]], settings: Mapping[str, Any], size: int) -> list[str]:
         """Responses, in batches of a size."""
         batches = [zip(*asked[at : at + size], strict=True) for at in range(0, len(asked), size)]
-        return [text for batch in batches for text, _ in self.draw(*batch, settings)]  # type: ignore[call-arg]
+        return [text for batch in batches for text, _ in self.draw(*batch, settings)]
 
     def _config(self, settings: Mapping[str, Any], stop: Sequence[str]) -> Any:
         from mmengine.config import ConfigDict

@@ -6,13 +6,10 @@ import os
 import random
 import secrets
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from forks import Forks
 from hosts import import_plugin
-from sweep_run import SweepRun, sweep_run
+from sweep_run import sweep_run
 
 import_plugin()  # before its tests: the first import of OpenCompass, and what it compiles then, warns
 
@@ -22,26 +19,26 @@ SEED = 'GPASSK_FAULTS_SEED'
 
 
 @pytest.fixture(scope='session')
-def times() -> int:
+def times():
     """How often a fault is tried where each try is a command; cheap ones are tried many times as often."""
     return int(os.environ.get(LONG, SHORT))
 
 
 @pytest.fixture(scope='session')
-def seed() -> str:
+def seed():
     """The same in every short run; a long one draws its own."""
     return os.environ.get(SEED) or (secrets.token_hex(4) if LONG in os.environ else '0')
 
 
 @pytest.fixture
-def chance(seed: str, request: pytest.FixtureRequest) -> random.Random:
+def chance(seed, request):
     """What a test draws its faults from; the line that replays it is printed with a failure."""
     print(f'{SEED}={seed} {LONG}={os.environ.get(LONG, SHORT)} pytest {request.node.nodeid}')
     return random.Random(f'{seed}/{request.node.name}')
 
 
 @pytest.fixture
-def tried(request: pytest.FixtureRequest) -> Iterator[Counter[str]]:
+def tried(request):
     """Counts what was tried, printed at the end."""
     counter: Counter[str] = Counter()
     yield counter
@@ -49,7 +46,7 @@ def tried(request: pytest.FixtureRequest) -> Iterator[Counter[str]]:
 
 
 @pytest.fixture
-def run(forks: Forks, tmp_path: Path) -> Iterator[SweepRun]:
+def run(forks, tmp_path):
     """A run of one config with an LLM judge, ready to be started."""
     with sweep_run(forks, tmp_path) as ready:
         yield ready

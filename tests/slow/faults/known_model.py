@@ -38,7 +38,7 @@ def is_right(identity: tuple[Any, ...], question: str, wordings: Sequence[str], 
     return hashlib.sha256(told.encode()).digest()[0] < 128
 
 
-class KnownModel(BaseModel):  # type: ignore[misc]
+class KnownModel(BaseModel):
     """Answers a sum as `\\boxed{…}`: right, or one too many, see `is_right`."""
 
     is_api = False
@@ -104,14 +104,14 @@ class OddJudge:
         """Nothing to release."""
 
 
-class OddEvaluator(BaseEvaluator):  # type: ignore[misc]
+class OddEvaluator(BaseEvaluator):
     """The same as an evaluator of OpenCompass."""
 
     def score(self, predictions: list[str], references: list[str]) -> dict[str, Any]:
         return {'details': [{'correct': number_in(text) % 2 == 1} for text in predictions]}
 
 
-class Holds(BaseEvaluator):  # type: ignore[misc]
+class Holds(BaseEvaluator):
     """An evaluator of somebody else, with a score alone: whether a prediction holds its reference."""
 
     def score(self, predictions: list[str], references: list[str]) -> dict[str, Any]:

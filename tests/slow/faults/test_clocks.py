@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from datetime import datetime, timedelta, tzinfo
-from pathlib import Path
 
 import pytest
 from fake_opencompass import behave, calls, install, record, write_configs
@@ -30,9 +29,7 @@ def jump(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
 
 
 @pytest.mark.parametrize('seconds', JUMPS)
-def test_verdicts_are_found_across_a_jump(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
-) -> None:
+def test_verdicts_are_found_across_a_jump(tmp_path, monkeypatch, seconds):
     """A store's files begin with a time; that of the jump stands before or behind the earlier one."""
     with JudgeServer(lambda asked: fair(asked.prompt)) as server:
         for part in (PAIRS[:12], PAIRS[8:]):
@@ -46,9 +43,7 @@ def test_verdicts_are_found_across_a_jump(
 
 
 @pytest.mark.parametrize('seconds', JUMPS)
-def test_a_sweep_goes_on_across_a_jump(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
-) -> None:
+def test_a_sweep_goes_on_across_a_jump(tmp_path, monkeypatch, seconds):
     """In its directory, with the number of workers of its start, however often it is typed again."""
     install(tmp_path, monkeypatch)
     write_configs(tmp_path, 'run')
@@ -72,7 +67,7 @@ def _shifted(seconds: float) -> type[datetime]:
 
     class Shifted(datetime):
         @classmethod
-        def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
+        def now(cls, tz: tzinfo | None = None) -> datetime:
             return datetime.now(tz) + timedelta(seconds=seconds)
 
     return Shifted

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 import shutil
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 from hosts import results_of
 from judge_server import JudgeServer, fair, pairs_of
-from sweep_run import COUNTS, SweepRun, judge_with
+from sweep_run import COUNTS, judge_with
 
 from gpassk_opencompass import IncompleteError, Verdict
 from gpassk_opencompass.health import Generation
@@ -62,9 +61,7 @@ CHEAP = 20
 PAIRS = pairs_of(0, 30)
 
 
-def test_a_damaged_store_never_lies_and_is_filled_up_again(
-    tmp_path: Path, times: int, chance: random.Random, tried: Counter[str]
-) -> None:
+def test_a_damaged_store_never_lies_and_is_filled_up_again(tmp_path, times, chance, tried):
     """Two files with one to four damages: only what is missing is asked for, and all verdicts are right."""
     with JudgeServer(lambda asked: fair(asked.prompt)) as server:
         whole = tmp_path / 'whole'
@@ -118,9 +115,7 @@ def text_of(sample: Sample) -> str:
     return f'{sample.uid} {sample.replica} ' * 9
 
 
-def test_of_a_damaged_journal_only_rows_as_they_were_written_are_kept(
-    tmp_path: Path, times: int, chance: random.Random, tried: Counter[str]
-) -> None:
+def test_of_a_damaged_journal_only_rows_as_they_were_written_are_kept(tmp_path, times, chance, tried):
     """The others are drawn anew, and the predictions are those of an undisturbed run."""
     for _ in range(CHEAP * times):
         write(tmp_path, SAMPLES[: chance.randint(1, 32)], publish=False)
@@ -132,9 +127,7 @@ def test_of_a_damaged_journal_only_rows_as_they_were_written_are_kept(
         (tmp_path / 'bench.rows.jsonl').unlink(missing_ok=True)
 
 
-def test_damaged_predictions_are_never_scored(
-    tmp_path: Path, times: int, chance: random.Random, tried: Counter[str]
-) -> None:
+def test_damaged_predictions_are_never_scored(tmp_path, times, chance, tried):
     """Whatever was done to one of them: all rows are as they were written, or none is taken."""
     for number in range(2):
         write(tmp_path, SAMPLES[16 * number : 16 * number + 16], f'bench_{number}')
@@ -151,7 +144,7 @@ def test_damaged_predictions_are_never_scored(
             file.write_bytes(content)
 
 
-def test_a_cut_result_is_named_and_not_taken_for_one(run: SweepRun) -> None:
+def test_a_cut_result_is_named_and_not_taken_for_one(run):
     """OpenCompass would skip it for ever: its table says what to do, and `gpassk run` does it."""
     config = run.write('run')
     run.complete('run')
@@ -166,7 +159,7 @@ def test_a_cut_result_is_named_and_not_taken_for_one(run: SweepRun) -> None:
     run.check('run', deaths=0)
 
 
-def test_a_run_with_a_changed_response_stops_until_it_is_drawn_again(run: SweepRun) -> None:
+def test_a_run_with_a_changed_response_stops_until_it_is_drawn_again(run):
     """One character of one response: no result and a message; without the file it is drawn anew."""
     run.write('run')
     run.complete('run')

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-import random
 import re
 import subprocess
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from forks import Forks
 from judge_server import JudgeServer, fair, pairs_of
-from sweep_run import SweepRun, expansion_and_report, judge_with
+from sweep_run import expansion_and_report, judge_with
 
 from gpassk_opencompass import IncompleteError, InputError
 from gpassk_opencompass.judges.verdicts import VerdictStore
@@ -26,7 +23,7 @@ BLOCK = 4096
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
+def disk(tmp_path):
     """A file system of 256 KiB."""
     folder = tmp_path / 'disk'
     folder.mkdir()
@@ -47,9 +44,7 @@ def leave(disk: Path, room: int) -> Path:
     return ballast
 
 
-def test_a_run_on_a_full_disk_goes_on_when_there_is_room(
-    run: SweepRun, disk: Path, times: int, chance: random.Random, tried: Counter[str]
-) -> None:
+def test_a_run_on_a_full_disk_goes_on_when_there_is_room(run, disk, times, chance, tried):
     """It fails and says so, with any number of blocks left; then the numbers are those of any other run."""
     for number in range(times):
         name = f'run{number}'
@@ -71,7 +66,7 @@ def _logs(work_dir: Path) -> str:
 
 
 @pytest.mark.parametrize('command', ['dump_configs', 'report'])
-def test_a_command_without_room_says_so(forks: Forks, tmp_path: Path, disk: Path, command: str) -> None:
+def test_a_command_without_room_says_so(forks, tmp_path, disk, command):
     """One message, exit code 2; typed again when there is room it ends as anywhere else."""
     line = expansion_and_report(tmp_path)[command]
     for room in (0, 1, 2, 3):
@@ -96,9 +91,7 @@ def test_a_command_without_room_says_so(forks: Forks, tmp_path: Path, disk: Path
     assert made == elsewhere
 
 
-def test_a_judge_without_room_keeps_its_verdicts(
-    tmp_path: Path, disk: Path, times: int, chance: random.Random
-) -> None:
+def test_a_judge_without_room_keeps_its_verdicts(tmp_path, disk, times, chance):
     """It stops with a message that names the store; the next one asks for the rest alone."""
     pairs = pairs_of(0, 40)
     for _ in range(times):
@@ -129,7 +122,7 @@ def read_only(disk: Path) -> Iterator[None]:
     subprocess.run(['mount', '-o', 'remount,rw', str(disk)], check=True)
 
 
-def test_a_store_that_can_only_be_read_is_read(disk: Path) -> None:
+def test_a_store_that_can_only_be_read_is_read(disk):
     """What is stored is known; what cannot be kept is an error before more is asked than is under way."""
     with JudgeServer(lambda asked: fair(asked.prompt)) as server:
         judge = judge_with(disk, server)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import random
 import re
-from collections import Counter
 from pathlib import Path
 
 import pytest
 from dying import ENDLESS, Fault, random_death
-from forks import COUNTED, Copy, Forks
+from forks import COUNTED, Copy
 from result_files import ABBR, write_result, write_three
-from sweep_run import SweepRun, contents
+from sweep_run import contents
 from sweeping import BASE
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group('faults')]
@@ -41,9 +39,7 @@ def stage(work_dir: Path) -> str:
     )
 
 
-def test_a_death_at_any_change_of_a_file_loses_nothing(
-    run: SweepRun, times: int, chance: random.Random, tried: Counter[str]
-) -> None:
+def test_a_death_at_any_change_of_a_file_loses_nothing(run, times, chance, tried):
     """Of `opencompass`, before the change, or when a file is made or emptied; a long run has all of them."""
     run.write('whole')
     assert run.start('whole', Fault('opencompass', str(run.root / 'out'), ENDLESS)).wait() == 0
@@ -66,8 +62,8 @@ TEMPLATES = [
 
 
 def test_a_killed_expansion_leaves_whole_configs_and_can_be_typed_again(
-    forks: Forks, tmp_path: Path, times: int, chance: random.Random, tried: Counter[str]
-) -> None:
+    forks, tmp_path, times, chance, tried
+):
     """Over an earlier expansion; in the end the folder is that of an undisturbed one, manifest and all."""
     template = tmp_path / 'template.py'
 
@@ -99,9 +95,7 @@ def test_a_killed_expansion_leaves_whole_configs_and_can_be_typed_again(
 
 
 @pytest.mark.parametrize('part', PARTS)
-def test_a_killed_report_is_whole_when_it_is_typed_again(
-    forks: Forks, tmp_path: Path, times: int, chance: random.Random, tried: Counter[str], part: str
-) -> None:
+def test_a_killed_report_is_whole_when_it_is_typed_again(forks, tmp_path, times, chance, tried, part):
     """Over the report of other results, of which only the files stay that this one has not."""
 
     def report(outputs: str, folder: str, fault: Fault | None = None) -> Copy:

@@ -79,13 +79,11 @@ class Sweep:
 
 
 @pytest.fixture
-def sweep(tmp_path: Path) -> Sweep:
+def sweep(tmp_path):
     return Sweep(tmp_path)
 
 
-def test_a_kill_of_any_process_costs_a_batch_at_most(
-    sweep: Sweep, times: int, chance: random.Random, tried: Counter[str]
-) -> None:
+def test_a_kill_of_any_process_costs_a_batch_at_most(sweep, times, chance, tried):
     """Killed and started again until it is through: the samples of an undisturbed sweep, none asked twice."""
     assert sweep.start('undisturbed').wait(PATIENCE) == 0, sweep.said()
     wanted = sweep.drawn('undisturbed')

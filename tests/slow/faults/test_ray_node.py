@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from e2e.test_served_engine import BATCH, SAMPLES, configs_of, predictions, template
@@ -15,7 +14,7 @@ import_plugin()
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group('started')]
 
 
-def test_a_node_that_dies_loses_no_sample(tmp_path: Path) -> None:
+def test_a_node_that_dies_loses_no_sample(tmp_path):
     from ray.cluster_utils import Cluster
 
     scripts, configs = [], []

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import random
 import time
-from collections import Counter
-from pathlib import Path
 
 import pytest
 from dying import Fault
-from forks import Forks
-from sweep_run import SweepRun, contents, expansion_and_report
+from sweep_run import contents, expansion_and_report
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group('faults')]
 
 
-def test_two_sweeps_in_one_work_directory(
-    run: SweepRun, times: int, chance: random.Random, tried: Counter[str]
-) -> None:
+def test_two_sweeps_in_one_work_directory(run, times, chance, tried):
     """One works, the other one leaves it alone and says who has it; or comes late, and finds it complete."""
     run.write('alone')
     began = time.monotonic()
@@ -39,9 +33,7 @@ def test_two_sweeps_in_one_work_directory(
         run.check(name, deaths=0)
 
 
-def test_two_commands_of_opencompass_in_one_time_directory(
-    run: SweepRun, times: int, chance: random.Random, tried: Counter[str]
-) -> None:
+def test_two_commands_of_opencompass_in_one_time_directory(run, times, chance, tried):
     """Of one shard only one is at work, the other one stops and says so; the numbers are right."""
     for number in range(times):
         name = f'run{number}'
@@ -62,9 +54,7 @@ def test_two_commands_of_opencompass_in_one_time_directory(
         run.check(name, deaths=3, workers=2)
 
 
-def test_two_expansions_or_reports_at_once(
-    forks: Forks, tmp_path: Path, times: int, chance: random.Random
-) -> None:
+def test_two_expansions_or_reports_at_once(forks, tmp_path, times, chance):
     for line in expansion_and_report(tmp_path).values():
         assert forks.start(*line, tmp_path / f'{line[0]}-alone', folder=tmp_path).wait() == 0
         for number in range(times):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import old_work_dir as old
 import pytest
@@ -20,17 +19,17 @@ from gpassk_opencompass.sweep.names import DatasetName, ModelName
 from gpassk_opencompass.text import Table, latex, markdown
 
 
-def test_a_long_s_is_an_s_in_a_verdict() -> None:
+def test_a_long_s_is_an_s_in_a_verdict():
     """Regular expressions without regard to case take ſ for s; lower() does not."""
     assert read_verdict('\\boxed{ye\u017f}') is Verdict.CORRECT
 
 
-def test_an_answer_of_a_control_character_is_none() -> None:
+def test_an_answer_of_a_control_character_is_none():
     assert final_answer('the answer is \x85').text == ''
 
 
 @pytest.mark.parametrize('text', [f'm_t0_l{5000 * "9"}', f'm_rs{5000 * "9"}_l8'])
-def test_a_number_of_thousands_of_digits_is_no_name(text: str) -> None:
+def test_a_number_of_thousands_of_digits_is_no_name(text):
     with pytest.raises(InputError):
         ModelName.parse(text)
     with pytest.raises(InputError):
@@ -47,7 +46,7 @@ ENTRY = json.loads(manifest_text([entry_of(ABBR.format(1))]))
         {'settings': {'top_k': 10**400}}, {'model': '\ud800'}, {'k': ['2']}, {'n': '4'},
     ],
 )  # fmt: skip
-def test_a_manifest_with_values_of_other_kinds_is_refused(tmp_path: Path, wrong: dict[str, object]) -> None:
+def test_a_manifest_with_values_of_other_kinds_is_refused(tmp_path, wrong):
     write_result(tmp_path, ABBR.format(1), THIRDS)
     (tmp_path / 'manifest.jsonl').write_text(json.dumps({**ENTRY, **wrong}) + '\n')
     with pytest.raises(InputError, match='is not an entry of a manifest'):
@@ -55,16 +54,14 @@ def test_a_manifest_with_values_of_other_kinds_is_refused(tmp_path: Path, wrong:
     assert main(['report', str(tmp_path), '-o', str(tmp_path / 'r'), '--only', 'tables']) == 2
 
 
-def test_a_model_called_like_a_line_of_tabulate_keeps_its_row() -> None:
+def test_a_model_called_like_a_line_of_tabulate_keeps_its_row():
     """\\x01 at the beginning is its sign for a line between rows."""
     table = Table('t', ['model', 'x\n'], [['\x01', '1'], ['m', '2']])
     assert latex(table).count(' & ') == latex(table).count('&') == 3
     assert [line.count('|') for line in markdown(table).splitlines()[:4]] == [3] * 4
 
 
-def test_a_message_that_quotes_a_file_steers_no_terminal(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_message_that_quotes_a_file_steers_no_terminal(tmp_path, capsys):
     """Names of models, benchmarks and sources stand in errors and tables."""
     path = tmp_path / 'p.json'
     path.write_text(
@@ -77,9 +74,7 @@ def test_a_message_that_quotes_a_file_steers_no_terminal(
 
 
 @pytest.mark.parametrize('field', ['n', 'k', 'version', 'type'])
-def test_a_config_with_a_number_of_thousands_of_digits_is_not_read(
-    tmp_path: Path, field: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_config_with_a_number_of_thousands_of_digits_is_not_read(tmp_path, field, capsys):
     """Python reads hexadecimal ones of any length and can put none of them into a message."""
     root = old.write(tmp_path / 'old', old.rows())
     [config] = root.glob('*/configs/*.py')
@@ -91,9 +86,7 @@ def test_a_config_with_a_number_of_thousands_of_digits_is_not_read(
     assert 'Traceback' not in capsys.readouterr().err
 
 
-def test_a_part_that_is_numbered_like_a_date_is_one_part(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_part_that_is_numbered_like_a_date_is_one_part(tmp_path, capsys):
     root = old.write(tmp_path / 'old', old.rows()[:28], parts=[16, 12])
     [part] = root.glob('*/predictions/m/*_1.json')
     part.rename(part.with_name(f'{old.NAME}_20250105120000.json'))
@@ -104,7 +97,7 @@ def test_a_part_that_is_numbered_like_a_date_is_one_part(
     assert len(said) < 2000
 
 
-def test_a_role_of_another_type_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_role_of_another_type_is_none(tmp_path, capsys):
     """A list was looked up in a set, which is a TypeError; now the questions are numbered."""
     prompt = [{'role': [], 'prompt': 'What is 1 + 5?'}]
     root = old.write(tmp_path / 'old', [{**row, 'origin_prompt': prompt} for row in old.rows()])

@@ -48,7 +48,7 @@ row_values = st.lists(changed_rows, min_size=1, max_size=4).map(lines_of)
 
 
 @fuzz(st.binary(max_size=40) | row_sets.map(gzip.compress).flatmap(mutated))
-def test_a_damaged_archive_is_refused(folder: Path, content: bytes) -> None:
+def test_a_damaged_archive_is_refused(folder, content):
     path = folder / 'damaged.jsonl.gz'
     path.write_bytes(content)
     with contextlib.suppress(InputError):
@@ -59,7 +59,7 @@ def test_a_damaged_archive_is_refused(folder: Path, content: bytes) -> None:
     row_sets.flatmap(mutated) | row_values | deep.map('{{"uid": {}, "n": 1, "c": 1}}'.format).map(str.encode),
     share=2,
 )
-def test_scoring_reads_rows_or_refuses_them(folder: Path, content: bytes) -> None:
+def test_scoring_reads_rows_or_refuses_them(folder, content):
     """Labels and counts, to a record and to a table; responses are left out, as they need a judge."""
     path = folder / 'scored.jsonl'
     path.write_bytes(content)
@@ -79,7 +79,7 @@ results = (
 
 
 @fuzz(results, share=2)
-def test_a_damaged_result_is_refused_or_reported(folder: Path, content: bytes) -> None:
+def test_a_damaged_result_is_refused_or_reported(folder, content):
     path = folder / 'r.gpassk.json'
     path.write_bytes(content)
     gpassk('report', path, '-o', folder / 'report', '--only', 'tables')
@@ -101,7 +101,7 @@ entries = st.builds(
 @fuzz(
     st.just(manifest_text([ENTRY])).map(str.encode).flatmap(mutated) | entries | deep.map(str.encode), share=2
 )
-def test_a_damaged_manifest_is_refused_or_used(folder: Path, content: bytes) -> None:
+def test_a_damaged_manifest_is_refused_or_used(folder, content):
     """By whoever reads it: no file outside its folder is named, and a report can be made."""
     work = folder / 'swept'
     write_result(work, ABBR.format(1), THIRDS)
@@ -142,7 +142,7 @@ def written(folder: Path, content: bytes) -> Path:
 
 
 @fuzz(st.data(), share=3)
-def test_a_damaged_store_holds_nothing_but_what_was_put(folder: Path, data: st.DataObject) -> None:
+def test_a_damaged_store_holds_nothing_but_what_was_put(folder, data):
     """A line whose checksum does not hold is not there; all others say what was put."""
     whole = Path(folder / 'sound')
     content = next(whole.glob('*.jsonl')).read_bytes() if whole.exists() else sound_store(whole)
@@ -183,5 +183,5 @@ def forged(key: str, verdict: str, more: str) -> bytes:
     ),
     share=3,
 )
-def test_forged_lines_harm_nobody(folder: Path, lines: list[bytes]) -> None:
+def test_forged_lines_harm_nobody(folder, lines):
     VerdictStore(written(folder, b''.join(lines)))

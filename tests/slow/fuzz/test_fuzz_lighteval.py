@@ -78,14 +78,12 @@ changes = st.tuples(
 
 
 @fuzz(mutated(packed(pyarrow.Table.from_pylist(ROWS))))
-def test_damaged_details_are_refused_or_read(folder: Path, content: bytes) -> None:
+def test_damaged_details_are_refused_or_read(folder, content):
     read(folder, content)
 
 
 @fuzz(st.lists(changes, min_size=1, max_size=2), st.booleans())
-def test_details_of_other_contents_are_refused_or_reported(
-    folder: Path, changed: list[tuple[str, Any, bool, int]], seal: bool
-) -> None:
+def test_details_of_other_contents_are_refused_or_reported(folder, changed, seal):
     rows = copy.deepcopy(ROWS)
     for place, value, numbered, size in changed:
         *way, last = place.split('/')
@@ -105,7 +103,7 @@ def test_details_of_other_contents_are_refused_or_reported(
 
 
 @fuzz(mutated(SUMMARY.read_bytes()) | values.map(lambda value: json.dumps(value).encode()))
-def test_a_damaged_results_file_of_lighteval_does_not_stop_a_report(folder: Path, content: bytes) -> None:
+def test_a_damaged_results_file_of_lighteval_does_not_stop_a_report(folder, content):
     """Its details are reported without what it would tell, or it is named."""
     with_file(folder, SUMMARY, content)
     found = collect([folder / 'lighteval'])

@@ -101,7 +101,7 @@ class Elements(HTMLParser):
 
 
 @fuzz(texts, share=0.5)
-def test_no_text_becomes_markup_or_script(folder: Path, texts: dict[str, str]) -> None:
+def test_no_text_becomes_markup_or_script(folder, texts):
     """The page has the elements of a page of plain texts; its data is JSON with the texts as they were."""
     plain, path = (folder / name / 'index.html' for name in ('plain', 'drawn'))
     first = board_with(folder, {})
@@ -131,7 +131,7 @@ cells = (
 
 
 @fuzz(st.lists(st.tuples(cells, cells), min_size=1, max_size=4), share=3)
-def test_no_cell_is_a_formula_or_two_cells(rows: list[tuple[Any, Any]]) -> None:
+def test_no_cell_is_a_formula_or_two_cells(rows):
     """Spreadsheets run what begins like a formula; read back, each text is what can be seen of it."""
     text = csv_text([['a', '=b'], *map(list, rows)])
     read = list(csv.reader(StringIO(text, newline='')))  # as of a file
@@ -163,7 +163,7 @@ def typeset(cell: str) -> str:
 
 
 @fuzz(st.lists(any_text | answers, min_size=1, max_size=3), any_text | answers, share=3)
-def test_no_cell_of_a_latex_table_is_a_command(names: list[str], title: str) -> None:
+def test_no_cell_of_a_latex_table_is_a_command(names, title):
     table = Table(title, [title, 'x'], [[name, '1'] for name in names], [title])
     lines = latex(table).split('\n')
     assert lines[0].startswith('% ')
@@ -182,7 +182,7 @@ def test_no_cell_of_a_latex_table_is_a_command(names: list[str], title: str) -> 
 
 
 @fuzz(st.lists(any_text | answers, min_size=1, max_size=3), any_text, share=3)
-def test_no_cell_of_a_markdown_table_is_html_or_two_cells(names: list[str], note: str) -> None:
+def test_no_cell_of_a_markdown_table_is_html_or_two_cells(names, note):
     text = markdown(Table('t', ['model', 'x'], [[name, '1'] for name in names], [note]))
     assert '<' not in text.replace('&lt;', '')
     text.encode()
@@ -192,7 +192,7 @@ def test_no_cell_of_a_markdown_table_is_html_or_two_cells(names: list[str], note
 
 
 @fuzz(texts)
-def test_all_tables_can_be_written_and_read_back(folder: Path, texts: dict[str, str]) -> None:
+def test_all_tables_can_be_written_and_read_back(folder, texts):
     """Inside their folder, in UTF-8, and the scores with the names, what cannot be seen of them escaped."""
     found = board_with(folder, texts)
     out = folder / 'tables_of_one'

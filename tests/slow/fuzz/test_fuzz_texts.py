@@ -24,7 +24,7 @@ SIGN = re.compile(r'^(?:\S{0,30} ?(?:\\[a-z]+|[<>≤≥≠]=?) )?(?:-|\\[pm][pm]
 
 
 @fuzz(responses | spoiled_texts(), share=3)
-def test_a_response_has_a_final_answer(response: str) -> None:
+def test_a_response_has_a_final_answer(response):
     """What is found in a box or after words stands in the response; no answer is no box."""
     found = final_answer(response)
     assert found.text or not found.boxed
@@ -35,7 +35,7 @@ def test_a_response_has_a_final_answer(response: str) -> None:
 
 
 @fuzz(answers, answers, st.integers(10, 60) | st.just(20_000))
-def test_what_a_judge_is_asked_can_be_sent(reference: str, answer: str, longest: int) -> None:
+def test_what_a_judge_is_asked_can_be_sent(reference, answer, longest):
     """Any pair is settled, or a candidate in UTF-8 of bounded length."""
     settled = settle(Pair('?', reference, answer, 'en', answer), True, longest)
     assert isinstance(settled, (Judgement, Candidate))
@@ -45,7 +45,7 @@ def test_what_a_judge_is_asked_can_be_sent(reference: str, answer: str, longest:
 
 
 @fuzz(replies, share=3)
-def test_a_reply_is_a_verdict_or_none(reply: str) -> None:
+def test_a_reply_is_a_verdict_or_none(reply):
     """Without a box, or without a word for yes or no behind the thinking, there is none."""
     verdict = read_verdict(reply)
     assert verdict in (Verdict.CORRECT, Verdict.INCORRECT, None)
@@ -62,7 +62,7 @@ def test_a_reply_is_a_verdict_or_none(reply: str) -> None:
 
 
 @fuzz(replies, st.sampled_from([r'\boxed{yes}', r'\boxed{no}']))
-def test_the_last_verdict_wins(before: str, last: str) -> None:
+def test_the_last_verdict_wins(before, last):
     """Whatever a candidate answer made the judge quote before, unless a thought began that has no end."""
     expected = Verdict.CORRECT if 'yes' in last else Verdict.INCORRECT
     verdict = read_verdict(f'{before}\n{last}')
@@ -70,7 +70,7 @@ def test_the_last_verdict_wins(before: str, last: str) -> None:
 
 
 @fuzz(replies | responses, st.sampled_from(['en', 'cn']), st.integers(0, 500))
-def test_a_prompt_sent_back_is_no_verdict(candidate: str, language: str, cut: int) -> None:
+def test_a_prompt_sent_back_is_no_verdict(candidate, language, cut):
     """Whatever the answer in it says, whole or without its beginning."""
     asked = find_prompts('own').fill(Pair('What is 7 × 8?', '56', candidate, language))
     # What has hardly a word beside its box may say by chance what the prompt says.
@@ -79,7 +79,7 @@ def test_a_prompt_sent_back_is_no_verdict(candidate: str, language: str, cut: in
 
 
 @fuzz(st.binary(max_size=60) | replies.map(lambda text: text.encode('utf-8', 'surrogatepass')))
-def test_a_server_may_send_anything(content: bytes) -> None:
+def test_a_server_may_send_anything(content):
     try:
         assert isinstance(reply_of(json.loads(content)), Reply)
     except (ValueError, RecursionError):
@@ -91,11 +91,11 @@ def test_a_server_may_send_anything(content: bytes) -> None:
 
 
 @fuzz(names | any_text, share=5)
-def test_a_name_is_read_as_it_is_written_or_refused(name: str) -> None:
+def test_a_name_is_read_as_it_is_written_or_refused(name):
     """By each of the parsers: what was read is written so again, a model as it stands in a file name, too."""
     for parser in (ModelName, DatasetName):
         try:
-            read = parser.parse(name)  # type: ignore[attr-defined]
+            read = parser.parse(name)
         except InputError:
             continue
         assert name == str(read) or (parser is ModelName and name == in_file_name(str(read)))
@@ -104,7 +104,7 @@ def test_a_name_is_read_as_it_is_written_or_refused(name: str) -> None:
 
 
 @fuzz(any_text)
-def test_a_printed_text_cannot_steer_a_terminal(text: str) -> None:
+def test_a_printed_text_cannot_steer_a_terminal(text):
     """No control character, no direction, no half character is left, and UTF-8 can hold it."""
     shown = one_line(text)
     assert not UNSEEN.search(shown)

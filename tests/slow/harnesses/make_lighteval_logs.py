@@ -66,7 +66,7 @@ TASKS_TABLE = [
 ]
 
 
-class Scripted(abstract_model.LightevalModel):  # type: ignore[misc]
+class Scripted(abstract_model.LightevalModel):
     """Answers as `response` says."""
 
     def __init__(self, config: Any) -> None:

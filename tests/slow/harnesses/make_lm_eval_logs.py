@@ -128,7 +128,7 @@ def register() -> Any:
     from lm_eval.api.registry import register_model
 
     @register_model('scripted')
-    class Scripted(LM):  # type: ignore[misc]
+    class Scripted(LM):
         """Answers `What is A + B?` from the script above."""
 
         def __init__(self, **_: Any) -> None:

@@ -61,7 +61,7 @@ def _models() -> dict[str, type]:
     """Return the model classes; OpenCompass is imported only where it runs them."""
     from opencompass.models.base import BaseModel, LMTemplateParser
 
-    class Model(BaseModel):  # type: ignore[misc]
+    class Model(BaseModel):
         """Answers as `response` says; `path` is a file that counts how often each prompt was asked."""
 
         is_api = False

@@ -26,7 +26,7 @@ make(Path('FOLDER'), 'sums')
 
 
 @pytest.fixture(scope='module')
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp('evalscope') / 'sums'
     here = Path(__file__).parent
     path = f'import sys; sys.path[:0] = {[str(here), str(here.parents[1])]}'
@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_fresh_logs_are_read_back(folder: Path) -> None:
+def test_fresh_logs_are_read_back(folder):
     """Each question has the verdicts of the script, whichever thread drew which sample."""
     known, runs = evalscope_truth(folder), runs_of(folder)
     assert {run.dataset for run in runs.values()} == set(known)

@@ -116,7 +116,7 @@ def command(folder: Path, *arguments: str) -> str:
 
 
 @pytest.fixture(scope='module')
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(tmp_path_factory):
     folder: Path = tmp_path_factory.mktemp('logs')
     MADE['make'](folder)
     return folder
@@ -132,14 +132,14 @@ def true_verdicts(epochs: int) -> dict[str, str]:
 @pytest.mark.parametrize(
     ('name', 'epochs'), [('whole.eval', 6), ('whole.json', 6), ('running.eval', 1), ('stopped.eval', 2)]
 )
-def test_a_fresh_log_is_read(name: str, epochs: int, made: Path) -> None:
+def test_a_fresh_log_is_read(name, epochs, made):
     """Of a run that ended, of one that is being written, of one that failed."""
     assert verdicts(run_of(made / name)) == true_verdicts(epochs) | (
         {'5': '0?'} if name == 'stopped.eval' else {}
     )
 
 
-def test_a_log_whose_samples_are_in_chunks_is_read(made: Path) -> None:
+def test_a_log_whose_samples_are_in_chunks_is_read(made):
     chunked = made / 'chunked'
     command(made, 'log', 'convert-chunked', 'whole.eval', '--output-dir', str(chunked))
     assert verdicts(run_of(chunked / 'whole.eval')) == true_verdicts(6)
@@ -153,7 +153,7 @@ COUNTS = ((6, 4), (6, 1), (6, 6), (6, 0), (5, 3), (6, 3))
 """Scored epochs and correct ones of each question."""
 
 
-def test_the_metric_sees_all_epochs_whatever_the_reducers(tmp_path: Path) -> None:
+def test_the_metric_sees_all_epochs_whatever_the_reducers(tmp_path):
     """G-Pass@k in the results of the log is the exact one; an unscored epoch does not count."""
     task = scripted_task(VALUES, [accuracy(), g_pass_at_k(k=[2, 4], thresholds=[0.5, 1.0])], ['mean', 'mode'])
     found = results(evaluated(tmp_path, task))
@@ -166,7 +166,7 @@ def test_the_metric_sees_all_epochs_whatever_the_reducers(tmp_path: Path) -> Non
     assert not [name for name in found if 'left_out' in name or 'lower' in name]
 
 
-def test_the_metric_agrees_with_what_inspect_has_of_its_own(tmp_path: Path) -> None:
+def test_the_metric_agrees_with_what_inspect_has_of_its_own(tmp_path):
     """pass@k is its `pass_at`, G-Pass@k_1.0 its `pass_k`, the clustered standard error its `stderr`."""
     metrics = [mean(), stderr(cluster='problem'), g_pass_at_k(k=4, cluster='problem')]
     log = evaluated(tmp_path, scripted_task(VALUES, metrics, ['pass_at_4', 'pass_k_4']))
@@ -177,13 +177,13 @@ def test_the_metric_agrees_with_what_inspect_has_of_its_own(tmp_path: Path) -> N
         assert ours[f'{name}_stderr'] == pytest.approx(theirs['stderr'], rel=1e-9)
 
 
-def test_partial_credit_counts_from_where_one_says(tmp_path: Path) -> None:
+def test_partial_credit_counts_from_where_one_says(tmp_path):
     log = evaluated(tmp_path, scripted_task(VALUES, [g_pass_at_k(k=4, value=0.5)]))
     counts = [(6, 4), (6, 2), *COUNTS[2:]]
     assert results(log)['G-Pass@4_0.5'] == pytest.approx(mean_of(counts, 4, 2), rel=1e-12)
 
 
-def test_scores_of_several_values_have_metrics_of_each(tmp_path: Path) -> None:
+def test_scores_of_several_values_have_metrics_of_each(tmp_path):
     values = [
         [{'sum': float(value == 'C'), 'work': 1.0} for value in row] for row in VALUES if 'P' not in row
     ]
@@ -196,7 +196,7 @@ def test_scores_of_several_values_have_metrics_of_each(tmp_path: Path) -> None:
     assert of_metric['G-Pass@4_0.5'] == pytest.approx(mean_of(counts, 4, 2), rel=1e-12)
 
 
-def test_intervals_are_given_of_any_number_of_questions(tmp_path: Path) -> None:
+def test_intervals_are_given_of_any_number_of_questions(tmp_path):
     rows = [['C' if (place * 7 + epoch * 3) % 11 < 6 else 'I' for epoch in range(6)] for place in range(60)]
     for name, values in {'many': rows, 'few': VALUES}.items():
         found = results(evaluated(tmp_path / name, scripted_task(values, [g_pass_at_k(k=4, level=0.95)])))
@@ -205,7 +205,7 @@ def test_intervals_are_given_of_any_number_of_questions(tmp_path: Path) -> None:
     assert high - low > 0.3
 
 
-def test_questions_with_too_few_epochs_are_left_out_and_counted(tmp_path: Path) -> None:
+def test_questions_with_too_few_epochs_are_left_out_and_counted(tmp_path):
     """Never a silent 0: with too few everywhere there is no value."""
     log = evaluated(tmp_path, scripted_task(VALUES, [mean(), g_pass_at_k(k=[6, 8])], ['mean']))
     found = results(log)
@@ -216,7 +216,7 @@ def test_questions_with_too_few_epochs_are_left_out_and_counted(tmp_path: Path) 
 
 
 @pytest.mark.parametrize('wrong', [{'k': 0}, {'thresholds': 1.5}, {'level': 95}], ids=str)
-def test_arguments_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
+def test_arguments_out_of_range_are_refused(wrong):
     """Before anything is sampled."""
     with pytest.raises(InputError):
         g_pass_at_k(**{'k': 4, **wrong})
@@ -227,9 +227,7 @@ def test_arguments_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
     [([['C', 'I']] * 4, {}, 'not one value'), (['C'] * 4, {'cluster': 'source'}, "has no 'source'")],
     ids=['list', 'cluster'],
 )
-def test_scores_that_make_no_sense_are_named(
-    values: Any, more: dict[str, Any], said: str, tmp_path: Path
-) -> None:
+def test_scores_that_make_no_sense_are_named(values, more, said, tmp_path):
     """The log ends in an error that says what to do; its samples are kept."""
     log = evaluated(tmp_path, scripted_task([values], [g_pass_at_k(k=4, **more)]))
     assert log.status == 'error'
@@ -237,7 +235,7 @@ def test_scores_that_make_no_sense_are_named(
 
 
 @pytest.fixture(scope='module')
-def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def example(tmp_path_factory):
     folder: Path = tmp_path_factory.mktemp('example')
     shutil.copy(EXAMPLE, folder)
     (folder / 'scripted.py').write_text(PROVIDER, encoding='utf-8')
@@ -254,7 +252,7 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
 EXAMPLE_COUNTS = [(8, max(pair) % 9) for pair in runpy.run_path(str(EXAMPLE))['SUMS'] for _ in range(2)]
 
 
-def test_the_example_shows_g_pass_at_k(example: Path) -> None:
+def test_the_example_shows_g_pass_at_k(example):
     """Through the `inspect` command; the log is read to the same value."""
     log = read_eval_log(str(example))
     ours = results(log)
@@ -263,7 +261,7 @@ def test_the_example_shows_g_pass_at_k(example: Path) -> None:
     assert counts == EXAMPLE_COUNTS
 
 
-def test_a_log_that_is_there_can_be_scored_with_the_metric(example: Path) -> None:
+def test_a_log_that_is_there_can_be_scored_with_the_metric(example):
     """`inspect score --metric`, by name: nothing is sampled again."""
     name = 'gpassk_opencompass/g_pass_at_k'
     folder = example.parents[1]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
 import pytest
 from harness_logs import check_scores, run_of, scored
@@ -19,7 +18,7 @@ with warnings.catch_warnings():
     import make_lighteval_logs as logs
 
 
-def test_a_run_made_now_is_read_as_the_recorded_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_made_now_is_read_as_the_recorded_one(tmp_path, monkeypatch):
     """All texts of all samples, and exact scores of what the rule finds in them."""
     monkeypatch.setattr(logs, 'TASKS_TABLE', logs.TASKS_TABLE[:1])
     logs.make(tmp_path)

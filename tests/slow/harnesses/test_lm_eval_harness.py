@@ -34,7 +34,7 @@ COUNTS = [row.count('1') for row in made.RIGHT]
 
 
 @pytest.fixture(scope='module')
-def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def logs(tmp_path_factory):
     """The folder of a fresh run of all tasks, through the harness's own command line."""
     folder = tmp_path_factory.mktemp('lm-eval')
     environment = {**os.environ, 'PYTHONPATH': str(REPOSITORY)}
@@ -58,18 +58,18 @@ def read_log(logs: Path, task: str) -> Run:
     return run
 
 
-def test_verdicts_of_all_responses_are_read_from_fresh_logs(logs: Path) -> None:
+def test_verdicts_of_all_responses_are_read_from_fresh_logs(logs):
     run = read_log(logs, 'sums_all')
     assert list(verdicts(run).values()) == list(made.RIGHT)
     assert run.model == 'org/scripted-7b'
 
 
 @pytest.mark.parametrize('task', ['sums_choices', 'sums_filters'])
-def test_verdicts_on_one_response_are_read_from_fresh_logs(logs: Path, task: str) -> None:
+def test_verdicts_on_one_response_are_read_from_fresh_logs(logs, task):
     assert list(verdicts(read_log(logs, task)).values()) == [row[0] for row in made.RIGHT]
 
 
-def test_scores_of_fresh_logs_are_exact(logs: Path, tmp_path: Path) -> None:
+def test_scores_of_fresh_logs_are_exact(logs, tmp_path):
     [samples] = (logs / 'logs').rglob('samples_sums_all_*.jsonl')
     out = tmp_path / 'scored.json'
     assert main(['score', str(samples), '--k', '2', '4', '-o', str(out)]) == 0
@@ -79,7 +79,7 @@ def test_scores_of_fresh_logs_are_exact(logs: Path, tmp_path: Path) -> None:
     assert scored['gpassk']['counts']['c'] == COUNTS
 
 
-def test_the_harness_takes_what_is_exported(logs: Path, tmp_path: Path) -> None:
+def test_the_harness_takes_what_is_exported(logs, tmp_path):
     """Its table is made of the summary, and its names and its data library read the samples."""
     from datasets import load_dataset
     from lm_eval.utils import get_file_datetime, get_file_task_name, get_sample_results_filenames, make_table
@@ -101,7 +101,7 @@ def test_the_harness_takes_what_is_exported(logs: Path, tmp_path: Path) -> None:
     assert [row['filtered_resps'] for row in rows] == boxes
 
 
-def test_a_server_gets_one_seed_for_all_responses_unless_it_is_taken_away() -> None:
+def test_a_server_gets_one_seed_for_all_responses_unless_it_is_taken_away():
     """As the page on sources says: with the harness's own seed a server draws one text n times."""
     pytest.importorskip('tenacity', reason="the harness's API models need lm_eval[api]")
     from lm_eval.models.openai_completions import LocalChatCompletion

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from harness_logs import check_scores, run_of, scored, verdicts
@@ -15,7 +14,7 @@ from make_opencompass_logs import COUNTS, FEW, N, is_right, make
 
 @pytest.mark.e2e
 @pytest.mark.filterwarnings('ignore')
-def test_a_run_made_now_is_read_as_the_recorded_one(tmp_path: Path) -> None:
+def test_a_run_made_now_is_read_as_the_recorded_one(tmp_path):
     """A cascade of rule and LLM: verdicts by construction, exact scores, and OpenCompass's own mean."""
     make(tmp_path, ['judges'])
     root = tmp_path / 'judges'

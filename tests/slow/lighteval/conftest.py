@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +16,7 @@ except PackageNotFoundError:
 
 
 @pytest.fixture(autouse=True)
-def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _no_settings_from_outside(monkeypatch, tmp_path):
     """Neither the variables nor the verdicts of whoever runs the tests."""
     for variable in [name for name in os.environ if name.startswith('GPASSK_')]:
         monkeypatch.delenv(variable)
@@ -26,7 +24,7 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 
 
 @pytest.fixture
-def warnings_logged() -> Iterator[list[str]]:
+def warnings_logged():
     from loguru import logger
 
     lines: list[str] = []

@@ -80,7 +80,7 @@ def check_lighteval(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize('script', ['accelerate.sh', 'endpoint.sh', 'vllm.sh'])
-def test_the_example_calls_what_is_there(script: str, tmp_path: Path) -> None:
+def test_the_example_calls_what_is_there(script, tmp_path):
     """Every option, setting and task; and the report after it."""
     evaluation, report = calls_of(script, tmp_path)
     assert (evaluation[0], report[0]) == ('lighteval', 'gpassk')
@@ -90,7 +90,7 @@ def test_the_example_calls_what_is_there(script: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize('program', ['lmdeploy', 'vllm'])
-def test_the_judge_is_served_as_the_page_about_judges_says(program: str, tmp_path: Path) -> None:
+def test_the_judge_is_served_as_the_page_about_judges_says(program, tmp_path):
     """Whose lines are parsed by lmdeploy's own parser in another test."""
     [[called, *arguments, _]] = calls_of('judge.sh', tmp_path, program)
     judging = (DOCS / 'judging.md').read_text(encoding='utf-8')
@@ -98,7 +98,7 @@ def test_the_judge_is_served_as_the_page_about_judges_says(program: str, tmp_pat
 
 
 @pytest.mark.parametrize('name', ['settings.yaml', 'eval_cfg.yaml'])
-def test_lines_that_wait_for_a_judge_are_settings_too(name: str, tmp_path: Path) -> None:
+def test_lines_that_wait_for_a_judge_are_settings_too(name, tmp_path):
     text = (EXAMPLES / name).read_text(encoding='utf-8')
     with_judge = yaml.safe_load(re.sub(r'^# (?=\w+: )', '', text.replace('judge: rule', ''), flags=re.M))
     if name == 'settings.yaml':
@@ -121,11 +121,11 @@ def page_commands() -> list[list[str]]:
 
 
 @pytest.mark.parametrize('words', page_commands())
-def test_the_commands_of_the_page_are_understood(words: list[str]) -> None:
+def test_the_commands_of_the_page_are_understood(words):
     check_lighteval(list(words))
 
 
-def test_the_page_names_every_setting() -> None:
+def test_the_page_names_every_setting():
     rows = re.findall(r'^\| `(\w+)` \|', PAGE.partition('## Settings')[2].partition('\n## ')[0], re.M)
     assert rows == list(Settings.model_fields)
     shown = [yaml.safe_load(block) for kind, block in BLOCKS if kind == 'yaml']

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import random
 import warnings
-from collections.abc import Iterator
-from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
@@ -52,7 +50,7 @@ def equal(asked: Asked) -> Act:
 
 
 @pytest.fixture
-def server() -> Iterator[JudgeServer]:
+def server():
     with JudgeServer(equal) as judge:
         yield judge
 
@@ -84,7 +82,7 @@ def drawn(docs: list[Doc], n: int) -> list[ModelResponse]:
     return replies
 
 
-def test_the_table_is_that_of_score_to_the_last_digit() -> None:
+def test_the_table_is_that_of_score_to_the_last_digit():
     """The same responses through `score`, as every other host gives them; translations are one problem."""
     metric, docs = metric_of(n=16), task_of('gpassk_demo').eval_docs()
     responses = drawn(docs, 16)
@@ -117,13 +115,13 @@ def both(correct: int, n: int, k: int, thresholds: list[float]) -> tuple[list[fl
 
 @pytest.mark.parametrize('k', [2, 4, 5, 8])
 @pytest.mark.parametrize('correct', [0, 1, 5, 8])
-def test_lighteval_own_metric_agrees_where_it_is_right(correct: int, k: int) -> None:
+def test_lighteval_own_metric_agrees_where_it_is_right(correct, k):
     """On the same labels, with all samples there and thresholds that are exact in binary."""
     theirs, ours = both(correct, 8, k, [0.0, 0.25, 0.5, 0.75, 1.0])
     assert theirs == pytest.approx(ours, abs=1e-12)
 
 
-def test_where_lighteval_own_metric_differs() -> None:
+def test_where_lighteval_own_metric_differs():
     """25 · 0.28 is 7, in binary 7.000000000000001: it asks for 8. Of half the samples it halves the score."""
     theirs, ours = both(7, 25, 25, [0.28])
     assert (theirs[0], ours[0]) == (0.0, 1.0)
@@ -133,7 +131,7 @@ def test_where_lighteval_own_metric_differs() -> None:
         judged(metric_of(n=16, k=1), [doc], [eight])
 
 
-def test_the_printed_table_has_the_metrics_in_their_order() -> None:
+def test_the_printed_table_has_the_metrics_in_their_order():
     """As fractions with their standard errors; then the two shares, which have none."""
     metric = metric_of(n=4, k=[4, 2], thresholds=[0.5, 1.0])
     rights = [0, 1, 2, 3, 4, 4]
@@ -151,7 +149,7 @@ def test_the_printed_table_has_the_metrics_in_their_order() -> None:
     assert rows[-1][4:] == ['', '']
 
 
-def test_tasks_of_a_group_are_averaged_where_one_has_a_single_problem() -> None:
+def test_tasks_of_a_group_are_averaged_where_one_has_a_single_problem():
     """It has no standard error: NaN is printed, and Lighteval's average of the group comes about."""
 
     class Task:
@@ -168,7 +166,7 @@ def test_tasks_of_a_group_are_averaged_where_one_has_a_single_problem() -> None:
     assert '±  |   NaN|' in printed
 
 
-def test_a_question_whose_reference_nobody_can_read_is_not_counted() -> None:
+def test_a_question_whose_reference_nobody_can_read_is_not_counted():
     metric, docs = metric_of(n=2, k=2), [*DOCS[:11], doc_of(99, 'nan')]
     entries = judged(metric, docs, [said(doc.choices[0], doc.choices[0]) for doc in docs])
     assert [bool(entry['left_out']) for entry in entries] == [False] * 11 + [True]
@@ -179,7 +177,7 @@ def test_a_question_whose_reference_nobody_can_read_is_not_counted() -> None:
 
 
 @pytest.mark.parametrize(('cascade', 'calls'), [(False, 2), (True, 1)])
-def test_an_llm_judges_and_a_warm_store_asks_nobody(server: JudgeServer, cascade: bool, calls: int) -> None:
+def test_an_llm_judges_and_a_warm_store_asks_nobody(server, cascade, calls):
     """Each different answer that is not the reference itself is asked for once; a second time none is."""
     judge = llm(server)
     if cascade:
@@ -194,9 +192,7 @@ def test_an_llm_judges_and_a_warm_store_asks_nobody(server: JudgeServer, cascade
 
 
 @pytest.mark.parametrize('place', ['cache', 'variable', 'option'])
-def test_verdicts_are_kept_where_one_says(
-    place: str, server: JudgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_verdicts_are_kept_where_one_says(place, server, tmp_path, monkeypatch):
     """Or in the user's cache; a judge of another host with the same settings finds them."""
     folder = tmp_path / ('cache/gpassk_opencompass/verdicts' if place == 'cache' else 'team')
     if place == 'variable':
@@ -210,7 +206,7 @@ def test_verdicts_are_kept_where_one_says(
     assert (judgement.verdict.value, len(server.asked)) == ('correct', 48)
 
 
-def test_tolerated_unjudged_answers_count_as_wrong_and_are_told(warnings_logged: list[str]) -> None:
+def test_tolerated_unjudged_answers_count_as_wrong_and_are_told(warnings_logged):
     """In the table, in the details, and with what they could make of the scores."""
     with JudgeServer(lambda asked: 'hm' if 'answer=05 ' in asked.prompt else equal(asked)) as server:
         metric = judging(llm(server), unjudged_tolerance=0.02)
@@ -222,7 +218,7 @@ def test_tolerated_unjudged_answers_count_as_wrong_and_are_told(warnings_logged:
     assert '1 of 96 samples stayed unjudged' in ''.join(warnings_logged)
 
 
-def test_samples_that_are_copies_are_told(warnings_logged: list[str]) -> None:
+def test_samples_that_are_copies_are_told(warnings_logged):
     """The table has the share of different texts: 1 / n where all are one."""
     metric = metric_of(n=4, k=4)
     entries = judged(metric, DOCS, [said('7', '7', '7', '7')] * 24)
@@ -233,7 +229,7 @@ def test_samples_that_are_copies_are_told(warnings_logged: list[str]) -> None:
 # Before anything is generated
 
 
-def test_what_is_missing_is_found_before_anything_is_generated(tmp_path: Path) -> None:
+def test_what_is_missing_is_found_before_anything_is_generated(tmp_path):
     """The key, OpenCompass's prompts, a folder: Lighteval asks for n when it loads a task."""
     (tmp_path / 'file').touch()
     cases: list[tuple[dict[str, Any], type[Exception], str]] = [
@@ -247,7 +243,7 @@ def test_what_is_missing_is_found_before_anything_is_generated(tmp_path: Path) -
             judging(judge).sample_level_fn.num_samples()
 
 
-def test_only_n_decides_which_responses_lighteval_takes_from_its_cache(server: JudgeServer) -> None:
+def test_only_n_decides_which_responses_lighteval_takes_from_its_cache(server):
     """It keeps them under the text of the task: another judge or k finds them, another n does not."""
     metrics = [metric_of(n=8, k=8), metric_of(n=8, k=[2, 4]), metric_of(n=8, k=8, judge=llm(server))]
     assert {str(metric.sample_level_fn) for metric in metrics} == {'GPassKSamples(n=8)'}
@@ -258,7 +254,7 @@ def test_only_n_decides_which_responses_lighteval_takes_from_its_cache(server: J
 # Responses
 
 
-def test_the_order_in_which_docs_come_changes_nothing() -> None:
+def test_the_order_in_which_docs_come_changes_nothing():
     """Lighteval shuffles them; entries are in the order of the docs, the result in that of the data."""
     shuffled = list(range(24))
     random.Random(1).shuffle(shuffled)
@@ -281,7 +277,7 @@ def test_the_order_in_which_docs_come_changes_nothing() -> None:
         ([{'role': 'user', 'content': 'What is 4?'}], False),
     ],
 )
-def test_responses_to_another_question_are_refused(prompt: Any, taken: bool) -> None:
+def test_responses_to_another_question_are_refused(prompt, taken):
     """Lighteval's cache knows a question by its row number: with other data, those of the old data.
 
     Taken are those to the question, whatever a chat template put around it, or where nobody says.
@@ -307,7 +303,7 @@ def response(*tokens: Any, prompt: int = 12, padding: int = 0) -> ModelResponse:
     return ModelResponse(text=[r'\boxed{1}.'] * 3, output_tokens=list(tokens), **kept)
 
 
-def test_tokens_are_counted_sample_by_sample() -> None:
+def test_tokens_are_counted_sample_by_sample():
     """As vLLM gives them: as long as they are. Of one length they count, if none ends with a token twice."""
     one, other = response([5, 6], [5, 5, 5], (7,), padding=8), response([1], [2, 2], [], prompt=20)
     assert tokens_of(one, other) == ([12] * 3 + [20] * 3, [2, 3, 1, 1, 2, 0])
@@ -315,7 +311,7 @@ def test_tokens_are_counted_sample_by_sample() -> None:
 
 
 @pytest.mark.parametrize('kind', [list, np.array, torch.tensor], ids=['lists', 'numpy', 'torch'])
-def test_responses_of_one_length_with_a_tail_are_taken_for_padded(kind: Any) -> None:
+def test_responses_of_one_length_with_a_tail_are_taken_for_padded(kind):
     """transformers fills a batch up, and nothing says with what: then the tokens are not known."""
     padded = [kind([5, 9, 9]), kind([5, 6, 9]), kind([5, 6, 7])]
     assert tokens_of(response(*padded), response(*padded)) == ([12] * 6, None)
@@ -326,13 +322,13 @@ def test_responses_of_one_length_with_a_tail_are_taken_for_padded(kind: Any) -> 
     [[], None, [1, 2, 3], np.array([1, 2, 3]), [[1, 2], [3]]],
     ids=['none', 'null', 'one flat list', 'one array', 'too few'],
 )
-def test_models_that_keep_something_else_tell_nothing(tokens: Any) -> None:
+def test_models_that_keep_something_else_tell_nothing(tokens):
     given = ModelResponse(text=['1'] * 3)
     given.output_tokens = tokens
     assert tokens_of(given, given) == (None, None)
 
 
-def test_an_endpoint_that_only_thought_said_nothing() -> None:
+def test_an_endpoint_that_only_thought_said_nothing():
     silent = ModelResponse(text=['7', None], reasonings=['3 + 4', 'Let me'])
     samples = samples_of(DOCS[:1], [silent], 2)
     assert (list(samples['response']), list(samples['thought'])) == (['7', ''], ['3 + 4', 'Let me'])

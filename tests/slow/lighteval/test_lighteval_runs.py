@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -62,7 +61,7 @@ def equal(asked: Asked) -> Act:
 
 @pytest.mark.e2e
 @pytest.mark.xdist_group('run')
-def test_the_demo_has_scores_and_opencompass_gives_the_same_ones(tmp_path: Path) -> None:
+def test_the_demo_has_scores_and_opencompass_gives_the_same_ones(tmp_path):
     """Less at higher thresholds, each with its error, printed; in another environment to the last digit."""
     said = check(started(tmp_path, "gpassk_demo@n=16@k='4 8 16'"))
     [table] = results_of(tmp_path, 'gpassk_demo|0')
@@ -87,7 +86,7 @@ def test_the_demo_has_scores_and_opencompass_gives_the_same_ones(tmp_path: Path)
 
 @pytest.mark.e2e
 @pytest.mark.xdist_group('judged')
-def test_a_stopped_judge_loses_nothing_and_a_warm_store_asks_nobody(tmp_path: Path) -> None:
+def test_a_stopped_judge_loses_nothing_and_a_warm_store_asks_nobody(tmp_path):
     """Responses come from Lighteval's cache, verdicts from the store; each stands beside its response."""
 
     def judged_by(server: JudgeServer) -> subprocess.CompletedProcess[str]:
@@ -139,7 +138,7 @@ class Choices(Say):
 
 
 @pytest.fixture
-def model() -> Iterator[JudgeServer]:
+def model():
     with JudgeServer(lambda asked: Choices(n=asked.body.get('n', 1))) as server:
         yield server
 
@@ -147,7 +146,7 @@ def model() -> Iterator[JudgeServer]:
 @pytest.mark.e2e
 @pytest.mark.xdist_group('judged')
 @pytest.mark.skipif(find_spec('litellm') is None, reason='litellm is not installed in this environment')
-def test_an_endpoint_is_asked_for_n_samples_a_question(model: JudgeServer, tmp_path: Path) -> None:
+def test_an_endpoint_is_asked_for_n_samples_a_question(model, tmp_path):
     """In one request with n and the seed given; the n choices are the n samples."""
     questions = tmp_path / 'questions' / '202412' / 'CNMO_en.jsonl'
     questions.parent.mkdir(parents=True)
@@ -181,7 +180,7 @@ def script(folder: Path, **config: Any) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.e2e
 @pytest.mark.xdist_group('run')
-def test_one_file_runs_questions_in_both_languages_before_an_llm_judge(tmp_path: Path) -> None:
+def test_one_file_runs_questions_in_both_languages_before_an_llm_judge(tmp_path):
     """Asked in the row's language, judged likewise, each n times; details for the report."""
     shutil.copytree(demo.MODEL, tmp_path / 'demo_model')
     asks = {'version': demo.VERSION, 'dataset_splits': ['ADD'], 'questions': demo.QUESTIONS, 'max_tokens': 40}
@@ -200,7 +199,7 @@ def test_one_file_runs_questions_in_both_languages_before_an_llm_judge(tmp_path:
     assert {'ADD_cn', 'ADD_en'} == set(read.samples['group'])
 
 
-def test_all_that_is_wrong_with_the_file_is_told_before_anything_is_loaded(tmp_path: Path) -> None:
+def test_all_that_is_wrong_with_the_file_is_told_before_anything_is_loaded(tmp_path):
     """Unknown and missing keys, wrong types; half a judge, and a k above n."""
     done = script(tmp_path, n='x', temperature=None, top_p=2.0, tempreature=1, dataset_splits='CNMO')
     told = done.stderr[done.stderr.index('cfg.yaml:') :]
@@ -217,7 +216,7 @@ def test_all_that_is_wrong_with_the_file_is_told_before_anything_is_loaded(tmp_p
     assert 'k must be from 1 to n = 4, got 8' in script(tmp_path, n=4).stderr
 
 
-def test_a_saved_run_is_read_as_it_was_scored(tmp_path: Path) -> None:
+def test_a_saved_run_is_read_as_it_was_scored(tmp_path):
     """By its own classes saved: each text, token and verdict; a run without details is named."""
     responses = save_run(tmp_path / 'whole', temperature=1.0)
     [read] = read_samples([tmp_path / 'whole'])

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
-from typing import Any
 
 import pytest
 from made import TASKS, task_of
@@ -41,7 +40,7 @@ def asking(folder: Path, *questions: str, name: str = '202412/CNMO_en') -> str:
 # Tasks
 
 
-def test_there_is_a_task_for_every_list_and_every_version() -> None:
+def test_there_is_a_task_for_every_list_and_every_version():
     """One a version, split and language, one for all of a version, one a benchmark."""
     assert {
         name.replace('-', '_') if name.startswith('livemathbench') else name for name in BENCHMARKS
@@ -50,7 +49,7 @@ def test_there_is_a_task_for_every_list_and_every_version() -> None:
     assert {CNMO, 'gpassk_demo'} < NAMES
 
 
-def test_questions_come_from_a_local_folder(tmp_path: Path) -> None:
+def test_questions_come_from_a_local_folder(tmp_path):
     """In place of the hub; one that does not hold them is refused by the name of the file."""
     [doc] = task_of(CNMO, questions=asking(tmp_path, 'What is 3 + 4?')).eval_docs()
     assert doc.query.startswith('What is 3 + 4?')
@@ -75,13 +74,13 @@ def kept_under(folder: Path, question: str, monkeypatch: pytest.MonkeyPatch) -> 
     return str(cache.get_task_id(task.full_name, SamplingMethod.GENERATIVE))
 
 
-def test_responses_to_other_questions_are_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_responses_to_other_questions_are_not_taken(tmp_path, monkeypatch):
     """Lighteval knows a question by its row alone; the task's name for its cache has what is asked."""
     first, again, other = (kept_under(tmp_path, one, monkeypatch) for one in ('3 + 4?', '3 + 4?', '4 + 3?'))
     assert first == again != other
 
 
-def test_what_lighteval_would_do_without_a_word_is_refused(tmp_path: Path) -> None:
+def test_what_lighteval_would_do_without_a_word_is_refused(tmp_path):
     """Few-shot examples are questions of the list itself with answers; rows beyond the last are lost."""
     [task] = Registry('gpassk_demo|3', custom_tasks=TASKS).load_tasks().values()
     with pytest.raises(InputError, match=r'gpassk_demo: there are no few-shot examples'):
@@ -104,7 +103,7 @@ print(whole_prompt('{3}', 'en'), whole_prompt('{3}', 'cn'), find_prompts().name,
 """
 
 
-def test_the_protocols_prompts_are_asked_where_opencompass_lies(tmp_path: Path) -> None:
+def test_the_protocols_prompts_are_asked_where_opencompass_lies(tmp_path):
     """Of questions and of the judge, each in the row's language; nothing else of OpenCompass is loaded."""
     file = tmp_path / 'opencompass' / 'datasets' / 'livemathbench' / 'prompts.py'
     file.parent.mkdir(parents=True)
@@ -118,7 +117,7 @@ def test_the_protocols_prompts_are_asked_where_opencompass_lies(tmp_path: Path) 
 # Settings
 
 
-def test_parameters_of_a_task_go_before_the_file(tmp_path: Path) -> None:
+def test_parameters_of_a_task_go_before_the_file(tmp_path):
     """As Lighteval reads them; what Lighteval takes for a task alone, the length, comes from the file."""
     file = tmp_path / 'settings.yaml'
     file.write_text(f'n: 8\nk: 4\nmax_new_tokens: 99\nquestions: {tmp_path}\njudge: rule\n')
@@ -133,7 +132,7 @@ def test_parameters_of_a_task_go_before_the_file(tmp_path: Path) -> None:
     assert done.splitlines()[-1] == f'16 [2, 4] 99 {tmp_path}'
 
 
-def test_json_is_settings_too(tmp_path: Path) -> None:
+def test_json_is_settings_too(tmp_path):
     """And a judge is a name or a whole config; verdicts of an LLM get a store."""
     file = tmp_path / 'settings.json'
     file.write_text(json.dumps({'n': 4, 'k': [2, 4], 'thresholds': [0, 1], 'judge': LLM}, indent=2))
@@ -143,7 +142,7 @@ def test_json_is_settings_too(tmp_path: Path) -> None:
     assert Settings(judge='rule').judge == {'type': 'rule'}
 
 
-def test_all_that_is_wrong_with_a_file_is_told_at_once(tmp_path: Path) -> None:
+def test_all_that_is_wrong_with_a_file_is_told_at_once(tmp_path):
     """What, what was received, what is allowed; and which key was meant."""
     file = tmp_path / 'settings.yaml'
     file.write_text('n: x\nk: [0]\nthresholds: 2\njudge: gpt\nunjudged_tolerance: 2\ntau: 1\n')
@@ -175,12 +174,12 @@ def test_all_that_is_wrong_with_a_file_is_told_at_once(tmp_path: Path) -> None:
         (None, 'valid dictionary'),
     ],
 )
-def test_settings_that_cannot_be_met_are_refused(given: Any, message: str) -> None:
+def test_settings_that_cannot_be_met_are_refused(given, message):
     with pytest.raises(InputError, match=message):
         checked(Settings, given, 'settings:')
 
 
-def test_files_that_are_none_and_unknown_parameters_are_refused(tmp_path: Path) -> None:
+def test_files_that_are_none_and_unknown_parameters_are_refused(tmp_path):
     (tmp_path / 'torn.json').write_text('{"n": [')
     for name in ('torn.json', 'missing.yaml'):
         with pytest.raises(InputError, match=f'{name} cannot be read as YAML or JSON'):

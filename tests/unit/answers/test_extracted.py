@@ -17,7 +17,7 @@ EXTRACTED, SPELLINGS = rows_of('extracted.txt'), rows_of('spellings.txt')
 
 
 @pytest.mark.parametrize('kind', sorted({kind for kind, *_ in EXTRACTED}))
-def test_the_final_answer_of_a_response(kind: str) -> None:
+def test_the_final_answer_of_a_response(kind):
     """Of each kind of extracted.txt: `response ¦ answer ¦ boxed cut hedged`."""
     for _, response, answer, flags in [row for row in EXTRACTED if row[0] == kind]:
         expected = FinalAnswer(answer, *(flag in flags for flag in ('boxed', 'cut', 'hedged')))
@@ -25,7 +25,7 @@ def test_the_final_answer_of_a_response(kind: str) -> None:
 
 
 @pytest.mark.parametrize(('sign', 'one', 'other'), [row[1:] for row in SPELLINGS])
-def test_spellings_of_one_answer_alone_have_one_normal_form(sign: str, one: str, other: str) -> None:
+def test_spellings_of_one_answer_alone_have_one_normal_form(sign, one, other):
     """What differs only in how it is typed is equal; what may mean something else stays apart."""
     assert (normal_form(one) == normal_form(other)) is (sign == '=')
 
@@ -38,20 +38,20 @@ PIECES = st.lists(st.sampled_from([*SIGNS, *COMMANDS])).map(''.join)
 @pytest.mark.slow
 @settings(derandomize=True, max_examples=400)
 @given(PIECES | st.text())
-def test_the_normal_form_of_a_normal_form_is_itself(answer: str) -> None:
+def test_the_normal_form_of_a_normal_form_is_itself(answer):
     """Applying it twice changes nothing."""
     assert normal_form(normal_form(answer)) == normal_form(answer)
 
 
 @settings(derandomize=True, max_examples=300)
 @given(st.integers(), st.integers())
-def test_integers_have_one_normal_form_exactly_if_they_are_equal(one: int, other: int) -> None:
+def test_integers_have_one_normal_form_exactly_if_they_are_equal(one, other):
     """However they are dressed up."""
     assert (normal_form(f'$\\boxed{{ {one} }}$.') == normal_form(str(other))) == (one == other)
 
 
 @pytest.mark.skipif(not (SHARED / 'data').is_dir(), reason='needs the labelled pairs beside the checkout')
-def test_equal_normal_forms_are_never_labelled_different() -> None:
+def test_equal_normal_forms_are_never_labelled_different():
     """3,656 pairs with labels from elsewhere; one of them is a known label error."""
     lines = (SHARED / 'data/answer_pairs/pairs.jsonl').read_text(encoding='utf-8').splitlines()
     pairs = [json.loads(line) for line in lines]

@@ -35,7 +35,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize('place', range(len(HOSTILE)))
-def test_a_hostile_answer_takes_a_tenth_of_a_second_at_most(place: int) -> None:
+def test_a_hostile_answer_takes_a_tenth_of_a_second_at_most(place):
     """And it is incorrect; as a reference it makes the others no less incorrect."""
     answer = HOSTILE[place]
     with RuleJudge() as judge:
@@ -51,7 +51,7 @@ def test_a_hostile_answer_takes_a_tenth_of_a_second_at_most(place: int) -> None:
 
 
 @pytest.mark.slow
-def test_hostile_answers_take_no_memory() -> None:
+def test_hostile_answers_take_no_memory():
     """Less than 50 MB, all of them."""
     tracemalloc.start()
     with RuleJudge() as judge:
@@ -69,7 +69,7 @@ LONG = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize('unit', LONG)
-def test_responses_of_3_mb_take_linear_time(unit: str) -> None:
+def test_responses_of_3_mb_take_linear_time(unit):
     """A tenth of it takes about a tenth of the time, and all of it seconds at most."""
     times = []
     for size in (300_000, 3_000_000):
@@ -91,7 +91,7 @@ PARTS = [
 ]  # fmt: skip
 
 
-def test_random_pairs_raise_nothing() -> None:
+def test_random_pairs_raise_nothing():
     """Any run of tokens is judged, and equals itself."""
     chance = random.Random(7)
     with RuleJudge() as judge:

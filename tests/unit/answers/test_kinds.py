@@ -70,14 +70,14 @@ def judged(cases: list[Case], without: list[str]) -> list[tuple[bool, str]]:
 SAID = judged(CASES, [])
 
 
-def test_each_kind_has_ten_right_answers_and_ten_near_misses() -> None:
+def test_each_kind_has_ten_right_answers_and_ten_near_misses():
     """So that no rule is looser or stricter than its kind."""
     counts = Counter((case.kind, case.right) for case in CASES)
     assert {kind: count for kind, count in counts.items() if count < 9} == {}
 
 
 @pytest.mark.parametrize('kind', sorted({case.kind for case in CASES}))
-def test_answers_of_a_kind_are_told_from_its_near_misses(kind: str) -> None:
+def test_answers_of_a_kind_are_told_from_its_near_misses(kind):
     """Right ones are correct, near misses incorrect."""
     verdicts = zip(CASES, SAID, strict=True)
     assert [(case, said) for case, said in verdicts if case.kind == kind and said[0] is not case.right] == []
@@ -87,7 +87,7 @@ USED = {rule for _, origin in SAID for rule in re.findall(r'[a-z-]+(?=[,)])', or
 
 
 @pytest.mark.parametrize('rule', sorted(USED))
-def test_what_a_rule_reads_is_incorrect_without_it(rule: str) -> None:
+def test_what_a_rule_reads_is_incorrect_without_it(rule):
     """Unless another rule reads it too; no near miss comes in by its switch."""
     still = [correct for correct, _ in judged(CASES, [rule])]
     used = [correct and bool(re.search(rf'[( ]{rule}[,)]', origin)) for correct, origin in SAID]
@@ -95,7 +95,7 @@ def test_what_a_rule_reads_is_incorrect_without_it(rule: str) -> None:
     assert sum(a and not b for a, b in zip(used, still, strict=True)) >= 0.6 * sum(used) > 0
 
 
-def test_every_rule_has_examples_here() -> None:
+def test_every_rule_has_examples_here():
     """Each lenient one."""
     assert {*RULES} == USED
 
@@ -107,7 +107,7 @@ def scored(cases: list[Case], judge: Judge) -> Result:
     return score(samples_of(cases), judge, n=1, k=1)
 
 
-def test_no_judge_is_asked_about_a_hedge() -> None:
+def test_no_judge_is_asked_about_a_hedge():
     """A judge that accepts everything gets none of them, and the record counts them; it gets all else."""
     result = scored(HEDGED, FunctionJudge(lambda pair: pytest.fail(f'{pair} was asked'), name='none'))
     assert result.scores()['accuracy'] == 0.0
@@ -117,7 +117,7 @@ def test_no_judge_is_asked_about_a_hedge() -> None:
     assert (result.scores()['accuracy'], result.health.hedged) == (100.0, 0)
 
 
-def test_one_answer_of_one_text_may_be_hedged_and_another_not() -> None:
+def test_one_answer_of_one_text_may_be_hedged_and_another_not():
     """Two boxes and two words in one box are not taken for one another."""
     boxes, words = r'\boxed{\text{even}} or \boxed{\text{odd}}', r'\boxed{\text{even}, \text{odd}}'
     rows = [('even, odd or both', boxes, True), ('odd', boxes, False), ('odd', words, True)]

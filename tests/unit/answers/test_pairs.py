@@ -6,7 +6,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -33,7 +32,7 @@ def wrong(cases: Iterable[Case]) -> list[object]:
     return [(one, case) for case, one in judged if (one.verdict is Verdict.CORRECT) is not case.equal]
 
 
-def test_the_suite_has_thousands_of_pairs_of_every_type_and_is_what_its_script_makes() -> None:
+def test_the_suite_has_thousands_of_pairs_of_every_type_and_is_what_its_script_makes():
     """Equal and different ones of each type, each with a reason, none twice."""
     assert len(SUITE) >= 3000
     assert len({(case.question, case.reference, case.answer) for case in SUITE}) == len(SUITE)
@@ -44,19 +43,19 @@ def test_the_suite_has_thousands_of_pairs_of_every_type_and_is_what_its_script_m
 
 
 @pytest.mark.parametrize('equal', [True, False])
-def test_pairs_written_by_hand_are_judged_right(equal: bool) -> None:
+def test_pairs_written_by_hand_are_judged_right(equal):
     """Notations, languages, lenient rules; adversarial: another case, a fragment that agrees."""
     assert wrong(case for case in written() if case.equal is equal) == []
 
 
 @pytest.mark.slow
-def test_the_whole_suite_is_judged_right() -> None:
+def test_the_whole_suite_is_judged_right():
     """5,000 pairs and more."""
     assert wrong(SUITE) == []
 
 
 @pytest.mark.slow
-def test_generated_pairs_that_nobody_has_seen_are_judged_right() -> None:
+def test_generated_pairs_that_nobody_has_seen_are_judged_right():
     """`make_suite.py --check` is the long form: a million pairs."""
     cases = list(generated(60, seed=7))
     assert len(cases) == 60 * len(FAMILIES)
@@ -76,20 +75,20 @@ def equal(one: str, other: str, rules: frozenset[str] = frozenset()) -> bool:
 
 @given(st.sampled_from(CASES))
 @settings(max_examples=300)
-def test_equality_is_symmetric(case: Case) -> None:
+def test_equality_is_symmetric(case):
     """With the lenient rules that do not ask which side is the reference, and with none."""
     for rules in (frozenset[str](), frozenset(RULES) - {'rounded', 'stated', 'percent-sign'}):
         assert equal(case.reference, case.answer, rules) is equal(case.answer, case.reference, rules)
 
 
 @given(st.sampled_from(TEXTS))
-def test_equality_is_reflexive(reference: str) -> None:
+def test_equality_is_reflexive(reference):
     """Blanks and delimiters around it make no difference."""
     assert equal(reference, f' {reference} ')
 
 
 @given(st.fractions(max_denominator=40), st.sampled_from(TEXTS))
-def test_exact_equality_is_transitive(value: Fraction, other: str) -> None:
+def test_exact_equality_is_transitive(value, other):
     """Three notations of one number agree with each other, and with the same other answers."""
     above, below = value.numerator, value.denominator
     forms = [f'{above}/{below}', rf'\frac{{{2 * above}}}{{{2 * below}}}', f'{3 * above}÷{3 * below}']
@@ -99,7 +98,7 @@ def test_exact_equality_is_transitive(value: Fraction, other: str) -> None:
 
 @given(st.text(max_size=60))
 @settings(max_examples=300)
-def test_any_text_is_read_or_refused(text: str) -> None:
+def test_any_text_is_read_or_refused(text):
     """Never an error."""
     assert {compare_answers(*pair).equal for pair in [(text, '5'), (r'\frac{1}{2}', text)]} <= {True, False}
 
@@ -153,7 +152,7 @@ def mutants_of(answer: str) -> Iterator[str]:
                 yield answer[: match.start()] + other + answer[match.end() :]
 
 
-def test_the_references_of_benchmarks_are_told_from_their_mutants() -> None:
+def test_the_references_of_benchmarks_are_told_from_their_mutants():
     """Of each kind of reference: no answer with one token changed is accepted."""
     cases = {
         Case('', False, reference, other, '', '?')
@@ -164,7 +163,7 @@ def test_the_references_of_benchmarks_are_told_from_their_mutants() -> None:
     assert wrong(cases) == []
 
 
-def test_letters_are_told_apart_where_two_options_say_the_same() -> None:
+def test_letters_are_told_apart_where_two_options_say_the_same():
     """By the options of the question."""
     question = 'Which is it? (A) $1/2$ (B) $0.5$ (C) $3$'
     others = {'A': ['B', 'C', '(B) 0.5'], 'C': ['A', 'B', '0.5', '4'], '3': ['A', 'B', '4', '-3']}

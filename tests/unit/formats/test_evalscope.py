@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from harness_logs import (
     RECORDED,
-    Row,
     evalscope_truth,
     of_questions,
     rows_in,
@@ -29,11 +28,11 @@ AIME = 'scripted-1/aime24'
 
 
 @pytest.fixture
-def copy(tmp_path: Path) -> Path:
+def copy(tmp_path):
     return Path(shutil.copytree(SUMS, tmp_path / 'outputs' / '20260101_000000'))
 
 
-def test_each_response_of_evalscope_has_the_verdict_that_it_should_have() -> None:
+def test_each_response_of_evalscope_has_the_verdict_that_it_should_have():
     """The numbers in the texts tell which is which; one that failed, or was too long, has no text."""
     run = runs_of(SUMS)[AIME]
     columns = [of_questions(run, name) for name in ('response', 'verdict', 'state', 'reference', 'question')]
@@ -49,7 +48,7 @@ def test_each_response_of_evalscope_has_the_verdict_that_it_should_have() -> Non
             assert (response is None) == (state is not None)
 
 
-def test_what_evalscope_tells_beside_its_verdicts_is_kept() -> None:
+def test_what_evalscope_tells_beside_its_verdicts_is_kept():
     run, math_500 = runs_of(SUMS).values()
     assert run.written_by == 'EvalScope 1.14.1'
     assert set(texts(math_500, 'group')) == {'Level 1', 'Level 2'}
@@ -74,7 +73,7 @@ def test_what_evalscope_tells_beside_its_verdicts_is_kept() -> None:
     ],
     ids=['main', 'half credit', 'acc', 'credit'],
 )
-def test_of_several_scores_of_evalscope_one_is_the_verdict(options: Row, expected: list[str]) -> None:
+def test_of_several_scores_of_evalscope_one_is_the_verdict(options, expected):
     """Its main one, or the one that is named; partial credit counts from where one says."""
     run = run_of(SCORES, **options)
     assert [''.join(sorted(row)) for row in verdicts(run).values()] == expected
@@ -84,14 +83,14 @@ def test_of_several_scores_of_evalscope_one_is_the_verdict(options: Row, expecte
 
 
 @pytest.mark.parametrize('given', ['..', 'reviews', 'reviews/scripted-1', 'predictions', REVIEW, PREDICTION])
-def test_a_run_of_evalscope_is_found_from_any_of_its_folders_and_files(copy: Path, given: str) -> None:
+def test_a_run_of_evalscope_is_found_from_any_of_its_folders_and_files(copy, given):
     """What lies beside is read all the same: config, report and the other kind of file."""
     runs = runs_of(copy / given)
     assert set(runs) == {AIME, *([] if given.endswith('.jsonl') else ['scripted-1/math_500'])}
     assert verdicts(runs[AIME]) == verdicts(runs_of(SUMS)[AIME])
 
 
-def test_models_and_subsets_of_a_work_directory_are_told_apart(copy: Path) -> None:
+def test_models_and_subsets_of_a_work_directory_are_told_apart(copy):
     """A name with a slash makes a folder more; a subset `default` beside another is named."""
     for path in sorted(copy.glob('*/scripted-1/math_500_Level 1.jsonl')):
         path.rename(path.with_name('math_500_default.jsonl'))
@@ -103,7 +102,7 @@ def test_models_and_subsets_of_a_work_directory_are_told_apart(copy: Path) -> No
     assert set(verdicts(runs['scripted-1/math_500'])) == {'default/0', 'Level 2/0', 'Level 2/1'}
 
 
-def test_a_response_that_was_not_reviewed_is_unjudged(copy: Path) -> None:
+def test_a_response_that_was_not_reviewed_is_unjudged(copy):
     lines = (copy / REVIEW).read_text().splitlines(keepends=True)
     place = next(at for at, line in enumerate(lines) if '"group_id": 2' in line and '"acc": 1.0' in line)
     (copy / REVIEW).write_text(''.join(lines[:place] + lines[place + 1 :]))
@@ -113,7 +112,7 @@ def test_a_response_that_was_not_reviewed_is_unjudged(copy: Path) -> None:
     assert of_questions(run, 'state')['2'].count('failed') == 1
 
 
-def test_a_run_of_evalscope_that_is_not_over_is_said_to_be_so(copy: Path) -> None:
+def test_a_run_of_evalscope_that_is_not_over_is_said_to_be_so(copy):
     """Without a report nobody knows that samples failed: they are missing, and n differs."""
     (copy / 'reports' / 'scripted-1' / 'aime24.json').unlink()
     run = runs_of(copy)[AIME]
@@ -121,7 +120,7 @@ def test_a_run_of_evalscope_that_is_not_over_is_said_to_be_so(copy: Path) -> Non
     assert 'wrote no report of this run' in said(run)
 
 
-def test_a_question_all_of_whose_samples_failed_is_kept(copy: Path) -> None:
+def test_a_question_all_of_whose_samples_failed_is_kept(copy):
     """The report says how many samples were asked for, and nothing else is known of it."""
     for name in (REVIEW, PREDICTION):
         write(copy / name, [row for row in rows_in(copy / name) if row['index'] // 4 != 5])
@@ -130,13 +129,13 @@ def test_a_question_all_of_whose_samples_failed_is_kept(copy: Path) -> None:
     assert of_questions(run, 'state')['5'] == ['failed'] * 4
 
 
-def test_predictions_alone_are_refused(copy: Path) -> None:
+def test_predictions_alone_are_refused(copy):
     shutil.rmtree(copy / 'reviews')
     with pytest.raises(InputError, match=r'aime24_default\.jsonl is not there: .* give the reviews'):
         run_of(copy / PREDICTION)
 
 
-def test_one_sample_of_evalscope_twice_or_of_other_repeats_is_refused(copy: Path) -> None:
+def test_one_sample_of_evalscope_twice_or_of_other_repeats_is_refused(copy):
     """Two processes wrote into one file; the number of a sample and that of its question tell."""
     lines = (copy / REVIEW).read_text().splitlines(keepends=True)
     (copy / REVIEW).write_text(''.join([*lines[:3], lines[1], *lines[3:]]))
@@ -157,7 +156,7 @@ def test_one_sample_of_evalscope_twice_or_of_other_repeats_is_refused(copy: Path
     ],
 )
 @pytest.mark.parametrize('fields', [{}, {'correct': 'acc'}])
-def test_a_score_of_0_that_is_an_error_is_unjudged(fields: Row, note: Row, remark: str, copy: Path) -> None:
+def test_a_score_of_0_that_is_an_error_is_unjudged(fields, note, remark, copy):
     """Releases write 0 where a metric raised; metadata or status tell, whichever score is asked for."""
     rows = rows_in(copy / REVIEW)
     for row in rows:
@@ -169,7 +168,7 @@ def test_a_score_of_0_that_is_an_error_is_unjudged(fields: Row, note: Row, remar
     assert remark in said(run)
 
 
-def test_of_several_accepted_answers_the_first_is_the_reference(copy: Path) -> None:
+def test_of_several_accepted_answers_the_first_is_the_reference(copy):
     path = copy / REVIEW
     path.write_text(path.read_text().replace('"target": ["7"]', '"target": ["7", "seven"]'))
     run = runs_of(copy)[AIME]
@@ -178,7 +177,7 @@ def test_of_several_accepted_answers_the_first_is_the_reference(copy: Path) -> N
 
 
 @pytest.mark.parametrize('name', ['configs/task_config.yaml', 'reports/scripted-1/aime24.json'])
-def test_a_damaged_config_or_report_changes_no_verdict(copy: Path, name: str) -> None:
+def test_a_damaged_config_or_report_changes_no_verdict(copy, name):
     """They tell of what is beside the samples; cut off anywhere, the samples are what they were."""
     whole, known = (copy / name).read_bytes(), verdicts(runs_of(copy)[AIME])['0']
     for size in [0, *random.Random(3).sample(range(len(whole)), 15)]:

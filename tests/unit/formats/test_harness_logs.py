@@ -80,7 +80,7 @@ IDS = [f'{path} {name}' for path, name, _ in TRUTHS]
 
 
 @pytest.mark.parametrize(('path', 'name', 'known'), TRUTHS, ids=IDS)
-def test_each_sample_has_the_verdict_of_its_script(path: str, name: str, known: dict[str, str]) -> None:
+def test_each_sample_has_the_verdict_of_its_script(path, name, known):
     run = runs_of(RECORDED / path)[name]
     found = verdicts(run)
     if path.startswith('verl'):
@@ -101,7 +101,7 @@ def test_each_sample_has_the_verdict_of_its_script(path: str, name: str, known: 
 
 
 @pytest.mark.parametrize('folder', PROGRAMS)
-def test_a_log_is_recognised_by_its_own_format_alone(folder: str, tmp_path: Path) -> None:
+def test_a_log_is_recognised_by_its_own_format_alone(folder, tmp_path):
     """Whatever lies in other logs, and in files that are none."""
     contents = (b'', b'{', b'[1]', b'{"index": 0, "sample_score": 3}', b'PK\x03\x04', b'\x00\xff')
     for number, content in enumerate(contents):
@@ -128,7 +128,7 @@ of_each = pytest.mark.parametrize('pattern', CUT, ids=lambda pattern: pattern.sp
 
 
 @of_each
-def test_a_file_of_rows_that_is_cut_is_refused_or_ends_at_a_row(pattern: str, tmp_path: Path) -> None:
+def test_a_file_of_rows_that_is_cut_is_refused_or_ends_at_a_row(pattern, tmp_path):
     """Within a row the error names file and line; no verdict becomes another."""
     [source] = RECORDED.glob(pattern)
     content, drawn = source.read_bytes(), random.Random(pattern)
@@ -152,7 +152,7 @@ def _samples(run: Run) -> Iterator[list[Any]]:
 
 
 @of_each
-def test_values_of_other_types_are_read_or_refused(pattern: str, tmp_path: Path) -> None:
+def test_values_of_other_types_are_read_or_refused(pattern, tmp_path):
     """Never another error than InputError, which names the file."""
     [source] = RECORDED.glob(pattern)
     rows, drawn = rows_in(source), random.Random(pattern)

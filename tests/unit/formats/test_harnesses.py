@@ -58,7 +58,7 @@ def metric(name: str, value: Callable[[Row], Any], left: int = 4) -> Callable[[R
     return change
 
 
-def test_a_run_of_lm_eval_is_named_by_its_summary() -> None:
+def test_a_run_of_lm_eval_is_named_by_its_summary():
     """Model, task, sampling, and who judged, with the filter and the version of the task."""
     run = run_of(log('sums_all'))
     assert (run.model, run.dataset, run.written_by) == ('org/scripted-7b', 'sums_all', 'lm-eval 0.4.13')
@@ -69,7 +69,7 @@ def test_a_run_of_lm_eval_is_named_by_its_summary() -> None:
 ONE_OF_N = "of 6 questions the harness scored only what its filter 'none' left of 4 responses (exact_match)"
 
 
-def test_the_verdict_on_one_of_n_responses_is_not_taken_for_all() -> None:
+def test_the_verdict_on_one_of_n_responses_is_not_taken_for_all():
     run = run_of(log('sums_first'))
     assert (list(verdicts(run).values()), run.judge) == (['----'] * 6, {})
     assert ONE_OF_N in said(run)
@@ -78,7 +78,7 @@ def test_the_verdict_on_one_of_n_responses_is_not_taken_for_all() -> None:
         run_of(log('sums_first'), fields={'correct': 'exact_match'})
 
 
-def test_verdicts_of_instructions_are_not_taken_for_those_of_responses(tmp_path: Path) -> None:
+def test_verdicts_of_instructions_are_not_taken_for_those_of_responses(tmp_path):
     """As IFEval has them: as many as a question has instructions, by chance also n; unless they are named."""
     path = changed(tmp_path, metric('inst_level_strict_acc', lambda row: [True] * 4, left=1))
     assert list(verdicts(run_of(path)).values()) == ['----'] * 6
@@ -99,7 +99,7 @@ def test_verdicts_of_instructions_are_not_taken_for_those_of_responses(tmp_path:
     assert (list(verdicts(run).values()), run.judge['name']) == (list('000111'), 'prompt_level of lm-eval')
 
 
-def test_each_filter_logs_each_question_and_the_first_one_counts() -> None:
+def test_each_filter_logs_each_question_and_the_first_one_counts():
     """Strict matching sees the box, the other filter the number of the try; that is chosen by its name."""
     run = run_of(log('sums_filters'))
     assert list(verdicts(run).values()) == FIRST
@@ -112,7 +112,7 @@ def test_each_filter_logs_each_question_and_the_first_one_counts() -> None:
         run_of(log('sums_filters'), fields={'filter': 'strict'})
 
 
-def test_tasks_of_this_package_keep_their_judge_uids_and_groups() -> None:
+def test_tasks_of_this_package_keep_their_judge_uids_and_groups():
     run = run_of(log('gpassk_questions'))
     assert run.judge['name'] == 'rule'
     assert all(uid.startswith('questions/') for uid in verdicts(run))
@@ -120,7 +120,7 @@ def test_tasks_of_this_package_keep_their_judge_uids_and_groups() -> None:
     assert texts(run, 'answer')[4:8] == ['20', '22', '20', '20']
 
 
-def test_a_summary_alone_is_refused_and_a_damaged_one_does_no_harm(tmp_path: Path) -> None:
+def test_a_summary_alone_is_refused_and_a_damaged_one_does_no_harm(tmp_path):
     folder = Path(shutil.copytree(LM_EVAL, tmp_path / 'run'))
     [summary] = folder.glob('results_*.json')
     with pytest.raises(InputError, match='--log_samples'):
@@ -131,7 +131,7 @@ def test_a_summary_alone_is_refused_and_a_damaged_one_does_no_harm(tmp_path: Pat
         assert list(verdicts(run_of(folder / log('sums_all').name)).values()) == list(RIGHT)
 
 
-def test_a_reply_without_text_is_empty_and_said(tmp_path: Path) -> None:
+def test_a_reply_without_text_is_empty_and_said(tmp_path):
     """The word None stands for it in logs of earlier versions."""
     path = changed(tmp_path, lambda row: {**row, 'resps': [['None', *row['resps'][0][1:]]]}, 'sums_first')
     run = run_of(path)
@@ -139,7 +139,7 @@ def test_a_reply_without_text_is_empty_and_said(tmp_path: Path) -> None:
     assert '6 responses are "None"' in said(run)
 
 
-def test_a_question_in_no_known_field_is_the_prompt(tmp_path: Path) -> None:
+def test_a_question_in_no_known_field_is_the_prompt(tmp_path):
     """And fields of a task's own data may name it, and the groups."""
     path = changed(tmp_path, lambda row: {**row, 'doc': {'asked': 'How much?', 'level': row['doc_id'] // 3}})
     run = run_of(path)
@@ -153,7 +153,7 @@ def test_a_question_in_no_known_field_is_the_prompt(tmp_path: Path) -> None:
         run_of(path, fields={'split': 'doc.subject'})
 
 
-def test_rows_that_are_wrong_are_all_listed(tmp_path: Path) -> None:
+def test_rows_that_are_wrong_are_all_listed(tmp_path):
     def spoil(row: Row) -> Row:
         odd = {1: {'resps': 7}, 2: {'resps': [['a'], ['b']]}, 3: {'resps': [[{}]]}}
         return {**row, **odd.get(row['doc_id'], {'correct': [1, 'so', 0, 1]} if row['doc_id'] == 4 else {})}
@@ -178,14 +178,14 @@ TRUTH: dict[str, dict[str, str]] = json.loads((NEMO / 'truth.json').read_text())
 
 
 @pytest.fixture
-def results(tmp_path: Path) -> Path:
+def results(tmp_path):
     return Path(shutil.copytree(NEMO, tmp_path / 'recorded')) / 'scripted-7b' / 'eval-results'
 
 
 RESULTS = NEMO / 'scripted-7b' / 'eval-results'
 
 
-def test_every_folder_of_nemo_skills_is_a_run() -> None:
+def test_every_folder_of_nemo_skills_is_a_run():
     """Also `output.jsonl`, another run; what waits for its judge is not counted beside what was judged."""
     runs = runs_of(NEMO)
     assert {name.removeprefix('scripted-7b/') for name in runs} == set(TRUTH)
@@ -200,7 +200,7 @@ def test_every_folder_of_nemo_skills_is_a_run() -> None:
     assert set(runs_of(RESULTS / 'sums' / 'output.jsonl')) == {'scripted-7b/sums-greedy'}
 
 
-def test_thoughts_ends_and_tokens_of_nemo_skills_are_those_of_the_model() -> None:
+def test_thoughts_ends_and_tokens_of_nemo_skills_are_those_of_the_model():
     """Whether a thought stands in a field of its own or in the text; a request without reply is no sample."""
     apart, joined = runs_of(RESULTS / 'sums')['scripted-7b/sums'], run_of(RESULTS / 'sums-thinking')
     for run in (apart, joined):
@@ -218,7 +218,7 @@ def test_thoughts_ends_and_tokens_of_nemo_skills_are_those_of_the_model() -> Non
     assert [each[0] for each in of_questions(apart, 'reference').values()] == ['42', '7', '18', '3/4', '101']
 
 
-def test_what_a_judge_left_in_a_row_is_not_taken_for_the_models() -> None:
+def test_what_a_judge_left_in_a_row_is_not_taken_for_the_models():
     """Where it was asked, its finish reason and its thought stand in place of the model's."""
     run = run_of(RESULTS / 'sums-judged')
     row = rows_in(RESULTS / 'sums-judged' / 'output-rs0.jsonl')[2]
@@ -235,7 +235,7 @@ def test_what_a_judge_left_in_a_row_is_not_taken_for_the_models() -> None:
         *(('judgement: Yes', '?'), ('Judgement: **Yes**', '?'), ('', '?'), (None, '?')),
     ],
 )
-def test_judgements_are_read_as_nemo_skills_reads_them(judgement: Any, verdict: str, tmp_path: Path) -> None:
+def test_judgements_are_read_as_nemo_skills_reads_them(judgement, verdict, tmp_path):
     """By what follows the last "Judgement:"; a row without one has no verdict."""
     asked = {'generation': '4', 'expected_answer': '4'}
     for seed, told in enumerate(('Judgement: No', judgement)):
@@ -244,7 +244,7 @@ def test_judgements_are_read_as_nemo_skills_reads_them(judgement: Any, verdict: 
     assert verdicts(run_of(tmp_path)) == {'1': f'0{verdict}'}
 
 
-def test_another_verdict_of_nemo_skills_is_taken_by_name(results: Path) -> None:
+def test_another_verdict_of_nemo_skills_is_taken_by_name(results):
     folder = results / 'sums-refused'
     for path in folder.iterdir():
         rows = [{**row, 'is_correct': row.pop('symbolic_correct'), 'mine': True} for row in rows_in(path)]
@@ -255,7 +255,7 @@ def test_another_verdict_of_nemo_skills_is_taken_by_name(results: Path) -> None:
     assert {uid: row.replace('0', '1') for uid, row in TRUTH['sums-refused'].items()} == verdicts(mine)
 
 
-def test_an_unfinished_seed_is_left_out_and_told_of(results: Path) -> None:
+def test_an_unfinished_seed_is_left_out_and_told_of(results):
     """Also where it is being written to its end; a folder with no finished one is refused."""
     folder = results / 'sums-unfinished'
     (folder / 'output-rs3.jsonl').write_text('{"generation": "4", "expected_answer": "4"}')
@@ -269,7 +269,7 @@ def test_an_unfinished_seed_is_left_out_and_told_of(results: Path) -> None:
             run_of(given)
 
 
-def test_chunks_are_put_together(results: Path) -> None:
+def test_chunks_are_put_together(results):
     """Unless they are merged to the end; one that is missing is refused."""
     folder = results / 'sums-chunked'
     chunks = [folder / f'output-rs0_chunk_{number}.jsonl' for number in range(2)]
@@ -285,7 +285,7 @@ def test_chunks_are_put_together(results: Path) -> None:
         run_of(folder)
 
 
-def test_seeds_with_other_questions_or_a_line_twice_are_refused(results: Path) -> None:
+def test_seeds_with_other_questions_or_a_line_twice_are_refused(results):
     path = results / 'sums-unjudged' / 'output-rs2.jsonl'
     one, two, *more = rows_in(path)
     write(path, [two, one, *more])
@@ -313,7 +313,7 @@ def matharena(tmp_path: Path, **columns: list[Any]) -> Path:
 
 
 @pytest.mark.parametrize('name', ['org_sums.parquet', 'sums.jsonl'])
-def test_models_of_a_table_of_matharena_are_runs(name: str) -> None:
+def test_models_of_a_table_of_matharena_are_runs(name):
     runs = runs_of(MATHARENA / name)
     assert set(runs) == {'someone/scripted', 'someone/copies'}
     run = runs['someone/scripted']
@@ -322,7 +322,7 @@ def test_models_of_a_table_of_matharena_are_runs(name: str) -> None:
     assert sorted(texts(run, 'row') + texts(runs['someone/copies'], 'row')) == list(range(1, 41))
 
 
-def test_odd_samples_of_matharena_have_rules(tmp_path: Path) -> None:
+def test_odd_samples_of_matharena_have_rules(tmp_path):
     """Not graded yet, partial, missing, empty: said in remarks, and never a silent 0."""
     run = run_of(matharena(tmp_path, correct=['TODO Grading', 0.5, True, True], answer=['a', 'b', None, '']))
     assert verdicts(run)['1'] == '?0?1'
@@ -336,7 +336,7 @@ def test_odd_samples_of_matharena_have_rules(tmp_path: Path) -> None:
 # ---- Every Eval Ever ----------------------------------------------------------------------------------
 
 
-def test_a_score_of_all_epochs_is_the_verdict_of_none() -> None:
+def test_a_score_of_all_epochs_is_the_verdict_of_none():
     """inspect_ai's converter calls all 12 samples of the first and third question right; 10 are."""
     run = run_of(RECORDED / 'every_eval_ever')
     assert (run.model, run.dataset, run.written_by) == ('hf/scripted', 'sums', 'inspect_ai 0.3.285')
@@ -348,14 +348,14 @@ def test_a_score_of_all_epochs_is_the_verdict_of_none() -> None:
 
 
 @pytest.mark.parametrize('missing', [None, float('nan')])
-def test_a_missing_score_among_those_of_all_epochs_changes_nothing(missing: Any, tmp_path: Path) -> None:
+def test_a_missing_score_among_those_of_all_epochs_changes_nothing(missing, tmp_path):
     [path] = (RECORDED / 'every_eval_ever').glob('*_samples.jsonl')
     rows = rows_in(path)
     rows[0]['evaluation'] |= {'score': missing, 'is_correct': None}
     assert '18 rows have one score for all epochs' in said(run_of(write(tmp_path / path.name, rows)))
 
 
-def test_rows_of_every_eval_ever_are_split_by_evaluation(tmp_path: Path) -> None:
+def test_rows_of_every_eval_ever_are_split_by_evaluation(tmp_path):
     """Own scores of epochs are taken; several responses under one score are unjudged."""
     [path] = (RECORDED / 'every_eval_ever').glob('*_samples.jsonl')
     rows = rows_in(path)
@@ -422,9 +422,7 @@ ANTHROPIC = [
     ids=['OpenAI', 'Anthropic'],
 )
 @pytest.mark.parametrize('folder', [True, False], ids=['folder', 'files'])
-def test_replies_are_joined_by_fingerprint(
-    replies: list[Row], model: str, lost: str, reasons: list[str], folder: bool, tmp_path: Path
-) -> None:
+def test_replies_are_joined_by_fingerprint(replies, model, lost, reasons, folder, tmp_path):
     """In the order of the table, whatever that of the replies; what is missing or failed has its reason."""
     paths = written(tmp_path, replies)
     [run] = read_samples([tmp_path] if folder else paths)
@@ -442,13 +440,13 @@ def test_replies_are_joined_by_fingerprint(
     assert 'verdict' not in found
 
 
-def test_a_second_attempt_counts_where_the_first_one_failed(tmp_path: Path) -> None:
+def test_a_second_attempt_counts_where_the_first_one_failed(tmp_path):
     replies = [REFUSED, openai('d', '2'), REFUSED, *(openai(key, '1') for key in 'abc')]
     [run] = read_samples(written(tmp_path, replies))
     assert samples_of(run)['response'] == ['1', '1', '1', '2']
 
 
-def test_replies_that_do_not_fit_are_listed(tmp_path: Path) -> None:
+def test_replies_that_do_not_fit_are_listed(tmp_path):
     """One of no sample, one that is there twice, a fingerprint of two samples; all at once."""
     replies = [openai('z', '1'), openai('a', '1'), openai('a', '1')]
     with pytest.raises(InputError) as error:
@@ -462,6 +460,6 @@ def test_replies_that_do_not_fit_are_listed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(('which', 'missing'), [(0, 'the table of samples'), (1, 'replies of a batch')])
-def test_one_of_the_two_alone_is_refused(which: int, missing: str, tmp_path: Path) -> None:
+def test_one_of_the_two_alone_is_refused(which, missing, tmp_path):
     with pytest.raises(InputError, match=f'give {missing}'):
         read_samples([written(tmp_path, [openai('a', '1')])[which]])

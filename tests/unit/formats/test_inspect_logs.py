@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness_logs import HARNESSES, RECORDED, Row, of_questions, run_of, said, verdicts
+from harness_logs import HARNESSES, RECORDED, of_questions, run_of, said, verdicts
 
 from gpassk_opencompass import InputError
 
@@ -35,7 +35,7 @@ def with_sample(folder: Path, name: str, **fields: Any) -> Path:
 
 
 @pytest.mark.parametrize('name', WHOLE)
-def test_responses_thoughts_ends_and_tokens_are_those_of_the_model(name: str) -> None:
+def test_responses_thoughts_ends_and_tokens_are_those_of_the_model(name):
     """Parts of a response are put together, a thought stands apart, cached tokens are tokens."""
     run = run_of(INSPECT / name)
     names = ['response', 'thought', 'finish_reason', 'state']
@@ -55,7 +55,7 @@ def test_responses_thoughts_ends_and_tokens_are_those_of_the_model(name: str) ->
 
 
 @pytest.mark.parametrize('name', WHOLE)
-def test_a_log_of_inspect_says_what_was_run_and_what_is_odd(name: str) -> None:
+def test_a_log_of_inspect_says_what_was_run_and_what_is_odd(name):
     run = run_of(INSPECT / name)
     assert run.settings == {'temperature': 0.7, 'top_p': 0.9, 'max_out_len': 256}
     assert run.judge == {'name': 'number of inspect_ai'}
@@ -72,7 +72,7 @@ def test_a_log_of_inspect_says_what_was_run_and_what_is_odd(name: str) -> None:
 
 
 @pytest.mark.parametrize('name', WHOLE)
-def test_another_score_of_inspect_is_taken_by_name(name: str) -> None:
+def test_another_score_of_inspect_is_taken_by_name(name):
     """One of numbers, one of the values of a score that has several, and partial credit as one chooses."""
     path = INSPECT / name
     assert verdicts(run_of(path, fields={'correct': 'credit'})) == verdicts(run_of(path))
@@ -95,21 +95,21 @@ def test_another_score_of_inspect_is_taken_by_name(name: str) -> None:
     ],
     ids=['headline', 'first'],
 )
-def test_the_score_that_inspect_shows_first_is_taken(results: Row, tmp_path: Path) -> None:
+def test_the_score_that_inspect_shows_first_is_taken(results, tmp_path):
     path = tmp_path / 'log.eval'
     remade(path, lambda name, told: {**told, 'results': results} if name == 'header.json' else told)
     assert run_of(path).judge == {'name': 'parts.number of inspect_ai'}
     assert verdicts(run_of(path))['a/b'] == '1?0111'
 
 
-def test_a_log_of_inspect_that_is_not_whole_is_read_as_far_as_it_goes() -> None:
+def test_a_log_of_inspect_that_is_not_whole_is_read_as_far_as_it_goes():
     for name, status, missing in (('running', 'started', 25), ('stopped', 'error', 20)):
         told = said(run_of(INSPECT / f'{name}.eval'))
         assert f"the log says '{status}'" in told
         assert f'{missing} of the 30 samples that the log was to have are not in it' in told
 
 
-def test_of_two_members_of_one_name_the_later_counts(tmp_path: Path) -> None:
+def test_of_two_members_of_one_name_the_later_counts(tmp_path):
     path = remade(tmp_path / 'log.eval', lambda _, told: told)
     with zipfile.ZipFile(path, 'a') as file:
         sample = json.loads(file.read('samples/2_epoch_1.json'))
@@ -119,7 +119,7 @@ def test_of_two_members_of_one_name_the_later_counts(tmp_path: Path) -> None:
     assert verdicts(run_of(path))['2'] == '100000'
 
 
-def test_an_invalidated_sample_is_unjudged_by_every_score(tmp_path: Path) -> None:
+def test_an_invalidated_sample_is_unjudged_by_every_score(tmp_path):
     path = with_sample(tmp_path, '3_epoch_2', invalidation={'author': 'somebody'})
     for fields in ({}, {'correct': 'credit'}):
         run = run_of(path, fields=fields)
@@ -142,7 +142,7 @@ def test_an_invalidated_sample_is_unjudged_by_every_score(tmp_path: Path) -> Non
     ],
     ids=['scored', 'scored after an error', 'nan', 'error', 'response without a score'],
 )
-def test_a_score_stands_without_an_output(fields: Row, expected: str, state: Any, tmp_path: Path) -> None:
+def test_a_score_stands_without_an_output(fields, expected, state, tmp_path):
     """As of an agent whose work is scored, not its words; a sample failed only if it has neither."""
     run = run_of(with_sample(tmp_path, '3_epoch_2', **fields))
     assert verdicts(run)['3'] == f'1{expected}1111'
@@ -150,7 +150,7 @@ def test_a_score_stands_without_an_output(fields: Row, expected: str, state: Any
     assert ('1 samples ended in an error and count as' in said(run)) == (expected == '0')
 
 
-def test_without_any_scores_there_are_responses_to_judge(tmp_path: Path) -> None:
+def test_without_any_scores_there_are_responses_to_judge(tmp_path):
     def unscored(name: str, told: Any) -> Any:
         more = {'scores': None} if name.startswith('samples/') else {'results': None}
         eval_ = {'eval': {**told['eval'], 'scorers': None}} if 'eval' in told else {}
@@ -161,7 +161,7 @@ def test_without_any_scores_there_are_responses_to_judge(tmp_path: Path) -> None
     assert run.judge == {}
 
 
-def test_texts_that_a_log_keeps_elsewhere_are_put_back(tmp_path: Path) -> None:
+def test_texts_that_a_log_keeps_elsewhere_are_put_back(tmp_path):
     """Long texts of messages may be attachments; thoughts that are hidden have a summary."""
     content = [
         {'type': 'reasoning', 'reasoning': 'gAAAAB…', 'redacted': True, 'summary': 'It is a sum.'},
@@ -196,6 +196,6 @@ def test_texts_that_a_log_keeps_elsewhere_are_put_back(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_a_sample_of_inspect_that_makes_no_sense_is_named(fields: Row, message: str, tmp_path: Path) -> None:
+def test_a_sample_of_inspect_that_makes_no_sense_is_named(fields, message, tmp_path):
     with pytest.raises(InputError, match=rf'log\.eval.*{message}'):
         run_of(with_sample(tmp_path, '2_epoch_2', **fields))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import random
-from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -41,7 +40,7 @@ def lay_out(rows: list[str], layout: str) -> str:
 
 @pytest.mark.parametrize('layout', ['lines', 'list', 'one line'])
 @pytest.mark.parametrize('packed', [False, True])
-def test_a_value_is_what_json_makes_of_it(layout: str, packed: bool, tmp_path: Path) -> None:
+def test_a_value_is_what_json_makes_of_it(layout, packed, tmp_path):
     """In each layout, also packed; the last of two equal keys counts."""
     rows = ['{"a": 0}', *(f'{{"a": 1, "b": {value}, "a": {value}}}' for value in ODD)]
     content = lay_out(rows, layout).encode()
@@ -54,7 +53,7 @@ def test_a_value_is_what_json_makes_of_it(layout: str, packed: bool, tmp_path: P
 @pytest.mark.parametrize(
     'text', ['{\n "a": 1,\n "b": [2]\n}\n', '{"a": 1, "b": [2]}', '[{"a": 1, "b": [2]}]']
 )
-def test_an_object_over_several_lines_is_a_row(text: str, tmp_path: Path) -> None:
+def test_an_object_over_several_lines_is_a_row(text, tmp_path):
     (path := tmp_path / 'one.json').write_text(text)
     assert list(json_rows(path)) == [(1, {'a': 1, 'b': [2]})]
 
@@ -62,13 +61,13 @@ def test_an_object_over_several_lines_is_a_row(text: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     'text', ['7', '"text"', 'null', '[1]', '["a"]', '{"a": 1}\n[2]\n', '{"a": 1}\n"b"\n']
 )
-def test_a_row_that_is_no_object_is_refused(text: str, tmp_path: Path) -> None:
+def test_a_row_that_is_no_object_is_refused(text, tmp_path):
     (path := tmp_path / 'rows.json').write_text(text)
     with pytest.raises(InputError, match=r'holds a \w+; expected an object'):
         list(json_rows(path))
 
 
-def test_how_a_long_object_begins_is_read_without_the_rest(tmp_path: Path) -> None:
+def test_how_a_long_object_begins_is_read_without_the_rest(tmp_path):
     """Of 20 MB no more than 8 are read, of which the keys are known, and the first elements of a list."""
     path = tmp_path / 'long.json'
     long = [{'text': 'x' * 1000}] * 20_000
@@ -82,9 +81,7 @@ def test_how_a_long_object_begins_is_read_without_the_rest(tmp_path: Path) -> No
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(told=OBJECTS, chunk=st.integers(1, 40), indent=st.sampled_from([None, 4]), ascii_only=st.booleans())
-def test_entries_are_those_of_the_whole(
-    told: dict[str, Any], chunk: int, indent: int | None, ascii_only: bool, tmp_path: Path
-) -> None:
+def test_entries_are_those_of_the_whole(told, chunk, indent, ascii_only, tmp_path):
     """However much is read at a time; also those inside of one entry."""
     path = tmp_path / 'file.json'
     path.write_text(json.dumps(told, indent=indent, ensure_ascii=ascii_only), encoding='utf-8')
@@ -102,7 +99,7 @@ def test_entries_are_those_of_the_whole(
 
 
 @pytest.mark.parametrize('chunk', [1, 7, 1 << 20])
-def test_whatever_is_cut_off_is_an_error(chunk: int, tmp_path: Path) -> None:
+def test_whatever_is_cut_off_is_an_error(chunk, tmp_path):
     """At every byte: a file in the middle of being written is never taken for a whole one."""
     content = '{"a": [1, {"b": -1.5e3}], "details": {"ä": "\\u00e4\\n", "c": null}}'.encode()
     path = tmp_path / 'file.json'
@@ -119,7 +116,7 @@ def test_whatever_is_cut_off_is_an_error(chunk: int, tmp_path: Path) -> None:
         '{"a": 12"xyz" , "b": 3}', '{"a": 1, , "b": 2}', '{"a": 1, "b\t": 2}',
     ],
 )  # fmt: skip
-def test_what_is_no_object_has_no_entries(text: str, tmp_path: Path) -> None:
+def test_what_is_no_object_has_no_entries(text, tmp_path):
     (path := tmp_path / 'file.json').write_text(text)
     with pytest.raises(InputError):
         list(json_entries(path, 'a'))
@@ -127,7 +124,7 @@ def test_what_is_no_object_has_no_entries(text: str, tmp_path: Path) -> None:
         list(json_rows(path))
 
 
-def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
+def test_what_cannot_be_read_says_why(tmp_path):
     with pytest.raises(InputError, match='No such file'):
         list(json_rows(tmp_path / 'none.json'))
     (path := tmp_path / 'latin.json').write_bytes('{"a": "é"}'.encode('latin-1'))

@@ -40,7 +40,7 @@ def written(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 
 @pytest.mark.parametrize('whole', [True, False], ids=['folder', 'file'])
-def test_responses_of_any_generative_task_are_judged_anew(whole: bool) -> None:
+def test_responses_of_any_generative_task_are_judged_anew(whole):
     """Of a task with Lighteval's own avg@n; the scores are exact, and Lighteval's mean is ours."""
     told: list[str] = []
     [run] = read_samples([LOGS / 'sums' if whole else details('sums')], tell=told.append)
@@ -59,7 +59,7 @@ def test_responses_of_any_generative_task_are_judged_anew(whole: bool) -> None:
     assert abs(100 * theirs - result.scores()['accuracy']) < 1e-9
 
 
-def test_questions_are_in_the_order_of_the_data_with_texts_and_tokens() -> None:
+def test_questions_are_in_the_order_of_the_data_with_texts_and_tokens():
     """Under the key of the question, whatever order Lighteval asked them in."""
     run = run_of(details('sums'))
     found = samples_of(run)
@@ -78,7 +78,7 @@ def test_questions_are_in_the_order_of_the_data_with_texts_and_tokens() -> None:
     assert '6 responses have as many tokens' in said(run)
 
 
-def test_choices_and_a_summary_alone_are_refused_with_a_hint(tmp_path: Path) -> None:
+def test_choices_and_a_summary_alone_are_refused_with_a_hint(tmp_path):
     with pytest.raises(InputError, match='compares log-likelihoods of choices'):
         run_of(LOGS / 'choices')
     [summary] = (LOGS / 'sums' / 'results').rglob('*.json')
@@ -87,7 +87,7 @@ def test_choices_and_a_summary_alone_are_refused_with_a_hint(tmp_path: Path) -> 
         run_of(tmp_path / summary.name)
 
 
-def test_thoughts_stay_apart_and_missing_samples_are_unjudged(tmp_path: Path) -> None:
+def test_thoughts_stay_apart_and_missing_samples_are_unjudged(tmp_path):
     """An endpoint that answered two of four times, one that gave nothing, and one that thought only."""
     rows = rows_of(details('sums'))[:3]
     rows[0]['model_response'] |= {'text': ['\\boxed{1}', ''], 'reasonings': ['so', 'hmm', None, None]}
@@ -101,14 +101,14 @@ def test_thoughts_stay_apart_and_missing_samples_are_unjudged(tmp_path: Path) ->
     assert result.health.states == {'failed': 6}
 
 
-def test_a_question_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+def test_a_question_that_is_there_twice_is_refused(tmp_path):
     """As with several few-shot seeds: other prompts, and no samples of one."""
     rows = rows_of(details('sums'))
     with pytest.raises(InputError, match='is there twice'):
         run_of(written(tmp_path / 'd.parquet', [*rows, rows[0]]))
 
 
-def test_padded_responses_have_no_token_counts(tmp_path: Path) -> None:
+def test_padded_responses_have_no_token_counts(tmp_path):
     """transformers pads a batch to one length, which nothing marks."""
     rows = rows_of(details('sums'))
     rows[0]['model_response']['output_tokens'] = [[5, 6, 0, 0], [5, 6, 7, 8], [5, 0, 0, 0], [5, 6, 7, 0]]
@@ -123,9 +123,7 @@ def test_padded_responses_have_no_token_counts(tmp_path: Path) -> None:
     [([1, 0], ['a', 'b'], 'b'), (0, ['a'], 'a'), (3, ['a'], None), (None, ['a'], None), ([], ['a'], None)],
     ids=['several', 'one', 'beyond', 'none', 'empty'],
 )
-def test_the_reference_is_the_gold_choice(
-    index: Any, choices: list[str], reference: str | None, tmp_path: Path
-) -> None:
+def test_the_reference_is_the_gold_choice(index, choices, reference, tmp_path):
     """Of several the first, which is said; without one the row is refused."""
     rows = rows_of(details('sums'))[:1]
     rows[0]['doc'] |= {'gold_index': index, 'choices': choices}
@@ -139,7 +137,7 @@ def test_the_reference_is_the_gold_choice(
     assert ('several references' in said(run)) == isinstance(index, list)
 
 
-def test_a_task_of_this_package_is_read_with_its_verdicts() -> None:
+def test_a_task_of_this_package_is_read_with_its_verdicts():
     """As a sweep calls it, with judge, k and the names of its questions."""
     [path] = (RECORDED / 'lighteval' / 'details').rglob('*.parquet')
     run = run_of(RECORDED / 'lighteval')
@@ -158,7 +156,7 @@ def test_a_task_of_this_package_is_read_with_its_verdicts() -> None:
     assert [found['answer'][row] for row in first] == rows[told.uid[0]]['metric']['G-Pass@k']['answers']
 
 
-def test_details_of_this_package_that_lost_questions_are_refused(tmp_path: Path) -> None:
+def test_details_of_this_package_that_lost_questions_are_refused(tmp_path):
     [path] = (RECORDED / 'lighteval' / 'details').rglob('*.parquet')
     short = tmp_path / path.name
     parquet.write_table(parquet.read_table(path).slice(0, 46), short)

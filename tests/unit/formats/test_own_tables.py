@@ -75,7 +75,7 @@ def table_of(known: Mapping[str, str], kind: str, chance: random.Random) -> list
 
 @pytest.mark.parametrize('kind', ['samples', 'lists', 'wide'])
 @pytest.mark.parametrize('name', NAMES)
-def test_a_table_has_its_samples_in_every_layout(name: str, kind: str, tmp_path: Path) -> None:
+def test_a_table_has_its_samples_in_every_layout(name, kind, tmp_path):
     """In each format; with response, verdict, tokens and place of each, and G-Pass@k by exact fractions."""
     chance = random.Random(name + kind)
     known = {str(uid): ''.join(chance.choice('011') for _ in range(N)) for uid in range(3, 3 + QUESTIONS)}
@@ -96,7 +96,7 @@ def test_a_table_has_its_samples_in_every_layout(name: str, kind: str, tmp_path:
 
 
 @pytest.mark.parametrize('name', NAMES)
-def test_counts_are_read_as_counts(name: str, tmp_path: Path) -> None:
+def test_counts_are_read_as_counts(name, tmp_path):
     """Of unequal size; a question without a problem is its own, whatever others are called."""
     rows: list[Row] = [
         {'uid': f'q{row}', 'n': 8 + row % 2, 'c': row % 9, 'problem': f'p{row // 2}'} for row in range(60)
@@ -114,7 +114,7 @@ def test_counts_are_read_as_counts(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not MATH_COT.exists(), reason='the shared data are not on this machine')
-def test_samples_that_others_published_give_their_score() -> None:
+def test_samples_that_others_published_give_their_score():
     """100 questions × 8 with a rule grader's verdicts: G-Pass@4_0 is 95.10, as its README says."""
     run = run_of(MATH_COT, fields={'response': 'code', 'reference': 'gt'})
     counts = samples_of(run).counts()
@@ -202,7 +202,7 @@ READ = {
 
 
 @pytest.mark.parametrize('what', READ)
-def test_a_table_is_read_as_it_is_meant(what: str, tmp_path: Path) -> None:
+def test_a_table_is_read_as_it_is_meant(what, tmp_path):
     rows, symbols, remark, columns = READ[what]
     run = run_of(write(tmp_path / 't.jsonl', rows))
     assert verdicts(run) == symbols
@@ -212,7 +212,7 @@ def test_a_table_is_read_as_it_is_meant(what: str, tmp_path: Path) -> None:
         assert run.judge == {}
 
 
-def test_fields_choose_columns_of_a_table(tmp_path: Path) -> None:
+def test_fields_choose_columns_of_a_table(tmp_path):
     """Another reference; the problem, which may be the text of the question at once, for its key."""
     rows, *_ = READ['two references']
     run = run_of(write(tmp_path / 'a.jsonl', rows), fields={'reference': 'answer'})
@@ -227,7 +227,7 @@ def test_fields_choose_columns_of_a_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize('ours', [False, True])
-def test_texts_of_our_own_csv_are_given_back(ours: bool, tmp_path: Path) -> None:
+def test_texts_of_our_own_csv_are_given_back(ours, tmp_path):
     """It has an apostrophe before what begins as a formula does; a table of another's has its own."""
     texts = ['=1+1', "'quoted'", '+7']
     rows = [['model', 'dataset', 'uid', 'replica', 'group', 'response', 'verdict', *['other'] * (not ours)]]
@@ -241,7 +241,7 @@ def test_texts_of_our_own_csv_are_given_back(ours: bool, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize('header', ['ID,Correct', 'id;correct', ' id , correct '])
-def test_spelling_of_the_header_does_not_count(header: str, tmp_path: Path) -> None:
+def test_spelling_of_the_header_does_not_count(header, tmp_path):
     mark = ';' if ';' in header else ','
     (path := tmp_path / 't.csv').write_text(f'\ufeff{header}\na{mark}1\na{mark}0\n', encoding='utf-8')
     assert verdicts(run_of(path)) == {'a': '10'}
@@ -292,7 +292,7 @@ REFUSED: dict[str, tuple[list[dict[str, Any]], str]] = {
 
 
 @pytest.mark.parametrize('what', REFUSED)
-def test_what_cannot_be_scored_is_refused(what: str, tmp_path: Path) -> None:
+def test_what_cannot_be_scored_is_refused(what, tmp_path):
     rows, message = REFUSED[what]
     path = tmp_path / 't.csv'
     if rows:
@@ -305,7 +305,7 @@ def test_what_cannot_be_scored_is_refused(what: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize('name', ['t.csv', 't.csv.gz', 't.jsonl', 't.json', 't.parquet'])
-def test_a_table_that_was_cut_is_refused_or_read_as_far_as_it_goes(name: str, tmp_path: Path) -> None:
+def test_a_table_that_was_cut_is_refused_or_read_as_far_as_it_goes(name, tmp_path):
     """Wherever it was cut: an error, or fewer samples, of which nothing is made up."""
     chance = random.Random(5)
     known = {str(uid): '1011' for uid in range(QUESTIONS)}

@@ -37,7 +37,7 @@ QUIZ = Format(
 
 
 @pytest.fixture(autouse=True)
-def quiz(monkeypatch: pytest.MonkeyPatch) -> None:
+def quiz(monkeypatch):
     monkeypatch.setitem(FORMATS, 'quiz', QUIZ)
 
 
@@ -55,7 +55,7 @@ def lines(path: Path, rows: Sequence[Mapping[str, Any] | str]) -> Path:
 # ---- recognition -----------------------------------------------------------------------------------------
 
 
-def test_a_folder_is_searched_for_what_formats_recognise(tmp_path: Path) -> None:
+def test_a_folder_is_searched_for_what_formats_recognise(tmp_path):
     """What is passed over is told; hidden files, sample files, pipes, links in circles are not read."""
     (tmp_path / 'deep' / 'er').mkdir(parents=True)
     lines(tmp_path / 'deep' / 'er' / 'algebra.jsonl', [asked('a', [1, 0])])
@@ -73,7 +73,7 @@ def test_a_folder_is_searched_for_what_formats_recognise(tmp_path: Path) -> None
     assert told == [f'passed over: {tmp_path / name}' for name in ('broken.json', 'films.csv')]
 
 
-def test_a_run_of_a_folder_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_a_run_of_a_folder_that_cannot_be_read_is_told(tmp_path):
     """The others are read; if it was given by its name, it is an error."""
     lines(tmp_path / 'good.jsonl', [asked('a', [1, 0])])
     bad = lines(tmp_path / 'twice.jsonl', [asked('a', [1, 0])] * 2)
@@ -86,7 +86,7 @@ def test_a_run_of_a_folder_that_cannot_be_read_is_told(tmp_path: Path) -> None:
         read_samples([tmp_path / 'good.jsonl', bad])
 
 
-def test_what_nothing_recognises_is_an_error(tmp_path: Path) -> None:
+def test_what_nothing_recognises_is_an_error(tmp_path):
     os.mkfifo(tmp_path / 'pipe')  # it cannot be read twice, to see what it is and then what it holds
     for name in ('none', 'pipe'):
         with pytest.raises(InputError, match='neither a file nor a folder'):
@@ -105,9 +105,7 @@ def test_what_nothing_recognises_is_an_error(tmp_path: Path) -> None:
         read_samples([tmp_path / 'empty.jsonl'])
 
 
-def test_files_that_two_formats_recognise_need_a_choice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_that_two_formats_recognise_need_a_choice(tmp_path, monkeypatch):
     monkeypatch.setitem(FORMATS, 'riddle', QUIZ)
     path = lines(tmp_path / 'x.jsonl', [asked('a', [1, 0])])
     with pytest.raises(InputError, match='may be of quiz or of riddle; say which: --from quiz'):
@@ -115,9 +113,7 @@ def test_files_that_two_formats_recognise_need_a_choice(
     assert verdicts(read_samples([path], 'riddle')[0]) == {'a': '10'}
 
 
-def test_a_run_may_lie_in_several_files_or_in_a_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_may_lie_in_several_files_or_in_a_folder(tmp_path, monkeypatch):
     """By what their names have in common; or as the format says of a folder that it recognises."""
     for place in range(3):
         lines(tmp_path / f'x-rs{place}.jsonl', [asked('a', [place > 0]), asked('b', [1])])
@@ -146,7 +142,7 @@ MISSING = [None, float('nan'), '', ' ', 'nan', 'NaN', 'None', 'null', 'N/A', '<N
 
 
 @pytest.mark.parametrize('value', MISSING, ids=repr)
-def test_missing_values_are_read_alike_everywhere(value: Any, tmp_path: Path) -> None:
+def test_missing_values_are_read_alike_everywhere(value, tmp_path):
     """No verdict is unjudged, no response no answer, no reference none; in tables and other formats."""
     rows = [
         {
@@ -169,7 +165,7 @@ def test_missing_values_are_read_alike_everywhere(value: Any, tmp_path: Path) ->
         assert '2 samples have no verdict (empty, null or NaN) and are unjudged' in run.remarks
 
 
-def test_what_is_odd_of_verdicts_is_said(tmp_path: Path) -> None:
+def test_what_is_odd_of_verdicts_is_said(tmp_path):
     """Partial credit, rewards: each is counted, and none is silently wrong or right."""
     told = [1, 0.5, 'nan', '', 2.5, 0, -1, 1]
     rows = [{'uid': f'q{place // 4}', 'acc': one} for place, one in enumerate(told)]
@@ -186,7 +182,7 @@ def test_what_is_odd_of_verdicts_is_said(tmp_path: Path) -> None:
 # ---- bad rows --------------------------------------------------------------------------------------------
 
 
-def test_all_bad_rows_are_listed(tmp_path: Path) -> None:
+def test_all_bad_rows_are_listed(tmp_path):
     """Of all files, each with its place; left out on demand, which is said."""
     rows = [asked('a', [1, 0]), asked('b', ['maybe', 1]), '{"name": ', '7', asked('c', [0, 0], asked=None)]
     one = lines(tmp_path / 'one.jsonl', [*rows, asked('', [1, 0])])
@@ -206,7 +202,7 @@ def test_all_bad_rows_are_listed(tmp_path: Path) -> None:
     assert runs[0].remarks[0].startswith(f'5 bad rows are left out, the first: {one}:2: ')
 
 
-def test_where_no_row_is_left_there_is_no_run(tmp_path: Path) -> None:
+def test_where_no_row_is_left_there_is_no_run(tmp_path):
     path = write(tmp_path / 't.csv', [{'id': 'a', 'correct': 'x'}] * 1000)
     with pytest.raises(InputError, match='no row is left') as error:
         run_of(path, drop_bad=True)
@@ -230,14 +226,14 @@ DOUBLED: dict[str, list[dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize('what', DOUBLED)
-def test_a_file_that_holds_everything_twice_is_refused(what: str, tmp_path: Path) -> None:
+def test_a_file_that_holds_everything_twice_is_refused(what, tmp_path):
     rows = DOUBLED[what]
     run_of(lines(tmp_path / 't.jsonl', rows))
     with pytest.raises(InputError, match='twice'):
         run_of(lines(tmp_path / 't.jsonl', rows * 2))
 
 
-def test_equal_verdicts_are_no_copy(tmp_path: Path) -> None:
+def test_equal_verdicts_are_no_copy(tmp_path):
     """Two questions may have the same labels, and two samples of a question the same verdict."""
     assert verdicts(run_of(lines(tmp_path / 't.jsonl', [{'correct': '10'}] * 2))) == {'1': '10', '2': '10'}
     rows = [{'uid': place % 5, 'correct': place % 5 > 2} for place in range(10)]
@@ -257,7 +253,7 @@ def two_models(path: Path, column: str) -> Path:
     return write(path, rows)
 
 
-def test_models_in_one_table_are_a_run_each(tmp_path: Path) -> None:
+def test_models_in_one_table_are_a_run_each(tmp_path):
     """By a column that is called model, or one that is named; without it, the column is pointed at."""
     runs = read_samples([two_models(tmp_path / 't.csv', 'model')])
     assert {run.name: verdicts(run)['a'] for run in runs} == {'big': '11', 'small': '00'}
@@ -270,7 +266,7 @@ def test_models_in_one_table_are_a_run_each(tmp_path: Path) -> None:
     assert [run.name for run in runs] == ['big', 'small']
 
 
-def test_fields_of_a_format_can_be_named(tmp_path: Path) -> None:
+def test_fields_of_a_format_can_be_named(tmp_path):
     """A list of a row is its samples'; nested ones by dotted paths; who judged is the field."""
     rows = [asked(name, [1, 0], graded={'strict': [0, 0.5], 'set': 's' + name}, id2='all') for name in 'ab']
     path = lines(tmp_path / 'x.jsonl', rows)
@@ -299,7 +295,7 @@ def test_fields_of_a_format_can_be_named(tmp_path: Path) -> None:
     ],
     ids=['field', 'group-by', 'model-column', 'no field', 'one of n', 'correct-from', 'kind'],
 )
-def test_an_option_that_changes_nothing_is_an_error(options: Options, message: str, tmp_path: Path) -> None:
+def test_an_option_that_changes_nothing_is_an_error(options, message, tmp_path):
     """In every format; one value is never that of all samples."""
     path = lines(tmp_path / 'x.jsonl', [asked('a', [True, False])])
     with pytest.raises(InputError, match=message):
@@ -307,13 +303,13 @@ def test_an_option_that_changes_nothing_is_an_error(options: Options, message: s
 
 
 @pytest.mark.parametrize('options', [Options(fields={'correct': 'x'}), Options({'uid': 'x'})])
-def test_a_column_that_a_table_does_not_have_is_an_error(options: Options, tmp_path: Path) -> None:
+def test_a_column_that_a_table_does_not_have_is_an_error(options, tmp_path):
     path = write(tmp_path / 't.csv', [{'id': 'a', 'correct': 1}])
     with pytest.raises(InputError, match="there is no column 'x'; there is id, correct"):
         read_samples([path], options=options)
 
 
-def test_what_a_run_is_scored_by_can_be_chosen(tmp_path: Path) -> None:
+def test_what_a_run_is_scored_by_can_be_chosen(tmp_path):
     path = lines(tmp_path / 'x.jsonl', [asked('a', [1, 0])])
     run = run_of(path, kind='responses')
     assert ('verdict' in samples_of(run), run.judge) == (False, {})

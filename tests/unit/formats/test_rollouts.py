@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from exact import g_pass
@@ -30,7 +29,7 @@ def dumped(asked: str = 'q', score: object = 1.0, **more: object) -> Row:
     return {'input': asked, 'output': 'a', 'gts': '4', 'score': score, 'step': 1, **more}
 
 
-def test_a_question_of_verl_has_one_uid_in_all_steps() -> None:
+def test_a_question_of_verl_has_one_uid_in_all_steps():
     runs = runs_of(VERL / 'validation')
     assert set(runs) == {f'step {step}/validation' for step in (0, 5, 10)}
     first, *others = (list(verdicts(run)) for run in runs.values())
@@ -40,7 +39,7 @@ def test_a_question_of_verl_has_one_uid_in_all_steps() -> None:
     assert texts(run, 'answer')[12:16] == ['', '2', '', '']  # what verl did not find is none
 
 
-def test_the_last_output_of_a_rollout_is_its_sample() -> None:
+def test_the_last_output_of_a_rollout_is_its_sample():
     """Turns before it are told of; the question is the first input."""
     run = run_of(VERL / 'agent')
     assert texts(run, 'response')[1] == 'Attempt 1.\n#### 42\nAnswer: 42'
@@ -57,7 +56,7 @@ def test_the_last_output_of_a_rollout_is_its_sample() -> None:
     ],
     ids=['acc', 'texts', 'others'],
 )
-def test_acc_counts_before_the_score(scores: list[Row], expected: str, tmp_path: Path) -> None:
+def test_acc_counts_before_the_score(scores, expected, tmp_path):
     """Numbers of numpy are written as texts by some versions."""
     rows = [{**dumped(output=f'{place}'), **more} for place, more in enumerate(scores)]
     run = run_of(write(tmp_path / '1.jsonl', rows))
@@ -65,14 +64,14 @@ def test_acc_counts_before_the_score(scores: list[Row], expected: str, tmp_path:
     assert ('1 samples have no acc: their score says' in said(run)) == ('acc' in scores[0])
 
 
-def test_an_input_with_two_ground_truths_is_two_questions(tmp_path: Path) -> None:
+def test_an_input_with_two_ground_truths_is_two_questions(tmp_path):
     rows = [dumped(gts=truth, score=truth == '4', output=f'{n}') for n in range(4) for truth in '45']
     run = run_of(write(tmp_path / '1.jsonl', rows))
     assert list(verdicts(run).values()) == ['1111', '0000']
     assert '1 inputs have several ground truths' in said(run)
 
 
-def test_a_question_that_is_there_twice_is_two_where_verl_has_uids(tmp_path: Path) -> None:
+def test_a_question_that_is_there_twice_is_two_where_verl_has_uids(tmp_path):
     rows = [dumped(uid=f'{key}_{place}_0', output=f'{place}') for key in 'ab' for place in range(2)]
     run = run_of(write(tmp_path / '1.jsonl', rows))
     assert list(verdicts(run).values()) == ['11', '11']
@@ -84,7 +83,7 @@ def test_a_question_that_is_there_twice_is_two_where_verl_has_uids(tmp_path: Pat
 
 @pytest.mark.parametrize('order', ['questions', 'rounds'])
 @pytest.mark.parametrize('size', [1, 3])
-def test_uids_that_only_end_in_two_numbers_hide_no_question(order: str, size: int, tmp_path: Path) -> None:
+def test_uids_that_only_end_in_two_numbers_hide_no_question(order, size, tmp_path):
     """As those of a benchmark with a year: question 1 is no later turn of question 0."""
     rows = [
         dumped(f'{place}?', place % 2, gts=f'{place}', uid=f'aime_2024_{place}', output=f'{place}, {draw}')
@@ -106,7 +105,7 @@ KINDS = ['results', 'traces']
 
 
 @pytest.mark.parametrize('kind', KINDS)
-def test_rollouts_of_verifiers_count_by_their_reward(kind: str) -> None:
+def test_rollouts_of_verifiers_count_by_their_reward(kind):
     """A server that failed is unjudged though its reward is 0; half a reward is not correct."""
     run = run_of(RECORDED / 'verifiers' / kind)
     assert (run.model, run.dataset, run.written_by) == ('org/scripted', 'sums', 'verifiers 0.3.1')
@@ -121,7 +120,7 @@ def test_rollouts_of_verifiers_count_by_their_reward(kind: str) -> None:
     assert 'partial credit' in said(run)
 
 
-def test_the_threshold_of_verifiers_gives_its_pass_k() -> None:
+def test_the_threshold_of_verifiers_gives_its_pass_k():
     """metadata.json has what verifiers itself makes of a reward from 0.5 on."""
     folder = RECORDED / 'verifiers' / 'results'
     assert '--correct-from 0.5' in said(run_of(folder))
@@ -132,7 +131,7 @@ def test_the_threshold_of_verifiers_gives_its_pass_k() -> None:
         assert scores[f'G-Pass@{k}_1.0'] == pytest.approx(100 * theirs[k])
 
 
-def test_rewards_of_an_episode_are_weighted(tmp_path: Path) -> None:
+def test_rewards_of_an_episode_are_weighted(tmp_path):
     """A scorer that did not run is unjudged; of several agents the first one that is trained counts."""
     rows, others = (rows_in(RECORDED / 'verifiers' / 'traces' / 'traces.jsonl')[:3] for _ in range(2))
     rows[0]['traces'][0]['rewards'] = {
@@ -148,7 +147,7 @@ def test_rewards_of_an_episode_are_weighted(tmp_path: Path) -> None:
     assert '1 episodes are of several agents' in said(run)
 
 
-def test_a_trial_of_tau2_that_cannot_be_evaluated_is_told_both_ways() -> None:
+def test_a_trial_of_tau2_that_cannot_be_evaluated_is_told_both_ways():
     """It counts as a failure; a remark has pass^k without it, as tau2-bench itself computes it."""
     run = run_of(RECORDED / 'tau2')
     assert (run.model, run.dataset, run.ks) == ('agent', 'tau2-mock', (1, 2, 3, 4))
@@ -168,7 +167,7 @@ def test_a_trial_of_tau2_that_cannot_be_evaluated_is_told_both_ways() -> None:
     )
 
 
-def test_simulations_of_tau2_may_lie_in_files_of_their_own(tmp_path: Path) -> None:
+def test_simulations_of_tau2_may_lie_in_files_of_their_own(tmp_path):
     whole = json.loads((RECORDED / 'tau2' / 'results.json').read_text())
     (tmp_path / 'simulations').mkdir()
     for one in whole.pop('simulations'):
