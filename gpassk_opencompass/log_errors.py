@@ -69,7 +69,7 @@ def error_in(lines: Iterable[str]) -> str:
     """
     cleaned = _cleaned(lines)
     heads = [place for place, line in enumerate(cleaned) if line.text.endswith(_TRACEBACK)]
-    *earlier, error = ['', *(_raised_behind(cleaned, head) for head in heads)]
+    error = _raised_behind(cleaned, heads[-1]) if heads else ''
     if error.startswith('KeyboardInterrupt'):
         return ''
     if not _ELSEWHERE.search(error):
@@ -77,6 +77,7 @@ def error_in(lines: Iterable[str]) -> str:
     # The cause is an earlier exception, else the last error that was logged.
     logged = [line.text.strip() for line in cleaned[: heads[-1]] if line.level in _ERRORS]
     causes = [text for text in logged if not _PLACE.search(text)]
+    earlier = (_raised_behind(cleaned, head) for head in heads[:-1])
     causes += [one for one in earlier if one and not _ELSEWHERE.search(one)]
     return f'{error} (before it: {causes[-1]})' if causes else error
 

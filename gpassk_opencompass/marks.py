@@ -222,7 +222,9 @@ def hardware(visible: str | None = None) -> str:
     """
     visible = os.environ.get('CUDA_VISIBLE_DEVICES') if visible is None else visible
     if visible != '':
-        query = 'nvidia-smi --query-gpu=name --format=csv,noheader' + (f' -i {visible}' if visible else '')
+        query = 'nvidia-smi --query-gpu=name --format=csv,noheader' + (
+            f' -i {visible.replace(" ", "")}' if visible else ''
+        )
         with suppress(OSError, subprocess.SubprocessError):
             done = subprocess.run(query.split(), capture_output=True, text=True, timeout=60, check=True)
             names = Counter(filter(None, map(str.strip, done.stdout.splitlines())))

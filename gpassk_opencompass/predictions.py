@@ -182,6 +182,7 @@ class Rows:
     identity: Mapping[str, Any] | None = None  # of the model that draws; None where rows are judged
     command: str | None = None  # the `gpassk run` that draws, if one does, and its servers
     accepted: dict[str, str] = field(default_factory=dict)  # what `keep` names that did change, and how
+    states: list[str] = field(default_factory=list)  # of the rows that are there, those of `health.STATES`
 
     def __post_init__(self) -> None:
         self.journal = self.predictions.with_suffix(JOURNAL)
@@ -201,8 +202,7 @@ class Rows:
         paths = [*_files(whole, JOURNAL), *_files(whole, '.json')]
         rows = (row for path in paths for row in self._rows_in(path))
         own = (row for row in rows if row.marks.get('dataset') == self.dataset)
-        found = self.pair(own, lambda row: (row.path, row.start, row.size))
-        self._places = {self.samples[at].task: place for at, place in found.items()}
+        self._places = {self.samples[at].task: place for at, place in self.pair(own, self._place_of).items()}
         missing = {one.task: one for one in self.samples if one.task not in self._places}
         mark = digest_of(self.settings)[:16]
         folders = [one for one in elsewhere if mark in self.notes_of(one).settings] if missing else []
@@ -289,6 +289,11 @@ class Rows:
             file = self._open(path)
             file.seek(0)
             yield from (row for row in _lines_of(path, file) if row.is_whole)
+
+    def _place_of(self, row: Row) -> tuple[Path, int, int]:
+        if state := Generation.from_json(row.told.get('generation')).state:
+            self.states.append(state)
+        return row.path, row.start, row.size
 
     def row(self, sample: Sample, source: str, text: Any, generation: Generation) -> dict[str, Any]:
         """Return the row of predictions of a response; `source` is the mark of the model's identity."""

@@ -176,13 +176,14 @@ def backoff(failures: int, first: float, most: float) -> float:
     return min(most, first * 2.0 ** min(failures - 1, 60)) * random.uniform(0.5, 1.0)
 
 
-def open_session(settings: ClientSettings) -> ClientSession:
-    """Open a session for many requests at once, where an event loop runs."""
+def open_session(settings: ClientSettings, secure: bool = True) -> ClientSession:
+    """Open a session for many requests at once, where an event loop runs; `secure`: some are by https."""
     import aiohttp  # who only checks settings needs none
 
     file = environ.get('REQUESTS_CA_BUNDLE') or environ.get('CURL_CA_BUNDLE')
     file = settings.verify if isinstance(settings.verify, str) else file
-    context = create_default_context(cafile=file) if settings.verify and file else bool(settings.verify)
+    own = settings.verify and file and secure
+    context = create_default_context(cafile=file) if own else bool(settings.verify)
     return aiohttp.ClientSession(
         # Servers close a connection after some idle seconds (uvicorn: 5): to let go first avoids a race.
         connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=4.0, ssl=context),
@@ -362,7 +363,8 @@ class Run:
             InputError: a server takes no requests like these (key, model name, address, settings).
             IncompleteError: no server answered for `patience` seconds. Both are caused by the last `Trouble`.
         """
-        async with open_session(self.settings) as self.session:
+        secure = any('https:' in f'{line.server.url} {line.proxy}' for line in self.lines)
+        async with open_session(self.settings, secure) as self.session:
             for line in self.lines * self.settings.concurrency:
                 self.start(self.work(line))
             try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -51,7 +51,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     as_served = 'default: 0; none: as the server has it'
     add('--temperature', type=_temperature, default=0.0, metavar='T', help=as_served)
     add('--proxy', default='', metavar='URL', help='default: of the environment (HTTPS_PROXY)')
-    add('--extra-body', type=parse_json, metavar='JSON', help='more fields of the request, an object')
+    add('--extra-body', type=_json, metavar='JSON', help='more fields of the request, an object')
     whole = "besides stop, the finish_reason of its whole replies; '' for none"
     add_several(sub, '--finish-reason', whole, metavar='WORD')
     add('--timeout', type=float, default=120.0, metavar='SECONDS', help='of one request; default: 120')
@@ -80,6 +80,13 @@ def run(*, action: str, **options: Any) -> int:
 
 def _temperature(text: str) -> float | None:
     return None if text == 'none' else float(text)
+
+
+def _json(text: str) -> Any:
+    try:
+        return parse_json(text)
+    except ValueError as error:
+        raise ArgumentTypeError(f'{text!r} is no JSON: {error}') from error
 
 
 def _ping(model: str, url: Sequence[str], finish_reason: Sequence[str], **options: Any) -> int:

@@ -91,9 +91,9 @@ def run(
     variables |= {'GPASSK_TOP_UP': '1'} if top_up else {}
     progress = RunProgress(runs)
     with Stop() as stop, progress.bars:
-        usable = () if options.elsewhere or ray else usable_gpus(gpus, os.environ)
+        usable = () if options.elsewhere or ray is not None else usable_gpus(gpus, os.environ)
         driver = Driver(work_dir, options, usable, progress, stop, variables, jobs, take_over)
-        findings = run_on_ray(ray, runs, driver) if ray else driver.drive(runs)
+        findings = run_on_ray(ray, runs, driver) if ray is not None else driver.drive(runs)
     say('')
     show(states_table(findings))
     say(f'\n{summary(findings)}')

@@ -153,8 +153,9 @@ class VerdictStore:
             while data:
                 data = data[os.write(self._descriptor, data) :]
         except OSError as error:
-            os.close(self._descriptor)
             self._process = -1  # what comes next begins a file: it must not stand behind half a line
+            with suppress(OSError):  # a network disk says it is full once more
+                os.close(self._descriptor)
             raise self._failure('cannot write verdicts to', error) from error
         if time.monotonic() - self._synced_at > SYNC_INTERVAL:
             self.flush()

@@ -149,7 +149,7 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
     def _draw(self, missing: Sequence[Sample], rows: Rows, source: str) -> None:
         """Draw samples, and write the row of each; those that are no usual response come last."""
         unusual: list[dict[str, Any]] = []
-        states, size = Counter[str](), len(rows.samples)
+        states, size = Counter(rows.states), len(rows.samples)
         most = max(int(self._most_failed * size), LEAST)
 
         def rate() -> str:

@@ -147,7 +147,7 @@ def prepare_directory(work_dir: Path, config: Config, here: Path) -> Path:
         if name == 'verdicts':
             (here / text).mkdir(parents=True, exist_ok=True)
         link = directory / Path(text).parts[0]
-        if link.is_symlink() or not os.path.exists(here / text):
+        if not os.path.exists(here / text) or link.is_symlink():
             continue
         if link.name in ('..', 'tmp', '.cache'):
             raise InputError(

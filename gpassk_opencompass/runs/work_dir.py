@@ -67,11 +67,15 @@ class Holder(NamedTuple):
         return f'process {self.pid} on {self.host}{job} since {self.since}'
 
 
+_HOLDERS = TypeAdapter(Holder)
+
+
 def holder_of(work_dir: Path) -> Holder | None:
     """Return who is noted to be at work in a work directory, alive or not."""
     try:
-        return TypeAdapter(Holder).validate_json((work_dir / HOLDER).read_bytes())
-    except (OSError, ValueError):
+        told = read_json(work_dir / HOLDER)  # of earlier versions with more behind it
+        return _HOLDERS.validate_python(told[: len(Holder._fields)])
+    except (OSError, ValueError, TypeError, LookupError):
         return None
 
 
@@ -140,13 +144,16 @@ class Start:
         return f'killed by {described(self.code)}' if self.code < 0 else 'ended'
 
 
+_STARTS = TypeAdapter(Start)
+
+
 def read_starts(work_dir: Path) -> list[Start]:
     """Read the commands, oldest first; the end of one replaces its start, a torn line is left out."""
     starts: dict[tuple[str, str], Start] = {}
     with suppress(OSError):
         for line in (work_dir / STARTS).read_bytes().splitlines():
             with suppress(ValueError):
-                start = TypeAdapter(Start).validate_json(line)
+                start = _STARTS.validate_json(line)
                 starts[start.time, start.began] = start
     return list(starts.values())
 

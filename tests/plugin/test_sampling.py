@@ -62,6 +62,17 @@ def test_a_run_ends_before_what_is_no_usual_response_is_written(tmp_path):
     assert sorted(map(str, told)) == [*['None'] * 11, 'empty']
 
 
+def test_what_was_drawn_before_counts(tmp_path):
+    """Also in predictions that are gone on with because there are more samples."""
+    assert sample(tmp_path, ['empty'] * 8 + [None] * 4) == SIZE
+    [path] = (tmp_path / 'work').rglob('*.json')
+    rows = path.read_text().splitlines()
+    path.with_name(f'{path.stem}.rows.jsonl').write_text('\n'.join([*rows[1:9], '']))
+    path.unlink()
+    with pytest.raises(IncompleteError, match='9 no usual response'):
+        sample(tmp_path, ['failed'] * 4)
+
+
 def test_a_run_that_ended_goes_on_with_another_share(tmp_path):
     """It is no setting by which samples differ."""
     with pytest.raises(IncompleteError):

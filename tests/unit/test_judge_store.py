@@ -147,7 +147,12 @@ def test_a_failed_write_does_not_spoil_the_next_line(tmp_path, monkeypatch):
         calls.append(data)
         return write(descriptor, data[:20])
 
+    def closing(descriptor, close=os.close):
+        close(descriptor)
+        raise OSError(28, 'disk full')  # as on a network disk
+
     with monkeypatch.context() as full:
+        full.setattr(os, 'close', closing)
         full.setattr(os, 'write', failing)
         with pytest.raises(IncompleteError, match='make room'):
             store.put(key(0), YES, ABOUT)
