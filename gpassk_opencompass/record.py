@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 SCHEMA = 3  # version of the layout; raised when a reader would have to change
 SYMBOLS = {'correct': '1', 'incorrect': '0', 'unjudged': '?'}  # a character a sample in `details.verdicts`
+DEEPEST = 100  # levels of lists and objects that a result may have
 TOLERANCE = 1e-6  # points by which a score may differ from its counts: machines add in different orders
 
 Floats = NDArray[np.float64]
@@ -370,6 +371,8 @@ def result_of(path: Path, content: Any) -> Result:
     if block.get('schema') != SCHEMA:
         raise InputError(f'{path} has schema {block.get("schema")!r:.60}; this version reads {SCHEMA}')
     try:
+        if _too_deep(block):
+            raise ValueError(f'it is nested more than {DEEPEST} deep')
         result = Result.model_validate(block)
         for said in chain(_contradictions(result), _wrong_scores(result, content)):
             raise ValueError(said)
@@ -382,6 +385,13 @@ def result_of(path: Path, content: Any) -> Result:
         raise InputError(f'{path} is damaged: {error}') from None
     result._path = path
     return result
+
+
+def _too_deep(value: Any, levels: int = DEEPEST) -> bool:
+    """Whether lists and objects are nested so deep that they could not be written again."""
+    inner = value.values() if isinstance(value, dict) else value
+    nested = (one for one in inner if isinstance(one, (dict, list)))
+    return levels == 0 or any(_too_deep(one, levels - 1) for one in nested)
 
 
 def _contradictions(result: Result) -> Iterator[str]:

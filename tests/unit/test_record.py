@@ -291,6 +291,7 @@ def changed(content, place, new):
 
 
 DAMAGES = [
+    ('gpassk/judge/more', json.loads('[' * 150 + ']' * 150), 'nested more than 100 deep'),
     ('gpassk/schema', 2, 'has schema 2; this version reads 3'), ('gpassk/n', ..., 'gpassk.n is missing'),
     ('gpassk/n', 5, 'gpassk.health.samples is 12; expected 15'), ('gpassk/n', '4', "gpassk.n = '4'"),
     ('gpassk/n', True, 'gpassk.n = True'), ('gpassk/k', [2, 5], 'expected n of the counts'),
