@@ -103,6 +103,7 @@ def test_the_preset_starts_one_server_for_the_runs_of_a_model(padded, tmp_path):
     env = {**VLLM_ENVIRONMENT, 'PYTHONPATH': f'{named.parent}:{os.environ.get("PYTHONPATH", "")}'}
     told = {'model': str(padded), 'arguments': ' '.join(OPTIONS), 'env': env}
     folder = _configs(tmp_path / 'served', SERVED.format(**told), data)
+    before = _serving(padded)  # that of other tests
     assert _gpassk(folder, 'run', 'configs', '-w', 'work').wait(PATIENCE) == 0, _said(folder)
     assert len(list(folder.glob('work/.gpassk/servers/*.log'))) == 1
     assert _said(folder).count('its server is ready after') == 1, _said(folder)
@@ -111,7 +112,11 @@ def test_the_preset_starts_one_server_for_the_runs_of_a_model(padded, tmp_path):
         assert len({row['sample']['seed'] for row in rows}) == len(rows) == QUESTIONS * N
         assert len({row['prediction'] for row in rows}) > QUESTIONS
     assert len(_predictions(folder)) == len(list(folder.glob('work/*/*/results/*/*.json'))) == 2
-    assert not [one for one in psutil.process_iter(['cmdline']) if str(padded) in (one.info['cmdline'] or [])]
+    assert _serving(padded) == before
+
+
+def _serving(model: Path) -> set[int]:
+    return {one.pid for one in psutil.process_iter(['cmdline']) if str(model) in (one.info['cmdline'] or [])}
 
 
 def _configs(folder: Path, engine: str, data: Path) -> Path:
