@@ -184,6 +184,9 @@ def _is_option(answer: str) -> bool:
 @lru_cache(maxsize=4096)
 def _are_alike(one: str, other: str) -> bool:
     r"""Return whether two answers are one in another spelling: `x = 5`, `5 \text{ cm}`; `50\%`."""
+    letters = letters_of(one), letters_of(other)
+    if any(letters):
+        return letters[0] == letters[1]
     return LENIENT.texts(one, other).equal or LENIENT.texts(other, one).equal
 
 
@@ -204,7 +207,7 @@ def _last_boxes(text: str) -> tuple[list[str], int, bool]:  # noqa: C901
     open_braces: list[tuple[int, int]] = []  # where the content starts, and the box; -1 if it is none
     start = -1
     first = text.find('box')  # braces before it change nothing, and a response is mostly that
-    for match in _BOX_OR_BRACE.finditer(text, max(0, first - 9)) if first > 0 else ():
+    for match in _BOX_OR_BRACE.finditer(text, max(0, first - 9)) if first >= 0 else ():
         if match['box']:
             start = match.start()
             if not text.startswith('{', match.end()):
@@ -336,7 +339,7 @@ def _with_sides(text: str, start: int, end: int, content: str) -> str:
     a sign behind a relation, at the start of a formula, and where it touches the box behind a blank; it is
     none as a dash, as the bullet of a list, or between two terms. `=` and `\approx` go.
     """
-    if scale := _SCALE_AFTER.match(text, end):
+    if scale := _SCALE_AFTER.match(text, end, end + 99):  # white space may go on
         content = rf'{content} \text{{ {scale["scale"]}}}'
     elif not (text[start - 1 : start] in {'$', '['} and text[end : end + 1] in {'', '$', '.', '\n'}):
         start, content = _member(text, start, end, content)
@@ -418,10 +421,8 @@ _SENTENCE_END = re.compile(
 _ADVERB = re.compile(
     r'(?i:clearly|definitely|certainly|simply|just|exactly|indeed|obviously|then|now|therefore|thus)\s'
 )
-_FORMULA = re.compile(
-    r'(?:(?P<dollars>\$\$|\$(?!\$))|\\[(\[])\s*(?P<formula>[^\s$].*?)(?:(?(dollars)(?P=dollars)|\\[)\]])|\Z)',
-    re.DOTALL,
-)
+_OPENER = re.compile(r'\$\$?|\\[(\[]')
+_CLOSERS = {r'\(': r'\)', r'\[': r'\]'}
 _AND_NOT = re.compile(r'(?<=[\w$)}]),?\s(?:and\s)?not\s\S{1,20}\Z')
 _TRAILING = ' \t\r\n*_`"”.,;:，；：。'
 _ANSWER_WORD = re.compile(
@@ -448,9 +449,11 @@ def _statements(text: str, marks: list[re.Match[str]]) -> Iterator[str]:
     """Yield the formula behind each of the last three of these marks, or the sentence, the last one first."""
     for mark in reversed(marks[-3:]):
         rest = text[mark.end() : mark.end() + 2000].lstrip(' \t\r\n*_`:：=，,是为】}')
-        formula = _FORMULA.match(rest := _ADVERB.sub('', rest))
-        whole = formula and not _sentence(rest[formula.end() :])
-        yield formula['formula'].strip() if formula and whole else _sentence(rest)
+        opener = _OPENER.match(rest := _ADVERB.sub('', rest))
+        opened = opener[0] if opener else ''
+        formula, _, after = rest[len(opened) :].partition(_CLOSERS.get(opened, opened) or '\n')
+        whole = opened and formula.strip() and not _sentence(after)
+        yield formula.strip() if whole else _sentence(rest)
 
 
 def _spoken(text: str) -> str:

@@ -437,10 +437,13 @@ def _about(row: Row) -> Row:
     inner = ('generation_kwargs', 'gen_config', 'openai_extra_kwargs', 'extra_body')
     holders = [run.model_config, *(run.model_config.get(name) for name in inner)]
     ks, time = run.config.get('k', 1 if run.config else ()), _TIME.fullmatch(run.time.name)
+    ks = tuple(ks) if isinstance(ks, (list, tuple)) else (ks,)
+    if wrong := [k for k in ks if type(k) is not int or k < 1]:
+        raise InputError(f'{run.time}: k = {wrong[0]!r} in the config; expected whole numbers from 1')
     return {
         **{'model': run.model, 'dataset': run.dataset, 'written_by': 'OpenCompass'},
         'judge': {'name': f'OpenCompass {run.evaluator}'.strip()} if row['_judged'] else {},
-        'ks': tuple(ks) if isinstance(ks, (list, tuple)) else (ks,),
+        'ks': ks,
         'settings': sampling(*holders),
         'created': '{}-{}-{}T{}:{}:{}'.format(*time.groups()) if time else '',
     }

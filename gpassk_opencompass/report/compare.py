@@ -14,7 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas
@@ -27,9 +27,6 @@ from ..metrics import Kind, Metric, value_table
 from ..record import Result
 from ..text import Table, markdown, markdown_line
 from . import frame
-
-if TYPE_CHECKING:
-    pass
 
 PUBLISHED = Path(__file__).with_name('published.csv')  # the leaderboard of the authors of G-Pass@k
 
@@ -455,10 +452,11 @@ def _remarks(benchmark: str, new: Sequence[Result], old: Sequence[Result]) -> li
     """Return what may have made a difference beside the model."""
     ours, theirs = new[0], old[0]
     now, was = _facts(ours), _facts(theirs)
+    both = {name: (now.get(name), was.get(name)) for name in {**was, **now}}
     lines = [
-        f'{name} {now[name]} in the new run, {was[name]} in the old'
-        for name in now
-        if now[name] and was.get(name) and now[name] != was[name]
+        f'{name} {one or "not told"} in the new run, {other or "not told"} in the old'
+        for name, (one, other) in both.items()
+        if one != other and ((one and other) or name in {**ours.sampling, **theirs.sampling})
     ]
     cut, before = (one.health.share('truncated') for one in (ours, theirs))
     if cut is not None and before is not None and abs(cut - before) > NOTEWORTHY:

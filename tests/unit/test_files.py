@@ -46,3 +46,7 @@ def test_json_that_cannot_be_read_is_a_value_error(tmp_path, text):
     for read in (lambda: parse_json(text), lambda: read_json(path)):
         with pytest.raises(ValueError, match=r'.'):
             read()
+
+
+def test_halves_of_characters_in_a_text_are_read():
+    assert parse_json('["\ud800"]') == ['\ud800']

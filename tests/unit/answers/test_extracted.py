@@ -24,6 +24,21 @@ def test_the_final_answer_of_a_response(kind):
         assert final_answer(response) == expected, response
 
 
+@pytest.mark.parametrize(
+    ('response', 'answer'),
+    [
+        (r'boxed: \boxed{7}', r'7'),
+        (r'So \boxed{B}, or \boxed{Option B}.', 'Option B'),
+        (r'So \boxed{ABD}, or \boxed{A、B、D}.', 'A、B、D'),
+        (r'Answer: \[x = 5 \text{ if } \(a > 0\)\]', r'x = 5 \text{ if } \(a > 0\)'),
+        (r'The answer is \($25$\).', '$25$'),
+        (r'\boxed{7}' + 200_000 * '\n' + 'or', '7'),
+    ],
+)
+def test_a_word_a_spelling_and_white_space_hide_no_answer(response, answer):
+    assert final_answer(response).text == answer
+
+
 @pytest.mark.parametrize(('sign', 'one', 'other'), [row[1:] for row in SPELLINGS])
 def test_spellings_of_one_answer_alone_have_one_normal_form(sign, one, other):
     """What differs only in how it is typed is equal; what may mean something else stays apart."""

@@ -1,4 +1,4 @@
-/*! sources 0f6eb51a2c1838ee0bc355758225fe1f6e22f76117b2a7d28901dbfe9554af28
+/*! sources e5084e3fd071dfcab1cb3aba7e67e9889cbe243bf1640d5a6b414c3cca76b82e
 
 In this script:
 

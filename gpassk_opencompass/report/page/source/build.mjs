@@ -10,7 +10,7 @@ const licences = Object.entries(dependencies)
   .map(([name, version]) => `${name} ${version}\n\n${readFileSync(`node_modules/${name}/LICENSE`, 'utf8').trim()}`)
   .join('\n\n');
 
-// Of all it is made of: tests/unit/test_page_source.py tells by it whether the script is that of the sources.
+// Of all it is made of: tests/unit/test_page.py tells by it whether the script is that of the sources.
 const digest = createHash('sha256');
 for (const name of readdirSync('.').filter((one) => /\.(tsx?|css|mjs)$|^package.*\.json$/.test(one)).sort()) {
   digest.update(`${name}\n`).update(readFileSync(name));
