@@ -92,6 +92,9 @@ def one_line_errors(program: str, command: Callable[[], int]) -> int:
         drop_output(sys.stdout)
         return code
     except OSError as error:
+        if error.errno == errno.ENOENT and error.filename is None:  # of os.getcwd()
+            warn(f'{program}: the current directory was deleted: change to one that is there')
+            return -REFUSED
         if error.errno not in FULL | BARRED:
             raise
         what = error.filename
@@ -175,6 +178,9 @@ def read_options(name: str, words: Sequence[str]) -> dict[str, Any]:
     passes_on = name == 'run'  # what follows `--` is for opencompass
     end = words.index('--') if passes_on and '--' in words else len(words)
     own = _files_first(parser, words[:end])
+    if '--' in own:  # argparse forgets it between its two passes over intermixed words
+        files = own.index('--') + 1
+        own[files:] = [f'./{word}' if word.startswith('-') else word for word in own[files:]]
     parse = parser.parse_known_args if parser._subparsers else parser.parse_known_intermixed_args
     arguments, unknown = parse(own)
     if unknown:

@@ -105,6 +105,12 @@ def test_an_option_given_twice_has_both_values(command, option, name, values):
         assert read_options(words[0], [*words[1:], *given])[name] == values
 
 
+@pytest.mark.parametrize('line', ['-- -a -b', 'a --k 4 -- -b', '--k 4 -- -a', 'a -- --k'])
+def test_a_file_behind_two_dashes_may_begin_with_one(line):
+    files = [Path(word) for word in line.replace('--k 4', '').split() if word != '--']
+    assert read_options('score', line.split())['paths'] == files
+
+
 @pytest.mark.parametrize('command', COMMANDS)
 def test_the_help_of_a_command_is_one_screen(command, capsys, monkeypatch):
     monkeypatch.setenv('COLUMNS', '80')
@@ -155,6 +161,15 @@ def test_a_path_that_the_system_refuses_is_one_line(command, capsys):
     assert said.startswith(f'gpassk {words[0]}: ')
     assert 300 * 'a' + ': File name too long' in said
     assert said.count('\n') == 1
+
+
+def test_a_current_directory_that_was_deleted_is_one_line():
+    template = str(ROOT / 'config_templates' / 'demo.py')
+    line = ['sh', '-c', 'cd "$(mktemp -d)" && rmdir "$PWD" && exec "$@"', 'sh', *GPASSK, 'expand', template]
+    environment = {**os.environ, 'PYTHONPATH': str(ROOT)}
+    done = subprocess.run(line, capture_output=True, text=True, env=environment, check=False)
+    said = 'gpassk expand: the current directory was deleted: change to one that is there\n'
+    assert (done.returncode, done.stderr) == (2, said)
 
 
 def test_a_closed_standard_output_is_no_error():
