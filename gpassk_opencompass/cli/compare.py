@@ -56,7 +56,7 @@ def run(
     with_limited: bool,
     markdown: Path | None,
 ) -> int:
-    """Print the answer, then what it rests on; the exit code is that of the answer with --margin."""
+    """Print the answer, then what it rests on; the exit code is the answer's with --margin, else 0."""
     from ..files import save
     from ..metrics import Metric
     from ..report.compare import beside_published, compare

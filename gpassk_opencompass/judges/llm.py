@@ -260,8 +260,8 @@ class LLMJudge(Judge):
 
     Each different answer is asked once, also over several calls and, with a store, over several runs. A blank
     answer is incorrect and one that equals the reference in normal form correct without a call. A reply
-    without a verdict or without its own end is asked for once more; then the pair is unjudged. Each server
-    first says what it serves and judges pairs with known verdicts (`canaries`).
+    without a verdict or without its own end is asked for once more; a pair without a majority of votes is
+    unjudged. Each server first says what it serves and judges pairs with known verdicts (`canaries`).
 
     Args:
         model, urls, settings: see `LLMSettings`.

@@ -27,7 +27,7 @@ Done = Callable[[int, str, Generation, str], None]
 
 
 def sample_seed(random_seed: int, uid: str, replica: int, bits: int = SEED_BITS) -> int:
-    """Return the seed of a sample, uniform in [0, 2^bits); with fewer bits the upper ones of the other."""
+    """Return the seed of a sample, uniform in [0, 2^bits); fewer bits are the upper ones."""
     name = f'{random_seed}\0{uid}\0{replica}'.encode()
     return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), 'big') >> (64 - bits)
 

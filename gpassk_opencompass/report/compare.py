@@ -51,7 +51,7 @@ class Answer:
 
     @property
     def exit_code(self) -> int:
-        """Return 0 where the new run passes, 1 where it is worse, 2 where nothing is decided."""
+        """Return 0 where the new run passes or no margin is given, 1 where it is worse, 2 if not decided."""
         passes = self.margin is None or self.outcome in statistics.PASSES
         return 0 if passes else 1 if self.outcome == 'worse' else 2
 

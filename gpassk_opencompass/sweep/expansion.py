@@ -73,7 +73,7 @@ def expand(
     """Run a template, with lines of `--override` in place of its own, and expand it; nothing is written.
 
     Args:
-        keep_built_in: for a template with models and datasets of its own, see `older`.
+        keep_built_in: for a template with models and datasets of its own, see `older_runs`.
         limit, n: make a trial: so many questions of each benchmark, n samples a question; k above n are left
             out, greedy runs keep their one sample.
 

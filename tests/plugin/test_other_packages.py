@@ -13,6 +13,8 @@ import pytest
 from doc_pages import ROOT, page
 from hosts import import_plugin
 
+from gpassk_opencompass.formats import FORMATS
+
 pytestmark = pytest.mark.slow
 
 
@@ -114,3 +116,20 @@ def test_their_judge_judges_by_its_path(packages, judge, right, said):
         record = json.loads((packages.parent / 'out.json').read_text())
         assert record['accuracy'] == right
         assert record['gpassk']['judge']['name'] == 'nearly'
+
+
+def test_a_format_of_ones_own_is_read(tmp_path, monkeypatch):
+    """As the page shows it, in a folder with such a file."""
+    row = {'name': 'u', 'asked': '1 + 1?', 'key': ' 2 ', 'said': {'text': 'It is 2.'}, 'right': True}
+    (tmp_path / 'logs').mkdir()
+    (tmp_path / 'logs' / 'a.jsonl').write_text(json.dumps(row))
+    monkeypatch.chdir(tmp_path)
+    found = {}
+    try:
+        [shown] = [block.text for block in page('extending').blocks('python') if 'FORMATS[' in block.text]
+        exec(shown, found)
+    finally:
+        FORMATS.pop('quiz', None)
+    [run] = found['runs']
+    columns = ('uid', 'question', 'reference', 'response', 'verdict')
+    assert [run.samples[name][0] for name in columns] == ['u', '1 + 1?', '2', 'It is 2.', 'correct']
