@@ -6,6 +6,7 @@ import json
 import urllib.request
 from pathlib import Path
 
+import psutil
 import pytest
 from llama_server import MODEL as GGUF
 from llama_server import NAME, PROGRAM
@@ -16,8 +17,7 @@ from transformers_server import PROGRAM as TRANSFORMERS
 
 from gpassk_opencompass.demo import MODEL
 from gpassk_opencompass.errors import IncompleteError
-from gpassk_opencompass.processes import marked
-from gpassk_opencompass.serving import PRESETS, Serve, Served, Server, read_serve, server
+from gpassk_opencompass.serving import PRESETS, Serve, Served, read_serve, server
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group('served')]
 
@@ -42,9 +42,10 @@ def lives_and_dies(serve: Serve, path: str, name: str, logs: Path) -> None:
         assert ask(address, name)
     assert not is_healthy(address)
     with server(served, logs) as running:
-        assert isinstance(running, Server)
-        for process in marked(running._child.mark):
-            process.kill()
+        [address] = running.addresses
+        for process in psutil.Process().children(recursive=True):
+            if address.rpartition(':')[2] in process.cmdline():
+                process.kill()
         with pytest.raises(IncompleteError, match=r'was killed by signal 9 \(SIGKILL\): '):
             until(running.check)
 
