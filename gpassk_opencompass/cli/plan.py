@@ -68,7 +68,7 @@ def run(
     table_of = partial(value_table, metric)
     found = mean_interval(table_of(size)[counts], problems, metric.top)
     if pilot and margin is not None:
-        least = f'{100 * least_margin(found.problems):.2f} points on (about 278/J)'
+        least = f'{100 * least_margin(found.problems):.2f} points on (about 278/J for J problems)'
         say(f'With the {found.problems} problems of the pilot they pass from {least}.')
     if pilot:
         score, low, high = (100 * float(share) for share in (found.estimate, *found.at()))

@@ -373,7 +373,7 @@ class Driver:
         except (IncompleteError, InputError, OSError) as error:
             why = f'cannot be started: {error}' if isinstance(error, OSError) else str(error)
             finding = self._examine(run)
-            finding = replace(finding, detail=f'{why}; {finding.detail}')
+            finding = replace(finding, detail='; '.join(filter(None, [why, finding.detail])))
         if why or self.stop or task.mode == self.options.mode or not finding.sampled:
             self._tell(finding, seconds)  # else its evaluation follows, when the judge has its GPUs
 
