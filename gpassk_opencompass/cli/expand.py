@@ -227,7 +227,7 @@ def _requests_of(run: Run) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Yield a request and what is known of its sample, replica by replica, as a run draws them."""
     from ..benchmarks import dataset_rows, limited, whole_prompt
     from ..plugin.seeds import SERVER_BITS, sample_seed
-    from ..sweep.engines import NO_TEMPERATURE
+    from ..sweep.engines import no_temperature
 
     (model,), (dataset,) = run.config['models'], run.config['datasets']
     if not str(model.get('type')).endswith('.SeededOpenAISDK'):
@@ -235,7 +235,7 @@ def _requests_of(run: Run) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     if not dataset.get('cot'):
         raise InputError(f'--requests: {run.file}: cot = False is for runs alone; remove it')
     seed = model.get('random_seed')
-    length = 'max_completion_tokens' if any(part in run.path for part in NO_TEMPERATURE) else 'max_tokens'
+    length = 'max_completion_tokens' if no_temperature(run.path) else 'max_tokens'
     given = {'temperature': model.get('temperature'), length: model['max_out_len']}
     body = {
         'model': run.path,

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from ..errors import InputError
 from ..files import save
-from ..sweep.engines import DEFAULT_ENGINE, ENGINES, NO_TEMPERATURE, shipped_templates
+from ..sweep.engines import DEFAULT_ENGINE, ENGINES, no_temperature, shipped_templates
 from ..text import say
 from .options import add_several, examples, path
 
@@ -66,7 +66,7 @@ def starter_template(engine: str, models: Sequence[str] = ()) -> str:
     """Return the text of a short template for an engine and these models, else for the engine's example."""
     chosen, named = ENGINES[engine], list(models)
     named = named or [chosen.example]
-    fixed = chosen.api and any(part in model for part in NO_TEMPERATURE for model in named)
+    fixed = chosen.api and any(map(no_temperature, named))
     return _FIRST.format(
         about='\n'.join(f'# {line}' for line in chosen.about.splitlines()),
         engine=engine,

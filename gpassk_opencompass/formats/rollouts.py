@@ -67,10 +67,8 @@ def _last_outputs(files: Sequence[Path]) -> Iterator[Row]:
             yield before
         uid = uids.get(place[0], '') if place else ''
         if not uid:
-            uid, known = (
-                sha256(json.dumps([asked, truth or '']).encode()).hexdigest()[:16],
-                truths[str(asked)],
-            )
+            uid = sha256(json.dumps([asked, truth or '']).encode()).hexdigest()[:16]
+            known = truths[str(asked)]
             said += [_TRUTHS] if known and truth not in known else []
             known.add(truth)
         if place and place[0] not in uids:

@@ -172,11 +172,14 @@ def _vllm(llm: Llm, settings: Settings) -> dict[str, Any]:
 
 # Engines that ask a server
 
-NO_TEMPERATURE = ('o1', 'o3', 'o4', 'gpt-5')
-"""OpenAISDK leaves the temperature out for a model whose path contains one of these."""
-
 TOKENIZER = 'gpt-4o'
 """Whose tokens are counted unless a template says otherwise; else the model is looked up on the hub."""
+
+
+def no_temperature(path: str) -> str:
+    """Return the part of a model's path for which OpenAISDK sends no temperature; '' if there is none."""
+    return next((part for part in ('o1', 'o3', 'o4', 'gpt-5') if part in path), '')
+
 
 _NEVER_IN_BODY = {
     **dict.fromkeys(
@@ -201,7 +204,7 @@ def _openai(llm: Llm, settings: Settings) -> dict[str, Any]:
     bases = llm.options.get('openai_api_base', [])
     hosts = [f'.{urlsplit(url).hostname}' for url in ([bases] if isinstance(bases, str) else bases)]
     theirs = not hosts or any(host.endswith(('.openai.com', '.azure.com')) for host in hosts)
-    part = next((part for part in NO_TEMPERATURE if part in llm.path), None)
+    part = no_temperature(llm.path)
     if part and settings.temperature is not None and theirs:
         llm.refuse(
             f'OpenAISDK sends no temperature to a model with {part!r} in its path, and OpenAI takes none: '
@@ -278,7 +281,7 @@ def _serve(llm: Llm, settings: Settings) -> dict[str, Any]:
     elif preset.always_samples:
         body = {**body, 'top_k': 1, 'repetition_penalty': 1.0}
         settings = replace(settings, temperature=1.0, top_p=1.0, top_k=None, repetition_penalty=None)
-    given = _request(llm, settings, own, body, any(part in name for part in NO_TEMPERATURE))
+    given = _request(llm, settings, own, body, bool(no_temperature(name)))
     if fields := given.get('extra_body'):
         penalty = {'repetition_penalty': preset.repetition_penalty}
         given['extra_body'] = {penalty.get(one, one): value for one, value in fields.items()}

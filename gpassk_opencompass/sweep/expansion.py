@@ -22,7 +22,7 @@ from ..benchmarks import (
 )
 from ..errors import InputError, TemplateError
 from ..judges import refuse_extraction
-from .engines import ENGINES, NO_TEMPERATURE, OWN, TOKENIZER, Llm
+from .engines import ENGINES, OWN, TOKENIZER, Llm, no_temperature
 from .folder import Run, plain
 from .names import (
     DatasetName,
@@ -435,7 +435,7 @@ def _our_model(model: Mapping[str, Any], said: Counter[str]) -> Part:
     config.setdefault('tokenizer_path', TOKENIZER)  # only counts tokens; else it is looked up on the hub
     if config.pop('max_completion_tokens', None) is not None:
         said['no max_completion_tokens, which OpenAISDK does not take any more; max_out_len counts'] += 1
-    if any(part in config['path'] for part in NO_TEMPERATURE) and config.pop('temperature', None) is not None:
+    if no_temperature(config['path']) and config.pop('temperature', None) is not None:
         said['no temperature: OpenAISDK sends none to a model of this name'] += 1
     if (key := config.get('key', 'ENV')) not in ('ENV', 'EMPTY'):  # it would be sent as it stands
         host = urlsplit(str(config.get('openai_api_base', ''))).hostname or 'api.openai.com'
