@@ -58,7 +58,7 @@ _OF_RUN = {'n', 'ks', 'thresholds', 'judge', 'data', 'bounds', 'versions', 'sign
 Rows = list[dict[str, Any]]
 
 
-class Settings(BaseModel):
+class TaskSettings(BaseModel):
     """What tasks are told, by a file or by their parameters; docs/lighteval.md explains each."""
 
     model_config = ConfigDict(extra='forbid', strict=True)
@@ -86,7 +86,7 @@ class Settings(BaseModel):
         return with_verdicts(config, cache_folder('verdicts'))  # Lighteval tells a metric no output folder
 
     @model_validator(mode='after')
-    def _metrics(self) -> Settings:
+    def _metrics(self) -> TaskSettings:
         metric_table(self.n, self.k, self.thresholds)
         return self
 
@@ -99,7 +99,7 @@ def checked(model: type[BaseModel], given: object, where: str) -> Any:
         raise InputError(f'{where} {problems(error, model)}') from None
 
 
-def read_settings(path: str, model: type[BaseModel] = Settings) -> Any:
+def read_settings(path: str, model: type[BaseModel] = TaskSettings) -> Any:
     """Return the settings in a file, YAML or JSON; InputError lists all that is wrong in it."""
     try:
         given = yaml.safe_load(Path(path).read_text(encoding='utf-8'))
@@ -117,7 +117,7 @@ def _try_out(judge: str) -> None:
 class GPassKSamples(SamplingMetric, SampleLevelComputation):  # type: ignore[misc]
     """n responses a question judged together; Lighteval sets `PARAMETERS` as attributes."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: TaskSettings) -> None:
         self.__dict__.update(base=settings, given={})
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -130,9 +130,9 @@ class GPassKSamples(SamplingMetric, SampleLevelComputation):  # type: ignore[mis
         return f'{type(self).__name__}(n={self.settings.n})'
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> TaskSettings:
         """Return the settings with the task's parameters; refuse what cannot be met."""
-        return checked(Settings, {**self.base.model_dump(), **self.given}, 'The task cannot be run:')  # type: ignore[no-any-return]
+        return checked(TaskSettings, {**self.base.model_dump(), **self.given}, 'The task cannot be run:')  # type: ignore[no-any-return]
 
     def num_samples(self) -> int:
         """Return n, and try the judge out: Lighteval asks for n before anything is generated."""
@@ -276,7 +276,7 @@ class Prompt:
         return Doc(task_name=task_name, **deepcopy(self._docs[number])) if number < size else None
 
 
-def task(name: str, benchmark: str, read: Callable[[], Rows], settings: Settings) -> LightevalTaskConfig:
+def task(name: str, benchmark: str, read: Callable[[], Rows], settings: TaskSettings) -> LightevalTaskConfig:
     """Return a task: its name in Lighteval, that of the benchmark in results, what reads the questions."""
     samples = GPassKSamples(settings)
     metric = SampleLevelMetric(NAME, True, SamplingMethod.GENERATIVE, samples, samples.corpus, True)
@@ -296,14 +296,14 @@ def task(name: str, benchmark: str, read: Callable[[], Rows], settings: Settings
     )
 
 
-def live_math_bench(name: str, rows: LiveMathBenchRows, settings: Settings) -> LightevalTaskConfig:
+def live_math_bench(name: str, rows: LiveMathBenchRows, settings: TaskSettings) -> LightevalTaskConfig:
     """Return a task that asks these questions of LiveMathBench."""
     path = settings.questions or LIVE_MATH_BENCH_HUB
     read = partial(live_math_bench_rows, path, rows.version, rows.splits, rows.languages)
     return task(name, str(rows), read, settings)
 
 
-def tasks(settings: Settings) -> Iterator[LightevalTaskConfig]:
+def tasks(settings: TaskSettings) -> Iterator[LightevalTaskConfig]:
     """Yield a task a benchmark; of a version of LiveMathBench also one a split and language."""
     for name, found in BENCHMARKS.items():
         if isinstance(found, LiveMathBenchRows):
@@ -319,5 +319,5 @@ def tasks(settings: Settings) -> Iterator[LightevalTaskConfig]:
 
 
 _FILE = os.environ.get(VARIABLE, '').strip()
-TASKS_TABLE = list(tasks(read_settings(_FILE) if _FILE else Settings()))
+TASKS_TABLE = list(tasks(read_settings(_FILE) if _FILE else TaskSettings()))
 """What Lighteval looks for."""

@@ -316,8 +316,8 @@ class _Line:
 
 
 @dataclass(eq=False)
-class Run:
-    """Asks for all replies."""
+class Client:
+    """Asks servers for the replies to all requests, as fast as they take them."""
 
     servers: Sequence[Server]
     """Of several keys for one address one that is turned away is given up while another is left."""
@@ -557,8 +557,8 @@ class Run:
 
 
 def ask_all(*what: Any, **more: Any) -> None:
-    """Ask for all replies of a `Run` in an event loop and a thread of their own, and wait for its end."""
-    in_own_loop(lambda: Run(*what, **more).go())
+    """Ask for all replies of a `Client` in an event loop and a thread of their own, and wait for its end."""
+    in_own_loop(lambda: Client(*what, **more).go())
 
 
 def in_own_loop(work: Callable[[], Coroutine[Any, Any, T]]) -> T:

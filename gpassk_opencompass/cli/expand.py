@@ -17,7 +17,7 @@ from .options import examples, path, positive
 
 if TYPE_CHECKING:
     from ..sweep.expansion import Expansion
-    from ..sweep.folder import Changes, Run
+    from ..sweep.folder import Changes, SweepRun
 
 NAMED = 20
 """Files that a message names before it only counts them."""
@@ -176,7 +176,7 @@ def _apply(found: Changes, template: str, dry_run: bool, prune: bool) -> list[st
     return lines
 
 
-def estimate(runs: Sequence[Run]) -> Table:
+def estimate(runs: Sequence[SweepRun]) -> Table:
     """Return a row a model and benchmark, and one with the totals; `?` where a size is not known.
 
     samples: n × questions. verdicts: a judge is asked once for each different answer to a question, so at
@@ -205,7 +205,7 @@ def estimate(runs: Sequence[Run]) -> Table:
 # A batch file for the provider of API models, instead of a run that waits
 
 
-def write_requests(file: Path, runs: Sequence[Run]) -> None:
+def write_requests(file: Path, runs: Sequence[SweepRun]) -> None:
     """Write a request a sample in OpenAI's form, and beside it the table of the samples.
 
     The custom_id of a request is the fingerprint of its sample, see `formats.harnesses.BATCH`. InputError for
@@ -223,7 +223,7 @@ def write_requests(file: Path, runs: Sequence[Run]) -> None:
     say(f'  gpassk score REPLIES.jsonl {table}')
 
 
-def _requests_of(run: Run) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+def _requests_of(run: SweepRun) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Yield a request and what is known of its sample, replica by replica, as a run draws them."""
     from ..benchmarks import dataset_rows, limited, whole_prompt
     from ..plugin.seeds import SERVER_BITS, sample_seed

@@ -194,7 +194,7 @@ class Outcome(NamedTuple):
         return silent or self.verdict is self.canary.verdict
 
 
-class Health(NamedTuple):
+class ServerHealth(NamedTuple):
     """What came of asking one server: an outcome a canary, or why there are none and what to do."""
 
     url: str
@@ -538,7 +538,7 @@ class LLMJudge(Judge):
             others.insert(0, first)
         more: dict[str, Any] = {'clock': self._clock, 'counts': self._counts, 'proven': True}
         try:
-            await servers.Run([server], iter(others), heard, self._settings, **more).go()
+            await servers.Client([server], iter(others), heard, self._settings, **more).go()
         except IncompleteError as error:
             raise Trouble(Kind.DOWN, 'no connection', str(error)) from None
         self._counts['canaries'] += len(outcomes)
@@ -577,13 +577,13 @@ class LLMJudge(Judge):
         self._said_by = self._said_by or url
         self._said = Served(*(mine or its for mine, its in zip(self._said, says, strict=True)))
 
-    async def ping(self, session: ClientSession, server: Server) -> Health:
+    async def ping(self, session: ClientSession, server: Server) -> ServerHealth:
         """Return how a server judges the canaries, after a second try if there is hope."""
         for last in (False, True):
             try:
-                return Health(server.url, *await self._examine(session, server))
+                return ServerHealth(server.url, *await self._examine(session, server))
             except UnfitJudge as error:
-                return Health(server.url, Served(), [], str(error))
+                return ServerHealth(server.url, Served(), [], str(error))
             except Trouble as trouble:
                 failure = trouble
                 if last or trouble.kind in _HOPELESS:
@@ -603,18 +603,18 @@ class LLMJudge(Judge):
             advice = 'name the environment variable with the key: --api-key-env, in a config api_key_env'
         elif failure.kind is Kind.REFUSED and ABOUT_LENGTH.search(failure.message):
             advice = 'lower max_tokens (here --max-tokens), or serve it with a longer context'
-        return Health(server.url, Served(), [], f'{failure} → {advice}' if advice else str(failure))
+        return ServerHealth(server.url, Served(), [], f'{failure} → {advice}' if advice else str(failure))
 
 
 def ping(
     model: str, urls: str | Sequence[str], *, clock: Clock | None = None, timeout: float = 120.0, **more: Any
-) -> list[Health]:
+) -> list[ServerHealth]:
     """Ask each server the canaries, as `LLMJudge` of these settings would; nothing is stored."""
     settings = {'attempts': 2, 'patience': 4.0, 'total_time': 10.0, 'timeout': timeout, **more}
     judge = LLMJudge(model, urls, clock=clock, **settings)
     given = judge._settings
 
-    async def visit_all() -> list[Health]:
+    async def visit_all() -> list[ServerHealth]:
         async with servers.open_session(given) as session:
             return list(await asyncio.gather(*(judge.ping(session, one) for one in given.servers())))
 

@@ -14,7 +14,7 @@ from ..benchmarks import HubPart, dataset_rows, is_cached, places_of, question_s
 from ..errors import InputError
 from ..serving import judges_missing_here
 from .engines import OWN, TOKENIZER
-from .folder import Run
+from .folder import SweepRun
 
 _SECONDS = 4.0
 """How long a server is waited for."""
@@ -39,7 +39,7 @@ class _Unknown(Exception):
     """It cannot be told from here whether a data set can be had."""
 
 
-def check(runs: Iterable[Run]) -> Checked:
+def check(runs: Iterable[SweepRun]) -> Checked:
     """Look for what the runs need: files of this machine are read, the hub is asked.
 
     Relative paths count from the directory that this is called in, as for `gpassk run`.
@@ -142,7 +142,7 @@ class _Hub:
             raise InputError(f'{taken}{name} has no subset {", ".join(missing)}, only {", ".join(known)}')
 
 
-def _missing(runs: Sequence[Run]) -> Iterator[str]:
+def _missing(runs: Sequence[SweepRun]) -> Iterator[str]:
     """Yield what models need and this machine does not have: weights, keys, a tokenizer."""
     counts_with_ours = False
     for run in runs:

@@ -23,7 +23,7 @@ from ..benchmarks import (
 from ..errors import InputError, TemplateError
 from ..judges import refuse_extraction
 from .engines import ENGINES, OWN, TOKENIZER, Llm, no_temperature
-from .folder import Run, plain
+from .folder import SweepRun, plain
 from .names import (
     DatasetName,
     ModelName,
@@ -52,7 +52,7 @@ from .template import (
 class Expansion(NamedTuple):
     """The runs of a template, lines on what is another than one might think, and whether it is a trial."""
 
-    runs: list[Run]
+    runs: list[SweepRun]
     notes: list[str]
     trial: bool
 
@@ -107,7 +107,7 @@ def expand_variables(variables: Mapping[str, Any], n: int | None = None) -> Expa
     template, evaluator = read_settings(variables, n, notes)
     used: set[int] = set()
     mistakes: list[str] = []
-    runs: list[Run] = []
+    runs: list[SweepRun] = []
     for model in template.llm_infos:
         try:
             runs += _runs_of(model, template, evaluator, used, notes, mistakes)
@@ -121,7 +121,7 @@ def expand_variables(variables: Mapping[str, Any], n: int | None = None) -> Expa
     return _expansion(runs, notes, n is not None or template.limit is not None)
 
 
-def _expansion(runs: list[Run], notes: list[str], trial: bool) -> Expansion:
+def _expansion(runs: list[SweepRun], notes: list[str], trial: bool) -> Expansion:
     if twice := [file for file, count in Counter(run.file for run in runs).items() if count > 1]:
         raise TemplateError(f'two combinations would both be written to {twice[0]}')
     return Expansion(runs, list(dict.fromkeys(notes)), trial)
@@ -134,7 +134,7 @@ def _runs_of(
     used: set[int],
     notes: list[str],
     mistakes: list[str],
-) -> Iterator[Run]:
+) -> Iterator[SweepRun]:
     """Yield the runs of one model; a part that several share is one object, so it is rendered once.
 
     Args:
@@ -171,7 +171,7 @@ def _runs_of(
             shared = name.dataset, one.max_out_len
             if shared not in datasets:
                 datasets[shared] = [dataset_config(*shared, benchmark.rows, evaluator, inferencer)]
-            yield Run(
+            yield SweepRun(
                 file=check_file_name(str(name)),
                 config={'models': models[one], 'datasets': datasets[shared], **parts},
                 model=label,
@@ -312,7 +312,7 @@ Part = dict[str, Any]
 
 def older_runs(
     variables: Mapping[str, Any], overrides: Collection[str] = (), *, keep_built_in: bool = False
-) -> tuple[list[Run], list[str]]:
+) -> tuple[list[SweepRun], list[str]]:
     """Return a run for each model × data set, under the name that the published script gives it, and notes.
 
     What is replaced is said; with `keep_built_in` nothing is. Of the other lines only `PARTS` and `limit`
@@ -341,7 +341,7 @@ def older_runs(
             given = [model, *_settings(model).values()]
             if any(one.get('do_sample') is False or one.get('temperature') == 0 for one in given):
                 own = {**dataset, 'k': [1], 'n': 1}  # not n equal answers
-        run = Run(
+        run = SweepRun(
             file=check_file_name(f'{in_file_name(model["abbr"])}@{own["abbr"]}.py'),
             config={'models': [seeded if ours else model], 'datasets': [own], **rest},
             model=model['abbr'],
@@ -469,7 +469,7 @@ def _our_dataset(dataset: Mapping[str, Any], said: Counter[str]) -> Part:
     }
 
 
-def _wrong(runs: list[Run]) -> list[str]:
+def _wrong(runs: list[SweepRun]) -> list[str]:
     """Return what of the configs, as they are written, makes their numbers wrong."""
     lines = []
     if kept := sum(_is_built_in(run.config['datasets'][0]) for run in runs):

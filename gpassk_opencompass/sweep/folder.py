@@ -48,7 +48,7 @@ class Facts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run(Facts):
+class SweepRun(Facts):
     """One config of a sweep, and what its entry says of it."""
 
     config: Mapping[str, Any]
@@ -179,7 +179,7 @@ class Changes:
             ) from error
 
 
-def changes(folder: Path, runs: Sequence[Run], template: Path, trial: bool = False) -> Changes:
+def changes(folder: Path, runs: Sequence[SweepRun], template: Path, trial: bool = False) -> Changes:
     """Compare a folder with the configs that a template gives; what has not changed will not be touched.
 
     The template is known by its resolved path and by its content: moved or edited it is the same, another one

@@ -10,7 +10,7 @@ import pytest
 from judge_server import CANARIES, Act, Asked, Fail, Hang, Reset, Say, SkippingClock, right_verdict
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.judges.llm import Health, LLMJudge, ping
+from gpassk_opencompass.judges.llm import LLMJudge, ServerHealth, ping
 from gpassk_opencompass.judges.verdicts import STORE_VARIABLE
 
 JudgeServer = partial(judge_server.JudgeServer, fit=False)
@@ -37,7 +37,7 @@ def judge_well(asked: Asked) -> str:
     return said
 
 
-def ask(*servers: judge_server.JudgeServer, **settings: Any) -> list[Health]:
+def ask(*servers: judge_server.JudgeServer, **settings: Any) -> list[ServerHealth]:
     return ping('judge', [server.url for server in servers], **{'prompts': 'own', **settings})
 
 

@@ -11,7 +11,7 @@ from sweeping import BASE, NAME, configs_of, dataset_of, dump, expanded
 
 from gpassk_opencompass.errors import TemplateError
 from gpassk_opencompass.sweep.expansion import expand_variables
-from gpassk_opencompass.sweep.folder import Run
+from gpassk_opencompass.sweep.folder import SweepRun
 from gpassk_opencompass.sweep.template import read_overrides
 
 
@@ -123,7 +123,7 @@ rules = st.lists(
 )
 
 
-def holds(name: str, wanted: Any, run: Run) -> bool:
+def holds(name: str, wanted: Any, run: SweepRun) -> bool:
     """A condition of a rule, decided from tables and the run alone."""
     several = isinstance(wanted, list)
     if name == 'model':

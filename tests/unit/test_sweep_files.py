@@ -20,7 +20,7 @@ from sweeping import BASE, NAME, dump, load
 
 from gpassk_opencompass.cli.expand import dump_configs as main
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.sweep.folder import Run, changes, read_manifest
+from gpassk_opencompass.sweep.folder import SweepRun, changes, read_manifest
 
 ROOT = Path(__file__).resolve().parents[2]
 TWO = BASE.replace('[0.3]', '[0.3, 0.7]')
@@ -116,7 +116,7 @@ values = st.recursive(
 def source_of(config: dict[str, Any], template: str = 'x.py') -> str:
     """The text of a config with these parts."""
     whole = {'models': [{'abbr': 'm'}], 'datasets': [{'abbr': 'd'}], **config}
-    run = Run(file='r.py', config=whole, model='m', path='m', benchmark='d', settings={}, k=(), n=None)
+    run = SweepRun(file='r.py', config=whole, model='m', path='m', benchmark='d', settings={}, k=(), n=None)
     with TemporaryDirectory() as folder:
         Path(folder, template).touch()
         return changes(Path(folder), [run], Path(folder, template)).texts['r.py']

@@ -32,7 +32,7 @@ with warnings.catch_warnings():
     from lighteval.tasks.requests import Doc
 
     from gpassk_opencompass import lighteval
-    from gpassk_opencompass.lighteval import NAME, Settings
+    from gpassk_opencompass.lighteval import NAME, TaskSettings
 
 Entries = list[dict[str, Any]]
 TASKS = 'gpassk_opencompass.lighteval'
@@ -40,12 +40,12 @@ EXAMPLES = Path(__file__).resolve().parents[3] / 'examples' / 'lighteval'
 
 
 def task_of(name: str, **settings: Any) -> LightevalTask:
-    configs = lighteval.tasks(Settings(**settings))
+    configs = lighteval.tasks(TaskSettings(**settings))
     return LightevalTask(next(config for config in configs if config.name == name))
 
 
 def metric_of(**settings: Any) -> Metric:
-    [metric] = next(lighteval.tasks(Settings(**settings))).metrics
+    [metric] = next(lighteval.tasks(TaskSettings(**settings))).metrics
     return metric
 
 

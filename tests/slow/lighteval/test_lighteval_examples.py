@@ -30,7 +30,7 @@ with warnings.catch_warnings():
         PARAMETERS,
         TASKS_TABLE,
         VARIABLE,
-        Settings,
+        TaskSettings,
         checked,
         read_settings,
     )
@@ -103,10 +103,10 @@ def test_lines_that_wait_for_a_judge_are_settings_too(name, tmp_path):
     with_judge = yaml.safe_load(re.sub(r'^# (?=\w+: )', '', text.replace('judge: rule', ''), flags=re.M))
     if name == 'settings.yaml':
         assert read_settings(str(EXAMPLES / name)).judge == {'type': 'rule'}
-        assert checked(Settings, with_judge, name).judge['type'] == 'llm'
+        assert checked(TaskSettings, with_judge, name).judge['type'] == 'llm'
     else:
         judge = {'type': 'llm', 'model': with_judge['eval_model'], 'urls': with_judge['eval_urls']}
-        assert Settings(judge=judge).judge['model'] == 'Qwen2.5-72B-Instruct'
+        assert TaskSettings(judge=judge).judge['model'] == 'Qwen2.5-72B-Instruct'
     lines = (EXAMPLES / 'judge.sh').read_text(encoding='utf-8')
     [ping] = re.findall(r'^# gpassk judge (.*)$', lines, re.M)
     assert read_options('judge', shlex.split(ping))['model'] == 'Qwen2.5-72B-Instruct'
@@ -127,8 +127,8 @@ def test_the_commands_of_the_page_are_understood(words):
 
 def test_the_page_names_every_setting():
     rows = re.findall(r'^\| `(\w+)` \|', PAGE.partition('## Settings')[2].partition('\n## ')[0], re.M)
-    assert rows == list(Settings.model_fields)
+    assert rows == list(TaskSettings.model_fields)
     shown = [yaml.safe_load(block) for kind, block in BLOCKS if kind == 'yaml']
-    assert [checked(Settings, one, 'docs').judge['type'] for one in shown] == ['cascade']
+    assert [checked(TaskSettings, one, 'docs').judge['type'] for one in shown] == ['cascade']
     assert set(re.findall(r'\bGPASSK_[A-Z_]+\b', PAGE)) == {VARIABLE, 'GPASSK_VERDICTS'}
     assert page_commands()

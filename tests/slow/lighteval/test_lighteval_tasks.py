@@ -23,7 +23,7 @@ with warnings.catch_warnings():
     from lighteval.tasks.requests import SamplingMethod
     from lighteval.utils.cache_management import SampleCache
 
-    from gpassk_opencompass.lighteval import MOST_QUESTIONS, TASKS_TABLE, Settings, checked, read_settings
+    from gpassk_opencompass.lighteval import MOST_QUESTIONS, TASKS_TABLE, TaskSettings, checked, read_settings
 
 NAMES = {config.name for config in TASKS_TABLE}
 CNMO = 'livemathbench:v202412_CNMO_en'
@@ -64,7 +64,7 @@ def kept_under(folder: Path, question: str, monkeypatch: pytest.MonkeyPatch) -> 
     """The name under which Lighteval keeps responses to a task that asks this question."""
     from gpassk_opencompass import lighteval
 
-    table = list(lighteval.tasks(Settings(questions=asking(folder, question))))
+    table = list(lighteval.tasks(TaskSettings(questions=asking(folder, question))))
     monkeypatch.setattr(lighteval, 'TASKS_TABLE', table)
     registry = Registry(CNMO, custom_tasks=lighteval)
     [task] = registry.load_tasks().values()
@@ -139,7 +139,7 @@ def test_json_is_settings_too(tmp_path):
     settings = read_settings(str(file))
     assert (settings.n, settings.k, settings.thresholds) == (4, [2, 4], [0.0, 1.0])
     assert settings.judge['verdicts'].endswith('gpassk_opencompass/verdicts')
-    assert Settings(judge='rule').judge == {'type': 'rule'}
+    assert TaskSettings(judge='rule').judge == {'type': 'rule'}
 
 
 def test_all_that_is_wrong_with_a_file_is_told_at_once(tmp_path):
@@ -154,7 +154,7 @@ def test_all_that_is_wrong_with_a_file_is_told_at_once(tmp_path):
     ]
     assert told[0].startswith("n = 'x': Input should be a valid integer")
     assert 'expected rule, llm, cascade' in told[3]
-    assert told[5] == f'tau: no such setting, it takes {", ".join(Settings.model_fields)}'
+    assert told[5] == f'tau: no such setting, it takes {", ".join(TaskSettings.model_fields)}'
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_all_that_is_wrong_with_a_file_is_told_at_once(tmp_path):
 )
 def test_settings_that_cannot_be_met_are_refused(given, message):
     with pytest.raises(InputError, match=message):
-        checked(Settings, given, 'settings:')
+        checked(TaskSettings, given, 'settings:')
 
 
 def test_files_that_are_none_and_unknown_parameters_are_refused(tmp_path):
