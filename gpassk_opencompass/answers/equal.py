@@ -70,9 +70,8 @@ def compare_answers(
     """
     asks_percent = bool(_PERCENTAGE.search(question)) if question else None
     reference, answer = (in_capitals(text, question) for text in (reference, answer))
-    unknown, named = _UNKNOWN.search(question), _LETTER_NAMED.match(answer)
-    if unknown and named and named[1] != (unknown[1] or unknown[2]):
-        rules -= {'name-missing'}  # x = 3 says nothing of y
+    if _names_another(answer, question):
+        rules -= {'name-missing'}
     equality = Equality(rules, asks_percent, bool(_ROUNDING.search(question)))
     if (choice := equality.choice(reference, answer, options_of(question))) is not None:
         return choice
@@ -114,11 +113,10 @@ _ROUNDING = re.compile(
     r'\bround|\bnearest|decimal place|significant (?:digit|figure)|近似|保留|精确到|四舍五入', re.IGNORECASE
 )
 _ASKS = re.compile(r'(?i:find|compute|determine|evaluate|calculate|what\s(?:is|are)|the\svalue\sof)|求|计算')
-_UNKNOWN = re.compile(  # the only one that the question asks for
-    r'(?i:\b(?:find|determine|compute|solve\sfor|value\sof|what\sis))\s+(?i:the\svalue\sof\s+)?'
-    r'(?:\$([a-zA-Z])\$|([a-zA-Z]))\s*[.?]?\s*\Z'
+_UNKNOWN = re.compile(  # all that the question asks for
+    r'(?:(?i:\b(?:find|determine|compute|evaluate|calculate|solve\sfor|value\sof|what\sis))\s+(?i:the\svalue\sof\s+)?|求\s*)'
+    r'(?:\$([^$]{1,60})\$|\\\(([^$]{1,60})\\\)|(?![a-zA-Z]{2})(\S{1,30}?))\s*(?:的值)?\s*[.?。]?\s*\Z'
 )
-_LETTER_NAMED = re.compile(r'[\s$]*([a-zA-Z])\s*=')
 _SENTENCE = re.compile(r'[.?!。？！](?:\s|$)')
 _MATH_IN = re.compile(r'\$([^$]{1,200})\$|\\\((.{1,200}?)\\\)')
 _SPACE = re.compile(r'(?:\\[ ,;:]|\\q?quad(?![a-zA-Z])|~|\s)+')
@@ -143,6 +141,18 @@ def _without_remark(answer: str) -> tuple[str, str]:
     if not remark or not remark.start():
         return answer, ''
     return plain[: remark.start()], re.sub(r'[\s,;，()（）.${}]', '', remark[0])
+
+
+def _names_another(answer: str, question: str) -> bool:
+    """Return whether an answer names another unknown than the question asks for: x = 3 is no y, and no √x."""
+    asked = _UNKNOWN.search(question) if '=' in answer else None
+    texts = (answer.partition('=')[0], asked[asked.lastindex or 0]) if asked else ()
+    match [read_answer(text)[0].value for text in texts]:
+        case [Amount(Symbol(name)), Amount(Symbol(other))]:
+            return name != other and len(name) == len(other) == 1
+        case [Amount(Symbol(name)), Amount(expression)]:
+            return name in expression.variables
+    return False
 
 
 def _wanted(answer: str, question: str) -> str:
@@ -332,7 +342,7 @@ class Equality:
         least = 2 if self.asks_rounded or (theirs or 0) >= _LONG else 3
         figures = len(str(abs(int(decimal.value * 10**decimal.digits))))
         fraction = rational(exact) if theirs is None else None
-        ends = fraction is not None and 10**2000 % fraction.denominator == 0
+        ends = fraction is not None and (_has_decimals(exact) or 10**2000 % fraction.denominator == 0)
         return self._by('rounded') if by_reference and figures >= least and not ends else None
 
     def _amounts(self, reference: Amount, answer: Amount) -> Rules:
@@ -492,6 +502,10 @@ def _renamed(answer: Named, reference: Named) -> Value | None:
             if len(ours) == len(mine) == len(others) == len(theirs) and not strange:
                 return replace(value, expression=renamed(expression, dict(zip(others, mine, strict=True))))
     return None
+
+
+def _has_decimals(expression: Expression) -> bool:
+    return getattr(expression, 'digits', None) is not None or any(map(_has_decimals, expression.arguments))
 
 
 def _difference(value: Value) -> tuple[Expression, str] | None:

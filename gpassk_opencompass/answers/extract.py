@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from .choices import letters_of
@@ -136,10 +137,7 @@ _OPENS_WITH_OR = re.compile(r'[\s.,;]*(?:or|and|或|和|about|approximately|roug
 
 @lru_cache(maxsize=4096)  # n samples of a question give few answers
 def _values_in(answer: str) -> Sequence[Value]:
-    r"""Return the values that `answer` lists, each once; the whole of it where it is no list of values.
-
-    A list in brackets is one value, and so are `2 hours and 5 minutes` and what holds words or conditions.
-    """
+    """Return the values that `answer` lists, each once; of `2 hours and 5 minutes`, or words, the whole."""
     if len(answer) > 1000:
         return [Words('text', (answer,))]
     value = read_answer(_APART.sub(' , ', _VOICED.sub(lambda one: (one[1] and '或') or ' ', answer)))[0].value
@@ -198,11 +196,7 @@ _NOT_BLANK = re.compile(r'\S')
 
 
 def _last_boxes(text: str) -> tuple[list[str], int, bool]:  # noqa: C901
-    r"""Return what the last box holds and those tied to it, where it ends, and whether a later one is open.
-
-    Two boxes are tied where no more than this stands between them: a unit, a comma or a stop, "and" or "or",
-    a line break, the marker of a list, `x =`; or a short passage that voices doubt ("it could also be").
-    """
+    """Return what the last box holds and those tied to it, where it ends, and whether a later one is open."""
     boxes: list[tuple[int, int, int, int]] = []  # start and end of each, and of its content
     open_braces: list[tuple[int, int]] = []  # where the content starts, and the box; -1 if it is none
     start = -1
@@ -274,7 +268,7 @@ _DECISION = re.compile(
 
 
 def _are_tied(text: str, start: int, end: int) -> bool:
-    """Return whether the boxes before and behind this passage make one answer; it is read from its end."""
+    """Return whether two boxes make one answer: a joint, marker, name, unit or doubt is all between them."""
     if end - start > 120:
         return False
     between = _COMMAND.sub(r'\1', _UNWRITTEN.sub('', text[start:end]))
@@ -333,12 +327,7 @@ _RELATION_INSIDE = re.compile(r'[=<>≤≥≠]|\\(?:le|ge|ne|in)(?:q|qslant)?(?!
 
 
 def _with_sides(text: str, start: int, end: int, content: str) -> str:
-    r"""Return the content of a box with what belongs to it: its member of a formula, its sign and relation.
-
-    A box before an equals sign is a blank that is filled in, and one of two terms is the answer. A hyphen is
-    a sign behind a relation, at the start of a formula, and where it touches the box behind a blank; it is
-    none as a dash, as the bullet of a list, or between two terms. `=` and `\approx` go.
-    """
+    """Return the content of a box with its member of a formula, sign (no dash or bullet) and relation."""
     if scale := _SCALE_AFTER.match(text, end, end + 99):  # white space may go on
         content = rf'{content} \text{{ {scale["scale"]}}}'
     elif not (text[start - 1 : start] in {'$', '['} and text[end : end + 1] in {'', '$', '.', '\n'}):
@@ -458,21 +447,19 @@ def _statements(text: str, marks: list[re.Match[str]]) -> Iterator[str]:
 
 def _spoken(text: str) -> str:
     """Return the answer of the last statement in words, without its math delimiters; '' if there is none."""
-    marks = [
+    meant = (
         one
-        for one in _SPOKEN.finditer(text)
+        for one in reversed([*_SPOKEN.finditer(text)])
         if not _OF_ANOTHER.search(text, max(0, one.start() - 60), one.start())
-    ]
+    )
+    marks = [*islice(meant, 3)][::-1]
     corrected = [*_CORRECTED.finditer(text, marks[-1].end())] if marks else []
     values = map(_plain_value, _statements(text, corrected))
     return next(filter(None, (*values, *_statements(text, marks))), '')
 
 
 def _later(rest: str, boxed: list[str]) -> str:
-    """Return the last value stated in `rest`, the text behind the box, if it takes back `boxed`; else ''.
-
-    One that agrees with one of them, or with a rounded form, takes nothing back, nor does an option's text.
-    """
+    """Return the last value stated behind the box, if it takes back `boxed`, agreeing with none; or ''."""
     marks = sorted((*_SPOKEN.finditer(rest), *_CORRECTED.finditer(rest)), key=re.Match.end)
     stated = next(filter(None, map(_plain_value, _statements(rest, marks))), '')
     whole = ', '.join(boxed)

@@ -68,7 +68,7 @@ class Call(Expression):
     arguments: tuple[Expression, ...]
 
 
-_CONSTANTS = frozenset({'pi', 'e', 'i', 'oo', '|'})
+_CONSTANTS = frozenset({'pi', 'e', 'i', 'oo'})
 INFINITY, MINUS_ONE = Symbol('oo'), Number(-1)
 DEGREE = Symbol('pi') * Number(Fraction(1, 180))
 
@@ -80,10 +80,16 @@ def joined(name: str, parts: Sequence[Expression]) -> Expression:
 
 @lru_cache(maxsize=8192)
 def _symbols(expression: Expression) -> frozenset[str]:
-    """Return the names of its symbols, and `|` where it takes an absolute value."""
-    own = {expression.name} if isinstance(expression, Symbol) else frozenset[str]()
-    own = {'|'} if expression == Call('abs', expression.arguments) else own
+    """Return the names of its symbols, of constants too."""
+    own = {expression.name} if isinstance(expression, Symbol) else ()
     return frozenset(own).union(*map(_symbols, expression.arguments))
+
+
+@lru_cache(maxsize=8192)
+def _bars(expression: Expression) -> frozenset[str]:
+    """Return the variables that stand in absolute values."""
+    own = expression.variables if getattr(expression, 'name', '') == 'abs' else ()
+    return frozenset(own).union(*map(_bars, expression.arguments))
 
 
 def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
@@ -183,17 +189,16 @@ def _are_close(left: Any, right: Any) -> bool:
 
 
 def _values_along(one: Expression, other: Expression) -> Iterator[tuple[int, Any, Any]]:
-    """Yield the points (one where there is no variable) at which both have a value, and these values.
-
-    Where one alone takes an absolute value, `other` must have one where `one` does: ln x is not ln|x|.
-    """
-    names = _symbols(one), _symbols(other)
-    complexes, strict = 'i' in names[0] | names[1], ('|' in names[0]) is not ('|' in names[1])
+    """Yield the points (one where there is no variable) at which both have a value, and these values."""
+    complexes, bars = 'i' in _symbols(one) | _symbols(other), (_bars(one), _bars(other))
+    # Where one alone has bars, `other` must have a value where `one` does: ln x is not ln|x|. Nor is ln|x|
+    # ln x, but several variables in bars, as in 2 ln|x| + ln|y|, are those of an exercise: positive.
+    strict, alike = bool(bars[0]) is not bool(bars[1]), len(bars[0] | bars[1]) == 1
     for place in range(len(_RANGES) if one.variables or other.variables else 1):
         left, right = _at(one, place, complexes), _at(other, place, complexes)
         if left is not None and right is not None:
             yield place, left, right
-        elif strict and left is not None:
+        elif strict and (left is not None or (right is not None and alike)):
             yield place, 0, 1
 
 

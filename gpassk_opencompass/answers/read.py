@@ -435,9 +435,13 @@ def _related(tokens: Tokens) -> Value | None:  # noqa: C901
 def _equation(parts: list[list[Token]], modulus: Fraction | None = None) -> Value:
     """Read `x = 5`, `x = 1 + 1 = 2` and `1 + 1 = 2`: the last member counts, if what is computed is true."""
     left, value = parts[0], _value(parts[-1])
-    for between in map(_item, parts[1:-1]):
-        if _variables(between) == _variables(value) and not _comes_to(between, value, modulus):
-            raise Unread('a chain of equations that do not agree')
+    members = [*map(_item, parts[1:-1]), value]
+
+    def holds(one: Value, *others: Value) -> bool:
+        return all(_variables(one) != _variables(other) or _comes_to(one, other, modulus) for other in others)
+
+    if not all(holds(one, other, value) for one, other in pairwise(members)):
+        raise Unread('a chain of equations that do not agree')
     name = ''.join(left) + (f' mod {modulus}' if modulus else '')
     if bound := _function_of(left):
         return Named(name, value, bound)
@@ -449,7 +453,7 @@ def _equation(parts: list[list[Token]], modulus: Fraction | None = None) -> Valu
         return Named(name, value, named)
     computed = amount if named is None or measured else None if named.variables else Amount(named)
     if computed is not None:
-        if not _comes_to(computed, value, modulus):
+        if not (_comes_to(computed, value, modulus) and holds(computed, members[0])):
             raise Unread('an equation that does not hold')
         return value
     words = [

@@ -16,7 +16,7 @@ from ..answers import compare_answers, final_answer, normal_form
 from ..answers.equal import RULES, is_read
 from . import EMPTY, SAME, Judge, Judgement, Pair, Verdict, checked
 
-_VERSION = 10
+_VERSION = 11
 """Of the rules; to be raised with every change that may change a verdict."""
 
 _DEPTH = {**dict.fromkeys('([{', 1), **dict.fromkeys(')]}', -1)}

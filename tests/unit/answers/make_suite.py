@@ -1,7 +1,6 @@
 """Write `suite.jsonl`: the pairs of `written.tsv`, then generated ones.
 
-    python tests/unit/answers/make_suite.py              # writes suite.jsonl beside it
-    python tests/unit/answers/make_suite.py --check --pairs 1000000   # judges as many, writes nothing
+    python tests/unit/answers/make_suite.py     # writes suite.jsonl beside it
 
 A generated pair is equal or not by construction, and an oracle that shares no code with the judge confirms
 it: Fraction for numbers, sympy for expressions, plain tuples for all that is made of them. What the oracle
@@ -10,9 +9,7 @@ does not confirm stops the script.
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
@@ -101,16 +98,12 @@ def _fraction(chance: Random) -> Fraction:
 
 
 def equal_numbers(chance: Random) -> Case:
-    """One rational number, written in two ways."""
-    while True:
-        forms = _spellings(_fraction(chance))
-        if len(forms) > 1:
-            one, other = chance.sample(forms, 2)
-            return Case('number', True, one, other, 'one rational number in two notations')
+    while len(forms := _spellings(_fraction(chance))) < 2:
+        pass
+    return Case('number', True, *chance.sample(forms, 2), 'one rational number in two notations')
 
 
 def different_numbers(chance: Random) -> Case:
-    """Two rational numbers that look alike: a digit, the sign, or above and below."""
     while True:
         value = _fraction(chance)
         others = [-value, 1 / value, value + 1, value - Fraction(1, value.denominator), value * 10]
@@ -134,19 +127,13 @@ def large_integers(chance: Random) -> Case:
 
 
 def roots(chance: Random) -> Case:
-    """a + b√c, simplified or not; mutated in one number."""
     a, b = chance.randint(-9, 9), chance.randint(2, 9)
     c, k = chance.choice([2, 3, 5, 6, 7, 10]), chance.randint(1, 4)
     reference = rf'{a or ""}{"+" if a else ""}{b}\sqrt{{{c}}}'
     equal = chance.random() < 0.5
     inner, tail = b * b * c if equal else b * b * c + k, f'{a:+d}' if a else ''
-    forms = (
-        rf'\sqrt{{{inner}}}{tail}',
-        rf'√{inner}{tail}',
-        rf'sqrt({inner}){tail}',
-        rf'\sqrt {{{inner}}} {tail}',
-    )
-    answer = chance.choice(forms)
+    forms = rf'\sqrt{{{inner}}}', f'√{inner}', f'sqrt({inner})', rf'\sqrt {{{inner}}} '
+    answer = chance.choice(forms) + tail
     assert (sympy.simplify(b * sympy.sqrt(c) - sympy.sqrt(inner)) == 0) is equal
     return Case('number', equal, reference, answer, f'√{inner} is {"" if equal else "not "}{b}√{c}')
 
@@ -169,26 +156,23 @@ def _polynomial(chance: Random, names: list[sympy.Symbol]) -> sympy.Expr:
 def expressions(chance: Random) -> Case:
     """A product of polynomials, expanded; mutated in a coefficient, sign, power or the case of a symbol."""
     names = [sympy.Symbol(name) for name in chance.sample(_NAMES, chance.randint(1, 2))]
-    while True:
+    whole = sympy.Integer(1)
+    while not whole.free_symbols:
         one, two = _polynomial(chance, names), _polynomial(chance, names)
         whole = sympy.expand(one * two)
-        if whole.free_symbols:
-            break
     mutated, reason = whole, 'multiplied out'
     if chance.random() < 0.5:
         name = sorted(whole.free_symbols, key=str)[0]
-        swapped = whole.subs(name, sympy.Symbol(str(name).swapcase()))
-        mutants = [
+        mutated, reason = chance.choice([
             (whole + name, 'one term more'), (whole - 1, 'another constant'), (-whole, 'the sign'),
-            (swapped, 'the case of a symbol'), (whole * name, 'one power more'),
-        ]  # fmt: skip
-        mutated, reason = chance.choice(mutants)
+            (whole.subs(name, sympy.Symbol(str(name).swapcase())), 'the case of a symbol'),
+            (whole * name, 'one power more'),
+        ])  # fmt: skip
     answer = chance.choice([sympy.latex, str])(sympy.expand(mutated))
     return Case('expression', sympy.expand(whole - mutated) == 0, sympy.latex(one * two), answer, reason)
 
 
 def quotients(chance: Random) -> Case:
-    """A quotient, cancelled or brought together; mutated in a number."""
     x = sympy.Symbol(chance.choice(_NAMES))
     a, b, c = (chance.randint(1, 9) for _ in range(3))
     equal = chance.random() < 0.5
@@ -207,9 +191,10 @@ def _ends(chance: Random) -> tuple[int, int]:
 
 
 def _interval_forms(low: int, high: int, left: bool, right: bool) -> list[str]:
-    below, above = (r'\le' if left else '<'), (r'\le' if right else '<')
+    (below, turned_below), (above, turned_above) = (
+        (r'\le', r'\ge') if closed else ('<', '>') for closed in (left, right)
+    )
     interval = f'{"[" if left else "("}{low},{high}{"]" if right else ")"}'
-    turned_above, turned_below = (r'\ge' if right else '>'), (r'\ge' if left else '>')
     return [
         interval, rf'$x \in {interval}$', f'{low} {below} x {above} {high}',
         rf'\{{x \mid {low} {below} x {above} {high}\}}', f'{high} {turned_above} x {turned_below} {low}',
@@ -232,11 +217,8 @@ def intervals(chance: Random) -> Case:
 
 
 def half_lines(chance: Random) -> Case:
-    """Two half lines, in words or as a union; mutated in a sign or an end."""
     low, high = _ends(chance)
-    sign, turned, close, opened = (
-        ('<', '>', ')', '(') if chance.random() < 0.5 else (r'\le', r'\ge', ']', '[')
-    )
+    sign, turned, close, opened = (r'\le \ge ] [', '< > ) (')[chance.random() < 0.5].split()
     equal = chance.random() < 0.5
     shift = 0 if equal else chance.choice([1, -1])
     union = rf'(-\infty,{low}{close}\cup{opened}{high + shift},+\infty)'
@@ -247,21 +229,18 @@ def half_lines(chance: Random) -> Case:
 
 
 def sets(chance: Random) -> Case:
-    """A set in another order; mutated by an element more, less or other."""
     items = chance.sample(range(-20, 40), chance.randint(2, 5))
     other = chance.sample(items, len(items))
     if chance.random() < 0.5:
         other = chance.choice([other[1:], [*other, 41], [*other[1:], 42]])
     equal = set(items) == set(other)
-    inside = [', '.join(map(str, values)) for values in (items, other)]
-    braces, sized = rf'\{{{inside[1]}\}}', rf'\left\{{{inside[1]}\right\}}'
-    answer = chance.choice([braces, inside[1], sized, inside[1].replace(', ', ' 或 ')])
+    ours, theirs = (', '.join(map(str, values)) for values in (items, other))
+    forms = rf'\{{{theirs}\}}', theirs, rf'\left\{{{theirs}\right\}}', theirs.replace(', ', ' 或 ')
     reason = _either(equal, 'the same elements', 'other elements')
-    return Case('set', equal, rf'\{{{inside[0]}\}}', answer, reason)
+    return Case('set', equal, rf'\{{{ours}\}}', chance.choice(forms), reason)
 
 
 def points(chance: Random) -> Case:
-    """A point with two to four coordinates; exchanged or changed."""
     items = [_fraction(chance) for _ in range(chance.randint(2, 4))]
     other = list(items)
     if chance.random() < 0.5:
@@ -275,33 +254,30 @@ def points(chance: Random) -> Case:
 
 
 def named(chance: Random) -> Case:
-    """Two names with their values: in any order, but each with its own."""
     one, two = chance.sample(['p', 'q', 'a', 'b', 'x', 'y', 'm'], 2)
     u, v = chance.sample(range(1, 30), 2)
-    answers = [
-        (f'{two}={v}, {one}={u}', True, 'named, so in any order'),
-        (f'{u}, {v}', True, 'in the order of the names'),
-        (f'{v}, {u}', False, 'not in the order of the names'),
-        (f'{one}={v}, {two}={u}', False, 'exchanged'),
-        (f'{one}={u}', False, 'one is missing'),
-        (f'({one},{two})=({u},{v})', True, 'two notations'),
-        (f'{one}={u}; {two.upper()}={v}', False, 'another name'),
-    ]
-    answer, equal, reason = chance.choice(answers)
+    equal, answer, reason = chance.choice([
+        (True, f'{two}={v}, {one}={u}', 'named, so in any order'),
+        (True, f'{u}, {v}', 'in the order of the names'),
+        (False, f'{v}, {u}', 'not in the order of the names'),
+        (False, f'{one}={v}, {two}={u}', 'exchanged'),
+        (False, f'{one}={u}', 'one is missing'),
+        (True, f'({one},{two})=({u},{v})', 'two notations'),
+        (False, f'{one}={u}; {two.upper()}={v}', 'another name'),
+    ])  # fmt: skip
     return Case('record', equal, f'{one}={u}, {two}={v}', answer, reason)
 
 
 def parts(chance: Random) -> Case:
     """Numbered answers, of which the last must not be taken for all."""
     u, v, w = chance.sample(range(1, 50), 3)
-    answers = [
-        (f'(1) {u}, (2) {v}', True, 'other punctuation'),
-        (f'(1) ${w}$; (2) ${v}$', False, 'the first differs'),
-        (f'{v}', False, 'only the last'),
-        (f'(1) ${v}$; (2) ${u}$', False, 'exchanged'),
-        (f'(1)${u}$；(2)${v}$', True, 'full width'),
-    ]
-    answer, equal, reason = chance.choice(answers)
+    equal, answer, reason = chance.choice([
+        (True, f'(1) {u}, (2) {v}', 'other punctuation'),
+        (False, f'(1) ${w}$; (2) ${v}$', 'the first differs'),
+        (False, f'{v}', 'only the last'),
+        (False, f'(1) ${v}$; (2) ${u}$', 'exchanged'),
+        (True, f'(1)${u}$；(2)${v}$', 'full width'),
+    ])  # fmt: skip
     return Case('parts', equal, f'(1) ${u}$; (2) ${v}$', answer, reason)
 
 
@@ -324,37 +300,32 @@ def quantities(chance: Random) -> Case:
     converted = amount * table[one] / table[other]
     given = converted if chance.random() < 0.5 and _decimal(converted) else amount
     answer = f'{_decimal(given)}{" " if other.isascii() else ""}{other}'
-    spelled = f'{amount}{one}'
-    if one.isascii():
-        spelled = chance.choice([f'{amount} {one}', rf'{amount}\text{{ {one}}}'])
+    latin = [f'{amount} {one}', rf'{amount}\text{{ {one}}}']
+    spelled = chance.choice(latin) if one.isascii() else f'{amount}{one}'
     equal = given == converted
     return Case('quantity', equal, spelled, answer, _either(equal, 'converted', 'another unit'))
-
-
-_OPTION_STYLES = ('({}) {}', '{}. {}', '{}、{}', r'\textbf{{({})}} {}')
 
 
 def choices(chance: Random) -> Case:
     """A letter against the text of the options that stand in the question."""
     values = chance.sample(range(1, 60), 4)
-    style = chance.choice(_OPTION_STYLES)
+    style = chance.choice(['({}) {}', '{}. {}', '{}、{}', r'\textbf{{({})}} {}'])
     options = [style.format(letter, value) for letter, value in zip('ABCD', values, strict=True)]
     listed = chance.choice(['  ', '\n', r' \qquad ']).join(options)
     right, given = chance.randrange(4), chance.randrange(4)
     if chance.random() < 0.4:
         given = right
-    letter, value = 'ABCD'[given], values[given]
-    numbers = str(value), f'{value}.0'
-    forms = *numbers, f'Option {letter}', f'({letter}) {value}', f'【{letter}】', f'选{letter}'
-    answer, reason = chance.choice(forms), _either(right == given, 'the same option', 'another option')
-    return Case('choice', right == given, 'ABCD'[right], answer, reason, f'How many are there? {listed}')
+    letter, value = 'ABCD'[given], str(values[given])
+    forms = value, f'{value}.0', f'Option {letter}', f'({letter}) {value}', f'【{letter}】', f'选{letter}'
+    reason = _either(right == given, 'the same option', 'another option')
+    question = f'How many are there? {listed}'
+    return Case('choice', right == given, 'ABCD'[right], chance.choice(forms), reason, question)
 
 
 # Equations, matrices, logarithms
 
 
 def equations(chance: Random) -> Case:
-    """A line, multiplied or rearranged; mutated in a coefficient."""
     x, y = sympy.symbols('x y')
     a, b, c = chance.randint(1, 9), chance.randint(1, 9), chance.randint(-9, 9)
     k = chance.choice([-3, -2, 2, 3])
@@ -370,7 +341,6 @@ def equations(chance: Random) -> Case:
 
 
 def matrices(chance: Random) -> Case:
-    """A matrix in another notation; transposed or changed in one entry."""
     rows = [[chance.randint(-9, 9) for _ in range(2)] for _ in range(2)]
     other = rows
     if chance.random() < 0.5:
@@ -382,7 +352,6 @@ def matrices(chance: Random) -> Case:
 
 
 def logarithms(chance: Random) -> Case:
-    """Logarithms, powers of e and trigonometric values, rewritten; mutated in a number."""
     a, b, k = chance.randint(2, 9), chance.randint(2, 9), chance.randint(2, 5)
     equal = chance.random() < 0.5
     s = 0 if equal else 1
@@ -406,38 +375,13 @@ FAMILIES: tuple[Family, ...] = (
 )  # fmt: skip
 
 
-def _check(pairs: int) -> int:
-    """Judge generated pairs; the number of wrong verdicts, each printed."""
-    from gpassk_opencompass import Pair, RuleJudge, Verdict
-
-    wrong = done = 0
-    with RuleJudge() as judge:
-        while done < pairs:
-            cases = list(generated(100, seed=SEED + 1 + done))
-            judged = judge.judge([Pair(case.question, case.reference, case.answer) for case in cases])
-            for case, said in zip(cases, judged, strict=True):
-                if (said.verdict is Verdict.CORRECT) is not case.equal:
-                    wrong += 1
-                    print(said.verdict.value, said.origin, case)
-            done += len(cases)
-    print(f'{done} pairs, {wrong} wrong verdicts')
-    return wrong
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or '').partition('\n')[0])
-    parser.add_argument('--check', action='store_true', help='judge generated pairs, write nothing')
-    parser.add_argument('--pairs', type=int, default=10_000, help='how many to judge; default: 10000')
-    options = parser.parse_args()
-    if options.check:
-        return min(_check(options.pairs), 1)
+def main() -> None:
     cases: dict[tuple[str, str, str], Case] = {}  # each once
     for case in [*written(), *generated(PER_FAMILY)]:
         cases.setdefault((case.question, case.reference, case.answer), case)
     lines = [json.dumps(case._asdict(), ensure_ascii=False) + '\n' for case in cases.values()]
     (HERE / 'suite.jsonl').write_text(''.join(lines), encoding='utf-8')
-    return 0
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    main()

@@ -24,19 +24,8 @@ def test_the_final_answer_of_a_response(kind):
         assert final_answer(response) == expected, response
 
 
-@pytest.mark.parametrize(
-    ('response', 'answer'),
-    [
-        (r'boxed: \boxed{7}', r'7'),
-        (r'So \boxed{B}, or \boxed{Option B}.', 'Option B'),
-        (r'So \boxed{ABD}, or \boxed{A、B、D}.', 'A、B、D'),
-        (r'Answer: \[x = 5 \text{ if } \(a > 0\)\]', r'x = 5 \text{ if } \(a > 0\)'),
-        (r'The answer is \($25$\).', '$25$'),
-        (r'\boxed{7}' + 200_000 * '\n' + 'or', '7'),
-    ],
-)
-def test_a_word_a_spelling_and_white_space_hide_no_answer(response, answer):
-    assert final_answer(response).text == answer
+def test_white_space_behind_a_box_hides_no_answer():
+    assert final_answer(r'\boxed{7}' + 200_000 * '\n' + 'or').text == '7'
 
 
 @pytest.mark.parametrize(('sign', 'one', 'other'), [row[1:] for row in SPELLINGS])
@@ -54,14 +43,12 @@ PIECES = st.lists(st.sampled_from([*SIGNS, *COMMANDS])).map(''.join)
 @settings(derandomize=True, max_examples=400)
 @given(PIECES | st.text())
 def test_the_normal_form_of_a_normal_form_is_itself(answer):
-    """Applying it twice changes nothing."""
     assert normal_form(normal_form(answer)) == normal_form(answer)
 
 
 @settings(derandomize=True, max_examples=300)
 @given(st.integers(), st.integers())
 def test_integers_have_one_normal_form_exactly_if_they_are_equal(one, other):
-    """However they are dressed up."""
     assert (normal_form(f'$\\boxed{{ {one} }}$.') == normal_form(str(other))) == (one == other)
 
 

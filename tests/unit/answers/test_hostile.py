@@ -52,7 +52,6 @@ def test_a_hostile_answer_takes_a_tenth_of_a_second_at_most(place):
 
 @pytest.mark.slow
 def test_hostile_answers_take_no_memory():
-    """Less than 50 MB, all of them."""
     tracemalloc.start()
     with RuleJudge() as judge:
         judge.judge([Pair('?', '5', answer) for answer in HOSTILE])
@@ -62,8 +61,9 @@ def test_hostile_answers_take_no_memory():
 
 
 LONG = [
-    'Let us see. ', r'\boxed{', '}', r'\boxed{1} ', r'\boxed{1} or ', '<think>', '</think>', 'the answer is ',
-    '答案是', '$', '{', '\n', 'Answer: 5. ', '#### 5\n', 'Wait, it is 5. ', 'x<', '1,', '<|im_end|>',
+    'Let us see. ', 'answer: ', r'\boxed{', '}', r'\boxed{1} ', r'\boxed{1} or ', '<think>', '</think>', '1,',
+    '答案是', 'the answer is ', '$', '{', '\n', 'Answer: 5. ', '#### 5\n', 'Wait, it is 5. ', 'x<',
+    '<|im_end|>',
 ]  # fmt: skip
 
 
@@ -84,15 +84,13 @@ def test_responses_of_3_mb_take_linear_time(unit):
 PARTS = [
     '1', '2', '0.5', 'x', 'n', 'A', 'B', '+', '-', '*', '/', '^', '=', '<', r'\le', '!', '%', '(', ')',
     '[', ']', '{', '}', r'\{', r'\}', ',', ';', '|', r'\frac', r'\sqrt', r'\pi', r'\infty', r'\cup', r'\in',
-    r'\mathbb{R}', r'\pm',    r'\text{ or }', r'\text{ cm}', r'\Rightarrow', r'\equiv', r'\pmod',
-    ' ', '_', 'or', '个', '万', '三', 'sin',
-    r'\binom', r'\begin{cases}', r'\end{cases}', r'\\', '&', ':', '.', "'", '°', r'\setminus', '$', 'yes',
-    'for all',
+    r'\mathbb{R}', r'\pm', r'\text{ or }', r'\text{ cm}', r'\Rightarrow', r'\equiv', r'\pmod', ' ', '_', 'or',
+    '个', '万', '三', 'sin', r'\binom', r'\begin{cases}', r'\end{cases}', r'\\', '&', ':', '.', "'", '°',
+    r'\setminus', '$', 'yes', 'for all',
 ]  # fmt: skip
 
 
 def test_random_pairs_raise_nothing():
-    """Any run of tokens is judged, and equals itself."""
     chance = random.Random(7)
     with RuleJudge() as judge:
         for _ in range(30):

@@ -42,16 +42,8 @@ CASES = [Case(kind, label == 'T', *texts) for kind, label, *texts in rows_of('ki
 
 
 def samples_of(cases: list[Case]) -> Samples:
-    """All cases as questions of one sample."""
-    return Samples(
-        {
-            'uid': [str(place) for place in range(len(cases))],
-            'replica': [0] * len(cases),
-            'question': [case.question for case in cases],
-            'reference': [case.reference for case in cases],
-            'response': [case.response for case in cases],
-        }
-    )
+    columns = {name: [getattr(case, name) for case in cases] for name in Case._fields[2:]}
+    return Samples({'uid': [*map(str, range(len(cases)))], 'replica': [0] * len(cases), **columns})
 
 
 def judged(cases: list[Case], without: list[str]) -> list[tuple[bool, str]]:
@@ -60,25 +52,21 @@ def judged(cases: list[Case], without: list[str]) -> list[tuple[bool, str]]:
     with RuleJudge(without=without) as judge:
         told = score(samples, judge, unjudged_tolerance=1.0).samples()
     assert told is not None
-    verdicts = zip(told['verdict'], told['judged_by'], strict=True)
-    by_uid = dict(zip(told['uid'], verdicts, strict=True))  # what has no reference comes last
-    return [
-        (verdict == 'correct', origin or '') for verdict, origin in (by_uid[uid] for uid in samples['uid'])
-    ]
+    rows = zip(told['uid'], told['verdict'], told['judged_by'], strict=True)
+    by_uid = {uid: (verdict == 'correct', origin or '') for uid, verdict, origin in rows}
+    return [by_uid[uid] for uid in samples['uid']]  # what has no reference comes last
 
 
 SAID = judged(CASES, [])
 
 
 def test_each_kind_has_ten_right_answers_and_ten_near_misses():
-    """So that no rule is looser or stricter than its kind."""
     counts = Counter((case.kind, case.right) for case in CASES)
     assert {kind: count for kind, count in counts.items() if count < 9} == {}
 
 
 @pytest.mark.parametrize('kind', sorted({case.kind for case in CASES}))
 def test_answers_of_a_kind_are_told_from_its_near_misses(kind):
-    """Right ones are correct, near misses incorrect."""
     verdicts = zip(CASES, SAID, strict=True)
     assert [(case, said) for case, said in verdicts if case.kind == kind and said[0] is not case.right] == []
 
@@ -96,7 +84,6 @@ def test_what_a_rule_reads_is_incorrect_without_it(rule):
 
 
 def test_every_rule_has_examples_here():
-    """Each lenient one."""
     assert {*RULES} == USED
 
 
@@ -118,7 +105,6 @@ def test_no_judge_is_asked_about_a_hedge():
 
 
 def test_one_answer_of_one_text_may_be_hedged_and_another_not():
-    """Two boxes and two words in one box are not taken for one another."""
     boxes, words = r'\boxed{\text{even}} or \boxed{\text{odd}}', r'\boxed{\text{even}, \text{odd}}'
     rows = [('even, odd or both', boxes, True), ('odd', boxes, False), ('odd', words, True)]
     cases = [Case('', right, '', reference, response) for reference, response, right in rows]
