@@ -11,12 +11,12 @@ import json
 import os
 import re
 import socket
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import IO, Any, NamedTuple, TypeVar
+from typing import IO, Any, NamedTuple
 
 from filelock import FileLock, Timeout
 from loguru import logger
@@ -34,8 +34,6 @@ JOURNAL = '.rows.jsonl'
 
 _LINE = re.compile(rb'(?:"(\d+)": )?(\{.*\}),?\r?\n', re.DOTALL)
 _MARKS = ('uid', 'replica', 'seed', 'question', 'settings', 'task')
-
-T = TypeVar('T')
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ class Row(NamedTuple):
 
     told: dict[str, Any]
     path: Path
-    number: int  # of the row in predictions; -1 in a journal
+    number: int = -1  # of the row in predictions; -1 in a journal
     start: int = 0  # where its JSON lies, in a file with a row a line
     size: int = 0
 
@@ -76,6 +74,15 @@ class Row(NamedTuple):
     def is_whole(self) -> bool:
         """Return whether a row with marks is as it was written."""
         return 'check' in self.marks and self.marks['check'] == _check(self.told)
+
+    @property
+    def generation(self) -> Generation:
+        """Return what the engine told."""
+        return Generation.from_json(self.told.get('generation'))
+
+    def without(self, *names: str) -> Row:
+        """Return the row without some of what it tells, which may be large."""
+        return self._replace(told={name: one for name, one in self.told.items() if name not in names})
 
 
 def _check(told: Mapping[str, Any]) -> str:
@@ -126,10 +133,7 @@ def _rows_of(path: Path) -> Iterator[Row]:
 
 @contextmanager
 def locked(predictions: Path) -> Iterator[None]:
-    """Keep every other task off these predictions within the block; a kill lets go of them.
-
-    IncompleteError says which task is at work on them, and where.
-    """
+    """Keep other tasks off these predictions within the block; IncompleteError names one that is at work."""
     predictions.parent.mkdir(parents=True, exist_ok=True)
     path, holder = predictions.with_suffix('.lock'), {'host': socket.gethostname(), 'pid': os.getpid()}
     try:
@@ -181,16 +185,20 @@ class Rows:
     keep: Collection[str] = ()
     identity: Mapping[str, Any] | None = None  # of the model that draws; None where rows are judged
     command: str | None = None  # the `gpassk run` that draws, if one does, and its servers
-    accepted: dict[str, str] = field(default_factory=dict)  # what `keep` names that did change, and how
-    states: list[str] = field(default_factory=list)  # of the rows that are there, those of `health.STATES`
 
     def __post_init__(self) -> None:
         self.journal = self.predictions.with_suffix(JOURNAL)
-        self._places: dict[str, tuple[Path, int, int]] = {}  # of a task mark: where the JSON of its row lies
+        self.accepted: dict[str, str] = {}  # what `keep` names that did change, and how
+        self.notes_of = cache(read_notes)
+        self._places: dict[str, Row] = {}  # of a task mark
         self._files = ExitStack()
         # They stay open: a shard that ends drops its journal.
         self._open = cache(lambda path: self._files.enter_context(path.open('rb')))
-        self.notes_of = cache(read_notes)
+
+    @property
+    def states(self) -> Iterator[str]:
+        """Yield the states of the rows that were there, of those that are no usual response."""
+        return (state for row in self._places.values() if (state := row.generation.state))
 
     def find(self, elsewhere: Iterable[Path] = (), top_up: bool = False) -> list[Sample]:
         """Look for rows on disk, and return the samples that have none.
@@ -201,8 +209,8 @@ class Rows:
         whole = self.predictions.with_name(f'{self.dataset}.json')
         paths = [*_files(whole, JOURNAL), *_files(whole, '.json')]
         rows = (row for path in paths for row in self._rows_in(path))
-        own = (row for row in rows if row.marks.get('dataset') == self.dataset)
-        self._places = {self.samples[at].task: place for at, place in self.pair(own, self._place_of).items()}
+        pairs = self.pair(row for row in rows if row.marks.get('dataset') == self.dataset)
+        self._places = {self.samples[at].task: row.without('prediction') for at, row in pairs.items()}
         missing = {one.task: one for one in self.samples if one.task not in self._places}
         mark = digest_of(self.settings)[:16]
         folders = [one for one in elsewhere if mark in self.notes_of(one).settings] if missing else []
@@ -224,36 +232,36 @@ class Rows:
                 logger.info(f'{self.predictions.stem}: {taken} samples are taken from {path}')
         return list(missing.values())
 
-    def pair(self, rows: Iterable[Row], take: Callable[[Row], T]) -> dict[int, T]:
+    def pair(self, rows: Iterable[Row]) -> dict[int, Row]:
         """Find the row of each sample: by its mark, else at its place, where what differs may (`keep`).
 
-        Returned is what `take` makes of the row of each sample, by its number. IncompleteError names the row
+        Returned are rows by the sample's number, without prompt and reference. IncompleteError names the row
         at the place of a sample that was drawn from something else.
         """
         wanted = {sample.task: at for at, sample in enumerate(self.samples)}
-        found: dict[int, T] = {}
+        found: dict[int, Row] = {}
         others: dict[tuple[Any, Any], Row] = {}
         for row in rows:
             at = wanted.get(row.marks['task'])
             if at is None or (at not in found and self._differences(row, self.samples[at])):
                 others[row.marks.get('number'), row.marks.get('replica')] = row
             elif at not in found:
-                found[at] = take(row)
+                found[at] = row.without('gold', 'origin_prompt')
         for at, sample in enumerate(self.samples):
             other = None if at in found else others.get((sample.number, sample.replica))
             if other is None:
                 continue
             told = self._differences(other, sample)
             if not (wrong := [what for what in told if what not in self.keep]):
-                found[at] = take(other)
+                found[at] = other.without('gold', 'origin_prompt')
                 self.accepted = {**told, **self.accepted}
             elif wanted.get(other.marks['task']) not in found:  # else it is wanted elsewhere
                 what, where = wrong[0], f', row {other.number}' if other.number >= 0 else ''
-                asked = f'question {sample.number}, replica {sample.replica}'
+                where += f' (question {sample.number}, replica {sample.replica})'
                 allow = f"keep=['{what}'] of inferencer and GPassKEvaluator, or --keep {what} of gpassk run"
                 raise IncompleteError(
-                    f'{other.path.name}{where} ({asked}) was drawn with {told[what]}. Go back to it, or '
-                    'start anew, without -r or in another work directory'
+                    f'{other.path.name}{where} was drawn with {told[what]}. Go back to it, or start anew, '
+                    'without -r or in another work directory'
                     + ('' if what == 'model' else f'; to take it all the same: {allow}')
                 )
         return found
@@ -290,11 +298,6 @@ class Rows:
             file.seek(0)
             yield from (row for row in _lines_of(path, file) if row.is_whole)
 
-    def _place_of(self, row: Row) -> tuple[Path, int, int]:
-        if state := Generation.from_json(row.told.get('generation')).state:
-            self.states.append(state)
-        return row.path, row.start, row.size
-
     def row(self, sample: Sample, source: str, text: Any, generation: Generation) -> dict[str, Any]:
         """Return the row of predictions of a response; `source` is the mark of the model's identity."""
         marks = {name: getattr(sample, name) for name in (*_MARKS, 'number')}
@@ -310,17 +313,17 @@ class Rows:
         """Append the row of a sample that has none."""
         line = json.dumps(row, ensure_ascii=True).encode()  # no U+2028, no half of a character
         end = append(self.journal, line)
-        self._places[row['sample']['task']] = self.journal, end - len(line) - 1, len(line)
+        self._places[row['sample']['task']] = Row({}, self.journal, start=end - len(line) - 1, size=len(line))
 
     def publish(self) -> None:
         """Write the predictions in one step, in the order of the samples, without holding the responses."""
         draft = self.predictions.with_suffix(f'.part{os.getpid()}')
         with draft.open('wb') as out:
             for number, sample in enumerate(self.samples):
-                path, start, size = self._places[sample.task]
-                file = self._open(path)
-                file.seek(start)
-                out.write(b'%s"%d": %s' % (b',\n' if number else b'{\n', number, file.read(size)))
+                row = self._places[sample.task]
+                file = self._open(row.path)
+                file.seek(row.start)
+                out.write(b'%s"%d": %s' % (b',\n' if number else b'{\n', number, file.read(row.size)))
             out.write(b'\n}\n' if self.samples else b'{}\n')
         draft.replace(self.predictions)
         own = {sample.task for sample in self.samples}
@@ -336,27 +339,11 @@ class Rows:
 # Rows to judge
 
 
-class Response(NamedTuple):
-    """What is judged, and told, of a row."""
-
-    text: Any
-    generation: Generation
-    seed: Any
-    task: str | None  # `Sample.task`; None of a row without marks
-    path: Path
-    row: int  # its number in the file, from 1
-    prompt: Any = None
-    gold: Any = None
-    settings: str = ''
-    source: str = ''
-    taken_from: str = ''
-
-
 @dataclass
 class Predictions:
-    """The responses to the rows of a data set, in their order, and what is told of all."""
+    """The rows of a data set in their order, each with its response, and what is told of all."""
 
-    responses: list[Response]
+    rows: list[Row]
     settings: Mapping[str, Any] = field(default_factory=dict)
     sources: list[Mapping[str, Any]] = field(default_factory=list)  # identities of the models that drew them
     warnings: list[str] = field(default_factory=list)
@@ -368,14 +355,15 @@ def load_predictions(
     """Read the responses to the rows of a data set, each row wherever it lies among its files.
 
     Of rows with marks those of the samples are taken, whatever else there is; rows without lie where
-    OpenCompass has put them. `<dataset>.json` may lie there as `<dataset>_0.json`, ….
+    OpenCompass has put them, and keep their prompt and reference. `<dataset>.json` may lie there as
+    `<dataset>_0.json`, ….
 
     Raises:
         IncompleteError: rows are missing, were changed since, or are of other questions, references, settings
             or models than they should be.
     """
-    rows, unmarked = Rows(predictions, predictions.stem, samples, settings, keep), list[Response]()
-    found = rows.pair(_marked_rows(predictions, unmarked), _response_of)
+    rows, unmarked = Rows(predictions, predictions.stem, samples, settings, keep), list[Row]()
+    found = rows.pair(_marked_rows(predictions, unmarked))
     if unmarked and found:
         raise IncompleteError(
             f'{unmarked[0].path.name}: rows without marks lie beside rows with them: two runs are in one '
@@ -390,8 +378,8 @@ def load_predictions(
             f'{predictions.stem}: question {missing.number}, replica {missing.replica} has no row: run the '
             'same command with -r, which draws what is missing'
         )
-    notes, responses = rows.notes_of(predictions.parent), [found[at] for at in range(len(samples))]
-    drawn = {one.source: one.path.name for one in responses}
+    notes, own = rows.notes_of(predictions.parent), [found[at] for at in range(len(samples))]
+    drawn = {str(row.marks.get('source')): row.path.name for row in own}
     sources = [notes.sources.get(source, {}) for source in drawn]
     for other, name in zip(sources, drawn.values(), strict=True):
         if (told := other_model(sources[0], other)) and other_model(other, sources[0]):
@@ -401,14 +389,14 @@ def load_predictions(
             )
     said = 'changed since sampling, as keep says'
     return Predictions(
-        responses,
-        settings=notes.settings.get(responses[0].settings, {}) if responses else {},
+        own,
+        settings=notes.settings.get(str(own[0].marks.get('settings')), {}) if own else {},
         sources=sources,
         warnings=[f'scored although {what} {said}: {text}' for what, text in rows.accepted.items()],
     )
 
 
-def _marked_rows(predictions: Path, unmarked: list[Response]) -> Iterator[Row]:
+def _marked_rows(predictions: Path, unmarked: list[Row]) -> Iterator[Row]:
     """Yield the rows with marks, and put the others into `unmarked`, in their order."""
     known: dict[str, Any] = {}
     for path in [predictions] if predictions.exists() else _files(predictions, '.json'):
@@ -425,16 +413,5 @@ def _marked_rows(predictions: Path, unmarked: list[Response]) -> Iterator[Row]:
             else:
                 for name in {'origin_prompt', 'gold'} & row.told.keys():  # the same in n samples: held once
                     row.told[name] = known.setdefault(repr(row.told[name]), row.told[name])
-                unmarked.append(_response_of(row))
-        unmarked[first:] = sorted(unmarked[first:], key=lambda one: one.row)
-
-
-def _response_of(row: Row) -> Response:
-    """Take out of a row what its result tells; the response goes with it."""
-    told, known = row.told, mapping(row.told.get('sample'))  # also of versions before marks
-    settings, source, origin = (str(known.get(name) or '') for name in ('settings', 'source', 'taken_from'))
-    generation, text = Generation.from_json(told.get('generation')), told.pop('prediction', None)
-    one = Response(text, generation, known.get('seed'), known.get('task'), row.path, row.number + 1)
-    if row.marks:
-        return one._replace(settings=settings, source=source, taken_from=origin)
-    return one._replace(prompt=told.get('origin_prompt'), gold=told.get('gold'))
+                unmarked.append(row)
+        unmarked[first:] = sorted(unmarked[first:], key=lambda one: one.number)

@@ -219,16 +219,11 @@ def recorded(engine: str, sent: list[Sent]) -> Iterator[dict[str, Any]]:
             yield options
 
 
-def infer(engine: str, folder: Path, shards: int = 1, killed: bool = False, **sampling: Any) -> Outcome:
-    """Sample 3 questions × 4 replicas; `killed`: nothing is kept behind the fourth, and it is resumed."""
+def infer(engine: str, folder: Path, shards: int = 1, **sampling: Any) -> Outcome:
+    """Sample 3 questions × 4 replicas."""
     sent: list[Sent] = []
     with recorded(engine, sent) as options:
         config = config_of(engine, folder, options, {**SAMPLING, **sampling})
-        if killed:
-            with pytest.MonkeyPatch.context() as breaking:
-                _break_after_four(breaking, config['models'][0]['type'])
-                with pytest.raises(RuntimeError, match='killed'):
-                    tasks_of(config, folder / 'work')[0].run()
         for task in tasks_of(config, folder / 'work', shards):
             task.run()
     return Outcome(sent, rows_in(folder / 'work'))
@@ -246,24 +241,6 @@ def tasks_of(config: dict[str, Any], work: Path, shards: int = 1) -> list[Any]:
     parts = partitioner.split_dataset(dataset) if shards > 1 else [dataset]
     model = ConfigDict(copy.deepcopy(config['models'][0]))
     return [task(ConfigDict(models=[model], datasets=[[part]], work_dir=str(work))) for part in parts]
-
-
-def _break_after_four(patch: pytest.MonkeyPatch, kind: str) -> None:
-    model = getattr(import_plugin(), kind.rpartition('.')[2])
-    sample, kept = model.sample, []
-
-    def breaking(self, prompts, seeds, max_out_len, done, **more):
-        def fewer(number, *told):
-            if len(kept) == 4:
-                raise RuntimeError('killed')
-            kept.append(number)
-            done(number, *told)
-
-        if len(kept) == 4:
-            raise RuntimeError('killed')
-        return sample(self, prompts, seeds, max_out_len, fewer, **more)
-
-    patch.setattr(model, 'sample', breaking)
 
 
 def rows_in(work: Path) -> list[dict[str, Any]]:

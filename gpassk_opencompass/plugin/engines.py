@@ -30,7 +30,7 @@ from torch.overrides import TorchFunctionMode
 
 from ..errors import InputError
 from ..health import CUT_OFF, Generation
-from .seeds import COUNT, LENGTH, OF_SAMPLE, SEED, Done, Seeded, refuse, settled
+from .seeds import COUNT, LENGTH, OF_SAMPLE, Done, Seeded, refuse, settled
 
 Replies = Iterator[tuple[str, Mapping[str, Any], str]]
 """Of each prompt the response, fields of `Generation`, and what the engine said in words."""
@@ -45,7 +45,7 @@ class _InProcess(Seeded):
 
     settings_in = 'generation_kwargs'  # the argument with the sampling settings
     ruled: Mapping[str, str] = {}  # what may not stand there, and why
-    switch = 'do_sample=True'  # without it the engine takes the likeliest token
+    switch, usual = 'do_sample', False  # the setting that is False where an engine is greedy; its default
     context = 0  # how many tokens prompt and response may have; 0: the engine looks itself
     tokenizer: Any
     fastchat_template: Any
@@ -54,7 +54,7 @@ class _InProcess(Seeded):
     def __init__(self, path: str, *args: Any, random_seed: int = 0, **kwargs: Any) -> None:
         settings = dict(kwargs.get(self.settings_in) or {})
         refuse(self.settings_in, settings, self.ruled)
-        if self._is_greedy(settings):
+        if settings.get(self.switch, self.usual) is False:
             reason = f'without {self.switch} the engine is greedy and ignores it'
             sampling = ('temperature', 'top_p', 'top_k', 'min_p')
             refuse(self.settings_in, settings, dict.fromkeys(sampling, reason))
@@ -69,9 +69,6 @@ class _InProcess(Seeded):
         self.random_seed = random_seed
         given = {**kwargs, self.settings_in: settings}
         super().__init__(path, *args, **given)  # type: ignore[call-arg] # of OpenCompass
-
-    def _is_greedy(self, settings: Mapping[str, Any]) -> bool:
-        return not settings.get('do_sample')
 
     def _draw(self, texts: Any, seeds: Any, max_out_len: int, stop: list[str], least: int | None) -> Replies:
         raise NotImplementedError
@@ -122,15 +119,8 @@ class SeededHuggingFace(_InProcess, HuggingFacewithChatTemplate):  # type: ignor
         generation_kwargs: sampling settings; InputError for what would be overruled or ignored.
     """
 
-    ruled: Mapping[str, str] = {
-        'seed': SEED,
-        'random_seed': SEED,
-        'num_return_sequences': COUNT,
-        'max_new_tokens': LENGTH,
-    }
-
-    def _is_greedy(self, settings: Mapping[str, Any]) -> bool:
-        return settings.get('do_sample') is False  # without a word the model's own settings count
+    ruled: Mapping[str, str] = {**OF_SAMPLE, 'num_return_sequences': COUNT, 'max_new_tokens': LENGTH}
+    usual = True  # without a word the model's own settings count
 
     def _load_model(self, **given: Any) -> None:
         self.context, self._load = self.max_seq_len or sys.maxsize, partial(super()._load_model, **given)
@@ -206,10 +196,10 @@ class SeededMultinomial(TorchFunctionMode):
         return torch.searchsorted(cumulative, target, right=True)
 
 
-_LMDEPLOY_STATES = {'context_length_exceeded': 'too long'} | dict.fromkeys(
-    ('invalid_request', 'unsupported_feature'), 'refused'
-)
-"""`error_code` of lmdeploy's `Response` → state; any other error is one of the engine."""
+_LMDEPLOY_STATES = {  # `error_code` of lmdeploy's `Response` → state; any other error is one of the engine
+    'context_length_exceeded': 'too long',
+    **dict.fromkeys(('invalid_request', 'unsupported_feature'), 'refused'),
+}
 
 
 @MODELS.register_module()
@@ -293,10 +283,7 @@ class SeededVLLM(_InProcess, VLLMwithChatTemplate):  # type: ignore[misc]
         'stop': "it would replace the model's own; write stop_words=[…] beside path, they are added",
         'do_sample': 'OpenCompass drops it, vLLM has no such setting; temperature 0 is greedy',
     }
-    switch = 'a temperature'
-
-    def _is_greedy(self, settings: Mapping[str, Any]) -> bool:
-        return 'temperature' not in settings  # OpenCompass would set 0
+    switch = 'temperature'  # else OpenCompass would set 0
 
     def _load_model(self, path: str, added_model_kwargs: Mapping[str, Any] | None = None) -> None:
         own = {'trust_remote_code': True}
@@ -315,9 +302,8 @@ class SeededVLLM(_InProcess, VLLMwithChatTemplate):  # type: ignore[misc]
         prompts: list[Any] = list(texts)
         if not self.fastchat_template:
             ids = self._tokens_of(texts)['input_ids']
-            prompts = [
-                {'prompt': text, 'prompt_token_ids': own} for text, own in zip(texts, ids, strict=True)
-            ]
+            both = zip(texts, ids, strict=True)
+            prompts = [{'prompt': text, 'prompt_token_ids': tokens} for text, tokens in both]
         settings = {'temperature': 0, 'max_tokens': max_out_len, 'stop': stop, **self.generation_kwargs}
         params = [opencompass_vllm.SamplingParams(**settings, seed=seed) for seed in seeds]
         more = {}
@@ -327,9 +313,10 @@ class SeededVLLM(_InProcess, VLLMwithChatTemplate):  # type: ignore[misc]
             more = {'lora_request': LoRARequest('lora_adapter', 1, self.lora_path)}
         for output in self.model.generate(prompts, params, **more):
             completion = output.outputs[0]  # whose tokens have the one that ended the response
-            counts = getattr(output, 'prompt_token_ids', None), getattr(completion, 'token_ids', None)
-            prompt_tokens, tokens = (None if ids is None else len(ids) for ids in counts)
-            reason = getattr(completion, 'finish_reason', None)
-            told = {'finish_reason': reason, 'prompt_tokens': prompt_tokens, 'output_tokens': tokens}
+            ids, reason = output.prompt_token_ids, completion.finish_reason
+            counts = {
+                'prompt_tokens': None if ids is None else len(ids),
+                'output_tokens': len(completion.token_ids),
+            }
             state = 'aborted' if reason in ('abort', 'error') else None
-            yield completion.text, {**told, 'state': state}, ''
+            yield completion.text, {'finish_reason': reason, 'state': state, **counts}, ''

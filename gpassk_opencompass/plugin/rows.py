@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
-from itertools import count, islice
+from itertools import count
 from typing import Any
 
 import pyarrow  # type: ignore[import-untyped]
@@ -37,14 +37,16 @@ def samples_asked(
     `inputs` and `output` are the columns of its reader, `name` its abbreviation, and of a shard `stem` that
     with its number, and `before` the numbers of the questions of all rows before it.
     """
-    names, told = rows.column_names, json.dumps(settings, default=str)
-    uids, numbers = uids_of(rows), column_of(rows, 'idx') if 'idx' in names else range(len(rows))
-    if 'uid' not in names and stem is not None:  # OpenCompass calls the parts of a shard by its name
+    told = json.dumps(settings, default=str)
+    filled = [one for one in rows.column_names if one in inputs or f'{{{one}}}' in told]  # into the template
+    names = {*filled, 'idx', 'replica', output} & {*rows.column_names}
+    columns = {one: column_of(rows, one) for one in names}
+    uids, numbers = uids_of(rows), columns.get('idx') or range(len(rows))
+    if 'uid' not in rows.column_names and stem is not None:  # OpenCompass calls parts of a shard by its name
         uids = [f'{name}{uid.removeprefix(stem)}' for uid in uids]
-    replicas = column_of(rows, 'replica') if 'replica' in names else ()
-    replicas = replicas or _occurrences([*before, *numbers])[len(before) :]
-    references = column_of(rows, output) if output is not None and output in names else [None] * len(rows)
-    parts = [column_of(rows, one) for one in names if one in inputs or f'{{{one}}}' in told]
+    replicas = columns.get('replica') or _occurrences([*before, *numbers])[len(before) :]
+    references = columns.get(output or '') or [None] * len(rows)
+    parts = [columns[one] for one in filled]
     contents = zip(*parts, strict=True) if parts else [()] * len(rows)
     # Of a question once, not of each of its samples.
     mark, mark_of = digest_of(settings)[:16], cache(lambda content: digest_of(json.loads(content))[:16])
@@ -144,11 +146,17 @@ def check_by_place(
     reference of each, which must hold the question (the columns that the template names), and be the
     reference, that are there now. What could not be compared, and what was accepted, goes to the warnings.
     """
-    others = {'questions': _other_questions(found, rows, template)}
-    others['references'] = _other_references(found, references)
+    golds = [one.told.get('gold') for one in found.rows]
+    others = {'questions': _other_questions(found, rows, template), 'references': list[tuple[int, str]]()}
+    known = any(gold is not None for gold in golds)
+    for at, (gold, now) in enumerate(zip(golds, references, strict=False)):
+        # OpenCompass leaves out what is empty or 0; nan is not nan.
+        if (known and bool(now)) if gold is None else (gold != now and repr(gold) != repr(now)):
+            was = 'empty or 0' if gold is None else f'{gold!r:.60}'
+            others['references'].append((at, f'the reference was {was}, and is {now!r:.60}'))
     for what, wrong in others.items():
-        first = [(found.responses[number], text) for number, text in islice(wrong, 3)]
-        lines = '; '.join(f'{one.path.name}, row {one.row - 1}: {text}' for one, text in first)
+        first = [(found.rows[at], text) for at, text in wrong[:3]]
+        lines = '; '.join(f'{one.path.name}, row {one.number}: {text}' for one, text in first)
         if lines and what not in keep:
             raise IncompleteError(
                 f'the predictions are of other {what} than the data set has now. {lines}. Put the data back, '
@@ -159,40 +167,34 @@ def check_by_place(
             found.warnings.append(f'scored although {what} changed since sampling, as keep says: {lines}')
 
 
-def _other_questions(found: Predictions, rows: Any, template: Any) -> Iterator[tuple[int, str]]:
+def _other_questions(found: Predictions, rows: Any, template: Any) -> list[tuple[int, str]]:
     """Find the rows whose prompt holds not what their template names, or else none of the questions."""
     columns = {name: column_of(rows, name) for name in QUESTION_COLUMNS if name in rows.column_names}
     texts = {name: _solid(one) for name, one in columns.items() if all(isinstance(text, str) for text in one)}
-    prompts = _solid([_text_in(one.prompt) for one in found.responses])
+    prompts = _solid([_text_in(one.told.get('origin_prompt')) for one in found.rows])
     if not any(prompts) or not texts:
         who = 'the predictions hold no prompts' if texts else f'the data set has none of {QUESTION_COLUMNS}'
         found.warnings.append(f'{who}: prompts were not compared with the questions')
-        return
-    named = json.dumps(template, default=str)
-    wrong = {name: [at for at, text in enumerate(texts[name]) if text not in prompts[at]] for name in texts}
-    sent = [name for name in texts if f'{{{name}}}' in named]
-    sent = sent or [min(texts, key=lambda name: len(wrong[name]))]  # one of them is enough
-    if all(len(wrong[name]) == len(prompts) for name in sent):
+        return []
+    named = [name for name in texts if f'{{{name}}}' in json.dumps(template, default=str)]
+    absent = [
+        [name for name in named or texts if texts[name][at] not in prompts[at]] for at in range(len(rows))
+    ]
+    enough = 1 if named else len(texts)  # one of them is enough where the template names none
+    wrong = [at for at, names in enumerate(absent) if len(names) >= enough]
+    if len(wrong) == len(prompts):
         # A template may write questions in its own way: then rows count whose prompt holds another's.
-        for name in sent:
-            others = set(filter(None, texts[name]))
-            wrong[name] = [at for at in wrong[name][:50] if any(one in prompts[at] for one in others)]
-        if not any(wrong[name] for name in sent):
+        others = {text for name in named or texts for text in texts[name]} - {''}
+        wrong = [at for at in wrong[:50] if any(text in prompts[at] for text in others)]
+        if not wrong:
             told = 'no prompt holds its question as the data set spells it: they were not compared'
             found.warnings.append(told)
-    for name in sent:
-        for at in wrong[name]:
-            whole = columns[name][at]  # of which the beginning may be instructions, the same in all rows
-            yield at, f'its prompt does not hold {f"… {whole[-80:]}" if len(whole) > 80 else whole!r}'
-
-
-def _other_references(found: Predictions, references: Sequence[Any]) -> Iterator[tuple[int, str]]:
-    known = any(one.gold is not None for one in found.responses)
-    for at, (one, now) in enumerate(zip(found.responses, references, strict=False)):
-        missing = one.gold is None  # OpenCompass leaves out what is empty or 0
-        if (known and bool(now)) if missing else (one.gold != now and repr(one.gold) != repr(now)):
-            was = 'empty or 0' if missing else f'{one.gold!r:.60}'
-            yield at, f'the reference was {was}, and is {now!r:.60}'
+    # The beginning of a question may be instructions, the same in all rows.
+    asked = [(at, columns[absent[at][0]][at]) for at in wrong]
+    return [
+        (at, f'its prompt does not hold {f"… {one[-80:]}" if len(one) > 80 else repr(one)}')
+        for at, one in asked
+    ]
 
 
 def _text_in(prompt: Any) -> str:

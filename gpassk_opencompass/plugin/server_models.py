@@ -34,7 +34,11 @@ PATIENCE = 600.0
 """Seconds without a reply from any server after which a run ends; a large model takes minutes to load."""
 
 _OWN = 'the model is named by path, and the prompt is that of the sample; remove it'
-_OF_REQUEST = {**OF_SAMPLE, 'model': _OWN, 'messages': _OWN}
+_OF_REQUEST = {**OF_SAMPLE, 'model': _OWN, 'messages': _OWN, 'stream': 'replies are read whole; remove it'}
+_NO_FIELDS = dict.fromkeys(
+    ('extra_headers', 'extra_query', 'extra_body', 'timeout'),
+    'it is no field of a request; write fields into extra_body, and timeout beside path',
+)
 _ADVICE = {  # what a refusal of all requests says → what to do; the first that is found
     r'^HTTP 40[13]': 'Is the key right, and for this address? key_env names the variable that holds it',
     r'^HTTP 404': 'Is the name (path) one that the server lists at /v1/models, and the address right?',
@@ -84,7 +88,7 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
     folder: Path | None = None
     """Of predictions, beside which it is noted what servers say that they are."""
     _counts = True  # tokens of prompts, by a tokenizer that is loaded here
-    _end = ''  # a response ends before it
+    _ends: Sequence[str] = ()  # what a response ends before
     _running: serving.Running | None = None  # the server that was started here
 
     def __init__(
@@ -102,11 +106,8 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
     ) -> None:
         extra = kwargs.get('openai_extra_kwargs') or {}
         for where in ('openai_extra_kwargs', 'extra_body'):
-            reasons = _OF_REQUEST | {'stream': 'replies are read whole; remove it'}
-            refuse(where, kwargs.get(where) or {}, reasons)
-        no_field = 'it is no field of a request; write fields into extra_body, and timeout beside path'
-        arguments = ('extra_headers', 'extra_query', 'extra_body', 'timeout')
-        refuse('openai_extra_kwargs', extra, dict.fromkeys(arguments, no_field))
+            refuse(where, kwargs.get(where) or {}, _OF_REQUEST)
+        refuse('openai_extra_kwargs', extra, _NO_FIELDS)
         self._reasons = any(part in path for part in OAI_REASONING_MODEL_LIST)
         if self._reasons and kwargs.get('temperature') is not None and 'temperature' not in extra:
             raise InputError(
@@ -114,6 +115,12 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
                 f'{OAI_REASONING_MODEL_LIST} in its path ({path!r}); leave it out, or write it into '
                 'openai_extra_kwargs, which is always sent'
             )
+        client = kwargs.get('http_client_cfg') or {}
+        if unknown := sorted(set(client) - {'proxy', 'verify', 'trust_env'}):
+            raise InputError(f'http_client_cfg has {unknown}; only proxy, verify and trust_env are used')
+        proxy = kwargs.get('openai_proxy_url') or client.get('proxy') or ''
+        if proxy and not str(proxy).startswith(('http://', 'https://')):
+            raise InputError('openai_proxy_url, or proxy in http_client_cfg: expected http://host:port')
         urls = endpoints(openai_api_base, 'key_env')
         if key_env:
             kwargs['key'] = read_key(key_env, 'key_env')
@@ -126,7 +133,6 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
             raise InputError(f'org has {len(orgs) - 1} organizations: give one')
         named = {'Organization': orgs[0], 'Project': os.environ.get('OPENAI_PROJECT_ID')}
         headers = {f'OpenAI-{name}': value for name, value in named.items() if value}
-        proxy, verify = _proxy(self.proxy_url, self.http_client_cfg)
         self._client = ClientSettings(
             concurrency=-(-self.max_workers // len(self.keys)),
             rate=query_per_second,
@@ -134,8 +140,8 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
             attempts=retry,
             total_time=float('inf'),
             patience=patience,
-            proxy=proxy,
-            verify=verify,
+            proxy=str(proxy),
+            verify=client.get('verify', True),
         )
         self._servers = [Server(url, key, headers, verbatim=True) for url in urls for key in self.keys]
         self._proven = False
@@ -168,13 +174,13 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
             if 'max_seq_len' not in str(error):
                 raise
             return None
-        sampling = {'max_tokens': room, 'temperature': self.temperature, 'seed': seed}
-        if self._reasons:
-            sampling = {'max_completion_tokens': room, 'seed': seed}
+        length = {'max_completion_tokens' if self._reasons else 'max_tokens': room}
+        sampling = {'temperature': None if self._reasons else self.temperature, 'seed': seed}
         return {
             'model': self.path,
             'messages': self._messages_to_chat_completions(messages),
             'n': 1,
+            **length,
             **{name: value for name, value in sampling.items() if value is not None},
             **(self.openai_extra_kwargs or {}),
             **(self.extra_body or {}),
@@ -188,7 +194,8 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
         if (most := options.get('at_once')) is not None:
             most = min(settings.concurrency, max(1, most // len(self._servers)))
             settings = settings.model_copy(update={'concurrency': most})
-        stop = {'stop': list(words)} if (words := options.get('stopping_criteria')) else {}
+        ends = [*self._ends, *(options.get('stopping_criteria') or ())]
+        stop = {'stop': ends} if ends else {}
 
         def requests() -> Iterator[Request]:
             for number, (prompt, seed) in enumerate(zip(prompts, seeds, strict=True)):
@@ -237,7 +244,7 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
             self._noted[request.url] = told
             said = {'url': request.url, **self._about.get(request.url, {}), **told}
             note(self.folder, server={name: value for name, value in said.items() if value})
-        return text.split(self._end, 1)[0] if self._end else text, generation, ''
+        return text, generation, ''
 
     async def _greet(self, session: ClientSession, server: Server, came_back: bool) -> None:
         """Ask a server what it is; refuse one that has other weights than those of the samples so far."""
@@ -260,18 +267,6 @@ class SeededOpenAISDK(Seeded, OpenAISDK):  # type: ignore[misc]
                 )
         self._about[server.url] = about
         self._noted.pop(server.url, None)
-
-
-def _proxy(proxy: str | None, client: Mapping[str, Any]) -> tuple[str, bool | str]:
-    """Return the proxy that OpenAI's client would go through, and what it would trust."""
-    if unknown := sorted(set(client) - {'proxy', 'proxies', 'verify', 'trust_env'}):
-        raise InputError(f'http_client_cfg has {unknown}; only proxy, proxies, verify and trust_env are used')
-    several = client.get('proxies') or {}
-    given = {proxy or client.get('proxy'), *(several.values() if isinstance(several, Mapping) else [several])}
-    proxies = [str(address) for address in given if address]
-    if len(proxies) > 1 or not all(one.startswith(('http://', 'https://')) for one in proxies):
-        raise InputError('give one proxy, http://host:port, as openai_proxy_url or in http_client_cfg')
-    return next(iter(proxies), ''), client.get('verify', True)
 
 
 @MODELS.register_module()
@@ -378,4 +373,4 @@ class SeededTurboMindAPI(SeededOpenAISDK):
         more['openai_extra_kwargs'] = {**fields, **(gen_config or {})}
         super().__init__(path, openai_api_base=api_addr, **more)
         self.template_parser = LMTemplateParser(meta_template)
-        self._end = end_str or ''
+        self._ends = [end_str] if end_str else []

@@ -25,14 +25,9 @@ class GPassKSummarizer(DefaultSummarizer):  # type: ignore[misc]
     `<work_dir>/summary/gpassk_<time>.md`, `.csv` with every metric, and `.breakdown.csv` by contest and
     language. Results that are missing are named, so that a failed task is not read as a short table; so are
     those that are not of the config as it is now.
-
-    Args:
-        config, kwargs: as for `DefaultSummarizer`.
     """
 
-    def __init__(self, config: Any, **kwargs: Any) -> None:
-        super().__init__(config, **kwargs)
-        self._stale: set[tuple[str, str]] = set()
+    _stale: set[tuple[str, str]]  # model and data set of each result that is not of the config as it is now
 
     def summarize(self, output_path: str | None = None, time_str: str | None = None) -> None:
         """Write OpenCompass's summary and ours."""
@@ -72,8 +67,7 @@ class GPassKSummarizer(DefaultSummarizer):  # type: ignore[misc]
 
     def _results(self) -> tuple[list[Result], dict[str, str]]:
         """Read the results of our evaluator; of those that cannot be shown: path, and why."""
-        found: list[Result] = []
-        missing: dict[str, str] = {}
+        found, missing, self._stale = list[Result](), dict[str, str](), set()
         for model, dataset in product(self.model_cfgs, self.dataset_cfgs):
             evaluator = str((dataset.get('eval_cfg') or {}).get('evaluator', {}).get('type', ''))
             if evaluator and not evaluator.endswith('GPassKEvaluator'):

@@ -91,23 +91,16 @@ def seeds_of_rows(engine: str) -> list[int]:
     return [seeds.sample_seed(42, uid, replica, bits) for replica in range(fakes.REPLICAS) for uid in uids]
 
 
-def pairs(outcome: fakes.Outcome) -> list[tuple[int, int | None]]:
-    return sorted((one.question, one.seed or 0) for one in outcome.sent)
-
-
 @pytest.mark.parametrize('engine', fakes.ENGINES)
 def test_each_sample_is_drawn_with_its_own_seed_and_the_settings_of_the_name(engine, tmp_path):
-    """12 seeds, each with the question of its row, also killed behind the fourth, and in two shards."""
+    """12 seeds, each with the question of its row, also in two shards."""
     need(engine)
     outcome, expected = fakes.infer(engine, tmp_path), seeds_of_rows(engine)
-    resumed, sharded = (
-        fakes.infer(engine, tmp_path / 'b', killed=True),
-        fakes.infer(engine, tmp_path / 'c', shards=2),
-    )
+    sharded = fakes.infer(engine, tmp_path / 'c', shards=2)
     assert len(set(expected)) == 12
-    assert pairs(outcome) == sorted((row % 3, seed) for row, seed in enumerate(expected))
-    assert sorted(set(pairs(resumed))) == pairs(sharded) == pairs(outcome)
-    for one in (outcome, resumed, sharded):
+    for one in (outcome, sharded):
+        sent = sorted((each.question, each.seed) for each in one.sent)
+        assert sent == sorted((row % 3, seed) for row, seed in enumerate(expected))
         assert [row['sample']['seed'] for row in one.rows] == expected
         for row in one.rows if engine != 'huggingface' else ():  # which runs, and says what the model says
             assert row['prediction'] == f'seed {row["sample"]["seed"]}'
@@ -204,16 +197,6 @@ def test_other_sampling_in_the_context_is_refused():
     """Several sequences a prompt would share a sample's seed."""
     with pytest.raises(RuntimeError, match='num_return_sequences'):
         draw(torch.ones(4, 5), [1, 2])
-
-
-def test_one_seed_for_all_requests_gives_one_response():
-    """What the published templates do, `random_seed=42` in every request: n samples are one, n times."""
-    model, prompts = transformers(), ['What is 47 + 86?'] * 16
-    own, fixed = (
-        {text for text, *_ in drawn(model, prompts, given, max_out_len=40)} for given in (None, [42] * 16)
-    )
-    assert len(own) > 1
-    assert len(fixed) == 1
 
 
 # transformers
@@ -367,12 +350,12 @@ def test_the_models_own_stop_words_stay_and_unknown_fields_are_errors(sent):
         (vllm, {'temperature': 1.0, 'max_tokens': 4}, 'max_out_len'),
         (vllm, {'temperature': 1.0, 'stop': ['###']}, 'stop_words'),
         (vllm, {'temperature': 1.0, 'do_sample': True}, 'temperature 0 is greedy'),
-        (vllm, {'top_p': 0.8}, 'without a temperature the engine is greedy'),
+        (vllm, {'top_p': 0.8}, 'without temperature the engine is greedy'),
         (vllm, {'path': '/no/such/model', 'temperature': 1.0}, 'there is no such file or folder here'),
         (turbomind, {'do_sample': True, 'random_seed': 42}, 'same random numbers'),
         (turbomind, {'do_sample': True, 'max_new_tokens': 4}, 'max_out_len'),
         (turbomind, {'do_sample': True, 'top_pp': 0.5}, r"\['top_pp'\].*GenerationConfig does not know"),
-        (turbomind, {'temperature': 0.5}, 'without do_sample=True the engine is greedy'),
+        (turbomind, {'temperature': 0.5}, 'without do_sample the engine is greedy'),
         (turbomind, {'do_sample': True, 'drop_middle': True}, 'no prompt is cut here'),
         (turbomind, {'engine_config': {'cache_max_entry': 1}}, 'TurbomindEngineConfig does not know'),
         (turbomind, {'backend': 'pytorch', 'engine_config': {'cp': 2}}, 'PytorchEngineConfig does not know'),

@@ -178,7 +178,7 @@ def test_more_samples_take_those_of_another_run_where_the_model_is_known(
     given = {'samples': more, 'elsewhere': [few], 'command': command, 'top_up': top_up}
     assert draw(many, identity=identity, **given) == new
     found = load_predictions(many / 'bench.json', more, SETTINGS)
-    assert sum(bool(one.taken_from) for one in found.responses) == 16 - new
+    assert sum('taken_from' in one.marks for one in found.rows) == 16 - new
 
 
 def test_a_second_task_is_kept_out_and_told_who_is_at_work(tmp_path):
@@ -195,7 +195,7 @@ def test_a_row_that_was_changed_is_not_judged(tmp_path):
     """Nor is one of two models, or of other settings; which can be accepted."""
     samples, path = samples_of(), tmp_path / 'bench.json'
     draw(tmp_path)
-    assert len(load_predictions(path, samples, SETTINGS).responses) == 8
+    assert len(load_predictions(path, samples, SETTINGS).rows) == 8
     whole = path.read_text()
     for what in ('"prediction": "', '"seed": '):
         path.write_text(whole.replace(what, f'{what}1', 1))
@@ -322,12 +322,11 @@ def check(
     template: Any = None,
 ) -> list[str]:
     """The warnings of a comparison; the error names row and difference."""
-    told = enumerate(zip(prompts, golds, strict=True), 1)
-    responses = [
-        predictions.Response('', Generation(), None, None, Path('made.json'), row, prompt, gold)
-        for row, (prompt, gold) in told
+    told = enumerate(zip(prompts, golds, strict=True))
+    rows = [
+        predictions.Row({'origin_prompt': one[0], 'gold': one[1]}, Path('made.json'), at) for at, one in told
     ]
-    found, data = predictions.Predictions(responses), data or {'question': QUESTIONS}
+    found, data = predictions.Predictions(rows), data or {'question': QUESTIONS}
     rows_of.check_by_place(found, Dataset.from_dict(data), references, template, keep)
     return found.warnings
 

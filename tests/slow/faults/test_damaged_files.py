@@ -122,7 +122,7 @@ def test_of_a_damaged_journal_only_rows_as_they_were_written_are_kept(tmp_path, 
         tried.update(_damage([tmp_path / 'bench.rows.jsonl'], chance))
         write(tmp_path, SAMPLES)
         found = load_predictions(tmp_path / 'bench.json', SAMPLES, SETTINGS)
-        assert [one.text for one in found.responses] == list(map(text_of, SAMPLES))
+        assert [one.told['prediction'] for one in found.rows] == list(map(text_of, SAMPLES))
         (tmp_path / 'bench.json').unlink()
         (tmp_path / 'bench.rows.jsonl').unlink(missing_ok=True)
 
@@ -137,7 +137,7 @@ def test_damaged_predictions_are_never_scored(tmp_path, times, chance, tried):
         tried.update(_damage(files, chance))
         with suppress(IncompleteError):
             found = load_predictions(tmp_path / 'bench.json', SAMPLES, SETTINGS)
-            assert [one.text for one in found.responses] == list(map(text_of, SAMPLES))
+            assert [one.told['prediction'] for one in found.rows] == list(map(text_of, SAMPLES))
         for path in tmp_path.glob('bench*.rows.jsonl'):  # a row was missing, so they may be gone on with
             path.unlink()
         for file, content in zip(files, sound, strict=True):
