@@ -150,8 +150,10 @@ def _names_another(answer: str, question: str) -> bool:
     match [read_answer(text)[0].value for text in texts]:
         case [Amount(Symbol(name)), Amount(Symbol(other))]:
             return name != other and len(name) == len(other) == 1
-        case [Amount(Symbol(name)), Amount(expression)]:
-            return name in expression.variables
+        case [Amount(Symbol(name)), Amount(expression)]:  # the P of P(A) is no factor
+            return name in expression.variables and not re.fullmatch(rf'{name}\(\w\)', texts[1])
+        case [Amount(Call(name) as one), Amount(Call(other) as two)]:
+            return name == other and not equal(one, two)
     return False
 
 

@@ -298,7 +298,8 @@ _MEMBER = re.compile(
 )
 _SCALE_AFTER = re.compile(
     r'[\s$*~]*(?:\\[ ,;])?\s*(?:\\text\s*\{\s*)?(?P<scale>'
-    r'(?:hundred|thousand|million|billion|trillion|dozen)s?|percent|tenths|hundredths|thousandths|[百千万亿])(?![a-zA-Z])'
+    r'(?:hundred|thousand|million|billion|trillion|dozen)s?|percent|tenths|hundredths|thousandths|[百千万亿]'
+    r'|(?:or|and)\s(?:more|less|fewer|higher|lower|greater|larger|above|below|up)(?=[\s$*}]*(?:[.,;]|\Z))|以[上下])(?![a-zA-Z])'
 )
 _SPACE = r'\\[,;:! ]|\\(?:q?quad|displaystyle|left|right)(?![a-zA-Z])|~'
 _SPACING = re.compile(_SPACE)
