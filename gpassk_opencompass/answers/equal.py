@@ -146,12 +146,14 @@ def _without_remark(answer: str) -> tuple[str, str]:
 def _names_another(answer: str, question: str) -> bool:
     """Return whether an answer names another unknown than the question asks for: x = 3 is no y, and no √x."""
     asked = _UNKNOWN.search(question) if '=' in answer else None
-    texts = (answer.partition('=')[0], asked[asked.lastindex or 0]) if asked else ()
-    match [read_answer(text)[0].value for text in texts]:
+    if asked is None:
+        return False
+    wanted = asked[asked.lastindex or 0]
+    match [read_answer(text)[0].value for text in (answer.partition('=')[0], wanted)]:
         case [Amount(Symbol(name)), Amount(Symbol(other))]:
             return name != other and len(name) == len(other) == 1
         case [Amount(Symbol(name)), Amount(expression)]:  # the P of P(A) is no factor
-            return name in expression.variables and not re.fullmatch(rf'{name}\(\w\)', texts[1])
+            return name in expression.variables and not re.fullmatch(r'\(\w\)', wanted.removeprefix(name))
         case [Amount(Call(name) as one), Amount(Call(other) as two)]:
             return name == other and not equal(one, two)
     return False
