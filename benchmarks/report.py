@@ -1,6 +1,6 @@
 """Time and memory of `gpassk report` on many runs: made results, then the real command.
 
-    python -m benchmarks.report            # 50 runs on one benchmark, 100 on three
+    python -m benchmarks.report            # 50 runs on one benchmark and on three
 
 The results are those of the evaluator, answers and all, of models of different strength on questions of
 different hardness, each in Chinese and English. Each part of the report is a command of its own, "all" is the
@@ -32,7 +32,7 @@ CASES: Mapping[str, tuple[tuple[int, Mapping[str, int]], ...]] = {
     'quick': ((25, {LIVE: QUESTIONS}),),
     'full': (
         (50, {LIVE: QUESTIONS}),
-        (100, {LIVE: QUESTIONS, 'AIME2024': 30, 'MATH500-L5': 134}),
+        (50, {LIVE: QUESTIONS, 'AIME2024': 30, 'MATH500-L5': 134}),
     ),
 }
 """Runs, and benchmarks with their questions."""
