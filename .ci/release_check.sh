@@ -58,7 +58,7 @@ cd "$place/empty"
 "$place/wheel/bin/gpassk" demo
 install wheel "$wheel[report]"
 "$place/wheel/bin/gpassk" demo >/dev/null # adds figures and the page
-"$place/wheel/bin/python" "$clone/.ci/check_demo.py" outputs/demo/table.csv
+"$place/wheel/bin/python" "$clone/.ci/check_demo.py" outputs/demo
 cd "$clone"
 
 mkdir -p dist

@@ -187,50 +187,50 @@ def live_math_bench_names(
     return [(uid, f'{version}/{split}/{index}' if parallel else uid) for index, uid in enumerate(uids)]
 
 
-def live_math_bench(version: str, splits: Sequence[str], languages: Sequence[str]) -> QuestionSet:
-    """Return a part of LiveMathBench: a file a split and language, `<version>/<SPLIT>_<lang>.jsonl`."""
-    for name, values in (('dataset_splits', splits), ('dataset_languages', languages)):
+def question_set(dataset: Mapping[str, Any]) -> QuestionSet:
+    """Return the questions that a data set of a config of this package asks.
+
+    It has `benchmark`, and `fields` if that is one of one's own; or the version, dataset_splits and
+    dataset_languages of LiveMathBench, which has a file each, `<version>/<SPLIT>_<lang>.jsonl`.
+    """
+    if (name := dataset.get('benchmark')) is not None:
+        if (fields := dataset.get('fields')) is not None:
+            question, answer = ((fields.get(role, role),) for role in ('question', 'answer'))
+            file = QuestionFile((f'{name}.jsonl',), None, language='')
+            return QuestionSet(name, name, dataset['path'], (file,), None, question=question, answer=answer)
+        if isinstance(known := BENCHMARKS.get(name), QuestionSet):
+            return known
+        expected = 'part of LiveMathBench, which has a class of its own'
+        if not known:
+            expected = f'expected one of {", ".join(BENCHMARKS)}'
+        raise InputError(f'benchmark = {name!r}: {expected}')
+    for line in ('dataset_splits', 'dataset_languages'):
+        values = dataset[line]
         if isinstance(values, str) or not values or len(set(values)) != len(values):
-            raise InputError(f'{name} = {values!r}: expected a list of different names')
+            raise InputError(f'{line} = {values!r}: expected a list of different names')
+    version = dataset['version']
     files = [
         QuestionFile((f'{version}/{part}.jsonl',), None, (split,), language, f'v{version}_{part}')
-        for split, language in product(splits, languages)
+        for split, language in product(dataset['dataset_splits'], dataset['dataset_languages'])
         for part in [f'{split}_{language}']
     ]
-    hub, question, answer = LIVE_MATH_BENCH_HUB, ('question',), ('answer',)
-    return QuestionSet(LIVE_MATH_BENCH, version, hub, tuple(files), None, question=question, answer=answer)
-
-
-def question_set(benchmark: str, path: str = '', fields: Mapping[str, str] | None = None) -> QuestionSet:
-    """Return the benchmark of this name, not LiveMathBench; with `fields`, one of one's own at a path."""
-    if fields is not None:
-        question, answer = ((fields.get(role, role),) for role in ('question', 'answer'))
-        file = QuestionFile((f'{benchmark}.jsonl',), None, language='')
-        return QuestionSet(benchmark, benchmark, path, (file,), None, question=question, answer=answer)
-    if isinstance(found := BENCHMARKS.get(benchmark), QuestionSet):
-        return found
-    own = 'part of LiveMathBench, which has a class of its own'
-    expected = own if found else f'expected one of {", ".join(BENCHMARKS)}'
-    raise InputError(f'benchmark = {benchmark!r}: {expected}')
-
-
-def question_set_of(dataset: Mapping[str, Any]) -> QuestionSet:
-    """Return the questions that a data set of a config of this package asks."""
-    if 'benchmark' in dataset:
-        return question_set(dataset['benchmark'], dataset['path'], dataset.get('fields'))
-    return live_math_bench(dataset['version'], dataset['dataset_splits'], dataset['dataset_languages'])
+    texts = {'question': ('question',), 'answer': ('answer',)}
+    return QuestionSet(LIVE_MATH_BENCH, version, LIVE_MATH_BENCH_HUB, tuple(files), None, **texts)
 
 
 # Where questions lie
 
 
 class HubPart(NamedTuple):
-    """A subset of a data set on the hub, or (`copied`) of a folder laid out as there."""
+    """A subset of a data set on the hub, or (`copied`) of a folder laid out as there.
+
+    `revision` is a commit, branch or tag; None: what its main branch is now. `alternative`: what to do
+    without the hub, for messages.
+    """
 
     path: str
     subset: str | None
     alternative: str
-    """What to do without the hub, for messages."""
     revision: str | None = None
     copied: bool = False
 
@@ -283,10 +283,6 @@ class Listing(NamedTuple):
     source: str
 
 
-Loader = Callable[[str, str | None, str], Listing]
-"""(path, subset, what to do without a network): the rows."""
-
-
 def read_lines(file: Path) -> Listing:
     """Read the objects of a JSON Lines file; blank lines and a byte order mark do no harm."""
     if not file.is_file():
@@ -313,26 +309,24 @@ def read_lines(file: Path) -> Listing:
     return Listing(lines, f'{file.name}@sha256:{digest(content)}')
 
 
-def read_hub(path: str, subset: str | None, alternative: str, revision: str | None = None) -> Listing:
-    """Read a data set of the hub, or a folder laid out as there: its split test, or its only one.
-
-    `revision` is a commit, branch or tag of the hub; None: what its main branch is now.
-    """
+def read_hub(part: HubPart) -> Listing:
+    """Read a data set of the hub, or a folder laid out as there: its split test, or its only one."""
     try:
         from datasets import load_dataset  # slow to import, and not needed for files
     except ModuleNotFoundError as error:
         raise MissingExtraError('datasets', 'opencompass') from error
-    part = f'subset {subset!r} of ' if subset else ''
     try:
-        splits = load_dataset(path, subset, revision=revision)
+        splits = load_dataset(part.path, part.subset, revision=part.revision)
     except HUB_ERRORS as error:
+        subset = f'subset {part.subset!r} of ' if part.subset else ''
+        revision = f' at revision {part.revision!r}' if part.revision else ''
         raise InputError(
-            f'cannot load {part}{path!r}{f" at revision {revision!r}" if revision else ""}: {error}\n'
+            f'cannot load {subset}{part.path!r}{revision}: {error}\n'
             'What is no file or folder here is taken for a hub name. If the data set is gated, ask for '
             'access on its hub page, then run `hf auth login` or set HF_TOKEN. Without a network, '
-            f'{alternative}'
+            f'{part.alternative}'
         ) from error
-    return rows_of(splits, path, subset)
+    return rows_of(splits, part)
 
 
 def is_cached(part: HubPart) -> bool:
@@ -344,10 +338,11 @@ def is_cached(part: HubPart) -> bool:
     return any(Path(config.HF_DATASETS_CACHE, folder).glob(f'{part.subset or "default"}/*/*'))
 
 
-def rows_of(splits: Any, path: str, subset: str | None) -> Listing:
-    """Take the rows of the split test, or of the only one, of what `load_dataset(path, subset)` returned."""
+def rows_of(splits: Any, part: HubPart) -> Listing:
+    """Take the rows of the split test, or of the only one, of what `load_dataset` returned for this part."""
     from datasets import DatasetDict
 
+    path, subset = part.path, part.subset
     where = f'{path}, {subset}' if subset else path
     if isinstance(splits, DatasetDict):
         name = 'test' if 'test' in splits or len(splits) != 1 else next(iter(splits))
@@ -383,27 +378,31 @@ def _text_of(row: Mapping[str, Any], names: Sequence[str], where: str) -> str:
 # Rows
 
 
-def benchmark_rows(
-    benchmark: str,
-    path: str = '',
-    known: Mapping[str, Loader] | None = None,
-    revision: str | None = None,
-    fields: Mapping[str, str] | None = None,
+def dataset_rows(
+    dataset: Mapping[str, Any], known: Mapping[str, Callable[[HubPart], Listing]] | None = None
 ) -> list[dict[str, Any]]:
-    """Read the questions of a benchmark other than LiveMathBench as rows.
+    """Read the questions of a data set of a config of this package as rows, in their order.
 
-    A row has question, answer, `uid`, `problem`, split, language and source. InputError, with file and line,
-    also if questions are missing, too many or there twice: the numbers would not be those of the benchmark.
+    A row has question, answer, `uid`, `problem` (which translations share), split, language and source; of
+    LiveMathBench also question_type and options. InputError, with file and line, also if questions are
+    missing, too many or there twice: the numbers would not be those of the benchmark.
 
     Args:
-        benchmark: a name of `BENCHMARKS`, in lower case; any name, where `fields` are given.
-        path: see `places_of`.
+        dataset: its `path` (see `places_of`), `revision`, and the fields that `question_set` reads.
         known: hub names that the host loads in its own way.
-        fields: of a benchmark of one's own, which fields of a row are the `question` and the `answer`.
     """
-    questions = question_set(benchmark, path, fields)
-    listings = _listings(questions, path, revision, known or {})
-    rows = [row for file, listing in listings for row in _rows(questions, file, listing)]
+    questions, path = question_set(dataset), dataset.get('path', '')
+    listings = []
+    for place in places_of(questions, path, dataset.get('revision')):
+        if isinstance(place, Path):
+            listings.append(read_lines(place))
+        else:
+            own = (known or {}).get(place.path) if place.revision is None else None
+            listings.append((own or read_hub)(place))
+    pairs = list(zip(questions.files, listings, strict=True))
+    if 'benchmark' not in dataset:
+        return _live_math_bench_rows(questions, pairs)
+    rows = [row for file, listing in pairs for row in _rows(questions, file, listing)]
     for name, called in (('own', 'unique_id'), ('question', 'question')):
         seen: dict[str, str] = {}
         for row in rows:
@@ -417,22 +416,15 @@ def benchmark_rows(
     return [{name: row[name] for name in row if name not in ('where', 'own')} for row in rows]
 
 
-def live_math_bench_rows(
-    path: str, version: str, splits: Sequence[str], languages: Sequence[str], revision: str | None = None
+def _live_math_bench_rows(
+    questions: QuestionSet, listings: Sequence[tuple[QuestionFile, Listing]]
 ) -> list[dict[str, Any]]:
-    """Read the questions of every split × language, in this order, as rows.
-
-    A row has question, answer, question_type, options, `uid` (version, split, language and a hash of the
-    question), `problem` (one for both languages where the files are parallel), split, language and `source`.
-    """
-    questions = live_math_bench(version, splits, languages)
-    listings = _listings(questions, path, revision, {})
     rows = []
     for file, listing in listings:
         [split], language = file.splits, file.language
         sizes = {len(other.lines) for each, other in listings if each.splits == file.splits}
         texts = [_text_of(row, questions.question, where) for where, row in listing.lines]
-        names = live_math_bench_names(version, split, language, texts, sizes)
+        names = live_math_bench_names(questions.series, split, language, texts, sizes)
         for (where, row), question, (uid, problem) in zip(listing.lines, texts, names, strict=True):
             options = row.get('options') or []
             if not isinstance(options, list):
@@ -443,29 +435,6 @@ def live_math_bench_rows(
             own = {'question': question, **answer, 'options': list(map(str, options))}
             rows.append({**own, **place, 'source': listing.source})
     return rows
-
-
-def dataset_rows(dataset: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the questions of a data set of a config of this package, in their order."""
-    where = {'path': dataset['path'], 'revision': dataset.get('revision')}
-    if 'benchmark' in dataset:
-        return benchmark_rows(dataset['benchmark'], **where, fields=dataset.get('fields'))
-    splits, languages = dataset['dataset_splits'], dataset['dataset_languages']
-    return live_math_bench_rows(**where, version=dataset['version'], splits=splits, languages=languages)
-
-
-def _listings(
-    questions: QuestionSet, path: str, revision: str | None, known: Mapping[str, Loader]
-) -> list[tuple[QuestionFile, Listing]]:
-    listings = []
-    for place in places_of(questions, path, revision):
-        if isinstance(place, Path):
-            listings.append(read_lines(place))
-        elif place.path in known and place.revision is None:
-            listings.append(known[place.path](place.path, place.subset, place.alternative))
-        else:
-            listings.append(read_hub(place.path, place.subset, place.alternative, place.revision))
-    return list(zip(questions.files, listings, strict=True))
 
 
 def _rows(questions: QuestionSet, file: QuestionFile, listing: Listing) -> list[dict[str, Any]]:

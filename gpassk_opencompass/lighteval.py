@@ -32,8 +32,7 @@ from gpassk_opencompass.benchmarks import (
     BENCHMARKS,
     LIVE_MATH_BENCH_HUB,
     LiveMathBenchRows,
-    benchmark_rows,
-    live_math_bench_rows,
+    dataset_rows,
     whole_prompt,
 )
 from gpassk_opencompass.errors import IncompleteError, InputError
@@ -298,9 +297,9 @@ def task(name: str, benchmark: str, read: Callable[[], Rows], settings: TaskSett
 
 def live_math_bench(name: str, rows: LiveMathBenchRows, settings: TaskSettings) -> LightevalTaskConfig:
     """Return a task that asks these questions of LiveMathBench."""
-    path = settings.questions or LIVE_MATH_BENCH_HUB
-    read = partial(live_math_bench_rows, path, rows.version, rows.splits, rows.languages)
-    return task(name, str(rows), read, settings)
+    part = {'version': rows.version, 'dataset_splits': rows.splits, 'dataset_languages': rows.languages}
+    dataset = {'path': settings.questions or LIVE_MATH_BENCH_HUB, **part}
+    return task(name, str(rows), partial(dataset_rows, dataset), settings)
 
 
 def tasks(settings: TaskSettings) -> Iterator[LightevalTaskConfig]:
@@ -312,7 +311,8 @@ def tasks(settings: TaskSettings) -> Iterator[LightevalTaskConfig]:
                 yield live_math_bench(f'livemathbench:v{found.version}_{split}_{language}', part, settings)
             yield live_math_bench(name.replace('-', '_'), found, settings)
         else:
-            yield task(name, found.label, partial(benchmark_rows, name, settings.questions), settings)
+            dataset = {'benchmark': name, 'path': settings.questions}
+            yield task(name, found.label, partial(dataset_rows, dataset), settings)
     of_demo = settings.model_copy(update={'questions': demo.QUESTIONS, 'max_new_tokens': 40})
     rows = LiveMathBenchRows(demo.VERSION, demo.SPLITS, demo.LANGUAGES)
     yield live_math_bench('gpassk_demo', rows, of_demo)

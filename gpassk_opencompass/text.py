@@ -268,24 +268,25 @@ def tables_as_json(command: str) -> Iterator[None]:
 
 def markdown(table: Table) -> str:
     """Return a table and its notes; what would end a cell, or be HTML, a link or emphasis, is escaped."""
-    cells = [[str(markdown_cell(cell)) for cell in row] for row in [table.columns, *table.texts()]]
+    cells = [list(map(markdown_line, row)) for row in [table.columns, *table.texts()]]
     notes = [f'{markdown_line(note)}  ' for note in table.notes]
     return '\n'.join([*_aligned(cells, table.sides()), *([''] if notes else []), *notes])
 
 
 def latex(table: Table) -> str:
     """Return a tabular for the package booktabs, the title as a comment above it, the notes below."""
-    from tabulate import tabulate  # it looks through what is installed: only who writes LaTeX pays that
+    from tabulate import LATEX_ESCAPE_RULES, tabulate  # it looks through what is installed, which takes time
 
     heads, *rows = ([one_line(cell) for cell in row] for row in [table.columns, *table.texts()])
     sides = table.sides() if rows else None
     text = _as_typed(tabulate(rows, heads, 'latex_booktabs', colalign=sides, disable_numparse=True))
     # A row that begins with [ or * would be read as an argument of the line break or rule before it.
-    text = re.sub(r'(\\\\|\\midrule)\n(\s*)([\[*])', r'\1\n\2{}\3', text).replace(
-        r'\begin', r'\noindent\begin', 1
-    )
-    notes = [rf'\\{{\footnotesize {latex_text(note)}}}' for note in table.notes]
-    return '\n'.join([f'% {one_line(table.title)}', text, *notes, ''])
+    text = re.sub(r'(\\\\|\\midrule)\n(\s*)([\[*])', r'\1\n\2{}\3', text)
+    lines = [f'% {one_line(table.title)}', text.replace(r'\begin', r'\noindent\begin', 1)]
+    for note in table.notes:
+        typed = _as_typed(''.join(LATEX_ESCAPE_RULES.get(one, one) for one in one_line(note)))
+        lines.append(rf'\\{{\footnotesize {typed}}}')
+    return '\n'.join([*lines, ''])
 
 
 # Texts in CSV, Markdown and LaTeX: shown as they are, and obeyed nowhere --------------------------------
@@ -327,53 +328,33 @@ def read_csv_cell(text: str) -> str:
 
 _EDGE = r'(?<![^\W_])_|_(?![^\W_])'
 """An underscore that is not within a word."""
-
 _MARKUP = re.compile(
-    rf"""<
+    rf"""[<|*`~]
     | &(?=\#|\w+;)                         # what would be read as another character
     | \\(?=[!-/:-@\[-`{{-~]|$)             # what would take the meaning of the next character away
-    | [*`~]
     | {_EDGE}                              # emphasis
     | \](?=[(\[:])                         # a link, an image, what a link refers to
     | (?<=:)/(?=/) | (?<=www)\.            # addresses that some readers make links of
-    """,
+    | ^[-+](?!\d) | ^[>\#\[] | ^\d+[.)](?=\ |$) | \#(?=\#*$)
+    """,  # the last: lists, quotations, the target of a link, headings and their ends
     re.VERBOSE | re.IGNORECASE,
 )
-
 _PLAIN = {'<': '&lt;', '&': '&amp;', '~': '&#126;', '/': '&#47;'}
 """Characters before which some readers of Markdown show a backslash → what is written for them."""
 
-_AT_ENDS = re.compile(r'^[-+>#\[]|^\d+[.)](?= |$)|#(?=#*$)')
-"""What begins a list, a quotation, a heading or the target of a link, and what ends a heading."""
-
-
-def markdown_cell(value: Any) -> Any:
-    """Return a text for a cell of a Markdown table, which it does not end; other values as they are."""
-    if not isinstance(value, str):
-        return value
-    plain = one_line(value)
-    alone = len(re.findall(_EDGE, plain)) < 2  # no emphasis, e.g. before settings: _t1-0_l8192
-
-    def escaped(found: re.Match[str]) -> str:
-        return '_' if alone and found[0] == '_' else _PLAIN.get(found[0], f'\\{found[0]}')
-
-    return _MARKUP.sub(escaped, plain).replace('|', r'\|')
-
 
 def markdown_line(text: str) -> str:
-    """Return a text for a line of its own in which Markdown finds nothing but the text.
+    """Return a text for a line or a cell of its own in which Markdown finds nothing but the text.
 
     No HTML, image, link (nor a bare address), code or emphasis; underscores within a word stay as they are.
     """
-    cell = str(markdown_cell(text)).replace(r'\|', '|')
-    return _AT_ENDS.sub(lambda found: f'{found[0][:-1]}\\{found[0][-1]}', cell)
+    plain = one_line(text)
+    alone = len(re.findall(_EDGE, plain)) < 2  # no emphasis, e.g. before settings: _t1-0_l8192
 
+    def escaped(found: re.Match[str]) -> str:
+        return '_' if alone and found[0] == '_' else _PLAIN.get(found[0], f'{found[0][:-1]}\\{found[0][-1]}')
 
-def latex_text(text: str) -> str:
-    """Return a text for LaTeX, which shows it as it is typed."""
-    from tabulate import LATEX_ESCAPE_RULES
-
-    return _as_typed(''.join(LATEX_ESCAPE_RULES.get(character, character) for character in one_line(text)))
+    return _MARKUP.sub(escaped, plain)
 
 
 def _as_typed(escaped: str) -> str:

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from gpassk_opencompass.benchmarks import LiveMathBenchRows
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.lighteval import Settings, checked, live_math_bench, read_settings
+from gpassk_opencompass.lighteval import TaskSettings, checked, live_math_bench, read_settings
 
 
 class Config(BaseModel):
@@ -56,12 +56,12 @@ class Config(BaseModel):
         return LiveMathBenchRows(str(self.version), tuple(self.dataset_splits), tuple(self.dataset_languages))
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> TaskSettings:
         """Return how their responses are judged and counted."""
         llm = {'type': 'llm', 'model': self.eval_model, 'urls': self.eval_urls}
         given = {'n': self.n, 'k': self.k, 'thresholds': self.thresholds, 'questions': self.questions}
         given |= {'max_new_tokens': self.max_tokens, 'judge': llm if self.eval_urls else 'rule'}
-        settings: Settings = checked(Settings, given, 'n, k, thresholds, max_tokens or the judge:')
+        settings: TaskSettings = checked(TaskSettings, given, 'n, k, thresholds, max_tokens or the judge:')
         return settings
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,8 +47,6 @@ def add_arguments(parser: ArgumentParser, *, published: bool = False) -> None:
     add('--requests', type=path, metavar='FILE', help=requests)
     elsewhere = 'the questions lie on another machine: do not look for them'
     add('--no-data-check', action='store_true', help=elsewhere)
-    built_in = 'leave OpenCompass classes in a template with models and datasets'
-    add('--keep-built-in', action='store_true', help=built_in)
     parser.epilog = examples(
         f'{parser.prog} template.py',
         f'{parser.prog} template.py --limit 10 --n 4 -o trial',
@@ -95,7 +94,6 @@ def run(
     prune: bool,
     requests: Path | None,
     no_data_check: bool,
-    keep_built_in: bool,
 ) -> int:
     """Expand templates and say how many configs there are; a dry run returns the exit code of the real call.
 
@@ -108,44 +106,42 @@ def run(
     expansions: dict[Path, Expansion] = {}
     for template in templates:
         try:
-            one = expand(template, override, keep_built_in=keep_built_in, limit=limit, n=n)
-            found = changes(output_dir, one.runs, template, one.trial)  # which refuses all that it could
+            one = expand(template, override, limit=limit, n=n)
+            changes(output_dir, one.runs, template, one.trial)  # which refuses all that it could
         except GPassKError as error:
             raise InputError(f'{template}: {error}') from error
         expansions[template] = one
     runs = [run for one in expansions.values() for run in one.runs]
-    problems, notes = _missing({} if no_data_check else expansions)
-    if problems and not dry_run:
-        raise InputError(problems)
-    for note in dict.fromkeys([*(note for one in expansions.values() for note in one.notes), *notes]):
+    notes = [note for one in expansions.values() for note in one.notes]
+    refusal = '' if no_data_check else _missing(expansions, notes)
+    if refusal and not dry_run:
+        raise InputError(refusal)
+    for note in dict.fromkeys(notes):
         warn(note)
     if dry_run:
         show(estimate(runs))
         say('')
-    for template, one in expansions.items():
-        if len(expansions) > 1:  # they change the folder for each other
-            found = changes(output_dir, one.runs, template, one.trial)
-        say(*_apply(found, template.name, dry_run, prune))
+    for template, one in expansions.items():  # they change the folder for each other
+        say(*_apply(changes(output_dir, one.runs, template, one.trial), template.name, dry_run, prune))
     if requests and not dry_run:
         write_requests(requests, runs)
-    if problems:
-        say(f'would be refused: {problems}')
+    if refusal:
+        say(f'would be refused: {refusal}')
         return REFUSED
     return 0
 
 
-def _missing(expansions: Mapping[Path, Expansion]) -> tuple[str, list[str]]:
-    """Return why questions cannot be read here, and what could not be looked at or is not here."""
+def _missing(expansions: Mapping[Path, Expansion], notes: list[str]) -> str:
+    """Return why questions cannot be read here; what cannot be looked at or is not here is noted."""
     from ..sweep.checks import check
 
-    checks = {template: check(one.runs) for template, one in expansions.items()}
-    problems = '\n'.join(
-        f'{template}: questions cannot be read here, so no config is written; --no-data-check writes those '
-        'for another machine:' + ''.join(f'\n  {line}' for line in checked.problems)
-        for template, checked in checks.items()
-        if checked.problems
-    )
-    return problems, [note for checked in checks.values() for note in checked.notes]
+    refusals = []
+    for template, one in expansions.items():
+        problems, more = check(one.runs)
+        notes += more
+        head = f'{template}: questions cannot be read here, so no config is written; --no-data-check writes '
+        refusals += ['\n  '.join([f'{head}those for another machine:', *problems])] if problems else []
+    return '\n'.join(refusals)
 
 
 def _apply(found: Changes, template: str, dry_run: bool, prune: bool) -> list[str]:
@@ -161,14 +157,13 @@ def _apply(found: Changes, template: str, dry_run: bool, prune: bool) -> list[st
     if dry_run:
         done = f'for {found.folder}: {new} to write, {count - new} unchanged (dry run: nothing written)'
     removed = 'would be removed' if dry_run else 'removed'
-    stale = removed if prune else 'still there, --prune removes them'
-    notes = {
-        'overwriting a file that was not as an expansion had left it': found.replaced,
-        f'of an earlier expansion of {template}, {stale}': found.stale,
-        f'of an earlier expansion of {template}, but edited since, so --prune leaves them': found.edited,
-    }
+    earlier = f'of an earlier expansion of {template}, '
     lines = [f'{configs(count)} {done}']
-    for note, names in notes.items():
+    for names, note in (
+        (found.replaced, 'overwriting a file that was not as an expansion had left it'),
+        (found.stale, earlier + (removed if prune else 'still there, --prune removes them')),
+        (found.edited, f'{earlier}but edited since, so --prune leaves them'),
+    ):
         if names:
             lines += [f'{configs(len(names))} {note}:', *(f'  {name}' for name in names[:NAMED])]
         if len(names) > NAMED:
@@ -188,17 +183,17 @@ def estimate(runs: Sequence[SweepRun]) -> Table:
         return f'{int(sum(known)):,}{" + ?" if len(known) < len(factors[0]) else ""}' if known else '?'
 
     groups: dict[tuple[str, str], Any] = {}
-    for run in runs:
-        mark = '' if run.limit is None else f', {run.limit} questions'
-        groups.setdefault((run.model, f'{run.benchmark}{mark}'), []).append(run)
+    for one, _ in runs:
+        mark = '' if one.limit is None else f', {one.limit} questions'
+        groups.setdefault((one.model, f'{one.benchmark}{mark}'), []).append(one)
     heads = ('model', 'benchmark', 'configs', 'questions', 'samples', 'verdicts, at most', 'tokens, at most')
     table = Table('estimate', heads)
-    for (model, benchmark), of in [*groups.items(), (('total', ''), runs)]:
-        questions = [run.limit if run.questions is None else run.questions for run in of]
-        draws, lengths = [run.n for run in of], [run.settings.get('max_out_len') for run in of]
-        samples, asked = total(questions, draws), '' if of is runs else total(questions[:1])
-        tokens = total(questions, draws, lengths)
-        table.rows.append([model, benchmark, f'{len(of):,}', asked, samples, samples, tokens])
+    for (model, benchmark), of in [*groups.items(), (('total', ''), [one for one, _ in runs])]:
+        questions = [one.limit if one.questions is None else one.questions for one in of]
+        draws, lengths = [one.n for one in of], [one.settings.get('max_out_len') for one in of]
+        samples, tokens = total(questions, draws), total(questions, draws, lengths)
+        shown = total(questions[:1]) if benchmark else ''
+        table.rows.append([model, benchmark, f'{len(of):,}', shown, samples, samples, tokens])
     return table
 
 
@@ -230,38 +225,33 @@ def _requests_of(run: SweepRun) -> Iterator[tuple[dict[str, Any], dict[str, Any]
     from ..sweep.engines import no_temperature
 
     (model,), (dataset,) = run.config['models'], run.config['datasets']
+    file, path = run.entry.file, run.entry.path
     if not str(model.get('type')).endswith('.SeededOpenAISDK'):
-        raise InputError(f"--requests: {run.file} is not of engine 'openai', whose providers take batches")
+        raise InputError(f"--requests: {file} is not of engine 'openai', whose providers take batches")
     if not dataset.get('cot'):
-        raise InputError(f'--requests: {run.file}: cot = False is for runs alone; remove it')
+        raise InputError(f'--requests: {file}: cot = False is for runs alone; remove it')
     seed = model.get('random_seed')
-    length = 'max_completion_tokens' if no_temperature(run.path) else 'max_tokens'
-    given = {'temperature': model.get('temperature'), length: model['max_out_len']}
-    body = {
-        'model': run.path,
-        **{name: value for name, value in given.items() if value is not None},
-        **model.get('openai_extra_kwargs', {}),
-        **model.get('extra_body', {}),
-    }
+    length = 'max_completion_tokens' if no_temperature(path) else 'max_tokens'
+    heat = {} if (value := model.get('temperature')) is None else {'temperature': value}
+    more = {**model.get('openai_extra_kwargs', {}), **model.get('extra_body', {})}
+    body = {'model': path, **heat, length: model['max_out_len'], **more}
     rows = dataset_rows(dataset)
     if (limit := dataset.get('limit')) is not None:
         rows = [rows[place] for place in limited([(row['split'], row['language']) for row in rows], limit)]
-    for replica in range(dataset['n']):
-        for row in rows:
-            prompt = whole_prompt(row['question'], row['language'])
-            own = {} if seed is None else {'seed': sample_seed(seed, row['uid'], replica, SERVER_BITS)}
-            message = {**body, **own, 'messages': [{'role': 'user', 'content': prompt}]}
-            mark = digest(json.dumps([run.file, row['uid'], replica, message]).encode())[:32]
-            sample = {name: row[name] for name in ('uid', 'problem', 'language', 'question')}
-            yield (
-                {'custom_id': mark, 'method': 'POST', 'url': '/v1/chat/completions', 'body': message},
-                {
-                    'run': run.file.removesuffix('.py'),
-                    **sample,
-                    'group': f'{row["split"]}_{row["language"]}',
-                    'reference': row['answer'],
-                    'replica': replica,
-                    **own,
-                    'fingerprint': mark,
-                },
-            )
+    for replica, row in product(range(dataset['n']), rows):
+        prompt = whole_prompt(row['question'], row['language'])
+        own = {} if seed is None else {'seed': sample_seed(seed, row['uid'], replica, SERVER_BITS)}
+        message = {**body, **own, 'messages': [{'role': 'user', 'content': prompt}]}
+        mark = digest(json.dumps([file, row['uid'], replica, message]).encode())[:32]
+        yield (
+            {'custom_id': mark, 'method': 'POST', 'url': '/v1/chat/completions', 'body': message},
+            {
+                'run': file.removesuffix('.py'),
+                **{name: row[name] for name in ('uid', 'problem', 'language', 'question')},
+                'group': f'{row["split"]}_{row["language"]}',
+                'reference': row['answer'],
+                'replica': replica,
+                **own,
+                'fingerprint': mark,
+            },
+        )

@@ -23,10 +23,10 @@ from ..benchmarks import (
     HUB_ERRORS,
     STANDARD_LANGUAGES,
     STANDARD_SPLITS,
+    HubPart,
     Listing,
-    benchmark_rows,
+    dataset_rows,
     limited,
-    live_math_bench_rows,
     rows_of,
 )
 from ..errors import InputError
@@ -134,7 +134,8 @@ class LiveMathBenchDataset(ReplicatedDataset):
         revision: str | None = None,
     ) -> Dataset:
         """Load the questions, one row each."""
-        rows = live_math_bench_rows(path, version, dataset_splits, dataset_languages, revision)
+        part = {'dataset_splits': dataset_splits, 'dataset_languages': dataset_languages}
+        rows = dataset_rows({'path': path, 'revision': revision, 'version': version, **part})
         return _with_prompts(rows, cot)
 
 
@@ -169,8 +170,8 @@ class BenchmarkDataset(ReplicatedDataset):
         fields: Mapping[str, str] | None = None,
     ) -> Dataset:
         """Load the questions, one row each."""
-        loaders = dict.fromkeys(_OF_OPENCOMPASS, _load_with_opencompass)
-        return _with_prompts(benchmark_rows(benchmark, path, loaders, revision, fields), cot)
+        which = {'benchmark': benchmark, 'path': path, 'revision': revision, 'fields': fields}
+        return _with_prompts(dataset_rows(which, dict.fromkeys(_OF_OPENCOMPASS, _load_with_opencompass)), cot)
 
 
 _OF_OPENCOMPASS: Mapping[str, Callable[[str, str | None], Any]] = {
@@ -181,17 +182,18 @@ _OF_OPENCOMPASS: Mapping[str, Callable[[str, str | None], Any]] = {
 """Where OpenCompass's own class knows the data: its name for them, and how they are loaded."""
 
 
-def _load_with_opencompass(path: str, subset: str | None, alternative: str) -> Listing:
+def _load_with_opencompass(part: HubPart) -> Listing:
+    path = part.path
     try:
-        loaded = _OF_OPENCOMPASS[path](path, subset)
+        loaded = _OF_OPENCOMPASS[path](path, part.subset)
     except (*HUB_ERRORS, AssertionError, KeyError, RuntimeError) as error:
         place = DATASETS_MAPPING.get(path, {}).get('local')
         own = f'put its copy at {place} (below $COMPASS_DATA_CACHE, if set), or ' if place else ''
         raise InputError(
             f'OpenCompass cannot load {path}: {type(error).__name__}: {error}\n'
-            f'Without a network, {own}{alternative}'
+            f'Without a network, {own}{part.alternative}'
         ) from error
-    return rows_of(loaded, path, subset)
+    return rows_of(loaded, part)
 
 
 def _with_prompts(rows: Sequence[Mapping[str, Any]], cot: bool) -> Dataset:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from ..benchmarks import HubPart, dataset_rows, is_cached, places_of, question_set_of, read_lines
+from ..benchmarks import HubPart, dataset_rows, is_cached, places_of, question_set
 from ..errors import InputError
 from ..serving import judges_missing_here
 from .engines import OWN, TOKENIZER
@@ -25,33 +24,28 @@ OPENCOMPASS_COPIES: Mapping[str, str] = {
 """Data that OpenCompass downloads when they are first needed: its name for them, and where it looks first."""
 _ENCODINGS = 'https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken'
 """What tiktoken downloads for the tokens of gpt-4o."""
+_OF_RUNS = {'abbr', 'k', 'n', 'limit', 'cot', 'reader_cfg', 'infer_cfg', 'eval_cfg'}
+"""Fields of a data set that do not say which questions it has."""
 _ITS_MATTER = 'a data set of OpenCompass, which finds or downloads it when it is first needed'
-
-
-class Checked(NamedTuple):
-    """Why questions cannot be read; and what could not be looked at, or may be there where the runs are."""
-
-    problems: list[str]
-    notes: list[str]
 
 
 class _Unknown(Exception):
     """It cannot be told from here whether a data set can be had."""
 
 
-def check(runs: Iterable[SweepRun]) -> Checked:
+def check(runs: Iterable[SweepRun]) -> tuple[list[str], list[str]]:
     """Look for what the runs need: files of this machine are read, the hub is asked.
 
-    Relative paths count from the directory that this is called in, as for `gpassk run`.
+    Relative paths count from the directory that this is called in, as for `gpassk run`. Returned are why
+    questions cannot be read; and what could not be looked at, or may be there where the runs are.
     """
     runs, problems, unknown = list(runs), [], dict[str, list[str]]()
     hub = _Hub()
     distinct: dict[str, tuple[str, Mapping[str, Any]]] = {}
-    not_of_questions = {'abbr', 'k', 'n', 'limit', 'cot', 'reader_cfg', 'infer_cfg', 'eval_cfg'}
     for run in runs:
         for dataset in run.config['datasets']:
-            asked = {name: value for name, value in dataset.items() if name not in not_of_questions}
-            distinct.setdefault(json.dumps(asked, default=str), (run.benchmark, dataset))
+            of_questions = {name: value for name, value in dataset.items() if name not in _OF_RUNS}
+            distinct.setdefault(json.dumps(of_questions, default=str), (run.entry.benchmark, dataset))
     for label, dataset in distinct.values():
         path = str(dataset.get('path', ''))
         try:
@@ -66,7 +60,7 @@ def check(runs: Iterable[SweepRun]) -> Checked:
         except (OSError, RuntimeError) as error:  # where one may not look; `~` of nobody
             problems.append(f'{label}: cannot look at path={path!r}: {error}')
     notes = [f'data not checked: {", ".join(labels)}: {reason}' for reason, labels in unknown.items()]
-    return Checked(problems, [*notes, *dict.fromkeys(_missing(runs))])
+    return problems, [*notes, *dict.fromkeys(_missing(runs))]
 
 
 def _look_for(dataset: Mapping[str, Any], path: str, hub: _Hub) -> None:
@@ -75,12 +69,8 @@ def _look_for(dataset: Mapping[str, Any], path: str, hub: _Hub) -> None:
         if os.path.isabs(path) and not os.path.exists(path):
             raise InputError(f'{path} does not exist')
         raise _Unknown(_ITS_MATTER)
-    questions, revision = question_set_of(dataset), dataset.get('revision')
-    places = places_of(questions, path, revision)
-    for place in places:
-        if isinstance(place, Path) and not place.is_file():
-            read_lines(place)  # which says what is missing, and what is there
-    parts = [place for place in places if isinstance(place, HubPart)]
+    questions, revision = question_set(dataset), dataset.get('revision')
+    parts = [place for place in places_of(questions, path, revision) if isinstance(place, HubPart)]
     if not parts:
         dataset_rows(dataset)
     elif (copy := OPENCOMPASS_COPIES.get(parts[0].path)) and revision is None:
@@ -111,10 +101,9 @@ class _Hub:
         page = f'https://huggingface.co/datasets/{name}'
         advice, private = f'your token has no access: ask for it at {page}', ''
         if not huggingface_hub.get_token():
-            advice = f'there is no token here: ask for access at {page}, then run `hf auth login` or '
-            advice += 'export HF_TOKEN=…'
+            advice = f'there is no token here: ask for access at {page}, then export HF_TOKEN=…'
             private = ', or it is private and there is no token here (HF_TOKEN)'
-        told = {
+        said: dict[Any, str] = {
             errors.GatedRepoError: f'{name} is gated, and {advice}',
             errors.RevisionNotFoundError: f'{name} has no revision {revision!r} on the hub',
             errors.RepositoryNotFoundError: f'the hub has no data set {name}{private}',
@@ -124,21 +113,19 @@ class _Hub:
             info = api.dataset_info(name, revision=revision, timeout=_SECONDS)
             if info.gated:
                 api.auth_check(name, repo_type='dataset')
-        except tuple(told) as error:
+        except tuple(said) as error:
             if revision is None and all(map(is_cached, parts)):
                 return
-            raise InputError(
-                taken + next(text for kind, text in told.items() if isinstance(error, kind))
-            ) from None
+            why = next(text for kind, text in said.items() if isinstance(error, kind))
+            raise InputError(f'{taken}{why}') from None
         except errors.HfHubHTTPError as error:
             raise _Unknown(f'the hub refuses ({type(error).__name__})') from None
         except Exception as error:  # of requests or httpx; their texts may have the token in them
             self.silent = f'the hub cannot be reached ({type(error).__name__})'
             raise _Unknown(self.silent) from None
-        configs = info.card_data.get('configs') if info.card_data else None
-        known = [str(one.get('config_name')) for one in configs or () if isinstance(one, dict)]
-        missing = [part.subset for part in parts if part.subset is not None and part.subset not in known]
-        if known and missing:
+        configs = (info.card_data or {}).get('configs') or ()
+        known = [str(one.get('config_name')) for one in configs if isinstance(one, dict)]
+        if known and (missing := [str(part.subset) for part in parts if part.subset not in (None, *known)]):
             raise InputError(f'{taken}{name} has no subset {", ".join(missing)}, only {", ".join(known)}')
 
 
@@ -150,29 +137,17 @@ def _missing(runs: Sequence[SweepRun]) -> Iterator[str]:
             kind, path = str(model.get('type', '')), str(model.get('path', ''))
             loads = kind.startswith(OWN) and not kind.endswith(('.SeededOpenAISDK', '.SeededTurboMindAPI'))
             if loads and path.startswith(('/', './', '../')) and not os.path.exists(path):
-                yield f'{path} does not exist here (the path of {run.model})'
+                yield f'{path} does not exist here (the path of {run.entry.model})'
             variable = model.get('key_env') or ('OPENAI_API_KEY' if model.get('key') == 'ENV' else '')
             if variable and not os.environ.get(variable):
-                yield f'${variable} is not set here: {run.model} is asked with the key in it'
+                yield f'${variable} is not set here: {run.entry.model} is asked with the key in it'
             counts_with_ours |= model.get('tokenizer_path') == TOKENIZER and kind.endswith('.SeededOpenAISDK')
     served = [run.config for run in runs if 'judge_serve' in str(run.config['datasets'])]
     yield from (f'no judge here, gpassk run would refuse: {line}' for line in judges_missing_here(served))
-    if counts_with_ours and not _has_tokenizer():
-        yield (
-            f'prompts are counted with the tokenizer of {TOKENIZER}, which is not here and cannot be fetched '
-            "from here: give tokenizer_path='…', a hub name or a folder with a tokenizer"
-        )
-
-
-def _has_tokenizer() -> bool:
-    """Return whether tiktoken has the encoding in its cache, or can be expected to fetch it."""
     folder = os.environ.get('TIKTOKEN_CACHE_DIR') or os.environ.get('DATA_GYM_CACHE_DIR')
     folder = folder or os.path.join(os.path.realpath('/tmp'), 'data-gym-cache')
-    proxied = any(os.environ.get(name) for name in ('HTTPS_PROXY', 'https_proxy', 'ALL_PROXY'))
-    if proxied or Path(folder, hashlib.sha1(_ENCODINGS.encode()).hexdigest()).exists():
-        return True
-    try:
-        socket.create_connection((_ENCODINGS.split('/')[2], 443), _SECONDS).close()
-    except OSError:
-        return False
-    return True
+    if counts_with_ours and not Path(folder, hashlib.sha1(_ENCODINGS.encode()).hexdigest()).exists():
+        yield (
+            f'prompts are counted with the tokenizer of {TOKENIZER}, which is downloaded when it is first '
+            "needed; without a network give tokenizer_path='…', a hub name or a folder with a tokenizer"
+        )

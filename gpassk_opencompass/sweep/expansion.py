@@ -6,7 +6,7 @@ Or, of a template that is an OpenCompass config with `models` and `datasets` of 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,17 +23,8 @@ from ..benchmarks import (
 from ..errors import InputError, TemplateError
 from ..judges import refuse_extraction
 from .engines import ENGINES, OWN, TOKENIZER, Llm, no_temperature
-from .folder import SweepRun, plain
-from .names import (
-    DatasetName,
-    ModelName,
-    RunName,
-    Settings,
-    check_file_name,
-    in_file_name,
-    last_part,
-    without_sizes,
-)
+from .folder import Entry, SweepRun
+from .names import DatasetName, ModelName, Settings, file_name, in_file_name, last_part
 from .template import (
     ANY_VERSION,
     DEFAULT_SUMMARIZER,
@@ -41,8 +32,8 @@ from .template import (
     Model,
     OwnBenchmark,
     Template,
+    plain_settings,
     raise_mistakes,
-    raise_unfit,
     read_overrides,
     read_settings,
     read_template,
@@ -59,21 +50,19 @@ class Expansion(NamedTuple):
     @property
     def configs(self) -> dict[str, Mapping[str, Any]]:
         """File name → config."""
-        return {run.file: run.config for run in self.runs}
+        return {entry.file: config for entry, config in self.runs}
 
 
 def expand(
     template: Path,
     overrides: Sequence[str] = (),
     *,
-    keep_built_in: bool = False,
     limit: int | None = None,
     n: int | None = None,
 ) -> Expansion:
     """Run a template, with lines of `--override` in place of its own, and expand it; nothing is written.
 
     Args:
-        keep_built_in: for a template with models and datasets of its own, see `older_runs`.
         limit, n: make a trial: so many questions of each benchmark, n samples a question; k above n are left
             out, greedy runs keep their one sample.
 
@@ -87,13 +76,12 @@ def expand(
         if {'n', 'replications'} & set(lines):  # they are one
             variables = {name: variables[name] for name in variables.keys() - {'n', 'replications'}}
         return expand_variables({**variables, **lines}, n)
-    variables |= lines
-    own = {name: variables.get(name) for name in ('models', 'datasets', *PARTS)}
-    raise_unfit(own, variables.get('not_keys', ()))
-    if n is not None:
-        raise TemplateError('--n: this template has datasets of its own, each with its n; change it there')
-    runs, notes = older_runs(variables, lines, keep_built_in=keep_built_in)
-    return _expansion(runs, notes, limit is not None)
+    if lines or n is not None:
+        raise TemplateError(
+            'this template has models and datasets of its own, so --override, --limit and --n change nothing '
+            'in it: change the template, or write one (gpassk init)'
+        )
+    return _expansion(*older_runs(variables), trial=False)
 
 
 def expand_variables(variables: Mapping[str, Any], n: int | None = None) -> Expansion:
@@ -118,18 +106,18 @@ def expand_variables(variables: Mapping[str, Any], n: int | None = None) -> Expa
         raise TemplateError('exclude leaves out every combination of the template')
     for i in sorted(set(range(len(template.exclude))) - used):
         notes.append(f'exclude[{i}] fits no combination of the template, so it leaves nothing out')
-    return _expansion(runs, notes, n is not None or template.limit is not None)
+    return _expansion(runs, notes, trial=n is not None or template.limit is not None)
 
 
-def _expansion(runs: list[SweepRun], notes: list[str], trial: bool) -> Expansion:
-    if twice := [file for file, count in Counter(run.file for run in runs).items() if count > 1]:
+def _expansion(runs: list[SweepRun], notes: list[str], *, trial: bool) -> Expansion:
+    if twice := [file for file, count in Counter(run.entry.file for run in runs).items() if count > 1]:
         raise TemplateError(f'two combinations would both be written to {twice[0]}')
     return Expansion(runs, list(dict.fromkeys(notes)), trial)
 
 
 def _runs_of(
     model: Model,
-    template: Template[Any],
+    template: Template,
     evaluator: Mapping[str, Any],
     used: set[int],
     notes: list[str],
@@ -165,15 +153,14 @@ def _runs_of(
             if rules := [i for i, rule in enumerate(template.exclude) if rule.holds(values)]:
                 used.update(rules)
                 continue
-            name = RunName(ModelName(label, one), DatasetName(benchmark.label, ks, n, template.cot, limit))
+            shared = DatasetName(benchmark.label, ks, n, template.cot, limit), one.max_out_len
             if one not in models:  # not before: an engine may refuse what is left out
-                models[one] = [engine.config(name.model, llm)]
-            shared = name.dataset, one.max_out_len
+                models[one] = [engine.config(ModelName(label, one), llm)]
             if shared not in datasets:
                 datasets[shared] = [dataset_config(*shared, benchmark.rows, evaluator, inferencer)]
-            yield SweepRun(
-                file=check_file_name(str(name)),
-                config={'models': models[one], 'datasets': datasets[shared], **parts},
+            abbrs = models[one][0]['abbr'], str(shared[0])
+            entry = Entry(
+                file=file_name(*abbrs),
                 model=label,
                 path=models[one][0]['path'],
                 benchmark=benchmark.label,
@@ -182,7 +169,10 @@ def _runs_of(
                 n=n,
                 questions=questions if limit is None or questions is None else limit,
                 limit=limit,
+                model_abbr=abbrs[0],
+                dataset_abbr=abbrs[1],
             )
+            yield SweepRun(entry, {'models': models[one], 'datasets': datasets[shared], **parts})
     mistakes += llm.mistakes
 
 
@@ -195,7 +185,7 @@ class _Benchmark(NamedTuple):
     rows: dict[str, Any]
 
 
-def _benchmarks(model: Model, template: Template[Any]) -> list[_Benchmark]:
+def _benchmarks(model: Model, template: Template) -> list[_Benchmark]:
     path, keys = template.dataset_path.get(ANY_VERSION, LIVE_MATH_BENCH_HUB), model.benchmarks
     named = [key for key in keys if isinstance(key, str)]
     of_ours = any(key.startswith(ANY_VERSION) for key in named)
@@ -211,9 +201,7 @@ def _benchmarks(model: Model, template: Template[Any]) -> list[_Benchmark]:
     return found
 
 
-def _rows_of(
-    key: str | OwnBenchmark, versions: Sequence[str], template: Template[Any]
-) -> Iterator[_Benchmark]:
+def _rows_of(key: str | OwnBenchmark, versions: Sequence[str], template: Template) -> Iterator[_Benchmark]:
     if isinstance(key, OwnBenchmark):
         at = {} if key.revision is None else {'revision': key.revision}
         fields = {'question': key.question, 'answer': key.answer}
@@ -296,7 +284,7 @@ def dataset(key: str) -> dict[str, Any]:
 
 
 # An OpenCompass config as a template: its LiveMathBench, its evaluator and the models that sample for it are
-# replaced by ours, unless the user wants them kept
+# replaced by ours
 
 DATASET, EVALUATOR = 'LiveMathBenchDataset', 'LiveMathBenchEvaluator'
 MODELS = {
@@ -310,59 +298,56 @@ _SEEDS = ('random_seed', 'seed')
 Part = dict[str, Any]
 
 
-def older_runs(
-    variables: Mapping[str, Any], overrides: Collection[str] = (), *, keep_built_in: bool = False
-) -> tuple[list[SweepRun], list[str]]:
+def older_runs(variables: Mapping[str, Any]) -> tuple[list[SweepRun], list[str]]:
     """Return a run for each model × data set, under the name that the published script gives it, and notes.
 
-    What is replaced is said; with `keep_built_in` nothing is. Of the other lines only `PARTS` and `limit`
-    count, and only they may be among `overrides`, the lines given in place of the template's.
+    What is replaced is said. Of the other variables only `PARTS` count.
     """
-    if late := sorted(set(overrides) - {*PARTS, 'limit'}):
-        raise TemplateError(
-            f'--override {late[0]}: this template has models and datasets of its own, so only '
-            f'{", ".join(PARTS)} and limit can be given; change the template, or write one (gpassk init)'
-        )
-    models, datasets = (_entries(variables, name) for name in ('models', 'datasets'))
-    parts = {name: variables[name] for name in PARTS if name in variables}
+    parts = plain_settings(variables, ('models', 'datasets', *PARTS))
+    models, datasets = (_entries(parts.pop(name, None), name) for name in ('models', 'datasets'))
     said: Counter[str] = Counter()
-    if not keep_built_in:
-        datasets = [_our_dataset(dataset, said) if _is_built_in(dataset) else dataset for dataset in datasets]
-    if (limit := variables.get('limit')) is not None:
-        datasets = [_limited(dataset, limit) for dataset in datasets]
-    replaces = not keep_built_in and any(map(_is_ours, datasets))
+    datasets = [_our_dataset(dataset, said) if _is_built_in(dataset) else dataset for dataset in datasets]
+    replaces = any(map(_is_ours, datasets))
     pairs = [(model, _our_model(model, said) if replaces else model) for model in models]
-    runs = []
+    runs, copies = [], set()
     for (model, seeded), dataset in product(pairs, datasets):
-        own, rest = dataset, parts
+        own, rest, chosen = dataset, parts, model
         # The questions of others do not know which sample a row is, as a seeded model must.
-        if ours := replaces and _is_ours(dataset):
-            rest = {'summarizer': DEFAULT_SUMMARIZER, **parts}
+        if ours := _is_ours(dataset):
+            rest, chosen = {'summarizer': DEFAULT_SUMMARIZER, **parts}, seeded
             given = [model, *_settings(model).values()]
             if any(one.get('do_sample') is False or one.get('temperature') == 0 for one in given):
                 own = {**dataset, 'k': [1], 'n': 1}  # not n equal answers
-        run = SweepRun(
-            file=check_file_name(f'{in_file_name(model["abbr"])}@{own["abbr"]}.py'),
-            config={'models': [seeded if ours else model], 'datasets': [own], **rest},
+        if _n_of(own) != 1 and any(set(one) & set(_SEEDS) for one in _settings(chosen).values()):
+            copies.add(model['abbr'])
+        length = model.get('max_out_len')
+        entry = Entry(
+            file=file_name(model['abbr'], own['abbr']),
             model=model['abbr'],
             path=str(model.get('path', '')),
             benchmark=own['abbr'],
-            settings={'max_out_len': model['max_out_len']} if model.get('max_out_len') else {},
+            settings={'max_out_len': length} if length else {},
             k=_ks_of(own),
             n=_n_of(own),
-            limit=own.get('limit') if _is_ours(own) else None,
+            limit=own.get('limit') if ours else None,
+            model_abbr=model['abbr'],
+            dataset_abbr=own['abbr'],
         )
-        runs.append(run)
-    notes = _wrong(runs)
+        runs.append(SweepRun(entry, {'models': [chosen], 'datasets': [own], **rest}))
+    notes = []
+    if copies:
+        notes.append(
+            f'{len(copies)} models ({min(copies)}, …) give all samples of a question one fixed seed: they '
+            'may be copies of each other, and G-Pass@k of copies says nothing'
+        )
     if said:
         lines = [f'  {count} × {change}' for change, count in said.items()]
-        notes.append('\n'.join(['replaced in the configs (--keep-built-in leaves all as it is):', *lines]))
+        notes.append('\n'.join(['replaced in the configs:', *lines]))
     return runs, notes
 
 
-def _entries(variables: Mapping[str, Any], name: str) -> list[Part]:
-    entries = variables.get(name)
-    if not isinstance(entries, (list, tuple)) or not entries:
+def _entries(entries: Any, name: str) -> list[Part]:
+    if not isinstance(entries, list) or not entries:
         raise TemplateError(f'{name} is {entries!r}; expected a list of dicts, as in a config of OpenCompass')
     for i, entry in enumerate(entries):
         if not isinstance(entry, dict) or not isinstance(entry.get('abbr'), str) or not entry['abbr']:
@@ -373,12 +358,12 @@ def _entries(variables: Mapping[str, Any], name: str) -> list[Part]:
         if not whole or (sizes.keys() - {'k'} and max(_ks_of(entry), default=0) > _n_of(entry)):
             told = ', '.join(f'{key} = {value!r}' for key, value in sizes.items())
             raise TemplateError(f'{entry["abbr"]}: {told}; expected whole numbers above 0, each k at most n')
-    return list(entries)
+    return entries
 
 
 def _ks_of(dataset: Mapping[str, Any]) -> tuple[Any, ...]:
     k = dataset.get('k')
-    return tuple(k) if isinstance(k, (list, tuple)) else () if k is None else (k,)
+    return tuple(k) if isinstance(k, list) else () if k is None else (k,)
 
 
 def _n_of(dataset: Mapping[str, Any]) -> Any:
@@ -387,18 +372,8 @@ def _n_of(dataset: Mapping[str, Any]) -> Any:
     return dataset.get('n') if replication is None else replication * max(_ks_of(dataset), default=1)
 
 
-def _limited(dataset: Part, limit: Any) -> Part:
-    abbr, whole = dataset['abbr'], without_sizes(dataset['abbr'])
-    if not _is_ours(dataset) or type(limit) is not int or limit < 1:
-        raise TemplateError(
-            f'{abbr}: limit is {limit!r}; expected a whole number of questions, 1 or more, and a data set of '
-            f'this package, not a {_class_of(dataset)}'
-        )
-    return {**dataset, 'abbr': f'{whole}-limit{limit}{abbr[len(whole) :]}', 'limit': limit}
-
-
 def _class_of(part: Mapping[str, Any]) -> str:
-    text = str(plain(part.get('type', ''), 'type'))
+    text = str(part.get('type', ''))
     return text.rpartition('.')[2] if text.startswith('opencompass.') else text
 
 
@@ -467,20 +442,3 @@ def _our_dataset(dataset: Mapping[str, Any], said: Counter[str]) -> Part:
         'infer_cfg': {**inference, 'inferencer': inferencer},
         'eval_cfg': {**dataset['eval_cfg'], 'evaluator': {'type': f'{OWN}GPassKEvaluator', **judge}},
     }
-
-
-def _wrong(runs: list[SweepRun]) -> list[str]:
-    """Return what of the configs, as they are written, makes their numbers wrong."""
-    lines = []
-    if kept := sum(_is_built_in(run.config['datasets'][0]) for run in runs):
-        lines.append(
-            f"{kept} of {len(runs)} configs keep OpenCompass's {EVALUATOR}: its LLM judge is asked about the "
-            'first sample of a question, and all n get that verdict, so that every G-Pass@k is wrong'
-        )
-    drawn = [(run.model, _settings(run.config['models'][0]).values()) for run in runs if run.n != 1]
-    if copies := {model for model, each in drawn if any(set(one) & set(_SEEDS) for one in each)}:
-        lines.append(
-            f'{len(copies)} models ({min(copies)}, …) give all samples of a question one fixed seed: they '
-            'may be copies of each other, and G-Pass@k of copies says nothing'
-        )
-    return lines

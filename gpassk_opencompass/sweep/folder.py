@@ -14,9 +14,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from numbers import Integral, Real
 from pathlib import Path
 from types import FunctionType
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from annotated_types import Ge, Le
 
@@ -33,8 +34,17 @@ _Count = Annotated[int, Ge(-LARGEST), Le(LARGEST)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Facts:
-    """What a run is: `n` is None if a template with data sets of its own does not say, as `questions` is."""
+class Entry:
+    """One config of a folder, whose result is `<work_dir>/<time>/results/<model_abbr>/<dataset_abbr>.json`.
+
+    Args:
+        questions: None where that is not known, as n of a template with data sets of its own.
+        template: its path as seen from the folder; it may be moved, and is then known by its content.
+        sha256: of the config as it was written.
+        stale: the template no longer gives the config, whose file is still there.
+    """
+
+    __pydantic_config__: ClassVar[Any] = {'strict': True, 'allow_inf_nan': False}
 
     file: str
     model: str
@@ -45,31 +55,19 @@ class Facts:
     n: _Count | None
     questions: _Count | None = None
     limit: _Count | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class SweepRun(Facts):
-    """One config of a sweep, and what its entry says of it."""
-
-    config: Mapping[str, Any]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Entry(Facts):
-    """One config of a folder, whose result is `<work_dir>/<time>/results/<model_abbr>/<dataset_abbr>.json`.
-
-    `template` is its path as seen from the folder, `sha256` of the config as it was written. `stale`: the
-    template no longer gives the config, whose file is still there.
-    """
-
-    __pydantic_config__: ClassVar[Any] = {'strict': True, 'allow_inf_nan': False}
-
-    template: str
     model_abbr: str
     dataset_abbr: str
-    sha256: str
+    template: str = ''
+    template_sha256: str = ''
+    sha256: str = ''
     stale: bool = False
-    template_sha256: str = ''  # it may be moved
+
+
+class SweepRun(NamedTuple):
+    """One config of a sweep, and what its folder's manifest says of it."""
+
+    entry: Entry
+    config: Mapping[str, Any]
 
 
 @cache
@@ -191,15 +189,13 @@ def changes(folder: Path, runs: Sequence[SweepRun], template: Path, trial: bool 
     head = f'# Written from the template {template.name!r}: change that, not this file.\n'
     rendered: dict[tuple[str, int], str] = {}  # many configs share a part as one object
     texts, entries = {}, []
-    for run in runs:
-        for name, part in run.config.items():
+    for entry, config in runs:
+        for name, part in config.items():
             if (name, id(part)) not in rendered:
                 rendered[name, id(part)] = f'{name} = {_rendered(plain(part, name), len(name) + 3, 0)}\n'
-        texts[run.file] = '\n'.join([head, *(rendered[name, id(part)] for name, part in run.config.items())])
-        facts = {name: value for name, value in vars(run).items() if name != 'config'}
-        model, dataset = (run.config[part][0]['abbr'] for part in ('models', 'datasets'))
-        facts |= {'model_abbr': model, 'dataset_abbr': dataset, 'sha256': digest(texts[run.file].encode())}
-        entries.append(Entry(**facts, template=place, template_sha256=known))
+        text = '\n'.join([head, *(rendered[name, id(part)] for name, part in config.items())])
+        texts[entry.file], mark = text, digest(text.encode())
+        entries.append(replace(entry, template=place, template_sha256=known, sha256=mark))
     earlier = read_manifest(folder)
     before = {entry.file: entry.sha256 for entry in earlier}
     contents = {name: _content(folder / name) for name in {**texts, **before}}
@@ -245,27 +241,37 @@ def _rendered(value: Any, column: int, indent: int) -> str:
 def plain(value: Any, where: str) -> Any:
     """Return the value in literals alone: classes and functions as dotted paths, tuples as lists.
 
-    TemplateError for a value that has no such form; `where` says which.
+    TemplateError for a value that has no such form, of which it shows nothing; `where` says which.
     """
+    if isinstance(value, (list, tuple, range)):
+        return [plain(item, f'{where}[{i}]') for i, item in enumerate(value)]
+    if not isinstance(value, dict):
+        return _plain_leaf(value, where)
+    for key in value:
+        if not isinstance(key, (str, int)):
+            raise TemplateError(f'{where} has the key {key!r}; allowed are strings and whole numbers')
+    named = [(_plain_leaf(key, f'the name of an entry of {where}'), key) for key in value]
+    return {name: plain(value[key], f'{where}.{name}') for name, key in named}
+
+
+def _plain_leaf(value: Any, where: str) -> Any:
     if value is None or isinstance(value, bool):
         return value
-    if isinstance(value, int) and abs(value) > LARGEST:
-        raise TemplateError(f'{where} is a whole number of more than 40 digits; no setting is as large')
-    if isinstance(value, (int, str)) or (isinstance(value, float) and math.isfinite(value)):
-        # A subclass (of numpy, an enum) may have a repr of its own.
-        return next(kind for kind in (int, float, str) if isinstance(value, kind))(value)
-    if isinstance(value, dict):
-        for key in value:
-            if not isinstance(key, (str, int)):
-                raise TemplateError(f'{where} has the key {key!r}; allowed are strings and whole numbers')
-        return {key: plain(item, f'{where}.{key}') for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item, f'{where}[{i}]') for i, item in enumerate(value)]
+    if isinstance(value, Integral) and abs(value) <= LARGEST:  # numpy's too
+        return int(value)
+    if isinstance(value, Real) and not isinstance(value, Integral) and math.isfinite(value):
+        return float(value)
+    if isinstance(value, (str, os.PathLike)):
+        text = str.__str__(os.fspath(value))
+        if text.isascii() or not re.search('[\ud800-\udfff]', text):
+            return text
+        raise TemplateError(f'{where} has a half of a character, which no file can hold: give it in UTF-8')
     if isinstance(value, (type, FunctionType)) and '<' not in f'{value.__module__}{value.__qualname__}':
         return f'{value.__module__}.{value.__qualname__}'
+    kind = value if isinstance(value, float) else f'a {type(value).__name__}'
     raise TemplateError(
-        f'{where} is {value!r}, which cannot be written into a config; allowed are finite numbers, strings, '
-        'True, False, None, lists, dicts, and classes or functions that can be imported'
+        f'{where} is {kind}, which cannot be written into a config; allowed are finite numbers of up to 40 '
+        'digits, strings, True, False, None, lists, dicts, and classes or functions that can be imported'
     )
 
 
@@ -273,21 +279,21 @@ NO_LITERAL = (SyntaxError, ValueError, TypeError, RecursionError, MemoryError)
 """What `ast.parse` and `literal` raise for what is no Python, nested too deep, or no literal."""
 
 
+class _DictCalls(ast.NodeTransformer):
+    """Writes `dict(a=1)` as `{'a': 1}`."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        names = [ast.Constant(one.arg) for one in node.keywords if one.arg]
+        if getattr(node.func, 'id', '') != 'dict' or node.args or len(names) < len(node.keywords):
+            return node
+        return ast.Dict([*names], [one.value for one in node.keywords])
+
+
 def literal(node: ast.expr | ast.Expression) -> Any:
-    """Return the value of a literal, in which `dict(…)` of literals may stand; else raise one of NO_LITERAL.
+    """Return the value of a literal, in which `dict(a=…)` may stand; else raise one of NO_LITERAL.
 
     >>> literal(ast.parse("[dict(type='rule'), 1]", mode='eval'))
     [{'type': 'rule'}, 1]
     """
-    if isinstance(node, ast.Expression):
-        return literal(node.body)
-    if isinstance(node, (ast.List, ast.Tuple)):
-        items = map(literal, node.elts)
-        return list(items) if isinstance(node, ast.List) else tuple(items)
-    if isinstance(node, ast.Dict) and None not in node.keys:
-        return dict(zip(map(literal, filter(None, node.keys)), map(literal, node.values), strict=True))
-    if isinstance(node, ast.Call) and getattr(node.func, 'id', '') == 'dict' and len(node.args) <= 1:
-        named = {one.arg: literal(one.value) for one in node.keywords}
-        if None not in named:  # dict(**other)
-            return {**(literal(node.args[0]) if node.args else {}), **named}
-    return ast.literal_eval(node)
+    return ast.literal_eval(_DictCalls().visit(node))

@@ -1,4 +1,4 @@
-"""Names of runs: this module writes them and reads them back, for files, abbreviations and result folders.
+"""Names of runs: this module writes them and reads them, for files, abbreviations and result folders.
 
     [MODEL]_t[TEMPERATURE]_p[TOP_P]_k[TOP_K]_rp[REPETITION_PENALTY]_rs[RANDOM_SEED]_l[MAX_OUT_LEN]
     @[BENCHMARK]-k[K_LIST]-r[REPLICATION].py
@@ -16,8 +16,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any
 
 from ..benchmarks import LIVE_MATH_BENCH, STANDARD_LANGUAGES, STANDARD_SPLITS
 from ..errors import InputError
@@ -30,7 +29,6 @@ MAX_FILE_NAME = 255
 AROUND_DATASET = len('_99999.json.20260101_000000.aside')
 """Bytes that the names of a run's own files have at most beside the data set abbreviation."""
 
-_Name = TypeVar('_Name')
 _FLOAT, _INT = r'[0-9]+(?:[.-][0-9]+)?', r'[0-9]{1,40}'
 _TAGS = {
     'temperature': ('t', _FLOAT),
@@ -44,18 +42,13 @@ _TAGS = {
 _MODEL = re.compile(
     '(?P<model>.+?)' + ''.join(f'(?:_{tag}(?P<{field}>{value}))?' for field, (tag, value) in _TAGS.items())
 )
-_CUT = r'~[0-9a-f]{8}'
-"""What stands for the rest of a name that was cut; no other name has a `~`."""
 _WORDS = r'(?!limit[0-9]+(?:-|$))[A-Za-z0-9]+(?:_[A-Za-z0-9]+)*'
 """Splits and languages are not called as the mark of a trial is, which may stand in their place."""
-_ROWS = rf'{LIVE_MATH_BENCH}-v\w+(?:-{_WORDS}-{_WORDS})?'
 _STANDARD = f'-{"_".join(STANDARD_SPLITS)}-{"_".join(STANDARD_LANGUAGES)}'
-_LABEL = re.compile(
-    rf'(?!{LIVE_MATH_BENCH})(?!.*-(?:nocot|limit[0-9]+)$)(?!.*-k[0-9_]+-[rn][0-9]+$)'
-    r'[A-Za-z0-9][A-Za-z0-9_+-]{0,63}'
-)
+_ROWS = rf'{LIVE_MATH_BENCH}-v(?:\w+(?:-{_WORDS}-{_WORDS})?(?<!{_STANDARD})|[\w-]+~[0-9a-f]{{8}})'
+"""A part of LiveMathBench, whose name may have been cut; no other name has a `~`."""
 _DATASET = re.compile(
-    rf'(?P<label>{_ROWS}|{LIVE_MATH_BENCH}-v[\w-]+{_CUT}|[A-Za-z0-9][\w+-]*?)'
+    rf'(?P<label>{_ROWS}|(?!{LIVE_MATH_BENCH})[A-Za-z0-9][A-Za-z0-9_+-]{{0,63}}?)'
     r'(?P<direct>-nocot)?(?:-limit(?P<limit>[1-9][0-9]{0,17}))?'
     r'-k(?P<ks>[0-9]{1,18}(?:_[0-9]{1,18})*)-(?P<unit>[rn])(?P<count>[0-9]{1,18})',
     re.ASCII,
@@ -101,8 +94,7 @@ class ModelName:
     settings: Settings
 
     def __post_init__(self) -> None:
-        allowed = clean(self.model) == self.model or _is_cut(self.model, MAX_MODEL)
-        if not allowed or model_and_settings(str(self))[0] != _cut(self.model, MAX_MODEL):
+        if clean(self.model) != self.model or model_and_settings(str(self))[0] != _cut(self.model, MAX_MODEL):
             raise InputError(
                 f'model name {self.model!r} cannot be told from the settings behind it in {str(self)!r}; '
                 "give the model another one: name='…'"
@@ -110,15 +102,6 @@ class ModelName:
 
     def __str__(self) -> str:
         return f'{_cut(self.model, MAX_MODEL)}{self.settings}'
-
-    @classmethod
-    def parse(cls, text: str) -> ModelName:
-        """Read what `str` wrote, or what stands in a file name; else InputError."""
-        model, values = model_and_settings(text)
-        if not values:
-            raise InputError(f'{text!r} is not [MODEL]_t…_p…_k…_rp…_rs…_l[MAX_OUT_LEN]')
-        name = cls(model, Settings(**values))  # type: ignore[arg-type]
-        return name if in_file_name(str(name)) == text else _as_written(text, name)
 
 
 def model_and_settings(abbr: str) -> tuple[str, dict[str, int | float]]:
@@ -139,8 +122,8 @@ class DatasetName:
 
     >>> str(DatasetName('LiveMathBench-v202412', (4, 8, 16), n=48))
     'LiveMathBench-v202412-k4_8_16-r3'
-    >>> str(DatasetName('AIME2024', (4,), n=50, cot=False, limit=10))
-    'AIME2024-nocot-limit10-k4-n50'
+    >>> DatasetName.parse('AIME2024-nocot-limit10-k4-n50')
+    DatasetName(label='AIME2024', ks=(4,), n=50, cot=False, limit=10)
     """
 
     label: str
@@ -152,12 +135,10 @@ class DatasetName:
     def __post_init__(self) -> None:
         if not self.ks or not 1 <= min(self.ks) <= max(self.ks) <= self.n:
             raise InputError(f'k = {list(self.ks)} of n = {self.n} samples: every k must be in 1 … n')
-        written = {**vars(self), 'label': _cut(self.label, MAX_LABEL)}
-        if not _is_label(self.label) or _dataset_fields(str(self)) != written:
+        if _fields(str(self)) != {**vars(self), 'label': _cut(self.label, MAX_LABEL)}:
             raise InputError(
                 f'{self.label!r} cannot be the name of a benchmark: expected LiveMathBench-v[VERSION], or at '
-                'most 64 letters, digits, "_", "+" and "-" that do not end like the rest of a name (-nocot, '
-                '-limit10, -k4-r3)'
+                'most 64 letters, digits, "_", "+" and "-" that do not end in -nocot or -limit10'
             )
 
     def __str__(self) -> str:
@@ -169,49 +150,20 @@ class DatasetName:
     @classmethod
     def parse(cls, text: str) -> DatasetName:
         """Read what `str` wrote; InputError for anything else."""
-        if (fields := _dataset_fields(text)) is None:
+        fields = _fields(text)
+        if fields is None or str(name := cls(**fields)) != text:
             raise InputError(f'{text!r} is not [BENCHMARK]-k[K_LIST]-r[REPLICATION]')
-        return _as_written(text, cls(**fields))
+        return name
 
 
-def _dataset_fields(text: str) -> dict[str, Any] | None:
+def _fields(text: str) -> dict[str, Any] | None:
     match = _DATASET.fullmatch(text)
-    if match is None or not _is_label(match['label']):
+    if match is None:
         return None
     ks, count = tuple(map(int, match['ks'].split('_'))), int(match['count'])
     n = count * max(ks) if match['unit'] == 'r' else count
     limit = match['limit'] and int(match['limit'])
     return {'label': match['label'], 'ks': ks, 'n': n, 'cot': match['direct'] is None, 'limit': limit}
-
-
-@lru_cache
-def _is_label(label: str) -> bool:
-    standard = re.fullmatch(_ROWS, label, re.ASCII) and not label.endswith(_STANDARD)
-    return bool(standard or _LABEL.fullmatch(label) or _is_cut(label, MAX_LABEL))
-
-
-@dataclass(frozen=True)
-class RunName:
-    """Both parts: the name of a config file."""
-
-    model: ModelName
-    dataset: DatasetName
-
-    def __str__(self) -> str:
-        return f'{in_file_name(str(self.model))}@{self.dataset}.py'
-
-    @classmethod
-    def parse(cls, text: str) -> RunName:
-        """Read a file name (with or without `.py`), in which a `.` of the model is a `-`; else InputError."""
-        left, _, right = text.removesuffix('.py').partition('@')
-        return _as_written(f'{left}@{right}.py', cls(ModelName.parse(left), DatasetName.parse(right)))
-
-
-def _as_written(text: str, name: _Name) -> _Name:
-    """Return the name that was read, if `str` writes it so: one run has one name."""
-    if str(name) != text:
-        raise InputError(f'{text!r} is not how this name is written: {str(name)!r} is')
-    return name
 
 
 def _cut(name: str, limit: int) -> str:
@@ -221,11 +173,6 @@ def _cut(name: str, limit: int) -> str:
         return name
     whole = hashlib.sha256(in_file_name(name).encode()).hexdigest()[:8]
     return f'{data[: limit - 9].decode(errors="ignore")}~{whole}'
-
-
-def _is_cut(name: str, limit: int) -> bool:
-    """Return whether `_cut` may have written it; a character that was split misses up to three bytes."""
-    return bool(re.fullmatch(rf'[\w.+-]+{_CUT}', name)) and limit - 3 <= len(name.encode()) <= limit
 
 
 # Parts of any name, whoever wrote it
@@ -260,9 +207,9 @@ def last_part(path: str) -> str:
     return path.rstrip('/').rpartition('/')[2]
 
 
-def check_file_name(name: str) -> str:
-    """Return the name; InputError if OpenCompass cannot call a file or a folder so."""
-    dataset, most = name.removesuffix('.py').rpartition('@')[2], MAX_FILE_NAME - AROUND_DATASET
+def file_name(model: str, dataset: str) -> str:
+    """Return the name of the config of two abbreviations; InputError if no file can be called so."""
+    name, most = f'{in_file_name(model)}@{dataset}.py', MAX_FILE_NAME - AROUND_DATASET
     too_long = len(name.encode()) > MAX_FILE_NAME or len(dataset.encode()) > most
     if too_long or re.search('[/\0]', name):
         raise InputError(

@@ -7,7 +7,6 @@ may be; all mistakes are told at once, before anything is written. Any other nam
 from __future__ import annotations
 
 import ast
-import os
 import re
 import runpy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +18,7 @@ from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -56,14 +55,12 @@ _T = TypeVar('_T')
 
 
 def _listed(value: Any) -> list[Any]:
-    """Return the values of an axis; a single one is an axis of one, and numbers of numpy are Python's."""
-    items = value if isinstance(value, (list, tuple, range)) else [value]
-    return [item.item() if hasattr(item, 'item') else item for item in items]
+    return value if isinstance(value, list) else [value]  # a single value is an axis of one
 
 
 def _nested(value: Any) -> list[Any]:
     items = _listed(value)
-    return list(map(_listed, items if any(isinstance(item, (list, tuple)) for item in items) else [items]))
+    return list(map(_listed, items if any(isinstance(item, list) for item in items) else [items]))
 
 
 def _distinct(values: list[_T]) -> list[_T]:
@@ -89,11 +86,7 @@ KLists = Annotated[
     BeforeValidator(_nested),
     AfterValidator(_distinct),
 ]
-Word = Annotated[
-    str,
-    BeforeValidator(lambda value: os.fspath(value) if isinstance(value, os.PathLike) else value),
-    Field(min_length=1),
-]
+Word = Annotated[str, Field(min_length=1)]
 Part = Annotated[str, Field(pattern='^[A-Za-z0-9]+$')]
 Share = Annotated[float, Field(ge=0, le=1)]
 Temperature = Annotated[float, Field(ge=0), AfterValidator(lambda value: value + 0.0)]  # no negative zero
@@ -244,10 +237,7 @@ class Rule(_Strict):
         return all(fits(values.get(name), getattr(self, name)) for name in self.model_fields_set)
 
 
-_OneModel = TypeVar('_OneModel', bound=Model)
-
-
-def _named_apart(models: list[_OneModel]) -> list[_OneModel]:
+def _named_apart(models: list[Model]) -> list[Model]:
     names = [in_file_name(model.label) for model in models]
     for i, name in enumerate(names):
         if (first := names.index(name)) < i:
@@ -258,11 +248,11 @@ def _named_apart(models: list[_OneModel]) -> list[_OneModel]:
     return models
 
 
-class Template(_Strict, Generic[_OneModel]):
-    """The settings of a template that all its models share, and the models of its engine."""
+class Template(_Strict):
+    """The settings of a template that all its models share, and its models, see `_template_for`."""
 
     engine: str = DEFAULT_ENGINE
-    llm_infos: Annotated[list[_OneModel], Field(min_length=1), AfterValidator(_named_apart)]
+    llm_infos: Annotated[list[Model], Field(min_length=1), AfterValidator(_named_apart)]
     exclude: Annotated[list[Rule], BeforeValidator(_listed)] = []
     limit: Count | None = None
     dataset_path: ByBenchmark = {}
@@ -280,13 +270,12 @@ class Template(_Strict, Generic[_OneModel]):
     summarizer: dict[Any, Any] = DEFAULT_SUMMARIZER
     infer: dict[Any, Any] | None = None
     eval: dict[Any, Any] | None = None
-    not_keys: list[str] = []
 
 
 _LINES = frozenset(Model.model_fields) - {'path', 'name', 'tp', 'batch_size'}
 """Lines of a template that a model may have for itself, beside options of its engine."""
 
-SETTINGS = _LINES.union(Template.model_fields, *(engine.options for engine in ENGINES.values()))
+SETTINGS = _LINES.union(['not_keys'], Template.model_fields, *(one.options for one in ENGINES.values()))
 """What a template may assign, with the options of all engines."""
 
 _AXES = {
@@ -308,11 +297,12 @@ _MEANT = {'k': 'k_lists', 'ks': 'k_lists'}
 
 
 @cache
-def _template_for(engine: str) -> type[Template[Any]]:
+def _template_for(engine: str) -> type[Template]:
     """Return what reads a template of an engine, whose options its models have."""
     options: dict[str, Any] = {name: (kind | None, None) for name, kind in ENGINES[engine].options.items()}
-    kind: Any = create_model('Model', __base__=Model, **options)
-    return Template[kind]
+    models: Any = list[create_model('Model', __base__=Model, **options)]  # type: ignore[misc]
+    models = Annotated[models, Field(min_length=1), AfterValidator(_named_apart)]
+    return create_model('Template', __base__=Template, llm_infos=(models, ...))
 
 
 # Mistakes
@@ -363,26 +353,25 @@ def raise_mistakes(mistakes: Iterable[str]) -> None:
         raise TemplateError(head + '\n  '.join(lines))
 
 
-def raise_unfit(settings: Mapping[str, Any], allowed: Any) -> None:
-    """Raise one TemplateError for all keys, numbers without end and halves of characters in settings.
+def plain_settings(variables: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return those of a template's variables in literals alone.
 
-    A literal key would land in every config, log and work directory; no message repeats it.
+    TemplateError for all that cannot be written, and for all literal keys, which would land in every config,
+    log and work directory; no message repeats one.
     """
+    allowed = variables.get('not_keys', ())
     if not isinstance(allowed, (list, tuple)):  # before anything else: it says what may be written
         raise TemplateError('not_keys must be a list of the values that are no keys')
-    mistakes = []
-    try:
-        leaves = [leaf for name, value in settings.items() for leaf in _leaves(value, name)]
-    except RecursionError:
-        raise TemplateError('a value holds itself, or is nested too deep') from None
-    for where, value in leaves:
-        text = os.fspath(value) if isinstance(value, (str, os.PathLike)) else ''
-        name = re.sub(r'\[\d+\]$', '', where).rpartition('.')[2]
-        if isinstance(value, int) and abs(value) > LARGEST:
-            mistakes.append(f'{where} is a whole number of more than 40 digits; no setting is as large')
-        elif re.search('[\ud800-\udfff]', str(text)):  # from a file name that is no UTF-8
-            mistakes.append(f'{where} has a half of a character, which no file can hold: give it in UTF-8')
-        elif text not in allowed and is_literal_key(name, str(text)):
+    settings, mistakes = {}, []
+    for name in sorted(variables.keys() & set(names)):
+        try:
+            settings[name] = plain(variables[name], name)
+        except TemplateError as error:
+            mistakes.append(str(error))
+        except RecursionError:
+            mistakes.append(f'{name} holds itself, or is nested too deep')
+    for where, text in [leaf for name, value in settings.items() for leaf in _leaves(value, name)]:
+        if text not in allowed and is_literal_key(re.sub(r'\[\d+\]$', '', where).rpartition('.')[2], text):
             advice = "write key_env='MY_API_KEY', or key='ENV' (the default, for OPENAI_API_KEY)"
             if re.search(r'^eval_(?:urls|model_name)|(?:^|\.)judge(?:\.|$)', where):
                 advice = "give the judge api_key_env='JUDGE_KEY', the name of an environment variable"
@@ -391,18 +380,19 @@ def raise_unfit(settings: Mapping[str, Any], allowed: Any) -> None:
                 'the key in it before running opencompass. If it is none, repeat it in not_keys = […]'
             )
     raise_mistakes(mistakes)
+    return settings
 
 
-def _leaves(value: Any, where: str) -> Iterator[tuple[str, Any]]:
+def _leaves(value: Any, where: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, dict):
         for key, item in value.items():
-            yield f'the name of an entry of {where}', key
+            yield f'the name of an entry of {where}', str(key)
             yield from _leaves(item, f'{where}.{key}')
-    elif isinstance(value, (list, tuple, set)):
+    elif isinstance(value, list):
         for i, item in enumerate(value):
             yield from _leaves(item, f'{where}[{i}]')
     else:
-        yield where, value
+        yield where, value if isinstance(value, str) else ''
 
 
 # Reading
@@ -469,7 +459,7 @@ def read_overrides(texts: Iterable[str]) -> dict[str, Any]:
 
 def read_settings(
     variables: Mapping[str, Any], n: int | None, notes: list[str]
-) -> tuple[Template[Any], dict[str, Any]]:
+) -> tuple[Template, dict[str, Any]]:
     """Return what the variables of a template say, and the arguments of its `GPassKEvaluator`."""
     mistakes: list[str] = []
     settings = _settings_in(variables, mistakes, notes)
@@ -492,9 +482,8 @@ def read_settings(
 
 
 def _settings_in(variables: Mapping[str, Any], mistakes: list[str], notes: list[str]) -> dict[str, Any]:
-    """Return those of a template's variables that are settings of its engine and can be written."""
-    settings = {name: value for name, value in variables.items() if name in SETTINGS}
-    raise_unfit(settings, settings.pop('not_keys', ()))
+    """Return those of a template's variables that are settings of its engine."""
+    settings = plain_settings(variables, SETTINGS - {'not_keys'})
     helpers = []
     for name in sorted(variables.keys() - SETTINGS):
         if near := _MEANT.get(name) or ''.join(get_close_matches(name, sorted(SETTINGS), 1, 0.8)):
@@ -506,24 +495,18 @@ def _settings_in(variables: Mapping[str, Any], mistakes: list[str], notes: list[
     engine = settings.get('engine', DEFAULT_ENGINE)
     if not isinstance(engine, str) or engine not in ENGINES:
         raise_mistakes([*mistakes, _unknown('engine', engine, ENGINES)])
-    options = ENGINES[engine].options
-    for name in sorted(settings):
-        try:
-            if name not in (_LINES | Template.model_fields.keys() | options.keys()):
-                takers = ' or '.join(repr(other) for other in ENGINES if name in ENGINES[other].options)
-                raise TemplateError(f'{name} is for engine {takers}; engine {engine!r} would ignore it')
-            if name in {*PARTS, 'judge', *options}:
-                plain(settings[name], name)
-        except TemplateError as error:
-            mistakes.append(str(error))
-            del settings[name]
+    options = ENGINES[engine].options.keys()
+    for name in sorted(settings.keys() - _LINES - Template.model_fields.keys() - options):
+        takers = ' or '.join(repr(other) for other in ENGINES if name in ENGINES[other].options)
+        mistakes.append(f'{name} is for engine {takers}; engine {engine!r} would ignore it')
+        del settings[name]
     return settings
 
 
 def _entry(entry: Any) -> Any:
-    if isinstance(entry, (str, os.PathLike)):
+    if isinstance(entry, str):
         return {'path': entry}
-    whole = isinstance(entry, (list, tuple)) and len(entry) == 3
+    whole = isinstance(entry, list) and len(entry) == 3
     return dict(zip(('path', 'tp', 'batch_size'), entry, strict=True)) if whole else entry
 
 
@@ -538,7 +521,7 @@ def _joined(shared: Mapping[str, Any], own: Mapping[str, Any], n: int | None) ->
     return values if n is None else {key: values[key] for key in values.keys() - sizes} | {'n': [n]}
 
 
-def _evaluator(template: Template[Any], notes: list[str]) -> dict[str, Any]:
+def _evaluator(template: Template, notes: list[str]) -> dict[str, Any]:
     """Return the arguments of `GPassKEvaluator`, checked as far as that shows without servers and keys."""
     name, urls, own = template.eval_model_name, template.eval_urls, template.judge
     if name and not urls and own is None and template.judge_serve is None:

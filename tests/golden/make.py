@@ -1,7 +1,7 @@
 """Write the golden files: what commit d649c40 gave, against which all that came later is held.
 
     python tests/golden/make.py [NAME …]        # such as configs; with none all but demo
-    python tests/golden/make.py demo TABLE.csv  # the scores of outputs/demo/table.csv of `make demo`
+    python tests/golden/make.py demo outputs/demo  # the scores of the runs of `make demo`
 
 `test_golden.py` calls the same functions and compares. A golden file changes in the commit that changes the
 behaviour on purpose, whose message says why. `work_dir/` was sampled by d649c40 and is never written again.
@@ -247,12 +247,11 @@ def work_dir() -> dict[str, Any]:
     return {'counts': counts_of(found[0]), 'scores': scores}
 
 
-def demo(table: Path) -> dict[str, dict[str, str]]:
-    """Scores and n of each run in the table that `gpassk demo` wrote; no intervals."""
-    with table.open(encoding='utf-8') as file:
-        rows = list(csv.DictReader(file))
-    names = [name for name in rows[0] if name in ('n', 'unjudged', 'accuracy') or '@' in name]
-    return {row['model']: {name: row[name] for name in names} for row in rows}
+def demo(folder: Path) -> dict[str, dict[str, str]]:
+    """Scores and n of each run of `gpassk demo`, as its summary has them."""
+    files = sorted(folder.glob('*/*/summary/gpassk_????????_??????.csv'))
+    rows = [row for one in files for row in csv.DictReader(one.read_text(encoding='utf-8').splitlines())]
+    return {row.pop('model'): {name: row[name] for name in row if name != 'dataset'} for row in rows}
 
 
 GOLDEN = {

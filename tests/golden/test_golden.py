@@ -43,12 +43,11 @@ def test_predictions_of_d649c40_are_scored(tmp_path):
     assert differences(make.stored('work_dir'), make.work_dir()) == []
 
 
-@pytest.mark.parametrize('options', [(), ('--keep-built-in',)], ids=['replaced', 'kept'])
 @pytest.mark.parametrize('version', VERSIONS)
-def test_published_templates_give_the_published_names(tmp_path, version, options):
+def test_published_templates_give_the_published_names(tmp_path, version):
     file = tmp_path / 'template.py'
     file.write_text(ERAS[VERSIONS[version]].text, encoding='utf-8')
-    found = make.expanded(file, *options)
+    found = make.expanded(file)
     told = make.stored('published')[version]
     assert sorted(found) == sorted(told['names'])
     for config in found.values():

@@ -15,8 +15,8 @@ from sweeping import configs_of
 
 import gpassk_opencompass.configs
 from gpassk_opencompass import InputError
-from gpassk_opencompass.benchmarks import BENCHMARKS, QuestionSet, benchmark_rows
-from gpassk_opencompass.sweep.names import RunName
+from gpassk_opencompass.benchmarks import BENCHMARKS, QuestionSet, dataset_rows
+from gpassk_opencompass.sweep.names import DatasetName
 
 pytestmark = pytest.mark.slow
 
@@ -118,7 +118,8 @@ def test_each_benchmark_builds_from_the_real_data(benchmark):
 
 def test_a_question_has_one_uid_in_each_benchmark(folder):
     """So its samples have the same seeds; different questions have different ones."""
-    uids = {name: [row['uid'] for row in benchmark_rows(name, str(folder))] for name in SIZES}
+    rows = {name: dataset_rows({'benchmark': name, 'path': str(folder)}) for name in SIZES}
+    uids = {name: [row['uid'] for row in rows[name]] for name in SIZES}
     assert uids['aime2025'][:15] == uids['aime2025-i']
     assert uids['olymmath-easy'] == uids['olymmath-en-easy'] + uids['olymmath-zh-easy']
     assert uids['olymmath-hard'] == uids['olymmath-en-hard'] + uids['olymmath-zh-hard']
@@ -250,7 +251,7 @@ def test_a_benchmark_of_ones_own_is_a_path_and_two_fields(folder):
     mine = {'name': 'Mine-1', 'path': file, 'question': 'task', 'answer': 'gold'}
     (config,) = datasets_of(benchmarks=[mine])
     assert config['abbr'] == 'Mine-1-k4_8_16-r3'
-    assert RunName.parse(f'm_l1@{config["abbr"]}').dataset.label == 'Mine-1'
+    assert DatasetName.parse(config['abbr']).label == 'Mine-1'
     plugin = import_plugin()
     rows = plugin.BenchmarkDataset.load(
         **{name: config[name] for name in ('benchmark', 'path', 'fields', 'cot')}
@@ -293,11 +294,9 @@ def by_name(monkeypatch: pytest.MonkeyPatch, *names: str) -> list[Any]:
 def test_configs_are_found_by_name_on_the_command_line(monkeypatch):
     """None is hidden by one of OpenCompass's own, and a collection brings each of its data sets once."""
     names = [f'gpassk_{name.replace("-", "_")}' for name in BENCHMARKS]
-    labels = [
-        RunName.parse(f'm_l1@{dataset["abbr"]}').dataset.label for dataset in by_name(monkeypatch, *names)
-    ]
+    labels = [DatasetName.parse(one['abbr']).label for one in by_name(monkeypatch, *names)]
     read = datasets_of(benchmarks=list(BENCHMARKS))
-    assert labels == [RunName.parse(f'm_l1@{one["abbr"]}').dataset.label for one in read]
+    assert labels == [DatasetName.parse(one['abbr']).label for one in read]
     assert len(by_name(monkeypatch, 'gpassk_paper')) == 5
 
 
@@ -313,4 +312,3 @@ def test_the_page_on_data_holds(tmp_path):
     file.write_text(block, encoding='utf-8')
     abbreviations = [dataset.abbr for dataset in Config.fromfile(file).datasets]
     assert abbreviations == ['AIME2024-k2_4-r2', 'MATH500-L5-k2_4-r2']
-    assert all(str(RunName.parse(f'm_l1@{abbr}').dataset) == abbr for abbr in abbreviations)

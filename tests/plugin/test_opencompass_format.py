@@ -15,7 +15,7 @@ from harness_logs import RECORDED, said, samples_of
 from harness_logs import verdicts as symbols_of
 from hosts import SHARED, write_bench
 
-from gpassk_opencompass.benchmarks import limited, live_math_bench_rows
+from gpassk_opencompass.benchmarks import dataset_rows, limited
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.files import PROVENANCE
 from gpassk_opencompass.formats import Options, read_samples
@@ -318,9 +318,8 @@ def test_the_verdict_of_the_first_sample_is_not_taken_for_all(tmp_path):
 def test_questions_are_those_of_a_new_run(tmp_path):
     """Name by name as this package's data set has them, so that old and new runs can be paired."""
     found = samples_of(read(old.judged_run(tmp_path)))
-    rows = live_math_bench_rows(
-        str(write_bench(tmp_path / 'data', old.files())), '202412', ['AMC', 'CNMO'], ['cn', 'en']
-    )
+    part = {'version': '202412', 'dataset_splits': ['AMC', 'CNMO'], 'dataset_languages': ['cn', 'en']}
+    rows = dataset_rows({'path': str(write_bench(tmp_path / 'data', old.files())), **part})
     names = ('uid', 'problem', 'question', 'reference', 'language')
     assert [[found[name][row] for name in names] for row in range(8)] == [
         [row[{'reference': 'answer'}.get(name, name)] for name in names] for row in rows
@@ -371,7 +370,8 @@ def test_published_sizes_tell_the_groups(tmp_path):
 def test_the_real_questions_come_out_of_their_prompts_word_for_word(tmp_path):
     """All 119 English ones, with the names that a new run gives them."""
     splits = ['CNMO', 'CCEE', 'AMC', 'WLPMC']
-    rows = live_math_bench_rows(str(SHARED / 'data' / 'LiveMathBench'), '202412', splits, ['en'])
+    part = {'version': '202412', 'dataset_splits': splits, 'dataset_languages': ['en']}
+    rows = dataset_rows({'path': str(SHARED / 'data' / 'LiveMathBench'), **part})
     asks = [old.Ask(row['split'], 'en', row['question'], row['answer']) for row in rows]
     data = old.dataset(dataset_languages=['en'], dataset_splits=splits, n=1, k=1)
     found = samples_of(read(old.write(tmp_path / 'old', old.rows(asks, [['x']] * 119), data)))

@@ -13,7 +13,7 @@ from markdown import markdown
 from result_files import rename
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.text import Table, markdown_cell, markdown_line
+from gpassk_opencompass.text import Table, markdown_line
 from gpassk_opencompass.text import escape as escaped
 from gpassk_opencompass.text import markdown as markdown_of
 
@@ -26,7 +26,8 @@ LIVE = [
     '![x](http://e.org/x.png)', '[a](javascript:alert(1))', '[a]: javascript:alert(1)', '[a][a]', '[a][]',
     '<img src=x onerror=alert(1)>', '<javascript:alert(1)>', 'http://e.org', 'www.e.org', '`code`', '~~~',
     '```', '[![x](u)](javascript:0)', '\\[a](u)', '\\\\[a](u)', '![x]\\(u)', '# h', '- x', '+ x', '1. x',
-    '> x', '- - x', '&lt;b&gt;', '&#60;b&#62;', '**bold**', '_it_', 'a\\|b', 'a\\', '\\*a\\*', '$x$',
+    '> x', '- - x', '123. x', '---', '&lt;b&gt;', '&#60;b&#62;', '**bold**', '_it_', 'a\\|b', 'a\\',
+    '\\*a\\*', '$x$',
 ]  # fmt: skip
 
 
@@ -64,7 +65,7 @@ def test_a_name_is_shown_as_it_is_and_does_nothing():
     'name', ['Qwen2.5-7B_t1.0_rs42_l8192', 'org/model', 'm [v2]', 'G-Pass@16_0.5', '58.33 [38.3, 76.0]']
 )
 def test_usual_names_and_scores_need_no_escapes(name):
-    assert markdown_cell(name) == name
+    assert markdown_line(name) == name
 
 
 @pytest.fixture(scope='module')

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from older_templates import ERAS, GENERAL, Part, api_model, livemathbench, template_of, turbomind_model
-from sweeping import dump, expanded, load
+from sweeping import dump, expanded
 
 MODEL = turbomind_model(*GENERAL[0], length=8192)
 DATASET = livemathbench('bench', length=8192)
@@ -25,19 +25,6 @@ def pair(folder: Path, model: Part, dataset: Part = DATASET, more: str = '') -> 
     """Model and data set of the only config that comes out."""
     (config,) = expanded(folder, template_of([model], [dataset], more)).values()
     return config['models'][0], config['datasets'][0]
-
-
-@pytest.mark.parametrize('era', ERAS.values(), ids=list(ERAS))
-def test_kept_configs_are_what_the_template_computed(tmp_path, era, capsys):
-    """Value for value, labels with their dots, and nothing beside models and data sets; with a warning."""
-    assert dump(tmp_path, era.text, '--keep-built-in') == 0
-    for model in era.models:
-        file = f'{model["abbr"].replace(".", "-")}@{era.dataset["abbr"]}.py'
-        assert load(tmp_path / 'configs' / file) == {'models': [model], 'datasets': [era.dataset]}
-    count = len(era.models)
-    assert f'{count} of {count} configs keep' in (said := capsys.readouterr().err)
-    assert 'all n get that verdict' in said
-    assert ('fixed seed' in said) == ('gen_config' in era.models[0])
 
 
 @pytest.mark.parametrize('era', ERAS.values(), ids=list(ERAS))
@@ -117,3 +104,9 @@ def test_what_cannot_be_is_refused(tmp_path, models, datasets, said, capsys):
     assert dump(tmp_path, template_of(models, datasets)) == 2
     assert said in capsys.readouterr().err
     assert not (tmp_path / 'configs').exists()
+
+
+@pytest.mark.parametrize('option', ['--override=limit=3', '--limit=3', '--n=4'])
+def test_no_line_of_such_a_template_can_be_given(tmp_path, option, capsys):
+    assert dump(tmp_path, template_of([MODEL], [DATASET]), option) == 2
+    assert 'models and datasets of its own' in capsys.readouterr().err

@@ -11,7 +11,7 @@ from sweeping import BASE, NAME, configs_of, dataset_of, dump, expanded
 
 from gpassk_opencompass.errors import TemplateError
 from gpassk_opencompass.sweep.expansion import expand_variables
-from gpassk_opencompass.sweep.folder import SweepRun
+from gpassk_opencompass.sweep.folder import Entry
 from gpassk_opencompass.sweep.template import read_overrides
 
 
@@ -123,7 +123,7 @@ rules = st.lists(
 )
 
 
-def holds(name: str, wanted: Any, run: SweepRun) -> bool:
+def holds(name: str, wanted: Any, run: Entry) -> bool:
     """A condition of a rule, decided from tables and the run alone."""
     several = isinstance(wanted, list)
     if name == 'model':
@@ -143,7 +143,7 @@ def test_exclude_is_a_filter_of_the_full_product(exclude):
     left = [
         run
         for run in expand_variables(TEMPLATE).runs
-        if not any(all(holds(name, wanted, run) for name, wanted in rule.items()) for rule in exclude)
+        if not any(all(holds(name, wanted, run.entry) for name, wanted in rule.items()) for rule in exclude)
     ]
     if left:
         assert expand_variables({**TEMPLATE, 'exclude': exclude}).runs == left

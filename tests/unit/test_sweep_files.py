@@ -20,7 +20,7 @@ from sweeping import BASE, NAME, dump, load
 
 from gpassk_opencompass.cli.expand import dump_configs as main
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.sweep.folder import SweepRun, changes, read_manifest
+from gpassk_opencompass.sweep.folder import Entry, SweepRun, changes, read_manifest
 
 ROOT = Path(__file__).resolve().parents[2]
 TWO = BASE.replace('[0.3]', '[0.3, 0.7]')
@@ -115,11 +115,11 @@ values = st.recursive(
 
 def source_of(config: dict[str, Any], template: str = 'x.py') -> str:
     """The text of a config with these parts."""
-    whole = {'models': [{'abbr': 'm'}], 'datasets': [{'abbr': 'd'}], **config}
-    run = SweepRun(file='r.py', config=whole, model='m', path='m', benchmark='d', settings={}, k=(), n=None)
+    abbrs = {'model_abbr': 'm', 'dataset_abbr': 'd'}
+    entry = Entry(file='r.py', model='m', path='m', benchmark='d', settings={}, k=(), n=None, **abbrs)
     with TemporaryDirectory() as folder:
         Path(folder, template).touch()
-        return changes(Path(folder), [run], Path(folder, template)).texts['r.py']
+        return changes(Path(folder), [SweepRun(entry, config)], Path(folder, template)).texts['r.py']
 
 
 @given(values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 
 from drawn import answers, any_text, names, replies, responses, spoiled_texts
 from fuzzing import fuzz
@@ -17,7 +18,7 @@ from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.judges import Judgement, Pair, Verdict
 from gpassk_opencompass.judges.llm import Candidate, settle
 from gpassk_opencompass.judges.prompts import find_prompts, parse_verdict, squeezed
-from gpassk_opencompass.sweep.names import DatasetName, ModelName, in_file_name
+from gpassk_opencompass.sweep.names import DatasetName, model_and_settings
 
 SIGN = re.compile(r'^(?:\S{0,30} ?(?:\\[a-z]+|[<>≤≥≠]=?) )?(?:-|\\[pm][pm] )?\(?')
 
@@ -81,11 +82,8 @@ def test_a_server_may_send_anything(content):
 
 @fuzz(names | any_text, share=5)
 def test_a_name_is_read_as_it_is_written_or_refused(name):
-    for parser in (ModelName, DatasetName):
-        try:
-            read = parser.parse(name)
-        except InputError:
-            continue
-        assert name == str(read) or (parser is ModelName and name == in_file_name(str(read)))
+    model, _ = model_and_settings(name)
+    assert name.startswith(model)
+    with suppress(InputError):
+        assert str(DatasetName.parse(name)) == name
         assert '/' not in name
-        assert name not in {'.', '..'}
