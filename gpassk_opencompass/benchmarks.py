@@ -214,8 +214,8 @@ def question_set(dataset: Mapping[str, Any]) -> QuestionSet:
         for split, language in product(dataset['dataset_splits'], dataset['dataset_languages'])
         for part in [f'{split}_{language}']
     ]
-    texts = {'question': ('question',), 'answer': ('answer',)}
-    return QuestionSet(LIVE_MATH_BENCH, version, LIVE_MATH_BENCH_HUB, tuple(files), None, **texts)
+    hub, question, answer = LIVE_MATH_BENCH_HUB, ('question',), ('answer',)
+    return QuestionSet(LIVE_MATH_BENCH, version, hub, tuple(files), None, question=question, answer=answer)
 
 
 # Where questions lie

@@ -257,7 +257,7 @@ def plain(value: Any, where: str) -> Any:
 def _plain_leaf(value: Any, where: str) -> Any:
     if value is None or isinstance(value, bool):
         return value
-    if isinstance(value, Integral) and abs(value) <= LARGEST:  # numpy's too
+    if isinstance(value, Integral) and abs(int(value)) <= LARGEST:  # numpy's too
         return int(value)
     if isinstance(value, Real) and not isinstance(value, Integral) and math.isfinite(value):
         return float(value)
@@ -280,14 +280,16 @@ NO_LITERAL = (SyntaxError, ValueError, TypeError, RecursionError, MemoryError)
 
 
 class _DictCalls(ast.NodeTransformer):
-    """Writes `dict(a=1)` as `{'a': 1}`."""
+    """Writes `dict({'a': 1}, b=2)` as `{'a': 1, 'b': 2}`."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
-        names = [ast.Constant(one.arg) for one in node.keywords if one.arg]
-        if getattr(node.func, 'id', '') != 'dict' or node.args or len(names) < len(node.keywords):
+        dicts = [one for one in node.args if isinstance(one, ast.Dict)]
+        named = [one for one in node.keywords if one.arg]
+        if getattr(node.func, 'id', '') != 'dict' or [*dicts, *named] != [*node.args, *node.keywords]:
             return node
-        return ast.Dict([*names], [one.value for one in node.keywords])
+        keys = [key for one in dicts for key in one.keys] + [ast.Constant(one.arg) for one in named]
+        return ast.Dict(keys, [value for one in dicts for value in one.values] + [one.value for one in named])
 
 
 def literal(node: ast.expr | ast.Expression) -> Any:

@@ -6,6 +6,7 @@ import json
 import re
 import warnings
 from importlib import import_module
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -66,17 +67,10 @@ def folder(tmp_path):
     write(data / 'aime2024.jsonl', aime(2024))
     write(data / 'aime2025.jsonl', aime(2025))
     write(data / 'test.jsonl', math500())
-    for language, word in (('EN', 'Solve'), ('ZH', '求')):
-        for level in ('EASY', 'HARD'):
-            rows = [
-                {
-                    'problem': f'{word} {level} {i}',
-                    'answer': str(i),
-                    'unique_id': f'OlymMATH-{level}-{i}-{language}',
-                }
-                for i in range(100)
-            ]
-            write(data / f'OlymMATH-{language}-{level}.jsonl', rows)
+    for (language, word), level in product({'EN': 'Solve', 'ZH': '求'}.items(), ('EASY', 'HARD')):
+        rows = [{'problem': f'{word} {level} {i}', 'answer': str(i)} for i in range(100)]
+        rows = [{**row, 'unique_id': f'OlymMATH-{level}-{i}-{language}'} for i, row in enumerate(rows)]
+        write(data / f'OlymMATH-{language}-{level}.jsonl', rows)
     return data
 
 
@@ -136,16 +130,13 @@ def test_translations_are_one_problem(folder):
     assert '逐步推理' not in build('olymmath-zh-hard', folder, cot=False)['prompt'][0]
 
 
-def test_math500_l5_is_the_questions_of_level_5(folder):
+def test_math500_l5_is_the_questions_of_level_5_and_no_question_has_an_instruction_twice(folder):
     rows = build('math500-l5', folder)
     assert [uid.rpartition('/')[0] for uid in rows['uid']] == [f'MATH500/test/{i}.json' for i in range(134)]
     assert rows['split'][:2] == ['Algebra', 'Counting-Probability']
-
-
-def test_an_instruction_in_the_question_is_not_given_twice(tmp_path):
     ask = '\nPlease reason step by step, and put your final answer within \\boxed{}.'
-    rows = [{'prompt': f'Which {i} is in \\boxed{{x}}?\nTell.{ask}', 'answer': f'{i:03}'} for i in range(30)]
-    built = build('aime2024', write(tmp_path / 'a.jsonl', rows))
+    asked = [{'prompt': f'Which {i} is in \\boxed{{x}}?\nTell.{ask}', 'answer': f'{i:03}'} for i in range(30)]
+    built = build('aime2024', write(folder / 'a.jsonl', asked))
     assert built['question'][2] == 'Which 2 is in \\boxed{x}?\nTell.'
     assert built['answer'][2] == '2'
     assert built['prompt'][2].count(r'\boxed{}') == 1
@@ -185,21 +176,20 @@ def test_another_number_of_questions_is_another_benchmark(folder, benchmark, cou
 def test_where_questions_may_lie(folder, monkeypatch):
     monkeypatch.chdir(folder.parent)
     assert len(build('aime2024', 'data')) == len(build('aime2024', 'data/aime2024.jsonl')) == 30
-    with pytest.raises(InputError, match=r'folder that holds OlymMATH-EN-HARD\.jsonl, Olym'):
-        build('olymmath-hard', 'data/OlymMATH-EN-HARD.jsonl')
-    with pytest.raises(
-        InputError, match=r'missing\.jsonl does not exist; its folder holds .*aime2024\.jsonl'
-    ):
-        build('aime2024', 'data/missing.jsonl')
-    with pytest.raises(
-        InputError, match=r'no data at path=.*aime2024\.jsonl, such a file if there is but one'
-    ):
-        build('aime2024', 'no-such-thing')
     (folder.parent / 'README.md').write_text('What lies here.\n')
-    with pytest.raises(InputError, match=r'aime2024\.jsonl does not exist; its folder holds no \.jsonl'):
-        build('aime2024', folder.parent)
-    with pytest.raises(InputError, match="benchmark = 'aime2023': expected one of"):
-        build('aime2023', folder)
+    for benchmark, path, said in (
+        ('olymmath-hard', 'data/OlymMATH-EN-HARD.jsonl', r'folder that holds OlymMATH-EN-HARD\.jsonl, Olym'),
+        (
+            'aime2024',
+            'data/missing.jsonl',
+            r'missing\.jsonl does not exist; .* holds .*aime2024\.jsonl',
+        ),
+        ('aime2024', 'no-such-thing', r'no data at path=.*aime2024\.jsonl, such a file if there is but one'),
+        ('aime2024', folder.parent, r'aime2024\.jsonl does not exist; its folder holds no \.jsonl'),
+        ('aime2023', folder, "benchmark = 'aime2023': expected one of"),
+    ):
+        with pytest.raises(InputError, match=said):
+            build(benchmark, path)
 
 
 def test_a_copy_of_a_hub_data_set_is_read_like_the_hub(tmp_path):
@@ -229,13 +219,10 @@ def test_opencompass_own_classes_load_what_they_know(tmp_path, monkeypatch):
         built = build(benchmark, '')
         assert built['question'] == [row['question'] for row in aime(year)]
         assert built['answer'] == [str(i) for i in range(30)]
-
-
-def test_what_opencompass_cannot_load_is_said_with_a_way_out(monkeypatch):
-    """Its own error is a bare FileNotFoundError of ''."""
+    monkeypatch.setenv('COMPASS_DATA_CACHE', str(tmp_path / 'none'))
     monkeypatch.setenv('DATASET_SOURCE', 'HF')
     message = r'(?s)OpenCompass cannot load opencompass/aime2024.*data/aime\.jsonl.*aime2024\.jsonl'
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=message):  # its own error is a bare FileNotFoundError of ''
         build('aime2024', '')
 
 

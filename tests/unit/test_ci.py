@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import runpy
 import subprocess
-import sys
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -40,28 +39,3 @@ def test_sources_of_tiers_are_there(tiers):
     assert [source for source in sources if not any(fnmatch(file, source) for file in files)] == []
     commands = (ROOT / 'Makefile').read_text(encoding='utf-8')
     assert [tier for tier in tiers['TIERS'] if f'\ntest-{tier}: ' not in commands] == []
-
-
-def test_changes_of_the_last_hours_count(tmp_path, monkeypatch):
-    """Those that are twelve hours older than the last commit do not, unless an older one is named."""
-
-    def run(*line: str | Path) -> str:
-        return subprocess.run(line, cwd=tmp_path, check=True, capture_output=True, text=True).stdout.strip()
-
-    def commit(path: str, hour: int) -> None:
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(path)
-        monkeypatch.setenv('GIT_COMMITTER_DATE', f'2026-01-02T{hour:02}:00:00Z')
-        run('git', 'add', '.')
-        run('git', '-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-m', path)
-
-    monkeypatch.delenv('GPASSK_CI_BASE', raising=False)
-    run('git', 'init')
-    commit('tests/slow/faults/a.py', 1)
-    commit('tests/slow/browsers/a.py', 2)
-    commit('tests/slow/engines/a.py', 14)
-    assert run(sys.executable, SCRIPT) == 'engines'  # the others are older
-    monkeypatch.setenv('GPASSK_CI_BASE', 'HEAD~2')
-    assert (
-        run(sys.executable, SCRIPT) == 'browsers'
-    )  # of engines and browsers the second, after three commits
