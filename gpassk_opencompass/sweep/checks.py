@@ -123,8 +123,8 @@ class _Hub:
         except Exception as error:  # of requests or httpx; their texts may have the token in them
             self.silent = f'the hub cannot be reached ({type(error).__name__})'
             raise _Unknown(self.silent) from None
-        configs = (info.card_data or {}).get('configs') or ()
-        known = [str(one.get('config_name')) for one in configs if isinstance(one, dict)]
+        configs = info.card_data.get('configs') if info.card_data else None
+        known = [str(one.get('config_name')) for one in configs or () if isinstance(one, dict)]
         if known and (missing := [str(part.subset) for part in parts if part.subset not in (None, *known)]):
             raise InputError(f'{taken}{name} has no subset {", ".join(missing)}, only {", ".join(known)}')
 
