@@ -37,7 +37,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     add('--run-sd', type=points, metavar='POINTS', help=sd)
     add('--judge', choices=('rule',), help='judge all answers anew, where programs judged differently')
     add('--level', type=float, default=0.95, help='of confidence (default: 0.95)')
-    add('--with-limited', action='store_true', help='also trials on some of the questions')
     add('--markdown', type=path, metavar='FILE', help='write a comment for a pull request there')
     add_json(parser)
 
@@ -53,7 +52,6 @@ def run(
     run_sd: float | None,
     judge: str | None,
     level: float,
-    with_limited: bool,
     markdown: Path | None,
 ) -> int:
     """Print the answer, then what it rests on; the exit code is the answer's with --margin, else 0."""
@@ -66,7 +64,7 @@ def run(
             raise InputError(
                 '`published` stands behind results, without --margin: published scores have no counts'
             )
-        table = beside_published(paths[:-1], level, against, with_limited)
+        table = beside_published(paths[:-1], level, against)
         inside = sum(row[-1] == 'inside' for row in table.rows)
         say(f'{len(table.rows)} published scores: {inside} inside our {100 * level:g} % interval', '')
         show(table)
@@ -84,7 +82,6 @@ def run(
         run_sd=None if run_sd is None else run_sd / 100,
         level=level,
         judge=judge,
-        with_limited=with_limited,
     )
     say(answer.line, '', answer.basis, '')
     show(answer.table())

@@ -35,7 +35,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     add('--responses', action='store_true', help='also each response, in a folder beside the page')
     add('--from', dest='source', metavar='FORMAT', help='of the logs (default: as they themselves tell)')
     add_several(parser, '--configs', "more folders with a sweep's manifest", type=path, metavar='FOLDER')
-    add('--with-limited', action='store_true', help='also trials on some of the questions')
     add('--strict', action='store_true', help='exit with 1 if a file or result was left out')
     add_json(parser)
 
@@ -57,7 +56,6 @@ def run(
     responses: bool,
     source: str | None,
     configs: Sequence[Path],
-    with_limited: bool,
     strict: bool,
 ) -> int:
     """Read, print the leaderboards, write what was asked for.
@@ -68,7 +66,7 @@ def run(
     from ..collect import collect
     from ..metrics import SHOWN_THRESHOLDS
     from ..report.figures import Figures, write_figures
-    from ..report.frame import boards, frame
+    from ..report.frame import boards, frame, full_runs
     from ..report.page import write_page
     from ..report.tables import sections, write_tables
 
@@ -76,9 +74,9 @@ def run(
     if responses and 'page' not in parts:
         raise InputError(f'--responses writes them for the page, and --only {" ".join(parts)} writes none')
     found = collect(paths, configs=configs, format=source, k=k)
-    tables, apart = boards(found.results, k, level, threshold or SHOWN_THRESHOLDS, with_limited)
-    trials = [line for line in apart if '--with-limited takes' in line]
-    missing = [*found.passed_over, *(line for line in apart if line not in trials)]
+    results, trials = full_runs(found.results)
+    tables, apart = boards(results, k, level, threshold or SHOWN_THRESHOLDS)
+    missing = [*found.passed_over, *apart]
     left_out = [*missing, *found.older, *trials]
     for line in left_out:
         warn(f'left out: {line}')

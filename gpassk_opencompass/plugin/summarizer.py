@@ -14,8 +14,8 @@ from ..errors import InputError
 from ..marks import changed
 from ..record import Result, read
 from ..report.frame import provenance_warnings
-from ..report.tables import results_table, summary_table
-from ..text import csv_text, markdown, utc_folder
+from ..report.tables import results_table
+from ..text import csv_text, markdown, say, show, utc_folder
 
 
 class GPassKSummarizer(DefaultSummarizer):  # type: ignore[misc]
@@ -45,9 +45,12 @@ class GPassKSummarizer(DefaultSummarizer):  # type: ignore[misc]
         lines = [f'{name}: {result.signature}' for name, result in told]
         lines += [f'WARNING {name}: {text}' for name, result in told for text in _warnings(result)]
         lines += [f'MISSING {path}: {why}' for path, why in missing.items()]
-        tables = (summary_table(results), markdown(results_table(results, by_group=True)))
-        text = '\n\n'.join([*tables, '\n'.join(lines)]) + '\n'
-        print(text)
+        tables = [results_table(results, intervals=True), results_table(results, by_group=True)]
+        for table in tables:
+            show(table)
+            say('')
+        say(*lines)
+        text = '\n\n'.join([*map(markdown, tables), '\n'.join(lines)]) + '\n'
         folder = Path(self.work_dir, 'summary')
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f'gpassk_{time}.md').write_text(text, encoding='utf-8')

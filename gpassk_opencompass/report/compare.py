@@ -23,6 +23,7 @@ from .. import __version__, statistics
 from ..collect import LeftOut, collect, run_of
 from ..errors import InputError
 from ..health import NOTEWORTHY
+from ..judges import Pair, Verdict, build_judge
 from ..metrics import Kind, Metric, value_table
 from ..record import Result
 from ..text import Table, markdown, markdown_line
@@ -90,7 +91,8 @@ class Answer:
             table.rows.append([row['old'], *cells] if many else cells)
             where = '{benchmark}, {metric}'.format(**row) if len(self.rows) > 1 else 'It rests on'
             moved = 'Lost most on {benchmark}: {lost most}'.format(**row) if row['lost most'] else ''
-            table.notes += filter(None, [f'{where}: {row["rests on"]}', row['open'], moved])
+            undecided = '{benchmark}: {open}'.format(**row) if row['open'] else ''
+            table.notes += filter(None, [f'{where}: {row["rests on"]}', undecided, moved])
         table.notes += self.remarks
         return table
 
@@ -111,7 +113,6 @@ def compare(
     run_sd: float | None = None,
     level: float = 0.95,
     judge: str | None = None,
-    with_limited: bool = False,
 ) -> Answer:
     """Say whether a new run is better than an old one, or worse.
 
@@ -128,20 +129,26 @@ def compare(
     Raises InputError, which says why, where they cannot be compared.
     """
     frame.check_level(level)
-    new, olds, remarks = _sides(paths, with_limited, judge, benchmarks)
+    new, olds, remarks = _sides(paths, judge, benchmarks)
     rows: list[dict[str, Any]] = []
     intervals: list[statistics.Interval] = []
     for old in olds:
         for benchmark, ours, theirs in _benchmarks_of(new, old, benchmarks):
             others = [side.results.get(benchmark, []) for side in olds if side is not old]
+            sides = [ours, theirs, *(runs for runs in others if len(runs) > 1)]
+            orders = [[matched(ours[0], one) for one in runs] for runs in sides]
             least = min(one.n for one in (*ours, *theirs))
             shared = set.intersection(*({k for k in one.ks if 1 < k <= least} for one in (*ours, *theirs)))
-            sides = [ours, theirs, *(runs for runs in others if len(runs) > 1)]
             for metric in metrics or [Metric(Kind.MG_PASS, max(shared, default=least))]:
-                found, told = _row(benchmark, metric, sides, questions, run_sd)
+                found, told = _row(metric, sides, orders, questions, run_sd)
                 intervals.append(found)
-                rows.append({**told, 'old': old.name})
-            remarks += _remarks(benchmark, ours, theirs)
+                rows.append({'old': old.name, 'benchmark': benchmark, **told})
+            known = _remarks(ours, theirs)
+            if ours[0].n == theirs[0].n and (ours[0].table.c == theirs[0].table.c[orders[1][0]]).all():
+                known.append(
+                    'every question has the same count in both: one run, or two with the same seeds?'
+                )
+            remarks += [f'{benchmark}: {line}' for line in known]
     outcome, outcomes = statistics.decide_rows(intervals, margin, level)
     outcomes = ['undecided' if row['open'] else one for row, one in zip(rows, outcomes, strict=True)]
     if any(row['open'] for row in rows) and not (outcome == 'worse' and 'worse' in outcomes):
@@ -151,14 +158,13 @@ def compare(
     for row, one, found in zip(rows, outcomes, intervals, strict=True):
         low, high = (100 * float(end) for end in found.at(level))
         row.update(about, outcome=one, low=low, high=high)
+        remarks += [f'{row["benchmark"]}: {found.remark}.'] if found.remark else []
     problems = min(one.problems for one in intervals)
     least_passed = statistics.least_margin(problems, level)
     if margin is not None and questions == 'new' and margin < least_passed:
         equal = f'With {problems} source problems two equal runs pass for no margin below'
         advice = 'take more questions, or --questions same.'
         remarks.insert(0, f'{equal} {100 * least_passed:.2f} points: {advice}')
-    few = zip(rows, intervals, strict=True)
-    remarks += [f'{row["benchmark"]}: {found.remark}.' for row, found in few if found.remark]
     return Answer(outcome, new.name, rows, margin, level, questions, list(dict.fromkeys(remarks)))
 
 
@@ -175,7 +181,7 @@ class Side:
 
 
 def _sides(
-    paths: Sequence[Path], with_limited: bool, judge: str | None, benchmarks: Sequence[str]
+    paths: Sequence[Path], judge: str | None, benchmarks: Sequence[str]
 ) -> tuple[Side, list[Side], list[str]]:
     """Return the new run, the old ones, and lines on what was left out of their folders."""
     if len(paths) < 2:
@@ -185,7 +191,7 @@ def _sides(
     damaged: list[LeftOut] = []
     for place, path in enumerate(paths):
         collected = collect([path])
-        full, limited = frame.full_runs(collected.results, with_limited)
+        full, limited = frame.full_runs(collected.results)
         sampled = [result for result in full if result.n > 1]
         if not sampled:
             reasons = [*collected.passed_over, *limited]
@@ -206,10 +212,9 @@ def _sides(
             side.results.setdefault(one.benchmark, []).append(_rejudged(one) if judge else one)
     sides = list(found.values())
     names = frame.run_names([next(iter(side.results.values()))[0] for side in sides])
-    models = [name.partition(' (')[0] for name in names]
-    for side, name, model in zip(sides, names, models, strict=True):
-        plain = re.sub(r' \(\d+\)$', '', name)
-        side.name = f'{plain} ({side.path.resolve().name})' if models.count(model) > 1 else name
+    models = [re.sub(r' \(\d+\)$', '', name) for name in names]
+    for side, model in zip(sides, models, strict=True):
+        side.name = f'{model} ({side.path.resolve().name})' if models.count(model) > 1 else model
     for path in paths[:2]:
         several = [side.name for side in sides if side.path is path]
         if len(several) > 1:
@@ -225,18 +230,15 @@ def _refuse_damaged(damaged: Sequence[LeftOut], sides: Sequence[Side], benchmark
     """Let no older result stand for a damaged file of one of the runs, and no benchmark go unseen."""
     chosen = [results for side in sides for results in _chosen(side.results, benchmarks).values()]
     files = [one.path for results in chosen for one in results]
-    for broken in damaged:
-        beside = broken.path.parent.name in {path.parent.name for path in files}
-        if beside and (not benchmarks or broken.path.name in {path.name for path in files}):
-            raise InputError(
-                f'{broken.why}; it may be a result of one of the runs: mend it or take it away, or name the '
-                'files that count, or --benchmark'
-            )
+    for path, why, *_ in damaged:
+        beside = path.parent.name in {file.parent.name for file in files}
+        if beside and (not benchmarks or path.name in {file.name for file in files}):
+            advice = 'mend it or take it away, or name the files that count, or --benchmark'
+            raise InputError(f'{why}; it may be a result of one of the runs: {advice}')
 
 
 def _rejudged(result: Result) -> Result:
     """Return a result whose answers are judged anew by the rule judge."""
-    from ..judges import build_judge
     from ..scoring import score_run
 
     run = run_of(result)
@@ -260,28 +262,23 @@ def _benchmarks_of(
     """Yield each benchmark with the runs of both; a run that lacks one must not pass without it."""
     ours, theirs = new.results, old.results
     if len(ours) == len(theirs) == 1 and not wanted:  # logs of two programs call one benchmark differently
-        ours = {next(iter(theirs)): next(iter(ours.values()))}
+        ours = dict(zip(theirs, ours.values(), strict=True))
     both = {**theirs, **ours}
     if unknown := [part for part in wanted if not _chosen(both, [part])]:
         raise InputError(f'{unknown[0]!r} is no benchmark here; there is {", ".join(both)}')
-    names = _chosen(both, wanted) if wanted else theirs
-    for side, results in ((new, ours), (old, theirs)):
-        if missing := [name for name in names if name not in results]:
-            raise InputError(
-                f'{side.name} has no complete result on {", ".join(missing)}; it has {", ".join(results)}; '
-                '--benchmark NAME decides on some alone'
-            )
-        for name in names:
+    for name in _chosen(both, wanted) if wanted else theirs:
+        for side, results in ((new, ours), (old, theirs)):
+            if name not in results:
+                advice = '--benchmark NAME decides on some alone'
+                has = f'it has {", ".join(results)}; {advice}'
+                raise InputError(f'{side.name} has no complete result on {name}; {has}')
             seeds = [frame.config_of(one)[1] for one in results[name]]
             if len(seeds) > 1 and (None in seeds or len(set(seeds)) < len(seeds)):
-                files = ', '.join(
-                    f'{one.path.name} (seed {seed})' for one, seed in zip(results[name], seeds, strict=True)
-                )
-                raise InputError(
-                    f'{side.name} has {len(seeds)} results on {name}: {files}; reruns need different seeds '
-                    'that their records tell; give the path of one of them'
-                )
-    yield from ((name, ours[name], theirs[name]) for name in names)
+                told = zip(results[name], seeds, strict=True)
+                files = ', '.join(f'{one.path.name} (seed {seed})' for one, seed in told)
+                why = 'reruns need different seeds that their records tell; give the path of one of them'
+                raise InputError(f'{side.name} has {len(seeds)} results on {name}: {files}; {why}')
+        yield name, ours[name], theirs[name]
 
 
 # The same questions
@@ -294,42 +291,61 @@ def matched(first: Result, other: Result) -> list[int]:
     where the rule judge takes one for the other: 12 and 12.0. Raises InputError where the judges differ, or a
     question is in one alone, or another one in both.
     """
-    uids, others, there = first.counts.uid, other.counts.uid, set(other.counts.uid)
+    uids, there = first.counts.uid, set(other.counts.uid)
     if first is other:
         return list(range(len(uids)))
     if (first.path.resolve(), first.run) == (other.path.resolve(), other.run) and first.path.name:
         raise InputError(f'{first.path} is the new and the old run: a run is not compared with itself')
     whole = f'{first.path} and {other.path} cannot be compared'
     if first.judge_digest != other.judge_digest:
-        raise InputError(
-            f'{whole}: another judge, or one with other settings ({frame.judge_line(first)} and '
-            f'{frame.judge_line(other)}); --judge rule judges both anew, where they have responses'
-        )
+        judges = f'{frame.judge_line(first)} and {frame.judge_line(other)}'
+        advice = '--judge rule judges both anew, where they have responses'
+        raise InputError(f'{whole}: another judge, or one with other settings ({judges}); {advice}')
     if first.data.sha256 == other.data.sha256 and set(uids) == there:
         return frame.rows_of(other, uids)
     ours, theirs = _texts(first), _texts(other)
-    known = bool(ours and theirs)
-    by_text = {question: uid for uid, (question, _) in theirs.items() if known and question}
-    same = {uid for uid in there if not known or ours.get(uid, ('', ''))[0] in ('', theirs[uid][0])}
-    partner = {uid: uid if uid in same or not known else by_text.get(ours[uid][0], uid) for uid in uids}
-    pairs = {uid: match for uid, match in partner.items() if match in there}
+    by_text = {question: uid for uid, (question, _) in theirs.items() if question}
+    partner = {
+        uid: uid if question == theirs.get(uid, ('', ''))[0] else by_text.get(question, uid)
+        for uid, (question, _) in ((uid, ours.get(uid, ('', ''))) for uid in uids)
+    }
     for result, texts, missing in (
-        (first, ours, [uid for uid in uids if uid not in pairs]),
-        (other, theirs, [uid for uid in others if uid not in set(pairs.values())]),
+        (first, ours, [uid for uid, match in partner.items() if match not in there]),
+        (other, theirs, [uid for uid in other.counts.uid if uid not in set(partner.values())]),
     ):
         if missing:
-            question = texts.get(missing[0], ('', ''))[0]
-            sizes = f'of {len(uids)} and {len(others)} questions {len(missing)}'
-            first_one = f'{missing[0]!r:.60}{f" ({question!r:.80})" if question else ""}'
-            raise InputError(f'{whole}: {sizes} are in {result.run.model} alone, first {first_one}')
-    if not known:
+            text = texts.get(missing[0], ('', ''))[0]
+            sizes = (
+                f'of {len(uids)} and {len(there)} questions {len(missing)} are in {result.run.model} alone'
+            )
+            raise InputError(
+                f'{whole}: {sizes}, first {missing[0]!r:.60}{f" ({text!r:.80})" if text else ""}'
+            )
+    if not (ours and theirs):
         raise InputError(
             f'{whole}: their questions have the same names, but data.sha256 differs, and without both sample '
             'files nobody can say where: keep the .samples.parquet beside the .json'
         )
-    if different := _first_difference({uid: (ours[uid], theirs[pairs[uid]]) for uid in uids}):
+    if different := _first_difference({uid: (ours[uid], theirs[match]) for uid, match in partner.items()}):
         raise InputError(f'{whole}: {different}')
-    return frame.rows_of(other, pairs.values())
+    return frame.rows_of(other, partner.values())
+
+
+def _first_difference(pairs: Mapping[str, tuple[tuple[str, str], tuple[str, str]]]) -> str:
+    """Say where two questions, or two references of one question, are not the same; '' where all are."""
+    unlike: dict[str, Pair] = {}
+    for uid, ((question, reference), (another, answer)) in pairs.items():
+        if question and another and question != another:
+            both = f'{question!r:.80} in one and {another!r:.80} in the other'
+            return f'question {uid!r:.60} asks {both}'
+        if reference != answer:
+            unlike[uid] = Pair(question=question, reference=reference, answer=answer)
+    with closing(build_judge({'type': 'rule'})) as rule:
+        for (uid, pair), judged in zip(unlike.items(), rule.judge([*unlike.values()]), strict=True):
+            if judged.verdict is not Verdict.CORRECT:
+                both = f'{pair.reference!r:.60} in one and {pair.answer!r:.60} in the other'
+                return f'question {uid!r:.60} has the reference {both}'
+    return ''
 
 
 def _texts(result: Result) -> dict[str, tuple[str, str]]:
@@ -337,38 +353,22 @@ def _texts(result: Result) -> dict[str, tuple[str, str]]:
     samples = result.samples(['question', 'reference'])
     if samples is None or 'reference' not in samples:
         return {}
-    questions, references = samples.each('question'), samples['reference']
-    firsts = {uid: rows[0] for uid, rows in samples.by_question().items()}
+    each, first = samples.by_question(), samples.each('question')
     return {
-        uid: (' '.join((questions[firsts[uid]] or '').split()), references[firsts[uid]] or '')
+        uid: (' '.join((first[each[uid][0]] or '').split()), samples['reference'][each[uid][0]] or '')
         for uid in result.counts.uid
     }
-
-
-def _first_difference(pairs: Mapping[str, tuple[tuple[str, str], tuple[str, str]]]) -> str:
-    """Say where two questions, or two references of one question, are not the same; '' where all are."""
-    from ..judges import Pair, Verdict, build_judge
-
-    unlike = {}
-    for uid, ((question, reference), (other, theirs)) in pairs.items():
-        if question and other and question != other:
-            return f'question {uid!r:.60} asks {question!r:.80} in one and {other!r:.80} in the other'
-        if reference != theirs:
-            unlike[uid] = Pair(question=question, reference=reference, answer=theirs)
-    with closing(build_judge({'type': 'rule'})) as rule:
-        judged = rule.judge([*unlike.values()])
-    for (uid, pair), judgement in zip(unlike.items(), judged, strict=True):
-        if judgement.verdict is not Verdict.CORRECT:
-            both = f'{pair.reference!r:.60} in one and {pair.answer!r:.60} in the other'
-            return f'question {uid!r:.60} has the reference {both}'
-    return ''
 
 
 # The numbers
 
 
 def _row(
-    benchmark: str, metric: Metric, sides: Sequence[list[Result]], questions: str, run_sd: float | None
+    metric: Metric,
+    sides: Sequence[list[Result]],
+    orders: Sequence[list[list[int]]],
+    questions: str,
+    run_sd: float | None,
 ) -> tuple[statistics.Interval, dict[str, Any]]:
     """Return the difference, and what is told of it; `sides`: new runs, old ones, reruns of further sides."""
     new, old, first = sides[0], sides[1], sides[0][0]
@@ -376,10 +376,10 @@ def _row(
         raise InputError(f'{metric} is 0 for every model; take k of at least 2')
     for one in (*new, *old):
         if metric.k > (least := min(one.table.n)):
-            raise InputError(
-                f'{metric} takes {metric.k} samples a question; {one.run.model} has {least}: {one.path}'
-            )
-    values = [np.stack([one.values(metric)[matched(first, one)] for one in runs]) for runs in sides]
+            few = f'{metric} takes {metric.k} samples a question; {one.run.model} has {least}'
+            raise InputError(f'{few}: {one.path}')
+    each = [zip(runs, places, strict=True) for runs, places in zip(sides, orders, strict=True)]
+    values = [np.stack([one.values(metric)[order] for one, order in runs]) for runs in each]
     problems = first.counts.problem
     moves, why = 'what moves a score from run to run is not in it', ''
     variance, freedom = statistics.between_runs(values, problems)
@@ -388,23 +388,24 @@ def _row(
         between, moves = (run_sd**2, math.inf), f'runs move by {100 * run_sd:g} points, as --run-sd says'
     elif between:
         moves = f'runs move by {100 * between[0] ** 0.5:.2f} points ({freedom:g} degrees of freedom)'
-    elif questions == 'same':
-        why = not_the_model_alone(first, old[0])
-        same = 'engine, versions, hardware and settings are the same in both, so only the model differs'
-        moves = moves if why else same
-    sampling = 0.0
+    elif questions == 'same' and not (why := not_the_model_alone(first, old[0])):
+        files = first.provenance.get('files')
+        alike = files and files == old[0].provenance.get('files')
+        all_else = 'hardware, settings and files of the model' if alike else 'hardware and settings'
+        moves = f'engine, versions, {all_else} are the same in both, so only the '
+        moves += 'samples differ' if alike else 'model differs'
+    sampling, table = 0.0, partial(value_table, metric)
     for runs in (new, old):
-        table = partial(value_table, metric)
         errors = [float(statistics.rerun_error(one.table.c, one.table.n, table)) for one in runs]
         sampling += float(np.mean(np.square(errors))) / len(runs)
     found = statistics.compare_runs(values[0], values[1], problems, questions, sampling, between)
     now, was = values[0].mean(0), values[1].mean(0)
     gains, _ = statistics.problem_sums(now - was, problems)
     worst = [row for row in np.argsort(now - was, kind='stable')[:3] if now[row] < was[row] - 0.005]
+    lost = (f'{first.counts.uid[row]:.40} {100 * was[row]:.0f} → {100 * now[row]:.0f}' for row in worst)
     of = f' of {found.problems} problems' if found.problems < len(problems) else ''
     samples = f'{first.n}' if first.n == old[0].n else f'{first.n} (new) and {old[0].n} (old)'
     told = {
-        'benchmark': benchmark,
         'metric': str(metric),
         'score new': 100 * float(now.mean()),
         'score old': 100 * float(was.mean()),
@@ -415,30 +416,30 @@ def _row(
         'lost': int((gains < -1e-9).sum()),
         'runs new': len(new),
         'runs old': len(old),
-        'lost most': ', '.join(
-            f'{first.counts.uid[row]:.40} {100 * was[row]:.0f} → {100 * now[row]:.0f}' for row in worst
-        ),
+        'lost most': ', '.join(lost),
         'rests on': f'{len(problems)} questions{of}, {samples} samples each, judge {frame.judge_line(first)};'
         f' {len(new)} run{"s"[: len(new) != 1]} against {len(old)}; sampling alone moves the difference by '
         f'{100 * math.sqrt(sampling):.2f} (standard error); {moves}.',
-        'open': why and f'{benchmark}: {why}',
+        'open': why,
     }
     return found, told
 
 
-def _facts(one: Result) -> dict[str, str]:
-    """Return what may move a score beside the model, as far as it is told."""
-    settings = {name: str(value) for name, value in one.sampling.items() if name != 'random_seed'}
-    engine, hardware = one.engine, str(one.provenance.get('hardware') or '')
-    about = {'engine and versions': engine, 'hardware': hardware, 'samples a question': str(one.n)}
-    return {**about, 'temperature': '', **settings}
+def _facts(new: Result, old: Result) -> dict[str, tuple[str, str]]:
+    """Return what may move a score beside the model, of both; '' where it is not told."""
+    each: list[dict[str, str]] = []
+    for one in (new, old):
+        settings = {name: str(value) for name, value in one.sampling.items() if name != 'random_seed'}
+        engine, hardware = one.engine, str(one.provenance.get('hardware') or '')
+        about = {'engine and versions': engine, 'hardware': hardware, 'samples a question': str(one.n)}
+        each.append({**about, 'temperature': '', **settings})
+    ours, theirs = each
+    return {name: (ours.get(name, ''), theirs.get(name, '')) for name in {**ours, **theirs}}
 
 
 def not_the_model_alone(new: Result, old: Result) -> str:
     """Return what else than the model differs, or is not told, of one run a side; '' if nothing."""
-    ours, theirs = _facts(new), _facts(old)
-    for name in {**ours, **theirs}:
-        now, was = ours.get(name), theirs.get(name)
+    for name, (now, was) in _facts(new, old).items():
         if not now or now != was:
             both = f'{now} and {was}' if now and was else 'not told by both records'
             return (
@@ -448,15 +449,13 @@ def not_the_model_alone(new: Result, old: Result) -> str:
     return ''
 
 
-def _remarks(benchmark: str, new: Sequence[Result], old: Sequence[Result]) -> list[str]:
+def _remarks(new: Sequence[Result], old: Sequence[Result]) -> list[str]:
     """Return what may have made a difference beside the model."""
     ours, theirs = new[0], old[0]
-    now, was = _facts(ours), _facts(theirs)
-    both = {name: (now.get(name), was.get(name)) for name in {**was, **now}}
     lines = [
-        f'{name} {one or "not told"} in the new run, {other or "not told"} in the old'
-        for name, (one, other) in both.items()
-        if one != other and ((one and other) or name in {**ours.sampling, **theirs.sampling})
+        f'{name} {now or "not told"} in the new run, {was or "not told"} in the old'
+        for name, (now, was) in _facts(ours, theirs).items()
+        if now != was and ((now and was) or name in {**ours.sampling, **theirs.sampling})
     ]
     cut, before = (one.health.share('truncated') for one in (ours, theirs))
     if cut is not None and before is not None and abs(cut - before) > NOTEWORTHY:
@@ -469,17 +468,13 @@ def _remarks(benchmark: str, new: Sequence[Result], old: Sequence[Result]) -> li
             own.append(f'{lost} samples ({share}) are unjudged and count as incorrect')
         own += [f'a trial on {limit}' for limit in [frame.limits_line(one)] if limit]
         lines += [f'{side}: {line}' for line in own]
-    if ours.n == theirs.n and (ours.table.c == theirs.table.c[matched(ours, theirs)]).all():
-        lines.append('every question has the same count in both: is it one run, or two with the same seeds?')
-    return [f'{benchmark}: {line}' for line in lines]
+    return lines
 
 
 # Beside published scores
 
 
-def beside_published(
-    paths: Sequence[Path], level: float = 0.95, against: str | None = None, with_limited: bool = False
-) -> Table:
+def beside_published(paths: Sequence[Path], level: float = 0.95, against: str | None = None) -> Table:
     """Return our scores and the published ones of the same model and questions, in one table.
 
     A model is found by its letters and digits, else it is `against`. Raises InputError where none is found.
@@ -490,44 +485,37 @@ def beside_published(
 
     results = collect(paths).results
     k = 16 if any(one.n >= 16 for one in results) else None  # that of the published columns
-    boards, left_out = frame.boards(results, k, level, with_limited=with_limited)
+    boards, left_out = frame.boards(results, k, level)
     # benchmark, here (what it is called here), questions, model, metric, value in percent
-    theirs, ours = pandas.read_csv(PUBLISHED, comment='#'), frame.scores_of(frame.frame(boards))
-    models = {letters(name): name for name in theirs.model.unique()}
+    theirs = pandas.read_csv(PUBLISHED, comment='#').rename(
+        columns={'model': 'named', 'benchmark': 'as', 'value': 'published'}
+    )
+    models = {letters(name): name for name in theirs.named.unique()}
     if against and letters(against) not in models:
         close = difflib.get_close_matches(against, models.values(), 3, 0.0)
         raise InputError(f'{against!r} is not published; close: {", ".join(close)}')
-    names = ['model', 'published as', 'benchmark', 'metric']
-    numbers: list[Mapping[str, Any]] = []
-    heads = [*names, 'ours', 'published', 'difference', 'published is']
-    table, alone = Table('Beside published scores', heads, data=numbers), []
-    for board in boards:
-        asked = theirs[(theirs.here == board.benchmark) & (theirs.questions == len(board.uids))]
-        for entry in board.entries:
-            model = entry.result.model
-            name = models.get(letters(model)) or (models[letters(against)] if against else None)
-            known = [
-                (row, score)
-                for row in asked[asked.model == name].itertuples()
-                if (score := ours.get((board.title, entry.name, '', row.metric)))
-            ]
-            for row, score in known:
-                inside = 'inside' if score.low <= row.value <= score.high else 'outside'
-                cells = [entry.name, name, row.benchmark, row.metric]
-                gap = f'{score.value - row.value:+.2f}'
-                table.rows.append([*cells, str(score), float(row.value), gap, inside])
-                told = {'ours': score.value, 'low': score.low, 'high': score.high, 'published': row.value}
-                numbers.append(dict(zip(names, cells, strict=True)) | told | {'published is': inside})
-            if not known:
-                what = 'its questions are not published' if asked.empty else f'no published model {model!r}'
-                close = difflib.get_close_matches(model, models.values(), 1, 0.5)
-                hint = f'; --against {close[0]}?' if close and not asked.empty else ''
-                alone.append(f'{board.title}: {entry.name}: {what}{hint}')
+    ours = frame.frame(boards).query('group == ""')
+    named = {model: models.get(letters(model), models.get(letters(against or ''))) for model in ours.model}
+    here = {board.title: board.benchmark for board in boards}
+    ours = ours.assign(named=ours.model.map(named), here=ours.benchmark.map(here))
+    both = ours.merge(theirs, on=['here', 'questions', 'named', 'metric'])
+    both['difference'] = both.value - both.published
+    both['place'] = np.where(both.published.between(both.low, both.high), 'inside', 'outside')
+    columns = ['run', 'named', 'as', 'metric', 'value', 'low', 'high', 'published', 'difference', 'place']
+    heads = ['model', 'published as', 'benchmark', 'metric', 'ours', *columns[5:9], 'published is']
+    table = Table('Beside published scores', heads, both[columns].to_numpy().tolist())
+    alone = [
+        f'{board.title}: {entry.name}: nothing is published of {entry.result.model!r} on these '
+        f'{len(board.uids)} questions; --against NAME is for a model of another name'
+        for board in boards
+        for entry in board.entries
+        if not ((both.benchmark == board.title) & (both.run == entry.name)).any()
+    ]
     if not table.rows:
         raise InputError('\n'.join(['nothing of these runs is published', *alone]))
     table.notes = [
-        'inside: the published score lies in our interval, for new questions of the same kind. Theirs come '
-        'without counts and have no interval; prompt, engine, judge and settings may differ.',
+        'inside: the published score lies in our interval [low, high], for new questions of the same kind. '
+        'Theirs come without counts and have no interval; prompt, engine, judge and settings may differ.',
         *alone,
         *(f'left out: {line}' for line in left_out),
     ]

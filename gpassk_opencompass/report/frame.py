@@ -184,7 +184,6 @@ def boards(
     k: int | None = None,
     level: float = 0.95,
     thresholds: Sequence[float] = SHOWN_THRESHOLDS,
-    with_limited: bool = False,
 ) -> tuple[list[Board], list[str]]:
     """Return the tables of all sampled results, best mG-Pass@k first, and a line on each that is in none.
 
@@ -195,33 +194,33 @@ def boards(
     Args:
         k: of the metrics, at least 2; None: the largest k that every result of the table was evaluated for.
         thresholds: τ of the columns of G-Pass@k; 0 is "at least one correct".
-        with_limited: also trials on some of the questions.
     """
     if k is not None and k < 2:
         raise InputError(f'k = {k}: expected at least 2; one answer says nothing of stability')
     check_level(level)
     metrics_of(k or 2, thresholds)  # refuses what is no threshold, and one that is given twice
-    full, left_out = full_runs(results, with_limited)
-    kinds: defaultdict[str, dict[tuple[str, str], list[Result]]] = defaultdict(dict)
-    for one in full:
+    left_out: list[str] = []
+    kinds: defaultdict[str, dict[tuple[Any, str], list[Result]]] = defaultdict(dict)
+    for one in results:
         if sizes := one.counts.n:
             left_out.append(
                 f'{one.path}: its questions have from {min(sizes)} to {max(sizes)} samples; runs are '
                 'compared with as many of each (`gpassk score` shows it alone)'
             )
-        else:
-            kinds[one.benchmark].setdefault((one.data.sha256, one.judge_digest), []).append(one)
+        else:  # an edited file may have other questions under the same hash
+            key = (one.data.sha256, frozenset(one.counts.uid)), one.judge_digest
+            kinds[one.benchmark].setdefault(key, []).append(one)
     tables: list[Board] = []
-    names = 'other questions or references', 'another judge'
     for benchmark, parts in kinds.items():
         for number, (key, members) in enumerate(parts.items(), 1):
             others = [set(one) - {own} for one, own in zip(zip(*parts, strict=True), key, strict=True)]
-            what = [name for name, other in zip(names, others, strict=True) if other]
-            reason = f'apart from the other tables of this benchmark: {" and ".join(what)}' if what else ''
+            names = zip(('other questions or references', 'another judge'), others, strict=True)
+            what = ' and '.join(name for name, other in names if other)
             entries, size, lines = _entries(members, k)
             left_out += lines
             if entries:
                 title = f'{benchmark} (part {number})' if what else benchmark
+                reason = f'apart from the other tables of this benchmark: {what}' if what else ''
                 own, counts = metrics_of(size, thresholds), entries[0].result.counts
                 rows = tuple(entries)
                 tables.append(Board(title, benchmark, reason, level, own, rows, counts.uid, counts.problem))
@@ -240,48 +239,37 @@ def check_level(level: float) -> None:
         raise InputError(f'level = {level}: expected a confidence above 0.5 and below 1, such as 0.95')
 
 
-def full_runs(results: Sequence[Result], with_limited: bool = False) -> tuple[list[Result], list[str]]:
-    """Return the runs on all questions of their benchmark, and a line on the others, which are trials."""
-    full = [result for result in results if with_limited or not result.limits]
+def full_runs(results: Sequence[Result]) -> tuple[list[Result], list[str]]:
+    """Return the runs on all questions of their benchmark, or else all, and a line on trials left out."""
+    full = [result for result in results if not result.limits] or list(results)
     count = len(results) - len(full)
-    line = f'{count} run{"s"[: count != 1]} made smaller with --limit: --with-limited takes them, too'
+    line = f'{count} trial{"s"[: count != 1]} on some of the questions (--limit) beside runs on all of them'
     return full, [line] if count else []
 
 
 def _entries(members: Sequence[Result], k: int | None) -> tuple[list[Entry], int, list[str]]:
-    """Return the rows of a table, its k, and a line for each result that is none of them.
-
-    Results say by one hash that their questions are the same; a damaged or edited file may still have others.
-    """
-    [(usual, _)] = Counter(frozenset(one.counts.uid) for one in members).most_common(1)
-    alike = [one for one in members if frozenset(one.counts.uid) == usual]
-    lists = [{k for k in one.ks if k > 1} for one in alike if one.n > 1]
+    """Return the rows of a table, its k, and a line for each result that is none of them."""
+    lists = [{k for k in one.ks if k > 1} for one in members if one.n > 1]
     shared = set.intersection(*lists) if lists else set()
     size = k or max(shared, default=max((k for ks in lists for k in ks), default=0))
-    greedy = [one for one in alike if one.greedy]
-    entries = [Entry(one, greedy_of(one, greedy)) for one in alike if 1 < size <= one.n]
-    models = {(entry.result.run.host, entry.result.model) for entry in entries}
+    greedy = [one for one in members if one.greedy]
+    entries = [Entry(one, greedy_of(one, greedy)) for one in members if 1 < size <= one.n]
     shown = {id(one) for entry in entries for one in (entry.result, entry.greedy)}
-
-    def why(one: Result) -> str:
-        if one not in alike:
-            return 'its questions (counts.uid) are not those of the other results with its data.sha256'
+    lines = []
+    for one in members:
         if one.greedy:
-            beside = (one.run.host, one.model) in models
-            alone = 'a greedy run without samples of its model beside it'
-            return 'another greedy run of its model stands beside its samples' if beside else alone
-        if one.n == 1 and one.sampling.get('temperature') is None:
-            return (
+            why = 'a greedy run without samples of its model, or with another greedy run beside them'
+        elif one.n == 1 and one.sampling.get('temperature') is None:
+            why = (
                 'one sample a question at a temperature that is not known: neither its record nor its name '
                 "tells it, and no sweep's manifest; a greedy run may be called model_t0_l8192"
             )
-        if one.n == 1:
-            return 'one sample at a temperature above 0 says nothing of stability'
-        if not size:
-            return f'it was evaluated for k = {one.ks}, and one answer says nothing of stability'
-        return f'n = {one.n} is less than k = {size}'
-
-    return entries, size, [f'{one.path}: {why(one)}' for one in members if id(one) not in shown]
+        elif not size or one.n == 1:
+            why = f'n = {one.n}, k = {one.ks}: one answer says nothing of stability'
+        else:
+            why = f'n = {one.n} is less than k = {size}'
+        lines += [] if id(one) in shown else [f'{one.path}: {why}']
+    return entries, size, lines
 
 
 def greedy_of(result: Result, greedy: Sequence[Result]) -> Result | None:
@@ -290,14 +278,13 @@ def greedy_of(result: Result, greedy: Sequence[Result]) -> Result | None:
     A model is the same by its name, or by its path whatever it is called; models of one name from two owners
     on the hub are two.
     """
-    length, path = result.sampling.get('max_out_len'), result.model_path
+    length = result.sampling.get('max_out_len')
     found: list[tuple[bool, bool, float, int]] = []
     for place, one in enumerate(greedy):
-        paths = {path, one.model_path}
+        paths, own = {result.model_path, one.model_path}, one.sampling.get('max_out_len')
         two_owners = len(paths) == 2 and all(map(ON_HUB.fullmatch, paths))
-        alike = result.model == one.model or (len(paths) == 1 and path != '')
-        if one.run.host == result.run.host and alike and not two_owners:
-            own = one.sampling.get('max_out_len')
+        alike = paths == {result.model_path} != {''} or (result.model == one.model and not two_owners)
+        if one.run.host == result.run.host and alike:
             found.append((len(paths) == 1, own == length, own or 0, -place))
     return greedy[-max(found)[3]] if found else None
 
@@ -451,13 +438,11 @@ def _averages(tables: Sequence[Board]) -> list[dict[str, Any]]:
         each = scores[entry.name]
         if len(each) < len(tables):
             continue
-        squares = np.array([one.error**2 for one in each])
-        mean = each[0]._replace(
-            estimate=np.asarray(np.mean([one.estimate for one in each])),
-            centre=np.asarray(np.mean([one.centre for one in each])),
-            error=np.sqrt(squares.sum()) / len(each),
-            freedom=squares.sum() ** 2 / (squares**2 / [one.freedom for one in each]).sum(),
-        )
+        estimate, centre, error, freedom = np.array([one[:4] for one in each]).T
+        squares = error**2
+        degrees = squares.sum() ** 2 / (squares**2 / freedom).sum()
+        middle = estimate.mean(), centre.mean(), np.sqrt(squares.sum()) / len(each), degrees
+        mean = Interval(*middle, *each[0][4:])
         low, high = mean.at(first.level)
         about = {'benchmark': AVERAGE, 'run': entry.name, 'model': entry.result.model, 'group': ''}
         numbers = {'value': 100 * mean.estimate, 'low': 100 * low, 'high': 100 * high, 'level': first.level}

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 from pandas import DataFrame
 
 from ..files import save
 from ..metrics import ACCURACY, SHOWN_THRESHOLDS, Metric, metrics_of
 from ..record import Result
 from ..statistics import mean_interval
-from ..text import Table, csv_cell, csv_lines, latex, markdown, markdown_line
+from ..text import Table, csv_cell, latex, markdown, markdown_line
 from . import frame
 
 HOW_TO_READ = (
@@ -120,18 +118,10 @@ def write_tables(
 
 def scores_csv(data: DataFrame) -> str:
     """Return the frame as CSV: all digits, empty cells for nothing, and nothing that a spreadsheet obeys."""
-    columns = []
-    for name in frame.COLUMNS:
-        column = data[name].to_numpy()
-        if column.dtype == object:
-            texts = {cell: csv_cell(cell) for cell in set(column)}
-            columns.append(list(map(texts.__getitem__, column)))
-            continue
-        unknown = np.isnan(column)
-        cells = (np.where(unknown, 0, column).astype(int) if name in frame.WHOLE else column).astype(object)
-        cells[unknown] = None
-        columns.append(cells.tolist())
-    return csv_lines([frame.COLUMNS, *zip(*columns, strict=True)])
+    data = data[list(frame.COLUMNS)].astype(dict.fromkeys(frame.WHOLE, 'Int64'))
+    for name, column in data.select_dtypes(exclude='number').items():
+        data[name] = column.map({text: csv_cell(text) for text in column.unique()})
+    return str(data.to_csv(index=False, lineterminator='\n'))
 
 
 def file_name(title: str, taken: set[str]) -> str:
@@ -153,59 +143,38 @@ def file_name(title: str, taken: set[str]) -> str:
 # The tables of one run of OpenCompass
 
 
-def results_table(results: Sequence[Result], *, every_metric: bool = False, by_group: bool = False) -> Table:
-    """Return a row a run, or a run and group: the columns of the published tables, or every metric."""
-    metrics = list(map(str, _metric_columns(results, every_metric)))
-    heads = ['group', *metrics] if by_group else ['n', *metrics, 'unjudged']
-    table = Table(f'Results{" by contest and language" * by_group}', ['model', 'dataset', *heads])
-    for result in results:
-        scores, names = result.scores(), [result.run.model, result.run.dataset]
-        for group in dict.fromkeys(result.counts.group) if by_group else ():
-            table.rows.append([*names, group, *(scores.get(f'{group}/{metric}') for metric in metrics)])
-        if not by_group:
-            table.rows.append([*names, result.n, *map(scores.get, metrics), result.health.unjudged])
-    return table
+def results_table(
+    results: Sequence[Result], *, every_metric: bool = False, by_group: bool = False, intervals: bool = False
+) -> Table:
+    """Return a row a run, or a run and group: accuracy, then every metric, or those of the published tables.
 
-
-def summary_table(results: Sequence[Result], level: float = 0.95) -> str:
-    """Return a Markdown table a data set, a row a run: the published metrics, below each its interval.
-
-    What all rows share stands in the heading, the settings in which models differ below their names: a line
-    fits a terminal of 120 columns.
+    Those are of the largest k. `intervals`: behind each score of a run, at 95 %, for new questions.
     """
-    texts, remarks = [], dict[str, None]()
-    named = sorted(zip(results, frame.run_names(results), strict=True), key=lambda one: one[0].run.dataset)
-    for dataset, runs in groupby(named, lambda one: one[0].run.dataset):
-        members = list(runs)
-        metrics = _metric_columns([result for result, _ in members], every_metric=False)
-        table = Table(dataset, ['model', *map(str, metrics)])
-        for result, name in members:
-            scores, intervals = result.scores(), []
-            for metric in metrics:
-                intervals.append('')
-                if str(metric) in scores:
-                    found = mean_interval(result.values(metric), result.counts.problem, metric.top)
-                    intervals[-1] = '{:.1f}–{:.1f}'.format(*(100 * end for end in found.at(level)))
-            model = result.model if name.startswith(result.model) else name
-            below = ', '.join(filter(None, [name.removeprefix(model).strip(), result.health.mark]))
-            table.rows.append([model, *(scores.get(str(one)) for one in metrics)])
-            table.rows.append([below, *intervals])
-            remarks |= dict.fromkeys(f'{name}: {line}' for line in result.health.remarks('copies'))
-        sizes = ', '.join(map(str, sorted({one.n for one, _ in members})))
-        unjudged = sum(one.health.unjudged for one, _ in members)
-        heading = markdown_line(f'{dataset}: n = {sizes}, {unjudged} samples unjudged')
-        texts.append(f'{heading}\n\n{markdown(table)}')
-    kind = f'its {100 * level:g} % interval for new questions of the same kind, clustered by problem.'
-    return '\n\n'.join([*texts, '\n'.join([f'Below each score: {kind}', *map(markdown_line, remarks)])])
-
-
-def _metric_columns(results: Iterable[Result], every_metric: bool) -> list[Metric]:
-    """Return accuracy, then the largest k at the published τ and mG-Pass, or all that any has."""
     sampled = [result for result in results if result.n > 1]
     ks = sorted({k for result in sampled for k in result.ks})
     thresholds = sorted({threshold for result in sampled for threshold in result.thresholds})
     if not every_metric:
         ks = ks[-1:]
         thresholds = [tau for tau in thresholds if tau in SHOWN_THRESHOLDS] or thresholds
-    found = metrics_of(ks, thresholds, pass_at=every_metric) if ks else []
-    return [ACCURACY, *(metric for metric in found if metric.steps)]
+    known = metrics_of(ks, thresholds, pass_at=every_metric) if ks else []
+    metrics = [ACCURACY, *(metric for metric in known if metric.steps)]
+
+    def cell(result: Result, scores: Mapping[str, float], metric: Metric) -> float | str | None:
+        score = scores.get(str(metric))
+        if score is None or not intervals:
+            return score
+        found = mean_interval(result.values(metric), result.counts.problem, metric.top)
+        return '{:.2f} [{:.1f}, {:.1f}]'.format(score, *(100 * end for end in found.at()))
+
+    heads = ['group', *map(str, metrics)] if by_group else ['n', *map(str, metrics), 'unjudged']
+    table = Table(f'Results{" by contest and language" * by_group}', ['model', 'dataset', *heads])
+    for result in results:
+        scores, names = result.scores(), [result.run.model, result.run.dataset]
+        for group in dict.fromkeys(result.counts.group) if by_group else ():
+            table.rows.append([*names, group, *(scores.get(f'{group}/{metric}') for metric in metrics)])
+        if not by_group:
+            cells = [cell(result, scores, metric) for metric in metrics]
+            table.rows.append([*names, result.n, *cells, result.health.unjudged])
+    kind = '[low, high] is the 95 % interval for new questions of the same kind, clustered by problem.'
+    table.notes += [kind] * intervals
+    return table

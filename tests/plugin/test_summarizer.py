@@ -17,7 +17,7 @@ from scipy import stats
 
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.record import Names, Result, read, result_of, write
-from gpassk_opencompass.report.tables import summary_table
+from gpassk_opencompass.report.tables import results_table
 from gpassk_opencompass.samples import Samples
 from gpassk_opencompass.scoring import score
 
@@ -59,12 +59,12 @@ def summarize(tmp_path: Path, result: Result | None, *others: str) -> Path:
 
 
 def test_the_table_is_printed_and_written(tmp_path, capsys):
-    """The same text on the screen and in the .md; every metric in the .csv files."""
+    """The same rows on the screen and in the .md; every metric in the .csv files."""
     folder = summarize(tmp_path, made())
-    text = (folder / 'gpassk_now.md').read_text()
-    assert text in capsys.readouterr().out
-    assert 'bench: n = 2, 0 samples unjudged' in text
-    assert re.search(r'\| model\b.*\| +50\.00 ', text)
+    text, printed = (folder / 'gpassk_now.md').read_text(), capsys.readouterr().out
+    for shown in (text, printed):
+        assert re.search(r'\| model +\| bench +\| +2 \| +50\.00 \[', shown)
+        assert '95 % interval for new questions' in shown
     assert 'WARNING' not in text
     assert 'G-Pass@2_0.25' in (folder / 'gpassk_now.csv').read_text()
     assert 'AMC_en' in (folder / 'gpassk_now.breakdown.csv').read_text()
@@ -130,18 +130,14 @@ def test_a_damaged_result_does_not_keep_the_others_from_their_table(tmp_path, da
     assert f'MISSING {other}: {line}; OpenCompass would keep it' in ' '.join(text.split())
 
 
-def test_each_score_has_its_interval_below():
+def test_each_score_has_its_interval():
     """Of the accuracy: mean 0.5, with two solved and two unsolved problems added.
 
     48 answers to each of 24 questions: a third always, a third half of the time, a third never correct.
     """
     run = {'model': 'm_l1', 'dataset': 'LiveMathBench-v202412-k4_8_16-r3'}
     result = result_of(Path('x.json'), {'gpassk': block([12 * c for c in THIRDS], 48, k=[16], run=run)})
-    lines = [line for line in summary_table([result]).splitlines() if line.startswith(('| m ', '|  '))]
-    scores, below = ([cell.strip() for cell in line.strip('|').split('|')] for line in lines)
-    assert scores[:2] == ['m', '50.00']
-    assert below[0] == ''
-    low, high = map(float, below[1].split('–'))
+    [row] = results_table([result], intervals=True).rows
     values = np.array([1.0] * 8 + [0.5] * 8 + [0] * 8 + [1, 1, 0, 0])
     half = stats.t.ppf(0.975, 27) * values.std(ddof=1) / np.sqrt(28)
-    assert (low, high) == (round(100 * (0.5 - half), 1), round(100 * (0.5 + half), 1))
+    assert row[3] == f'50.00 [{100 * (0.5 - half):.1f}, {100 * (0.5 + half):.1f}]'

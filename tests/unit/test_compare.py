@@ -170,6 +170,9 @@ def test_one_run_a_side_decides_only_where_nothing_but_the_model_differs(here, c
     assert any('so only the model differs' in one for one in notes)
     edit('old', lambda block: block.update(provenance={**ENGINE, 'hardware': 'NVIDIA A100'}))
     assert any('hardware: NVIDIA H100 and NVIDIA A100' in one for one in rows(capsys, 2, *line)[1])
+    for folder in ('worse', 'old'):
+        edit(folder, lambda block: block.update(provenance={**ENGINE, 'files': {'path': {'commit': 'c'}}}))
+    assert any('so only the samples differ' in one for one in rows(capsys, 1, *line)[1])
 
 
 def test_all_rows_must_pass_and_metrics_can_be_asked_for(here, capsys):
@@ -387,12 +390,12 @@ def test_ours_stand_beside_theirs_in_one_table(tmp_path, capsys):
     )
     row = next(line for line in printed.splitlines() if '| mG-Pass@16' in line)
     assert f'{scores[scores.here == dataset].value.item():.2f}' in row
-    assert f'{100 * 48 / 238:.2f} [' in row
+    assert f'| {100 * 48 / 238:.2f} |' in row
     for line, code, message in (
-        (['mine'], 2, "no published model 'mine'"),
+        (['mine'], 2, "nothing is published of 'mine' on these 238 questions"),
         (['mine', '--against', 'DeepSeek-Math-7B-RL'], 0, ''),
         (['mine', '--against', 'nobody'], 2, "'nobody' is not published"),
-        (['few'], 2, 'its questions are not published'),
+        (['few'], 2, 'on these 24 questions'),
     ):
         assert main(['compare', str(tmp_path / line[0]), 'published', *line[1:]]) == code
         assert message in capsys.readouterr().err

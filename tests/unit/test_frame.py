@@ -14,6 +14,7 @@ from gpassk_opencompass import record
 from gpassk_opencompass.collect import collect
 from gpassk_opencompass.report.frame import AVERAGE, boards, frame, run_names, why_no_average
 
+RIGHT_HALF = [1, 0] * 12  # of one answer to each question
 COUNTS = (0, 1, 3, 4, 6, 8, 8, 2, 5, 7)
 LONG = 'organisation-of-models-with-a-name-of-ninety-characters-for-mathematics-instruct-checkpoint'
 
@@ -87,43 +88,81 @@ def test_the_greedy_run_has_the_length_of_the_samples_or_a_note(tmp_path):
         'm1 len=50': 'greedy run with max_out_len 200',
         'm2': 'greedy run with max_out_len 20',
     }
-    assert line.endswith('another greedy run of its model stands beside its samples')
+    assert 'or with another greedy run beside them' in line
 
 
-def test_a_run_on_other_questions_under_the_same_hash_is_left_out(tmp_path):
+def test_a_run_on_other_questions_under_the_same_hash_stands_apart(tmp_path):
     made = []
     for number, counts in enumerate((HALVES, THIRDS, [4] * 24)):
         one = block(counts, 4, run={'model': ABBR.format(number), 'dataset': 'MATH500-L5-k2-r2'})
         if number == 2:
             one['counts']['uid'] = [f'other{row}' for row in range(24)]
         made.append(record.result_of(tmp_path / f'{number}.json', {'gpassk': one}))
-    [board], [line] = boards(made)
-    assert [entry.name for entry in board.entries] == ['m0', 'm1']
-    assert line.startswith(str(tmp_path / '2.json'))
-    assert 'its questions (counts.uid) are not those' in line
+    found, _ = boards(made)
+    assert [[entry.name for entry in board.entries] for board in found] == [['m0', 'm1'], ['m2']]
+    assert found[0].reason.endswith('other questions or references')
 
 
 # Names
 
 
-def named(*names):
+def named(*names, dataset=''):
     """Results that tell no more than their names."""
-    return [made_result(name, COUNTS, 8, [4]) for name in names]
+    results = [made_result(name, COUNTS, 8, [4]) for name in names]
+    for one in results if dataset else ():
+        one.run.dataset = dataset
+    return results
 
 
-def recorded(name, config, n=4, host='opencompass'):
-    """A result whose record says this of the model's config."""
-    counts = THIRDS if n == 4 else [2 * c for c in HALVES]
-    run = {'model': name, 'dataset': f'MATH500-L5-k2-r{n // 2}', 'host': host}
-    told = {**block(counts, n, run=run), 'provenance': {'model': config}}
-    return record.result_of(Path(name), {'gpassk': told})
+def recorded(name, config=None, n=4, run=None):
+    """A result whose record says this of the model's config, or of another program's run."""
+    counts = {1: RIGHT_HALF, 4: THIRDS, 8: [2 * c for c in HALVES]}[n]
+    dataset = 'MATH500-L5-k1-r1' if n == 1 else f'MATH500-L5-k2-r{n // 2}'
+    told = block(counts, n, run={'model': name, 'dataset': dataset, **(run or {})})
+    return record.result_of(Path(name), {'gpassk': told | {'provenance': {'model': config or {}}}})
 
 
-def test_a_run_without_settings_leaves_the_names_of_others_as_they_are():
-    sweep = [run for run in made_sweep(['a', 'b'], questions=4) if run.n > 1]
-    alone = run_names(sweep)
-    assert alone[:2] == ['a t=0.3 p=0.8', 'a t=0.3 p=1']
-    assert run_names([*sweep, *named('gpt-4o', '千问（满血版）')]) == [*alone, 'gpt-4o', '千问（满血版）']
+SWEEP = [run for run in made_sweep(['a', 'b'], questions=4) if run.n > 1]
+STEPS = ('/data/step-100/hf', '/data/step-200/hf')
+SIZES = [recorded('m'), recorded('m', run={'host': 'lighteval'}), recorded('m', n=8)]
+NAMED = {
+    'a run without settings leaves the others as they are': (
+        [*SWEEP, *named('gpt-4o', '千问（满血版）')],
+        [
+            *(f'{m} t={t} p={p}' for m in 'ab' for t in (0.3, 0.5, 0.7, 1) for p in (0.8, 1)),
+            'gpt-4o',
+            '千问（满血版）',
+        ],
+    ),
+    'models of one name have their owners': (
+        [
+            recorded(name, {'path': path})
+            for name, path in (('m_l1', 'one/m'), ('m', 'two/m'), ('x', 'one/x'))
+        ],
+        ['one/m', 'two/m', 'x'],
+    ),
+    'or the part of the path that is their own': (
+        [recorded('hf_l1', {'path': path}) for path in STEPS],
+        ['hf step-100', 'hf step-200'],
+    ),
+    'but only where nothing else tells them apart: a model may have been moved': (
+        [recorded('hf_l1', {'path': p, 'temperature': t}) for p, t in zip(STEPS, (0.3, 0.7), strict=True)],
+        ['hf t=0.3', 'hf t=0.7'],
+    ),
+    'hosts and sizes': (SIZES, ['m opencompass n=4', 'm lighteval', 'm opencompass n=8']),
+    'hosts': (SIZES[:2], ['m opencompass', 'm lighteval']),
+    'sizes': (SIZES[::2], ['m n=4', 'm n=8']),
+    'one name on all benchmarks': (
+        [*named('a_t0.3_l64', 'a_t0.7_l64'), *named('a_t0.3_l64', 'a_t0.7_l64', dataset='AIME2024-k4-r1')],
+        ['a t=0.3', 'a t=0.7'] * 2,
+    ),
+    'a number where nothing is known': (named('a', 'a', 'b'), ['a', 'a (2)', 'b']),
+}
+
+
+@pytest.mark.parametrize(('results', 'names'), NAMED.values(), ids=NAMED)
+def test_runs_are_called_by_what_tells_them_apart(results, names):
+    assert run_names(results) == names
 
 
 @pytest.mark.parametrize('model', ['Qwen2.5-7B', '数学-模型', '模型（数学）', 'my model', LONG])
@@ -131,40 +170,8 @@ def test_settings_are_read_behind_any_name(model):
     """Dots, Chinese, brackets, spaces, 90 characters; and from the record where the name tells none."""
     expected = [f'{model} t=0.3', f'{model} t=0.7']
     assert run_names(named(f'{model}_t0.3_l64', f'{model}_t0.70_l64')) == expected
-    assert (
-        run_names([recorded(model, {'generation_kwargs': {'temperature': t}}) for t in (0.3, 0.7)])
-        == expected
-    )
-
-
-def test_models_of_one_name_have_their_owners_or_the_part_of_the_path_that_is_their_own():
-    """The latter only where nothing else tells them apart: a model may have been moved."""
-    owners = [
-        recorded('m_l1', {'path': f'{owner}/m', 'temperature': t})
-        for owner, t in (('one', 0.3), ('two', 0.7))
-    ]
-    assert run_names([*owners, recorded('x', {'path': 'one/x'})]) == ['one/m', 'two/m', 'x']
-    paths = ('/data/step-100/hf', '/data/step-200/hf')
-    assert run_names([recorded('hf_l1', {'path': path}) for path in paths]) == ['hf step-100', 'hf step-200']
-    moved = [
-        recorded('hf_l1', {'path': path, 'temperature': t}) for path, t in zip(paths, (0.3, 0.7), strict=True)
-    ]
-    assert run_names(moved) == ['hf t=0.3', 'hf t=0.7']
-
-
-def test_hosts_and_sizes_are_named_where_nothing_else_differs():
-    runs = [recorded('m', {}), recorded('m', {}, host='lighteval'), recorded('m', {}, n=8)]
-    assert run_names(runs) == ['m opencompass n=4', 'm lighteval', 'm opencompass n=8']
-    assert run_names(runs[:2]) == ['m opencompass', 'm lighteval']
-    assert run_names([runs[0], runs[2]]) == ['m n=4', 'm n=8']
-
-
-def test_a_run_has_one_name_on_all_benchmarks():
-    runs = named('a_t0.3_l64', 'a_t0.7_l64', 'a_t0.3_l64', 'a_t0.7_l64')
-    for run in runs[2:]:
-        run.run.dataset = 'AIME2024-k4-r1'
-    assert run_names(runs) == ['a t=0.3', 'a t=0.7'] * 2
-    assert run_names(named('a', 'a', 'b')) == ['a', 'a (2)', 'b']
+    told = [recorded(model, {'generation_kwargs': {'temperature': t}}) for t in (0.3, 0.7)]
+    assert run_names(told) == expected
 
 
 NAMES = st.sampled_from(['m', 'Qwen2.5-7B', '数学', 'a b', LONG, LONG[:-1] + '2'])
@@ -297,24 +304,6 @@ def test_questions_in_another_order_are_the_same_questions():
 
 # Greedy runs are found by what they were drawn with, whatever they are called
 
-RIGHT_HALF = [1, 0] * 12
-"""Of one answer to each question."""
-
-
-def made(name, n, model=None, run=None):
-    """A result of this name whose record says this of the model's config, or of another program's run."""
-    counts = RIGHT_HALF if n == 1 else THIRDS
-    dataset = 'MATH500-L5-k1-r1' if n == 1 else 'MATH500-L5-k2-r2'
-    told = block(counts, n, run={'model': name, 'dataset': dataset, **(run or {})})
-    return record.result_of(Path(name), {'gpassk': told | {'provenance': {'model': model or {}}}})
-
-
-def beside(*results):
-    """Each sampled run with the greedy one that stands beside it, by their names."""
-    found, _ = boards(results)
-    entries = [entry for board in found for entry in board.entries]
-    return {e.result.run.model: e.greedy.run.model if e.greedy else None for e in entries}
-
 
 @pytest.mark.parametrize(
     ('model', 'temperature'),
@@ -324,63 +313,60 @@ def test_a_greedy_run_is_found_whatever_its_model_is_called(tmp_path, model, tem
     """Dots, Chinese, spaces, slashes, and a temperature that somebody wrote by hand."""
     write_result(tmp_path, f'{model}_t0.7_l64', THIRDS)
     write_result(tmp_path, f'{model}_t{temperature}_l64', RIGHT_HALF, n=1)
-    (tmp_path / 'w' / '20260101_000000' / 'configs').mkdir()
     [board], left_out = boards(collect([tmp_path]).results)
-    assert left_out == []
     [entry] = board.entries
-    assert (entry.result.model, entry.result.sampling['temperature']) == (model, 0.7)
+    assert (left_out, entry.result.model, entry.result.sampling['temperature']) == ([], model, 0.7)
     assert entry.greedy is not None
     assert entry.greedy.sampling['temperature'] == 0
 
 
-@pytest.mark.parametrize(
-    'config',
-    [
+HOT, COLD = {'path': 'org/m', 'temperature': 0.7}, {'path': 'org/m', 'temperature': 0.0}
+BESIDE = {
+    'another program says it of its run': (
+        [
+            recorded('m', run={'settings': {'temperature': 1.0}}),
+            recorded('m', n=1, run={'settings': {'temperature': 0.0, 'max_tokens': 64}}),
+        ],
+        {'m': 'm'},
+    ),
+    'a name does not make it greedy': (
+        [recorded('m_t1.0_l64'), recorded('m_t0_l64', {'temperature': 0.7}, n=1)],
+        {'m_t1.0_l64': None},
+    ),
+    'two owners do not exchange theirs': (
+        [
+            recorded('a_l64', {**HOT, 'path': 'one/m'}), recorded('b_l64', {**COLD, 'path': 'one/m'}, n=1),
+            recorded('c_l64', {**HOT, 'path': 'two/m'}), recorded('d_l64', {**COLD, 'path': 'two/m'}, n=1),
+            recorded('b_l64', {**HOT, 'path': 'three/m'}),
+        ],
+        {'a_l64': 'b_l64', 'c_l64': 'd_l64', 'b_l64': None},
+    ),
+    'a model that was moved keeps its own': (
+        [recorded('m_t1.0_l64', {**HOT, 'path': '/a/m'}), recorded('m_t0_l64', {**COLD, 'path': '/b'}, n=1)],
+        {'m_t1.0_l64': 'm_t0_l64'},
+    ),
+}  # fmt: skip
+BESIDE |= {
+    f'the record says {config}': (
+        [recorded('sampled 数学', HOT), recorded('greedy.1', {'path': 'org/m', **config}, n=1)],
+        {'sampled 数学': 'greedy.1'},
+    )
+    for config in (
         {'temperature': 0}, {'temperature': 0.0, 'top_p': 0.9},
         {'generation_kwargs': {'temperature': 0.0}},
         {'generation_kwargs': {'do_sample': False, 'temperature': 0.6}},
         {'gen_config': {'do_sample': False, 'repetition_penalty': 1.0}},
         {'temperature': 1.0, 'top_p': 1.0, 'top_k': 1}, {'extra_body': {'top_k': 1}, 'temperature': 1.0},
-    ],
-)  # fmt: skip
-def test_the_record_says_that_a_run_is_greedy(config):
-    """As each engine says it, of a model that somebody named by hand: its path tells which it is of."""
-    path = {'path': 'org/model'}
-    hot = made('sampled 数学', 4, {**path, 'temperature': 0.7})
-    assert beside(hot, made('greedy.1', 1, {**path, **config})) == {'sampled 数学': 'greedy.1'}
+    )
+}  # fmt: skip
 
 
-def test_what_another_program_says_of_its_run_counts():
-    hot = made('m', 4, run={'settings': {'temperature': 1.0}})
-    assert beside(hot, made('m', 1, run={'settings': {'temperature': 0.0, 'max_tokens': 64}})) == {'m': 'm'}
-
-
-def test_a_name_does_not_make_a_run_greedy():
-    hot, named = made('m_t1.0_l64', 4), made('m_t0_l64', 1, {'temperature': 0.7})
-    assert beside(hot, named) == {'m_t1.0_l64': None}
-    assert not named.greedy
-
-
-def test_greedy_runs_of_two_owners_are_not_exchanged():
-    runs = [
-        made(f'{owner}{kind}_l64', n, {'path': f'{owner}/m', 'temperature': temperature})
-        for owner in ('one', 'two')
-        for kind, n, temperature in (('-hot', 4, 1.0), ('-cold', 1, 0.0))
-    ]
-    third = made('one-cold_l64', 4, {'path': 'three/m', 'temperature': 1.0})
-    assert beside(*runs, third) == {
-        'one-hot_l64': 'one-cold_l64',
-        'two-hot_l64': 'two-cold_l64',
-        'one-cold_l64': None,
-    }
-
-
-def test_a_model_that_was_moved_keeps_its_greedy_run():
-    hot = made('m_t1.0_l64', 4, {'path': '/data/m', 'temperature': 1.0})
-    cold = made('m_t0_l64', 1, {'path': '/scratch/m', 'temperature': 0.0})
-    assert beside(hot, cold) == {'m_t1.0_l64': 'm_t0_l64'}
+@pytest.mark.parametrize(('results', 'greedy'), BESIDE.values(), ids=BESIDE)
+def test_a_greedy_run_stands_beside_the_samples_of_its_model(results, greedy):
+    entries = [entry for board in boards(results)[0] for entry in board.entries]
+    assert {e.result.run.model: e.greedy and e.greedy.run.model for e in entries} == greedy
 
 
 def test_settings_are_those_of_the_manifest_the_record_and_the_name_in_this_order():
-    result = made('m_t0.5_p0.8_l64', 4, {'temperature': 0.7, 'top_k': 50, 'random_seed': True})
+    result = recorded('m_t0.5_p0.8_l64', {'temperature': 0.7, 'top_k': 50, 'random_seed': True})
     assert result.sampling == {'max_out_len': 64, 'temperature': 0.7, 'top_p': 0.8, 'top_k': 50}

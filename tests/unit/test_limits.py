@@ -15,7 +15,7 @@ from gpassk_opencompass.benchmarks import limited
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.collect import collect
 from gpassk_opencompass.record import read
-from gpassk_opencompass.report.frame import boards
+from gpassk_opencompass.report.frame import boards, full_runs
 from gpassk_opencompass.sweep.folder import read_manifest
 
 HEAD = BASE.replace('greedy = False', 'greedy = True')
@@ -98,18 +98,17 @@ def test_a_look_leaves_the_whole_sweep_what_it_is(tmp_path):
 # Leaderboards
 
 
-def test_trials_stand_in_no_leaderboard(tmp_path):
+def test_trials_stand_in_no_leaderboard_beside_whole_runs(tmp_path):
     write_three(tmp_path)
     write_result(tmp_path, ABBR.format(3), THIRDS, dataset='MATH500-L5-limit24', data='e')
     results = collect([tmp_path]).results
-    (board,), left_out = boards(results)
-    assert [entry.name for entry in board.entries] == ['m2', 'm1']
-    assert left_out == ['1 run made smaller with --limit: --with-limited takes them, too']
-    shown, _ = boards(results, with_limited=True)
-    assert {board.title: [entry.name for entry in board.entries] for board in shown} == {
-        'MATH500-L5': ['m2', 'm1'],
-        'MATH500-L5-limit24': ['m3'],
-    }
+    full, [line] = full_runs(results)
+    assert [entry.name for board in boards(full)[0] for entry in board.entries] == ['m2', 'm1']
+    assert line == '1 trial on some of the questions (--limit) beside runs on all of them'
+    trial = [one for one in results if one.limits]
+    assert full_runs(trial) == (trial, [])
+    [board] = boards(trial)[0]
+    assert (board.title, board.notes) == ('MATH500-L5-limit24', ['A trial on 24 questions.'])
 
 
 def test_a_limited_result_that_is_scored_again_stays_marked(tmp_path):
@@ -127,4 +126,4 @@ def test_a_limited_result_that_is_scored_again_stays_marked(tmp_path):
     record['gpassk']['run']['dataset'] = 'gsm8k-limit24'
     foreign = path.with_name('gsm8k-limit24.json')
     foreign.write_text(json.dumps(record))
-    assert boards([read(foreign)])[0] == []
+    assert boards([read(foreign)])[0][0].notes == ['A trial on 24 questions.']

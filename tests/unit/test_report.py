@@ -27,7 +27,6 @@ from gpassk_opencompass.report.tables import (
     overview,
     results_table,
     sections,
-    summary_table,
     write_tables,
 )
 from gpassk_opencompass.text import read_csv_cell
@@ -219,20 +218,6 @@ def test_the_table_of_a_run_has_the_largest_k_or_every_metric():
     )
     [row] = results_table([sampled], by_group=True).rows
     assert row[:4] == ['m_t1.0_l50', sampled.run.dataset, 'made_en', pytest.approx(50)]
-
-
-def test_a_summary_has_the_interval_below_each_score_and_fits_a_terminal():
-    runs = [
-        made_result(f'some-organisation-model-{m}-chat_t{t}_l8192', [48, 20, 0] * 20, 48)
-        for m in 'ab'
-        for t in (0.3, 1)
-    ]
-    lines = summary_table(runs).splitlines()
-    assert max(map(len, lines)) <= 120
-    first = next(place for place, line in enumerate(lines) if 'model-a-chat' in line)
-    score, interval = (cells(line)[1] for line in lines[first : first + 2])
-    low, high = map(float, interval.split('–'))
-    assert low < float(score) < high
 
 
 # Lighteval's results beside OpenCompass's

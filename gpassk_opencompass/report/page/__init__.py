@@ -12,6 +12,7 @@ import json
 import math
 import os
 import re
+import shutil
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -45,7 +46,7 @@ JUDGED = ('verdict', 'judged_by', 'why')
 BRIEF = ('finish_reason', 'state')
 WHOLE = ('answer', *BRIEF, 'seed', 'output_tokens', 'reasoning_tokens', 'seconds', 'response', 'thought')
 
-Replies = Callable[[Path], VerdictStore]
+Stores = Callable[[Path], VerdictStore]
 
 
 def write_page(
@@ -67,10 +68,10 @@ def write_page(
         raise InputError('there is nothing to show: 0 tables; give at least one complete result')
     folder.mkdir(parents=True, exist_ok=True)
     places, lost = dict[int, str](), dict[int, str]()
-    replies, entries = cache(VerdictStore), [(board, entry) for board in boards for entry in board.entries]
+    stores, entries = cache(VerdictStore), [(board, entry) for board in boards for entry in board.entries]
     for board, entry in progress('writing responses', entries if responses else []):
         try:
-            places[id(entry)] = _write_responses(board, entry, replies, folder / RESPONSES)
+            places[id(entry)] = _write_responses(board, entry, stores, folder / RESPONSES)
         except InputError as error:
             lost[id(entry)] = str(error)
     content = _content(boards, frame.scores_of(data), places, lost, figures or {})
@@ -96,7 +97,7 @@ def write_page(
         if why := lost.get(id(entry)):
             lines.append(f'{entry.name} on {board.title}: no responses: {why}')
     if removed := _remove_stale(folder / RESPONSES, set(places.values())):
-        lines.append(f'removed {removed:,} files with responses of an earlier report from {folder}')
+        lines.append(f'removed the responses of {removed} runs of an earlier report from {folder}')
     return lines
 
 
@@ -215,45 +216,37 @@ def _columns(samples: Samples, names: Sequence[str]) -> dict[str, Any]:
     return {'verdict': verdict, 'who': who, **{name: samples[name] for name in names if name in samples}}
 
 
-def _write_responses(board: frame.Board, entry: frame.Entry, replies: Replies, folder: Path) -> str:
+def _write_responses(board: frame.Board, entry: frame.Entry, stores_of: Stores, folder: Path) -> str:
     """Write a file a question with the samples of a run and of its greedy run; return their folder's name.
 
     Raises InputError where the responses of the sampled run are not known.
     """
-    made_of: list[Any] = [LAYOUT, board.uids]
-    known: list[tuple[Result, tuple[Path, ...]]] = []
+    known: list[Result] = []
     for result in filter(None, (entry.result, entry.greedy)):
         starts = range(0, len(result.counts.uid) * result.n, result.n)
         if any('response' in (result.samples(['response'], (at, at + result.n)) or ()) for at in starts):
-            stores = stores_near(result.path, common=result.run.host == 'lighteval')
-            known.append((result, stores))
-            names = result.run.host, result.run.model, result.run.dataset, result.run.path
-            file = result.sample_file and result.sample_file.sha256
-            near = [os.path.relpath(store, result.path.parent) for store in stores]
-            counts = result.counts.c, result.counts.unjudged
-            made_of.append([*names, result.data.sha256, result.judge_digest, file, near, counts])
+            known.append(result)
         elif result is entry.result:
             raise InputError(f'{result.path} has no responses: no file of its samples beside it has them')
-    place = digest_of(made_of)[:12]
+    place = digest_of([LAYOUT, board.uids, *(one.model_dump() for one in known)])[:12]
     (folder / place).mkdir(parents=True, exist_ok=True)
-    greedy = {uid: told for one in known[1:] for uid, told in _questions(*one, replies)}
-    for uid, told in _questions(*known[0], replies):
+    greedy = {uid: told for one in known[1:] for uid, told in _questions(one, stores_of)}
+    for uid, told in _questions(known[0], stores_of):
         packed = _pack({'uid': uid, 'samples': told, 'greedy': greedy.get(uid)})
         name = f'{place}/{board.uids.index(uid)}'
         write_file(folder / f'{name}.js', f'gpasskShard("{name}","{packed}")\n'.encode())
     return place
 
 
-def _questions(
-    result: Result, stores: tuple[Path, ...], replies: Replies
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def _questions(result: Result, stores_of: Stores) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield uid and samples of each question; keys that stand in the environment are left out of texts."""
     keys = [key for name, key in os.environ.items() if name.endswith(('_API_KEY', '_TOKEN'))]
+    stores = [*map(stores_of, stores_near(result.path, common=result.run.host == 'lighteval'))]
+    n, size = result.n, len(result.counts.uid)
 
     def shown(text: str | None) -> str | None:
         return without_long(text, *keys) if text and keys else text
 
-    n, size = result.n, len(result.counts.uid)
     for start in range(0, size, AT_ONCE):
         rows = (start * n, min(start + AT_ONCE, size) * n)
         block = result.samples([*WHOLE, *JUDGED, 'reply_key'], rows)
@@ -267,24 +260,23 @@ def _questions(
             # As JavaScript counts, in UTF-16: so much of the beginning of a response is thought.
             texts = [text or '' for text in told.get('response', [])]
             thoughts = [text[: thought_in(text) or 0].encode('utf-16-le', 'surrogatepass') for text in texts]
-            judges = [
-                next(filter(None, (replies(store).exchange(key) for store in stores)), None) if key else None
+            told['within'] = [len(thought) // 2 for thought in thoughts]
+            exchanges = (
+                next(filter(None, (store.exchange(key) for store in stores)), None) if key else None
                 for key in samples.each('reply_key')
-            ]
-            told['judge'] = [one and [one.name, shown(one.prompt), shown(one.reply)] for one in judges]
-            yield uid, told | {'within': [len(thought) // 2 for thought in thoughts]}
+            )
+            told['judge'] = [one and [one.name, shown(one.prompt), shown(one.reply)] for one in exchanges]
+            yield uid, told
 
 
 def _remove_stale(folder: Path, written: set[str]) -> int:
-    """Remove responses that no page loads any more; files of another name stay, and no link is followed."""
-    removed = 0
-    for place in folder.glob('*'):
-        if re.fullmatch('[0-9a-f]{12}', place.name) and place.name not in written and not place.is_symlink():
-            for path in [*place.glob('[0-9]*.js'), *place.glob('.writing-*')]:
-                path.unlink()
-                removed += 1
-            with suppress(OSError):  # there is something else in it
-                place.rmdir()
-    with suppress(OSError):
+    """Remove the folders of responses that no page loads any more; no link is followed."""
+    stale = [
+        one for one in folder.glob('*') if re.fullmatch('[0-9a-f]{12}', one.name) and not one.is_symlink()
+    ]
+    stale = [one for one in stale if one.name not in written]
+    for place in stale:
+        shutil.rmtree(place)
+    with suppress(OSError):  # it is not there, or has something in it
         folder.rmdir()
-    return removed
+    return len(stale)
