@@ -76,14 +76,6 @@ class Page:
             time.sleep(0.05)
         return value
 
-    def set(self, selector: str, value: str) -> None:
-        """Replace what stands in a field, as a keyboard does."""
-        from selenium.webdriver.common.keys import Keys
-
-        field = self.find(selector)
-        field.send_keys(Keys.CONTROL, 'a')
-        field.send_keys(value, Keys.TAB)
-
     def choose(self, selector: str, text: str) -> None:
         """Choose an option by its text."""
         from selenium.webdriver.support.select import Select

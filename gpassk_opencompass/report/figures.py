@@ -12,6 +12,7 @@ from __future__ import annotations
 import io
 import os
 import textwrap
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,7 +22,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from pandas import DataFrame
-from rich.cells import cell_len
 
 from ..errors import MissingExtraError
 from ..files import write_file
@@ -248,7 +248,7 @@ def _finish(figure: Figure, panels: Sequence[Axes], x: str, y: str, notes: Seque
         own, labels = axes.get_legend_handles_labels()
         handles = {**handles, **dict(zip(labels, own, strict=True))}
     if handles:
-        per_row = max(1, int(wide // (0.7 + 0.07 * max(map(cell_len, handles)))))
+        per_row = max(1, int(wide // (0.7 + 0.07 * max(map(columns_of, handles)))))
         look = {'title': text, 'title_fontsize': 7, 'alignment': 'left', 'ncols': per_row}
         figure.legend(handles.values(), handles, loc='outside lower left', **look)
     else:
@@ -294,6 +294,11 @@ def _fonts() -> tuple[list[str], frozenset[int]]:
     return fonts, frozenset(code for family in fonts for code in get_font(findfont(family)).get_charmap())
 
 
+def columns_of(text: str) -> int:
+    """Return the width of a text: wide characters take two columns."""
+    return sum(2 if unicodedata.east_asian_width(char) in 'WF' else 1 for char in text)
+
+
 def drawable(text: str, width: int) -> str:
     """Return the text on one line, with escapes for what no font can draw, its middle cut out if too long.
 
@@ -304,11 +309,11 @@ def drawable(text: str, width: int) -> str:
     whole = ''.join(
         c if c.isprintable() and ord(c) in glyphs else c.encode('unicode_escape').decode() for c in text
     )
-    if cell_len(whole) <= width:
+    if columns_of(whole) <= width:
         return whole
     head, tail = whole, whole
-    while cell_len(tail) > width // 2:
+    while columns_of(tail) > width // 2:
         tail = tail[1:]
-    while cell_len(head) + cell_len(tail) + 1 > width:
+    while columns_of(head) + columns_of(tail) + 1 > width:
         head = head[:-1]
     return f'{head}…{tail}'

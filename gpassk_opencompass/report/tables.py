@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from math import isnan
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pandas import DataFrame
 
@@ -38,29 +39,26 @@ def sections(boards: Sequence[frame.Board], data: DataFrame) -> list[Section]:
     for board in boards:
         why = [f'This table stands {board.reason}.'] if board.reason else []
         lead = [f'{board.size}, judge: {frame.judge_line(board.entries[0].result)}.', *why, *board.notes]
-        found.append(Section(' '.join(lead), leaderboard(board, scores), by_group(board, scores)))
+        found.append(Section(' '.join(lead), leaderboard(board, data, scores), by_group(board, scores)))
     return [*found, Section('', overview(boards, scores), [])] if len(boards) > 1 else found
 
 
-def leaderboard(board: frame.Board, scores: frame.Scores) -> Table:
-    """Return a row a run, best first: Greedy, G-Pass@k at each threshold, mG-Pass@k, rank, n and health."""
+def leaderboard(board: frame.Board, data: DataFrame, scores: frame.Scores) -> Table:
+    """Return a row a run, best first: Greedy, G-Pass@k at each threshold, mG-Pass@k, rank, n and health.
+
+    For programs: the rows of the frame.
+    """
     shown = [frame.GREEDY, *map(str, board.metrics)]
-    data: list[Mapping[str, Any]] = []
     notes = [HOW_TO_READ.format(level=100 * board.level, k=board.k)]
-    table = Table(board.title, ['model', *shown, 'rank', 'n', 'health'], notes=notes, data=data)
+    table = Table(board.title, ['model', *shown, 'rank', 'n', 'health'], notes=notes)
+    table.data = [
+        {name: int(one) if name in frame.WHOLE and not isnan(one) else one for name, one in row.items()}
+        for row in data[data.benchmark == board.title].to_dict('records')
+    ]
     for entry, (best, worst) in zip(board.entries, board.pairs.ranks.tolist(), strict=True):
-        health, n = frame.health_line(entry.result), entry.result.n
-        names = [frame.GREEDY, 'accuracy', f'pass@{board.k}', *shown[1:]]
-        own = {name: scores.get((board.title, entry.name, '', name)) for name in names}
+        cells = [(own := scores.get((board.title, entry.name, '', name))) and str(own) for name in shown]
         rank = f'{best}–{worst}' if best < worst else f'{best}'
-        cells = [own[name] and str(own[name]) for name in shown]
-        table.rows.append([entry.name, *cells, rank, n, health or 'ok'])
-        row: dict[str, Any] = {'model': entry.name}
-        for name, score in own.items():
-            row |= {name: score.value, f'{name} low': score.low, f'{name} high': score.high} if score else {}
-        rerun = scores[board.title, entry.name, '', shown[-1]].rerun
-        row |= {'rerun': rerun, 'rank low': best, 'rank high': worst, 'n': n}
-        data.append({**row, 'health': health, 'unjudged': entry.result.health.unjudged})
+        table.rows.append([entry.name, *cells, rank, entry.result.n, frame.health_line(entry.result) or 'ok'])
         notes += [f'{entry.name}: {note}' for note in (entry.greedy_note, *entry.remarks) if note]
     return table
 

@@ -82,17 +82,20 @@ def test_every_number_of_every_table_is_that_of_the_frame(tmp_path, capsys):
     assert report(tmp_path / 'o', '-o', tmp_path / 'r', '--json') == 0
     shown = json.loads(capsys.readouterr().out)['tables']
     assert [table['title'] for table in shown] == ['AIME2024', 'MATH500-L5', 'All benchmarks']
-    [first] = shown[0]['rows']
-    own = data[(data.benchmark == 'AIME2024') & (data.group == '')].set_index('metric')
-    assert first['mG-Pass@2'] == own.at['mG-Pass@2', 'value']
-    assert first['mG-Pass@2 low'] == own.at['mG-Pass@2', 'low']
+    own = data[data.benchmark == 'AIME2024'].to_dict('records')
+    for row, one in zip(shown[0]['rows'], own, strict=True):
+        assert row == {
+            name: None if isinstance(value, float) and math.isnan(value) else value
+            for name, value in one.items()
+        }
 
 
 def test_a_leaderboard_has_the_columns_of_the_paper(tmp_path):
     """Scores with two decimals, intervals with one, best first, health beside the score."""
     write_three(tmp_path)
     [board], _ = boards(collect([tmp_path]).results)
-    table = leaderboard(board, scores_of(frame([board])))
+    data = frame([board])
+    table = leaderboard(board, data, scores_of(data))
     shown = 'model Greedy G-Pass@2_0.5 G-Pass@2_0.75 G-Pass@2_1.0 mG-Pass@2 rank n health'
     assert table.columns == shown.split()
     assert [[cell.partition(' ')[0] for cell in row] for row in table.texts()] == [
@@ -224,18 +227,6 @@ def test_the_table_of_a_run_has_the_largest_k_or_every_metric():
 
 LIGHTEVAL = Path(__file__).parents[1] / 'recorded' / 'lighteval'
 BENCHMARK, NAME = 'LiveMathBench-vdemo-ADD_MUL_MIX-cn_en', 'demo_t1.0_p0.9_l40'
-
-
-def test_details_of_lighteval_tell_all_that_a_record_of_opencompass_tells():
-    """Names and settings as a sweep writes them, the counts, and who judged with which packages."""
-    result = collect_one(LIGHTEVAL)
-    run = result.run
-    assert (run.host, run.model, run.dataset) == ('lighteval', NAME, f'{BENCHMARK}-k4_8-r1')
-    assert (result.model, result.benchmark, result.model_path) == ('demo', BENCHMARK, 'someone/demo')
-    assert result.sampling == {'max_out_len': 40, 'temperature': 1.0, 'top_p': 0.9}
-    assert (result.n, result.ks, len(result.table), len(set(result.counts.problem))) == (8, [4, 8], 48, 24)
-    assert result.signature.startswith('G-Pass@k|n:8|k:4_8|')
-    assert result.judge['name'] == 'rule'
 
 
 def test_two_hosts_stand_in_one_table_and_keys_in_their_files_stay_there(tmp_path):

@@ -103,26 +103,6 @@ def test_no_interval_is_without_the_printed_score(values, data, level):
     assert -1 <= low <= apart.estimate <= high <= 1
 
 
-@pytest.mark.parametrize(
-    ('population', 'name', 'problems'),
-    [
-        ('rare', 'G-Pass@16_1.0', 10), ('rare', 'accuracy', 119), ('nearly all', 'mG-Pass@16', 30),
-        ('U', 'mG-Pass@16', 20), ('U', 'G-Pass@16_1.0', 119), ('middling', 'accuracy', 30),
-    ],
-)  # fmt: skip
-def test_the_interval_of_a_score_holds(population, name, problems):
-    rng = np.random.default_rng(6)
-    draw = {
-        'rare': lambda size: (rng.random(size) < 0.02) * 1.0,
-        'nearly all': lambda size: (rng.random(size) < 0.97) * 1.0,
-        'U': lambda size: rng.beta(0.3, 0.3, size),
-        'middling': lambda size: rng.beta(2, 4, size),
-    }[population]
-    truth = drawn(draw(400_000), name, 48, 7).mean()
-    low, high = mean_interval(drawn(draw((2000, problems)), name, 48, 8)).at()
-    assert ((low <= truth) & (truth <= high)).mean() >= 0.93
-
-
 def test_few_problems_are_said_to_be_few():
     """By their number in effect: one of 200 questions beside 40 of one question is nearly all."""
     assert mean_interval([0.5] * 10).remark == ''
@@ -172,19 +152,6 @@ def test_the_larger_of_two_variances_counts():
     mixed = 6 * sum(weight * variance(p) for weight, p in zip(weights, chances, strict=True))
     expected = math.sqrt(max(alone, mixed)) / 6
     assert rerun_error(counts, 8, metric('mG-Pass@4')) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize('name', ['accuracy', 'G-Pass@8_1.0', 'mG-Pass@8'])
-@pytest.mark.parametrize('n', [8, 24])
-def test_a_rerun_lies_within_its_interval(name, n):
-    """The expected score of 60 questions, of questions that are steady at 0.97 too, in 92 % of runs."""
-    rng = np.random.default_rng(9)
-    for chances in (rng.beta(0.3, 0.3, (600, 60)), rng.beta(5, 1, (600, 60)), np.full((600, 60), 0.97)):
-        expected = (stats.binom.pmf(np.arange(n + 1), n, chances[..., None]) @ table_of(name, n)).mean(-1)
-        counts = rng.binomial(n, chances)
-        found = table_of(name, n)[counts].mean(-1)
-        within = np.abs(found - expected) <= 1.96 * rerun_error(counts, n, metric(name))
-        assert within.mean() >= 0.92
 
 
 def test_questions_with_other_numbers_of_samples_add_up():

@@ -1,16 +1,11 @@
 """Every view of the page for people with a keyboard, a screen reader, a phone, a dark room, or a printer."""
 
 import base64
-import json
 import re
-from collections.abc import Callable, Mapping
 from itertools import cycle
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlencode
 
 import pytest
-from firefox import firefox
 from made_pages import made_results, write_made_page
 
 import gpassk_opencompass.report.page
@@ -22,9 +17,6 @@ AXE = Path(gpassk_opencompass.report.page.__file__).parent / 'source/node_module
 TEXTS = ['So $x = 42$, and\n\\[\\frac{1}{2}\\]\n\\boxed{42}', '想一想 $y^2$。\\boxed{43}', 'no']
 BENCHMARKS = {'LiveMathBench-v202412': (40, 16), 'AIME2024': (24, 16)}
 VIEWS = ('overview', 'benchmark', 'run', 'beside', 'question', 'responses')
-
-Views = Mapping[str, Mapping[str, Any]]
-"""Name of a view → its address."""
 
 
 @pytest.fixture(scope='module')
@@ -50,15 +42,6 @@ def views(made):
     return {'overview': {}, **{name: {'board': board.title, **more} for name, more in at.items()}}
 
 
-@pytest.fixture(scope='module')
-def other_browser(tmp_path_factory):
-    """Firefox."""
-    with firefox(tmp_path_factory.mktemp('firefox')) as opened:
-        yield opened
-
-
-Go = Callable[[str], None]
-
 SHOWS = {
     'overview': '#overview tbody th a',
     'benchmark': '#board tbody th a',
@@ -81,50 +64,28 @@ def go(page, made, views):
     return open_view
 
 
-def axe_source():
-    if not AXE.is_file():
-        pytest.skip('no axe-core here: make page')
-    return AXE.read_text(encoding='utf-8')
-
-
-def findings(told):
-    return [
-        f'{one["id"]}: {node["target"]} {node["html"][:160]} {node["failureSummary"]}'
-        for one in told['violations']
-        for node in one['nodes']
-    ]
-
-
 @pytest.mark.parametrize('scheme', ['light', 'dark'])
 @pytest.mark.parametrize('name', VIEWS)
 def test_axe_finds_nothing(page, go, name, scheme):
     """Landmarks, names, roles, heads, contrast: all rules that axe has, in both schemes."""
-    source = axe_source()
+    if not AXE.is_file():
+        pytest.skip('no axe-core here: make page')
     page.emulate(scheme=scheme)
     try:
         go(name)
-        page.script(source)
+        page.script(AXE.read_text(encoding='utf-8'))
         told = page.driver.execute_async_script(
             'axe.run(document, {resultTypes: ["violations"]}).then(arguments[arguments.length - 1])'
         )
     finally:
         page.emulate()
-    assert findings(told) == []
     assert told['testEngine']['name'] == 'axe-core'
-
-
-@pytest.mark.parametrize('name', VIEWS)
-def test_axe_finds_nothing_in_firefox(other_browser, made, views, name):
-    other_browser.complaints.clear()
-    other_browser.open('about:blank')
-    other_browser.open(f'{made[1].as_uri()}#{urlencode(views[name], doseq=True)}')
-    other_browser.wait_for(f'document.querySelector({json.dumps(SHOWS[name])}) !== null')
-    assert other_browser.script('document.querySelector("[role=alert]")?.textContent ?? ""') == ''
-    told = other_browser.script(
-        f'(() => {{ {axe_source()}; return axe.run(document, {{resultTypes: ["violations"]}}); }})()'
-    )
-    assert findings(told) == []
-    assert other_browser.complaints == []
+    broken = [
+        (one['id'], node['html'], node['failureSummary'])
+        for one in told['violations']
+        for node in one['nodes']
+    ]
+    assert broken == []
 
 
 MOST_STOPS = 60
@@ -197,23 +158,10 @@ def test_nothing_sticks_out_at_any_width(page, go, name, width, zoom):
     page.emulate(width // zoom, scale=zoom)
     try:
         go(name)
-        over = page.script(
-            'return document.documentElement.scrollWidth - document.documentElement.clientWidth'
-        )
-        culprits = page.script(
-            """const width = document.documentElement.clientWidth;
-            return over(document.body).slice(0, 5);
-            function over(node) {
-              return [...node.children].flatMap((child) => {
-                const style = getComputedStyle(child);
-                if (child.getBoundingClientRect().right > width + 1) return [child.outerHTML.slice(0, 120)];
-                return style.overflowX === 'visible' ? over(child) : [];
-              });
-            }"""
-        )
+        code = 'return document.documentElement.scrollWidth - document.documentElement.clientWidth'
+        assert page.script(code) <= 0
     finally:
         page.emulate()
-    assert over <= 0, culprits
 
 
 def test_a_print_has_every_row_and_thought(page, made, go):
@@ -229,28 +177,6 @@ def test_a_print_has_every_row_and_thought(page, made, go):
               all('main button').filter((e) => !e.closest('thead') && e.offsetHeight).length]"""
         assert page.script(code) == [rows or 0, 0, 0, 0]
         page.emulate()
-
-
-def test_every_table_has_its_heads_and_every_identifier_is_one(page, go):
-    for name in VIEWS:
-        go(name)
-        assert page.script('return document.querySelectorAll("th:not([scope])").length') == 0
-        assert page.script(
-            'return [...document.querySelectorAll("table")].every((t) => t.caption?.textContent)'
-        )
-        identifiers = page.script('return [...document.querySelectorAll("[id]")].map((e) => e.id)')
-        assert len(identifiers) == len(set(identifiers))
-
-
-def test_nothing_is_asked_of_a_network(page, go):
-    """What is loaded lies beside the page: the responses of the questions that were opened."""
-    page.driver.get_log('performance')
-    for name in VIEWS:
-        go(name)
-    asked = [address for address in page.requests() if not address.startswith(('about:', 'blob:'))]
-    assert asked
-    assert all('/responses/' in address and address.startswith('file:') for address in asked)
-    assert page.complaints() == []
 
 
 def test_the_policy_stops_what_the_page_would_not_do(page, go):
