@@ -222,11 +222,10 @@ def hardware(visible: str | None = None) -> str:
     """
     visible = os.environ.get('CUDA_VISIBLE_DEVICES') if visible is None else visible
     if visible != '':
-        query = 'nvidia-smi --query-gpu=name --format=csv,noheader' + (
-            f' -i {visible.replace(" ", "")}' if visible else ''
-        )
+        query = ['nvidia-smi', '--query-gpu=name', '--format=csv,noheader']
+        query += ['-i', visible.replace(' ', '')] if visible else []
         with suppress(OSError, subprocess.SubprocessError):
-            done = subprocess.run(query.split(), capture_output=True, text=True, timeout=60, check=True)
+            done = subprocess.run(query, capture_output=True, text=True, timeout=60, check=True)
             names = Counter(filter(None, map(str.strip, done.stdout.splitlines())))
             return ', '.join(f'{count} x {name}' for name, count in names.items())
         if Path('/dev/kfd').exists():  # GPUs of AMD
@@ -298,17 +297,19 @@ def servers_told(notes: Notes) -> tuple[list[dict[str, str]], list[str]]:
     weights the last part.
     """
     told: dict[str, dict[str, str]] = {}
+    roots, versions = dict[str, None](), dict[str, None]()
     for one in notes.servers:
         shown = {name: text for name, text in one.items() if name not in ('url', 'since') and text}
+        if 'version' in shown:
+            versions[f'{shown.get("engine", "")} {shown["version"]}'.strip()] = None
         if 'root' in shown:
+            roots[shown['root']] = None
             shown['root'] = PurePosixPath(shown['root']).name or shown['root']
         told.setdefault(repr(shown), {**shown, 'since': one['since']})
-    named = (f'{one.get("engine", "")} {one["version"]}'.strip() for one in told.values() if 'version' in one)
-    versions, warnings = list(dict.fromkeys(named)), list[str]()
-    roots = list(dict.fromkeys(one['root'] for one in notes.servers if one.get('root')))
+    warnings = []
     if len(versions) > 1:
         warnings.append(f'servers of {len(versions)} versions drew the samples: {", ".join(versions)}')
     if len(roots) > 1:
-        places = f'{len(roots)} places that end in {PurePosixPath(roots[0]).name!r}'
+        places = f'{len(roots)} places that end in {PurePosixPath(next(iter(roots))).name!r}'
         warnings.append(f'the servers have their weights in {places}: are they the same?')
     return list(told.values()), warnings

@@ -28,12 +28,13 @@ from opencompass.models import vllm_with_tf_above_v4_33 as opencompass_vllm
 from opencompass.registry import MODELS
 from torch.overrides import TorchFunctionMode
 
+from ..completion import Reply
 from ..errors import InputError
 from ..health import CUT_OFF, Generation
-from .seeds import COUNT, LENGTH, OF_SAMPLE, Done, Seeded, refuse, settled
+from .seeds import COUNT, LENGTH, OF_SAMPLE, Done, Seeded, refuse, response_of
 
-Replies = Iterator[tuple[str, Mapping[str, Any], str]]
-"""Of each prompt the response, fields of `Generation`, and what the engine said in words."""
+Replies = Iterator[tuple[Reply, str]]
+"""Of each prompt the reply, and what the engine said of it in words."""
 
 
 class _InProcess(Seeded):
@@ -53,7 +54,7 @@ class _InProcess(Seeded):
 
     def __init__(self, path: str, *args: Any, random_seed: int = 0, **kwargs: Any) -> None:
         settings = dict(kwargs.get(self.settings_in) or {})
-        refuse(self.settings_in, settings, self.ruled)
+        refuse(self.settings_in, settings, {**OF_SAMPLE, **self.ruled})
         if settings.get(self.switch, self.usual) is False:
             reason = f'without {self.switch} the engine is greedy and ignores it'
             sampling = ('temperature', 'top_p', 'top_k', 'min_p')
@@ -92,8 +93,8 @@ class _InProcess(Seeded):
         stop = list({*self.stop_words, *(options.get('stopping_criteria') or ())})
         read, own = [texts[at] for at in fitting], [seeds[at] for at in fitting]
         drawn = self._draw(read, own, max_out_len, stop, options.get('min_out_len')) if read else ()
-        for at, (text, told, said) in zip(fitting, drawn, strict=True):
-            done(at, *settled(text, Generation.from_json(told), texts[at]), said)
+        for at, (reply, said) in zip(fitting, drawn, strict=True):
+            done(at, *response_of(reply, prompt=texts[at]), said)
 
     def _tokens_of(self, texts: Sequence[str], **more: Any) -> Any:
         # A chat template has the special tokens already.
@@ -119,7 +120,7 @@ class SeededHuggingFace(_InProcess, HuggingFacewithChatTemplate):  # type: ignor
         generation_kwargs: sampling settings; InputError for what would be overruled or ignored.
     """
 
-    ruled: Mapping[str, str] = {**OF_SAMPLE, 'num_return_sequences': COUNT, 'max_new_tokens': LENGTH}
+    ruled: Mapping[str, str] = {'num_return_sequences': COUNT, 'max_new_tokens': LENGTH}
     usual = True  # without a word the model's own settings count
 
     def _load_model(self, **given: Any) -> None:
@@ -147,9 +148,9 @@ class SeededHuggingFace(_InProcess, HuggingFacewithChatTemplate):  # type: ignor
             self.tokenizer.batch_decode(drawn), drawn.tolist(), lengths, strict=True
         ):
             end = self._end_of(ids, stop)
-            reason = 'stop' if end <= len(ids) else CUT_OFF if len(ids) == max_out_len else None
-            counts = {'prompt_tokens': length, 'output_tokens': min(end, len(ids))}
-            yield _cut(text, stop), {'finish_reason': reason, **counts}, ''
+            reason = 'stop' if end <= len(ids) else CUT_OFF if len(ids) == max_out_len else ''
+            count = min(end, len(ids))
+            yield Reply(_cut(text, stop), reason, prompt_tokens=length, output_tokens=count), ''
 
     def _end_of(self, ids: list[int], stop: Sequence[str]) -> int:
         """Return how many tokens a response has up to its end, one more than there are if it has none.
@@ -196,7 +197,7 @@ class SeededMultinomial(TorchFunctionMode):
         return torch.searchsorted(cumulative, target, right=True)
 
 
-_LMDEPLOY_STATES = {  # `error_code` of lmdeploy's `Response` → state; any other error is one of the engine
+_LMDEPLOY_STATES = {  # `error_code` of lmdeploy's `Response` → state; any other error is the engine's own
     'context_length_exceeded': 'too long',
     **dict.fromkeys(('invalid_request', 'unsupported_feature'), 'refused'),
 }
@@ -214,7 +215,7 @@ class SeededTurboMind(_InProcess, TurboMindModelwithChatTemplate):  # type: igno
     """
 
     settings_in = 'gen_config'
-    ruled: Mapping[str, str] = {**OF_SAMPLE, 'max_new_tokens': LENGTH}
+    ruled: Mapping[str, str] = {'max_new_tokens': LENGTH}
 
     def __init__(self, path: str, backend: str = 'turbomind', **kwargs: Any) -> None:
         from lmdeploy import GenerationConfig, PytorchEngineConfig, TurbomindEngineConfig
@@ -253,14 +254,15 @@ class SeededTurboMind(_InProcess, TurboMindModelwithChatTemplate):  # type: igno
         # lmdeploy puts the token that begins a text before each prompt by itself.
         bare = [text.removeprefix(self.tokenizer.bos_token or '') for text in texts]
         for reply in self.pipe()(bare, gen_config=configs, do_preprocess=False):
-            finish, state = reply.finish_reason, None
+            finish, text = reply.finish_reason or '', _cut(reply.text, stop)
             if finish in ('error', 'abort'):
-                state = _LMDEPLOY_STATES.get(str(getattr(reply, 'error_code', None)), 'aborted')
+                finish = _LMDEPLOY_STATES.get(str(getattr(reply, 'error_code', None)), finish)
             elif finish == CUT_OFF and not reply.text and not reply.generate_token_len:
-                state = 'too long'  # as releases before 0.18 say it
-            counts = {'prompt_tokens': reply.input_token_len, 'output_tokens': reply.generate_token_len}
-            said = str(getattr(reply, 'error_message', None) or '')
-            yield _cut(reply.text, stop), {'state': state, 'finish_reason': finish, **counts}, said
+                finish = 'too long'  # as releases before 0.18 say it
+            told = Reply(
+                text, finish, prompt_tokens=reply.input_token_len, output_tokens=reply.generate_token_len
+            )
+            yield told, str(getattr(reply, 'error_message', None) or '')
 
 
 @MODELS.register_module()
@@ -278,7 +280,6 @@ class SeededVLLM(_InProcess, VLLMwithChatTemplate):  # type: ignore[misc]
     """
 
     ruled: Mapping[str, str] = {
-        **OF_SAMPLE,
         'max_tokens': LENGTH,
         'stop': "it would replace the model's own; write stop_words=[…] beside path, they are added",
         'do_sample': 'OpenCompass drops it, vLLM has no such setting; temperature 0 is greedy',
@@ -313,10 +314,9 @@ class SeededVLLM(_InProcess, VLLMwithChatTemplate):  # type: ignore[misc]
             more = {'lora_request': LoRARequest('lora_adapter', 1, self.lora_path)}
         for output in self.model.generate(prompts, params, **more):
             completion = output.outputs[0]  # whose tokens have the one that ended the response
-            ids, reason = output.prompt_token_ids, completion.finish_reason
-            counts = {
-                'prompt_tokens': None if ids is None else len(ids),
-                'output_tokens': len(completion.token_ids),
-            }
-            state = 'aborted' if reason in ('abort', 'error') else None
-            yield completion.text, {'finish_reason': reason, 'state': state, **counts}, ''
+            read, count, finish = (
+                len(output.prompt_token_ids),
+                len(completion.token_ids),
+                completion.finish_reason,
+            )
+            yield Reply(completion.text, finish or '', prompt_tokens=read, output_tokens=count), ''

@@ -104,16 +104,19 @@ class Seeded:
 
 
 def response_of(
-    reply: Reply, seconds: float | None = None, think_tag: str = '</think>'
+    reply: Reply, seconds: float | None = None, think_tag: str = '</think>', prompt: str = ''
 ) -> tuple[str, Generation]:
-    """Return the text of a reply, and what its server tells of it.
+    """Return the text of a reply as it is kept, and what its engine tells of it.
 
-    Reasoning that a server sends apart comes before the content, closed by `think_tag`; where there is no
-    content it stays open (`<think>…`), so that nobody takes what stands in it for the answer. Whatever is no
-    usual response has a state of `health.STATES`; of those in `NOT_DRAWN` the text is ''.
+    Whatever is no usual response has a state of `health.STATES`; of those in `NOT_DRAWN` the text is ''.
+    Reasoning that a server sends apart comes before the content, closed by `think_tag`. Where there is no
+    content it stays open (`<think>…`), so that nobody takes what stands in it for the answer; so does a
+    thought that `prompt` (with its chat template) began and the limit cut. One that ended by itself is left:
+    some templates end with `<think>` and their model may have had no thought.
     """
-    end, state = ENDS.get(reply.finish.casefold()), None
-    if reply.refusal or reply.finish.casefold() == 'refusal':
+    finish, state = reply.finish.casefold(), None
+    end = ENDS.get(finish, finish)
+    if reply.refusal or finish == 'refusal':
         state = 'refusal'
     elif end in NOT_DRAWN:
         state = end
@@ -122,29 +125,18 @@ def response_of(
     counts = {name: getattr(reply, name) for name in ('prompt_tokens', 'output_tokens', 'reasoning_tokens')}
     reason = CUT_OFF if end == 'cut' else reply.finish
     told = Generation.from_json({'finish_reason': reason, 'seconds': seconds, 'state': state, **counts})
+    if state in NOT_DRAWN:
+        return '', told
     text = reply.text if reply.text.strip() else reply.refusal or reply.text
     if reply.thought and text.strip():
         text = f'{reply.thought}{think_tag}{text}'
     elif reply.thought:  # an end within it would make an answer of what follows
         text = f'<think>{without_ends(reply.thought)}'
+    elif prompt and end == 'cut' and not part(text).thought:
+        text = opening_of(prompt) + text
     # What was sent apart is no part of the text that tells, whatever `think_tag` is.
-    return settled(text, told, telling=reply.text if reply.text.strip() else text)
-
-
-def settled(text: str, told: Generation, prompt: str = '', telling: str = '') -> tuple[str, Generation]:
-    """Return the text of a response as it is kept, and what its engine told, with the state that it shows.
-
-    One that was not drawn has no text, whatever the engine put there. A thought that the prompt (with its
-    chat template) began and the limit cut gets its mark: some templates end with `<think>`, and a response
-    that never got to `</think>` looks like an answer. One that ended by itself is left: it had no thought.
-    """
-    if told.state in NOT_DRAWN:
-        return '', told
-    opening = opening_of(prompt) if prompt and told.finish_reason == CUT_OFF else ''
-    text = f'{opening}{text}' if opening and not part(text).thought else text
-    telling = telling or text
-    shown = told.state or state_of(telling, part(telling).said, None, told.finish_reason)
-    return text, told._replace(state=shown)
+    telling = reply.text if reply.text.strip() else text
+    return text, told._replace(state=state or state_of(telling, part(telling).said, None, told.finish_reason))
 
 
 # What a model class of OpenCompass would drop or overrule without a word, refused before it loads

@@ -127,13 +127,9 @@ def test_a_copy_of_the_hub_data_set_is_read_like_the_hub(tmp_path):
         ('{"question": "q", "answer"', 'line 3: no JSON'),
         ('[' * 100_000, 'line 3: no JSON'),
         ('["q", "a"]', 'line 3: expected an object'),
-        ('{"question": "q"}', "line 3: 'answer' must be a text"),
         ('{"question": " ", "answer": "1"}', "line 3: 'question' must be a text"),
         ('{"question": "q", "answer": 1}', "line 3: 'answer' must be a text"),
-        (
-            r'{"question": "q \ud83d", "answer": "1"}',
-            r"line 3: 'question' holds '.ud83d', one half of a character",
-        ),
+        (r'{"question": "q \ud83d", "answer": "1"}', "line 3: 'question' holds '.ud83d', one half of a char"),
         ('{"question": "q", "answer": "1", "options": 5}', "line 3: 'options' must be a list"),
     ],
 )

@@ -36,13 +36,17 @@ RESPONSES = [
 ]
 
 
-def prepare(folder: Path, evaluator: Mapping[str, Any] | None = None, **more: Any) -> Path:
-    """Write questions and the config of a run whose samples are drawn; where its predictions go."""
+def prepare(
+    folder: Path, shards: Sequence[Any], evaluator: Mapping[str, Any] | None = None, **more: Any
+) -> Path:
+    """Write config, questions and predictions of a run as OpenCompass does; where its result goes."""
     data = write_bench(folder / 'data', {'AMC_en': QUESTIONS})
     dataset = dataset_config(data, abbr=DATA, k=[2, 4], n=N)
     dataset['infer_cfg']['inferencer'] = {'type': 'opencompass.openicl.icl_inferencer.GenInferencer'}
-    evaluator = {'type': 'gpassk_opencompass.GPassKEvaluator', **(evaluator or {})}
-    dataset['eval_cfg'] = {'evaluator': evaluator, **more}
+    dataset['eval_cfg'] = {
+        'evaluator': {'type': 'gpassk_opencompass.GPassKEvaluator', **(evaluator or {})},
+        **more,
+    }
     model = {'type': 'opencompass.models.HuggingFacewithChatTemplate', 'abbr': MODEL, 'path': 'made'}
     task = {'type': 'gpassk_opencompass.GPassKEvalTask'}
     runner = {'type': 'opencompass.runners.LocalRunner', 'task': task}
@@ -51,24 +55,14 @@ def prepare(folder: Path, evaluator: Mapping[str, Any] | None = None, **more: An
     (folder / 'config.py').write_text(text, encoding='utf-8')
     predictions = folder / 'out' / TIME / 'predictions' / MODEL
     predictions.mkdir(parents=True)
-    return predictions
-
-
-def rows_of(responses: Sequence[Any], told: bool = True) -> list[dict[str, Any]]:
-    """Rows as an inferencer writes them, the first ones with what an engine said."""
-    rows = [{'origin_prompt': '', 'prediction': response} for response in responses]
-    for number, row in enumerate(rows[:5] if told else ()):
-        row['generation'] = {
-            'finish_reason': 'length' if number == 2 else 'stop',
-            'output_tokens': 9 + number,
-        }
-    return rows
-
-
-def write(path: Path, rows: Sequence[Any]) -> None:
-    """Write predictions as OpenCompass does."""
-    content = {str(number): row for number, row in enumerate(rows)}
-    path.write_text(json.dumps(content, indent=4, ensure_ascii=False), encoding='utf-8')
+    for shard, responses in enumerate(shards):
+        rows = [
+            {'origin_prompt': '', 'prediction': one} if isinstance(one, str) else one for one in responses
+        ]
+        content = json.dumps(dict(enumerate(rows)), indent=4, ensure_ascii=False)
+        name = f'{DATA}_{shard}.json' if len(shards) > 1 else f'{DATA}.json'
+        (predictions / name).write_text(content, encoding='utf-8')
+    return folder / 'out' / TIME / 'results' / MODEL / f'{DATA}.json'
 
 
 def evaluate(folder: Path, task: Any) -> tuple[bytes, bytes]:
@@ -87,17 +81,12 @@ def evaluate(folder: Path, task: Any) -> tuple[bytes, bytes]:
 @pytest.mark.parametrize('shards', [1, 3])
 def test_results_are_those_of_the_task_of_opencompass(forks, tmp_path, shards):
     """To the byte, with thoughts, several alphabets and no answer at all; also by the command."""
-    predictions, rows = prepare(tmp_path), rows_of(RESPONSES)
-    size = len(rows) // shards
-    for shard in range(shards):
-        name = f'{DATA}_{shard}.json' if shards > 1 else f'{DATA}.json'
-        write(predictions / name, rows[shard * size : (shard + 1) * size])
+    size = len(RESPONSES) // shards
+    result = prepare(tmp_path, [RESPONSES[shard * size : (shard + 1) * size] for shard in range(shards)])
     theirs, ours = evaluate(tmp_path, OpenICLEvalTask), evaluate(tmp_path, plugin.GPassKEvalTask)
     assert ours == theirs
     record = json.loads(ours[0])
     assert [question.count('1') for question in record['details']['verdicts']] == [1, 2, 3]
-    assert record['gpassk']['health']['states'] == {'empty': 1}
-    result = tmp_path / 'out' / TIME / 'results' / MODEL / f'{DATA}.json'
     result.unlink()
     forks.opencompass(tmp_path / 'config.py', tmp_path / 'out', '-m', 'eval', '-r', TIME)
     found = json.loads(result.read_text(encoding='utf-8'))
@@ -122,9 +111,7 @@ def answers_in_a_box(text: str) -> str:
 )
 def test_who_wants_the_texts_has_them(tmp_path, evaluator, more):
     """Then it is OpenCompass's task."""
-    write(
-        prepare(tmp_path, evaluator, **more) / f'{DATA}.json', rows_of(['4', r'4\pi', '0.5'] * N, told=False)
-    )
+    prepare(tmp_path, [['4', r'4\pi', '0.5'] * N], evaluator, **more)
     theirs, ours = evaluate(tmp_path, OpenICLEvalTask), evaluate(tmp_path, plugin.GPassKEvalTask)
     assert ours == theirs
     if 'evaluator' not in evaluator:
@@ -135,7 +122,7 @@ def test_a_response_lies_in_memory_once(tmp_path):
     """Of 48 MB of responses; OpenCompass has the text of the file beside them."""
     size = 4_000_000
     responses = [f'{number} '.ljust(size, 'x') + r'\boxed{4}' for number in range(len(QUESTIONS) * N)]
-    write(prepare(tmp_path) / f'{DATA}.json', rows_of(responses))
+    prepare(tmp_path, [responses])
     evaluate(tmp_path, plugin.GPassKEvalTask)  # what is imported on the way does not count
     most = {}
     for task in (OpenICLEvalTask, plugin.GPassKEvalTask):
@@ -150,14 +137,14 @@ def test_a_response_lies_in_memory_once(tmp_path):
 @pytest.mark.parametrize(
     ('rows', 'told'),
     [
-        ([*rows_of(RESPONSES)[:11], 'no row'], 'stands where a row of predictions was expected'),
-        (rows_of(RESPONSES)[:11], '11 predictions for 12 rows'),
+        ([*RESPONSES[:11], ['no row']], 'stands where a row of predictions was expected'),
+        (RESPONSES[:11], '11 predictions for 12 rows'),
     ],
     ids=['no rows', 'one too few'],
 )
 def test_what_cannot_be_read_is_an_error(tmp_path, rows, told):
     """It says what is wrong, and no result is written."""
-    write(prepare(tmp_path) / f'{DATA}.json', rows)
+    result = prepare(tmp_path, [rows])
     with pytest.raises(Exception, match=told):
         evaluate(tmp_path, plugin.GPassKEvalTask)
-    assert not list(tmp_path.rglob('results/*/*.json'))
+    assert not result.exists()

@@ -132,26 +132,16 @@ def test_real_responses_score_like_their_own_grader():
     labelled_wrong = {(r'\text{4:30 p.m.}', r'4:30 \text{ p.m.}'), ('10{,}000', '10000')}  # both are correct
     order = [(replica, number) for replica in range(8) for number in range(len(questions))]
     rows = Dataset.from_list(
-        [
-            {
-                'question': questions[number]['question'],
-                'answer': questions[number]['answer'],
-                'uid': f'{number}',
-                'replica': replica,
-            }
-            for replica, number in order
-        ]
-    )
+        [{**questions[number], 'uid': f'{number}', 'replica': replica} for replica, number in order]
+    ).select_columns(['question', 'answer', 'uid', 'replica'])
     responses = [questions[number]['response'][replica] for replica, number in order]
     result = evaluate(rows, responses, 8)
+    details = result['details']
     disagreements = {
         (question['answer'], answer)
-        for question, verdicts, answers in zip(
-            questions, result['details']['verdicts'], result['details']['answers'], strict=True
-        )
-        for verdict, answer, label in zip(verdicts, answers, question['score'], strict=True)
+        for question, *told in zip(questions, details['verdicts'], details['answers'], strict=True)
+        for verdict, answer, label in zip(*told, question['score'], strict=True)
         if (verdict == '1') != label
     }
     assert disagreements <= labelled_wrong
-    every = [all(verdict == '1' for verdict in verdicts) for verdicts in result['details']['verdicts']]
-    assert result['G-Pass@8_1.0'] == pytest.approx(100 * sum(every) / len(every))
+    assert result['G-Pass@8_1.0'] == pytest.approx(100 * details['verdicts'].count('1' * 8) / len(questions))

@@ -7,6 +7,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from hosts import import_plugin, write_bench
+from judge_server import completion
 from sweeping import BASE
 
 from gpassk_opencompass.cli import main
@@ -27,7 +28,7 @@ BENCH = {'AMC_en': [('What is 1 + 1?', '2')], 'AMC_cn': [('1 + 1 是多少？', 
 
 
 def test_a_sample_is_a_request_whose_reply_finds_it(tmp_path, monkeypatch, capsys):
-    """n × questions and the greedy run's; settings, prompt and a seed of its own; twice the same."""
+    """n × questions and the greedy run's; settings, prompt and a seed of its own."""
     import_plugin()
     monkeypatch.chdir(tmp_path)
     write_bench(Path('data'), BENCH)
@@ -48,14 +49,8 @@ def test_a_sample_is_a_request_whose_reply_finds_it(tmp_path, monkeypatch, capsy
         assert body['seed'] == sample['seed'] == seed
         assert sample['question'] in body['messages'][0]['content']
     assert len({body['seed'] for body, _ in sampled}) == 4
-    before = Path('batch.jsonl').read_bytes()
-    assert main(['expand', 'template.py', '--requests', 'batch.jsonl']) == 0
-    assert Path('batch.jsonl').read_bytes() == before
-    message = {'role': 'assistant', 'content': r'It is \boxed{2}.'}
-    reply = {'model': 'gpt-4o', 'choices': [{'index': 0, 'message': message, 'finish_reason': 'stop'}]}
-    replies = [
-        {'custom_id': one['custom_id'], 'response': {'status_code': 200, 'body': reply}} for one in requests
-    ]
+    response = {'status_code': 200, 'body': completion(r'It is \boxed{2}.')}
+    replies = [{'custom_id': one['custom_id'], 'response': response} for one in requests]
     Path('replies.jsonl').write_text('\n'.join(map(json.dumps, replies)))
     runs = read_samples([Path('replies.jsonl'), Path('batch.samples.jsonl')])
     assert sorted(len(run.samples or ()) for run in runs) == [2, 4]

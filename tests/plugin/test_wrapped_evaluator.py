@@ -37,6 +37,10 @@ class Labelled(EVALUATORS.BaseEvaluator):
         return result
 
 
+def correct(texts: Any) -> dict[str, Any]:
+    return {'details': [{'correct': True}] * len(texts)}
+
+
 def rows_of(questions: int, n: int) -> Any:
     rows = [{'subdivision': 'quiz', 'idx': i, 'text': f'question {i}'} for i in range(questions)]
     return datasets.Dataset.from_list(rows * n)
@@ -91,7 +95,7 @@ def test_a_cascade_that_needed_no_llm_is_read_too():
 
 def test_replicas_are_told_apart():
     """Each is scored by itself: its rows, its number, a folder of its own for what it keeps."""
-    labelled(lambda texts: {'details': [{'correct': True}] * len(texts)}, list('abcdef'), n=3)
+    labelled(correct, list('abcdef'), n=3)
     assert [told['predictions'] for told in Labelled.told] == [['a', 'b'], ['c', 'd'], ['e', 'f']]
     assert [told['rows'] for told in Labelled.told] == [[0, 1]] * 3
     assert [told['replica'] for told in Labelled.told] == [0, 1, 2]
@@ -102,20 +106,15 @@ def test_replicas_are_told_apart():
 def test_what_an_evaluator_keeps_never_meets_another_one_or_other_responses():
     """The folder is the same again for the same run, and another for another config or another response."""
 
-    def folders(make, predictions):
-        labelled(make, list(predictions))
+    def folders(predictions):
+        labelled(correct, list(predictions))
         return {told['folder'] for told in Labelled.told}
 
-    def kind(texts):
-        return {'details': [{'correct': True}] * len(texts)}
-
-    def strict(texts):
-        return {'details': [{'correct': False}] * len(texts)}
-
-    first = folders(kind, 'abcd')
-    assert folders(kind, 'abcd') == first
-    assert not folders(strict, 'abcd') & first
-    assert len(folders(kind, 'abcx') & first) == 1
+    first = folders('abcd')
+    assert folders('abcd') == first
+    assert len(folders('abcx') & first) == 1
+    labelled(lambda texts: {'details': [{'correct': False}] * len(texts)}, list('abcd'))
+    assert not {told['folder'] for told in Labelled.told} & first
 
 
 def test_a_row_without_verdict_is_unjudged():
@@ -139,7 +138,6 @@ def test_a_row_without_verdict_is_unjudged():
         ({'details': [{'correct': True}]}, 'an entry for each of the 2 rows'),
         ({'details': {'0': {'correct': True}, 'type': 'GEN'}}, 'an entry for each of the 2 rows'),
         ({'details': [{'pred': 'A'}, {'pred': 'B'}]}, 'carry none of .* only .*pred.* dict_postprocessor'),
-        ({'details': ['yes', 'no']}, 'carry none of'),
         ({'details': [{'correct': 37.5}, {'correct': 1}]}, 'says 37.5; .* True or False'),
         ({'error': 'different length'}, 'Labelled: different length'),
     ],
@@ -155,18 +153,14 @@ def test_details_that_cannot_be_paired_stop(result, message):
     [
         ({'evaluator': EXACT, 'judge': {'type': 'rule'}}, 'both evaluator and a judge'),
         ({'evaluator': EXACT, 'model_name': 'm', 'url': ['http://h']}, 'both evaluator and a judge'),
-        ({'url': 'http://127.0.0.1:1'}, 'needs the name of its model'),
         ({'model_name': 'm', 'url': ['http://127.0.0.1:1'], 'judge': {'type': 'rule'}}, 'both'),
         ({'use_extract_model': True}, 'no model extracts answers here.* let an LLM judge'),
         ({'evaluator': {'type': 'NoSuchEvaluator'}}, 'cannot be built'),
         ({'evaluator': {**EXACT, 'colour': 'red'}}, 'cannot be built.*colour'),
-        ({'evaluator': {}}, r"expected dict\(type='…'"),
         ({'evaluator': 'AccEvaluator'}, r"evaluator = 'AccEvaluator': expected dict\(type='…'"),
         ({'thresholds': 0.5}, 'thresholds = 0.5: expected a list'),
-        ({'thresholds': '0.5'}, "thresholds = '0.5': expected a list"),
         ({'thresholds': ['x']}, r"thresholds = \['x'\]: expected a list of numbers"),
         ({'unjudged_tolerance': 'x'}, "unjudged_tolerance = 'x': expected a share"),
-        ({'unjudged_tolerance': None}, 'unjudged_tolerance = None: expected a share'),
         (
             {'evaluator': {'type': 'opencompass.datasets.LiveMathBenchEvaluator', 'url': []}},
             r"LiveMathBenchEvaluator: it keeps verdicts by row.*judge=dict\(type='llm'",
