@@ -115,13 +115,12 @@ class LiveMathBenchDataset(ReplicatedDataset):
 
     Args:
         path: a folder with `<version>/<SPLIT>_<lang>.jsonl`, a folder with a copy of the hub data set, or
-            a hub name such as `opencompass/LiveMathBench` (gated: ask for access on its page, then
-            `hf auth login` or `export HF_TOKEN=…`).
+            a hub name such as `opencompass/LiveMathBench` (gated: ask for access on its page).
         version: '202412' (splits CNMO, CCEE, AMC, WLPMC, hard; languages cn, en) or '202505' (all_en,
             hard_en); others pass through.
         dataset_splits, dataset_languages: every split × language is loaded, in this order.
         cot: ask for step-by-step reasoning, as the protocol does.
-        revision: a commit, branch or tag of the hub data set; the default is its main branch.
+        revision: a commit, branch or tag of the hub data set.
     """
 
     @staticmethod
@@ -155,10 +154,6 @@ class BenchmarkDataset(ReplicatedDataset):
             of AIME2024 and AIME2025 (it downloads them), the hub for the others.
         cot: ask for step-by-step reasoning, as the protocol does.
         revision: a commit, branch or tag of a hub data set; with it, OpenCompass's own copy is not used.
-
-    Raises:
-        InputError: also if questions are missing, too many or there twice, for then the numbers would not be
-            those of the benchmark.
     """
 
     @staticmethod

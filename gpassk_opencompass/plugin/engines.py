@@ -41,7 +41,8 @@ class _InProcess(Seeded):
     """What the three have in common: no setting is dropped without a word, and no prompt is cut.
 
     The sample of a prompt that leaves no room in the context gets the state 'too long', and the others of its
-    batch are drawn: OpenCompass would cut its end off, or its middle, and vLLM end the run.
+    batch are drawn: OpenCompass would cut its end off, or its middle, and vLLM end the run. `random_seed` is
+    the seed of the run; InputError for sampling settings that would be dropped, overruled or ignored.
     """
 
     settings_in = 'generation_kwargs'  # the argument with the sampling settings
@@ -114,10 +115,6 @@ class SeededHuggingFace(_InProcess, HuggingFacewithChatTemplate):  # type: ignor
     Guaranteed is the same text at the same batch composition (batch size and shards), software and device.
     With another one the random numbers stay the same, but padding changes the logits in their last bits,
     which may, rarely, tip a token.
-
-    Args:
-        random_seed: the seed of the run; those of the samples are derived from it.
-        generation_kwargs: sampling settings; InputError for what would be overruled or ignored.
     """
 
     ruled: Mapping[str, str] = {'num_return_sequences': COUNT, 'max_new_tokens': LENGTH}
@@ -207,11 +204,7 @@ _LMDEPLOY_STATES = {  # `error_code` of lmdeploy's `Response` → state; any oth
 class SeededTurboMind(_InProcess, TurboMindModelwithChatTemplate):  # type: ignore[misc]
     """`TurboMindModelwithChatTemplate` with a seed a sample; the engine starts when there is a use for it.
 
-    Args:
-        backend: 'turbomind' or 'pytorch', lmdeploy's two engines. The latter uses 32 bits of a seed.
-        gen_config: sampling settings, with `do_sample=True`; InputError for what would be dropped, overruled
-            or ignored, as in engine_config.
-        random_seed: the seed of the run; those of the samples are derived from it.
+    `backend` is 'turbomind' or 'pytorch', lmdeploy's two engines. The latter uses 32 bits of a seed.
     """
 
     settings_in = 'gen_config'
@@ -272,11 +265,6 @@ class SeededVLLM(_InProcess, VLLMwithChatTemplate):  # type: ignore[misc]
     Its logits change in their last bits with the requests that run at the same time, which may, rarely, tip a
     token. On a CPU it cannot draw with seeds where it splits a prompt ("CPU Generator does not use offset"):
     there `enable_chunked_prefill` is False unless model_kwargs has it.
-
-    Args:
-        generation_kwargs: fields of vLLM's `SamplingParams`; InputError for what would be dropped, overruled
-            or ignored.
-        random_seed: the seed of the run; those of the samples are derived from it.
     """
 
     ruled: Mapping[str, str] = {

@@ -186,13 +186,6 @@ def test_rows_are_what_a_data_set_gives_one_by_one():
     assert [int(row['idx']) for row in islice(rows.with_format('numpy'), 2)] == [0, 1]
 
 
-def test_a_row_that_somebody_changes_changes_no_other_one():
-    """OpenCompass adds to the rows that it goes through; lists in them are their own as well."""
-    first, second = data.ReplicatedRows.repeat(questions(1), 2, 'made')
-    first['options'].append('x')
-    assert second['options'] == ['0']
-
-
 @pytest.mark.parametrize('name', ['uid', 'answer', 'options', 'level'])
 def test_a_column_is_what_the_data_set_gives(name):
     """In memory, after a selection, and of another's concatenation; replicas share their texts."""

@@ -7,7 +7,6 @@ import inspect
 import json
 import shutil
 from collections.abc import Sequence
-from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -214,8 +213,7 @@ def alone(monkeypatch):
 
     def generate(self, **given):
         outputs = plain(self, **given)
-        if len(outputs) == 1:
-            lengths.append(outputs.shape[1] - given['input_ids'].shape[1])
+        lengths.extend([outputs.shape[1] - given['input_ids'].shape[1]] * (len(outputs) == 1))
         return outputs
 
     monkeypatch.setattr(mixin, 'generate', generate)
@@ -244,13 +242,12 @@ def test_transformers_counts_a_sample_of_a_batch_as_if_it_were_alone(alone, stop
 
 def test_a_response_that_ends_with_its_last_token_was_not_cut_off(alone):
     """A limit of just as many tokens as it takes."""
-    model, ends = transformers(), []
-    for most in (60, None, -1):
-        limit = most if most and most > 0 else alone[0] + (most or 0)
-        ends.append(drawn(model, SHORT[:1], SEEDS[:1], limit)[0][1])
-    assert ends[0] == ends[1]
-    assert ends[0].finish_reason == 'stop'
-    assert (ends[2].finish_reason, ends[2].output_tokens) == ('length', alone[0] - 1)
+    model = transformers()
+    whole = drawn(model, SHORT[:1], SEEDS[:1], 60)
+    exact, shorter = (drawn(model, SHORT[:1], SEEDS[:1], alone[0] - less)[0][1] for less in (0, 1))
+    assert whole[0][1] == exact
+    assert exact.finish_reason == 'stop'
+    assert (shorter.finish_reason, shorter.output_tokens) == ('length', alone[0] - 1)
 
 
 def test_a_prompt_that_does_not_fit_costs_no_other_sample_of_its_batch():
@@ -384,8 +381,6 @@ def test_without_a_gpu_turbomind_says_what_to_do(lmdeploy):
         drawn(turbomind(do_sample=True), ['1+1?'])
 
 
-# a chat template that ends in `<think>`: a thought that the limit cuts is none the less one
-
 THOUGHTS = [
     ('length', '6 · 7 is $\\boxed{42}$', ''),
     ('length', '6 · 7</think>$\\boxed{42}$', '42'),
@@ -394,49 +389,21 @@ THOUGHTS = [
 """Why a response ended, its text, and its answer. One that ended by itself without a mark had no thought."""
 
 
-@pytest.fixture(params=['<think>\n', ''])
-def thinking(request, tmp_path):
-    """A model whose template ends in a mark, and that mark; and one without."""
-    folder = Path(shutil.copytree(MODEL, tmp_path / 'model'))
-    file = folder / 'tokenizer_config.json'
+@pytest.mark.parametrize('mark', ['<think>', ''])
+def test_a_thought_that_the_template_began_and_the_limit_cut_holds_no_answer(mark, tmp_path, monkeypatch):
+    """Seeds stand for the replies, of a model whose chat template ends in the mark."""
+    file = Path(shutil.copytree(MODEL, tmp_path / 'model')) / 'tokenizer_config.json'
     config = json.loads(file.read_text())
-    config['chat_template'] += request.param
-    file.write_text(json.dumps(config))
-    return str(folder), request.param.strip()
-
-
-@pytest.mark.parametrize('engine', ['vllm', 'pytorch'])
-def test_a_thought_that_the_template_began_and_the_limit_cut_holds_no_answer(
-    engine, thinking, monkeypatch, request
-):
-    """Of each engine whose prompt is rendered here, seeds standing for the replies."""
-    path, mark = thinking
+    file.write_text(json.dumps({**config, 'chat_template': f'{config["chat_template"]}{mark}\n'}))
 
     def reply(seed):
-        reason, text, _ = THOUGHTS[seed]
-        completion = SimpleNamespace(text=text, token_ids=[7], finish_reason=reason)
-        if engine == 'vllm':
-            return SimpleNamespace(prompt='', prompt_token_ids=[7], outputs=[completion])
-        counts = {'generate_token_len': 7, 'input_token_len': 7}
-        return import_module('lmdeploy.messages').Response(text=text, finish_reason=reason, **counts)
+        completion = SimpleNamespace(text=THOUGHTS[seed][1], token_ids=[7], finish_reason=THOUGHTS[seed][0])
+        return SimpleNamespace(prompt='', prompt_token_ids=[7], outputs=[completion])
 
-    if engine == 'pytorch':
-        request.getfixturevalue('lmdeploy')
-    monkeypatch.setattr(fakes, 'vllm_reply' if engine == 'vllm' else 'lmdeploy_reply', reply)
-    with fakes.fake_vllm(monkeypatch, lambda *_: None) if engine == 'vllm' else nullcontext():
-        model = (
-            vllm(path, temperature=1.0) if engine == 'vllm' else turbomind(path, 'pytorch', do_sample=True)
-        )
-        texts = [text for text, *_ in drawn(model, ['6 · 7?'] * 3, range(3))]
-    answers = [answer for *_, answer in THOUGHTS] if mark else ['42'] * 3
-    assert [final_answer(text).text for text in texts] == answers
+    monkeypatch.setattr(fakes, 'vllm_reply', reply)
+    with fakes.fake_vllm(monkeypatch, lambda *_: None):
+        texts = [
+            text for text, *_ in drawn(vllm(str(file.parent), temperature=1.0), ['6 · 7?'] * 3, range(3))
+        ]
     assert texts == [f'{mark}{THOUGHTS[0][1]}', THOUGHTS[1][1], THOUGHTS[2][1]]
-
-
-def test_transformers_gets_the_mark_where_the_limit_cut(thinking):
-    """The model itself is drawn from: it knows no thoughts, so each response of two tokens is cut."""
-    path, mark = thinking
-    texts, told, _ = zip(*drawn(transformers(path), ['What is 7 + 5?'] * 4, max_out_len=2), strict=True)
-    cut = [text.startswith('<think>') for text in texts]
-    assert cut == [mark != '' and one.finish_reason == 'length' for one in told]
-    assert 'length' in {one.finish_reason for one in told}
+    assert [final_answer(text).text for text in texts] == (['', '42', '42'] if mark else ['42'] * 3)

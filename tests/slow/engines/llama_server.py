@@ -24,8 +24,7 @@ NAME = 'smollm2'
 
 
 class LlamaServer:
-    """One server at an address that stays the same when it is killed and started again; `log` gets what it
-    says."""
+    """One server; `log` gets what it says."""
 
     def __init__(self, log: Path) -> None:
         if not (PROGRAM.exists() and MODEL.exists()):
@@ -67,15 +66,13 @@ class LlamaServer:
 
 
 @contextmanager
-def llama_servers(folder: Path, count: int = 1) -> Iterator[list[LlamaServer]]:
-    """Servers of one model, reached without a proxy."""
-    servers = [LlamaServer(folder / f'llama-{number}.log') for number in range(count)]
+def llama_server(folder: Path) -> Iterator[LlamaServer]:
+    """A server, reached without a proxy."""
+    server = LlamaServer(folder / 'llama.log')
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv('NO_PROXY', ','.join(filter(None, ['127.0.0.1', os.environ.get('NO_PROXY', '')])))
         try:
-            for server in servers:
-                server.start()
-            yield servers
+            server.start()
+            yield server
         finally:
-            for server in servers:
-                server.kill()
+            server.kill()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from forks import Forks
 from hosts import import_plugin, write_bench
-from llama_server import NAME, LlamaServer, llama_servers
+from llama_server import NAME, LlamaServer, llama_server
 from sweeping import dump
 
 from gpassk_opencompass.demo import MODEL as DEMO
@@ -26,7 +26,7 @@ SEEDED = 'temperatures, random_seeds = [1.0], [42]'
 @pytest.fixture(scope='module')
 def server(tmp_path_factory):
     """One for all tests of this file."""
-    with llama_servers(tmp_path_factory.mktemp('llama')) as [one]:
+    with llama_server(tmp_path_factory.mktemp('llama')) as one:
         yield one
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import urllib.error
 import urllib.request
@@ -15,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 from hosts import import_plugin, results_of
-from scipy.stats import hypergeom
 from sweeping import dump
 from transformers_server import transformers_serve
 
@@ -76,25 +74,6 @@ def ask(address: str, question: str, **more: Any) -> dict[str, Any]:
     return found
 
 
-def test_the_model_is_the_same_behind_the_server(address):
-    """transformers 5 reads what 4 saved: greedy replies are those of this process."""
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    tokenizer, model = AutoTokenizer.from_pretrained(MODEL), AutoModelForCausalLM.from_pretrained(MODEL)
-    for row in ASKED:
-        reply = ask(address, row['question'], temperature=0.0)
-        messages = [{'role': 'user', 'content': row['question']}]
-        inputs = tokenizer.apply_chat_template(
-            messages, add_generation_prompt=True, return_tensors='pt', return_dict=True
-        )
-        whole = model.generate(**inputs, max_new_tokens=24, do_sample=False)[0]
-        tokens = whole[inputs.input_ids.shape[1] :]
-        [choice] = reply['choices']
-        assert choice['message']['content'] == tokenizer.decode(tokens, skip_special_tokens=True)
-        assert reply['usage']['completion_tokens'] == len(tokens)
-        assert choice['finish_reason'] == ('length' if len(tokens) == 24 else 'stop')
-
-
 def test_a_served_model_is_measured(work_dir):
     """Template, config, OpenAISDK, server, result: samples that differ, verdicts and right metrics."""
     [result] = results_of(work_dir)
@@ -110,10 +89,6 @@ def test_a_served_model_is_measured(work_dir):
     counts = np.array(result['gpassk']['counts']['c'])
     assert counts.tolist() == [verdicts.count('1') for verdicts in result['details']['verdicts']]
     assert 0 < counts.sum() < counts.size * N
-    for k in KS:
-        for tau in (0.5, 0.75, 1.0):
-            chances = hypergeom.sf(math.ceil(k * tau) - 1, N, counts, k)
-            assert result[f'G-Pass@{k}_{tau}'] == pytest.approx(100 * chances.mean())
     longest = max(map(len, import_module('transformers').AutoTokenizer.from_pretrained(MODEL).get_vocab()))
     for row in rows:
         told = row['generation']
@@ -142,16 +117,3 @@ def test_seeds_hold_for_one_request_at_a_time(address):
     assert alone == again
     assert at_once != alone
     assert min(len(set(alone)), len(set(at_once))) > 6
-
-
-@pytest.mark.parametrize('field', ['top_k', 'repetition_penalty', 'min_p'])
-def test_sampling_fields_of_other_servers_are_refused(address, field):
-    """Not dropped in silence: they belong into `generation_config`."""
-    with pytest.raises(urllib.error.HTTPError) as caught:
-        ask(address, 'What is 7 + 5?', **{field: 1})
-    with caught.value as refusal:
-        assert refusal.code == 422
-        assert field in refusal.read().decode()
-    greedy = json.dumps({'do_sample': True, 'top_k': 1})
-    texts = [ask(address, '7', seed=seed, generation_config=greedy)['choices'] for seed in range(2)]
-    assert texts[0] == texts[1]
