@@ -6,18 +6,19 @@ import json
 import re
 import subprocess
 import sys
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tools.demo_questions import LADDERS
 
 from gpassk_opencompass import benchmarks as wording
 from gpassk_opencompass import demo
 
 pytestmark = pytest.mark.slow
 
-TESTS = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
+RUNGS = 8
 FILES = [f'{split}_{language}.jsonl' for split in demo.SPLITS for language in demo.LANGUAGES]
 
 
@@ -39,21 +40,7 @@ def solved(row: dict[str, Any]) -> int:
     if 'yuan' in question or '元' in question:
         return found[0] * found[2] + found[1]
     (expression,) = re.findall(r'\$(.*)\$', question)
-    total = 0
-    for term in expression.split('+'):
-        product = 1
-        for factor in term.split('\\times'):
-            product *= int(factor)
-        total += product
-    return total
-
-
-def run(*arguments: str) -> str:
-    finished = subprocess.run(
-        [sys.executable, *arguments], cwd=TESTS, capture_output=True, text=True, check=False
-    )
-    assert finished.returncode == 0, finished.stderr
-    return finished.stdout
+    return sum(prod(map(int, term.split('\\times'))) for term in expression.split('+'))
 
 
 @pytest.mark.parametrize('name', FILES)
@@ -65,7 +52,7 @@ def test_reference_answers_follow_from_the_questions(name):
 @pytest.mark.parametrize('split', demo.SPLITS)
 def test_line_i_is_one_problem_in_both_languages(split):
     english, chinese = read(f'{split}_en.jsonl'), read(f'{split}_cn.jsonl')
-    assert len(english) == len(LADDERS[split])
+    assert len(english) == RUNGS
     assert [row['answer'] for row in english] == [row['answer'] for row in chinese]
     assert [sorted(numbers(row)) for row in english] == [sorted(numbers(row)) for row in chinese]
 
@@ -91,30 +78,31 @@ def test_shipped_model_answers_in_both_languages(host):
     outputs = wrapped.generate(inputs, max_out_len=40, do_sample=False)
     answers = [re.findall(r'\\boxed\{(\d+)\}', output) for output in outputs]
     assert all(len(answer) == 1 for answer in answers)
-    rungs = len(LADDERS['ADD'])
-    for name, first in (('ADD_en.jsonl', 0), ('ADD_cn.jsonl', rungs)):
+    for name, first in (('ADD_en.jsonl', 0), ('ADD_cn.jsonl', RUNGS)):
         assert f'${answers[first][0]}$' == read(name)[0]['answer']
-    assert all('So the answer is' in output for output in outputs[:rungs])
-    assert all('所以答案是' in output for output in outputs[rungs:])
+    assert all('So the answer is' in output for output in outputs[:RUNGS])
+    assert all('所以答案是' in output for output in outputs[RUNGS:])
 
 
 @pytest.mark.e2e
 def test_training_reproduces_itself(tmp_path):
     """Two short trainings with one seed write the same loadable model, another seed writes another."""
     pytest.importorskip('opencompass', reason='training asks its questions with the prompts of OpenCompass')
-    folders = [str(tmp_path / name) for name in ('first', 'second', 'other')]
+    folders = [tmp_path / name for name in ('first', 'second', 'other')]
     code = (
-        'import sys; from tools.demo_train import main\n'
+        'import sys; from research.demo_train import main\n'
         "for folder, seed in zip(sys.argv[1:], '001'):\n"
         "    main(['--steps', '2', '--output', folder, '--seed', seed])\n"
         'from transformers import AutoModelForCausalLM, AutoTokenizer\n'
         'AutoModelForCausalLM.from_pretrained(sys.argv[1]); AutoTokenizer.from_pretrained(sys.argv[1])'
     )
-    assert 'step 2/2  loss ' in run('-c', code, *folders)
-    first, second, other = [(Path(folder) / 'model.safetensors').read_bytes() for folder in folders]
+    line = [sys.executable, '-c', code, *folders]
+    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert 'step 2/2  loss ' in done.stdout
+    first, second, other = [(folder / 'model.safetensors').read_bytes() for folder in folders]
     assert first == second
     assert first != other
     # The tokenizer does not depend on the number of steps, so the shipped one comes out again.
-    assert (tmp_path / 'first' / 'tokenizer.json').read_bytes() == (
-        Path(demo.MODEL) / 'tokenizer.json'
-    ).read_bytes()
+    shipped = Path(demo.MODEL, 'tokenizer.json').read_bytes()
+    assert (folders[0] / 'tokenizer.json').read_bytes() == shipped

@@ -40,20 +40,12 @@ def start(*arguments: str, **settings: Any) -> subprocess.Popen[str]:
 
 def test_help_lists_every_command_and_loads_none():
     """Neither the subcommands' modules nor anything that takes long to import."""
-    code = (
-        'import sys; from gpassk_opencompass.cli import main\n'
-        'print(main(["--help"]), *sorted(sys.modules), sep="\\n")'
-    )
+    code = 'import sys; from gpassk_opencompass.cli import main; main(["--help"]); print(*sys.modules)'
     done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert all(command in done.stdout for command in COMMANDS)
-    loaded = done.stdout.rpartition('\n0\n')[2].split()
-    own = [name for name in loaded if name.startswith('gpassk_opencompass')]
-    assert own == [
-        'gpassk_opencompass',
-        'gpassk_opencompass.cli',
-        'gpassk_opencompass.errors',
-        'gpassk_opencompass.text',
-    ]
+    loaded = done.stdout.splitlines()[-1].split()
+    own = sorted(name.partition('.')[2] for name in loaded if name.startswith('gpassk_opencompass'))
+    assert own == ['', 'cli', 'errors', 'text']
     foreign = {'opencompass', 'torch', 'numpy', 'scipy', 'pandas', 'aiohttp', 'asyncio', 'tabulate', 'loguru'}
     assert not foreign & set(loaded)
 
@@ -65,11 +57,7 @@ def test_help_lists_every_command_and_loads_none():
         ('-x report', 'gpassk', "there is no command '-x'"),
         ('rport', 'gpassk', "there is no command 'rport': did you mean report?"),
         ('run o --max-num-workers 8', 'gpassk run', 'gpassk run … -- --max-num-workers 8'),
-        (
-            'score x --k 4,8',
-            'gpassk score',
-            "--k: '4,8' is no whole number; several have blanks between",
-        ),
+        ('score x --k 4,8', 'gpassk score', "--k: '4,8' is no whole number; several have blanks between"),
         ('score x --threshold 0.5,1', 'gpassk score', 'several have blanks between them: 0.5 1'),
         ('score x --k 1.5', 'gpassk score', "--k: '1.5' is no whole number (see"),
     ],
@@ -140,15 +128,8 @@ def test_a_full_disk_behind_standard_output_is_one_line(buffered):
 @pytest.mark.parametrize(
     'command',
     [
-        'check',
-        'check . --configs',
-        'compare .',
-        'judge agreement',
-        'judge audit --labels l',
-        'plan --half-width 2',
-        'report',
-        'run',
-        'score',
+        *('check', 'check . --configs', 'compare .', 'judge agreement', 'judge audit --labels l'),
+        *('plan --half-width 2', 'report', 'run', 'score'),
     ],
 )
 def test_a_path_that_the_system_refuses_is_one_line(command, capsys):
@@ -161,37 +142,35 @@ def test_a_path_that_the_system_refuses_is_one_line(command, capsys):
     assert said.count('\n') == 1
 
 
-def test_a_current_directory_that_was_deleted_is_one_line():
-    template = str(ROOT / 'config_templates' / 'demo.py')
-    line = ['sh', '-c', 'cd "$(mktemp -d)" && rmdir "$PWD" && exec "$@"', 'sh', *GPASSK, 'expand', template]
+@pytest.mark.parametrize(
+    ('before', 'words', 'code', 'said'),
+    [
+        (
+            'cd "$(mktemp -d)" && rmdir "$PWD"',
+            ['expand', str(ROOT / 'config_templates' / 'demo.py')],
+            2,
+            'gpassk expand: the current directory was deleted: change to one that is there\n',
+        ),
+        ('exec >&-', PLAN, 0, ''),
+    ],
+    ids=['deleted directory', 'closed output'],
+)
+def test_a_shell_in_an_odd_state_is_no_traceback(before, words, code, said):
+    line = ['sh', '-c', f'{before} && exec "$@"', 'sh', *GPASSK, *words]
     environment = {**os.environ, 'PYTHONPATH': str(ROOT)}
     done = subprocess.run(line, capture_output=True, text=True, env=environment, check=False)
-    said = 'gpassk expand: the current directory was deleted: change to one that is there\n'
-    assert (done.returncode, done.stderr) == (2, said)
-
-
-def test_a_closed_standard_output_is_no_error():
-    line = ['sh', '-c', 'exec "$@" >&-', 'sh', *GPASSK, *PLAN]
-    done = subprocess.run(line, capture_output=True, text=True, cwd=ROOT, check=False)
-    assert (done.returncode, done.stderr) == (0, '')
+    assert (done.returncode, done.stderr) == (code, said)
 
 
 def test_what_programs_read_is_utf8_whatever_the_terminal_takes(tmp_path, monkeypatch):
     """Escapes of Python are no JSON, and in CSV they would be other characters."""
     row = {'reference': '7', 'answer': '7', 'label': True, 'source': '½ 二 𝔽'}
     (tmp_path / 'pairs.jsonl').write_text(json.dumps(row))
-    output = TextIOWrapper(BytesIO(), encoding='ascii')
+    output = TextIOWrapper(buffer := BytesIO(), encoding='ascii')
     monkeypatch.setattr(sys, 'stdout', output)
     assert main(['judge', 'agreement', str(tmp_path / 'pairs.jsonl'), '--judge', 'rule', '--json']) == 0
-    assert '½ 二 𝔽' in written_to(output).decode('utf-8')
-
-
-def written_to(output: TextIOWrapper) -> bytes:
-    """All that was printed."""
     output.flush()
-    buffer = output.buffer
-    assert isinstance(buffer, BytesIO)
-    return buffer.getvalue()
+    assert '½ 二 𝔽' in buffer.getvalue().decode('utf-8')
 
 
 @pytest.mark.parametrize(
@@ -287,25 +266,16 @@ sys.exit(main())
     assert (done.returncode, done.stderr) == (130, 'gpassk init: stopped\n')
 
 
-# Tables as JSON: one shape, all digits, and nothing else on standard output
-
-
-def tables_of(capsys: pytest.CaptureFixture[str], *line: object, code: int = 0) -> list[dict[str, Any]]:
-    """What a command prints as JSON, which is all of its standard output."""
-    assert main([*map(str, line), '--json']) == code
-    content = json.loads(capsys.readouterr().out)
-    assert complaints('tables', content) == []
-    assert content['command'] == line[0]
-    tables: list[dict[str, Any]] = content['tables']
-    assert all(list(row) == table['columns'] for table in tables for row in table['rows'])
-    return tables
-
-
-def test_what_was_made_before_an_error_is_printed(tmp_path, capsys):
-    """Of a command that fails at the second file; nothing of one that fails at once."""
+def test_tables_as_json_are_all_of_standard_output(tmp_path, capsys):
+    """Also of a command that fails at its second file; of one that fails at once there are none."""
     good, bad = tmp_path / 'good.jsonl', tmp_path / 'bad.jsonl'
     good.write_text('{"n": 4, "c": 2}\n')
     bad.write_text('{"n": 1, "c": 1}\n')
-    assert len(tables_of(capsys, 'score', good, bad, '--k', 2, code=2)) == 1
+    for words, code in (([str(good)], 0), ([str(good), str(bad)], 2)):
+        assert main(['score', *words, '--k', '2', '--json']) == code
+        content = json.loads(capsys.readouterr().out)
+        assert complaints('tables', content) == []
+        [table] = content['tables']
+        assert all(list(row) == table['columns'] for row in table['rows'])
     assert main(['score', str(bad), '--k', '2', '--json']) == 2
     assert capsys.readouterr().out == ''

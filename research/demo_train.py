@@ -1,4 +1,4 @@
-"""Train the demo model: in `tests`, `python -m tools.demo_train [--output DIR] [--steps N] [--seed S]`.
+"""Train the demo model: `python -m research.demo_train [--output DIR] [--steps N] [--seed S]`.
 
 A Llama of about 0.2 M parameters learns to answer the problems of `demo_questions`, asked the way OpenCompass
 asks them and the way the Lighteval tasks do. It stays too small for the hard ones, which is the point:
@@ -173,7 +173,7 @@ def train(folder: Path, steps: int, seed: int) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train the demo model."""
-    parser = argparse.ArgumentParser(prog='python -m tools.demo_train', description=main.__doc__)
+    parser = argparse.ArgumentParser(prog='python -m research.demo_train', description=main.__doc__)
     parser.add_argument('--output', type=Path, default=Path(MODEL), help='folder (default: %(default)s)')
     parser.add_argument('--steps', type=int, default=1000, help='default: %(default)s')
     parser.add_argument('--seed', type=int, default=0, help='default: %(default)s')

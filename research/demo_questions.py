@@ -1,6 +1,6 @@
 """The demo's problems: drawn from a ladder of difficulties, asked and answered in two languages.
 
-In `tests`, `python -m tools.demo_questions [--output DIR]` writes the question files again.
+`python -m research.demo_questions [--output DIR]` writes the question files again.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def write(folder: Path, seed: int = SEED) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the question files from the command line."""
-    parser = argparse.ArgumentParser(prog='python -m tools.demo_questions', description=main.__doc__)
+    parser = argparse.ArgumentParser(prog='python -m research.demo_questions', description=main.__doc__)
     parser.add_argument('--output', type=Path, default=Path(QUESTIONS), help='folder (default: %(default)s)')
     write(parser.parse_args(arguments).output)
 
