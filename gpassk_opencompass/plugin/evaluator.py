@@ -103,15 +103,12 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         refuse_extraction(use_extract_model)
         super().__init__(pred_postprocessor=pred_postprocessor)
         self._keep = read_keep(keep)
-        try:
-            metrics_of(1, steps := tuple(thresholds))
-        except TypeError as error:
-            raise InputError(
-                f'thresholds = {thresholds!r}: expected a list of numbers from 0 to 1'
-            ) from error
+        if not isinstance(thresholds, (list, tuple)):
+            raise InputError(f'thresholds = {thresholds!r}: expected a list of numbers from 0 to 1')
+        metrics_of(1, thresholds)  # refuses
         if type(unjudged_tolerance) not in (int, float) or not 0 <= unjudged_tolerance <= 1:
             raise InputError(f'unjudged_tolerance = {unjudged_tolerance!r}: expected a share from 0 to 1')
-        self._settings = {'thresholds': steps, 'unjudged_tolerance': unjudged_tolerance}
+        self._settings = {'thresholds': tuple(thresholds), 'unjudged_tolerance': unjudged_tolerance}
         given: dict[str, Any] = {'evaluator': evaluator, 'judge_serve': judge_serve, 'judge': judge}
         given |= {'model_name': model_name or None, 'url': url or None}
         first, *rivals = [name for name, value in given.items() if value is not None] or ['']

@@ -159,7 +159,7 @@ def test_details_that_cannot_be_paired_stop(result, message):
         ({'evaluator': {**EXACT, 'colour': 'red'}}, 'cannot be built.*colour'),
         ({'evaluator': 'AccEvaluator'}, r"evaluator = 'AccEvaluator': expected dict\(type='…'"),
         ({'thresholds': 0.5}, 'thresholds = 0.5: expected a list'),
-        ({'thresholds': ['x']}, r"thresholds = \['x'\]: expected a list of numbers"),
+        ({'thresholds': ['x']}, "a threshold must be a number from 0 to 1, got 'x'"),
         ({'unjudged_tolerance': 'x'}, "unjudged_tolerance = 'x': expected a share"),
         (
             {'evaluator': {'type': 'opencompass.datasets.LiveMathBenchEvaluator', 'url': []}},
