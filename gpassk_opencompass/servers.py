@@ -372,10 +372,10 @@ class Client:
                 if self.refusal is not None and not self.proven:
                     raise self.refusal
             finally:
-                tasks = [*self.tasks]
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
+                while self.tasks:  # a request takes a cancellation in the moment of its time-out for that
+                    for task in self.tasks:
+                        task.cancel()
+                    await asyncio.wait(self.tasks, timeout=1.0)
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
         """Do it beside all else; what it raises ends the run."""

@@ -1,6 +1,6 @@
 """How often the statements of `gpassk_opencompass.statistics` hold, in simulations whose truth is known.
 
-    python research/statistics.py [score difference rerun runs ranks decide tables plan]
+    python research/statistics.py [score difference rerun runs ranks decide tables plan audit]
 
 Each writes research/NAME.csv, a row a cell, and prints its worst ones. All together take some minutes.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from itertools import product
@@ -21,7 +22,10 @@ import numpy as np
 from scipy import optimize, special, stats
 
 from gpassk_opencompass import statistics as ours
-from gpassk_opencompass.metrics import Metric, value_table
+from gpassk_opencompass.agreement import Audit
+from gpassk_opencompass.metrics import ACCURACY, Metric, value_table
+from gpassk_opencompass.samples import Samples
+from gpassk_opencompass.scoring import score as scored
 
 Row = dict[str, object]
 SIGMOID = special.expit
@@ -318,7 +322,46 @@ def plan(pilots: int = 200) -> Iterator[Row]:
                'enough': share(np.array(found) >= needed.questions)}  # fmt: skip
 
 
-STUDIES = {study.__name__: study for study in (score, difference, rerun, runs, ranks, decide, tables, plan)}
+def judged_run(rng: np.random.Generator, of: str, rate: float) -> Audit:
+    """100 questions with 24 samples: answers A and B are right, others wrong, and some judged wrongly."""
+    right = rng.binomial(24, rng.beta(0.5, 0.35, 100))
+    counts = np.hstack([rng.multinomial(right, [0.9, 0.1]), rng.multinomial(24 - right, [0.5, 0.3, 0.2])])
+    wrong = rng.random((100, 5 if of == 'answers' else 1)) < rate
+    verdicts = np.where((np.arange(5) < 2) != wrong, 'correct', 'incorrect')
+    question = [f'{number}?' for number in range(100) for _ in range(24)]
+    columns: dict[str, list[object]] = {'uid': question, 'replica': [*range(24)] * 100, 'question': question}
+    columns |= {'reference': ['A'] * 2400, 'answer': np.repeat([*'ABVWX'] * 100, counts.ravel()).tolist()}
+    columns['verdict'] = np.repeat(verdicts.ravel(), counts.ravel()).tolist()
+    return Audit(scored(Samples(columns), {'name': 'simulated'}, k=16, answers=None))
+
+
+def audit(audits: int = 1000) -> Iterator[Row]:
+    """Corrected scores, by how many wrong verdicts an audit finds; the truth has labels of all questions."""
+    for (of, rate), drawn in product(
+        [('answers', 0.002), ('answers', 0.01), ('questions', 0.02)], (28, 56, 83)
+    ):
+        rng, found = np.random.default_rng(13), defaultdict(list)
+        for seed in range(audits):
+            run = judged_run(rng, of, rate)
+            labels = {one.name: one.pair.answer in 'AB' for one in run.answers_of(range(100))}
+            rows = run.draw(drawn, seed)
+            asked = run.answers_of(rows)
+            errors = sum((one.accepted > 0) != labels[one.name] for one in asked)
+            for metric in (ACCURACY, Metric.parse('G-Pass@16_1.0')):
+                true = run.corrected(range(100), labels, metric).corrected
+                said = run.corrected(rows, labels, metric)
+                held = said.low - 1e-9 <= true <= said.high + 1e-9
+                found[str(metric), errors].append((held, len(asked), said.high - said.low))
+        for (metric, errors), cells in sorted(found.items()):
+            held, asked, width = np.transpose(cells)
+            yield {'errors in': of, 'percent': 100 * rate, 'labels': round(asked.mean()), 'metric': metric,
+                   'errors found': errors, 'audits': len(cells), 'holds': share(held),
+                   'half-width': round(width.mean() / 2, 1)}  # fmt: skip
+
+
+STUDIES = {
+    study.__name__: study for study in (score, difference, rerun, runs, ranks, decide, tables, plan, audit)
+}
 
 
 def main(names: list[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ..files import parse_json, write_file
+from ..files import write_file
 from ..text import Table, json_text, say, show
-from .options import add_json, add_judge_options, add_several, chosen_judge, examples, path, positive
+from .options import add_json, add_judge_options, chosen_judge, examples, path, positive
 
 if TYPE_CHECKING:
     from ..agreement import Agreement, Audit, Share
@@ -42,19 +42,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         add_json(sub)
         return sub.add_argument, sub
 
-    add, sub = action('ping', 'are the servers of a judge fit to judge?')
-    add('--model', required=True, metavar='NAME', help='the name that the servers know it by')
-    add_several(sub, '--url', 'http://host:port of each server', required=True, metavar='URL')
-    add('--api-key-env', default='', metavar='NAME', help='environment variable with the key')
-    add('--prompts', default='auto', metavar='NAME', help='auto, protocol, own, xverify, compassverifier')
-    add('--max-tokens', type=int, default=8192, metavar='N', help='of a reply; default: 8192')
-    as_served = 'default: 0; none: as the server has it'
-    add('--temperature', type=_temperature, default=0.0, metavar='T', help=as_served)
-    add('--proxy', default='', metavar='URL', help='default: of the environment (HTTPS_PROXY)')
-    add('--extra-body', type=_json, metavar='JSON', help='more fields of the request, an object')
-    whole = "besides stop, the finish_reason of its whole replies; '' for none"
-    add_several(sub, '--finish-reason', whole, metavar='WORD')
-    add('--timeout', type=float, default=120.0, metavar='SECONDS', help='of one request; default: 120')
+    _, sub = action('ping', 'are the servers of a judge fit to judge?')
+    add_judge_options(sub, 'llm (the default), or its config as JSON', verdicts=False)
 
     add, sub = action('agreement', 'how well does a judge agree with labels?', _AGREEMENT)
     add('pairs', type=path, metavar='PAIRS', help='labelled pairs, a JSON object a line')
@@ -78,21 +67,14 @@ def run(*, action: str, **options: Any) -> int:
     return actions[action](**options)
 
 
-def _temperature(text: str) -> float | None:
-    return None if text == 'none' else float(text)
-
-
-def _json(text: str) -> Any:
-    try:
-        return parse_json(text)
-    except ValueError as error:
-        raise ArgumentTypeError(f'{text!r} is no JSON: {error}') from error
-
-
-def _ping(model: str, url: Sequence[str], finish_reason: Sequence[str], **options: Any) -> int:
+def _ping(judge: str | None, model: str | None, url: Sequence[str]) -> int:
+    from ..judges import check_judge
     from ..judges.llm import ping
 
-    healths = ping(model, url, finish_reasons=finish_reason, **options)
+    config = check_judge(chosen_judge(judge or 'llm', model, url, None, 'verdicts'))
+    if config.pop('type') != 'llm':
+        raise InputError(f'--judge {judge}: only an LLM has servers; give --model and --url, or its config')
+    healths = ping(**config)
     for health in healths:
         right = sum(one.verdict is one.canary.verdict for one in health.outcomes)
         say(f'{health.url}: {f"{right} of {len(health.outcomes)} right" if health.outcomes else "no reply"}')
@@ -110,7 +92,7 @@ def _ping(model: str, url: Sequence[str], finish_reason: Sequence[str], **option
         problems = [health.failure, *(one.problem for one in health.outcomes)]
         say(*(f'  {problem}' for problem in dict.fromkeys(problems) if problem), '')
     fit = sum(health.fit for health in healths)
-    say(f'{fit} of {len(healths)} servers {"is" if fit == 1 else "are"} fit to judge as {model!r}')
+    say(f'{fit} of {len(healths)} servers {"is" if fit == 1 else "are"} fit to judge as {config["model"]!r}')
     return 0 if fit == len(healths) else 1
 
 

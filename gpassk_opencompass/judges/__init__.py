@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from enum import Enum
 from importlib import import_module
-from inspect import Parameter, signature
+from inspect import signature
 from typing import Annotated, Any, NamedTuple, Protocol, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ValidationError
@@ -71,7 +71,7 @@ HEDGED = Judgement(Verdict.INCORRECT, 'hedged')
 
 
 class Judge(Protocol):
-    """Anything that judges pairs; its class may check arguments before it is built, see `build_judge`."""
+    """Anything that judges pairs."""
 
     def identity(self) -> Mapping[str, object]:
         """Return, JSON-able, everything that may change a verdict (name, versions, prompts, settings)."""
@@ -118,11 +118,6 @@ def build_judge(config: Mapping[str, Any] | None = None) -> Judge:
 
     `type` is a name of `JUDGES`, a class, or the dotted path of one. An LLM judge that has a model and no
     urls is the rule judge, whose identity names the model.
-
-    A class may have a static method `check_arguments(arguments)`, which gets all arguments of the constructor
-    by name, defaults too, and raises `InputError` for those that cannot be used. It is called wherever a
-    config is read, before anything is generated or written and with no servers, keys or stores at hand, so it
-    must do nothing else. An inherited one is not called where the class has a constructor of its own.
     """
     arguments = check_judge({'type': 'rule'} if config is None else config)
     judge: Judge = _class_of(arguments.pop('type'))(**arguments)
@@ -143,17 +138,15 @@ def check_judge(config: Mapping[str, Any]) -> dict[str, Any]:
         )
         return {'type': 'rule', 'in_place_of': model}
     factory = _class_of(kind)
-    takes: Mapping[str, Parameter] = signature(factory).parameters
-    owner = next(one for one in factory.__mro__ if {'check_arguments', '__init__'} & {*vars(one)})
     try:
-        if 'check_arguments' in vars(owner):
-            defaults = {name: one.default for name, one in takes.items() if one.default is not one.empty}
-            factory.check_arguments({**defaults, **arguments})
+        if _own_name(kind):
+            checked(factory.Settings, arguments)
         signature(factory).bind(**arguments)
-    except InputError as error:
-        raise InputError(f'judge {kind!r}: {error}') from error
-    except (TypeError, LookupError) as error:
-        raise InputError(f'judge {kind!r}: {error}; it takes {", ".join(takes)}') from error
+    except (InputError, TypeError) as error:
+        takes = (
+            '' if isinstance(error, InputError) else f'; it takes {", ".join(signature(factory).parameters)}'
+        )
+        raise InputError(f'judge {kind!r}: {error}{takes}') from error
     return dict(config)
 
 
@@ -289,18 +282,15 @@ class CascadeJudge(Judge):
         first, second: judges or, as in a config, `dict(type=…, **arguments)`.
     """
 
+    Settings = _Judges
+
     def __init__(self, first: Judge | Mapping[str, Any], second: Judge | Mapping[str, Any]) -> None:
         given = {'first': first, 'second': second}
-        self.check_arguments(given)
+        checked(_Judges, given)
         self._parts: dict[str, Judge] = {
             place: build_judge(one) if isinstance(one, Mapping) else one for place, one in given.items()
         }
         self._pairs = self._saved = 0
-
-    @staticmethod
-    def check_arguments(arguments: Mapping[str, Any]) -> None:
-        """See `build_judge`."""
-        checked(_Judges, arguments)
 
     def identity(self) -> dict[str, Any]:
         """Return the identities of both judges."""

@@ -14,10 +14,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from loguru import logger
-from pydantic import Field, PositiveInt, field_validator, model_validator
+from pydantic import AfterValidator, Field, PositiveInt, field_validator, model_validator
 from tqdm import tqdm
 
 from .. import servers
@@ -61,13 +61,13 @@ class UnfitJudge(InputError):
 class LLMSettings(servers.ClientSettings):
     """What an LLM judge is set to; see also `servers.ClientSettings`. Nothing is opened, no key is needed."""
 
-    model: str
+    model: str = Field(pattern=r'\S')
     """The name under which the servers serve the judge."""
-    urls: Any
+    urls: Annotated[Any, AfterValidator(endpoints)]
     """Of one server or several: http://host:port, with or without /v1 behind it."""
-    prompts: Any = 'auto'
+    prompts: Annotated[Any, AfterValidator(check_choice)] = 'auto'
     """See `prompts.find_prompts`; of a name no more is checked, as OpenCompass may be missing."""
-    verdicts: Any = None
+    verdicts: Annotated[Any, AfterValidator(store_folder)] = None
     """A folder for the verdicts, `~` is the home directory; `$GPASSK_VERDICTS` goes before it. None: kept in
     memory only."""
     api_key_env: str = ''
@@ -95,15 +95,10 @@ class LLMSettings(servers.ClientSettings):
     progress: bool = True
     """Show a progress bar on stderr."""
 
-    @field_validator('model', 'urls', 'prompts', 'verdicts', 'api_key_env')
+    @field_validator('api_key_env')
     @classmethod
-    def _can_be_used(cls, value: Any, info: Any) -> Any:
-        checks: dict[str, Any] = {'urls': endpoints, 'prompts': check_choice, 'verdicts': store_folder}
-        if info.field_name in checks:
-            checks[info.field_name](value)
-        elif info.field_name == 'model' and not value.strip():
-            raise ValueError(f'model = {value!r}: an LLM judge needs the name that its servers know it by')
-        elif info.field_name == 'api_key_env' and value and not re.fullmatch('[A-Za-z_][A-Za-z0-9_]*', value):
+    def _is_a_name(cls, value: str) -> str:
+        if value and not re.fullmatch('[A-Za-z_][A-Za-z0-9_]*', value):
             raise ValueError(
                 'api_key_env is no name of an environment variable; write the name and not the key, e.g. '
                 "api_key_env='JUDGE_KEY', and export the key in it"
@@ -156,7 +151,7 @@ class LLMSettings(servers.ClientSettings):
 
     def servers(self) -> list[Server]:
         """Return the servers with the API key, which is kept nowhere; refuse a key that is not there."""
-        return [Server(url, read_key(self.api_key_env, 'api_key_env')) for url in endpoints(self.urls)]
+        return [Server(url, read_key(self.api_key_env, 'api_key_env')) for url in self.urls]
 
 
 # What a server serves, and how it judges pairs with known verdicts
@@ -272,6 +267,8 @@ class LLMJudge(Judge):
         MissingExtraError: prompts of OpenCompass without OpenCompass.
     """
 
+    Settings = LLMSettings
+
     def __init__(self, model: str, urls: str | Sequence[str], *, clock: Clock | None = None, **settings: Any):
         self._settings = given = checked(LLMSettings, {'model': model, 'urls': urls, **settings})
         self._clock, self._prompts = clock or Clock(), find_prompts(given.prompts)
@@ -299,13 +296,9 @@ class LLMJudge(Judge):
         self._met: set[str] = set()
         self._counts: Counter[str] = Counter(dict.fromkeys(_COUNTED.split(), 0))
         given.servers()  # a missing key is found now, not when everything has been generated
-        store_files(store_folder(os.environ.get(STORE_VARIABLE) or given.verdicts))  # so is a file there
+        self._folder = store_folder(os.environ.get(STORE_VARIABLE) or None) or given.verdicts
+        store_files(self._folder)  # so is a file there
         self._store: VerdictStore | None = None
-
-    @staticmethod
-    def check_arguments(arguments: Mapping[str, Any]) -> None:
-        """See `judges.build_judge`."""
-        checked(LLMSettings, {name: value for name, value in arguments.items() if name != 'clock'})
 
     def identity(self) -> dict[str, Any]:
         """Return all that may change a verdict, and what was served as far as the name does not say it."""
@@ -336,7 +329,7 @@ class LLMJudge(Judge):
         self._counts['pairs'] += len(pairs)
         self._counts.update(case.origin for case in cases.values() if isinstance(case, Judgement))
         if self._store is None:
-            self._store = VerdictStore(os.environ.get(STORE_VARIABLE) or self._settings.verdicts)
+            self._store = VerdictStore(self._folder)
         asks = [case for case in cases.values() if isinstance(case, Candidate)]
         judged = self._ask(asks, self._store) if asks else {}
         said = {pair: judged[case] if isinstance(case, Candidate) else case for pair, case in cases.items()}
@@ -468,7 +461,7 @@ class LLMJudge(Judge):
             _, outcomes = await self._examine(session, server)
         except Trouble as trouble:
             call.silent.add(server.url)
-            all_silent = self._served is None and call.silent >= set(endpoints(self._settings.urls))
+            all_silent = self._served is None and call.silent >= {*self._settings.urls}
             if trouble.kind in _HOPELESS or not (all_silent and self._is_stored(call)):
                 raise
             return
@@ -503,44 +496,56 @@ class LLMJudge(Judge):
         return True
 
     async def _examine(self, session: ClientSession, server: Server) -> tuple[Served, list[Outcome]]:
-        """Ask a server what it serves, and the canaries; an easy one twice if it is not judged right."""
+        """Ask what a server serves and, beside it, the canaries; an easy one twice if judged wrongly."""
         first, *others = (Request(one, self._body(self._prompts.fill(one.pair))) for one in self._canaries)
-        proxy, start = proxy_for(server.url, self._settings.proxy), time.perf_counter()
-        self._counts['requests'] += 1
-        try:
-            reply = await exchange(session, server, first.body, proxy)
-        except Trouble:
-            self._counts['failures'] += 1
-            raise
-        first.seconds, root = time.perf_counter() - start, ''
-        listed = await get_json(session, server, 'models', proxy)
-        self._counts['replies'] += 1
-        with suppress(ValueError, LookupError, TypeError, AttributeError):  # a list of another shape
-            [card] = [card for card in listed['data'] if card['id'] == self._settings.model]
-            root = hidden(weights_of(card), server.key)
-        served = Served(reply.model, root, reply.steady_fingerprint)
-        self._agree(server.url, served)
-        self._served = self._served or self._said
         outcomes: dict[Canary, Outcome] = {}
 
         def heard(request: Request, reply: Reply | Trouble) -> bool:
             outcome = outcomes[request.item] = self._outcome(request, reply)
-            again = not (
-                outcome.passed or request.item.injected or request.asked or isinstance(reply, Trouble)
-            )
-            self._counts['repeated'] += again
-            return not again
+            if outcome.passed or request.item.injected or request.asked or isinstance(reply, Trouble):
+                return True
+            self._counts['repeated'] += 1
+            return False
 
-        if not self._settings.canaries:
-            return served, []
-        if not heard(first, reply):
-            first.asked = 1
-            others.insert(0, first)
-        more: dict[str, Any] = {'clock': self._clock, 'counts': self._counts, 'proven': True}
+        async def ask_first() -> Reply:
+            self._counts['requests'] += 1
+            start = time.perf_counter()
+            try:
+                reply = await exchange(session, server, first.body, proxy)
+            except Trouble:
+                self._counts['failures'] += 1
+                raise
+            first.seconds = time.perf_counter() - start
+            self._counts['replies'] += 1
+            return reply
+
+        proxy, more = proxy_for(server.url, self._settings.proxy), {'clock': self._clock, 'proven': True}
+        rest = iter(others if self._settings.canaries else ())
+        client = servers.Client([server], rest, heard, self._settings, counts=self._counts, **more)
+        tasks = [
+            asyncio.create_task(work) for work in (get_json(session, server, 'models', proxy), client.go())
+        ]
         try:
-            await servers.Client([server], iter(others), heard, self._settings, **more).go()
+            reply = await ask_first()
+            listed, root = await tasks[0], ''
+            with suppress(ValueError, LookupError, TypeError, AttributeError):  # a list of another shape
+                [card] = [card for card in listed['data'] if card['id'] == self._settings.model]
+                root = hidden(weights_of(card), server.key)
+            served = Served(reply.model, root, reply.steady_fingerprint)
+            self._agree(server.url, served)
+            self._served = self._served or self._said
+            if not self._settings.canaries:
+                return served, []
+            if not heard(first, reply):
+                first.asked = 1
+                heard(first, await ask_first())
+            await tasks[1]
         except IncompleteError as error:
             raise Trouble(Kind.DOWN, 'no connection', str(error)) from None
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
         self._counts['canaries'] += len(outcomes)
         self._counts['canaries_right'] += sum(one.verdict is one.canary.verdict for one in outcomes.values())
         return served, [outcomes[canary] for canary in self._canaries]
@@ -596,13 +601,13 @@ class LLMJudge(Judge):
                 listed = await get_json(session, server, 'models', proxy)
                 names = [hidden(str(model['id']), server.key) for model in listed['data'][:20]]
                 if self._settings.model not in names:
-                    advice = f'it serves {", ".join(map(repr, names))}: give one as --model'
+                    advice = f'it serves {", ".join(map(repr, names))}: give one as the model'
         if failure.reason == 'time-out':
-            advice = f'is it still loading, or busy? --timeout allows more than {self._settings.timeout:g} s'
+            advice = f'is it still loading, or busy? timeout allows more than {self._settings.timeout:g} s'
         elif failure.status in (401, 403):
-            advice = 'name the environment variable with the key: --api-key-env, in a config api_key_env'
+            advice = 'name the environment variable with the key as api_key_env'
         elif failure.kind is Kind.REFUSED and ABOUT_LENGTH.search(failure.message):
-            advice = 'lower max_tokens (here --max-tokens), or serve it with a longer context'
+            advice = 'lower max_tokens, or serve it with a longer context'
         return ServerHealth(server.url, Served(), [], f'{failure} → {advice}' if advice else str(failure))
 
 

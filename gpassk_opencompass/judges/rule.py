@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate, repeat
 from typing import Any
@@ -67,16 +67,13 @@ class RuleJudge(Judge):
     [Judgement(verdict=<Verdict.CORRECT: 'correct'>, origin='number', reason='', reply_key='')]
     """
 
+    Settings = RuleSettings
+
     def __init__(self, **settings: Any) -> None:
         self._settings = checked(RuleSettings, settings)
         self._rules = frozenset(RULES) - {*self._settings.without}
         self._counts: Counter[str] = Counter()
         self._seen: set[str] = set()  # references that were looked at, whether they are read
-
-    @staticmethod
-    def check_arguments(arguments: Mapping[str, Any]) -> None:
-        """See `judges.build_judge`."""
-        checked(RuleSettings, arguments)
 
     def identity(self) -> dict[str, object]:
         """Return name, version of the rules and limits: what may change a verdict."""

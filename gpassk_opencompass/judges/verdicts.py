@@ -116,15 +116,14 @@ class VerdictStore:
         self.folder = store_folder(folder)
         self.damaged = 0
         """Lines that were skipped, torn last lines included."""
-        self._verdicts: dict[bytes, Verdict] = {}
-        self._places: dict[str, tuple[Path, int]] | None = None
+        self._verdicts: dict[str, tuple[Verdict, Path | None, int]] = {}  # and where it was read
         self._file, self._synced_at = Path(), 0.0
-        self._descriptor = self._process = -1  # of the process that writes, to notice a fork
+        self._descriptor = -1  # of the file that is written
         for file in store_files(self.folder):
-            for _, raw, found in _lines(file):
+            for start, raw, found in _lines(file):
                 if found:
-                    verdict = Verdict(found['verdict'].decode())
-                    self._verdicts.setdefault(bytes.fromhex(found['key'].decode()), verdict)
+                    key, verdict = (found[name].decode() for name in ('key', 'verdict'))
+                    self._verdicts.setdefault(key, (Verdict(verdict), file, start))
                 else:
                     self.damaged += bool(raw.strip())
 
@@ -133,7 +132,7 @@ class VerdictStore:
 
     def get(self, key: str) -> Verdict | None:
         """Return the verdict under `key`, if there is one."""
-        return self._verdicts.get(bytes.fromhex(key))
+        return self._verdicts.get(key, (None,))[0]
 
     def put(self, key: str, verdict: Verdict, about: Mapping[str, Any]) -> None:
         """Keep a verdict, correct or incorrect, with what a reader of the line should know.
@@ -141,10 +140,10 @@ class VerdictStore:
         Raises:
             IncompleteError: the disk is full; what was put before is kept.
         """
-        self._verdicts.setdefault(bytes.fromhex(key), verdict)
+        self._verdicts.setdefault(key, (verdict, None, 0))
         if self.folder is None:
             return
-        if self._process != os.getpid():  # a fork writes to no file of its parent
+        if self._descriptor == -1:
             self._begin(self.folder)
         text = json.dumps({'key': key, 'verdict': verdict.value, **about}, ensure_ascii=False)[:-1]
         content = text.encode('utf-8', 'backslashreplace')  # a half of a character: as JSON escapes it
@@ -153,9 +152,9 @@ class VerdictStore:
             while data:
                 data = data[os.write(self._descriptor, data) :]
         except OSError as error:
-            self._process = -1  # what comes next begins a file: it must not stand behind half a line
             with suppress(OSError):  # a network disk says it is full once more
                 os.close(self._descriptor)
+            self._descriptor = -1  # what comes next begins a file: it must not stand behind half a line
             raise self._failure('cannot write verdicts to', error) from error
         if time.monotonic() - self._synced_at > SYNC_INTERVAL:
             self.flush()
@@ -166,16 +165,11 @@ class VerdictStore:
             yield from filter(None, (_parsed(raw, found) for _, raw, found in _lines(file)))
 
     def exchange(self, key: str) -> Exchange | None:
-        """Return what the judge was asked and replied; None where it is not known. Files are read once."""
-        if self._places is None:
-            self._places = {}
-            for file in store_files(self.folder):
-                for start, _, found in _lines(file):
-                    if found:
-                        self._places.setdefault(found['key'].decode(), (file, start))
-        if key not in self._places:
+        """Return what the judge was asked and replied; None where it was not known at the start."""
+        _, file, start = self._verdicts.get(key, (None, None, 0))
+        if file is None:
             return None
-        _, raw, found = next(_lines(*self._places[key]), (0, b'', None))
+        _, raw, found = next(_lines(file, start), (0, b'', None))
         line = _parsed(raw, found)
         if line is None or line.key != key:
             return None
@@ -190,7 +184,7 @@ class VerdictStore:
 
     def flush(self) -> None:
         """Make sure that what was put survives a crash of the machine; IncompleteError if the disk fails."""
-        if self._process == os.getpid():
+        if self._descriptor != -1:
             try:
                 os.fsync(self._descriptor)
             except OSError as error:
@@ -202,9 +196,9 @@ class VerdictStore:
         try:
             self.flush()
         finally:
-            if self._process != -1:
+            if self._descriptor != -1:
                 os.close(self._descriptor)
-            self._process = -1
+            self._descriptor = -1
 
     def _begin(self, folder: Path) -> None:
         host = re.sub(r'[^\w.]', '_', socket.gethostname())[:40]
@@ -217,7 +211,7 @@ class VerdictStore:
             raise InputError(
                 f'cannot write verdicts to {folder}: {error}; name another folder as verdicts'
             ) from error
-        self._process, self._synced_at = os.getpid(), time.monotonic()
+        self._synced_at = time.monotonic()
 
     def _failure(self, what: str, error: OSError) -> IncompleteError:
         return IncompleteError(
@@ -271,10 +265,6 @@ def _parsed(raw: bytes, found: re.Match[bytes] | None) -> Line | None:
         return None
     if not found or about is None:
         return None
-    for name in (
-        'key',
-        'verdict',
-        'sum',
-    ):  # those of the head count, as for `get`: a line may name them twice
-        del about[name]
+    # Key and verdict of the head count, as for `get`: a line may name them twice.
+    about = {name: value for name, value in about.items() if name not in ('key', 'verdict', 'sum')}
     return Line(found['key'].decode(), Verdict(found['verdict'].decode()), about)

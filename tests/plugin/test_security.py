@@ -102,8 +102,8 @@ def test_a_key_is_in_no_file_of_a_sweep(forks, tmp_path):
         assert not list((tmp_path / 'out').rglob('results/*/*.json'))
         assert gpassk('run', 'configs', '-w', 'out') == 0, (tmp_path / 'said').read_text()[-3000:]
         gpassk('check', 'out', '--configs', 'configs')
-        ping = ['--model', 'judge', '--url', server.url, '--api-key-env', 'MARKED_JUDGE_KEY']
-        assert gpassk('judge', 'ping', *ping) in (0, 1)
+        judge = {'type': 'llm', 'model': 'judge', 'urls': [server.url], 'api_key_env': 'MARKED_JUDGE_KEY'}
+        assert gpassk('judge', 'ping', '--judge', json.dumps(judge)) in (0, 1)
     assert gpassk('report', 'out', '-o', 'report', '--only', 'page') == 0
     assert gpassk('report', 'out', '-o', 'report', '--only', 'tables') == 0
     assert echoing.seen == {'m': {MODEL_KEY}, 'judge': {JUDGE_KEY}}
@@ -150,11 +150,10 @@ def test_a_key_is_not_sent_on_to_where_a_server_points(monkeypatch, capfd, statu
     with JudgeServer(lambda asked: r'\boxed{yes}') as other:
         there = {'Location': f'{other.url}/v1/chat/completions'}
         with JudgeServer(lambda asked: Fail(status, headers=there), fit=False) as server:
-            judge = LLMJudge('judge', server.url, prompts=PROMPTS, api_key_env='MARKED', progress=False)
-            with pytest.raises(GPassKError), closing(judge):
+            config = {'model': 'judge', 'urls': [server.url], 'prompts': PROMPTS, 'api_key_env': 'MARKED'}
+            with pytest.raises(GPassKError), closing(LLMJudge(**config, progress=False)) as judge:
                 judge.judge(pairs_of(0, 1))
-            ping = ['--model', 'judge', '--url', server.url, '--api-key-env', 'MARKED']
-            assert main(['judge', 'ping', *ping]) == 1
+            assert main(['judge', 'ping', '--judge', json.dumps({'type': 'llm', **config})]) == 1
             assert {asked.headers['Authorization'] for asked in server.asked} == {f'Bearer {JUDGE_KEY}'}
         assert other.asked == []
     assert 'marked' not in ''.join(capfd.readouterr())

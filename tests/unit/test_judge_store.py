@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import multiprocessing
 import os
@@ -42,15 +41,6 @@ def test_verdicts_come_back(tmp_path):
     assert [(line.key, line.about) for line in lines] == [(key(number), ABOUT) for number in range(5)]
     assert '1 + 1 = ? 是' in file.read_text(encoding='utf-8')
     assert json.loads(file.read_text(encoding='utf-8').splitlines()[0])['answer'] == '{"key": "'
-
-
-@pytest.mark.parametrize('text', ['', 'a "b"\\', '是\n', '\ud800'])
-def test_a_key_is_a_checksum_of_json(text):
-    """Whoever has the texts can compute it, in years to come as well."""
-    judge = {'model': text, 'served': {}, 'replies': 2}
-    content = json.dumps([judge, text, 'q', text], sort_keys=True)
-    digest = hashlib.sha256(content.encode()).hexdigest()[:32]
-    assert verdict_key(judge, text, 'q', text) == digest
 
 
 def test_a_line_is_json_with_a_checksum(tmp_path):
@@ -181,14 +171,3 @@ def test_writers_at_once_lose_nothing(tmp_path):
     store = VerdictStore(tmp_path)
     assert (len(store), store.damaged) == (900, 0)
     assert len(list(tmp_path.iterdir())) == 4
-
-
-def test_a_forked_process_writes_to_a_file_of_its_own(tmp_path, monkeypatch):
-    """The parent's file is the parent's; a child knows itself by its process number."""
-    store = VerdictStore(tmp_path)
-    store.put(key(0), YES, ABOUT)
-    monkeypatch.setattr(os, 'getpid', lambda: 0)
-    store.put(key(1), NO, ABOUT)
-    store.close()
-    assert len(list(tmp_path.iterdir())) == 2
-    assert len(VerdictStore(tmp_path)) == 2
