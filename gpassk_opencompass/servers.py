@@ -372,6 +372,7 @@ class Client:
                 if self.refusal is not None and not self.proven:
                     raise self.refusal
             finally:
+                await asyncio.sleep(0)  # replies that are here are taken
                 while self.tasks:  # a request takes a cancellation in the moment of its time-out for that
                     for task in self.tasks:
                         task.cancel()
@@ -450,9 +451,12 @@ class Client:
             await self.failed(line, request, trouble)
             return
         request.seconds = time.perf_counter() - start
-        self.counts['replies'] += 1
         line.in_flight -= 1
         self.answered(line)
+        self.start(self.take(request, reply))  # beside this worker: first the server gets its next request
+
+    async def take(self, request: Request, reply: Reply) -> None:
+        self.counts['replies'] += 1
         try:
             settled = self.heard(request, reply)
         except Trouble as trouble:

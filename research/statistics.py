@@ -346,7 +346,7 @@ def audit(audits: int = 1000) -> Iterator[Row]:
             labels = {one.name: one.pair.answer in 'AB' for one in run.answers_of(range(100))}
             rows = run.draw(drawn, seed)
             asked = run.answers_of(rows)
-            errors = sum((one.accepted > 0) != labels[one.name] for one in asked)
+            errors = min(4, sum((one.accepted > 0) != labels[one.name] for one in asked))  # 4: or more
             for metric in (ACCURACY, Metric.parse('G-Pass@16_1.0')):
                 true = run.corrected(range(100), labels, metric).corrected
                 said = run.corrected(rows, labels, metric)

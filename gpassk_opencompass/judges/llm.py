@@ -519,9 +519,11 @@ class LLMJudge(Judge):
             self._counts['replies'] += 1
             return reply
 
-        proxy, more = proxy_for(server.url, self._settings.proxy), {'clock': self._clock, 'proven': True}
+        proxy = proxy_for(server.url, self._settings.proxy)
         rest = iter(others if self._settings.canaries else ())
-        client = servers.Client([server], rest, heard, self._settings, counts=self._counts, **more)
+        client = servers.Client(
+            [server], rest, heard, self._settings, clock=self._clock, counts=self._counts, proven=True
+        )
         tasks = [
             asyncio.create_task(work) for work in (get_json(session, server, 'models', proxy), client.go())
         ]
