@@ -89,18 +89,15 @@ def test_the_configs_of_judging_are_judges(block):
         judge_config('', (), found.get('judge') or found['evaluator']['judge'])
 
 
-def servers(program: str) -> list[list[str]]:
-    """The arguments of each server of the page."""
-    found = [command for block in JUDGING.blocks('sh') for command in block.commands]
-    return [arguments for name, *arguments in found if name == program]
+SERVERS = [words for block in JUDGING.blocks('sh') for words in block.commands if words[0] == 'lmdeploy']
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings('ignore')
-@pytest.mark.parametrize('arguments', servers('lmdeploy'), ids=lambda words: ' '.join(words[2:]))
-def test_lmdeploy_understands_its_command_lines(lmdeploy_parser, arguments):
-    parsed = lmdeploy_parser.parse_args(arguments)
-    assert parsed.model_name == arguments[2].rpartition('/')[2]
+@pytest.mark.parametrize('words', SERVERS, ids=lambda words: ' '.join(words[3:]))
+def test_lmdeploy_understands_its_command_lines(lmdeploy_parser, words):
+    parsed = lmdeploy_parser.parse_args(words[1:])
+    assert parsed.model_name == words[3].rpartition('/')[2]
     assert (parsed.session_len, parsed.enable_prefix_caching) == (16384, True)
     assert parsed.tp == (4 if '72B' in parsed.model_name else 1)
     assert parsed.server_port in (23333, 23334)

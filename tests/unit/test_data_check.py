@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import threading
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hosts import write_bench
@@ -21,21 +20,24 @@ AMC = {'AMC_en': [('What is 1 + 1?', '2')], 'AMC_cn': [('1 + 1 是多少？', '2
 SPLIT = "dataset_splits = 'AMC'\n"
 
 
-@dataclass
-class FakeHub:
-    """Answers as the hub does: a data set and who may have it, its subsets and revisions."""
+class FakeHub(BaseHTTPRequestHandler):
+    """Answers as the hub does: a data set and who may have it (the one with the token), its subsets."""
 
-    url: str = ''
-    gated: bool = False
-    token: str = ''
-    """The one that may have it."""
-    subsets: list[str] = field(default_factory=list)
-    asked: list[tuple[str, str]] = field(default_factory=list)
-    """Path and authorization of each request."""
+    gated, token = False, ''
+    subsets: ClassVar[list[str]] = []
+    asked: ClassVar[list[str]] = []
 
-    def reply(self, path: str, authorization: str) -> tuple[int, str, Any]:
-        self.asked.append((path, authorization))
-        name, _, rest = path.removeprefix('/api/datasets/').partition('LiveMathBench')
+    def do_GET(self) -> None:
+        self.asked.append(self.path)
+        code, error, content = self.reply(self.headers.get('Authorization', ''))
+        self.send_response(code)
+        if error:
+            self.send_header('X-Error-Code', error)
+        self.end_headers()
+        self.wfile.write(json.dumps(content).encode())
+
+    def reply(self, authorization: str) -> tuple[int, str, Any]:
+        name, _, rest = self.path.removeprefix('/api/datasets/').partition('LiveMathBench')
         if name != 'opencompass/':
             return 404 if authorization else 401, 'RepoNotFound', {}
         if rest == '/auth-check' and self.gated and authorization != f'Bearer {self.token}':
@@ -44,6 +46,9 @@ class FakeHub:
             return 404, 'RevisionNotFound', {}
         card = {'configs': [{'config_name': one} for one in self.subsets]}
         return 200, '', {'id': 'opencompass/LiveMathBench', 'gated': self.gated and 'auto', 'cardData': card}
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
 
 
 @pytest.fixture
@@ -54,30 +59,14 @@ def hub(monkeypatch, tmp_path):
     http = import_module('huggingface_hub.utils._http')
     forget = getattr(http, 'reset_sessions', None) or http.close_session  # which may be offline ones
     forget()
-    fake = FakeHub()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            code, error, content = fake.reply(self.path, self.headers.get('Authorization', ''))
-            self.send_response(code)
-            if error:
-                self.send_header('X-Error-Code', error)
-            self.end_headers()
-            self.wfile.write(json.dumps(content).encode())
-
-        def log_message(self, format: str, *args: Any) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+    fake = type('Hub', (FakeHub,), {'asked': []})
+    server = ThreadingHTTPServer(('127.0.0.1', 0), fake)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    fake.url = f'http://127.0.0.1:{server.server_port}'
-    known = (
-        'HF_HUB_OFFLINE HF_DATASETS_OFFLINE HF_TOKEN HUGGING_FACE_HUB_TOKEN HF_TOKEN_PATH HF_DATASETS_CACHE'
-    )
-    for name in (*known.split(), 'COMPASS_DATA_CACHE'):
+    offline = 'HF_HUB_OFFLINE HF_DATASETS_OFFLINE COMPASS_DATA_CACHE'
+    for name in f'{offline} HF_TOKEN HUGGING_FACE_HUB_TOKEN HF_TOKEN_PATH HF_DATASETS_CACHE'.split():
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv('HF_ENDPOINT', fake.url)
+    monkeypatch.setenv('HF_ENDPOINT', f'http://127.0.0.1:{server.server_port}')
     monkeypatch.setenv('HF_HOME', str(tmp_path / 'hf'))
     monkeypatch.setenv('HOME', str(tmp_path))
     monkeypatch.setenv('NO_PROXY', '127.0.0.1')
@@ -113,25 +102,30 @@ def test_data_that_are_there_cost_no_word(hub, capsys):
     assert hub.asked == []
 
 
-def test_each_way_of_missing_data_is_a_line(hub, capsys):
+@pytest.mark.parametrize(
+    ('lines', 'said'),
+    [
+        (
+            f"{SPLIT}dataset_path = '/nowhere/data'",
+            "LiveMathBench-v202412-AMC-cn_en: no data at path='/nowhere/data'",
+        ),
+        (
+            "dataset_splits = ['AMC', 'AMX']; dataset_path = 'data'",
+            '202412/AMX_cn.jsonl does not exist; its folder holds AMC_cn.jsonl, AMC_en.jsonl (looked for from',
+        ),
+        (
+            f"{SPLIT}dataset_languages = ['en', 'fr']; dataset_path = 'data'",
+            'AMC_fr.jsonl does not exist',
+        ),
+        (f"{SPLIT}dataset_path = 'torn'", 'AMC_en.jsonl, line 2: no JSON'),
+    ],
+)
+def test_each_way_of_missing_data_is_a_line(hub, capsys, lines, said):
     write_bench(Path('data'), AMC)
     write_bench(Path('torn'), AMC)
     Path('torn', '202412', 'AMC_en.jsonl').write_text('{"question": "1 + 1?", "answer": "2"}\n{"question"\n')
-    (line,) = refusal(capsys, f"{SPLIT}dataset_path = '/nowhere/data'\n")
-    assert line.startswith("LiveMathBench-v202412-AMC-cn_en: no data at path='/nowhere/data'")
-    (line,) = refusal(capsys, "dataset_splits = ['AMC', 'AMX']\ndataset_path = 'data'\n")
-    assert 'data/202412/AMX_cn.jsonl does not exist; its folder holds AMC_cn.jsonl, AMC_en.jsonl' in line
-    assert line.endswith(f'(looked for from {Path.cwd()})')
-    (line,) = refusal(capsys, f"{SPLIT}dataset_languages = ['en', 'fr']\ndataset_path = 'data'\n")
-    assert 'AMC_fr.jsonl does not exist' in line
-    (line,) = refusal(capsys, f"{SPLIT}dataset_path = 'torn'\n")
-    assert 'AMC_en.jsonl, line 2: no JSON' in line
-    lines = refusal(
-        capsys,
-        f"{SPLIT}benchmarks = ['aime2024', 'livemathbench']\ndataset_path = {{'aime2024': 'data', "
-        "'livemathbench': '/nowhere'}\n",
-    )
-    assert [line.partition(':')[0] for line in lines] == ['AIME2024', 'LiveMathBench-v202412-AMC-cn_en']
+    (line,) = refusal(capsys, f'{lines}\n')
+    assert said in line
 
 
 def test_a_dry_run_tells_the_costs_and_what_is_missing(hub, capsys):
@@ -226,18 +220,11 @@ def test_what_a_run_would_miss_here_is_said(hub, capsys, monkeypatch):
     assert expand(f"{there}llm_infos = ['/nowhere/model', '{Path.cwd()}', 'org/m']\n") == 0
     assert capsys.readouterr().err == '/nowhere/model does not exist here (the path of model)\n'
     monkeypatch.setenv('TIKTOKEN_CACHE_DIR', str(Path.cwd()))
-    monkeypatch.setattr('socket.create_connection', refuse)
-    for name in ('HTTPS_PROXY', 'https_proxy', 'ALL_PROXY'):
-        monkeypatch.delenv(name, raising=False)
     assert expand(there + NEEDS) == 0
     key, tokenizer = capsys.readouterr().err.splitlines()
     assert key == '$NO_SUCH_KEY_HERE is not set here: gpt-4o is asked with the key in it'
     assert 'tokenizer of gpt-4o' in tokenizer
     assert 'tokenizer_path' in tokenizer
-
-
-def refuse(*_: Any) -> None:
-    raise OSError
 
 
 def test_a_token_that_cannot_be_sent_is_not_shown(hub, capsys, monkeypatch):

@@ -28,7 +28,7 @@ def pair(folder: Path, model: Part, dataset: Part = DATASET, more: str = '') -> 
 
 
 @pytest.mark.parametrize('era', ERAS.values(), ids=list(ERAS))
-def test_a_replaced_model_has_the_settings_of_the_old_one(tmp_path, era):
+def test_replaced_parts_have_the_settings_and_questions_of_the_old_ones(tmp_path, era):
     configs = expanded(tmp_path, era.text)
     for old in era.models:
         config = configs[f'{old["abbr"].replace(".", "-")}@{era.dataset["abbr"]}.py']
@@ -43,24 +43,19 @@ def test_a_replaced_model_has_the_settings_of_the_old_one(tmp_path, era):
             key = 'DEEPSEEK_API_KEY' if 'openai_api_base' in old else 'OPENAI_API_KEY'
             added = {'type': 'gpassk_opencompass.SeededOpenAISDK', 'key_env': key}
             assert new == {'tokenizer_path': 'gpt-4o', **kept, **added}
-
-
-@pytest.mark.parametrize('era', ERAS.values(), ids=list(ERAS))
-def test_a_replaced_data_set_has_the_questions_of_the_old_one(tmp_path, era):
-    config = next(iter(expanded(tmp_path, era.text).values()))
-    (new,) = config['datasets']
-    assert new.pop('type') == 'gpassk_opencompass.LiveMathBenchDataset'
-    assert new.pop('path') == 'opencompass/LiveMathBench'
-    assert new.pop('eval_cfg') == {'evaluator': {'type': 'gpassk_opencompass.GPassKEvaluator'}}
-    inference = copy.deepcopy(era.dataset['infer_cfg'])
-    old = inference.pop('inferencer')
-    assert new['infer_cfg'].pop('inferencer') == {
-        'type': 'gpassk_opencompass.SeededGenInferencer',
-        'max_out_len': old['max_out_len'],
+        assert config['summarizer'] == {'type': 'gpassk_opencompass.GPassKSummarizer'}
+    ((new,), inference) = config['datasets'], copy.deepcopy(era.dataset['infer_cfg'])
+    length = {'max_out_len': inference['inferencer']['max_out_len']}
+    inference['inferencer'] = {'type': 'gpassk_opencompass.SeededGenInferencer', **length}
+    assert new == {
+        **{name: value for name, value in era.dataset.items() if name != 'replication'},
+        'type': 'gpassk_opencompass.LiveMathBenchDataset',
+        'path': 'opencompass/LiveMathBench',
+        'k': new['k'],
+        'n': new['n'],
+        'infer_cfg': inference,
+        'eval_cfg': {'evaluator': {'type': 'gpassk_opencompass.GPassKEvaluator'}},
     }
-    old = {name: value for name, value in era.dataset.items() if name != 'replication'}
-    assert new == {**{name: old[name] for name in new}, 'infer_cfg': inference}
-    assert config['summarizer'] == {'type': 'gpassk_opencompass.GPassKSummarizer'}
 
 
 def test_a_greedy_model_is_asked_once(tmp_path):

@@ -81,12 +81,6 @@ def test_what_cannot_be_planned_is_refused(arguments, message, capsys):
     assert message in capsys.readouterr().err
 
 
-def test_a_name_that_is_no_metric_is_a_slip(capsys):
-    with pytest.raises(SystemExit, match='2'):
-        main(['plan', '--half-width', '2', '--metric', 'F1'])
-    assert '--metric' in capsys.readouterr().err
-
-
 def test_a_greedy_pilot_is_refused(tmp_path, capsys):
     path = write_result(tmp_path, ABBR.format(1), [1, 0] * 12, n=1)
     assert main(['plan', str(path), '--half-width', '2']) == 2

@@ -1,13 +1,9 @@
-"""The expander: what a template becomes, with its axes, lines of its models, overrides and rules."""
+"""The expander: what a template becomes, and lines of it that are given on the command line."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
-from sweeping import BASE, NAME, configs_of, dataset_of, dump, expanded
+from sweeping import BASE, NAME, dataset_of, dump, expanded
 
 from gpassk_opencompass.sweep.template import read_overrides
 
@@ -21,6 +17,7 @@ from gpassk_opencompass.sweep.template import read_overrides
         ('k_lists = 16', NAME.replace('k4_8_16', 'k16')),
         ('temperatures = 1', NAME.replace('t0-3', 't1-0')),
         ('temperatures = [1e-05]', NAME.replace('t0-3', 't0-00001')),
+        ('import numpy; temperatures = [numpy.float64(0.3)]; max_out_lens = numpy.int64(100)', NAME),
         ('del replications; n = 48', NAME),
         ('del replications; n = 50', NAME.replace('r3', 'n50')),
         ('cot = False', NAME.replace('-k4', '-nocot-k4')),
@@ -31,6 +28,7 @@ from gpassk_opencompass.sweep.template import read_overrides
         ("version = '202505'", NAME.replace('202412', '202505-all-en')),
         ('random_seeds = range(7, 8)', NAME.replace('rs42', 'rs7')),
         ("llm_infos = '/models/Qwen2.5-7B/'", NAME.replace('model-7b', 'Qwen2-5-7B')),
+        ("import pathlib; llm_infos = pathlib.Path('/models/m')", NAME.replace('model-7b', 'm')),
         ("llm_infos = [dict(path='x/y', name='模型 1')]", NAME.replace('model-7b', '模型-1')),
         ('import os; from itertools import product; _private = UPPER = object()', NAME),
     ],
@@ -65,34 +63,6 @@ def test_a_judge_without_urls_is_the_rule_judge(tmp_path, capsys):
     assert "eval_model_name is 'Qwen' and eval_urls is empty" in capsys.readouterr().err
 
 
-# Lines that a model has for itself, and combinations left out
-
-
-LINES: dict[str, Any] = {
-    'temperatures': [0.0, 0.6], 'top_ps': [0.9, 0.95], 'top_ks': 20, 'repetition_penalties': [1.1],
-    'random_seeds': [7], 'max_out_lens': [32768], 'k_lists': [[8], [4, 16]], 'replications': [1, 2], 'n': 64,
-    'greedy': True, 'benchmarks': ['livemathbench', 'math500-l5'], 'version': '202505',
-}  # fmt: skip
-TEMPLATE: dict[str, Any] = {
-    'engine': 'huggingface', 'llm_infos': ['org/Plain-7B', 'org/other-1b'], 'temperatures': [0.3, 1.0],
-    'top_ps': [0.8, 1.0], 'top_ks': [0, 50], 'max_out_lens': [100, 200], 'k_lists': [[4, 8, 16], [4]],
-    'replications': 3,
-}  # fmt: skip
-
-
-@pytest.mark.slow
-@given(st.sets(st.sampled_from(sorted(LINES))))
-def test_a_models_own_lines_are_the_template_with_those_lines_changed(names):
-    """For that model; its neighbour has the template's. n takes the place of replications."""
-    assume(not {'n', 'replications'} <= names)
-    lines = {name: LINES[name] for name in names}
-    left = {name: value for name, value in TEMPLATE.items() if name != 'replications' or 'n' not in names}
-    assert configs_of({**TEMPLATE, 'llm_infos': ['plain', {'path': 'own', **lines}]}) == {
-        **configs_of({**TEMPLATE, 'llm_infos': ['plain']}),
-        **configs_of({**left, **lines, 'llm_infos': ['own']}),
-    }
-
-
 def test_a_rule_may_leave_out_what_cannot_be_and_is_named_if_it_leaves_out_nothing(tmp_path, capsys):
     """An engine is not asked about what is left out; a rule that fits nothing may be misspelt."""
     text = BASE.replace('huggingface', 'turbomind').replace('[0.3]', '[0.3, 2.5]')
@@ -101,9 +71,6 @@ def test_a_rule_may_leave_out_what_cannot_be_and_is_named_if_it_leaves_out_nothi
     assert set(expanded(tmp_path, text + "exclude = [dict(temperature=2.5), dict(model='x*')]\n")) == {NAME}
     line = 'exclude[1] fits no combination of the template, so it leaves nothing out\n'
     assert capsys.readouterr().err == line
-
-
-# Lines of a template given on the command line
 
 
 @pytest.mark.parametrize(
