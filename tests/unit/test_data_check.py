@@ -111,7 +111,7 @@ def test_data_that_are_there_cost_no_word(hub, capsys):
         ),
         (
             "dataset_splits = ['AMC', 'AMX']; dataset_path = 'data'",
-            '202412/AMX_cn.jsonl does not exist; its folder holds AMC_cn.jsonl, AMC_en.jsonl (looked for from',
+            '202412/AMX_cn.jsonl does not exist; its folder holds AMC_cn.jsonl, AMC_en.jsonl (looked',
         ),
         (
             f"{SPLIT}dataset_languages = ['en', 'fr']; dataset_path = 'data'",
