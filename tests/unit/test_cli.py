@@ -246,27 +246,6 @@ def test_a_file_that_cannot_be_written_to_its_end_leaves_the_old_one(tmp_path):
     assert file.read_text() == 'old'
 
 
-def test_an_interrupt_that_a_library_made_another_error_of_is_one():
-    """Compiled code may raise what it likes where a callback of its was stopped."""
-    code = """
-import os, signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)
-from gpassk_opencompass.cli import init, main
-
-def run(**options):
-    try:
-        os.kill(os.getpid(), signal.SIGINT)
-    except KeyboardInterrupt:
-        raise RuntimeError('cannot cast') from None
-
-init.run = run
-sys.argv = ['gpassk', 'init']
-sys.exit(main())
-"""
-    done = subprocess.run([sys.executable, '-c', code], check=False, capture_output=True, text=True, cwd=ROOT)
-    assert (done.returncode, done.stderr) == (130, 'gpassk init: stopped\n')
-
-
 def test_tables_as_json_are_all_of_standard_output(tmp_path, capsys):
     """Also of a command that fails at its second file; of one that fails at once there are none."""
     good, bad = tmp_path / 'good.jsonl', tmp_path / 'bad.jsonl'
