@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .errors import ForeignFileError, GPassKError, IncompleteError, InputError
 from .files import SAMPLES
@@ -21,6 +21,7 @@ from .json_rows import first_object
 from .record import Names, Result, read
 from .runs.plan import entries_in
 from .samples import Run
+from .scoring import score_run
 from .sweep.folder import models_below
 from .text import progress, seconds_of, seconds_of_folder
 
@@ -77,8 +78,11 @@ def collect(
         raise InputError(f'{absent[0]} is neither a file nor a folder; give results, or a folder above them')
     found, left_out, logs = ([], [], paths) if format else _parted(paths)
     for run in _runs(logs, format, left_out):
+        judged = run.samples is None or any(run.samples.each('verdict'))
+        judge = None if judged else {'type': 'rule'}
         try:
-            found.append(_scored(run, k))
+            found.append(score_run(run, judge, names_of(run), k=[k] if k else []))
+            found[-1]._path = run.files[0]
         except (InputError, IncompleteError) as error:
             left_out.append(LeftOut(run.files[0], f'{run.files[0]}: {run.name}: {error}', foreign=True))
     results = _newest([one for one in found if not _changed(one, left_out)], left_out)
@@ -114,14 +118,13 @@ def find_runs(
     if lost := [one for one in left_out if one.path in {path.resolve() for path in paths}]:
         raise InputError(lost[0].why)
     told = [f'passed over: {one.path}' if one.foreign else f'left out: {one.why}' for one in left_out]
-    runs = [run_of(one) for one in results]
-    if not (runs or logs):
+    if not (results or logs):
         raise InputError('\n'.join([*told, f'no result of G-Pass@k in {", ".join(map(str, paths))}']))
     for line in dict.fromkeys(told):
         tell(line)
     if not logs and (options.fields or options.correct_from is not None):
         raise InputError('--field and --correct-from go with files of other programs, not with results')
-    return [*runs, *(read_samples(logs, format, options, tell) if logs else [])]
+    return [*map(run_of, results), *(read_samples(logs, format, options, tell) if logs else [])]
 
 
 def run_of(result: Result) -> Run:
@@ -143,30 +146,17 @@ def run_of(result: Result) -> Run:
 
 
 def names_of(run: Run) -> Names:
-    """Return what a run of logs is called; where they do not tell its model, as the first of its files."""
+    """Return what a run is called; where logs do not tell its model, as the first of its files."""
+    if run.record:
+        return run.record.run  # type: ignore[no-any-return]
     writer = run.written_by.lower()
-    told = {
-        'model': run.model or (_ENDING.sub('', run.files[0].name) if run.files else ''),
-        'dataset': run.dataset,
-        'host': next((one for one in ('opencompass', 'lighteval') if writer.startswith(one)), ''),
-        **{name: getattr(run, name) for name in ('created', 'path', 'written_by')},
-    }
+    told = {name: getattr(run, name) for name in ('dataset', 'created', 'path', 'written_by')}
+    told['model'] = run.model or (_ENDING.sub('', run.files[0].name) if run.files else '')
+    told['host'] = next((one for one in ('opencompass', 'lighteval') if writer.startswith(one)), '')
     return Names(settings=dict(run.settings), **{name: text for name, text in told.items() if text})
 
 
 # Which files are results of this package
-
-
-def holds_record(path: Path) -> bool:
-    """Whether a file is a result of this package, damaged or not: by its name, and by how it begins."""
-    if path.suffix != '.json' or path.name.endswith('.gpassk.json'):
-        return path.suffix == '.json' or path.name.endswith(SAMPLES)
-    try:
-        first = first_object(path) or {}
-    except InputError:
-        first = {}
-    in_place = path.resolve().parent.parent.name == 'results'
-    return 'gpassk' in first or 'accuracy' in first or (in_place and not first)
 
 
 def _parted(paths: Iterable[Path]) -> tuple[list[Result], list[LeftOut], list[Path]]:
@@ -194,18 +184,18 @@ def _parted(paths: Iterable[Path]) -> tuple[list[Result], list[LeftOut], list[Pa
         if path.is_dir():
             logs += (details := sorted(path.rglob('details_*.parquet')))
             known = {*own, *details, *(one.path for one in lost)}
-            for folder in dict.fromkeys(file.parent for file in (*own, *(one.path for one in lost))):
-                for one in sorted(set(folder.iterdir()) - known):
-                    other = _ENDING.search(one.name) and not one.name.endswith(SAMPLES) and one.name[0] != '.'
-                    if other and one.is_file():
-                        left_out.append(LeftOut(one, f'{one} is passed over', foreign=True))
+            folders = {one.parent for one in known - {*details}}
+            for file in sorted({file for folder in folders for file in folder.iterdir()} - known):
+                other = _ENDING.search(file.name) and not file.name.endswith(SAMPLES) and file.name[0] != '.'
+                if other and file.is_file():
+                    left_out.append(LeftOut(file, f'{file} is passed over', foreign=True))
     return list(results.values()), list(dict.fromkeys(left_out)), logs
 
 
 def _candidates(path: Path, left_out: list[LeftOut]) -> Iterator[Path]:
     """Yield what may be a result: a file, and what lies in a folder where results do."""
     if not path.is_dir():
-        yield from [path.resolve()] if holds_record(path) else []
+        yield from [path.resolve()] if _holds_record(path) else []
         return
 
     def tell(error: OSError) -> None:
@@ -230,6 +220,17 @@ def _candidates(path: Path, left_out: list[LeftOut]) -> Iterator[Path]:
         yield from (file.resolve() for file in own if file.is_file())
 
 
+def _holds_record(path: Path) -> bool:
+    """Whether a file is a result of this package, damaged or not: by its name, and by how it begins."""
+    if path.suffix != '.json' or path.name.endswith('.gpassk.json'):
+        return path.suffix == '.json' or path.name.endswith(SAMPLES)
+    first: Mapping[str, Any] = {}
+    with suppress(InputError):
+        first = first_object(path) or {}
+    in_place = path.resolve().parent.parent.name == 'results'
+    return 'gpassk' in first or 'accuracy' in first or (in_place and not first)
+
+
 # Logs of other programs
 
 
@@ -243,27 +244,12 @@ def _runs(logs: Sequence[Path], format: str | None, left_out: list[LeftOut]) -> 
     except GPassKError as error:
         if len(logs) > 1:
             return [run for log in logs for run in _runs([log], format, left_out)]
-        left_out.append(LeftOut(logs[0].resolve(), str(error), foreign=True))
-        return []
+        told, runs = [f'left out: {error}'], []
     for line in told:
         kind, _, rest = line.partition(': ')
         why = f'{rest} is passed over' if kind == 'passed over' else rest
-        left_out.append(LeftOut(Path(rest), why, foreign=True))
+        left_out.append(LeftOut(logs[0].resolve(), why, foreign=True))
     return runs
-
-
-def _scored(run: Run, k: int | None) -> Result:
-    """Return the result of a run; errors are those of `scoring.score`."""
-    from .judges import build_judge
-    from .scoring import score_run
-
-    with ExitStack() as stack:
-        judge = None
-        if run.samples is not None and not any(run.samples.each('verdict')):
-            judge = stack.enter_context(closing(build_judge({'type': 'rule'})))
-        result = score_run(run, judge, names_of(run), k=[k] if k else [])
-    result._path = run.files[0]
-    return result
 
 
 # Which result of a run counts

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import os
-import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,6 @@ PROVENANCE = 'run.provenance'
 SAMPLES = '.samples.parquet'
 """What the name of a sample file ends in, in the place of the `.json` of its result."""
 
-
 _OF_MODELS = frozenset(
     ['.json', '.jinja', '.model', '.txt', '.safetensors', '.bin', '.pt', '.pth', '.gguf', '.py', '.tiktoken']
 )
@@ -28,11 +27,12 @@ _WHOLE = 1 << 20
 _BLOCK = 1 << 16
 
 
-def replace_file(path: Path, content: bytes, draft: Path) -> None:
+def write_file(path: Path, content: bytes) -> None:
     """Write a file in one step: who reads it sees what was there or all of the new, never a part.
 
-    Who may read and write it stays as it was. `draft` is beside it; an error leaves none, a kill may.
+    Who may read and write it stays as it was; several programs may write it at once.
     """
+    draft = path.with_name(f'.writing-{os.getpid()}')  # shorter than the names of configs may be
     try:
         draft.write_bytes(content)
         keep_mode(path, draft)
@@ -43,26 +43,22 @@ def replace_file(path: Path, content: bytes, draft: Path) -> None:
         raise
 
 
-def write_file(path: Path, content: bytes) -> None:
-    """Write a file in one step, see `replace_file`; several programs may do it at once."""
-    replace_file(path, content, path.with_name(f'.writing-{os.getpid()}'))
-
-
 def keep_mode(path: Path, draft: Path) -> None:
     """Give the draft the permissions of the file that it will replace, if there is one."""
     with suppress(FileNotFoundError):
         shutil.copymode(path, draft)
 
 
-def put_aside(path: Path, moment: str) -> Path:
-    """Rename a file that is in the way of a new one, so that nothing is lost; return its new name.
+def sample_files(path: Path) -> list[Path]:
+    """Return the files of samples beside the JSON of a result, also those of earlier ones."""
+    stem = glob.escape(path.name.removesuffix('.json'))
+    return list(path.parent.glob(f'{stem}.{12 * "[0-9a-f]"}{SAMPLES}'))
 
-    The sample file beside a result goes with it.
-    """
-    stem = path.name.removesuffix('.json')
-    for samples in path.parent.glob(f'*{SAMPLES}'):
-        if re.fullmatch(re.escape(stem) + r'\.[0-9a-f]{12}' + re.escape(SAMPLES), samples.name):
-            samples.rename(samples.with_name(f'{samples.name}.{moment}.aside'))
+
+def put_aside(path: Path, moment: str) -> Path:
+    """Rename a file in the way of a new one, with the sample files beside it, and return its new name."""
+    for file in sample_files(path):
+        file.rename(file.with_name(f'{file.name}.{moment}.aside'))
     return path.rename(path.with_name(f'{path.name}.{moment}.aside'))
 
 
@@ -74,27 +70,22 @@ def digest(content: bytes) -> str:
 def model_files(local: Path) -> dict[str, str]:
     """Return name → digest of the files of a model: those in a folder, or the one file.
 
-    Of a file above 1 MiB size, beginning, middle and end count, so that a checkpoint of a terabyte takes
-    seconds.
+    Of a file above 1 MiB size, beginning, middle and end count: a checkpoint of a terabyte takes seconds.
     """
-    files = [local] if local.is_file() else sorted(local.iterdir())
-    return {
-        file.name: _content(file)
-        for file in files
-        if file == local or (file.suffix in _OF_MODELS and file.is_file())
-    }
 
-
-def _content(file: Path) -> str:
-    size = file.stat().st_size
-    with file.open('rb') as opened:
-        if size <= _WHOLE:
-            return digest(opened.read())[:16]
+    def content(file: Path) -> bytes:
+        if (size := file.stat().st_size) <= _WHOLE:
+            return file.read_bytes()
         parts = [str(size).encode()]
-        for place in (0, size // 2, size - _BLOCK):
-            opened.seek(place)
-            parts.append(opened.read(_BLOCK))
-    return digest(b''.join(parts))[:16]
+        with file.open('rb') as opened:
+            for place in (0, size // 2, size - _BLOCK):
+                opened.seek(place)
+                parts.append(opened.read(_BLOCK))
+        return b''.join(parts)
+
+    files = [local] if local.is_file() else sorted(local.iterdir())
+    files = [one for one in files if one == local or (one.suffix in _OF_MODELS and one.is_file())]
+    return {file.name: digest(content(file))[:16] for file in files}
 
 
 def read_json(path: Path) -> Any:
@@ -102,20 +93,15 @@ def read_json(path: Path) -> Any:
     return parse_json(path.read_bytes())
 
 
-def parse_json(text: str | bytes, objects: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
-    """Read the JSON value of a text; ValueError if it is none, or nested too deep.
+def parse_json(text: str | bytes) -> Any:
+    """Read the JSON value of a text; ValueError if it is none, or nested too deep."""
+    from pydantic_core import from_json
 
-    `objects` makes what is returned for an object of its pairs, of which several may have the same key; None:
-    a dictionary with the last value of each key.
-    """
-    if objects is None:
-        from pydantic_core import from_json
-
-        # Three times as fast as json, of the values that both take; TypeError: half a character.
-        with suppress(ValueError, TypeError):
-            return from_json(text, cache_strings='keys')
+    # Three times as fast as json, of the values that both take; TypeError: half a character.
+    with suppress(ValueError, TypeError):
+        return from_json(text, cache_strings='keys')
     try:
-        return json.loads(text, object_pairs_hook=objects)
+        return json.loads(text)
     except RecursionError as error:
         raise ValueError(str(error)) from error
 

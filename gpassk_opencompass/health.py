@@ -35,6 +35,7 @@ STATES = {  # of a sample that is no usual response → what is said of several
 }
 # In these states there is no response of the model to judge: the sample is unjudged, not incorrect.
 NOT_DRAWN = frozenset({'filtered', 'aborted', 'no choice', 'too long', 'refused', 'failed'})
+_NEVER_BEGUN = 'too long', 'refused'  # of these an engine drew nothing that it could count
 
 WORDS = {  # what is counted of the samples → how it is called for a reader
     'truncated': 'cut off',
@@ -73,22 +74,17 @@ class Generation(NamedTuple):
     @classmethod
     def from_json(cls, told: object) -> Generation:
         """Read what `as_json` wrote, or any engine said; what makes no sense is taken as not known."""
-        given = mapping(told)
-        reason, state = given.get('finish_reason'), given.get('state')
-
-        def count(name: str, *types: type) -> Any:
-            value: Any = given.get(name)
-            return value if type(value) in types and 0 <= value <= 2**53 else None
-
-        seconds = count('seconds', int, float)
-        return cls(
-            reason if isinstance(reason, str) and 0 < len(reason) <= 64 else None,
-            count('prompt_tokens', int),
-            count('output_tokens', int),
-            None if seconds is None else float(seconds),
-            count('reasoning_tokens', int),
-            state if isinstance(state, str) and state in STATES else None,
-        )
+        known: dict[str, Any] = {}
+        for name in cls._fields:
+            value: Any = mapping(told).get(name)
+            if name in ('finish_reason', 'state'):
+                sound = isinstance(value, str) and 0 < len(value) <= 64
+                sound = sound and (name == 'finish_reason' or value in STATES)
+            else:
+                sound = type(value) is int or (type(value) is float and name == 'seconds')
+                sound = sound and 0 <= value <= 2**53
+            known[name] = value if sound else None
+        return cls(**known)
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields that are known."""
@@ -182,24 +178,18 @@ class Health(Part):
 
     def remarks(self, *kinds: str) -> list[str]:
         """Return what to know of copies, truncated, unanswered, hedged, states, undecided, or some of it."""
-        told = {'copies': self.warnings}
+        told, few = {'copies': self.warnings}, NOTEWORTHY * self.samples
         for what in ('truncated', 'unanswered', 'hedged'):
             by = f'truncated by {self.truncated_by}' if what == 'truncated' else what
             count, said = getattr(self, what) or 0, _SENTENCES.get(by, _SENTENCES[what])
-            noteworthy = count > NOTEWORTHY * self.samples
-            told[what] = [f'{count} of {self.samples} responses {said}'] if noteworthy else []
-        counts = {name: (self.states or {}).get(name, 0) for name in STATES}
-        many = {name: count for name, count in counts.items() if count > NOTEWORTHY * self.samples}
-        told['states'] = [f'{count} of {self.samples} samples {STATES[name]}' for name, count in many.items()]
+            told[what] = [f'{count} of {self.samples} responses {said}'] if count > few else []
+        states = ((name, (self.states or {}).get(name, 0)) for name in STATES)
+        told['states'] = [f'{n} of {self.samples} samples {STATES[name]}' for name, n in states if n > few]
         reasons = ', '.join(f'{reason:.60}: {count}' for reason, count in self.undecided_reasons.items())
         gave_up = 'samples count as incorrect because the judge gave up on them'
         sentence = f'{self.undecided} of {self.samples} {gave_up}{f" ({reasons})" if reasons else ""}'
         told['undecided'] = [sentence] if self.undecided else []
         return [one for kind in told if not kinds or kind in kinds for one in told[kind]]
-
-    def reservations(self) -> list[str]:
-        """Return why a finished run may not be what was wanted; [] if nothing speaks against it."""
-        return [*self.remarks('copies'), *([self.mark] if self.mark else []), *self.remarks('states')]
 
 
 def health_of(
@@ -218,32 +208,32 @@ def health_of(
     if answers:
         known['unanswered'] = sum(answer is not None and not answer.text for answer in answers)
         known['hedged'] = sum(one == HEDGED.origin for one in judged_by)
-    told = [bool(one) or state in NOT_DRAWN for one, state in zip(reasons, states, strict=True)]
+    drawn = [state not in NOT_DRAWN for state in states]
+    told = [bool(reason) or not there for reason, there in zip(reasons, drawn, strict=True)]
     cut = None
     if answers or all(told):
         looks = (answer is not None and answer.cut_off for answer in answers or [None] * len(samples))
-        ends = zip(reasons, states, looks, strict=True)
-        cut = [state not in NOT_DRAWN and (one == CUT_OFF if one else look) for one, state, look in ends]
+        ends = zip(drawn, reasons, looks, strict=True)
+        cut = [there and (reason == CUT_OFF if reason else look) for there, reason, look in ends]
         known['truncated'] = sum(cut)
         known['truncated_by'] = 'engine' if all(told) else 'both' if any(told) else 'text'
     if any(name in samples for name in ('state', 'finish_reason', 'response')):
-        known['states'] = dict(Counter(state for state in states if state))
+        known['states'] = dict(Counter(filter(None, states)))
     if any(reasons):
         known['finish_reasons'] = dict(Counter(reason or 'unknown' for reason in reasons))
     for name in ('prompt_tokens', 'output_tokens', 'reasoning_tokens', 'seconds'):
-        pairs = list(zip(samples.each(name), states, strict=True))
-        costs = [value for value, state in pairs if state not in NOT_DRAWN]
+        column = list(zip(samples.each(name), drawn, states, strict=True))
+        costs = [value for value, there, _ in column if there]
         if costs and None not in costs:  # of each that was drawn; one that was broken off adds what is known
-            broken_off = NOT_DRAWN - {'too long', 'refused'}
-            costs += [value or 0 for value, state in pairs if state in broken_off]
-            known[name] = round(fsum(costs), 3) if name == 'seconds' else int(sum(costs))
+            costs += [value or 0 for value, there, state in column if not there and state not in _NEVER_BEGUN]
+            known[name] = round(fsum(costs), 3) if name == 'seconds' else sum(costs)
     health = Health(
         samples=len(samples),
         unjudged=len(unjudged),
         undecided=len(undecided),
         unjudged_reasons=dict(Counter(why[row] or judged_by[row] or 'no verdict' for row in unjudged)),
         undecided_reasons=dict(Counter(str(why[row]) for row in undecided)),
-        judged_by=dict(Counter(one for one in judged_by if one)),
+        judged_by=dict(Counter(filter(None, judged_by))),
         **known,
     )
     return health, cut

@@ -5,13 +5,11 @@ Lighteval also takes this file's path, and then it is in no package: so its impo
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from contextlib import closing
 from copy import deepcopy
-from functools import cache, partial
+from functools import partial
 from importlib.metadata import version
 from itertools import product
 from pathlib import Path
@@ -36,6 +34,7 @@ from gpassk_opencompass.benchmarks import (
     whole_prompt,
 )
 from gpassk_opencompass.errors import IncompleteError, InputError
+from gpassk_opencompass.files import digest
 from gpassk_opencompass.judges import build_judge, check_judge, problems, with_verdicts
 from gpassk_opencompass.judges.verdicts import cache_folder
 from gpassk_opencompass.metrics import DEFAULT_THRESHOLDS, Metric, metric_table
@@ -107,12 +106,6 @@ def read_settings(path: str, model: type[BaseModel] = TaskSettings) -> Any:
     return checked(model, given, f'{path}:')
 
 
-@cache
-def _try_out(judge: str) -> None:
-    """Build the judge once: a missing key, package or folder is found before anything is generated."""
-    build_judge(json.loads(judge)).close()
-
-
 class GPassKSamples(SamplingMetric, SampleLevelComputation):  # type: ignore[misc]
     """n responses a question judged together; Lighteval sets `PARAMETERS` as attributes."""
 
@@ -134,8 +127,8 @@ class GPassKSamples(SamplingMetric, SampleLevelComputation):  # type: ignore[mis
         return checked(TaskSettings, {**self.base.model_dump(), **self.given}, 'The task cannot be run:')  # type: ignore[no-any-return]
 
     def num_samples(self) -> int:
-        """Return n, and try the judge out: Lighteval asks for n before anything is generated."""
-        _try_out(json.dumps(self.settings.judge))
+        """Return n, and build the judge: what it misses is found before anything is generated."""
+        build_judge(self.settings.judge).close()
         return self.settings.n
 
     def compute(self, docs: Sequence[Doc], responses: Sequence[ModelResponse], **_: Any) -> Rows:
@@ -164,8 +157,8 @@ class GPassKSamples(SamplingMetric, SampleLevelComputation):  # type: ignore[mis
             # NaN for one problem: Lighteval's average over a group would take a missing key for 0.
             error = standard_error(values(counts.n, counts.c, Metric.parse(name)), problem)
             told |= {name: mean, f'{name}_stderr': error}
-        unjudged, distinct = (float(column.mean()) / n for column in shares)
-        return told | {'unjudged_share': unjudged, 'distinct_share': distinct}
+        names = ('unjudged_share', 'distinct_share')
+        return told | {name: float(one.mean()) / n for name, one in zip(names, shares, strict=True)}
 
 
 def _entries(docs: Sequence[Doc], result: Result) -> Rows:
@@ -202,26 +195,26 @@ def samples_of(docs: Sequence[Doc], responses: Sequence[ModelResponse], n: int) 
     rows: Rows = []
     pairs = sorted(zip(docs, responses, strict=True), key=lambda pair: int(pair[0].id or 0))
     for (doc, response), lengths in zip(pairs, _output_tokens([said for _, said in pairs]), strict=True):
-        told = {name: text for name, text in doc.specific.items() if name != 'benchmark'}
-        where = f'{told["uid"]} of {doc.task_name}'
-        if response.input and _letters(told['question']) not in _letters(response.input):
+        about = {name: text for name, text in doc.specific.items() if name != 'benchmark'}
+        where, count = f'{about["uid"]} of {doc.task_name}', len(response.text)
+        if response.input and _letters(about['question']) not in _letters(response.input):
             other = 'was generated for another question: Lighteval kept it from other data under this name'
             raise InputError(f'what was generated for {where} {other}. {_FORGET}')
-        if len(response.text) < n:
-            must = (
-                'the model must sample (temperature above 0, no continuous batching), and an endpoint take n'
-            )
+        if count < n:
+            must = 'must sample (temperature above 0, no continuous batching), and an endpoint take n'
             raise IncompleteError(
-                f'{len(response.text)} responses to {where}, n = {n} are needed: {must}. {_FORGET}'
+                f'{count} responses to {where}, n = {n} are needed: a model {must}. {_FORGET}'
             )
         prompt = len([] if response.input_tokens is None else response.input_tokens)
-        told['prompt_tokens'] = max(prompt - (response.padded_tokens_count or 0), 0) or None
-        told['group'] = f'{told.pop("split")}_{told["language"]}'
-        told_apart = [one if len(one) >= n else [None] * n for one in (response.reasonings or (), lengths)]
-        for replica, (text, thought, tokens) in enumerate(zip(response.text[:n], *told_apart, strict=False)):
+        about['prompt_tokens'] = max(prompt - (response.padded_tokens_count or 0), 0) or None
+        about['group'] = f'{about.pop("split")}_{about["language"]}'
+        thoughts, tokens = (
+            one if len(one) >= n else [None] * n for one in (response.reasonings or (), lengths)
+        )
+        for replica in range(n):
             # An endpoint that gives a choice no content (all tokens went into the thinking) said nothing.
-            own = {'response': text or '', 'thought': thought, 'output_tokens': tokens}
-            rows.append({**told, **own, 'replica': replica})
+            own = {'response': response.text[replica] or '', 'thought': thoughts[replica]}
+            rows.append({**about, **own, 'output_tokens': tokens[replica], 'replica': replica})
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     return Samples({name: column for name, column in columns.items() if set(column) != {None}})
 
@@ -256,8 +249,8 @@ class Prompt:
 
     @property
     def __name__(self) -> str:
-        digest = hashlib.sha256(repr([doc['query'] for doc in self._docs]).encode()).hexdigest()
-        return f'{self._benchmark} {digest[:16]}' if self._docs else self._benchmark
+        asked = repr([doc['query'] for doc in self._docs]).encode()
+        return f'{self._benchmark} {digest(asked)[:16]}' if self._docs else self._benchmark
 
     def __call__(self, row: dict[str, Any], task_name: str) -> Doc | None:
         """Return the question of the number in `row`; the first call reads the whole list."""

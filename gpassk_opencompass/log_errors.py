@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from pathlib import Path
-from typing import NamedTuple
 
 _TAIL = 1 << 16  # bytes
 _TRACEBACK = 'Traceback (most recent call last):'
@@ -56,11 +56,6 @@ def last_lines(log: Path) -> list[str]:
     return [line for line in lines if line]
 
 
-class _Line(NamedTuple):
-    text: str  # without progress bar and what loggers and launchers put before it
-    level: str
-
-
 def error_in(lines: Iterable[str]) -> str:
     """Return the exception of the last traceback with its message; '' without one, and for a Ctrl-C.
 
@@ -68,14 +63,14 @@ def error_in(lines: Iterable[str]) -> str:
     was said before stands behind it.
     """
     cleaned = _cleaned(lines)
-    heads = [place for place, line in enumerate(cleaned) if line.text.endswith(_TRACEBACK)]
+    heads = [place for place, (text, _) in enumerate(cleaned) if text.endswith(_TRACEBACK)]
     error = _raised_behind(cleaned, heads[-1]) if heads else ''
     if error.startswith('KeyboardInterrupt'):
         return ''
     if not _ELSEWHERE.search(error):
         return error
     # The cause is an earlier exception, else the last error that was logged.
-    logged = [line.text.strip() for line in cleaned[: heads[-1]] if line.level in _ERRORS]
+    logged = (text.strip() for text, level in cleaned[: heads[-1]] if level in _ERRORS)
     causes = [text for text in logged if not _PLACE.search(text)]
     earlier = (_raised_behind(cleaned, head) for head in heads[:-1])
     causes += [one for one in earlier if one and not _ELSEWHERE.search(one)]
@@ -87,35 +82,30 @@ def last_said(lines: Iterable[str]) -> str:
 
     How a process died goes before an error that was logged, and that before any other line.
     """
-    cleaned = [line for line in _cleaned(lines) if line.text and not _AFTERMATH.search(line.text)]
-    deaths = [line.text for line in cleaned if line.level in ('', *_ERRORS) and _DEATH.search(line.text)]
-    errors = [line.text for line in cleaned if line.level in _ERRORS and not _PLACE.search(line.text)]
-    texts = deaths or errors or [line.text for line in cleaned]
+    cleaned = [(text, level) for text, level in _cleaned(lines) if text and not _AFTERMATH.search(text)]
+    deaths = [text for text, level in cleaned if level in ('', *_ERRORS) and _DEATH.search(text)]
+    errors = [text for text, level in cleaned if level in _ERRORS and not _PLACE.search(text)]
+    texts = deaths or errors or [text for text, _ in cleaned]
     return texts[-1].strip() if texts else ''
 
 
-def _raised_behind(lines: Sequence[_Line], head: int) -> str:
+def _raised_behind(lines: Sequence[tuple[str, str]], head: int) -> str:
     """Return the exception of the traceback that begins in a line, with the first line of its message."""
-    frames = []
-    for place in range(head + 1, len(lines)):
-        text = lines[place].text
-        if text[:1] not in ('', ' ', '\t'):
-            break
-        frames.append(text.strip())
-    else:
-        return ''
-    error = lines[place].text.strip()
-    if re.fullmatch(r'[\w.]+:', error) and place + 1 < len(lines):  # a message that begins with a line break
-        return f'{error} {lines[place + 1].text.strip()}'
-    code = [one for one in frames if not re.fullmatch(r'[~^ ]*', one) and not one.startswith('File "')]
+    behind = [text for text, _ in lines[head + 1 :]]
+    frames = list(takewhile(lambda text: text[:1] in ('', ' ', '\t'), behind))
+    error, *more = [text.strip() for text in behind[len(frames) :][:2]] or ['']
+    if more and re.fullmatch(r'[\w.]+:', error):  # a message that begins with a line break
+        return f'{error} {more[0]}'
+    code = [one.strip() for one in frames if not re.match(r'\s*(?:[~^ ]*$|File ")', one)]
     return f'{error} at: {code[-1]}' if re.fullmatch(r'[\w.]+', error) and code else error
 
 
-def _cleaned(lines: Iterable[str]) -> list[_Line]:
+def _cleaned(lines: Iterable[str]) -> list[tuple[str, str]]:
+    """Return text and level of lines, without progress bars and what loggers and launchers put before it."""
     cleaned = []
     for line in lines:
         text, level = _WHO.sub('', _BAR.sub('', _COLOUR.sub('', line)), count=1), ''
         if found := next(filter(None, (head.match(text) for head in _HEADS)), None):
             text, level = text[found.end() :], found['level']
-        cleaned.append(_Line(text, level))
+        cleaned.append((text, level))
     return cleaned

@@ -9,27 +9,25 @@
 from __future__ import annotations
 
 import fcntl
-import glob
 import hashlib
 import json
 import math
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property, lru_cache
-from itertools import chain
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, PrivateAttr, ValidationError
+from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from . import __version__
 from .errors import ForeignFileError, InputError
-from .files import SAMPLES, digest, keep_mode, listed, mapping, read_json, write_file
+from .files import SAMPLES, digest, keep_mode, listed, mapping, read_json, sample_files, write_file
 from .health import Health, Part, Whole, unless_known
 from .metrics import LARGEST_N, Metric, metric_table, value_table
 from .samples import Counts, Integers, Samples
@@ -127,6 +125,30 @@ class Result(Part):
     _samples: Samples | None = PrivateAttr(default=None)
     _manifest: Entry | None = PrivateAttr(default=None)  # of the sweep, on the model
 
+    @model_validator(mode='after')
+    def _count(self) -> Result:
+        """Refuse counts that contradict each other, or what is told of them; take the bounds from them."""
+        counts, health, size = self.counts, self.health, len(self.counts.uid)
+        for name in QuestionCounts.model_fields:
+            if (column := getattr(counts, name)) is not None and len(column) != size:
+                raise ValueError(f'gpassk.counts.{name} has {len(column)} entries; expected {size}')
+        table = self.table
+        questions = Counter([*counts.uid, *(uid for uids in self.left_out.values() for uid in uids)])
+        for name, told, expected in (
+            ('n', self.n, int(table.n.max())),
+            ('k', self.ks, sorted({k for k in self.ks if k <= self.n})),
+            ('data.questions', self.data.questions, size),
+            ('health.samples', health.samples, int(table.n.sum())),
+            ('health.unjudged', health.unjudged, sum(counts.unjudged)),
+            ('health.undecided', health.undecided, sum(counts.undecided or [health.undecided])),
+            ('counts with more in c and in doubt than n', int((table.c + table.doubt > table.n).sum()), 0),
+            ('counts and left_out: the same question', questions.most_common(1)[0][1], 1),
+        ):
+            if told != expected:
+                raise ValueError(f'gpassk.{name} is {told}; expected {expected}')
+        self.bounds = bounds(table, self.ks, self.thresholds)
+        return self
+
     # What it is called.
 
     @property
@@ -137,14 +159,7 @@ class Result(Part):
     @property
     def model(self) -> str:
         """Return the model's name without its settings."""
-        return self._manifest.model if self._manifest else self._named[0]
-
-    @cached_property
-    def _named(self) -> tuple[str, Mapping[str, int | float]]:
-        try:
-            return model_and_settings(self.run.model)
-        except ValueError:  # a number of too many digits
-            return self.run.model, {}
+        return self._manifest.model if self._manifest else model_and_settings(self.run.model)[0]
 
     @property
     def model_path(self) -> str:
@@ -155,9 +170,9 @@ class Result(Part):
     @cached_property
     def sampling(self) -> Mapping[str, int | float]:
         """Return how the model sampled: the manifest says it, else the record, else the name."""
-        config = sampling_in(mapping(self.provenance.get('model')))
-        of_sweep = self._manifest.settings if self._manifest else {}
-        return {**self._named[1], **sampling_in(self.run.settings), **config, **of_sweep}
+        told = sampling_in(self.run.settings) | sampling_in(mapping(self.provenance.get('model')))
+        named = model_and_settings(self.run.model)[1]
+        return {**named, **told, **(self._manifest.settings if self._manifest else {})}
 
     @property
     def greedy(self) -> bool:
@@ -167,9 +182,8 @@ class Result(Part):
     @cached_property
     def limits(self) -> Mapping[str, int]:
         """Return of how many questions a trial is, limit and of; {} of a whole run."""
-        told = {name: value for name, value in self.limited.items() if value}
         limit = limit_in(self.run.dataset)
-        return told or ({} if limit is None else {'limit': limit})
+        return {name: value for name, value in {'limit': limit or 0, **self.limited}.items() if value}
 
     @cached_property
     def benchmark(self) -> str:
@@ -196,15 +210,23 @@ class Result(Part):
         """Return a digest that is the same for runs with the same judge, in every setting of it."""
         return digest_of({key: value for key, value in self.judge.items() if key != 'statistics'})
 
+    def sign(self) -> None:
+        """Say in `signature` how the scores came about; runs with the same line may be compared."""
+        k, tau = ('_'.join(map(str, several)) for several in (self.ks, self.thresholds))
+        judge = '-'.join(str(self.judge[part]) for part in ('name', 'model') if part in self.judge)
+        self.signature = (
+            f'G-Pass@k|n:{self.n}|k:{k}|tau:{tau}|judge:{judge}|rules:{self.judge_digest[:12]}'
+            f'|questions:{self.data.questions}|data:{self.data.sha256[:12]}|version:{__version__}'
+        )
+
     # What it counts.
 
     @cached_property
     def table(self) -> Counts:
         """Return the counts of its questions."""
-        counts = self.counts
-        columns = counts.n or [self.n] * len(counts.uid), counts.c, counts.unjudged
-        undecided = None if counts.undecided is None else np.array(counts.undecided, dtype=np.int64)
-        n, c, unjudged = (np.array(one, dtype=np.int64) for one in columns)
+        counts, integers = self.counts, partial(np.array, dtype=np.int64)
+        n, c, unjudged = map(integers, (counts.n or [self.n] * len(counts.uid), counts.c, counts.unjudged))
+        undecided = None if counts.undecided is None else integers(counts.undecided)
         return Counts(counts.uid, counts.problem, counts.group, n, c, unjudged, undecided)
 
     def values(self, metric: Metric) -> Floats:
@@ -258,11 +280,10 @@ class Result(Part):
         details: dict[str, Any] = {}
         if (samples := self._samples) is not None:
             each = list(samples.by_question().values())[: len(self.counts.uid)]
-            for name in ('question', 'reference'):
-                if column := samples.get(name):
-                    details[name] = [column[rows[0]] or '' for rows in each]
-            if column := samples.get('answer'):
-                details['answers'] = [[column[row] or '' for row in rows] for rows in each]
+            for name in (one for one in ('question', 'reference') if one in samples):
+                details[name] = [samples[name][rows[0]] or '' for rows in each]
+            if 'answer' in samples:
+                details['answers'] = [[samples['answer'][row] or '' for row in rows] for rows in each]
             symbols = [SYMBOLS.get(verdict, '?') for verdict in samples.each('verdict')]
             details['verdicts'] = [''.join(symbols[row] for row in rows) for rows in each]
         block = self.model_dump(by_alias=True, exclude_none=True)
@@ -307,9 +328,9 @@ def means(counts: Counts, ks: Sequence[int], thresholds: Sequence[float]) -> dic
 
 def bounds(counts: Counts, ks: Sequence[int], thresholds: Sequence[float]) -> dict[str, list[float]]:
     """Return each score of all questions with all samples in doubt wrong, and with all of them right."""
-    doubt = counts.unjudged if counts.undecided is None else counts.unjudged + counts.undecided
-    low = means(counts, ks, thresholds)
-    high = means(replace(counts, c=counts.c + doubt), ks, thresholds) if doubt.any() else low
+    low = high = means(counts, ks, thresholds)
+    if counts.doubt.any():
+        high = means(replace(counts, c=counts.c + counts.doubt), ks, thresholds)
     return {key: [100.0 * low[key], 100.0 * high[key]] for key in low}
 
 
@@ -332,16 +353,6 @@ def data_of(uid: Sequence[str], question: Sequence[str], reference: Sequence[str
         for content in ((text or '').encode('utf-8', 'surrogatepass') for text in texts):
             found.update(len(content).to_bytes(8, 'big') + content)
     return Data(questions=len(uid), sha256=found.hexdigest())
-
-
-def signature_of(
-    n: int, ks: Sequence[int], thresholds: Sequence[float], judge: Mapping[str, Any], data: Data
-) -> str:
-    """Return one line that says how a number came about; runs with the same line may be compared."""
-    k, tau = ('_'.join(map(str, several)) for several in (ks, thresholds))
-    name = '-'.join(str(judge[part]) for part in ('name', 'model') if part in judge)
-    who, what = f'judge:{name}|rules:{digest_of(judge)[:12]}', f'data:{data.sha256[:12]}'
-    return f'G-Pass@k|n:{n}|k:{k}|tau:{tau}|{who}|questions:{data.questions}|{what}|version:{__version__}'
 
 
 # The files
@@ -374,13 +385,16 @@ def result_of(path: Path, content: Any) -> Result:
         if _too_deep(block):
             raise ValueError(f'it is nested more than {DEEPEST} deep')
         result = Result.model_validate(block)
-        for said in chain(_contradictions(result), _wrong_scores(result, content)):
-            raise ValueError(said)
+        for key, value in result.scores().items():
+            told = content.get(key, value)
+            if not isinstance(told, (int, float)) or not value - TOLERANCE <= told <= value + TOLERANCE:
+                raise ValueError(f'{key} = {told!r:.60}, but its counts give {value:.6f}')
     except ValidationError as errors:
         first = errors.errors(include_url=False)[0]
-        place = 'gpassk.' + '.'.join(map(str, first['loc']))
-        told = 'is missing' if first['type'] == 'missing' else f'= {first["input"]!r:.60}; {first["msg"]}'
-        raise InputError(f'{path} is damaged: {place} {told}') from None
+        said = f' = {first["input"]!r:.60}; {first["msg"]}' if first['type'] != 'missing' else ' is missing'
+        place = '.'.join(map(str, ('gpassk', *first['loc'])))
+        told = f'{place}{said}' if first['loc'] else first['msg'].removeprefix('Value error, ')
+        raise InputError(f'{path} is damaged: {told}') from None
     except (ValueError, ArithmeticError, RecursionError) as error:
         raise InputError(f'{path} is damaged: {error}') from None
     result._path = path
@@ -394,50 +408,6 @@ def _too_deep(value: Any, levels: int = DEEPEST) -> bool:
     return levels == 0 or any(_too_deep(one, levels - 1) for one in nested)
 
 
-def _contradictions(result: Result) -> Iterator[str]:
-    """Yield where counts contradict each other, or what is told of them; later lines rest on earlier ones."""
-    counts, health, questions = result.counts, result.health, len(result.counts.uid)
-    for name in QuestionCounts.model_fields:
-        column = getattr(counts, name)
-        if column is not None and len(column) != questions:
-            yield f'gpassk.counts.{name} has {len(column)} entries; expected {questions}'
-    names = Counter([*counts.uid, *(uid for uids in result.left_out.values() for uid in uids)])
-    if repeated := [uid for uid, times in names.items() if times > 1]:
-        yield f'gpassk has {repeated[0]!r:.60} twice; expected each question once'
-    table, n = result.table, result.table.n
-    doubts = table.unjudged if table.undecided is None else table.unjudged + table.undecided
-    for row in np.flatnonzero(table.c + doubts > n):
-        yield (
-            f'gpassk.counts of {counts.uid[row]!r:.60} are c = {counts.c[row]}, in doubt {int(doubts[row])}; '
-            f'expected at most n = {int(n[row])} together'
-        )
-    if int(n.max()) != result.n or max(result.ks) > result.n or sorted(set(result.ks)) != result.ks:
-        yield f'gpassk.n is {result.n}, k {result.ks}; expected n of the counts, each k once up to it'
-    for name, told, expected in (
-        ('data.questions', result.data.questions, questions),
-        ('health.samples', health.samples, int(n.sum())),
-        ('health.unjudged', health.unjudged, sum(counts.unjudged)),
-        ('health.undecided', health.undecided, sum(counts.undecided or [health.undecided])),
-    ):
-        if told != expected:
-            yield f'gpassk.{name} is {told}; expected {expected}, as its counts say'
-
-
-def _wrong_scores(result: Result, content: Mapping[str, Any]) -> Iterator[str]:
-    """Yield scores and bounds that are not those of the counts."""
-
-    def near(given: Any, value: float) -> bool:
-        return isinstance(given, (int, float)) and value - TOLERANCE <= given <= value + TOLERANCE
-
-    for key, value in result.scores().items():
-        if not near(content.get(key, value), value):
-            yield f'{key} = {content[key]!r:.60}, but its counts give {value:.6f}'
-    limits = bounds(result.table, result.ks, result.thresholds)
-    for key, ends in result.bounds.items():
-        if not all(map(near, ends, limits.get(key, [math.nan] * 2))):
-            yield f'gpassk.bounds of {key} are {ends}, but its counts give {limits.get(key)}'
-
-
 def write(path: Path, result: Result) -> None:
     """Write a result and the file of its samples; whoever reads sees the old pair or the new one.
 
@@ -446,56 +416,50 @@ def write(path: Path, result: Result) -> None:
     """
     path = path.resolve()  # beside the file, not beside a link to it
     path.parent.mkdir(parents=True, exist_ok=True)
-    folder = os.open(path.parent, os.O_RDONLY)
+    folder, wrong = os.open(path.parent, os.O_RDONLY), ''
     try:
         with suppress(OSError):  # else one process takes the samples of another for old ones
             fcntl.flock(folder, fcntl.LOCK_EX)
-        before = [file.name for file in _sample_files(path)]
+        before = [file.name for file in sample_files(path)]
         try:
-            write_samples(path, result)
+            try:
+                result._samples, result.sample_file = result.samples(), None
+                result.sample_file = _write_samples(path, result._samples)
+            except Exception as error:  # whatever it is, hours of judging shall not be lost by it
+                result.sample_file, wrong = None, f'{type(error).__name__}: {error}'
             content = json.dumps(result.as_json(), ensure_ascii=False, indent=1) + '\n'
             write_file(path, content.encode())
         except BaseException:  # Ctrl-C too; what was there is what still counts
-            remove_samples(path, *before)
+            _remove_samples(path, before)
             raise
         result._path = path
-        remove_samples(path, result.sample_file.name if result.sample_file else '')
+        _remove_samples(path, [result.sample_file.name] if result.sample_file else [])
     finally:
         os.close(folder)
+    if wrong:
+        warn_once(f'the samples of {path} were not written ({wrong}); the scores stand')
 
 
-def write_samples(path: Path, result: Result) -> None:
-    """Write the samples of a result beside its JSON, which may be written later, and name them in it."""
+def _write_samples(path: Path, samples: Samples | None) -> SampleFile | None:
+    """Write samples beside the JSON of their result, under the name of their content."""
+    if samples is None:
+        return None
     draft = path.with_name(f'.{path.name}.{os.getpid()}')
     try:
-        result._samples, result.sample_file = result.samples(), None
-        if result._samples is None:
-            return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        result._samples.write(draft)
+        samples.write(draft)
         keep_mode(path, draft)
         sha256 = file_digest(draft)
-        target = path.with_name(f'{path.name.removesuffix(".json")}.{sha256[:12]}{SAMPLES}')
-        draft.replace(target)
-        result.sample_file = SampleFile(name=target.name, sha256=sha256, rows=len(result._samples))
-    except Exception as error:  # whatever it is, hours of judging shall not be lost by it
-        result.sample_file = None
-        warn_once(
-            f'the samples of {path} were not written ({type(error).__name__}: {error}); the scores stand'
-        )
+        name = f'{path.name.removesuffix(".json")}.{sha256[:12]}{SAMPLES}'
+        draft.replace(path.with_name(name))
     finally:
         with suppress(OSError):  # it is in its place, or never was
             draft.unlink()
+    return SampleFile(name=name, sha256=sha256, rows=len(samples))
 
 
-def _sample_files(path: Path) -> list[Path]:
-    stem = glob.escape(path.name.removesuffix('.json'))
-    return list(path.parent.glob(f'{stem}.{12 * "[0-9a-f]"}{SAMPLES}'))
-
-
-def remove_samples(path: Path, *keep: str) -> None:
+def _remove_samples(path: Path, keep: Sequence[str]) -> None:
     """Remove the files of samples beside the JSON of a result, also those of earlier ones, all but some."""
-    for file in _sample_files(path):
+    for file in sample_files(path):
         if file.name not in keep:
             with suppress(OSError):
                 file.unlink()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -62,10 +62,10 @@ COLUMNS = (
     Column('row', 'int64', 'The row or line of that file, from 1'),
 )
 _KINDS = {column.name: column.kind for column in COLUMNS}
-_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {  # of a column's values, and how they are called
-    **dict.fromkeys(('label', 'text'), ((str,), 'a text')),
-    'int64': ((int, np.integer), 'a whole number'),
-    'double': ((int, float, np.number), 'a number'),
+_TYPES: dict[str, tuple[str, tuple[type, ...]]] = {  # what values of a kind are called, and may be
+    **dict.fromkeys(('label', 'text'), ('a text', (str,))),
+    'int64': ('a whole number', (int, np.integer)),
+    'double': ('a number', (int, float, np.number)),
 }
 
 
@@ -95,6 +95,11 @@ class Counts:
 
     def __len__(self) -> int:
         return len(self.uid)
+
+    @property
+    def doubt(self) -> Integers:
+        """Return how many samples of each question are unjudged, or undecided as far as that is known."""
+        return self.unjudged if self.undecided is None else self.unjudged + self.undecided
 
     def select(self, rows: Sequence[int] | NDArray[Any]) -> Counts:
         """Return the counts of some questions, by their rows or a mask."""
@@ -134,10 +139,6 @@ class Samples:
         """Return the columns that are known."""
         return [name for name in _KINDS if name in self._columns]
 
-    def get(self, name: str) -> Sequence[Any] | None:
-        """Return a column; None where it is not known."""
-        return self._columns.get(name)
-
     def each(self, name: str) -> Sequence[Any]:
         """Return a column, of None where it is not known."""
         return self._columns[name] if name in self._columns else [None] * len(self)
@@ -159,11 +160,6 @@ class Samples:
             of_question.sort(key=self._columns['replica'].__getitem__)
         return dict(rows)
 
-    def ordered(self) -> Samples:
-        """Return the samples question by question, replicas ascending."""
-        order = [row for rows in self.by_question().values() for row in rows]
-        return self if order == list(range(len(self))) else self.select(order)
-
     def check(self) -> None:
         """Refuse samples that cannot be scored: an InputError lists all wrong values, else contradictions."""
         if not len(self):
@@ -173,26 +169,25 @@ class Samples:
             raise InputError('\n'.join([*problems[:20], *more]))
 
     def _wrong_values(self) -> Iterator[str]:
+        verdicts = ('correct', 'incorrect', 'unjudged')
         for name, column in self._columns.items():
-            types, expected = _TYPES[_KINDS[name]]
+            expected, types = _TYPES[_KINDS[name]]
             types += () if name in ('uid', 'replica') else (type(None),)
-            if wrong := {one for one in set(map(type, column)) if not issubclass(one, types) or one is bool}:
-                for row, value in enumerate(column):
-                    if type(value) in wrong:
-                        yield f'{self.place(row)}: {name} is {value!r:.60}; expected {expected}'
-        for row, value in enumerate(self.each('verdict')):
-            if isinstance(value, str) and value not in ('correct', 'incorrect', 'unjudged'):
-                yield f'{self.place(row)}: verdict is {value!r:.60}; expected correct, incorrect or unjudged'
+            wrong = {one for one in set(map(type, column)) if not issubclass(one, types) or one is bool}
+            others = set() if name != 'verdict' or wrong else {*column} - {*verdicts, None}
+            expected = 'correct, incorrect or unjudged' if others else expected
+            for row, value in enumerate(column) if wrong or others else ():
+                if type(value) in wrong or value in others:
+                    yield f'{self.place(row)}: {name} is {value!r:.60}; expected {expected}'
 
     def _contradictions(self) -> Iterator[str]:
         """Yield samples that are there twice, and what samples of one question say differently."""
         names = [name for name in ('question', 'reference', 'group', 'language', 'problem') if name in self]
+        shared = list(zip(*(self._columns[name] for name in names), strict=True)) or [()] * len(self)
         places: dict[tuple[str, int], int] = {}
         first: dict[str, int] = {}
-        shared = list(zip(*(self._columns[name] for name in names), strict=True)) or [()] * len(self)
-        for row, key in enumerate(zip(self['uid'], self['replica'], strict=True)):
-            uid, replica = key
-            if (before := places.setdefault(key, row)) != row:
+        for row, (uid, replica) in enumerate(zip(self['uid'], self['replica'], strict=True)):
+            if (before := places.setdefault((uid, replica), row)) != row:
                 twice = f'sample {replica} of {uid!r:.60} is there twice, first at {self.place(before)}'
                 yield f'{self.place(row)}: {twice}: were the logs of two runs put together?'
             if shared[row] != shared[before := first.setdefault(uid, row)]:
@@ -230,20 +225,20 @@ class Samples:
         label = pyarrow.dictionary(pyarrow.int32(), text)
         types = {'label': label, 'text': text, 'int64': whole, 'double': number}
         fields = [pyarrow.field(one.name, types[one.kind], metadata={'about': one.about}) for one in COLUMNS]
-        samples, schema = self.ordered(), pyarrow.schema(fields, {'gpassk.samples': LAYOUT})
-        uids, texts = samples['uid'], [samples[name] for name in ('response', 'thought') if name in samples]
-        begins, size = [0], 0
-        for row, uid in enumerate(uids):
-            if size > GROUP_BYTES and uid != uids[row - 1]:
-                begins.append(row)
+        groups: list[list[int]] = [[]]
+        texts, size = [self[name] for name in ('response', 'thought') if name in self], 0
+        for rows in self.by_question().values():
+            if size > GROUP_BYTES:
+                groups.append([])
                 size = 0
-            size += 64 + sum(len(column[row] or '') for column in texts)
+            groups[-1] += rows
+            size += sum(64 + sum(len(column[row] or '') for column in texts) for row in rows)
+        schema = pyarrow.schema(fields, {'gpassk.samples': LAYOUT})
         with parquet.ParquetWriter(path, schema, compression='zstd') as writer:
-            for start, stop in pairwise([*begins, len(samples)]):
-                arrays = []
+            for rows in groups:
+                part, arrays = self.select(rows), []
                 for one in schema:
-                    column = samples.get(one.name)
-                    values = [None] * (stop - start) if column is None else column[start:stop]
+                    values = part.each(one.name)
                     try:
                         arrays.append(pyarrow.array(values, one.type))
                     except UnicodeEncodeError:  # a half of a character
@@ -315,10 +310,3 @@ class Run:
     def name(self) -> str:
         """Return `<model>/<data set>`, as far as they are known."""
         return '/'.join(filter(None, (self.model, self.dataset)))
-
-    @property
-    def n(self) -> int:
-        """Return the samples of the question that has the most."""
-        if self.samples is not None:
-            return max(Counter(self.samples['uid']).values(), default=0)
-        return 0 if self.counts is None else int(max(self.counts.n, default=0))

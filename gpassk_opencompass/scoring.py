@@ -9,7 +9,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, nullcontext, suppress
 from dataclasses import replace
 from platform import python_version
 from typing import TYPE_CHECKING, Any
@@ -18,9 +18,9 @@ from . import __version__
 from .benchmarks import language_of
 from .errors import IncompleteError, InputError
 from .health import CUT_OFF, NOT_DRAWN, Health, health_of, state_of
-from .judges import HEDGED, TAIL_LENGTH, Judge, Judgement, Pair, Verdict
+from .judges import HEDGED, TAIL_LENGTH, Judge, Judgement, Pair, Verdict, build_judge
 from .metrics import DEFAULT_THRESHOLDS, Metric, metrics_of
-from .record import CompletedScores, Names, QuestionCounts, Result, bounds, data_of, means, signature_of
+from .record import CompletedScores, Names, QuestionCounts, Result, data_of, means
 from .samples import MISSING, Counts, Run, Samples
 from .text import whole_characters
 
@@ -87,25 +87,26 @@ def score(
         rows = [row for row, uid in enumerate(samples['uid']) if uid not in dropped]
         counted, final = samples.select(rows), [final[row] for row in rows] if final else []
     _refuse_unjudged(counted, unjudged_tolerance)
-    first = [rows[0] for rows in counted.by_question().values()]
-    texts = [[counted.each(name)[row] or '' for row in first] for name in ('question', 'reference')]
-    counts, (health, cut) = counted.counts(), health_of(counted, final)
+    questions, (health, cut) = counted.by_question(), health_of(counted, final)
+    columns = map(counted.each, ('question', 'reference'))
+    texts = ([column[rows[0]] or '' for rows in questions.values()] for column in columns)
     result = _result(
-        counts,
+        counted.counts(),
         k,
         thresholds,
         run=names or Names(),
-        data=data_of(counts.uid, *texts),
+        data=data_of(list(questions), *texts),
         health=health,
-        judge=identity,
+        judge=identity | ({'statistics': statistics} if statistics else {}),
         left_out=left_out,
         versions=versions or {},
     )
     result.completed = _completed(counted, cut, result)
-    if statistics:
-        result.judge = {**identity, 'statistics': statistics}
-    for text in result.health.remarks('copies', 'undecided') if warn else ():
-        _log(text, 'WARNING')
+    if warn and (told := health.remarks('copies', 'undecided')):
+        from loguru import logger  # it brings asyncio
+
+        for text in told:
+            logger.warning(text)
     return result.with_samples(samples)
 
 
@@ -126,7 +127,7 @@ def score_counts(
 
 def score_run(
     run: Run,
-    judge: Judge | None,
+    judge: Mapping[str, Any] | None,
     names: Names,
     *,
     k: Sequence[int] = (),
@@ -139,14 +140,20 @@ def score_run(
     itself, all stays that does not follow from k, τ and the judge.
 
     Args:
-        judge: judges the responses anew; None: the verdicts that are there count.
+        judge: the config of one that judges the responses anew; None: the verdicts that are there count.
         k: none: those that the run was made for, or the usual ones.
     """
     old: Result | None = run.record
+    identity = {name: value for name, value in run.judge.items() if old or name != 'statistics'}
     samples, counts = run.samples, run.counts
-    identity = {name: value for name, value in run.judge.items() if name != 'statistics'}
-    settings: dict[str, Any] = {'k': list(k) or [one for one in run.ks if one <= run.n] or None}
+    assert samples is not None or counts is not None
+    sizes = Counter(samples['uid']).values() if samples is not None else counts.n.tolist()
+    settings: dict[str, Any] = {'k': list(k) or [one for one in run.ks if one <= max(sizes)] or None}
     settings |= {'thresholds': thresholds, 'names': names}
+    if judge and (samples is None or 'response' not in samples):
+        raise InputError('there are no responses to judge; leave out --judge, or give a file that has them')
+    if answers and (samples is None or 'response' not in samples):
+        raise InputError('--answer-pattern needs responses; there are none')
 
     def distinct(keys: Sequence[Any]) -> Sequence[Any]:
         if old or not any(one and one.isdecimal() for one in keys):
@@ -154,15 +161,14 @@ def score_run(
         return [f'{names.dataset}/{one}' if one and one.isdecimal() else one for one in keys]
 
     if samples is not None:
-        problem = distinct(samples.get('problem') or ()) or None
+        problem = distinct(samples['problem']) if 'problem' in samples else None
         samples = samples.replace(uid=distinct(samples['uid']), problem=problem)
         settings |= {'unjudged_tolerance': 1.0, 'answers': answers, 'warn': False}
-        result = score(samples, judge or identity or {'name': 'labels'}, **settings)
-    elif counts is not None:
+        with closing(build_judge(judge)) if judge else nullcontext() as built:
+            result = score(samples, built or identity or {'name': 'labels'}, **settings)
+    else:
         counts = replace(counts, uid=distinct(counts.uid), problem=distinct(counts.problem))
         result = score_counts(counts, identity or {'name': 'counts'}, **settings)
-    else:
-        raise InputError(f'{names.model} on {names.dataset} has neither samples nor counts')
     remarks = run.remarks
     if old:
         computed = _remarks(old.table, old.ks, old.left_out)
@@ -173,8 +179,7 @@ def score_run(
         if judge is None and (old.counts.uid, old.n) == (result.counts.uid, result.n):
             result.data = old.data
             result.health = old.health if samples is None else result.health
-            result.signature = signature_of(result.n, result.ks, result.thresholds, identity, old.data)
-            result.judge |= {name: one for name, one in old.judge.items() if name == 'statistics'}
+            result.sign()
     result.remarks = [*remarks, *result.remarks]
     return result
 
@@ -192,10 +197,10 @@ def _ks(k: int | Sequence[int] | None, thresholds: Sequence[float], most: int) -
 def _result(
     counts: Counts, k: int | Sequence[int] | None, thresholds: Sequence[float], **parts: Any
 ) -> Result:
-    """Return the result of counts, with all of its parts that do not follow from them."""
+    """Return the signed result of counts, with all of its parts that do not follow from them."""
     most = int(counts.n.max())
     ks = _ks(k, thresholds, most)
-    return Result(
+    result = Result(
         n=most,
         ks=ks,
         thresholds=[float(one) for one in thresholds],
@@ -208,12 +213,12 @@ def _result(
             undecided=None if counts.undecided is None else counts.undecided.tolist(),
             n=counts.n.tolist() if counts.n.min() < most else None,
         ),
-        bounds=bounds(counts, ks, thresholds),
-        signature=signature_of(most, ks, thresholds, parts['judge'], parts['data']),
         remarks=_remarks(counts, ks, parts.get('left_out', {})),
         versions={'gpassk_opencompass': __version__, 'python': python_version(), **parts.pop('versions', {})},
         **parts,
     )
+    result.sign()
+    return result
 
 
 def _remarks(counts: Counts, ks: Sequence[int], left_out: Mapping[str, Sequence[str]]) -> list[str]:
@@ -294,35 +299,35 @@ def _with_answers(
     """Return the samples with answers and states, the final answer of each, and the end where there is none.
 
     None is the final answer of a sample that was not drawn. With `given`, answers that the samples have count
-    before those in the responses.
+    before those in the responses, unless a pattern says where they are.
     """
     from .answers import FinalAnswer, answer_of, part
 
     matches = answer_pattern(pattern)
     final: list[FinalAnswer | None] = []
-    tails, states = [], []
+    tails, states, any_match = [], [], False
     columns = ('response', 'finish_reason', 'state', 'thought')
-    known = samples.each('answer') if given else [None] * len(samples)
+    known = samples.each('answer') if given and not pattern else [None] * len(samples)
     for told, text, reason, state, thought in zip(known, *map(samples.each, columns), strict=True):
-        if state in NOT_DRAWN:
-            answer, said = None, ''
-        else:
+        answer, tail = None, ''
+        if state not in NOT_DRAWN:
             parted = part(text or '')
-            said = parted.said
+            answer, said = answer_of(parted), parted.said
             if pattern:
                 found = [match[matches.groups] or '' for match in matches.finditer(said)]
                 answer = FinalAnswer(found[-1].strip() if found else '', boxed=False, cut_off=parted.open)
-            else:
-                answer = answer_of(parted)
-                # A value alone that was cut off: its rest is missing.
-                if reason == CUT_OFF and answer.text == said.strip() and not given:
-                    answer = FinalAnswer('', boxed=False, cut_off=True)
+                any_match |= bool(found)
+            elif reason == CUT_OFF and answer.text == said.strip() and not given:
+                answer = FinalAnswer('', boxed=False, cut_off=True)  # the rest of a value alone is missing
             answer = answer if told is None else answer._replace(text=told)
+            tail = '' if answer.text else said[-TAIL_LENGTH:]
             state = state or state_of(text or '', said, thought, reason)  # noqa: PLW2901
         final.append(answer)
-        tails.append(said[-TAIL_LENGTH:] if answer and not answer.text else '')
+        tails.append(tail)
         states.append(state)
     texts = [one.text if one else told or '' for one, told in zip(final, known, strict=True)]
+    if pattern and not any_match:
+        raise InputError(f'--answer-pattern {pattern!r} is found in no response; mend it, or leave it out')
     return samples.replace(answer=texts, state=_unless_empty(states)), final, tails
 
 
@@ -335,8 +340,11 @@ def _with_verdicts(
     replica came first. No judge is asked of an answer that states more values than its reference asks for: it
     is incorrect, judged by 'hedged'; nor of a sample that was not drawn: it is unjudged, for its state.
     """
+    from loguru import logger
+
     from .answers import hedges, normal_form
 
+    unjudged = Verdict.UNJUDGED
     references = {text: reference_of(text) for text in set(samples.each('reference'))}
     pairs: dict[tuple[str, ...], Pair] = {}
     known: dict[Any, Judgement | tuple[str, ...]] = {}  # what a response states → its judgement, or its pair
@@ -344,14 +352,14 @@ def _with_verdicts(
     columns = map(samples.each, ('state', 'question', 'reference', 'language'))
     for answer, tail, state, *told in zip(final, tails, *columns, strict=True):
         if answer is None:
-            of_samples.append(Judgement(Verdict.UNJUDGED, 'not drawn', state))
+            of_samples.append(Judgement(unjudged, 'not drawn', state))
             continue
         stated = (*told, answer, tail)
         if stated not in known:
             question, reference = told[0] or '', references[told[1]]
             language = told[2] or language_of(question)
             if not reference:
-                known[stated] = Judgement(Verdict.UNJUDGED, 'empty', 'no reference')
+                known[stated] = Judgement(unjudged, 'empty', 'no reference')
             elif hedges(answer, reference):
                 known[stated] = HEDGED
             else:
@@ -360,14 +368,13 @@ def _with_verdicts(
                 pair = Pair(question, reference, answer.text, language, tail)
                 pairs[key] = min(pairs.get(key, pair), pair, key=lambda one: (len(one.answer), one.answer))
         of_samples.append(known[stated])
-    _log(f'{len(samples)} responses, {len(pairs)} different answers to judge')
+    logger.info(f'{len(samples)} responses, {len(pairs)} different answers to judge')
     said = dict(zip(pairs, judge.judge(list(pairs.values())), strict=True))
     judgements = [one if isinstance(one, Judgement) else said[one] for one in of_samples]
-    unclear = ['' if one.verdict is not Verdict.UNJUDGED else one.origin for one in judgements]
     return samples.replace(
         verdict=[one.verdict.value for one in judgements],
         judged_by=[one.origin or None for one in judgements],
-        why=[one.reason or origin or None for one, origin in zip(judgements, unclear, strict=True)],
+        why=[one.reason or (one.origin if one.verdict is unjudged else '') or None for one in judgements],
         reply_key=_unless_empty([one.reply_key or None for one in judgements]),
     )
 
@@ -384,12 +391,6 @@ def _with_reasons(samples: Samples) -> Samples:
 
 def _unless_empty(column: list[Any]) -> list[Any] | None:
     return column if any(one is not None for one in column) else None
-
-
-def _log(text: str, level: str = 'INFO') -> None:
-    from loguru import logger  # it brings asyncio; who scores counts logs nothing
-
-    logger.opt(depth=1).log(level, text)
 
 
 # What is refused

@@ -77,28 +77,23 @@ def headline(run: Run, result: Result, anew: bool) -> str:
 
 def tables(rows: Sequence[Row]) -> Iterator[Table]:
     """Yield the metrics of all questions, then those of the largest k of each group."""
-
-    def interval(row: Row) -> str:
-        return f'[{row["low"]:.1f}, {row["high"]:.1f}]'
-
-    total = {row['metric']: row for row in rows if row['group'] == TOTAL}
-    bounds = ['unjudged wrong … right'] if any(row['wrong'] is not None for row in total.values()) else []
-    heads = ['metric', 'score', '95 % interval', 'rerun', *bounds]
-    first = Table('all questions', heads, data=list(total.values()))
-    for name, row in total.items():
-        doubt = [None if row['wrong'] is None else f'{row["wrong"]:.2f} … {row["right"]:.2f}'] * len(bounds)
-        first.rows.append([name, row['score'], interval(row), f'± {row["rerun"]:.1f}', *doubt])
+    total = [row for row in rows if row['group'] == TOTAL]
+    some_doubt = any(row['wrong'] is not None for row in total)
+    heads = ['metric', 'score', '95 % interval', 'rerun', *['unjudged wrong … right'] * some_doubt]
+    first = Table('all questions', heads, data=total)
+    for row in total:
+        doubt = [None if row['wrong'] is None else '{wrong:.2f} … {right:.2f}'.format(**row)] * some_doubt
+        interval, rerun = '[{low:.1f}, {high:.1f}]'.format(**row), '± {rerun:.1f}'.format(**row)
+        first.rows.append([row['metric'], row['score'], interval, rerun, *doubt])
     yield first
     groups = {row['group']: row['questions'] for row in rows if row['metric'] == str(ACCURACY)}
     if len(groups) > 1:
-        metrics = list(map(Metric.parse, total))
+        metrics = [Metric.parse(row['metric']) for row in total]
         largest = max(one.k for one in metrics)
         last = (one for one in metrics if one.k == largest and one.kind is not Kind.PASS)
         shown = list(dict.fromkeys(map(str, (ACCURACY, *last))))
-        cells = {
-            (row['group'], row['metric']): f'{row["score"]:.2f} {interval(row)} ± {row["rerun"]:.1f}'
-            for row in rows
-        }
+        text = '{score:.2f} [{low:.1f}, {high:.1f}] ± {rerun:.1f}'
+        cells = {(row['group'], row['metric']): text.format(**row) for row in rows}
         second = Table('groups', ['group', 'questions', *shown], data=list(rows))
         for group, questions in groups.items():
             second.rows.append([group, questions, *(cells.get((group, one)) for one in shown)])
@@ -151,25 +146,40 @@ def write_lm_eval(result: Result, folder: Path) -> list[Path]:
     A line has the verdicts on the n responses as `correct` (true, false, null: unjudged), the final answers
     as filtered responses, and the metrics of its question. A result without responses is an InputError.
     """
-    samples, run = _samples(result), result.run
+    samples, run, size = _samples(result), result.run, len(result.table)
     if 'response' not in samples:
         raise InputError(f'{run.model} on {run.dataset} has no responses; lm-eval logs them')
-    task = re.sub(r'\W', '_', result.benchmark) or 'task'
-    moment = datetime.fromtimestamp(seconds_of(run.created) or 0.0, timezone.utc)
-    date = moment.strftime('%Y-%m-%dT%H-%M-%S.%f')
-    model = re.sub(r'["<>:/|\\?*\[\]]+', '__', run.model)
     names = {'max_out_len': 'max_gen_toks', 'random_seed': 'seed'}
     settings: dict[str, Any] = {'until': []}
     settings |= {names.get(name, name): value for name, value in result.sampling.items()}
     if 'temperature' in settings:
         settings['do_sample'] = settings['temperature'] > 0
-    lines = ''.join(json_text(line) + '\n' for line in _lines(result, samples, settings))
-    summary = {**_summary(result, task, settings), 'model_name_sanitized': model}
-    target, text = folder / (model or 'model'), json_text(summary, indent=2) + '\n'
-    files = {target / f'samples_{task}_{date}.jsonl': lines, target / f'results_{date}.json': text}
-    for path, content in files.items():
-        save(path, content)
-    return list(files)
+    task = re.sub(r'\W', '_', result.benchmark) or 'task'
+    model = re.sub(r'["<>:/|\\?*\[\]]+', '__', run.model)
+    scores = {name: value / 100 for name, value in result.scores().items() if '/' not in name}
+    scores |= {'correct': int(result.table.c.sum()), 'unjudged': int(result.table.unjudged.sum())}
+    metadata = {'gpassk': {'version': __version__, 'judge': result.judge}}
+    config = {'generation_kwargs': settings, 'repeats': result.n, 'metadata': metadata}
+    told = {'name': task, 'alias': result.benchmark, 'sample_len': size}
+    told |= {f'{name},{FILTER}': value for name, value in scores.items()}
+    summary = {
+        'results': {task: {**told, **{f'{name}_stderr,{FILTER}': 'N/A' for name in scores}}},
+        'configs': {task: {'task': task, 'output_type': 'generate_until', **config}},
+        'versions': {task: 'N/A'},
+        'n-shot': {task: 0},
+        'higher_is_better': {task: {name: name != 'unjudged' for name in scores}},
+        'n-samples': {task: {'original': size, 'effective': size}},
+        'config': {'model': result.engine or run.host, 'model_args': {'pretrained': run.model}},
+        'model_name': run.model,
+        'model_name_sanitized': model,
+        'written_by': f'gpassk_opencompass {__version__}',
+    }
+    moment = datetime.fromtimestamp(seconds_of(run.created) or 0.0, timezone.utc)
+    date, target = moment.strftime('%Y-%m-%dT%H-%M-%S.%f'), folder / (model or 'model')
+    files = [target / f'samples_{task}_{date}.jsonl', target / f'results_{date}.json']
+    save(files[0], ''.join(f'{json_text(line)}\n' for line in _lines(result, samples, settings)))
+    save(files[1], json_text(summary, indent=2) + '\n')
+    return files
 
 
 def _samples(result: Result) -> Samples:
@@ -180,7 +190,7 @@ def _samples(result: Result) -> Samples:
 
 
 def _lines(result: Result, samples: Samples, settings: dict[str, Any]) -> Iterator[Any]:
-    """Yield what is logged of each question."""
+    """Yield what lm-eval logs of each question."""
     table, questions = result.table, samples.by_question()
     names = ('question', 'reference', 'response', 'answer', 'verdict')
     question, reference, response, answer, verdict = map(samples.each, names)
@@ -194,42 +204,14 @@ def _lines(result: Result, samples: Samples, settings: dict[str, Any]) -> Iterat
             'correct': [{'correct': True, 'incorrect': False}.get(verdict[row]) for row in rows],
             'unjudged': int(counts.unjudged[0]),
         }
-        yield whole_characters(
-            {
-                'doc_id': place,
-                'doc': {**doc, 'split': split, 'language': language},
-                'target': target,
-                'arguments': {'gen_args_0': {'arg_0': asked, 'arg_1': settings}},
-                'resps': [[response[row] or '' for row in rows]],
-                'filtered_resps': [[answer[row] or '' for row in rows]],
-                'filter': FILTER,
-                'metrics': list(metrics),
-                **metrics,
-            }
-        )
-
-
-def _summary(result: Result, task: str, settings: dict[str, Any]) -> dict[str, Any]:
-    scores = {name: value / 100 for name, value in result.scores().items() if '/' not in name}
-    scores |= {'correct': int(result.table.c.sum()), 'unjudged': int(result.table.unjudged.sum())}
-    told: dict[str, Any] = {f'{name},{FILTER}': value for name, value in scores.items()}
-    told |= {f'{name}_stderr,{FILTER}': 'N/A' for name in scores}
-    size, model = len(result.table), result.run.model
-    config = {
-        'task': task,
-        'output_type': 'generate_until',
-        'generation_kwargs': settings,
-        'repeats': result.n,
-        'metadata': {'gpassk': {'version': __version__, 'judge': result.judge}},
-    }
-    return {
-        'results': {task: {'name': task, 'alias': result.benchmark, 'sample_len': size, **told}},
-        'configs': {task: config},
-        'versions': {task: 'N/A'},
-        'n-shot': {task: 0},
-        'higher_is_better': {task: {name: name != 'unjudged' for name in scores}},
-        'n-samples': {task: {'original': size, 'effective': size}},
-        'config': {'model': result.engine or result.run.host, 'model_args': {'pretrained': model}},
-        'model_name': model,
-        'written_by': f'gpassk_opencompass {__version__}',
-    }
+        line = {
+            'doc_id': place,
+            'doc': {**doc, 'split': split, 'language': language},
+            'target': target,
+            'arguments': {'gen_args_0': {'arg_0': asked, 'arg_1': settings}},
+            'resps': [[response[row] or '' for row in rows]],
+            'filtered_resps': [[answer[row] or '' for row in rows]],
+            'filter': FILTER,
+            'metrics': list(metrics),
+        }
+        yield whole_characters({**line, **metrics})

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, closing
-from dataclasses import replace
-from functools import partial
+from collections.abc import Sequence
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -102,11 +98,9 @@ def run(
     metrics_of(ks or 1, thresholds)
     _check(output, field, correct_from)
     check_pattern(answer_pattern)
-    anew, kind = bool(judge or model or url), 'responses' if judge or model or url else None
-    if judge == 'none':
-        anew, kind, judge = False, 'labels', None
-    config = chosen_judge(judge, model, url, None, f'{paths[0].stem}.verdicts')
-
+    anew = judge != 'none' and bool(judge or model or url)
+    kind = 'labels' if judge == 'none' else 'responses' if anew else None
+    config = chosen_judge(None if judge == 'none' else judge, model, url, None, f'{paths[0].stem}.verdicts')
     options = Options(dict(field), correct_from, drop_bad=drop_bad, kind=kind)
     said: list[str] = []
     runs = _with_targets(find_runs(paths, source, options, said.append), paths, output)
@@ -115,22 +109,24 @@ def run(
         warn(f'passed over {len(passed)} files: {", ".join(passed[:5])}{", …" if len(passed) > 5 else ""}')
     if failed:
         warn(*failed)
-    unread = len(failed)
+    every = len(runs) + len(failed)
     for number, (one, names, target) in enumerate(runs):
         say(end='\n' if number else '')
+        judged = anew or (one.samples is not None and 'verdict' not in one.samples)
+        answers = answer_pattern if judged or target or answer_pattern else None
+        asked: dict[str, Any] = {'k': ks, 'thresholds': thresholds, 'answers': answers}
         try:
-            scored = partial(score_run, names=names, k=ks, thresholds=thresholds)
-            result = _result(one, scored, config, anew, answer_pattern, keep=target is not None)
-            _show(one, result, anew)
+            result = score_run(one, config if judged else None, names, **asked)
+            _show(one, result, judged)
             if target:
                 _write(one, result, target)
         except InputError as error:
-            if len(runs) == 1 and not failed:
+            if every == 1:
                 raise
             failed.append(f'not scored: {names.model}/{names.dataset}: {error}')
             warn(failed[-1])
     if failed:
-        raise InputError(f'{len(failed)} of {len(runs) + unread} runs were not scored, see above')
+        raise InputError(f'{len(failed)} of {every} runs were not scored, see above')
     return 0
 
 
@@ -140,17 +136,13 @@ def _check(output: Path | None, field: Sequence[tuple[str, str]], correct_from: 
     if len(dict(field)) < len(field):
         given = ' '.join(f'{name}={yours}' for name, yours in field)
         raise InputError(f'--field {given}: a name is there twice; give each once')
-    if output is None or output.suffix == LM_EVAL:
+    if output is None:
         return
-    if output.suffix not in ('.json', '.csv', ''):
-        raise InputError(
-            f'-o {output}: expected a name that ends in .json, .csv, {SAMPLES_TABLE} or {LM_EVAL}, or a '
-            'folder, a name without an ending'
-        )
-    if output.suffix and output.is_dir():
-        raise InputError(f'-o {output} is a folder; give the name of a file')
-    if not output.suffix and output.exists() and not output.is_dir():
-        raise InputError(f'-o {output} is a file; a name without an ending is that of a folder')
+    there = ' is a folder' if output.is_dir() else ' is a file' if output.exists() else ''
+    wanted = {'.json': ' is a file', '.csv': ' is a file', LM_EVAL: ' is a folder', '': ' is a folder'}
+    if output.suffix not in wanted or there not in ('', wanted[output.suffix]):
+        ends = f'a file that ends in .json, .csv or {SAMPLES_TABLE}'
+        raise InputError(f'-o {output}{there}: expected {ends}, or a folder: {LM_EVAL}, or no ending')
 
 
 def _with_targets(
@@ -162,56 +154,28 @@ def _with_targets(
     exports = output is not None and output.name.endswith((SAMPLES_TABLE, LM_EVAL))
     found = []
     for one in runs:
-        names = one.record.run if one.record else names_of(one)
-        created = one.created if exports else '' if one.record else names.created
+        names, target = names_of(one), output
+        created = one.created if exports or not one.record else ''
         names = names.model_copy(update={'created': created or utc_now()})
-        target = output
         if output and not output.suffix:
             name = f'{names.model}@{names.dataset}'
             name = ''.join('_' if letter in '/\\' or not letter.isprintable() else letter for letter in name)
             target = output / f'{name}.gpassk.json'
-        model, at, dataset = (target.name if target else '').removesuffix('.json').partition('@')
-        if at and output and output.suffix:
-            names = names.model_copy(update={'model': model, 'dataset': dataset.removesuffix('.gpassk')})
+        elif output and '@' in output.name:
+            model, _, dataset = output.name.removesuffix('.json').removesuffix('.gpassk').partition('@')
+            names = names.model_copy(update={'model': model, 'dataset': dataset})
         if target and target.resolve() in {file.resolve() for file in (*paths, *one.files)}:
             raise InputError(f'-o {output} would overwrite {target}, which is read; give another name')
         found.append((one, names, target))
     if output and len({target for *_, target in found}) < len(found) and output.suffix != LM_EVAL:
-        raise InputError(
-            f'-o {output}: several runs would be written to one file; give a folder, a name without an ending'
-        )
+        raise InputError(f'-o {output}: several runs would be written to one file; give a folder: no ending')
     return found
-
-
-def _result(
-    run: Run, scored: Callable[..., Result], judge: Mapping[str, Any], anew: bool, pattern: str, keep: bool
-) -> Result:
-    """Return the result of a run, with final answers where somebody looks at them."""
-    from ..judges import build_judge
-
-    known = run.samples.names if run.samples is not None else []
-    anew = anew or (run.samples is not None and 'verdict' not in known)
-    if anew and 'response' not in known:
-        raise InputError('there are no responses to judge; leave out --judge, or give a file that has them')
-    if pattern:
-        if run.samples is None or 'response' not in known:
-            raise InputError('--answer-pattern needs responses; there are none')
-        if not any(re.search(pattern, text or '', re.M) for text in run.samples['response']):
-            raise InputError(
-                f'--answer-pattern {pattern!r} is found in no response; mend it, or leave it out'
-            )
-        run = replace(run, samples=run.samples.replace(answer=None))
-    answers = pattern if anew or keep or pattern else None
-    with ExitStack() as stack:
-        built = stack.enter_context(closing(build_judge(dict(judge)))) if anew else None
-        return scored(run, built, answers=answers)
 
 
 def _show(run: Run, result: Result, anew: bool) -> None:
     """Print where a run is, what wrote it and its name; its tables; what to know before quoting a score."""
     from ..summary import headline, remarks, summarise, tables
 
-    anew = anew or (run.samples is not None and 'verdict' not in run.samples.names)
     above = os.path.relpath(os.path.commonpath([path.absolute() for path in run.files]))
     place = ''.join(f'{part}: ' for part in (above, run.written_by, run.name) if part)
     say(f'{place}{headline(run, result, anew)}\n')

@@ -6,7 +6,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager
 from copy import deepcopy
 from importlib.metadata import version
 from pathlib import Path
@@ -18,7 +18,7 @@ from opencompass.registry import ICL_EVALUATORS
 from opencompass.utils import build_dataset_from_cfg, get_infer_output_path, get_logger
 
 from ..errors import IncompleteError, InputError
-from ..files import mapping, read_json
+from ..files import mapping
 from ..health import generation_columns
 from ..judges import build_judge, judge_config, refuse_extraction, served_judge, with_verdicts
 from ..marks import (
@@ -33,7 +33,7 @@ from ..marks import (
 )
 from ..metrics import DEFAULT_THRESHOLDS, metrics_of
 from ..predictions import load_predictions, reopen
-from ..record import Names, digest_of, remove_samples, write_samples
+from ..record import Names, digest_of, write
 from ..samples import Samples
 from ..scoring import score
 from ..serving import choosing, read_judge_server, server
@@ -166,11 +166,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         if LIMITS in original_dataset.column_names and len(original_dataset):
             result.limited = json.loads(original_dataset[0][LIMITS])
         if out is not None:
-            path, before = out.with_name(f'{out.name}.json').resolve(), ''
-            with suppress(OSError, ValueError, LookupError, TypeError):  # until OpenCompass replaces it
-                before = read_json(path)['gpassk']['sample_file']['name']
-            write_samples(path, result)
-            remove_samples(path, str(before), result.sample_file.name if result.sample_file else '')
+            write(out.with_name(f'{out.name}.json'), result)
         return result.as_json()
 
     def _samples(self, rows: Any, given: dict[str, Any], columns: Mapping[str, Any]) -> Samples:

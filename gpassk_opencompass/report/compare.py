@@ -26,6 +26,7 @@ from ..health import NOTEWORTHY
 from ..judges import Pair, Verdict, build_judge
 from ..metrics import Kind, Metric, value_table
 from ..record import Result
+from ..scoring import score_run
 from ..text import Table, markdown, markdown_line
 from . import frame
 
@@ -239,13 +240,10 @@ def _refuse_damaged(damaged: Sequence[LeftOut], sides: Sequence[Side], benchmark
 
 def _rejudged(result: Result) -> Result:
     """Return a result whose answers are judged anew by the rule judge."""
-    from ..scoring import score_run
-
     run = run_of(result)
-    if run.samples is None or not {'response', 'answer'} & set(run.samples.names):
+    if run.samples is None or 'response' not in run.samples:
         raise InputError(f'{result.path} has no responses to judge anew; leave --judge out')
-    with closing(build_judge({'type': 'rule'})) as rule:
-        anew = score_run(run, rule, result.run, k=[k for k in result.ks if k <= result.n])
+    anew = score_run(run, {'type': 'rule'}, result.run, k=[k for k in result.ks if k <= result.n])
     anew._path, anew._manifest = result._path, result._manifest
     return anew
 

@@ -148,8 +148,7 @@ class Board:
         found = []
         for result in results:
             table, order = result.table, rows_of(result, self.uids)
-            doubt = table.unjudged if table.undecided is None else table.unjudged + table.undecided
-            found.append((result.n, table.c[order], doubt[order]))
+            found.append((result.n, table.c[order], table.doubt[order]))
         return found
 
     @cached_property

@@ -213,7 +213,8 @@ def _state_of_result(path: Path, wanted: Wanted, change: str) -> tuple[State, st
         change = change or changed(result, wanted.model, wanted.dataset)
         if not change and wanted.questions not in (None, result.data.questions):
             change = f'questions = {result.data.questions} in the result, {wanted.questions} in the config'
-        remarks = result.health.reservations()
+        health = result.health
+        remarks = [*health.remarks('copies'), *filter(None, [health.mark]), *health.remarks('states')]
     return (State.STALE, change) if change else (State.COMPLETE, '; '.join(remarks))
 
 

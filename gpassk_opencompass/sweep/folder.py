@@ -22,7 +22,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 from annotated_types import Ge, Le
 
 from ..errors import InputError, TemplateError
-from ..files import digest, replace_file
+from ..files import digest, write_file
 from ..text import progress
 
 MANIFEST = 'manifest.jsonl'
@@ -157,11 +157,10 @@ class Changes:
         """
         known, removed = {entry.file for entry in self.earlier}, self.stale if prune else ()
         announced = [*self.earlier, *(entry for entry in self.entries if entry.file not in known)]
-        draft = self.folder / f'.writing-{os.getpid()}'  # shorter than the names of configs may be
 
         def write(name: str, text: str) -> None:
             if _content(self.folder / name) != text.encode():
-                replace_file(self.folder / name, text.encode(), draft)
+                write_file(self.folder / name, text.encode())
 
         try:
             self.folder.mkdir(parents=True, exist_ok=True)

@@ -93,23 +93,19 @@ def test_a_row_a_sample_lies_beside_the_result(tmp_path, settings):
     assert samples.counts().c.tolist() == record['gpassk']['counts']['c']
 
 
-def test_samples_of_earlier_results_go_but_for_those_of_the_result_that_is_there(tmp_path):
-    """OpenCompass writes the new one later, and a kill leaves the old one whole; scores stay."""
+def test_an_evaluation_leaves_its_pair_before_opencompass_writes_the_json_once_more(tmp_path):
+    """A kill meanwhile loses nothing; earlier samples go, and scores stay where none can be kept."""
     rows, folder = build_rows(tmp_path), tmp_path / 'work' / 'results' / 'model'
-
-    def evaluated(text):
+    names = []
+    for text in ('one', 'two'):
         result = evaluate(rows, [text] * 8, out=folder / 'bench')
-        return result, (result['gpassk'].get('sample_file') or {}).get('name')
-
-    first, kept = evaluated('one')
-    (folder / 'bench.json').write_text(json.dumps(first))
-    _, second = evaluated('two')
-    _, third = evaluated('three')
-    assert {path.name for path in folder.iterdir()} == {'bench.json', kept, third}
-    assert len(read(folder / 'bench.json').samples()['response']) == 8
-    (folder / second).mkdir()  # in the place of the file
-    last, name = evaluated('two')
-    assert (last['accuracy'], name) == (0.0, None)
+        names.append(result['gpassk']['sample_file']['name'])
+        assert {path.name for path in folder.iterdir()} == {'bench.json', names[-1]}
+        assert json.loads((folder / 'bench.json').read_text()) == result
+        assert read(folder / 'bench.json').samples()['response'] == [text] * 8
+    (folder / names[0]).mkdir()  # in the place of the file
+    last = evaluate(rows, ['one'] * 8, out=folder / 'bench')
+    assert (last['accuracy'], 'sample_file' in last['gpassk']) == (0.0, False)
 
 
 def test_rows_of_another_data_set_are_grouped_by_what_opencompass_gives(tmp_path):

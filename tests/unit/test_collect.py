@@ -220,14 +220,6 @@ def test_all_kinds_of_files_stand_beside_each_other(tmp_path):
     assert told['counts'].counts.c == THIRDS
 
 
-def test_verdicts_that_are_there_count_and_no_judge_is_asked(tmp_path):
-    """Whatever the rule would say; of what nobody judged, all counts as wrong and is said."""
-    rows = [{**row, 'correct': [False, None]} for row in ROWS]
-    result = collect_one(logged(tmp_path / 'theirs.jsonl', rows))
-    assert result.judge == {'name': 'column correct'}
-    assert (result.counts.c, result.counts.unjudged) == ([0] * 24, [1] * 24)
-
-
 def test_a_folder_with_results_of_ours_gives_those_and_the_details_of_lighteval(tmp_path):
     write_result(tmp_path, MODEL, THIRDS)
     logged(tmp_path / 'w' / 'rows.jsonl')
@@ -259,13 +251,6 @@ def test_a_failed_evaluation_keeps_no_other_log_from_it(content, tmp_path, capsy
     said = capsys.readouterr()
     assert 'copies/aime-rule: responses with verdicts' in said.out
     assert str(path) in said.err
-
-
-def test_results_of_another_evaluator_beside_ours_are_passed_over(tmp_path, capsys):
-    result = write_result(tmp_path, MODEL, THIRDS)
-    result.with_name('other.json').write_text('{"accuracy": 50.0, "details": []}')
-    assert main(['score', str(tmp_path)]) == 0
-    assert 'passed over 1 files' in capsys.readouterr().err
 
 
 def test_what_cannot_be_read_or_scored_is_left_out_with_its_reason(tmp_path):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpassk_opencompass.files import parse_json, read_json, replace_file, save
+from gpassk_opencompass.files import parse_json, read_json, save, write_file
 
 DEEP = '[' * 100_000
 
@@ -23,13 +23,13 @@ def test_a_file_that_cannot_be_written_stays_as_it_was(tmp_path, monkeypatch):
     with monkeypatch.context() as full:
         full.setattr(Path, 'write_bytes', no_room)
         with pytest.raises(OSError, match='no room'):
-            replace_file(path, b'new', tmp_path / '.draft')
+            write_file(path, b'new')
     assert [(found.name, found.read_text()) for found in tmp_path.iterdir()] == [('table.csv', 'old')]
 
 
 @pytest.mark.parametrize(
     'write',
-    [lambda path: replace_file(path, b'new', path.with_name('draft')), lambda path: save(path, 'new')],
+    [lambda path: write_file(path, b'new'), lambda path: save(path, 'new')],
 )
 def test_permissions_stay(tmp_path, write):
     path = tmp_path / 'table.csv'

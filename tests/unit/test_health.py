@@ -185,11 +185,6 @@ def test_states_come_through_every_command(tmp_path, capsys):
         assert (health.states, health.reasoning_tokens) == ({'failed': 1, 'refusal': 1}, 62)
         assert [one for one in samples['state'] if one] == ['failed', 'refusal']
         assert [one[:13] for one in samples['response'] if 'think' in (one or '')] == ['<think>abcd</']
-    report = tmp_path / 'report'
-    assert main(['report', str(first), '-o', str(report), '--only', 'tables']) == 0
-    scores = list(csv.DictReader((report / 'scores.csv').read_text().splitlines()))
-    assert {one['unusual'] for one in scores} == {'2'}
-    assert '1 of 32 samples are refusals of the model' in (report / 'leaderboard.md').read_text()
 
 
 # What a reader is told
@@ -277,19 +272,3 @@ def test_copies_are_seen_in_the_responses():
     assert copies_of([one, four]) == []
     assert copies_of([[text, text, *four[:2]], [f'{text}{r}' for r in range(4)]]) == []
     assert copies_of([one[:1]] * 20) == []
-
-
-def test_what_the_judge_gave_up_on_is_said_wherever_the_score_is(tmp_path, capsys):
-    sentence = '1 of 96 samples count as incorrect because the judge gave up on them (timeout: 1)'
-    path = write_result(tmp_path / 'in', WELL, THIRDS)
-    record = json.loads(known(path, undecided=1, undecided_reasons={'timeout': 1}).read_text())
-    record['gpassk']['counts']['undecided'] = [0] * 23 + [1]
-    path.write_text(json.dumps(record))
-    assert main(['report', str(tmp_path / 'in'), '-o', str(tmp_path / 'out'), '--only', 'tables']) == 0
-    assert sentence in (tmp_path / 'out' / 'leaderboard.md').read_text().replace('\\', '')
-    capsys.readouterr()
-    assert main(['score', str(path), '-o', str(tmp_path / 'again.gpassk.json')]) == 0
-    assert sentence in capsys.readouterr().out
-    again = read(tmp_path / 'again.gpassk.json')
-    assert again.counts.undecided == [0] * 23 + [1]
-    assert again.bounds['accuracy'] == pytest.approx([50.0, 100 * 49 / 96])

@@ -102,8 +102,7 @@ def test_the_json_alone_gives_scores_and_counts(how, tmp_path, warnings):
     found = read(tmp_path / 'x.json')
     assert found.values(Metric.parse('G-Pass@3_1.0')).tolist() == [0.0, 0.0, 0.25]
     assert warnings == []
-    assert found.samples() is None
-    assert read(tmp_path / 'x.json').samples() is None
+    assert found.samples() is read(tmp_path / 'x.json').samples() is None
     assert warnings == [f'{samples} is {how}: single samples cannot be shown; the scores stand']
 
 
@@ -122,7 +121,7 @@ def test_a_reader_of_the_json_sees_questions_answers_and_verdicts(tmp_path):
     assert read(tmp_path / 'x.json').counts.c == [1, 1]
 
 
-def test_the_hash_of_the_data_is_that_of_uid_question_and_reference(tmp_path):
+def test_the_hash_of_the_data_is_that_of_uid_question_and_reference():
     """Each as its length in 8 bytes, big end first, and its UTF-8; in the order of the questions."""
     texts = [text for q in range(3) for text in (f'q{q}', f'{q}?', '1')]
     content = b''.join(len(text.encode()).to_bytes(8, 'big') + text.encode() for text in texts)
@@ -153,31 +152,27 @@ def test_a_result_that_was_read_is_written_with_its_samples(tmp_path):
     assert set(kept) - set(names_in(tmp_path)) == set(first) - {'x.json'}
 
 
-def test_scores_outlive_samples_that_cannot_be_written(tmp_path, warnings, monkeypatch):
-    """One line says so, the record names no file, and the details are there all the same."""
+def test_what_cannot_be_written_is_one_line_and_leaves_a_pair(tmp_path, warnings, monkeypatch):
+    """Scores outlive samples; where the JSON cannot be written either, the old pair stays."""
 
     def full(self, path):
         path.write_bytes(b'half of it')
         raise OSError(28, 'No space left on device')
 
-    monkeypatch.setattr(Samples, 'write', full)
     write(tmp_path / 'x.json', made(OLD))
+    before, broken = names_in(tmp_path), made(NEW)
+    broken.judge['grader'] = object()
+    monkeypatch.setattr(Samples, 'write', full)
+    with pytest.raises(TypeError):
+        write(tmp_path / 'x.json', broken)
+    assert (names_in(tmp_path), warnings) == (before, [])
+    assert read(tmp_path / 'x.json').samples() is not None
+    write(tmp_path / 'x.json', made(NEW))
     [line] = warnings
     assert line.startswith(f'the samples of {tmp_path / "x.json"} were not written (OSError: [Errno 28]')
     assert names_in(tmp_path) == ['x.json']
     found = read(tmp_path / 'x.json')
-    assert (found.sample_file, found.counts.c) == (None, OLD)
-
-
-def test_a_json_that_cannot_be_written_leaves_the_old_pair(tmp_path):
-    write(tmp_path / 'x.json', made(OLD))
-    before = names_in(tmp_path)
-    broken = made(NEW)
-    broken.judge['grader'] = object()
-    with pytest.raises(TypeError):
-        write(tmp_path / 'x.json', broken)
-    assert names_in(tmp_path) == before
-    assert read(tmp_path / 'x.json').samples() is not None
+    assert (found.sample_file, found.counts.c) == (None, NEW)
 
 
 # A death, or a full disk
@@ -271,8 +266,7 @@ def test_of_several_writers_at_once_the_last_leaves_its_pair(tmp_path):
 
 
 def content_of(result):
-    content = json.loads(json.dumps(result.as_json()))
-    return content
+    return json.loads(json.dumps(result.as_json()))
 
 
 def changed(content, place, new):
@@ -294,30 +288,22 @@ DAMAGES = [
     ('gpassk/judge/more', json.loads('[' * 150 + ']' * 150), 'nested more than 100 deep'),
     ('gpassk/schema', 2, 'has schema 2; this version reads 3'), ('gpassk/n', ..., 'gpassk.n is missing'),
     ('gpassk/n', 5, 'gpassk.health.samples is 12; expected 15'), ('gpassk/n', '4', "gpassk.n = '4'"),
-    ('gpassk/n', True, 'gpassk.n = True'), ('gpassk/k', [2, 5], 'expected n of the counts'),
-    ('gpassk/k', [2, 2], 'each k once'), ('gpassk/k', [], 'gpassk.k'),
+    ('gpassk/n', True, 'gpassk.n = True'), ('gpassk/k', [2, 5], 'gpassk.k is [2, 5]; expected [2]'),
+    ('gpassk/k', [2, 2], 'gpassk.k is [2, 2]; expected [2]'), ('gpassk/k', [], 'gpassk.k'),
     ('gpassk/thresholds/0', 1.5, 'gpassk.thresholds.0 = 1.5'),
-    ('gpassk/counts/c/0', -1, 'gpassk.counts.c.0 = -1'),
-    ('gpassk/counts/c/0', 5, "gpassk.counts of 'q0' are c = 5, in doubt 0; expected at most n = 4"),
-    ('gpassk/counts/c/0', 10**30, 'gpassk.counts.c.0'), ('gpassk/counts/c/0', 2, 'but its counts give'),
-    ('gpassk/counts/unjudged/0', 4, "'q0' are c = 1, in doubt 4"),
+    ('gpassk/counts/c/0', -1, 'gpassk.counts.c.0 = -1'), ('gpassk/counts/c/0', 10**30, 'gpassk.counts.c.0'),
+    ('gpassk/counts/c/0', 5, 'counts with more in c and in doubt than n is 1; expected 0'),
+    ('gpassk/counts/c/0', 2, 'but its counts give'),
     ('gpassk/counts/unjudged/0', 1, 'health.unjudged is 0; expected 1'),
     ('gpassk/counts/undecided/0', 1, 'health.undecided is 0; expected 1'),
-    ('gpassk/counts/undecided', [0], 'gpassk.counts.undecided has 1 entries; expected 3'),
     ('gpassk/counts/problem', ['p'], 'gpassk.counts.problem has 1 entries; expected 3'),
-    ('gpassk/counts/group', ['g'] * 4, 'gpassk.counts.group has 4 entries; expected 3'),
-    ('gpassk/counts/uid/1', 'q0', "gpassk has 'q0' twice"),
+    ('gpassk/counts/uid/1', 'q0', 'the same question is 2; expected 1'),
     ('gpassk/counts/n', [4, 4, 3], 'health.samples is 12; expected 11'),
-    ('gpassk/counts/n', [3, 3, 3], 'gpassk.n is 4'),
-    ('gpassk/left_out', {'no reference': ['q2']}, "gpassk has 'q2' twice"),
-    ('gpassk/health/samples', 0, 'gpassk.health.samples = 0'),
+    ('gpassk/left_out', {'no reference': ['q2']}, 'the same question is 2; expected 1'),
     ('gpassk/health/truncated', 'many', "gpassk.health.truncated = 'many'"),
     ('gpassk/data/questions', 4, 'gpassk.data.questions is 4; expected 3'),
     ('gpassk/data/sha256', 'abc', 'gpassk.data.sha256'),
-    ('gpassk/bounds/accuracy', [50.0, 49.0], 'gpassk.bounds of accuracy'),
-    ('gpassk/bounds/accuracy', [50.0], 'gpassk.bounds.accuracy'),
     ('gpassk/bounds/accuracy', [50.0, float('nan')], 'gpassk.bounds.accuracy'),
-    ('gpassk/bounds/nobody', [50.0, 50.0], 'gpassk.bounds of nobody'),
     ('gpassk/sample_file', {'name': '../x.samples.parquet', 'sha256': 64 * '0', 'rows': 1}, 'file.name'),
     ('accuracy', 50.001, 'accuracy = 50.001, but its counts give 50.000000'),
     ('accuracy', 10**400, 'accuracy = 1'), ('accuracy', float('nan'), 'accuracy = nan'),

@@ -186,19 +186,6 @@ def test_what_was_exported_is_the_same_run(form, judge, theirs, tmp_path):
     assert [told['response'][at : at + 4] for at in range(0, 48, 4)] == RESPONSES
 
 
-def test_a_csv_says_all_that_is_known_of_a_sample(theirs, tmp_path):
-    with exported(theirs, 'samples.csv', tmp_path).open(encoding='utf-8', newline='') as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) == 48
-    assert rows[4 * 3 + 1] == {
-        'model': 'theirs', 'dataset': 'samples', 'uid': 'q3', 'problem': 'p1', 'group': 'level_5_en',
-        'language': 'en', 'replica': '1', 'question': 'What is $3+3$?', 'reference': '6',
-        'response': response(3, True, 1).replace('\u2028', '\\u2028'), 'answer': '6', 'verdict': 'correct',
-        'judged_by': 'function', 'finish_reason': 'stop', 'output_tokens': '20',
-        'file': str(theirs.with_name('theirs.jsonl').name), 'row': '4',
-    }  # fmt: skip
-
-
 def test_no_cell_of_a_csv_is_a_formula(tmp_path):
     """What a model answered, and what its run is called, is shown and not computed; it comes back."""
     answers = ['=HYPERLINK("x")', '-1', '\t@', "'=1", '7\n8', '1,5 "m"', '\x1b[2J', '\ud800']

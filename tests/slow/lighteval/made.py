@@ -132,16 +132,12 @@ def responses_to(doc: Doc, temperature: float) -> ModelResponse:
     )
 
 
-def save_run(folder: Path, temperature: float, save_details: bool = True) -> list[ModelResponse]:
-    """What `lighteval accelerate … gpassk_demo --output-dir FOLDER` leaves, by Lighteval's own classes.
-
-    Returns:
-        The responses, in the order in which the questions stand in their file.
-    """
+def save_run(folder: Path, temperature: float) -> None:
+    """What `lighteval accelerate … gpassk_demo --output-dir FOLDER` leaves, by Lighteval's own classes."""
     task = task_of(DEMO_TASK, n=N, k=K)
     docs = task.get_docs()
     responses = [responses_to(doc, temperature) for doc in docs]
-    tracker = EvaluationTracker(str(folder), save_details=save_details)
+    tracker = EvaluationTracker(str(folder), save_details=True)
     name = f'{DEMO_TASK}|0'
     for output, doc, response in zip(
         apply_metric(responses, docs, task.metrics), docs, responses, strict=True
@@ -157,8 +153,6 @@ def save_run(folder: Path, temperature: float, save_details: bool = True) -> lis
     tracker.metrics_logger.aggregate({name: task}, bootstrap_iters=0)
     tracker.details_logger.aggregate()
     tracker.save()
-    placed = sorted(zip(docs, responses, strict=True), key=lambda pair: int(pair[0].id))
-    return [response for _, response in placed]
 
 
 def main() -> None:

@@ -39,14 +39,13 @@ DOCS = [doc_of(number, str(number)) for number in range(1, 25)]
 ANSWERS = [[str(number), f'0{number}', f'{number}1', f'{number}1'] for number in range(1, 25)]
 """Of four samples one is the reference itself, one equal to it, two are wrong in the same way."""
 RESPONSES = [said(*answers) for answers in ANSWERS]
+PADDED = [5, 9, 9], [5, 6, 9], [5, 6, 7]
 VERDICTS = ['correct', 'correct', 'incorrect', 'incorrect']
 
 
 def equal(asked: Asked) -> Act:
-    reference, answer = (
-        asked.prompt.rpartition(f'{name}=')[2].split()[0] for name in ('reference', 'answer')
-    )
-    return r'\boxed{yes}' if float(reference) == float(answer) else r'\boxed{no}'
+    told = [asked.prompt.rpartition(f'{name}=')[2].split()[0] for name in ('reference', 'answer')]
+    return r'\boxed{yes}' if float(told[0]) == float(told[1]) else r'\boxed{no}'
 
 
 @pytest.fixture
@@ -103,10 +102,8 @@ def test_the_table_is_that_of_score_to_the_last_digit():
 
 def both(correct: int, n: int, k: int, thresholds: list[float]) -> tuple[list[float], list[float]]:
     """Lighteval's own values and ours for responses that are the gold itself, as it wants them, or wrong."""
-    doc, response = (
-        doc_of(1, r'\boxed{7}'),
-        ModelResponse(text=[r'\boxed{7}'] * correct + ['8'] * (n - correct)),
-    )
+    doc = doc_of(1, r'\boxed{7}')
+    response = ModelResponse(text=[r'\boxed{7}'] * correct + ['8'] * (n - correct))
     theirs = GPassAtK(k=k, n=n, thresholds=thresholds).compute(doc, response)
     [entry] = judged(metric_of(n=n, k=k, thresholds=thresholds), [doc], [response])
     names = [f'G-Pass@{k}_{threshold}' for threshold in thresholds] + [f'mG-Pass@{k}']
@@ -206,8 +203,8 @@ def test_verdicts_are_kept_where_one_says(place, server, tmp_path, monkeypatch):
     assert (judgement.verdict.value, len(server.asked)) == ('correct', 48)
 
 
-def test_tolerated_unjudged_answers_count_as_wrong_and_are_told(warnings_logged):
-    """In the table, in the details, and with what they could make of the scores."""
+def test_unjudged_answers_and_copies_are_told(warnings_logged):
+    """In the table, in the details, and with what they could make of the scores; 1 / n where all are one."""
     with JudgeServer(lambda asked: 'hm' if 'answer=05 ' in asked.prompt else equal(asked)) as server:
         metric = judging(llm(server), unjudged_tolerance=0.02)
         entries = judged(metric, DOCS, RESPONSES)
@@ -215,15 +212,11 @@ def test_tolerated_unjudged_answers_count_as_wrong_and_are_told(warnings_logged)
     assert (entries[4]['c'], entries[4]['unjudged'], bool(entries[4]['why'][1])) == (1, 1, True)
     assert table_of(metric, entries)['unjudged_share'] == 1 / 96
     assert block_of(entries[0])['bounds']['accuracy'] == pytest.approx((100 * 47 / 96, 50))
-    assert '1 of 96 samples stayed unjudged' in ''.join(warnings_logged)
-
-
-def test_samples_that_are_copies_are_told(warnings_logged):
-    """The table has the share of different texts: 1 / n where all are one."""
     metric = metric_of(n=4, k=4)
-    entries = judged(metric, DOCS, [said('7', '7', '7', '7')] * 24)
-    assert table_of(metric, entries)['distinct_share'] == 0.25
-    assert 'all n = 4 responses are one text for 24 of 24 questions' in ''.join(warnings_logged)
+    assert table_of(metric, judged(metric, DOCS, [said('7', '7', '7', '7')] * 24))['distinct_share'] == 0.25
+    told = ''.join(warnings_logged)
+    assert '1 of 96 samples stayed unjudged' in told
+    assert 'all n = 4 responses are one text for 24 of 24 questions' in told
 
 
 # Before anything is generated
@@ -291,41 +284,22 @@ def test_responses_to_another_question_are_refused(prompt, taken):
         judged(metric_of(n=2, k=2), [DOCS[2]], [response])
 
 
-def tokens_of(*responses: ModelResponse) -> tuple[Any, Any]:
-    """What is known of the tokens of the responses to the first questions."""
-    samples = samples_of(DOCS[: len(responses)], responses, 3)
-    return samples.get('prompt_tokens'), samples.get('output_tokens')
-
-
-def response(*tokens: Any, prompt: int = 12, padding: int = 0) -> ModelResponse:
-    """Three responses with these tokens, to a prompt that was padded to the longest of its batch."""
-    kept = {'input_tokens': [0] * (prompt + padding), 'padded_tokens_count': padding}
-    return ModelResponse(text=[r'\boxed{1}.'] * 3, output_tokens=list(tokens), **kept)
-
-
-def test_tokens_are_counted_sample_by_sample():
-    """As vLLM gives them: as long as they are. Of one length they count, if none ends with a token twice."""
-    one, other = response([5, 6], [5, 5, 5], (7,), padding=8), response([1], [2, 2], [], prompt=20)
-    assert tokens_of(one, other) == ([12] * 3 + [20] * 3, [2, 3, 1, 1, 2, 0])
-    assert tokens_of(response([1, 1, 2], [1, 2, 3], [3, 3, 1]))[1] == [3, 3, 3]
-
-
-@pytest.mark.parametrize('kind', [list, np.array, torch.tensor], ids=['lists', 'numpy', 'torch'])
-def test_responses_of_one_length_with_a_tail_are_taken_for_padded(kind):
-    """transformers fills a batch up, and nothing says with what: then the tokens are not known."""
-    padded = [kind([5, 9, 9]), kind([5, 6, 9]), kind([5, 6, 7])]
-    assert tokens_of(response(*padded), response(*padded)) == ([12] * 6, None)
-
-
 @pytest.mark.parametrize(
-    'tokens',
-    [[], None, [1, 2, 3], np.array([1, 2, 3]), [[1, 2], [3]]],
-    ids=['none', 'null', 'one flat list', 'one array', 'too few'],
-)
-def test_models_that_keep_something_else_tell_nothing(tokens):
-    given = ModelResponse(text=['1'] * 3)
+    ('tokens', 'told'),
+    [
+        ([[5, 6], [5, 5, 5], (7,)], [2, 3, 1]),  # as vLLM gives them: as long as they are
+        ([[1, 1, 2], [1, 2, 3], [3, 3, 1]], [3, 3, 3]),  # none ends with a token twice
+        *(([kind(one) for one in PADDED], None) for kind in (list, np.array, torch.tensor)),
+        ([], None), (None, None), ([1, 2, 3], None), (np.array([1, 2, 3]), None), ([[1, 2], [3]], None),
+    ],
+)  # fmt: skip
+def test_tokens_are_counted_sample_by_sample_unless_they_may_be_padding(tokens, told):
+    """transformers fills a batch up to the longest, and nothing says with what; prompts are padded too."""
+    given = ModelResponse(text=[r'\boxed{1}.'] * 3, input_tokens=[0] * 20, padded_tokens_count=8)
     given.output_tokens = tokens
-    assert tokens_of(given, given) == (None, None)
+    samples = samples_of(DOCS[:2], [given, given], 3)
+    assert samples['prompt_tokens'] == [12] * 6
+    assert samples.each('output_tokens') == (told or [None] * 3) * 2
 
 
 def test_an_endpoint_that_only_thought_said_nothing():

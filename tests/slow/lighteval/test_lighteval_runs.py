@@ -16,9 +16,9 @@ import pytest
 import yaml
 from aiohttp import web
 from judge_server import PROMPTS, Act, Asked, JudgeServer, Say, completion
-from made import EXAMPLES, K, N, details_of, results_of, run, run_lighteval, save_run
+from made import EXAMPLES, details_of, results_of, run, run_lighteval
 
-from gpassk_opencompass import InputError, demo
+from gpassk_opencompass import demo
 from gpassk_opencompass.formats import read_samples
 from gpassk_opencompass.lighteval import NAME
 
@@ -214,23 +214,3 @@ def test_all_that_is_wrong_with_the_file_is_told_before_anything_is_loaded(tmp_p
     assert done.returncode == 1
     assert 'needs eval_urls and eval_model' in script(tmp_path, eval_model='judge').stderr
     assert 'k must be from 1 to n = 4, got 8' in script(tmp_path, n=4).stderr
-
-
-def test_a_saved_run_is_read_as_it_was_scored(tmp_path):
-    """By its own classes saved: each text, token and verdict; a run without details is named."""
-    responses = save_run(tmp_path / 'whole', temperature=1.0)
-    [read] = read_samples([tmp_path / 'whole'])
-    entries = {row['doc']['id']: row['metric'][NAME] for row in details_of(tmp_path / 'whole')}
-    scored = [entries[str(place)] for place in range(len(responses))]
-    samples = read.samples
-    assert samples is not None
-    assert list(samples['response']) == [text for one in responses for text in one.text]
-    assert list(samples['output_tokens']) == [len(one) for each in responses for one in each.output_tokens]
-    for column, name in {'answer': 'answers', 'verdict': 'verdicts', 'judged_by': 'judged_by'}.items():
-        assert list(samples[column]) == [value for entry in scored for value in entry[name]]
-    assert samples.counts().c.tolist() == [entry['c'] for entry in scored]
-    block = json.loads(scored[0]['gpassk'])
-    assert (read.judge, read.ks, block['n']) == (block['judge'], tuple(K), N)
-    save_run(tmp_path / 'bare', 1.0, save_details=False)
-    with pytest.raises(InputError, match='run lighteval with --save-details'):
-        read_samples([tmp_path / 'bare'])
