@@ -126,7 +126,7 @@ def weights_of(card: Mapping[str, Any]) -> str:
 def _parts(content: Any) -> tuple[str, str]:
     """Return text and thought of a content: a text, nothing, or a list of parts (as of Mistral)."""
     if not isinstance(content, list):
-        if isinstance(content or '', str):
+        if content is None or isinstance(content, str):
             return content or '', ''
         raise TypeError('content is no text')
     thoughts = [part.get('thinking') for part in content]

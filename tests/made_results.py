@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gpassk_opencompass.record import Names, Result, write
+from gpassk_opencompass.record import Names, Result
 from gpassk_opencompass.report.frame import Board, boards
 from gpassk_opencompass.samples import Counts, Samples
 from gpassk_opencompass.scoring import score_counts
@@ -78,10 +78,3 @@ def board_of(results: Sequence[Result]) -> Board:
     """The one board of these results."""
     [board] = boards(results)[0]
     return board
-
-
-def write_results(results: Iterable[Result], folder: Path) -> None:
-    """As files that `gpassk report` finds."""
-    for result in results:
-        target = folder / 'made' / '20260101_000000' / 'results' / result.run.model
-        write(target / f'{result.run.dataset}.json', result)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gpassk_opencompass.demo import MODEL
-from gpassk_opencompass.files import model_files
 from gpassk_opencompass.record import Names, write
 from gpassk_opencompass.samples import Samples
 from gpassk_opencompass.scoring import score
@@ -25,27 +24,13 @@ class Run(NamedTuple):
     result: Path
     predictions: Path
 
-    def edit(self, change: Any) -> None:
-        """Change the predictions."""
-        content = json.loads(self.predictions.read_text('utf-8'))
-        change(content)
-        self.predictions.write_text(json.dumps(content), encoding='utf-8')
-
 
 def write_run(
-    folder: Path,
-    questions: int = 12,
-    verdicts: Sequence[str] = ('11', '10', '01', '00'),
-    model: dict[str, Any] | None = None,
-    prompt_tokens: Any = None,
-    **generation: Any,
+    folder: Path, questions: int = 12, verdicts: Sequence[str] = ('11', '10', '01', '00'), **columns: Any
 ) -> Run:
-    """Questions with two samples each, whose verdicts take turns; the right ones are short.
+    """Questions with two samples each, whose verdicts take turns, and more columns of the sample file.
 
-    Args:
-        model: of the provenance; None: the demo model, with its files.
-        prompt_tokens: of each prompt, a function of it; None: the engine did not say.
-        generation: more columns of the sample file, a value for all samples.
+    The right responses are short; of a column a value is that of all samples.
     """
     time_dir = folder / '20260101_000000'
     predictions = time_dir / 'predictions' / ABBR / f'{DATASET}.json'
@@ -60,20 +45,19 @@ def write_run(
             response = text if verdict == '1' else f'{text} ' * 2 + str(number + replica)
             messages = [{'role': 'HUMAN', 'prompt': prompt}]
             rows[str(row)] = {'origin_prompt': messages, 'prediction': response, 'gold': str(3 * number)}
-            columns = {
+            sample = {
                 'uid': f'q{number}', 'replica': replica, 'group': 'ADD_en', 'question': prompt,
                 'reference': str(3 * number), 'row': row + 1,
                 'file': f'../../predictions/{ABBR}/{DATASET}.json',
                 'response': response, 'answer': '', 'verdict': 'correct' if verdict == '1' else 'incorrect',
-                'prompt_tokens': prompt_tokens and prompt_tokens(prompt), **generation,
+                **columns,
             }  # fmt: skip
-            for name, value in columns.items():
+            for name, value in sample.items():
                 told[name].append(value)
     predictions.parent.mkdir(parents=True)
     predictions.write_text(json.dumps(rows), encoding='utf-8')
     names = Names(model=ABBR, dataset=DATASET, host='opencompass')
     result = score(Samples(told), {'name': 'made'}, n=2, k=2, thresholds=[0.5, 1.0], names=names)
-    files = {'path': model_files(Path(MODEL))} if model is None else {}
-    result.provenance = {'model': {'path': MODEL} if model is None else model, 'files': files}
+    result.provenance = {'model': {'path': MODEL}}
     write(path, result)
     return Run(folder, path, predictions)

@@ -136,8 +136,8 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
     ) -> dict[str, Any]:
         """Score the predictions; `score_kwargs` is all that `score` names.
 
-        Returned is the content of a result file, which OpenCompass writes. The file of its samples is written
-        here, where OpenCompass has said where results go.
+        Returned is the content of a result file, which OpenCompass writes once more: where it has said where
+        results go, that file and the one of its samples are written here, as a pair.
         """
         # `<work_dir>/<time>/results/<model>/<dataset>`; None for another caller than OpenCompass.
         out = Path(self._out_dir) if hasattr(self, '_out_dir') else None

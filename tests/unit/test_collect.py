@@ -75,21 +75,16 @@ def test_a_result_of_an_earlier_config_is_left_out_and_named(tmp_path, seed, k):
         assert re.search(r'random_seed = 42, and now has 43|judged with k = ', line)
 
 
-def test_folders_that_are_links_within_results_count(tmp_path):
-    path = write_result(tmp_path / 'theirs', MODEL, THIRDS)
-    (tmp_path / 'ours' / 'results').mkdir(parents=True)
-    (tmp_path / 'ours' / 'results' / MODEL).symlink_to(path.parent)
-    assert paths_of(tmp_path / 'ours') == [path.resolve()]
-
-
-def test_a_model_with_slashes_lies_deeper_and_what_evaluators_leave_is_no_result(tmp_path):
-    path = write_result(tmp_path, f'org/{MODEL}', THIRDS)
+def test_results_lie_behind_links_and_slashes_and_beside_what_evaluators_leave(tmp_path):
+    path = write_result(tmp_path / 'theirs', f'org/{MODEL}', THIRDS)
     left = path.with_suffix('') / 'judged.json'
     left.parent.mkdir()
     left.write_text('{"0": {"prediction": "A"}}')
-    found = collect([tmp_path])
-    assert [result.path for result in found.results] == [path.resolve()]
-    assert found.passed_over == []
+    (tmp_path / 'ours' / 'results').mkdir(parents=True)
+    (tmp_path / 'ours' / 'results' / 'org').symlink_to(path.parent.parent)
+    for folder in ('theirs', 'ours'):
+        found = collect([tmp_path / folder])
+        assert ([result.path for result in found.results], found.passed_over) == ([path.resolve()], [])
 
 
 def test_a_damaged_newer_result_does_not_hide_a_complete_one(tmp_path):
@@ -221,21 +216,17 @@ def test_all_kinds_of_files_stand_beside_each_other(tmp_path):
 
 
 def test_a_folder_with_results_of_ours_gives_those_and_the_details_of_lighteval(tmp_path):
-    write_result(tmp_path, MODEL, THIRDS)
-    logged(tmp_path / 'w' / 'rows.jsonl')
-    assert [one.run.model for one in collect([tmp_path]).results] == [MODEL]
-    shutil.copytree(RECORDED / 'lighteval', tmp_path / 'lighteval')
-    assert {one.run.model for one in collect([tmp_path]).results} == {MODEL, 'demo_t1.0_p0.9_l40'}
-
-
-def test_a_result_of_any_name_counts_in_a_folder(tmp_path):
-    """As `gpassk score -o` was told; what lies beside it is passed over, which is said."""
+    """Results of any name, as `gpassk score -o` was told; what lies beside one is passed over, and said."""
     given, record = scored(tmp_path / 'x.gpassk.json', HALVES, 1e8), tmp_path / 'run' / 'mine.json'
     records.write(record, records.read(given))
     given.unlink()
     rows = logged(tmp_path / 'run' / 'rows.jsonl')
+    shutil.copytree(RECORDED / 'lighteval', tmp_path / 'lighteval')
     found = collect([tmp_path])
-    assert [one.path for one in found.results] == [record]
+    assert {one.run.model: one.path == record for one in found.results} == {
+        'm': True,
+        'demo_t1.0_p0.9_l40': False,
+    }
     assert found.passed_over == [f'{rows} is passed over']
 
 

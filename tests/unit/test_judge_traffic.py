@@ -93,6 +93,7 @@ FAILURES: dict[str, Act] = {
     'empty choices': Fail(200, {'choices': []}), 'no message': Fail(200, {'choices': [{'index': 0}]}),
     'null': Fail(200, b'null'),
     'content of another kind': Fail(200, {'choices': [{'message': {'content': [1]}}]}),
+    'content that is an empty object': Fail(200, {'choices': [{'message': {'content': {}}}]}),
     'empty body': Fail(200, b''),
 }  # fmt: skip
 

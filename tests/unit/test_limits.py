@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from result_files import ABBR, THIRDS, write_result, write_three
+from result_files import ABBR, THIRDS, rename, write_result, write_three
 from sweeping import BASE, dump, load
 
 from gpassk_opencompass.benchmarks import limited
-from gpassk_opencompass.cli import main
 from gpassk_opencompass.collect import collect
 from gpassk_opencompass.record import read
 from gpassk_opencompass.report.frame import boards, full_runs
@@ -111,19 +109,7 @@ def test_trials_stand_in_no_leaderboard_beside_whole_runs(tmp_path):
     assert (board.title, board.notes) == ('MATH500-L5-limit24', ['A trial on 24 questions.'])
 
 
-def test_a_limited_result_that_is_scored_again_stays_marked(tmp_path):
-    """Under a name that says nothing, with another k; and where the name of any data set tells it."""
+def test_the_name_of_any_data_set_tells_a_trial(tmp_path):
     path = write_result(tmp_path, ABBR.format(1), THIRDS)
-    record = json.loads(path.read_text())
-    record['gpassk']['limited'] = {'limit': 24, 'of': 134}
-    path.write_text(json.dumps(record))
-    for name, options in (('again', []), ('ks', ['--k', '3'])):
-        target = tmp_path / 'rescored' / f'{name}@mine.json'
-        command = ['score', str(path), '-o', str(target), *options]
-        assert main(command) == 0
-        assert json.loads(target.read_text())['gpassk']['limited'] == {'limit': 24, 'of': 134}
-    del record['gpassk']['limited']
-    record['gpassk']['run']['dataset'] = 'gsm8k-limit24'
-    foreign = path.with_name('gsm8k-limit24.json')
-    foreign.write_text(json.dumps(record))
-    assert boards([read(foreign)])[0][0].notes == ['A trial on 24 questions.']
+    rename(path, dataset='gsm8k-limit24')
+    assert boards([read(path)])[0][0].notes == ['A trial on 24 questions.']
