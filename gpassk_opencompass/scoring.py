@@ -145,8 +145,8 @@ def score_run(
     """
     old: Result | None = run.record
     identity = {name: value for name, value in run.judge.items() if old or name != 'statistics'}
-    samples, counts = run.samples, run.counts
-    assert samples is not None or counts is not None
+    samples = run.samples
+    counts: Any = run.counts  # where there are no samples
     sizes = Counter(samples['uid']).values() if samples is not None else counts.n.tolist()
     settings: dict[str, Any] = {'k': list(k) or [one for one in run.ks if one <= max(sizes)] or None}
     settings |= {'thresholds': thresholds, 'names': names}
