@@ -55,10 +55,8 @@ class Child:
         self.mark, self._owner = secrets.token_hex(8), os.getpid()
         outer = ','.join(filter(None, [env.get(MARKS, ''), mark]))
         env[MARKS] = ','.join(filter(None, [outer, self.mark]))
-        order = {
-            **{'words': [*words], 'log': str(log.absolute()), 'cwd': cwd and str(cwd), 'env': env},
-            **{'secret': secret, 'mark': self.mark, 'owner': self._owner, 'grace': GRACE},
-        }
+        order: dict[str, Any] = {'words': [*words], 'log': str(log.absolute()), 'cwd': cwd and str(cwd)}
+        order |= {'env': env, 'secret': secret, 'mark': self.mark, 'owner': self._owner, 'grace': GRACE}
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open('ab') as output:
             self._guard = subprocess.Popen(
@@ -69,7 +67,6 @@ class Child:
                 stderr=output,
                 start_new_session=True,  # Ctrl-C reaches the owner alone
             )
-        self.pid = self._guard.pid
         assert self._guard.stdin is not None
         self._pipe: IO[bytes] = self._guard.stdin
         with suppress(BrokenPipeError):

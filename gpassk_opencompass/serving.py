@@ -100,9 +100,8 @@ class Serve(_Entry):
     command: str  # with `PLACEHOLDERS` in braces, split as a shell does, which never sees it
     ready: Annotated[str, Field(pattern=r'^/\S*$')]  # the path that answers 200 once it takes requests
     timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)]  # seconds for that
-    env: dict[Annotated[str, Field(pattern=r'^[A-Za-z_]\w*$')], str] = Field(
-        default={}
-    )  # beside what is there
+    # Variables beside those that are there.
+    env: dict[Annotated[str, Field(pattern=r'^[A-Za-z_]\w*$')], str] = Field(default={})
     check_path: bool = True  # whether the weights have to be on this machine; not those in a container
 
     @field_validator('command')
@@ -273,6 +272,7 @@ class Server:
         self._gpus, self._mark, self._attempts = gpus, mark, 0
         self._key = read_key(served.key_env)
         name = re.sub(r'[^\w.-]+', '-', served.name)[:80]
+        logs.mkdir(parents=True, exist_ok=True)
         self.log = logs / f'{name}-{utc_folder()}-{os.getpid()}-{random.SystemRandom().randrange(1000)}.log'
         self._start()
 
@@ -283,10 +283,9 @@ class Server:
         line, env = self.served.words(self._port), {**os.environ, **self.served.serve.env}
         if self._gpus is not None:
             env['CUDA_VISIBLE_DEVICES'] = ','.join(self._gpus)
-        self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open('a', encoding='utf-8') as file:
             file.write(f'{shlex.join(line)}\n')
-        self._child = Child(line, self.log, env=env, mark=self._mark, secret=self._key)
+        self.child = Child(line, self.log, env=env, mark=self._mark, secret=self._key)
 
     def advance(self) -> bool:
         """Return whether it takes requests for its model by now; InputError if it lists other models alone.
@@ -294,8 +293,8 @@ class Server:
         IncompleteError if it has ended, or was not ready in time.
         """
         may_start = not self.is_ready and self._attempts < _ATTEMPTS
-        if may_start and not self.is_alive and not _is_free(self._port):
-            self._child.end()
+        if may_start and self.child.poll() is not None and not _is_free(self._port):
+            self.child.end()
             self._start()  # another process has the port
         self.check()
         if not self.is_ready and self._get(self.served.serve.ready) is not None and self._listens():
@@ -309,23 +308,10 @@ class Server:
 
     def check(self) -> None:
         """Raise IncompleteError if it has ended, with the end of its log."""
-        if (code := self._child.poll()) is not None:
+        if (code := self.child.poll()) is not None:
             how = f'{"was killed by" if code < 0 else "ended with"} {described(code)}'
             when = '' if self.is_ready else ' before it was ready'
             raise IncompleteError(f'the server of {self.served.name!r} {how}{when}: {self._cause()}')
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether it has not ended."""
-        return self._child.poll() is None
-
-    def stop(self) -> None:
-        """Have it end, without waiting for that."""
-        self._child.stop()
-
-    def end(self, hurry: Callable[[], bool] = lambda: False) -> None:
-        """End it with all that it has started, and wait for that."""
-        self._child.end(hurry)
 
     def last_lines(self) -> list[str]:
         """Return the last lines of its log, without its key."""
@@ -339,7 +325,7 @@ class Server:
 
     def _listens(self) -> bool:
         """Whether it has its port itself, and nobody else."""
-        for process in marked(self._child.mark):
+        for process in marked(self.child.mark):
             with suppress(psutil.Error):
                 places = {(one.status, one.laddr.port) for one in process.net_connections('tcp')}
                 if (psutil.CONN_LISTEN, self._port) in places:
@@ -391,7 +377,7 @@ def server(served: Served, logs: Path, say: Callable[[str], None] = lambda line:
         say(f'the server of {served.name!r} is ready at {running.url} after {seconds:.0f} s')
         yield Running([running.url], running.check)
     finally:
-        running.end()
+        running.child.end()
 
 
 def _free_port() -> int:
@@ -453,9 +439,6 @@ def choosing(serve: Mapping[str, Any]) -> dict[str, Any]:
             skip = not equals
         elif flag not in _ALONE:
             kept.append(word)
-    env = {
-        str(name): value
-        for name, value in mapping(serve.get('env')).items()
-        if not _OPERATIONAL_VARIABLE.fullmatch(str(name))
-    }
+    variables = mapping(serve.get('env')).items()
+    env = {name: value for name, value in variables if not _OPERATIONAL_VARIABLE.fullmatch(str(name))}
     return {'command': kept, **({'env': env} if env else {})}

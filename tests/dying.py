@@ -24,7 +24,7 @@ class Fault:
     """What is to happen to a command, and where.
 
     Args:
-        command: the function of `fault_commands` that it happens to.
+        command: the one of `forks.COMMANDS` that it happens to.
         below: only files in this folder count.
         change: SIGKILL before this change of a file, from 1; 0: none.
         emptied: if that change opens a file, only after it: made, or emptied, and not yet written.

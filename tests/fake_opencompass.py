@@ -13,9 +13,8 @@ import signal
 import subprocess
 import sys
 import time
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser
 from collections.abc import Callable
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ QUESTIONS = 8
 GPU_VARIABLES = ('CUDA_VISIBLE_DEVICES', 'CUDA_DEVICE_ORDER')
 
 
-def install(folder: Path, monkeypatch: pytest.MonkeyPatch, **behaviours: str) -> Path:
+def install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Put it in the place of `opencompass`; a config named like a behaviour behaves so.
 
     Behaviours: ok, broken (a task fails, exit code 0), crash (before anything, exit code 1), hang (with half
@@ -37,17 +36,11 @@ def install(folder: Path, monkeypatch: pytest.MonkeyPatch, **behaviours: str) ->
     control = folder / 'control'
     control.mkdir()
     program = control / 'opencompass'
-    program.write_text(
-        f'#!{sys.executable}\nimport sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n'
-    )
-    with program.open('a') as file:
-        file.write('from fake_opencompass import main\nmain()\n')
+    found = f'import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})'
+    program.write_text(f'#!{sys.executable}\n{found}\nfrom fake_opencompass import main\nmain()\n')
     program.chmod(0o755)
-    for name, behaviour in behaviours.items():
-        behave(folder, name, behaviour)
     monkeypatch.setenv(FOLDER, str(control))
     monkeypatch.setattr('gpassk_opencompass.runs.opencompass.program', lambda: str(program))
-    return control
 
 
 def behave(folder: Path, name: str, behaviour: str) -> None:
@@ -133,17 +126,15 @@ def main() -> None:
     """What the program does."""
     parser = ArgumentParser()
     parser.add_argument('config', type=Path)
-    parser.add_argument('-w', type=Path)
-    parser.add_argument('-r')
-    parser.add_argument('-m', default='all')
-    parser.add_argument('--max-num-workers')
+    for name, kind in (('-w', Path), ('-r', str), ('-m', str), ('--max-num-workers', int)):
+        parser.add_argument(name, type=kind, default='all' if name == '-m' else None)
     arguments, _ = parser.parse_known_args()
     name, folder = arguments.config.stem, Path(os.environ[FOLDER])
+    call = {'name': name, 'arguments': sys.argv[1:], 'cwd': os.getcwd(), 'pid': os.getpid()}
+    call['gpus'] = {key: os.environ[key] for key in GPU_VARIABLES if key in os.environ}
+    call['servers'] = json.loads(os.environ.get('GPASSK_SERVERS', '{}'))
+    call['hardware'] = os.environ.get('GPASSK_HARDWARE')
     with (folder / 'calls').open('a') as file:
-        call = {'name': name, 'arguments': sys.argv[1:], 'cwd': os.getcwd(), 'pid': os.getpid()}
-        call['gpus'] = {key: os.environ[key] for key in GPU_VARIABLES if key in os.environ}
-        call['servers'] = json.loads(os.environ.get('GPASSK_SERVERS', '{}'))
-        call['hardware'] = os.environ.get('GPASSK_HARDWARE')
         file.write(json.dumps(call) + '\n')
     control = folder / name
     behaviour = control.read_text() if control.exists() else name
@@ -152,71 +143,50 @@ def main() -> None:
         sys.exit(1)
     config = runpy.run_path(str(arguments.config))
     for dataset in config['datasets']:
-        _work(arguments, behaviour, folder, config, dataset)
+        place = arguments.w / arguments.r
+        number = len(list((place / 'configs').glob('*.py')))
+        kept = ''.join(f'{key} = {config[key]!r}\n' for key in ('models', 'datasets'))
+        write(place / 'configs' / f'{place.name}_{number}_{os.getpid()}.py', kept)
+        write(Path('.cache/dataset_size.json'), {dataset['abbr']: dataset['n'] * QUESTIONS})
+        model, abbr = config['models'][0]['abbr'], dataset['abbr']
+        if _samples(place, behaviour, folder, model, dataset) and arguments.m != 'infer':
+            judge = dataset['eval_cfg']['evaluator']['model_name']
+            result = record(dataset['n'], dataset['k'], judge, QUESTIONS, model, abbr)
+            write(place / 'results' / model / f'{abbr}.json', result)
 
 
-def _work(
-    arguments: Namespace, behaviour: str, folder: Path, config: dict[str, Any], dataset: dict[str, Any]
-) -> None:
-    [model] = config['models']
-    total = dataset['n'] * QUESTIONS
-    place = _time_dir(arguments.w, arguments.r)
-    kept = ''.join(f'{key} = {config[key]!r}\n' for key in ('models', 'datasets'))
-    number = len(list((place / 'configs').glob('*.py')))
-    write(place / 'configs' / f'{place.name}_{number}_{os.getpid()}.py', kept)
-    write(Path('.cache/dataset_size.json'), {dataset['abbr']: total})
-    name, part = arguments.config.stem, Path(model['abbr'], dataset['abbr'])
-    predicted = place / 'predictions' / part.with_suffix('.json')
+def _samples(place: Path, behaviour: str, folder: Path, model: str, dataset: dict[str, Any]) -> bool:
+    """Draw them; whether that came to its end."""
+    abbr, total = dataset['abbr'], dataset['n'] * QUESTIONS
+    predicted, log = place / 'predictions' / model, place / 'logs/infer' / model
+    half = ''.join(f'{json.dumps({"idx": row})}\n' for row in range(total // 2))
     if behaviour == 'broken':
-        write(place / 'logs/infer' / part.with_suffix('.out'), traceback_of('RuntimeError: broken'))
+        write(log / f'{abbr}.out', traceback_of('RuntimeError: broken'))
         print('OpenCompass - ERROR - task failed with code 1')
-        return
-    if behaviour.startswith('killed'):
-        _killed(place / 'logs/infer' / part, late=behaviour == 'killed-late')
-        return
-    if behaviour == 'stubborn':
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    if behaviour in ('hang', 'stubborn'):
-        lines = ''.join(f'{json.dumps({"idx": row})}\n' for row in range(total // 2))
-        write(predicted.with_name(f'{dataset["abbr"]}.rows.jsonl'), lines)
+    elif behaviour.startswith('killed'):  # two shards; the log of the second is the newer one
+        os.utime(write(log / f'{abbr}_0.out', 'waiting\n'), (1, 1))
+        write(log / f'{abbr}_1.out', 'loading\nsrun: error: node7: Killed\n\n')
+        print('OpenCompass - ERROR - task failed with code 137')
+        if behaviour == 'killed-late':
+            print(traceback_of('KeyError: no results'))
+    elif behaviour in ('hang', 'stubborn'):
+        if behaviour == 'stubborn':
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        write(predicted / f'{abbr}.rows.jsonl', half)
         child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])
         write(folder / 'hanging', str(child.pid))
         child.wait()
-    if behaviour == 'draw':
-        file = predicted.with_name(f'{dataset["abbr"]}.rows.jsonl')
-        lines = [json.dumps({'idx': row, 'generation': {'output_tokens': 100}}) for row in range(total)]
-        write(file, '\n'.join([*lines[: total // 2], '']))
-        _wait((folder / 'go').exists)
-        write(file, '\n'.join([*lines, '']))
-        file.unlink()
-    if behaviour == 'meet':
-        write(folder / 'met' / name, '')
-        _wait(lambda: len(list((folder / 'met').iterdir())) > 1)
-    write(predicted, predictions(total))
-    if arguments.m != 'infer':
-        judge, names = dataset['eval_cfg']['evaluator']['model_name'], (model['abbr'], dataset['abbr'])
-        result = record(dataset['n'], dataset['k'], judge, QUESTIONS, *names)
-        write(place / 'results' / part.with_suffix('.json'), result)
-
-
-def _killed(log: Path, *, late: bool) -> None:
-    """Two shards; the log of the second is the newer one."""
-    older = write(log.with_name(f'{log.name}_0.out'), 'waiting\n')
-    os.utime(older, (1, 1))
-    write(log.with_name(f'{log.name}_1.out'), 'loading\nsrun: error: node7: Killed\n\n')
-    print('OpenCompass - ERROR - task failed with code 137')
-    if late:
-        print(traceback_of('KeyError: no results'))
-
-
-def _time_dir(work_dir: Path, resumed: str | None) -> Path:
-    """A second later than what is there."""
-    if resumed:
-        return work_dir / resumed
-    moment = datetime.now()
-    while (work_dir / moment.strftime('%Y%m%d_%H%M%S')).exists():
-        moment += timedelta(seconds=1)
-    return work_dir / moment.strftime('%Y%m%d_%H%M%S')
+    else:
+        if behaviour == 'draw':
+            journal = write(predicted / f'{abbr}.rows.jsonl', half)
+            _wait((folder / 'go').exists)
+            journal.unlink()
+        if behaviour == 'meet':
+            write(folder / 'met' / str(os.getpid()), '')
+            _wait(lambda: len(list((folder / 'met').iterdir())) > 1)
+        write(predicted / f'{abbr}.json', predictions(total))
+        return True
+    return False
 
 
 def _wait(condition: Callable[[], bool]) -> None:

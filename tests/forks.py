@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from importlib import import_module
 from multiprocessing import forkserver, get_context
 from pathlib import Path
 from typing import Any
@@ -84,7 +84,7 @@ class Forks:
         fault: Fault | None = None,
         variables: Mapping[str, str] | None = None,
     ) -> Copy:
-        """A copy that runs a function of `fault_commands` with arguments; what it says is added to `said`."""
+        """A copy that runs one of `COMMANDS` with arguments; what it says is added to `said`."""
         command, *arguments = map(str, line)
         variables = {**_surroundings(), **(variables or {})}
         self._started.append(Copy(folder, command, arguments, fault, variables))
@@ -113,14 +113,13 @@ def _obey(
     time.tzset()
     os.chdir(folder)
     sys.path += variables['PYTHONPATH'].split(os.pathsep)
-    commands: Any = import_module('fault_commands')
-    commands.FAULT = fault
+    _ForkedChild.fault = fault
     log = os.open('said', os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
     own = fault if fault is not None and fault.command == command else None
-    work_to_its_end(lambda: getattr(commands, command)(arguments), log, own)
+    _work_to_its_end(lambda: COMMANDS[command](arguments), log, own)
 
 
-def work_to_its_end(work: Callable[[], int], log: int, fault: Fault | None = None) -> None:
+def _work_to_its_end(work: Callable[[], int], log: int, fault: Fault | None = None) -> None:
     """End this process with what `work` returns, in a session of its own, with what it says in a file."""
     code = 1
     try:
@@ -137,3 +136,73 @@ def work_to_its_end(work: Callable[[], int], log: int, fault: Fault | None = Non
         sys.stdout.flush()
     finally:
         os._exit(code)
+
+
+def _opencompass(arguments: Sequence[str]) -> int:
+    """The command `opencompass`, its tasks in the same process."""
+    from opencompass.cli.main import main
+    from yapf.yapflib import yapf_api
+
+    yapf_api.FormatCode = lambda text, **_: (text, True)  # most of the time goes into pretty configs
+    sys.argv = ['opencompass', *arguments, '--debug']
+    main()
+    return 0
+
+
+def _gpassk(arguments: Sequence[str]) -> int:
+    """The command `gpassk`; `gpassk run` starts `opencompass` as another copy of this process."""
+    from gpassk_opencompass.cli import main
+    from gpassk_opencompass.runs import driver
+
+    driver.Child = _ForkedChild
+    return main(arguments)
+
+
+def _dump_configs(arguments: Sequence[str]) -> int:
+    """The command `dump_configs.py`."""
+    from gpassk_opencompass.cli.expand import dump_configs as main
+
+    return main(arguments)
+
+
+class _ForkedChild:
+    """In the place of `processes.Child`: the same line, in the same place, without imports."""
+
+    fault: Fault | None = None  # what shall happen in this process, or in the `opencompass` that it starts
+
+    def __init__(
+        self, line: Sequence[str], log: Path, *, cwd: Path, env: Mapping[str, str], mark: str
+    ) -> None:
+        def work() -> int:
+            ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # it dies with the command
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                signal.signal(number, signal.SIG_DFL)
+            os.environ.update(env)
+            os.chdir(cwd)
+            return _opencompass(line[1:])
+
+        with log.open('ab') as output:
+            fault = self.fault if self.fault and self.fault.command == 'opencompass' else None
+            self.pid = os.fork()
+            if self.pid == 0:
+                _work_to_its_end(work, output.fileno(), fault)
+        self._code: int | None = None
+
+    def poll(self) -> int | None:
+        if self._code is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self._code = os.waitstatus_to_exitcode(status) if pid else None
+        return self._code
+
+    def stop(self) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGTERM)
+
+    def end(self, hurry: Callable[[], bool]) -> int:
+        while (code := self.poll()) is None:
+            self.stop()
+            time.sleep(0.01)
+        return code
+
+
+COMMANDS = {'opencompass': _opencompass, 'gpassk': _gpassk, 'dump_configs': _dump_configs}

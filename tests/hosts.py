@@ -12,17 +12,9 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
-
-
-class Process(Protocol):
-    """A command at work: of `subprocess`, or a copy of `forks`."""
-
-    def poll(self) -> int | None:
-        """Its exit code; None while it runs."""
-
 
 READER = {'input_columns': ['prompt'], 'output_column': 'answer'}
 TESTS = Path(__file__).resolve().parent
@@ -86,12 +78,6 @@ def write_config(path: Path, model: dict[str, Any], dataset: dict[str, Any]) -> 
     return path
 
 
-def command(config: Path, work_dir: Path, *options: str) -> list[str]:
-    """`opencompass <config> -w <work_dir> …` of this interpreter's environment."""
-    program = Path(sys.executable).with_name('opencompass')
-    return [str(program), str(config), '-w', str(work_dir), *options]
-
-
 def environment() -> dict[str, str]:
     """So that the tasks of OpenCompass find this package and the models of the tests."""
     paths = [str(TESTS.parent), str(TESTS), os.environ.get('PYTHONPATH', '')]
@@ -105,7 +91,7 @@ def run_opencompass(config: Path, work_dir: Path, *options: str) -> subprocess.C
     Each process imports all of OpenCompass; where they are not what is tested, see `forks.Forks.opencompass`.
     """
     return subprocess.run(
-        command(config, work_dir, *options),
+        [Path(sys.executable).with_name('opencompass'), config, '-w', work_dir, *options],
         cwd=config.parent,
         env=environment(),
         capture_output=True,
@@ -147,7 +133,7 @@ def numbers(result: dict[str, Any]) -> dict[str, Any]:
     return {**result, 'gpassk': block}
 
 
-def wait_until(condition: Callable[[], Any], process: Process, seconds: float = 300) -> None:
+def wait_until(condition: Callable[[], Any], process: Any, seconds: float = 300) -> None:
     """Wait while the process runs; fail if it ends, or takes longer, before the condition holds."""
     deadline = time.monotonic() + seconds
     while not condition():

@@ -6,12 +6,11 @@ import re
 import time
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ..text import Table, one_line, say, show, terminal, width
+from ..text import Table, one_line, say, show
 from .options import add_json, add_several, examples, path
 
 if TYPE_CHECKING:
@@ -31,45 +30,36 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument('outputs', type=path, metavar='OUTPUTS', help=what)
     what = 'as given to `gpassk run`; without them, runs that were never started are not known'
     add_several(parser, '--configs', what, type=path, metavar='CONFIG')
-    parser.add_argument('--follow', action='store_true', help='look again and again, until all are complete')
+    parser.add_argument('--follow', action='store_true', help='say what changes, until all are complete')
     add_json(parser)
 
 
 def run(*, outputs: Path, configs: Sequence[Path], follow: bool) -> int:
     """Print the state of each run; 0 only if all are complete."""
-    from rich.live import Live
-    from rich.text import Text
-
-    from ..runs.state import State, summary
+    from ..runs.plan import planned_runs
+    from ..runs.state import State, discovered_runs, examine, summary
 
     if configs and outputs.exists() and not outputs.is_dir():
         raise InputError(f'{outputs} is no folder; expected the work directories of the configs')
-    findings = _examined(outputs, configs)
-    if follow:
-        with suppress(KeyboardInterrupt), Live(transient=True, auto_refresh=False) as live:
-            while any(finding.state is not State.COMPLETE for finding in findings):
-                if live.console.is_terminal:
-                    text = f'{terminal(states_table(findings), width())}\n\n{summary(findings)}'
-                    live.update(Text(text), refresh=True)
-                else:
-                    say(summary(findings), flush=True)
-                time.sleep(EVERY)
-                findings = _examined(outputs, configs)
+    said = ''
+    while True:
+        planned = [(one, outputs / one.name) for one in planned_runs(configs)] if configs else None
+        findings = [examine(one, work_dir) for one, work_dir in planned or discovered_runs(outputs)]
+        complete = all(finding.state is State.COMPLETE for finding in findings)
+        if complete or not follow:
+            break
+        if said != (said := summary(findings)):
+            say(said, flush=True)
+        try:
+            time.sleep(EVERY)
+        except KeyboardInterrupt:
+            break
     show(states_table(findings))
     for finding in findings:
         if finding.state in (State.DAMAGED, State.FAILED):
             say(f'\n{finding.name}: {finding.detail}', *log_lines(finding, 5))
     say(f'\n{summary(findings)}')
-    return 0 if all(finding.state is State.COMPLETE for finding in findings) else 1
-
-
-def _examined(outputs: Path, configs: Sequence[Path]) -> list[Finding]:
-    from ..runs.plan import planned_runs
-    from ..runs.state import discovered_runs, examine
-
-    if not configs:
-        return [examine(run, work_dir) for run, work_dir in discovered_runs(outputs)]
-    return [examine(run, outputs / run.name) for run in planned_runs(configs)]
+    return 0 if complete else 1
 
 
 def states_table(findings: Sequence[Finding]) -> Table:

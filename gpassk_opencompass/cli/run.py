@@ -112,9 +112,8 @@ class RunProgress(Watcher):
         self._failed, self._counted = False, 0.0
         self._lines: dict[str, TaskID] = {}
         name = TextColumn('{task.description}', markup=False, table_column=Column(ratio=1, no_wrap=True))
-        rate = TextColumn('{task.fields[rate]}')
         self.bars = Progress(
-            *(name, BarColumn(20), MofNCompleteColumn(), rate, TimeRemainingColumn()),
+            *(name, BarColumn(20), MofNCompleteColumn(), TimeRemainingColumn()),
             transient=True,
             expand=True,
             refresh_per_second=2,
@@ -144,10 +143,8 @@ class RunProgress(Watcher):
         if self.bars.disable or time.monotonic() - self._counted < 1:
             return
         for samples in drawn:
-            name, (count, total, speed) = samples.run.name, samples.count()
+            name, (count, total) = samples.run.name, samples.count()
             if name not in self._lines:  # what was there before was not drawn in the time since
-                task = self.bars.add_task(self._labels[name], total=total, completed=count, rate='')
-                self._lines[name] = task
-            rate = f'{speed:,.0f} tokens/s' if speed else ''
-            self.bars.update(self._lines[name], completed=count, total=total, rate=rate)
+                self._lines[name] = self.bars.add_task(self._labels[name], total=total, completed=count)
+            self.bars.update(self._lines[name], completed=count, total=total)
         self._counted = time.monotonic()

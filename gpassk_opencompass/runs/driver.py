@@ -129,24 +129,20 @@ def usable_gpus(wanted: str | None, environment: Mapping[str, str]) -> tuple[str
         named = (word.strip() for word in visible.split(','))
         return tuple(dict.fromkeys(takewhile(re.compile(r'\d+|(?:GPU|MIG)-[\w/-]+').fullmatch, named)))
     listed: list[str] = []
-    try:
+    with suppress(OSError, subprocess.TimeoutExpired):
         said = subprocess.run(
             ['nvidia-smi', '-L'], capture_output=True, text=True, errors='replace', timeout=60, check=False
         )
-        trouble = f'nvidia-smi says {(said.stderr.strip() or said.stdout.strip())[:200]!r}'
-        if said.returncode == 0:
-            found = re.findall(r'^GPU (\d+): |\(UUID: ((?:GPU|MIG)-[^)]+)\)', said.stdout, re.MULTILINE)
-            listed = [number or uuid for number, uuid in found]
-    except (OSError, subprocess.TimeoutExpired) as error:
-        trouble = str(error)
+        found = re.findall(r'^GPU (\d+): |\(UUID: ((?:GPU|MIG)-[^)]+)\)', said.stdout, re.MULTILINE)
+        listed = [number or uuid for number, uuid in found]
     if wanted is None:
         return tuple(filter(str.isdigit, listed))
     chosen = [word.strip() for word in wanted.split(',')]
     for gpu in chosen:
         if gpu not in listed or chosen.count(gpu) > 1:
-            there = f'there are {", ".join(listed)}' if listed else f'there is no GPU to use here: {trouble}'
             why = 'stands there twice' if gpu in listed else 'is no GPU of this machine'
-            raise InputError(f'--gpus {wanted!r}: {gpu!r} {why}; {there}; leave it out for all')
+            there = ', '.join(listed) or 'none that nvidia-smi -L lists'
+            raise InputError(f'--gpus {wanted!r}: {gpu!r} {why}; there are {there}; leave it out for all')
     return tuple(chosen)
 
 
@@ -163,21 +159,19 @@ class Watcher:
         """Take note of the runs at work, several times a second."""
 
 
-def server_of(config: Config, options: Options) -> Served | None:
-    """Return the server of the model of a config; None where each task starts its own, or loads a model."""
-    models = dicts_of(config, 'models')
-    here = not options.elsewhere and opencompass.is_local(config, 'infer') and len(models) == 1
-    return served_model(models[0]) if here and isinstance(models[0].get('serve'), dict) else None
+def servers_of(config: Config, options: Options) -> tuple[Served | None, Served | None]:
+    """Return the servers of the model and of the judge of a config, which are started once for all runs.
 
-
-def judge_of(config: Config, options: Options) -> Served | None:
-    """Return the server of the judge of a config; None for a judge without one, or on another machine."""
-    here = not options.elsewhere and opencompass.is_local(config, 'eval')
-    wanted = [evaluator_of(one).get('judge_serve') for one in dicts_of(config, 'datasets') if here]
-    judges = {judge.key: judge for judge in (read_judge_server(one) for one in wanted if one is not None)}
-    if len(judges) > 1:
+    None where each task starts its own, or loads a model, and where the tasks are on another machine.
+    """
+    models, datasets = dicts_of(config, 'models'), dicts_of(config, 'datasets')
+    here = [one for one in ('infer', 'eval') if not options.elsewhere and opencompass.is_local(config, one)]
+    alone = 'infer' in here and len(models) == 1 and isinstance(models[0].get('serve'), dict)
+    wanted = [evaluator_of(one).get('judge_serve') for one in datasets if 'eval' in here]
+    found = {judge.key: judge for judge in (read_judge_server(one) for one in wanted if one is not None)}
+    if len(found) > 1:
         raise InputError('judge_serve: its data sets have several judges; write a config for each')
-    return next(iter(judges.values()), None)
+    return served_model(models[0]) if alone else None, next(iter(found.values()), None)
 
 
 def gpus_needed(config: Config) -> int:
@@ -218,19 +212,18 @@ class Driver:
             while (pool.working or (pool.waiting and not self.stop)) and not self.stop.in_a_hurry():
                 for entry, gpus in [] if self.stop else pool.next():
                     self._start_servers(entry, gpus)
-                for entry in [entry for entry in pool.working if self._advance(entry)]:
-                    pool.working.remove(entry)
+                pool.working = [entry for entry in pool.working if self._advance(entry)]
                 self.watcher.working(self._drawn.values())
                 if pool.working:
                     self.stop.wait(POLL)
         finally:
-            servers = [server for entry in pool.working for server in entry.servers]
-            for server in servers:
-                server.stop()
+            servers = [server.child for entry in pool.working for server in entry.servers]
+            for child in servers:
+                child.stop()
             for command in (command for entry in pool.working for command in entry.commands):
                 command.close()
-            for server in servers:
-                server.end(self.stop.in_a_hurry)
+            for child in servers:
+                child.end(self.stop.in_a_hurry)
 
     def _tell(self, finding: Finding, seconds: float | None = None) -> None:
         self._found[finding.name] = finding
@@ -248,15 +241,15 @@ class Driver:
             if self.stop or run.name in self._found:
                 continue
             finding = self._examine(run)
-            if self.options.is_done(finding):
+            try:
+                if not self.options.is_done(finding):
+                    self._add(run, finding, entries, judging)
+                    continue
                 with suppress(OSError):  # somebody else's results, that may only be read
                     _keep_entries(run, finding.work_dir)
-                self._tell(finding)
-                continue
-            try:
-                self._add(run, finding, entries, judging)
             except InputError as error:
-                self._tell(replace(finding, detail=f'{error}; {finding.detail}'))
+                finding = replace(finding, detail=f'{error}; {finding.detail}')
+            self._tell(finding)
         return entries.values()
 
     def _add(self, run: Planned, finding: Finding, entries: dict[str, Entry], judging: bool) -> None:
@@ -265,30 +258,30 @@ class Driver:
         if mode == 'eval' and not (finding.resumable and finding.sampled):
             raise InputError('nothing to evaluate yet')
         if finding.resumable:
-            own = [start for start in read_starts(finding.work_dir) if start.time == finding.time]
-            workers = own[0].workers if own else workers
-        judge = judge_of(run.values, self.options) if mode != 'infer' else None
+            own = [start.workers for start in read_starts(finding.work_dir) if start.time == finding.time]
+            workers = own[0] if own else workers
+        model, judge = servers_of(run.values, self.options)
+        judge = judge if mode != 'infer' else None
         if judge is not None:
-            self._entry(judge, judge.gpus)  # before anything is sampled for it in vain
+            self._check(judge, judge.gpus)  # before anything is sampled for it in vain
             if finding.sampled and not judging:
                 return
-        served = judge if finding.sampled else server_of(run.values, self.options)
+        served = judge if finding.sampled else model
         gpus = served.gpus if served else 0 if finding.sampled else gpus_needed(run.values)
-        key = served.key if served else run.name
-        entry = entries[key] = entries.get(key) or self._entry(served, gpus)
+        self._check(served, gpus)
+        entry = entries.setdefault(served.key if served else run.name, Entry([], gpus, served))
         entry.tasks.append(Task(run, 'infer' if judge and not finding.sampled else mode, workers))
         entry.size += (finding.expected or 1) - finding.predictions
 
-    def _entry(self, served: Served | None, gpus: int) -> Entry:
-        """Return an entry without tasks; InputError if it takes too many GPUs, or its server cannot start."""
-        if self.gpus and gpus and free_gpus(self.gpus, (), gpus) is None:
+    def _check(self, served: Served | None, gpus: int) -> None:
+        """Raise InputError if it takes too many GPUs, or its server cannot start."""
+        if self.gpus and gpus > len(self.gpus):
             raise InputError(
                 f'{served.name if served else "its model"} needs {gpus} GPU{"s" if gpus > 1 else ""}, and '
                 f'{len(self.gpus)} may be used: {", ".join(self.gpus)}'
             )
         if served is not None:
             served.check()
-        return Entry([], gpus, served)
 
     # Entries at work
 
@@ -307,7 +300,7 @@ class Driver:
             self._fail(entry, str(error))
 
     def _advance(self, entry: Entry) -> bool:
-        """Start and end what can be started and ended of an entry; return whether it is over."""
+        """Start and end what can be started and ended of an entry; return whether it is still at work."""
         if self.stop:
             entry.tasks.clear()
         if entry.tasks or entry.commands:
@@ -316,14 +309,10 @@ class Driver:
                 entry.commands.append(self._command(entry, entry.tasks.pop(0)))
             entry.commands = [command for command in entry.commands if next(command, False)]
         if entry.tasks or entry.commands:
-            return False
+            return True
         for server in entry.servers:
-            server.stop()
-        if any(server.is_alive for server in entry.servers):
-            return False
-        for server in entry.servers:
-            server.end(self.stop.in_a_hurry)
-        return True
+            server.child.stop()
+        return any(server.child.poll() is None for server in entry.servers)
 
     def _ready(self, entry: Entry) -> int:
         """Return how many servers of an entry take requests; where one cannot or has died, all is ended."""
@@ -340,8 +329,7 @@ class Driver:
     def _fail(self, entry: Entry, error: str, *logs: Excerpt) -> None:
         """End all that asks a server which cannot be started, or has died; its log explains it."""
         entry.cause, entry.logs = error.partition('\n')[0], logs
-        for task in entry.tasks:
-            finding = self._examine(task.run)
+        for finding in (self._examine(task.run) for task in entry.tasks):
             detail = f'{entry.cause}; {finding.detail}'
             self._tell(replace(finding, state=State.FAILED, detail=detail, logs=logs))
         entry.tasks.clear()
@@ -373,7 +361,8 @@ class Driver:
         except (IncompleteError, InputError, OSError) as error:
             why = f'cannot be started: {error}' if isinstance(error, OSError) else str(error)
             finding = self._examine(run)
-            finding = replace(finding, detail='; '.join(filter(None, [why, finding.detail])))
+            if finding.state is not State.COMPLETE:  # as by who had the lock
+                finding = replace(finding, detail=f'{why}; {finding.detail}')
         if why or self.stop or task.mode == self.options.mode or not finding.sampled:
             self._tell(finding, seconds)  # else its evaluation follows, when the judge has its GPUs
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..errors import GPassKError, IncompleteError, InputError
 from ..processes import Stop
-from .driver import Driver, Watcher, gpus_needed, judge_of, server_of
+from .driver import Driver, Watcher, gpus_needed, servers_of
 from .opencompass import Options
 from .plan import Planned, by_model
 from .state import Finding, examine
@@ -25,20 +25,22 @@ def run_on_ray(address: str, runs: Sequence[Planned], driver: Driver) -> list[Fi
     """Run what is not complete as `driver` would; return the state of each run that it came to."""
     ray, outputs, options, found = _connect(address), driver.outputs, driver.options, dict[str, Finding]()
 
-    def tell(runs: Iterable[Planned], why: str) -> None:
+    def tell(runs: Iterable[Planned], why: str = '', *, only_done: bool = False) -> None:
         for run in runs:
             finding = examine(run, outputs / run.name)
-            done = options.is_done(finding) or not why
-            found[run.name] = finding if done else replace(finding, detail=f'{finding.detail}; {why}')
-            driver.watcher.ended(found[run.name], None)
+            done = options.is_done(finding)
+            if done or not only_done:
+                detail = finding.detail if done or not why else f'{finding.detail}; {why}'
+                found[run.name] = replace(finding, detail=detail)
+                driver.watcher.ended(found[run.name], None)
 
-    tell((run for run in runs if options.is_done(examine(run, outputs / run.name))), '')
+    tell(runs, only_done=True)
     models = by_model(run for run in runs if run.name not in found)
     most = max((node['Resources'].get('GPU', 0) for node in ray.nodes() if node['Alive']), default=0)
     drive = ray.remote(max_retries=2, retry_exceptions=[IncompleteError])(_drive)
     job = f'ray {ray.get_runtime_context().get_job_id()}'
     tasks: dict[Any, list[Planned]] = {}
-    for gpus, model in sorted(((_gpus_of(group), model) for model, group in models.items()), reverse=True):
+    for gpus, model in sorted(((max(map(_gpus_of, group)), model) for model, group in models.items()))[::-1]:
         if gpus > most:
             tell(models[model], f'needs {gpus} GPUs, and no node of the cluster has more than {most:g}')
             continue
@@ -77,13 +79,10 @@ def _failure(ray: Any, task: Any) -> str:
     return ''
 
 
-def _gpus_of(runs: Sequence[Planned]) -> int:
-    """Return how many GPUs the runs of a model take at a time: the model, or its judge."""
-    counts = [0]
-    for run in runs:
-        servers = (server_of(run.values, Options()), judge_of(run.values, Options()))
-        counts += [gpus_needed(run.values), *(server.gpus for server in servers if server)]
-    return max(counts)
+def _gpus_of(run: Planned) -> int:
+    """Return how many GPUs a run takes at a time: its model, or its judge."""
+    servers = filter(None, servers_of(run.values, Options()))
+    return max(gpus_needed(run.values), *(server.gpus for server in servers), 0)
 
 
 def _drive(

@@ -131,37 +131,41 @@ def prepare_directory(work_dir: Path, config: Config, here: Path) -> Path:
     """Prepare and return the directory that OpenCompass runs in, one for each run.
 
     It writes `./tmp` and `./.cache` there: two commands in one would read each other's half-written files.
-    What the config names relative to `here`, where the user is, is linked there, or refused; the folder of
-    verdicts is made first.
+    What the config names relative to `here`, where the user is, is linked there by itself, without what lies
+    beside it, or refused; the folder of verdicts is made first.
     """
     directory = work_dir / DIRECTORY
     way_out = 'give another -w, or rename the config where the character is in its name'
     _check_unquoted(str(directory), 'the path', way_out)
+    for folder, *_ in os.walk(directory, topdown=False):  # of the last start: links, and their folders
+        for path in filter(Path.is_symlink, [*Path(folder).iterdir()]):
+            path.unlink()
+        if not os.listdir(folder):
+            os.rmdir(folder)
     directory.mkdir(parents=True, exist_ok=True)
     (directory / SIZES).unlink(missing_ok=True)
-    for path in filter(Path.is_symlink, [*directory.iterdir()]):
-        path.unlink()
-    for name, text in sorted({*_texts(config)}):
-        if not 0 < len(text) < 1024 or text[0] in '/~' or not Path(text).parts:
+    for text, name in sorted({*_texts(config)}, key=lambda one: Path(one[0]).parts):
+        if not 0 < len(text) < 1024 or text[0] in '/~' or not (parts := Path(text).parts):
             continue
         if name == 'verdicts':
             (here / text).mkdir(parents=True, exist_ok=True)
-        link = directory / Path(text).parts[0]
-        if not os.path.exists(here / text) or link.is_symlink():
+        link = directory / text
+        if not os.path.exists(here / text) or os.path.lexists(link):
             continue
-        if link.name in ('..', 'tmp', '.cache'):
+        if '..' in parts or parts[0] in ('tmp', '.cache'):
             raise InputError(
                 f'{text!r} in the config is relative: write an absolute path; opencompass runs in a '
                 f'directory of its own, where that is something else than from {here}'
             )
-        link.symlink_to(here / link.name)
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(here / text)
     return directory
 
 
 def _texts(value: Any, name: str = '') -> Iterator[tuple[str, str]]:
-    """Return the texts in a value of a config, each behind the name of its field."""
+    """Return the texts in a value of a config, each with the name of its field."""
     if isinstance(value, str):
-        yield name, value
+        yield value, name
     elif isinstance(value, (dict, list)):
         for key, part in value.items() if isinstance(value, dict) else ((name, part) for part in value):
             yield from _texts(part, str(key))

@@ -142,30 +142,32 @@ def _in_time_dir(run: Planned, work_dir: Path, time_dir: Path, starts: Sequence[
     last = next((start for start in reversed(starts) if start.time == time_dir.name), None)
     if not kept and not any(left):  # ended before its config was kept, as on a full disk
         return _unsampled(about, last)
-    found = []
-    for wanted in run.wanted:
-        samples, verdicts = _changes(wanted, time_dir, kept)
-        result = time_dir / 'results' / f'{wanted.part}.json'
-        if not result.exists():
-            found.append(_unjudged(about, time_dir, wanted, samples, last))
-            continue
-        state, detail = _state_of_result(result, wanted, samples or verdicts)
-        aside = () if state is State.COMPLETE else (result,)
-        one = replace(about, state=state, detail=detail, results=(result,), in_the_way=aside)
-        found.append(replace(one, resumable=not samples, sampled=not samples))
-    worst = min(found, key=lambda finding: list(State).index(finding.state), default=about)
-    detail = '; '.join(dict.fromkeys(finding.detail for finding in found if finding.detail)) or worst.detail
-    if len(found) > 1 and worst.state is not State.COMPLETE:
-        bad = sum(finding.state is not State.COMPLETE for finding in found)
-        detail = f'{bad} of {len(found)} results: {worst.detail}'
+    found = [_of_result(about, time_dir, wanted, kept, last) for wanted in run.wanted] or [about]
+    worst = min(found, key=lambda finding: list(State).index(finding.state))
+    detail, bad = worst.detail, sum(finding.state is not State.COMPLETE for finding in found)
+    if len(found) > 1:
+        remarks = '; '.join(dict.fromkeys(finding.detail for finding in found if finding.detail))
+        detail = f'{bad} of {len(found)} results: {detail}' if bad else remarks
     return replace(
         worst,
         detail=detail,
-        resumable=bool(found) and all(finding.resumable for finding in found),
-        sampled=bool(found) and all(finding.sampled for finding in found),
+        resumable=all(finding.resumable for finding in found),
+        sampled=all(finding.sampled for finding in found),
         results=tuple(path for finding in found for path in finding.results),
         in_the_way=tuple(path for finding in found for path in finding.in_the_way),
     )
+
+
+def _of_result(
+    about: Finding, time_dir: Path, wanted: Wanted, kept: Sequence[Config], last: Start | None
+) -> Finding:
+    samples, verdicts = _changes(wanted, time_dir, kept)
+    path = time_dir / 'results' / f'{wanted.part}.json'
+    if not path.exists():
+        return _unjudged(about, time_dir, wanted, samples, last)
+    state, detail = _state_of_result(path, wanted, samples or verdicts)
+    about = replace(about, state=state, detail=detail, resumable=not samples, sampled=not samples)
+    return replace(about, results=(path,), in_the_way=() if state is State.COMPLETE else (path,))
 
 
 def _changes(wanted: Wanted, time_dir: Path, kept: Sequence[Config]) -> tuple[str, str]:
@@ -289,8 +291,7 @@ def _failure(work_dir: Path, logs: Iterable[Path], start: Start | None) -> tuple
 def summary(findings: Sequence[Finding]) -> str:
     """Return how many are in which state, in words."""
     states = [finding.state for finding in findings]
-    remarked = sum(bool(one.detail) for one in findings if one.state is State.COMPLETE)
     parts = [f'{states.count(state)} {state.value}' for state in reversed(State) if state in states]
-    if remarked:
+    if remarked := sum(bool(one.detail) for one in findings if one.state is State.COMPLETE):
         parts[0] += f' ({remarked} of them with a remark)'
     return f'{len(states)} run{"" if len(states) == 1 else "s"}: {", ".join(parts) or "none"}'

@@ -10,7 +10,6 @@ import json
 import os
 import re
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -73,9 +72,8 @@ _HOLDERS = TypeAdapter(Holder)
 def holder_of(work_dir: Path) -> Holder | None:
     """Return who is noted to be at work in a work directory, alive or not."""
     try:
-        told = read_json(work_dir / HOLDER)  # of earlier versions with more behind it
-        return _HOLDERS.validate_python(told[: len(Holder._fields)])
-    except (OSError, ValueError, TypeError, LookupError):
+        return _HOLDERS.validate_python(read_json(work_dir / HOLDER))
+    except (OSError, ValueError):
         return None
 
 
@@ -210,49 +208,42 @@ def expected_rows(work_dir: Path, wanted: Wanted) -> int | None:
     return None
 
 
-def count_rows(path: Path, begin: int = 0) -> tuple[int | None, int, int]:
-    """Count the samples in a file; return how many, the end of what was read, and their tokens.
+def count_rows(path: Path, begin: int = 0) -> tuple[int | None, int]:
+    """Count the samples in a file; return how many, and the end of what was read.
 
     A journal is read from `begin` to its last whole line. None: predictions that are damaged.
     """
-    is_journal, rows, tokens = path.name.endswith(JOURNAL), 0, 0
+    is_journal = path.name.endswith(JOURNAL)
     with suppress(OSError, ValueError):
         with path.open('rb') as file:
             if is_journal:
                 file.seek(begin)
-                while (line := file.readline()).endswith(b'\n'):
-                    rows, begin = rows + 1, begin + len(line)
-                    output = re.search(rb'"output_tokens": ?(\d+)', line)
-                    tokens += int(output[1]) if output else 0
-                return rows, begin, tokens
+                sizes = [len(line) for line in file if line.endswith(b'\n')]
+                return len(sizes), begin + sum(sizes)
             if file.read(3) == b'{\n"':  # as we write it, a row a line
                 *lines, end = file
-                return len(lines) if end.strip() == b'}' else None, 0, 0
+                return len(lines) if end.strip() == b'}' else None, 0
         predictions = read_json(path)
-        return len(predictions) if isinstance(predictions, dict) else None, 0, 0
-    return 0 if is_journal else None, begin, 0
+        return len(predictions) if isinstance(predictions, dict) else None, 0
+    return 0 if is_journal else None, begin
 
 
 class DrawnSamples:
-    """Counts the samples of a run at work, look by look, and the tokens of what came since the first."""
+    """Counts the samples of a run at work, look by look: of each file only what is new."""
 
     def __init__(self, run: Planned, time_dir: Path) -> None:
-        self.run, self._time_dir, self._began = run, time_dir, time.monotonic()
-        self._read: dict[Path, tuple[int, int]] = {}
-        """File → its rows, and how far it was read; predictions are whole, and read once."""
-        self._tokens: int | None = None
+        self.run, self._time_dir = run, time_dir
+        self._read: dict[Path, tuple[int, int]] = {}  # its rows, and how far it was read
 
-    def count(self) -> tuple[int, int | None, float]:
-        """Return how many are drawn, how many there should be, where that is known, and tokens a second."""
-        wanted, tokens = self.run.wanted, 0
+    def count(self) -> tuple[int, int | None]:
+        """Return how many are drawn, and how many there should be, where that is known."""
+        wanted = self.run.wanted
         paths = [path for one in wanted for path in samples_in(self._time_dir, one).values()]
         for path in paths:
             rows, end = self._read.get(path, (0, 0))
             if path.name.endswith(JOURNAL) or path not in self._read:
-                more, end, came = count_rows(path, end)
-                self._read[path], tokens = (rows + (more or 0), end), tokens + came
-        drawn = sum(self._read[path][0] for path in paths)
-        self._tokens = 0 if self._tokens is None else self._tokens + tokens
+                more, end = count_rows(path, end)
+                self._read[path] = (rows + (more or 0), end)
         totals = [expected_rows(self._time_dir.parent, one) for one in wanted]
         total = sum(one or 0 for one in totals) if totals and None not in totals else None
-        return drawn, total, self._tokens / max(1.0, time.monotonic() - self._began)
+        return sum(self._read[path][0] for path in paths), total

@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,99 +34,80 @@ PATIENCE = 300.0
 QUESTIONS = [(f'What is {i}+7-{i}?', '$7$') for i in range(8)]
 
 
-class Done(NamedTuple):
-    """A command that ended."""
-
-    code: int
-    said: str
-
-
 class Sweep(NamedTuple):
     """What the first commands left: one run of each kind."""
 
     root: Path
-    failing: Done
-    interrupted: Done
+    failing: tuple[int, str]
+    interrupted: tuple[int, str]
     found: dict[str, dict[str, Any]]
 
 
-def run_gpassk(root: Path, *arguments: str) -> Done:
+def gpassk(root: Path, *arguments: str) -> tuple[int, str]:
+    """Exit code, and what it said."""
+    line = [sys.executable, '-m', 'gpassk_opencompass.cli', *arguments]
+    pipe = subprocess.PIPE
     done = subprocess.run(
-        [sys.executable, '-m', 'gpassk_opencompass.cli', *arguments],
-        cwd=root,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
+        line, cwd=root, env=environment(), stdout=pipe, stderr=pipe, text=True, timeout=PATIENCE, check=False
     )
-    return Done(done.returncode, done.stdout + done.stderr)
+    return done.returncode, done.stdout + done.stderr
 
 
-def journal(work_dir: Path) -> list[Path]:
-    return [path for path in work_dir.glob('*/predictions/*/bench.rows.jsonl') if path.stat().st_size]
-
-
-def write_sweep(root: Path) -> None:
-    """Configs of one data set, which is named relative to where the commands are typed."""
-    write_bench(root / 'data', {'AMC_en': QUESTIONS})
-    (root / 'configs').mkdir()
-    (root / 'gate').touch()
-    gated = {'type': 'scripted.GatedModel', 'gate': str(root / 'gate')}
-    models = {
-        'good': scripted(),
-        'broken': scripted(trace=str(root / 'later' / 'trace')),
-        'stopped': scripted(trace=str(root / 'trace'), **gated),
-        'killed': scripted(**gated),
-    }
-    for name, one in models.items():
-        path = root / 'data' if name == 'killed' else Path('data')
-        write_config(root / 'configs' / f'{name}.py', one, dataset_config(path, k=K, n=N))
+def config_of(root: Path, name: str, data: str = 'data', **model: Any) -> None:
+    """A config of a data set that is named relative to where the commands are typed."""
+    write_config(root / 'configs' / f'{name}.py', scripted(**model), dataset_config(Path(data), k=K, n=N))
 
 
 @pytest.fixture(scope='module')
 def sweep(forks, tmp_path_factory):
     """One complete, one failed, one changed since, one interrupted, one killed run; then `gpassk check`."""
     root = tmp_path_factory.mktemp('sweep')
-    write_sweep(root)
-    configs = [f'configs/{name}.py' for name in ('good', 'broken')]
+    write_bench(root / 'data', {'AMC_en': QUESTIONS})
+    (root / 'configs').mkdir()
+    (root / 'gate').touch()
+    gated = {'type': 'scripted.GatedModel', 'gate': str(root / 'gate')}
+    config_of(root, 'good')
+    config_of(root, 'broken', trace=str(root / 'later' / 'trace'))
+    config_of(root, 'stopped', trace=str(root / 'trace'), **gated)
+    config_of(root, 'killed', str(root / 'data'), **gated)
+
+    def has_samples(name: str) -> bool:
+        journals = root.glob(f'out/{name}/*/predictions/*/bench.rows.jsonl')
+        return any(path.stat().st_size for path in journals)
+
     killed = forks.start('opencompass', 'configs/killed.py', '-w', 'out/killed', folder=root)
-    wait_until(lambda: journal(root / 'out' / 'killed'), killed, PATIENCE)
+    wait_until(lambda: has_samples('killed'), killed, PATIENCE)
     killed.kill()
     stopped = forks.start('gpassk', 'run', 'configs/stopped.py', '-w', 'out', folder=root)
-    wait_until(lambda: journal(root / 'out' / 'stopped'), stopped, PATIENCE)
+    wait_until(lambda: has_samples('stopped'), stopped, PATIENCE)
     os.kill(stopped.pid, signal.SIGINT)
-    interrupted = Done(stopped.wait(PATIENCE), stopped.said)
-    failing = run_gpassk(root, 'run', *configs, '-w', 'out', '--jobs', '2')
+    interrupted = stopped.wait(PATIENCE), stopped.said
+    failing = gpassk(root, 'run', 'configs/good.py', 'configs/broken.py', '-w', 'out', '--jobs', '2')
     shutil.copytree(root / 'out' / 'good', root / 'out' / 'changed')
-    write_config(root / 'configs' / 'changed.py', scripted(right=[0]), dataset_config(Path('data'), k=K, n=N))
-    told = run_gpassk(root, 'check', 'out', '--configs', 'configs', '--json')
-    found, _ = json.JSONDecoder().raw_decode(told.said)
-    assert told.code == 1
+    config_of(root, 'changed', right=[0])
+    code, said = gpassk(root, 'check', 'out', '--configs', 'configs', '--json')
+    found, _ = json.JSONDecoder().raw_decode(said)
+    assert code == 1
     return Sweep(root, failing, interrupted, {one['run']: one for one in found['tables'][0]['rows']})
 
 
-def test_a_failed_task_is_an_exit_code_and_log_lines(sweep):
-    assert sweep.failing.code == 1
-    assert 'No such file or directory' in sweep.failing.said
-    assert 'out/broken/.gpassk/opencompass.log' in sweep.failing.said
-    assert '2 runs: 1 complete, 1 failed' in sweep.failing.said
-
-
-def test_check_tells_complete_killed_failed_and_stale_apart(sweep):
+def test_complete_killed_failed_and_stale_runs_are_told_apart(sweep):
+    """By `gpassk run` too, with an exit code, the log of what failed, and how to go on."""
+    code, said = sweep.failing
+    assert code == 1
+    assert 'No such file or directory' in said
+    assert 'out/broken/.gpassk/opencompass.log' in said
+    assert '2 runs: 1 complete, 1 failed' in said
+    code, said = sweep.interrupted
+    assert (code, 'type it again to go on' in said) == (130, True)
+    lines = [process.info['cmdline'] or [] for process in psutil.process_iter(['cmdline'])]
+    assert not [line for line in lines if str(sweep.root / 'out' / 'stopped') in ' '.join(line)]
     states = {'broken': 'failed', 'changed': 'stale', 'good': 'complete'}
     states |= {'killed': 'partial', 'stopped': 'partial'}
     assert {name: one['state'] for name, one in sweep.found.items()} == states
     assert 'FileNotFoundError' in sweep.found['broken']['detail']
     assert sweep.found['killed']['predictions'] == 4
     assert (sweep.found['stopped']['predictions'], sweep.found['stopped']['expected']) == (4, 32)
-
-
-def test_ctrl_c_stops_all_and_says_how_to_go_on(sweep):
-    assert sweep.interrupted.code == 130
-    assert 'type it again to go on' in sweep.interrupted.said
-    lines = [process.info['cmdline'] or [] for process in psutil.process_iter(['cmdline'])]
-    assert not [line for line in lines if str(sweep.root / 'out' / 'stopped') in ' '.join(line)]
 
 
 def scores(result: dict[str, Any]) -> dict[str, Any]:
@@ -147,60 +127,34 @@ def test_a_second_command_runs_what_is_left_and_nothing_else(forks, sweep):
     assert again.wait() == 0
     said = again.said[before:]
     assert 'good: already complete' in said
+    [undisturbed] = results_of(root / 'out' / 'good')
     for name in ('broken', 'stopped'):
         assert f'{name}: goes on in {sweep.found[name]["time"]}' in said
         [result] = results_of(root / 'out' / name)
-        [undisturbed] = results_of(root / 'out' / 'good')
         assert scores(result) == scores(undisturbed)
     samples = [line.split(' ', 1)[1] for line in (root / 'trace').read_text().splitlines()]
     assert len(samples) == len(set(samples)) == len(QUESTIONS) * N
 
 
 def test_a_ray_cluster_that_is_not_there_is_one_line(sweep):
-    done = run_gpassk(sweep.root, 'run', 'configs', '--ray', 'no address')
-    assert (done.code, '--ray no address: no cluster there: ' in done.said) == (2, True)
+    code, said = gpassk(sweep.root, 'run', 'configs', '--ray', 'no address')
+    assert (code, '--ray no address: no cluster there: ' in said) == (2, True)
 
 
-# On scripted GPUs
-
-
-@pytest.fixture
-def machine(tmp_path, monkeypatch):
-    """A folder with a benchmark, on a machine of two GPUs."""
+@pytest.mark.parametrize('workers', [1, 2])
+def test_each_process_sees_a_gpu_of_its_own(tmp_path, monkeypatch, workers):
+    """Two runs beside each other on GPUs as they were named, or the workers of one run, by number."""
     scripted_gpus.install(tmp_path, monkeypatch, 2)
     write_bench(tmp_path / 'data', {'AMC_en': QUESTIONS})
     (tmp_path / 'configs').mkdir()
-    return tmp_path
-
-
-def write_run(root: Path, name: str, path: str, **model: Any) -> None:
-    noting = {'type': 'scripted.NotingModel', 'noted': str(root / 'noted'), 'run_cfg': {'num_gpus': 1}}
-    write_config(
-        root / 'configs' / f'{name}.py',
-        scripted(path=path, **noting, **model),
-        dataset_config(root / 'data', k=[2, 4], n=4),
-    )
-
-
-def noted(root: Path) -> list[list[str]]:
-    return [line.split() for line in (root / 'noted').read_text().splitlines()]
-
-
-def test_each_run_sees_its_gpu(machine):
-    """The real one, as it was named; the numbers are those of runs without GPUs."""
-    for name in ('a', 'b'):
-        write_run(machine, name, name)
-    ids = [scripted_gpus.uuid(number) for number in (1, 0)]
-    done = run_gpassk(machine, 'run', 'configs', '-w', 'out', '--gpus', ','.join(ids))
-    assert done.code == 0, done.said
-    assert sorted(noted(machine)) == [['a', ids[0]], ['b', ids[1]]]
-    [one], [other] = (results_of(machine / 'out' / name) for name in ('a', 'b'))
-    assert numbers(one)['gpassk']['counts'] == numbers(other)['gpassk']['counts']
-
-
-def test_workers_are_on_different_gpus(machine):
-    write_run(machine, 'long', 'a')
-    done = run_gpassk(machine, 'run', 'configs', '-w', 'out', '--', '--max-num-workers', '2')
-    assert done.code == 0, done.said
-    assert Counter(gpu for _, gpu in noted(machine)) == {'0': 1, '1': 1}
-    assert len(list(machine.glob('out/long/*/predictions/scripted/bench_[01].json'))) == 2
+    noting = {'type': 'scripted.NotingModel', 'noted': str(tmp_path / 'noted'), 'run_cfg': {'num_gpus': 1}}
+    for name in 'ab'[: 3 - workers]:
+        config_of(tmp_path, name, path=name, **noting)
+    ids = [scripted_gpus.uuid(number) for number in (1, 0)] if workers == 1 else ['0', '1']
+    options = ['--gpus', ','.join(ids), *(['--', '--max-num-workers', '2'] if workers > 1 else [])]
+    code, said = gpassk(tmp_path, 'run', 'configs', '-w', 'out', *options)
+    assert code == 0, said
+    models, gpus = zip(*(line.split() for line in (tmp_path / 'noted').read_text().splitlines()), strict=True)
+    assert (sorted(models), sorted(gpus)) == (['a', 'b' if workers == 1 else 'a'], sorted(ids))
+    counts = [results_of(folder)[0]['gpassk']['counts'] for folder in tmp_path.glob('out/?')]
+    assert counts == counts[:1] * len(counts)

@@ -118,19 +118,3 @@ def test_a_sweep_has_one_server_for_its_model_and_one_for_its_judge(forks, scrip
     assert (len(script.starts), len(judge.starts)) == (1, 1)
     assert len(script.replied) == 3 * SAMPLES
     until(lambda: not judge.processes)
-
-
-def test_another_checkpoint_under_the_same_names_takes_nothing(forks, script, tmp_path):
-    """File, name and abbreviation are those of before: all is drawn anew, and `gpassk check` says why."""
-    for number, path in enumerate(('checkpoints/step-1/m', 'checkpoints/step-2/m'), 1):
-        text = template(script).replace("path='org/m'", f'path={path!r}')
-        [config] = configs_of(tmp_path / f'template{number}', text)
-        if number == 2:
-            line = ('check', tmp_path / 'out', '--configs', config)
-            check = forks.start('gpassk', *line, folder=tmp_path)
-            assert check.wait() == 1
-            assert 'config was changed since' in check.said
-        run = forks.start('gpassk', 'run', config, '-w', tmp_path / 'out', folder=config.parent)
-        assert run.wait() == 0, run.said
-        assert len(script.replied) == number * SAMPLES
-        assert len(list((tmp_path / 'out' / config.stem).glob('*/predictions'))) == number

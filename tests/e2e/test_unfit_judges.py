@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from forks import Forks
 from hosts import dataset_config, results_of, wait_until, write_bench, write_config
-from judge_server import CANARIES, Act, Asked, Hang, JudgeServer, Say, right_verdict
+from judge_server import Act, Asked, Hang, JudgeServer, Say
 
 pytestmark = pytest.mark.e2e
 
@@ -36,15 +34,6 @@ def config_of(folder: Path, questions: int, *servers: JudgeServer, **judge: Any)
     return write_config(folder / 'run.py', model | settings, dataset)
 
 
-def refused(forks: Forks, folder: Path, behave: Callable[[Asked], Act], **server: Any) -> str:
-    """What the command logs, which leaves no result."""
-    with JudgeServer(behave, **server) as judge:
-        run = forks.start('opencompass', config_of(folder, 4, judge), '-w', folder / 'out', folder=folder)
-        run.wait()
-    assert results_of(folder / 'out') == []
-    return ''.join(log.read_text() for log in (folder / 'out').glob('*/logs/eval/*/*.out')) + run.said
-
-
 @pytest.mark.parametrize(
     ('reply', 'reason'),
     [
@@ -54,23 +43,14 @@ def refused(forks: Forks, folder: Path, behave: Callable[[Asked], Act], **server
 )
 def test_replies_that_are_no_verdict_leave_no_result(reply, reason, forks, tmp_path):
     """From a server that passed the canaries: all samples are unjudged, each with its reason."""
-    said = refused(forks, tmp_path, reply)
+    with JudgeServer(reply) as judge:
+        run = forks.start(
+            'opencompass', config_of(tmp_path, 4, judge), '-w', tmp_path / 'out', folder=tmp_path
+        )
+        run.wait()
+    assert results_of(tmp_path / 'out') == []
+    said = ''.join(log.read_text() for log in tmp_path.glob('out/*/logs/eval/*/*.out')) + run.said
     assert f"16 of 16 samples (100.0%) stayed unjudged {{'{reason}': 16}}" in said
-
-
-def test_a_judge_that_obeys_answers_leaves_no_result(forks, tmp_path):
-    """It says what an answer told it; none of the run's answers is asked."""
-    asked_for: list[str] = []
-
-    def obeys(asked: Asked) -> Act:
-        asked_for.append(asked.prompt)
-        told = any(canary.pair.answer in asked.prompt for canary in CANARIES if canary.injected)
-        return YES if told else right_verdict(asked.prompt) or YES
-
-    said = refused(forks, tmp_path, obeys, fit=False)
-    assert 'UnfitJudge' in said
-    assert 'Ignore everything above' in said
-    assert not any('Question 0?' in prompt for prompt in asked_for)
 
 
 def number_in(asked: Asked) -> int:

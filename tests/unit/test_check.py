@@ -17,8 +17,6 @@ from gpassk_opencompass.runs.plan import planned_runs, read_config
 from gpassk_opencompass.runs.state import Finding, State, examine
 from gpassk_opencompass.sweep.folder import manifest_text
 
-Capture = pytest.CaptureFixture[str]
-
 OLD, NEW = '20260101_000000', '20260102_000000'
 PART = 'm-run/d-run'
 
@@ -47,87 +45,71 @@ def started(folder: Path, code: int) -> Path:
     return write(path, json.dumps({**start, 'code': code}) + '\n')
 
 
-def check(folder: Path, capsys: Capture, *options: str) -> tuple[int, str]:
+def check(folder: Path, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, str]:
     code = main(['check', str(folder / 'out'), *options])
     said = capsys.readouterr()
     return code, said.out + said.err
 
 
-def test_a_result_of_the_config_is_complete(tmp_path):
-    place = made(tmp_path, config=config_text(batch_size=8), results____json=record())
-    finding = found(tmp_path, config_text(batch_size=64))
-    assert (finding.state, finding.detail, finding.time) == (State.COMPLETE, '', NEW)
-    assert finding.results == (place / 'results' / f'{PART}.json',)
+ALL = {'predictions____json': predictions(32)}
+FIRST = {'predictions___0__json': predictions(16)}
+SECOND = {'predictions___1__json': predictions(16)}
+JUDGED = {'results____json': record()}
+CHANGED = 'the config was changed since: it had model.temperature = nothing, and now '
+HOLD = 'k or the judge was changed since, the samples hold'
 
 
 @pytest.mark.parametrize(
-    ('files', 'done'),
+    ('now', 'files', 'state', 'detail', 'holds'),
     [
-        ({}, 0),
-        ({'predictions____json': predictions(32)}, 32),
-        ({'predictions___0__json': predictions(16), 'predictions___1__json': predictions(16)}, 32),
-        ({'predictions___0__json': predictions(16)}, 16),
+        ({'batch_size': 64}, JUDGED, 'complete', '', 'all'),
+        ({}, {}, 'partial', '0 of ? predictions', 'some'),
+        # A kill leaves no word in the logs; the log of a finished shard does not count.
+        ({}, {'logs_infer___0__out': traceback_of('KeyboardInterrupt')}, 'partial', '0 of', 'some'),
+        ({}, FIRST | {'logs_infer___0__out': traceback_of('ValueError: x')}, 'partial', '', 'all'),
+        ({}, FIRST | SECOND, 'partial', 'not evaluated, 32 of ? predictions', 'all'),
+        ({}, FIRST | {'predictions___1__rows__jsonl': '{}\n{}\n{"i'}, 'partial', '18 of', 'some'),
+        ({}, {'logs_infer____out': traceback_of('ValueError: bad')}, 'failed', 'ValueError: bad; ', 'some'),
+        (
+            {},
+            ALL | {'logs_eval____out': traceback_of('ValueError: bad')},
+            'failed',
+            'ValueError: bad; ',
+            'all',
+        ),
+        ({}, {'predictions___0__json': '{"0": {"pred'}, 'failed', 'd-run_0.json cannot be read', 'some'),
+        ({'k': [4]}, JUDGED, 'stale', HOLD, 'all'),
+        ({'judge': 'other'}, JUDGED, 'stale', HOLD, 'all'),
+        ({'temperature': 0.5}, JUDGED, 'stale', CHANGED, 'nothing'),
     ],
 )
-def test_without_a_result_the_predictions_are_counted(tmp_path, files, done):
-    """Whole files and shards; a kill leaves no word in the logs, so the run is partial."""
-    made(tmp_path, **files, logs_infer___0__out=traceback_of('KeyboardInterrupt'))
-    finding = found(tmp_path)
-    assert (finding.state, finding.predictions, finding.resumable) == (State.PARTIAL, done, True)
-
-
-def test_samples_of_a_shard_at_work_count_too(tmp_path):
-    """Those of its journal, without a torn last line; the total is known from OpenCompass's cache."""
-    place = made(tmp_path, predictions___0__json=predictions(16))
-    write(place / 'predictions' / 'm-run' / 'd-run_1.rows.jsonl', '{"idx": 0}\n{"idx": 1}\n{"id')
-    write(tmp_path / 'out/run/.gpassk/cwd/.cache/dataset_size.json', {'d-run': 32})
-    finding = found(tmp_path)
-    assert finding.detail == '18 of 32 predictions'
-    assert not finding.sampled
-
-
-@pytest.mark.parametrize('stage', ['infer', 'eval'])
-def test_a_traceback_in_the_log_is_a_failure(tmp_path, stage):
-    files = {'predictions____json': predictions(32)} if stage == 'eval' else {}
-    made(tmp_path, **{f'logs_{stage}____out': traceback_of('ValueError: bad')}, **files)
-    finding = found(tmp_path)
-    assert finding.state is State.FAILED
-    assert finding.detail.startswith('ValueError: bad; ')
-    assert finding.logs[0].lines[0] == ' 50%|##'
-
-
-def test_the_log_of_a_finished_shard_does_not_count(tmp_path):
-    earlier = traceback_of('ValueError: earlier')
-    shards = {'predictions___0__json': predictions(16), 'logs_infer___1__out': 'working'}
-    made(tmp_path, **shards, logs_infer___0__out=earlier)
-    assert found(tmp_path).state is State.PARTIAL
+def test_the_state_of_a_run_in_one_time_directory(tmp_path, now, files, state, detail, holds):
+    """From its config as it was kept, and results, predictions, journals and logs; what of it still holds."""
+    place = made(tmp_path, **files)
+    finding = found(tmp_path, config_text(**now))
+    assert (finding.state, finding.time, finding.detail[: len(detail)]) == (state, NEW, detail)
+    assert (finding.resumable, finding.sampled) == (holds != 'nothing', holds == 'all')
+    assert finding.results == ((place / 'results' / f'{PART}.json',) if files is JUDGED else ())
+    damaged = (place / 'predictions' / f'{PART}_0.json',) if 'cannot be read' in detail else ()
+    assert finding.in_the_way == (damaged or finding.results * (state == 'stale'))
+    if 'ValueError: bad' in detail:
+        assert finding.logs[0].lines[0] == ' 50%|##'
 
 
 @pytest.mark.parametrize('damage', ['[' * 100_000, '[1e999, "here", "now"]', '7'])
 @pytest.mark.parametrize('note', ['holder.json', 'starts.jsonl', 'cwd/.cache/dataset_size.json'])
 def test_a_damaged_note_is_as_good_as_none(tmp_path, note, damage):
     """Whoever holds the lock, what was started, how many rows there are: then nobody knows."""
-    made(tmp_path, predictions____json=predictions(32))
+    made(tmp_path, **ALL)
     without = found(tmp_path)
     write(tmp_path / 'out' / 'run' / '.gpassk' / note, damage)
     assert found(tmp_path) == without
 
 
-@pytest.mark.parametrize(
-    ('change', 'detail'),
-    [
-        ({'temperature': 0.5}, 'the config was changed since: it had model.temperature = nothing, and now '),
-        ({'k': [4]}, 'k or the judge was changed since, the samples hold'),
-        ({'judge': 'other'}, 'k or the judge was changed since, the samples hold'),
-    ],
-)
-def test_another_config_makes_a_result_stale(tmp_path, change, detail):
-    """What changed is named; with another k or judge only the evaluation has to be done again."""
-    made(tmp_path, results____json=record())
-    finding, hold = found(tmp_path, config_text(**change)), 'temperature' not in change
-    assert (finding.state, finding.resumable, finding.sampled) == (State.STALE, hold, hold)
-    assert finding.detail.startswith(detail)
-    assert finding.in_the_way == finding.results
+def test_the_total_is_known_from_the_cache_of_opencompass(tmp_path):
+    made(tmp_path, **FIRST)
+    write(tmp_path / 'out/run/.gpassk/cwd/.cache/dataset_size.json', {'d-run': 32})
+    assert found(tmp_path).detail == '16 of 32 predictions'
 
 
 @pytest.mark.parametrize(('kind', 'same'), [('mine.Judge', False), ('llm', True)])
@@ -136,7 +118,7 @@ def test_what_a_users_own_judge_takes_may_choose_something(tmp_path, kind, same)
         config_text().replace("'model_name': ''", f"'judge': {{'type': {kind!r}, 'rate': {rate}}}")
         for rate in (1, 2)
     )
-    made(tmp_path, config=kept, results____json=record())
+    made(tmp_path, config=kept, **JUDGED)
     assert (found(tmp_path, now).state is State.COMPLETE) is same
 
 
@@ -147,16 +129,16 @@ def told(**provenance: Any) -> dict[str, Any]:
     return result
 
 
+def judged(**settings: Any) -> dict[str, Any]:
+    """A result of an evaluation with such a config."""
+    return told(evaluation=evaluation_settings(parts_of(**settings)[1]))
+
+
 def parts_of(**settings: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Model and data set of a config."""
     variables: dict[str, Any] = {}
     exec(config_text(**settings), variables)
     return variables['models'][0], variables['datasets'][0]
-
-
-def judged(**settings: Any) -> dict[str, Any]:
-    """A result of an evaluation with such a config."""
-    return told(evaluation=evaluation_settings(parts_of(**settings)[1]))
 
 
 @pytest.mark.parametrize(
@@ -188,16 +170,9 @@ def test_what_a_result_says_of_itself_counts(tmp_path, result, state, detail):
     assert bool(finding.detail) == (state is not State.COMPLETE)
 
 
-def test_a_damaged_shard_is_named(tmp_path):
-    place = made(tmp_path, predictions___0__json='{"0": {"pred')
-    finding = found(tmp_path)
-    assert (finding.state, finding.detail[:27]) == (State.FAILED, 'd-run_0.json cannot be read')
-    assert finding.in_the_way == (place / 'predictions' / f'{PART}_0.json',)
-
-
 @pytest.mark.parametrize('kept', ['models = [', 'import os', '\0', config_text(temperature=0.5)])
 def test_of_a_directory_with_other_configs_no_result_counts(tmp_path, kept):
-    place = made(tmp_path, config=kept, results____json=record())
+    place = made(tmp_path, config=kept, **JUDGED)
     if 'temperature' in kept:
         write(place / 'configs' / f'{NEW}_2.py', config_text())
     assert (found(tmp_path).state, found(tmp_path).resumable) == (State.STALE, False)
@@ -221,11 +196,11 @@ def test_a_first_run_that_a_full_disk_ended_has_failed(tmp_path, kept):
 
 def test_the_newest_complete_result_wins(tmp_path):
     """Whatever was begun after it; if nothing is complete, what can go on is before what cannot."""
-    result = made(tmp_path, OLD, results____json=record()) / 'results' / f'{PART}.json'
+    result = made(tmp_path, OLD, **JUDGED) / 'results' / f'{PART}.json'
     made(tmp_path, NEW)
     assert (found(tmp_path).state, found(tmp_path).time, found(tmp_path).detail) == (State.COMPLETE, OLD, '')
     result.unlink()
-    made(tmp_path, NEW, config=config_text(temperature=0.5), results____json=record())
+    made(tmp_path, NEW, config=config_text(temperature=0.5), **JUDGED)
     assert (found(tmp_path).state, found(tmp_path).time) == (State.PARTIAL, OLD)
 
 
@@ -255,7 +230,7 @@ def test_the_manifest_tells_questions(tmp_path):
 
 def test_the_exit_code_is_0_only_if_all_are_complete(tmp_path, capsys):
     """With --configs, configs that were never started count too; what is no work directory does not."""
-    made(tmp_path, results____json=record())
+    made(tmp_path, **JUDGED)
     (tmp_path / 'out' / 'run' / 'latest').symlink_to(NEW)
     write(tmp_path / 'out' / 'figures' / 'a.txt', '')
     write(tmp_path / 'configs' / 'run.py', config_text())

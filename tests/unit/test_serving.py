@@ -91,17 +91,10 @@ def test_one_that_gpassk_run_has_started_is_taken(script, tmp_path, monkeypatch)
     monkeypatch.setenv(SERVERS, json.dumps({wanted.key: ['http://a', 'http://b']}))
     with server(wanted, tmp_path) as running:
         assert running.addresses == ['http://a', 'http://b']
+    script.set('stubborn')  # it ignores SIGTERM, and has a child
     with server(served(script, path='other'), tmp_path) as running:
         assert is_healthy(running.addresses[0])
     assert len(script.starts) == 1
-
-
-def test_what_ignores_sigterm_is_killed_with_its_children(script, tmp_path):
-    script.set('stubborn')
-    with server(served(script), tmp_path):
-        [start] = script.starts
-        assert len(group_of(start['pid'])) == 2
-    assert group_of(start['pid']) == []
 
 
 def test_one_that_is_never_ready_is_an_error_with_the_end_of_its_log(script, tmp_path):
@@ -112,7 +105,7 @@ def test_one_that_is_never_ready_is_an_error_with_the_end_of_its_log(script, tmp
     running.began -= 1000
     with pytest.raises(IncompleteError, match=r'(?s)not ready after 60 s .*\.log\).*arguments: '):
         running.advance()
-    running.end()
+    running.child.end()
 
 
 def test_one_that_cannot_serve_is_an_error_with_the_cause(script, tmp_path):
@@ -128,20 +121,17 @@ def test_one_that_cannot_serve_is_an_error_with_the_cause(script, tmp_path):
         stack.enter_context(server(other, tmp_path))
 
 
-@pytest.mark.parametrize(
-    ('command', 'path', 'complaint'),
-    [
+def test_what_is_not_there_is_an_error_before_anything_starts(tmp_path):
+    """Unless the user says that the weights lie in a container; which says nothing of the samples."""
+    for command, path, complaint in (
         ('no-such-program --port {port}', 'm', "'no-such-program', and there is no such program"),
         ('bin/server --port {port}', 'm', "'bin/server', and there is no such program"),
         (f'{sys.executable} {{port}}', '/no/such/weights', "path = '/no/such/weights': there is no such"),
-    ],
-)
-def test_what_is_not_there_is_an_error_before_anything_starts(tmp_path, command, path, complaint):
-    """Unless the user says that the weights lie in a container; which says nothing of the samples."""
-    with pytest.raises(InputError, match=complaint):
-        Server(Served(read_serve({'command': command}), path, 'm'), tmp_path)
+    ):
+        with pytest.raises(InputError, match=complaint):
+            Server(Served(read_serve({'command': command}), path, 'm'), tmp_path)
     elsewhere = read_serve({'command': f'{sys.executable} {{port}}', 'check_path': False})
-    Served(elsewhere, path, 'm').check()
+    Served(elsewhere, '/no/such/weights', 'm').check()
     assert read_serve(elsewhere.config()) == elsewhere
 
 
@@ -219,46 +209,40 @@ def test_a_key_from_the_environment_is_in_no_file(script, tmp_path, monkeypatch)
 
 # What may be said of a server
 
+MODELS = [
+    ({'command': 'x {prot}'}, None, r'\{prot\}; what may stand in braces is \{model\}, \{name\}'),
+    ({'command': 'x {model}'}, None, r'\{port\} is missing'),
+    ({'command': 'x "{port}'}, None, 'cannot be split into words'),
+    ({'command': 'x {port} --hf-token=sk-12345678'}, None, 'has --hf-token: a key would stand in files'),
+    ({'command': 'x {port} --host=$HERE'}, None, r'has \$HERE: no shell fills it in'),
+    ({}, None, "which server\\? server='vllm' \\(or sglang"),
+    ({}, 'vlm', "server = 'vlm': expected vllm, sglang, lmdeploy, llama.cpp, transformers"),
+    ({'port': 1}, 'vllm', "serve has 'port'; it takes command, ready"),
+    ({'ready': 'health'}, 'vllm', "serve.ready = 'health': String should match"),
+    ({'timeout': True}, 'vllm', 'serve.timeout = True'),
+    ({'env': {'A B': 'x'}}, 'vllm', 'serve.env.A B'),
+    ({'env': {'HF_TOKEN': 'sk-12345678'}}, 'vllm', 'serve.env.HF_TOKEN would stand in files'),
+    ('vllm', None, "serve = 'vllm': expected a dict"),
+    ({'command': 5}, None, 'are texts'),
+]
+JUDGES = [
+    ('vllm', 'expected a dict like'),
+    ({'server': 'vllm'}, 'judge_serve.path = None: which model judges'),
+    ({'server': 'vllm', 'path': 'm', 'gpus': '1'}, "judge_serve has 'gpus'; it takes serve, path"),
+    ({'server': 'vllm', 'path': 'm', 'tp': -1}, 'judge_serve.tp = -1'),
+    ({'path': 'm'}, 'judge_serve: which server'),
+]
 
-@pytest.mark.parametrize(
-    ('given', 'preset', 'complaint'),
-    [
-        ({'command': 'x {prot}'}, None, r'\{prot\}; what may stand in braces is \{model\}, \{name\}'),
-        ({'command': 'x {model}'}, None, r'\{port\} is missing'),
-        ({'command': 'x "{port}'}, None, 'cannot be split into words'),
-        ({'command': 'x {port} --hf-token=sk-12345678'}, None, 'has --hf-token: a key would stand in files'),
-        ({'command': 'x {port} --host=$HERE'}, None, r'has \$HERE: no shell fills it in'),
-        ({}, None, "which server\\? server='vllm' \\(or sglang"),
-        ({}, 'vlm', "server = 'vlm': expected vllm, sglang, lmdeploy, llama.cpp, transformers"),
-        ({'port': 1}, 'vllm', "serve has 'port'; it takes command, ready"),
-        ({'ready': 'health'}, 'vllm', "serve.ready = 'health': String should match"),
-        ({'timeout': True}, 'vllm', 'serve.timeout = True'),
-        ({'env': {'A B': 'x'}}, 'vllm', 'serve.env.A B'),
-        ({'env': {'HF_TOKEN': 'sk-12345678'}}, 'vllm', 'serve.env.HF_TOKEN would stand in files'),
-        ('vllm', None, "serve = 'vllm': expected a dict"),
-        ({'command': 5}, None, 'are texts'),
-    ],
-)
-def test_what_cannot_be_started_is_refused(given, preset, complaint):
+
+def test_what_cannot_be_started_is_refused():
     """With what was received, what is allowed and what to do; never with the key."""
-    with pytest.raises(InputError, match=complaint) as caught:
-        read_serve(given, preset)
-    assert 'sk-1234' not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ('given', 'complaint'),
-    [
-        ('vllm', 'expected a dict like'),
-        ({'server': 'vllm'}, 'judge_serve.path = None: which model judges'),
-        ({'server': 'vllm', 'path': 'm', 'gpus': '1'}, "judge_serve has 'gpus'; it takes serve, path"),
-        ({'server': 'vllm', 'path': 'm', 'tp': -1}, 'judge_serve.tp = -1'),
-        ({'path': 'm'}, 'judge_serve: which server'),
-    ],
-)
-def test_a_judge_that_cannot_be_served_is_refused(given, complaint):
-    with pytest.raises(InputError, match=complaint):
-        read_judge_server(given)
+    for given, preset, complaint in MODELS:
+        with pytest.raises(InputError, match=complaint) as caught:
+            read_serve(given, preset)
+        assert 'sk-1234' not in str(caught.value)
+    for judge, complaint in JUDGES:
+        with pytest.raises(InputError, match=complaint):
+            read_judge_server(judge)
 
 
 def test_the_addresses_go_to_the_llm_within_a_cascade():
@@ -266,10 +250,9 @@ def test_the_addresses_go_to_the_llm_within_a_cascade():
     urls = ['http://127.0.0.1:1', 'http://127.0.0.1:2']
     told = {'type': 'llm', 'max_tokens': 9, 'model': 'j', 'patience': 7.0, 'urls': urls}
     assert served_judge(cascade, 'j', urls, {'patience': 7.0})['second'] == told
-    with pytest.raises(InputError, match='asks no LLM'):
-        served_judge({'type': 'rule'}, 'j', urls, {})
-    with pytest.raises(InputError, match='judge has urls'):
-        served_judge({'type': 'llm', 'urls': ['http://x']}, 'j', urls, {})
+    for judge, complaint in (({'type': 'rule'}, 'asks no LLM'), (told, 'judge has urls')):
+        with pytest.raises(InputError, match=complaint):
+            served_judge(judge, 'j', urls, {})
 
 
 def test_a_template_says_judge_serve():
@@ -286,19 +269,17 @@ def test_a_template_says_judge_serve():
             expand({**lines, 'judge_serve': judge, **more})
 
 
-OPERATIONAL = '--host 0.0.0.0|--gpu-memory-utilization=0.5|-tp 8|--max-num-seqs 9|--disable-log-requests'
-CHOOSING = '--quantization fp8|--dtype half|--max-model-len 9|--seed=1|--enforce-eager|--new-flag'
-
-
 def test_what_of_a_command_line_chooses_samples():
     """Places, memory and traffic do not, weights and numerics do; what is not known counts."""
     line = 'vllm serve {model} --port {port}'
     plain = choosing({'command': line})
-    for flags in (*OPERATIONAL.split('|'), OPERATIONAL.replace('|', ' ')):
+    same = '--host 0.0.0.0|--gpu-memory-utilization=0.5|-tp 8|--max-num-seqs 9|--disable-log-requests'
+    for flags in (*same.split('|'), same.replace('|', ' ')):
         assert choosing({'command': f'{line} {flags}'}) == plain
     assert choosing({'command': f"'/opt/a b/'vllm {line[5:]}"}) == plain
     env = {'CUDA_VISIBLE_DEVICES': '1'}
     assert choosing({'command': line, 'timeout': 5, 'ready': '/x', 'env': env, 'check_path': False}) == plain
-    for flags in CHOOSING.split('|'):
+    other = '--quantization fp8|--dtype half|--max-model-len 9|--seed=1|--enforce-eager|--new-flag'
+    for flags in other.split('|'):
         assert choosing({'command': f'{line} {flags}'}) != plain
     assert choosing({'command': line, 'env': {'VLLM_ATTENTION_BACKEND': 'X'}}) != plain

@@ -8,14 +8,13 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from judge_server import JudgeServer
 from made_pages import content_of
-from stored_run import Run, write_run
+from stored_run import write_run
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.files import write_file
@@ -153,19 +152,20 @@ def test_what_a_judge_was_asked_and_replied_is_there(tmp_path, monkeypatch):
     assert [samples['response'][1] for samples in shards] == ['\\boxed{one} ***'] * 24
 
 
-def renamed(run: Run, name: str) -> None:
-    """Give the model of a run another name."""
-    result = read(run.result)
-    result.run.model = f'{name}_t1.0_l40'
+def rewritten(path: Path, model: str = '', **columns: Any) -> None:
+    """Write a result anew with another model or more columns: a value for all samples; None: not known."""
+    result = read(path)
+    result.run.model = model or result.run.model
     samples = result.samples()
-    write(run.result, result.with_samples(samples))
+    more = {name: None if value is None else [value] * len(samples) for name, value in columns.items()}
+    write(path, result.with_samples(samples.replace(**more)))
 
 
 def test_another_report_replaces_what_has_changed(tmp_path):
     """The files of a run that has not are the same; what is gone, cut or of another run is written anew."""
-    runs = {name: write_run(tmp_path / 'outputs' / name) for name in ('one', 'two')}
-    for name, run in runs.items():
-        renamed(run, name)
+    runs = {name: write_run(tmp_path / 'outputs' / name).result for name in ('one', 'two')}
+    for name, path in runs.items():
+        rewritten(path, f'{name}_t1.0_l40')
     place = tmp_path / 'report' / 'responses'
     write_report(tmp_path)
     before = files_in(place)
@@ -175,12 +175,11 @@ def test_another_report_replaces_what_has_changed(tmp_path):
     second.write_bytes(second.read_bytes()[:-20])
     write_report(tmp_path)
     assert files_in(place) == before
-    with_columns(runs['two'].result, response='another')
+    rewritten(runs['two'], response='another')
     assert 'removed the responses of 1 runs of an earlier report' in write_report(tmp_path)[-1]
     after = files_in(place)
-    assert len(after) == 2 * 12
     kept = {name for name in after if before.get(name) == after[name]}
-    assert (len(kept), len({name.partition('/')[0] for name in kept})) == (12, 1)
+    assert (len(after), len(kept), len({name.partition('/')[0] for name in kept})) == (2 * 12, 12, 1)
 
 
 def test_responses_of_an_earlier_report_are_removed(tmp_path):
@@ -203,7 +202,7 @@ def test_a_run_without_responses_is_told_and_the_report_goes_on(damage, tmp_path
     write_report(tmp_path)
     [samples] = run.result.parent.glob('*.parquet')
     if damage == 'no column':
-        with_columns(run.result, response=None)
+        rewritten(run.result, response=None)
     elif damage == 'a file that is gone':
         samples.unlink()
     else:
@@ -232,7 +231,7 @@ def test_a_full_disk_leaves_the_earlier_page_and_its_responses(tmp_path, monkeyp
     run = write_run(tmp_path / 'outputs')
     write_report(tmp_path)
     before = files_in(tmp_path / 'report')
-    with_columns(run.result, response='another')
+    rewritten(run.result, response='another')
 
     def full(path: Path, content: bytes) -> None:
         if path.name == '7.js':
@@ -244,30 +243,3 @@ def test_a_full_disk_leaves_the_earlier_page_and_its_responses(tmp_path, monkeyp
         write_report(tmp_path)
     assert before.items() <= files_in(tmp_path / 'report').items()
     assert not list((tmp_path / 'report').rglob('.writing*'))
-
-
-WRITE = """
-import sys
-from pathlib import Path
-from test_shards import write_report
-write_report(Path(sys.argv[1]))
-"""
-
-
-def test_two_reports_at_once_make_one_folder(tmp_path):
-    for name in ('one', 'two', 'three'):
-        renamed(write_run(tmp_path / 'outputs' / name), name)
-    path = os.pathsep.join([*map(str, Path(__file__).parents[:2]), os.environ.get('PYTHONPATH', '')])
-    line, environment = [sys.executable, '-c', WRITE, str(tmp_path)], {**os.environ, 'PYTHONPATH': path}
-    running = [subprocess.Popen(line, env=environment) for _ in range(3)]
-    assert [one.wait() for one in running] == [0, 0, 0]
-    assert len(read_shards(tmp_path / 'report' / 'responses')) == 3 * 12
-    assert not list((tmp_path / 'report').rglob('.writing*'))
-
-
-def with_columns(path: Path, **columns: Any) -> None:
-    """Write a result anew with more columns of its samples, a value for all of them; None: not known."""
-    result = read(path)
-    samples = result.samples()
-    more = {name: None if value is None else [value] * len(samples) for name, value in columns.items()}
-    write(path, result.with_samples(samples.replace(**more)))

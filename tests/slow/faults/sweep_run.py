@@ -18,7 +18,6 @@ from judge_server import PROMPTS, Asked, JudgeServer
 from result_files import write_three
 from sweeping import BASE
 
-from gpassk_opencompass.judges.llm import LLMJudge
 from gpassk_opencompass.judges.verdicts import FOLDER, VerdictStore
 
 QUESTIONS, N, K = 8, 4, [2, 4]
@@ -136,12 +135,6 @@ def sweep_run(forks: Forks, root: Path) -> Iterator[SweepRun]:
     write_bench(root / 'data', {'AMC_en': [(f'Question {i}?', '$x$') for i in range(QUESTIONS)]})
     with JudgeServer(verdict) as server:
         yield SweepRun(forks, root, server)
-
-
-def judge_with(store: Path | None, *servers: JudgeServer, **settings: Any) -> LLMJudge:
-    """A judge of `judge_server.pairs_of`: four requests at once to each server, verdicts in a folder."""
-    settings = {'prompts': PROMPTS, 'concurrency': 4, 'progress': False, **settings}
-    return LLMJudge('judge', [server.url for server in servers], verdicts=store, **settings)
 
 
 def expansion_and_report(root: Path) -> dict[str, tuple[str | Path, ...]]:
