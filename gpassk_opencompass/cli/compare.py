@@ -23,7 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.epilog = f'{lines}\n\nexit codes of --margin: 0 not worse; 1 worse; 2 not decided; 3 no answer'
     add = parser.add_argument
-    what = 'NEW OLD [MORE]: records, work directories, logs of other programs; reruns among MORE are found'
+    what = 'NEW OLD [RERUNS of either]: records, work directories, logs of other programs'
     add('paths', nargs='+', type=path, metavar='PATH', help=what)
     margin = 'be a gate: POINTS that do not matter, chosen beforehand, e.g. 2'
     add('--margin', type=points, metavar='POINTS', help=margin)

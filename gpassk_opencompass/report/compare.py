@@ -41,11 +41,11 @@ QUESTIONS = {
 
 @dataclass
 class Answer:
-    """What is said of a new run beside old ones."""
+    """What is said of a new run beside an old one."""
 
     outcome: str  # 'better', 'equivalent', 'not worse', 'worse' or 'undecided'
-    new: str
-    rows: list[dict[str, Any]]  # of each benchmark, metric and old run what --json tells
+    runs: str  # which is compared with which
+    rows: list[dict[str, Any]]  # of each benchmark and metric what --json tells
     margin: float | None
     level: float
     questions: str
@@ -62,13 +62,12 @@ class Answer:
         """Return the answer in a line."""
         undecided = 'not told apart' if self.margin is None else 'not decided'
         outcome = undecided if self.outcome == 'undecided' else self.outcome
-        olds = ', '.join(dict.fromkeys(row['old'] for row in self.rows))
         worse = dict.fromkeys(row['benchmark'] for row in self.rows if row['outcome'] == 'worse')
         told = f'{len(self.rows)} rows{"; worse on " if worse else ""}{", ".join(worse)}'
         if len(self.rows) == 1:
             points = '{metric} on {benchmark}: {difference:+.2f} points [{low:+.1f}, {high:+.1f}]'
             told = points.format(**self.rows[0])
-        return f'{outcome}: {self.new} against {olds}, {told}'
+        return f'{outcome}: {self.runs}, {told}'
 
     @property
     def basis(self) -> str:
@@ -81,15 +80,14 @@ class Answer:
         )
 
     def table(self) -> Table:
-        """Return a row a benchmark, metric and old run; the title is the answer."""
-        many = len({row['old'] for row in self.rows}) > 1
+        """Return a row a benchmark and metric; the title is the answer."""
         heads = ['benchmark', 'metric', 'new', 'old', 'new − old', 'won', 'lost', 'outcome']
-        table = Table(self.line, ['against', *heads] if many else heads, data=[*self.rows])
+        table = Table(self.line, heads, data=[*self.rows])
         for row in self.rows:
             cells = [row[name] for name in ('benchmark', 'metric', 'score new', 'score old')]
             cells += ['{difference:+.2f} [{low:+.1f}, {high:+.1f}]'.format(**row), row['won'], row['lost']]
             cells.append('not decided' if row['outcome'] == 'undecided' else row['outcome'])
-            table.rows.append([row['old'], *cells] if many else cells)
+            table.rows.append(cells)
             where = '{benchmark}, {metric}'.format(**row) if len(self.rows) > 1 else 'It rests on'
             moved = 'Lost most on {benchmark}: {lost most}'.format(**row) if row['lost most'] else ''
             undecided = '{benchmark}: {open}'.format(**row) if row['open'] else ''
@@ -118,8 +116,8 @@ def compare(
     """Say whether a new run is better than an old one, or worse.
 
     Args:
-        paths: of the new run, of the old one, and more: reruns of the two are found by their settings, all
-            else are old runs. Records, work directories or logs of other programs.
+        paths: of the new run, of the old one, and of reruns of the two, which are told by their settings.
+            Records, work directories or logs of other programs.
         margin: what does not matter, from 0 to 1; None: only what the interval says.
         questions: one of `QUESTIONS`.
         metrics: none: mG-Pass@k with the largest k of both.
@@ -130,31 +128,26 @@ def compare(
     Raises InputError, which says why, where they cannot be compared.
     """
     frame.check_level(level)
-    new, olds, remarks = _sides(paths, judge, benchmarks)
+    new, old, remarks = _sides(paths, judge, benchmarks)
     rows: list[dict[str, Any]] = []
     intervals: list[statistics.Interval] = []
-    for old in olds:
-        for benchmark, ours, theirs in _benchmarks_of(new, old, benchmarks):
-            others = [side.results.get(benchmark, []) for side in olds if side is not old]
-            sides = [ours, theirs, *(runs for runs in others if len(runs) > 1)]
-            orders = [[matched(ours[0], one) for one in runs] for runs in sides]
-            least = min(one.n for one in (*ours, *theirs))
-            shared = set.intersection(*({k for k in one.ks if 1 < k <= least} for one in (*ours, *theirs)))
-            for metric in metrics or [Metric(Kind.MG_PASS, max(shared, default=least))]:
-                found, told = _row(metric, sides, orders, questions, run_sd)
-                intervals.append(found)
-                rows.append({'old': old.name, 'benchmark': benchmark, **told})
-            known = _remarks(ours, theirs)
-            if ours[0].n == theirs[0].n and (ours[0].table.c == theirs[0].table.c[orders[1][0]]).all():
-                known.append(
-                    'every question has the same count in both: one run, or two with the same seeds?'
-                )
-            remarks += [f'{benchmark}: {line}' for line in known]
+    for benchmark, ours, theirs in _benchmarks_of(new, old, benchmarks):
+        orders = [[matched(ours[0], one) for one in runs] for runs in (ours, theirs)]
+        least = min(one.n for one in (*ours, *theirs))
+        shared = set.intersection(*({k for k in one.ks if 1 < k <= least} for one in (*ours, *theirs)))
+        for metric in metrics or [Metric(Kind.MG_PASS, max(shared, default=least))]:
+            found, told = _row(metric, (ours, theirs), orders, questions, run_sd)
+            intervals.append(found)
+            rows.append({'benchmark': benchmark, **told})
+        known = _remarks(ours, theirs)
+        if ours[0].n == theirs[0].n and (ours[0].table.c == theirs[0].table.c[orders[1][0]]).all():
+            known.append('every question has the same count in both: one run, or two with the same seeds?')
+        remarks += [f'{benchmark}: {line}' for line in known]
     outcome, outcomes = statistics.decide_rows(intervals, margin, level)
     outcomes = ['undecided' if row['open'] else one for row, one in zip(rows, outcomes, strict=True)]
     if any(row['open'] for row in rows) and not (outcome == 'worse' and 'worse' in outcomes):
         outcome = 'undecided'
-    about = {'answer': outcome, 'new': new.name, 'level': level, 'questions': questions}
+    about = {'answer': outcome, 'new': new.name, 'old': old.name, 'level': level, 'questions': questions}
     about['margin'] = None if margin is None else 100 * margin
     for row, one, found in zip(rows, outcomes, intervals, strict=True):
         low, high = (100 * float(end) for end in found.at(level))
@@ -166,7 +159,8 @@ def compare(
         equal = f'With {problems} source problems two equal runs pass for no margin below'
         advice = 'take more questions, or --questions same.'
         remarks.insert(0, f'{equal} {100 * least_passed:.2f} points: {advice}')
-    return Answer(outcome, new.name, rows, margin, level, questions, list(dict.fromkeys(remarks)))
+    runs = f'{new.name} against {old.name}'
+    return Answer(outcome, runs, rows, margin, level, questions, list(dict.fromkeys(remarks)))
 
 
 # Which runs are compared
@@ -176,55 +170,62 @@ def compare(
 class Side:
     """A model with its settings, and its results on each benchmark: one, or reruns with other seeds."""
 
-    path: Path  # the first of the given ones that has results of it
+    path: Path
+    config: Any = None
     results: dict[str, list[Result]] = field(default_factory=dict)
     name: str = ''
 
 
 def _sides(
     paths: Sequence[Path], judge: str | None, benchmarks: Sequence[str]
-) -> tuple[Side, list[Side], list[str]]:
-    """Return the new run, the old ones, and lines on what was left out of their folders."""
+) -> tuple[Side, Side, list[str]]:
+    """Return the new run, the old one, and lines on what was left out of their folders."""
     if len(paths) < 2:
         raise InputError(f'{paths[0]}: give the old run as the second path')
-    found: dict[tuple[int, Any], Side] = {}
+    new, old = sides = Side(paths[0]), Side(paths[1])
     remarks: list[str] = []
     damaged: list[LeftOut] = []
     for place, path in enumerate(paths):
-        collected = collect([path])
-        full, limited = frame.full_runs(collected.results)
-        sampled = [result for result in full if result.n > 1]
-        if not sampled:
-            reasons = [*collected.passed_over, *limited]
-            reasons += ['one answer a question does not tell how far a rerun moves'] if full else []
-            count = len(collected.results)
-            raise InputError('; '.join([f'{path} has no sampled result: {count} found', *reasons]))
+        runs, limited, broken = _runs_in(path)
         remarks += [f'left out: {line}' for line in limited]
-        damaged += [one for one in collected.left_out if one.newer is None and not one.foreign]
-        for one in sampled:
-            config, seed = frame.config_of(one)
-            key = config, seed is None
-            twins = [known for known in found if known[1] == key and place > 1 and known[0] < place]
-            if len(twins) > 1:
+        damaged += broken
+        if place < 2 and len(runs) > 1:
+            some = ', '.join(frame.run_names([one for one, *_ in runs.values()])[:8])
+            advice = 'give the folder of one, <work_dir>/<time>/results/<model>'
+            raise InputError(f'{path} holds {len(runs)} runs, {some}{", …" * (len(runs) > 8)}: {advice}')
+        for config, members in runs.items():
+            twins = [sides[place]] if place < 2 else [side for side in sides if side.config == config]
+            if len(twins) != 1:
+                either = 'either run' if twins else 'neither run'
                 raise InputError(
-                    f'{path} may be a rerun of the new or of the old run; put it beside one of them'
+                    f'{path} may have a rerun of {either}; give NEW OLD and reruns of one of them'
                 )
-            side = found.setdefault(twins[0] if twins else (place, key), Side(path))
-            side.results.setdefault(one.benchmark, []).append(_rejudged(one) if judge else one)
-    sides = list(found.values())
-    names = frame.run_names([next(iter(side.results.values()))[0] for side in sides])
-    models = [re.sub(r' \(\d+\)$', '', name) for name in names]
-    for side, model in zip(sides, models, strict=True):
-        side.name = f'{model} ({side.path.resolve().name})' if models.count(model) > 1 else model
-    for path in paths[:2]:
-        several = [side.name for side in sides if side.path is path]
-        if len(several) > 1:
-            raise InputError(
-                f'{path} holds {len(several)} runs, {", ".join(several[:8])}{", …" * (len(several) > 8)}: '
-                'give the folder of one, <work_dir>/<time>/results/<model>'
-            )
+            twins[0].config = config
+            for one in members:
+                twins[0].results.setdefault(one.benchmark, []).append(_rejudged(one) if judge else one)
+    new.name, old.name = frame.run_names([next(iter(side.results.values()))[0] for side in sides])
+    if new.name.removesuffix(' (2)') == old.name.removesuffix(' (2)'):
+        for side in sides:
+            side.name = f'{side.name.removesuffix(" (2)")} ({side.path.resolve().name})'
     _refuse_damaged(damaged, sides, benchmarks)
-    return sides[0], sides[1:], remarks
+    return new, old, remarks
+
+
+def _runs_in(path: Path) -> tuple[dict[Any, list[Result]], list[str], list[LeftOut]]:
+    """Return the sampled results of each config below a path, a line on trials, and damaged files."""
+    collected = collect([path])
+    full, limited = frame.full_runs(collected.results)
+    runs: dict[Any, list[Result]] = {}
+    for one in full:
+        config, seed = frame.config_of(one)
+        if one.n > 1:
+            runs.setdefault((config, seed is None), []).append(one)
+    if not runs:
+        reasons = [*collected.passed_over, *limited]
+        reasons += ['one answer a question does not tell how far a rerun moves'] if full else []
+        count = len(collected.results)
+        raise InputError('; '.join([f'{path} has no sampled result: {count} found', *reasons]))
+    return runs, limited, [one for one in collected.left_out if one.newer is None and not one.foreign]
 
 
 def _refuse_damaged(damaged: Sequence[LeftOut], sides: Sequence[Side], benchmarks: Sequence[str]) -> None:
@@ -368,8 +369,8 @@ def _row(
     questions: str,
     run_sd: float | None,
 ) -> tuple[statistics.Interval, dict[str, Any]]:
-    """Return the difference, and what is told of it; `sides`: new runs, old ones, reruns of further sides."""
-    new, old, first = sides[0], sides[1], sides[0][0]
+    """Return the difference, and what is told of it; `sides`: new runs and old ones."""
+    (new, old), first = sides, sides[0][0]
     if not metric.steps:
         raise InputError(f'{metric} is 0 for every model; take k of at least 2')
     for one in (*new, *old):

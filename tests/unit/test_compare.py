@@ -150,8 +150,8 @@ def test_reruns_are_found_by_config_and_seed_and_the_run_is_the_unit(here, capsy
     assert any('3 runs against 3' in note and '(4 degrees of freedom)' in note for note in notes)
     each = [path for pair in zip(files['new'], files['base'], strict=True) for path in pair]
     assert rows(capsys, 1, *each, '--margin', 2)[0] == [row]
-    [_, third], _ = rows(capsys, 1, *each, next(Path('worse').rglob('LiveMath*.json')), '--margin', 2)
-    assert (third['old'], third['runs old'], third['outcome']) == ('worse', 1, 'better')
+    third = next(Path('worse').rglob('LiveMath*.json'))
+    assert 'may have a rerun of neither run' in refused(capsys, *each, third)
 
 
 def test_one_run_a_side_decides_only_where_nothing_but_the_model_differs(here, capsys):
@@ -359,9 +359,6 @@ def test_the_first_question_that_differs_is_named(tmp_path, change, message, cap
 def test_the_published_scores_tell_their_source_and_are_the_published_ones():
     scores = pandas.read_csv(PUBLISHED, comment='#')
     assert (scores.model.nunique(), scores.benchmark.nunique(), len(scores)) == (29, 5, 680)
-    text = PUBLISHED.read_text('utf-8')
-    assert 'Source: docs/results.json of github.com/open-compass/GPassK' in text
-    assert '2412.13147' in text
     if LEADERBOARD.is_file():
         theirs = json.loads(LEADERBOARD.read_text())
         ours = {(row.model, row.benchmark, row.metric): row.value for row in scores.itertuples()}

@@ -112,13 +112,6 @@ def test_an_overview_has_an_average_or_says_why_not(tmp_path):
     rows = {row[0]: row[1:] for row in table.texts()}
     assert rows['m1'][2].startswith('47.22 [')
     assert rows['m2'][0] == rows['m2'][2] == '–'
-    alike = [
-        boards([result], k)[0][0]
-        for result, k in zip([e.result for e in found[0].entries] * 2, (2, 4), strict=True)
-    ]
-    assert overview(alike, scores_of(frame(alike))).notes == [
-        'no average: the benchmarks have different k (2, 4); give one k'
-    ]
 
 
 def test_thresholds_level_and_k_are_those_asked_for(tmp_path):

@@ -1,7 +1,5 @@
 """The page as a whole: how large it is, and that nothing grows with what is not looked at."""
 
-import time
-
 import numpy as np
 import pytest
 from made_pages import content_of, made_results, write_made_page
@@ -23,22 +21,16 @@ def test_two_hundred_runs_with_responses_open_at_once(page, tmp_path):
         samples = result.samples()
         said = [texts[row % 7] for row in range(len(samples))] if result is results[0] else None
         result.with_samples(samples.replace(response=said))
-    began = time.monotonic()
     [board], path = write_made_page(tmp_path, results, responses=True)
-    written = time.monotonic() - began
     assert len(board.entries) == 200
     assert path.stat().st_size < 4 * 2**20
-    began = time.monotonic()
     page.show(path)
     page.wait_for('#board tbody th a')
-    first = time.monotonic() - began
     run = next(entry.name for entry in board.entries if entry.result is results[0])
     page.show(path, run=run, question=board.uids[1], sample='0')
     page.until('return document.querySelector(".response")?.textContent.length > 1000')
     page.driver.execute_cdp_cmd('HeapProfiler.collectGarbage', {})
     heap = page.driver.execute_cdp_cmd('Runtime.getHeapUsage', {})['usedSize'] / 2**20
-    size = path.stat().st_size
-    print(f'written in {written:.1f} s, {size:,} bytes; first view {first:.2f} s, heap {heap:.0f} MiB')
     # Not how fast: a machine may be busy. That nothing grows with what is not looked at.
     assert heap < 150
     assert page.complaints() == []
