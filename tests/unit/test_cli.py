@@ -128,8 +128,8 @@ def test_a_full_disk_behind_standard_output_is_one_line(buffered):
 @pytest.mark.parametrize(
     'command',
     [
-        *('check', 'check . --configs', 'compare .', 'judge agreement', 'judge audit --labels l'),
-        *('plan --half-width 2', 'report', 'run', 'score'),
+        *('check', 'check . --configs', f'compare {ROOT}/tests/recorded/lighteval', 'judge agreement'),
+        *('judge audit --labels l', 'plan --half-width 2', 'report', 'run', 'score'),
     ],
 )
 def test_a_path_that_the_system_refuses_is_one_line(command, capsys):

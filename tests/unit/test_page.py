@@ -135,14 +135,8 @@ def test_a_result_of_counts_alone_is_shown_without_answers(tmp_path):
 
 
 def test_why_an_answer_stayed_unjudged_stands_beside_it(tmp_path):
-    columns = {
-        'uid': ['q', 'q'],
-        'replica': [0, 1],
-        'answer': ['7', '8'],
-        'verdict': ['correct', 'unjudged'],
-        'judged_by': ['string', 'llm'],
-        'why': [None, 'timeout'],
-    }
+    columns = {'uid': ['q', 'q'], 'replica': [0, 1], 'answer': ['7', '8'], 'verdict': ['correct', 'unjudged']}
+    columns |= {'judged_by': ['string', 'llm'], 'why': [None, 'timeout']}
     result = score(Samples(columns), {'name': 'x'}, n=2, k=2, unjudged_tolerance=1)
     [board] = written(tmp_path, result)['boards']
     [entry] = board['entries']

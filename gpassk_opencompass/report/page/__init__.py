@@ -276,7 +276,7 @@ def _remove_stale(folder: Path, written: set[str]) -> int:
     ]
     stale = [one for one in stale if one.name not in written]
     for place in stale:
-        shutil.rmtree(place)
+        shutil.rmtree(place, ignore_errors=True)  # another report may do so too
     with suppress(OSError):  # it is not there, or has something in it
         folder.rmdir()
     return len(stale)
