@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import threading
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from hosts import (
     write_bench,
     write_config,
 )
-from judge_server import Asked, JudgeServer
+from judge_server import Act, Asked, Hang, JudgeServer
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.demo import MODEL
@@ -180,3 +181,53 @@ def test_half_a_character_in_a_response_is_kept_and_scored(forks, tmp_path):
     given = {answer for question in result['details']['answers'] for answer in question}
     assert given == {'7', r'\udc00', '8'}
     assert main(['report', str(tmp_path / 'out'), '-o', str(tmp_path / 'report')]) == 0
+
+
+def test_all_judges_dead_is_an_error_in_time_and_a_resume_asks_for_the_rest(forks, tmp_path):
+    """No result file, every address in the log; with a server back, -r asks only for what is missing."""
+    answered, cured, out = 5, threading.Event(), tmp_path / 'out'
+
+    def number_in(asked: Asked) -> int:
+        return int(re.findall(r'number (\d+) ', asked.prompt)[-1])
+
+    def behave(asked: Asked) -> Act:
+        if asked.number < answered or cured.is_set():
+            return r'\boxed{yes}' if number_in(asked) % 3 == 0 else r'\boxed{no}'
+        return Hang()
+
+    def stored() -> int:
+        return sum(file.read_text().count('"verdict": ') for file in out.glob('*/verdicts/*.jsonl'))
+
+    with JudgeServer(behave) as first, JudgeServer(behave) as second:
+        judge = {
+            'type': 'llm',
+            'model': 'judge',
+            'urls': [first.url, second.url],
+            'concurrency': 4,
+            'patience': 10.0,
+        }
+        evaluator = {'type': 'gpassk_opencompass.GPassKEvaluator', 'judge': judge}
+        root = write_bench(tmp_path / 'data', {'AMC_en': [(f'Question {i}?', '$7$') for i in range(8)]})
+        dataset = dataset_config(root, k=[2, 4], n=4, eval_cfg={'evaluator': evaluator})
+        config = write_config(tmp_path / 'run.py', scripted(numbered=True), dataset)
+        run = forks.start('opencompass', config, '-w', out, folder=tmp_path)
+        wait_until(lambda: len(first.asked) > answered and len(second.asked) > answered, run)
+        wait_until(lambda: stored() == 2 * answered, run)
+        first.stop()
+        second.stop()
+        run.wait(100.0)  # seconds that a busy machine may be late
+        assert 'IncompleteError: no server answers' in run.said
+        assert all(f'{server.url}/v1/chat/completions' in run.said for server in (first, second))
+        assert results_of(out) == []
+        kept = {number_in(asked) for server in (first, second) for asked in server.asked[:answered]}
+        before = len(first.asked)
+        cured.set()
+        first.start()
+        forks.opencompass(config, out, '-r')
+        resumed = [number_in(asked) for asked in first.asked[before:]]
+    assert len(kept) == 2 * answered
+    assert sorted(resumed) == sorted(set(range(8 * 4)) - kept)
+    [result] = results_of(out)
+    expected = [sum((8 * replica + i) % 3 == 0 for replica in range(4)) for i in range(8)]
+    assert result['gpassk']['counts']['c'] == expected
+    assert result['gpassk']['judge']['statistics']['stored'] == len(kept)

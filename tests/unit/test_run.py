@@ -29,7 +29,7 @@ from gpassk_opencompass.cli import main
 from gpassk_opencompass.collect import collect
 from gpassk_opencompass.errors import IncompleteError, InputError
 from gpassk_opencompass.files import digest
-from gpassk_opencompass.processes import MARKS, Stop, marked
+from gpassk_opencompass.processes import Stop, marked
 from gpassk_opencompass.runs.opencompass import environment, prepare_directory
 from gpassk_opencompass.runs.plan import part_of, planned_runs
 from gpassk_opencompass.runs.work_dir import HOLDER, lock
@@ -359,21 +359,6 @@ def test_a_second_ctrl_c_ends_what_does_not_want_to(sweep, capsys):
         thread.join()
     assert 'stubborn: partial' in capsys.readouterr().out
     assert not is_running(calls(sweep)[0]['pid'])
-
-
-@pytest.mark.parametrize('victim', ['command', 'guard', 'opencompass'])
-def test_a_kill_of_any_process_leaves_none_of_the_others(sweep, victim):
-    write_configs(sweep, 'hang')
-    process = typed(sweep, 'run', 'configs', '-w', 'out')
-    mark = psutil.Process(at_work(sweep)).environ()[MARKS].split(',')[0]
-    opencompass = psutil.Process(calls(sweep)[0]['pid'])
-    others = {'opencompass': opencompass, 'guard': opencompass.parent(), 'command': process}
-    others[victim].kill()
-    assert process.wait(300) in (1, -signal.SIGKILL)
-    until(lambda: not marked(mark))
-    behave(sweep, 'hang', 'ok')
-    assert run() == 0
-    assert times(sweep)[0] == times(sweep)[1]
 
 
 def typed(sweep: Path, *line: str, **settings: Any) -> subprocess.Popen[bytes]:

@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import urllib.request
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -108,19 +107,6 @@ def test_one_that_is_never_ready_is_an_error_with_the_end_of_its_log(script, tmp
     running.child.end()
 
 
-def test_one_that_cannot_serve_is_an_error_with_the_cause(script, tmp_path):
-    """It ends at once, and the first line has the cause; or it lists another model."""
-    script.set('broken', 'CUDA out of memory')
-    said = r"^the server of 'm' ended with code 1 before it was ready: CUDA out of memory \(.*\.log\)\n"
-    with pytest.raises(IncompleteError, match=said), server(served(script), tmp_path):
-        pass
-    script.set('broken', '')
-    other = served(script, command=script.command.replace('{name}', 'other'))
-    said = r"has 'other', and not 'm'.*needs \{name\}"
-    with ExitStack() as stack, pytest.raises(InputError, match=said):
-        stack.enter_context(server(other, tmp_path))
-
-
 def test_what_is_not_there_is_an_error_before_anything_starts(tmp_path):
     """Unless the user says that the weights lie in a container; which says nothing of the samples."""
     for command, path, complaint in (
@@ -149,14 +135,6 @@ def test_a_port_that_is_taken_meanwhile_costs_another_try(script, tmp_path, monk
             assert running.addresses != [f'http://127.0.0.1:{port}']
             assert ask(running.addresses[0], 1)
         assert thief.replied == []
-
-
-def test_one_that_dies_is_told_of_with_the_end_of_its_log(script, tmp_path):
-    with server(served(script), tmp_path / 'logs') as running:
-        script.kill()
-        with pytest.raises(IncompleteError, match=r'(?s)was killed by signal 9 \(SIGKILL\): .*arguments: '):
-            until(running.check)
-    assert len(script.starts) == 1
 
 
 @pytest.mark.parametrize('moment', range(6))
