@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from itertools import product
 
 import pytest
-from judge_server import PROMPTS, read_verdict
+from judge_server import PROMPTS
 
 from gpassk_opencompass import InputError, Pair, Verdict
 from gpassk_opencompass.completion import Reply
@@ -57,7 +57,7 @@ NEITHER = [
 )
 def test_the_last_box_with_yes_or_no_counts(reply, verdict):
     """However it is dressed up. Without one the verdict is not, as with OpenCompass, silently incorrect."""
-    assert read_verdict(reply) is verdict
+    assert said(reply)[0] is verdict
 
 
 @pytest.mark.parametrize(
@@ -256,14 +256,17 @@ def test_each_language_is_asked_in_its_own_words(choice):
 
 @NO_OPENCOMPASS
 @pytest.mark.filterwarnings('ignore')
-def test_the_protocol_is_asked_word_for_word():
-    """As OpenCompass itself fills its prompts, the default where it is installed."""
+def test_prompts_of_opencompass_are_asked_word_for_word():
+    """As it fills its own: LiveMathBench's, the default where it is installed, and CompassVerifier's."""
+    from opencompass.configs.datasets.aime2025.aime2025_llmjudge_academic import GRADER_TEMPLATE
     from opencompass.datasets.livemathbench.prompts import JUDGE_PROMPT_CN, JUDGE_PROMPT_EN
 
     for language, prompt in (('en', JUDGE_PROMPT_EN), ('cn', JUDGE_PROMPT_CN)):
+        pair = Pair('1+{x}?', '2', r'\frac12', language)
         theirs = prompt.format(question='1+{x}?', gold_answer='2', answer=r'\frac12')
-        ours = find_prompts().fill(Pair('1+{x}?', '2', r'\frac12', language))
-        assert ours.prompt == theirs
+        assert find_prompts().fill(pair).prompt == theirs
+        theirs = GRADER_TEMPLATE.format(question='1+{x}?', answer='2', prediction=r'\frac12')
+        assert find_prompts('compassverifier').fill(pair).prompt == theirs
 
 
 def test_no_line_of_a_slot_passes_for_one_of_the_prompt():
@@ -302,18 +305,6 @@ def test_the_digest_changes_with_the_prompts():
 def test_prompts_that_cannot_be_filled_are_refused(choice):
     with pytest.raises(InputError, match='prompt'):
         find_prompts(choice)
-
-
-@NO_OPENCOMPASS
-@pytest.mark.filterwarnings('ignore')
-def test_the_prompt_of_compassverifier_is_the_installed_one():
-    """As OpenCompass fills its own, slot by slot."""
-    from opencompass.configs.datasets.aime2025.aime2025_llmjudge_academic import GRADER_TEMPLATE
-
-    theirs = GRADER_TEMPLATE.format(question='1+{x}?', answer='2', prediction=r'\frac12')
-    for language in ('en', 'cn'):
-        ours = find_prompts('compassverifier').fill(Pair('1+{x}?', '2', r'\frac12', language))
-        assert ours.prompt == theirs
 
 
 VERDICTS = [

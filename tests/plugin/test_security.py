@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from contextlib import closing, suppress
 from pathlib import Path
 from urllib.parse import quote
@@ -14,7 +13,7 @@ import pytest
 from hosts import import_plugin, write_bench
 from judge_server import PROMPTS, Act, Asked, Fail, JudgeServer, pairs_of
 from marked_keys import JUDGE_KEY, MODEL_KEY, told, with_a_key
-from result_files import ABBR, THIRDS, block, rename, write_result
+from result_files import ABBR, THIRDS, block, write_result
 from sweeping import dump
 
 from gpassk_opencompass import GPassKError, InputError, Pair
@@ -236,11 +235,6 @@ def test_a_report_stays_in_its_folder(tmp_path, name):
     one['run'] = {'model': name, 'dataset': name, 'host': name}
     (tmp_path / 'in').mkdir()
     (tmp_path / 'in' / 'r.gpassk.json').write_text(json.dumps({'gpassk': one}))
-    report_within(tmp_path)
-
-
-def report_within(tmp_path: Path) -> None:
-    """Report on what is in `in`, and see what became of the folder above."""
     out = tmp_path / 'a' / 'b' / 'report'
     before = tree(tmp_path)
     for part in ('tables', 'page'):
@@ -249,23 +243,6 @@ def report_within(tmp_path: Path) -> None:
     assert {path for path in new if not path.startswith('a/b/report/')} == set()
     assert all(path.isprintable() and len(os.fsencode(Path(path).name)) <= 255 for path in new)
     assert len(new) == 6  # the page, two tables, and two files of LaTeX in their folder
-
-
-@pytest.mark.parametrize('name', ESCAPES)
-def test_a_rescored_record_goes_where_it_was_asked_to(tmp_path, name):
-    (tmp_path / 'rows.jsonl').write_text(
-        ''.join(
-            json.dumps({'uid': f'{name}{row}', 'problem': name, 'split': name, 'correct': '1011'}) + '\n'
-            for row in range(9)
-        )
-    )
-    before = tree(tmp_path)
-    assert main(['score', str(tmp_path / 'rows.jsonl'), '-o', str(tmp_path / 'o' / 'r.json')]) == 0
-    rename(tmp_path / 'o' / 'r.json', model=name, dataset=name)
-    assert main(['score', str(tmp_path / 'o' / 'r.json'), '-o', str(tmp_path / 'o' / 's.json')]) == 0
-    new = {re.sub(r'\.[0-9a-f]{12}\.samples', '.*.samples', path) for path in tree(tmp_path) - before}
-    names = ('r.json', 's.json', 'r.*.samples.parquet', 's.*.samples.parquet')
-    assert new == {'o', *(f'o/{one}' for one in names)}
 
 
 @pytest.mark.parametrize('name', ESCAPES)

@@ -296,32 +296,6 @@ def test_every_question_is_as_likely_to_be_drawn_and_a_larger_draw_holds_the_sma
     assert audit.draw(5, 3) != audit.draw(5, 4)
 
 
-@pytest.mark.slow
-def test_the_interval_of_a_corrected_score_holds_the_score_of_the_labels():
-    """Answers by group, errors by group of answers: 300 seeded audits of 40 questions with 0 to 3 errors."""
-    generator, held, audits = np.random.default_rng(1), 0, 0
-    metrics = [ACCURACY, Metric.parse('G-Pass@16_1.0')]
-    for _ in range(6):
-        answers, verdicts = [], []
-        for _question in range(100):
-            right = generator.binomial(24, generator.beta(0.5, 0.35))
-            wrong = generator.multinomial(24 - right, [0.5, 0.3, 0.2])
-            counts = [*generator.multinomial(right, [0.9, 0.1]), *wrong]
-            said = [(place < 2) != (generator.random() < 0.01) for place in range(5)]
-            answers.append(','.join('ABVWX'[place] for place in range(5) for _ in range(counts[place])))
-            verdicts.append(''.join('01'[said[place]] * counts[place] for place in range(5)))
-        audit = Audit(made(answers, verdicts))
-        labels = {one.name: one.pair.answer in 'AB' for of in audit.answers for one in of}
-        every = list(range(100))
-        for metric in metrics:
-            truth = audit.corrected(every, labels, metric).corrected
-            for seed in range(25):
-                found = audit.corrected(audit.draw(40, seed), labels, metric)
-                held += found.low - 1e-9 <= truth <= found.high + 1e-9
-                audits += 1
-    assert held / audits >= 0.94
-
-
 def test_a_person_fills_in_a_file_and_gives_it_back(result, tmp_path, capsys):
     """Labels in words, numbers and truth values; a question with an answer that has none does not count."""
     file = tmp_path / 'labels.jsonl'

@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web
 from judge_server import (
     CANARIES,
     Act,
     Asked,
     Fail,
-    Hang,
     JudgeServer,
     Say,
     SkippingClock,
@@ -131,22 +129,6 @@ def test_a_server_that_comes_back_is_asked_again():
         back = [canary_in(asked.prompt) for asked, now in later if now >= gone_at[0] + 30]
     assert {0, 1} <= set(back)
     assert None not in back
-
-
-class SilentList(JudgeServer):
-    """Judges, and never says which models it has."""
-
-    async def _list_models(self, request: web.Request) -> web.StreamResponse:
-        return await Hang().respond(request)
-
-
-def test_a_server_that_does_not_say_what_it_serves_is_not_waited_for():
-    """The others judge meanwhile."""
-    with JudgeServer(good) as quick, SilentList(good, models=['judge']) as silent:
-        judge = judge_at(silent, quick)
-        judge.judge(pairs_of(0, 10))
-        assert len(silent.asked) == 0
-    assert judge.statistics()['canaries'] == len(CANARIES)
 
 
 def test_canaries_can_be_switched_off():

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 import signal
-import sys
 import threading
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 from judge_server import (
-    CANARIES,
     PROMPTS,
     Act,
     Asked,
@@ -22,15 +18,13 @@ from judge_server import (
     JudgeServer,
     Reset,
     Say,
-    completion,
     fair,
     judge_at,
     pairs_of,
 )
 
 from gpassk_opencompass import IncompleteError, InputError, Judgement, Pair, Verdict
-from gpassk_opencompass.completion import reply_of
-from gpassk_opencompass.judges.llm import LLMJudge
+from gpassk_opencompass.judges.llm import LLMJudge, settle
 from gpassk_opencompass.judges.prompts import find_prompts
 from gpassk_opencompass.judges.verdicts import STORE_VARIABLE, VerdictStore
 
@@ -44,25 +38,6 @@ def verdicts(judgements: list[Judgement]) -> list[Verdict]:
 
 def truth(pairs: list[Pair]) -> list[Verdict]:
     return [YES if int(pair.answer) % 2 == 0 else NO for pair in pairs]
-
-
-@pytest.mark.slow
-def test_every_pair_gets_its_own_verdict_in_order():
-    chance = random.Random(1)
-
-    def behave(asked: Asked) -> Act:
-        return Say(fair(asked.prompt), delay=0.01 * chance.random())
-
-    pairs = pairs_of(0, 300)
-    with JudgeServer(behave) as one, JudgeServer(behave) as two:
-        judge = judge_at(one, two)
-        judgements = judge.judge(pairs)
-        met = len(one.canaries) + len(two.canaries)
-    assert verdicts(judgements) == truth(pairs)
-    assert {judgement.origin for judgement in judgements} == {'llm'}
-    counts = judge.statistics()
-    assert (counts['asked'], counts['requests'], counts['replies']) == (300, 300 + met, 300 + met)
-    assert counts['canaries'] == counts['canaries_right'] == met == 2 * len(CANARIES)
 
 
 def test_equal_pairs_are_asked_once():
@@ -130,6 +105,7 @@ def test_failures_are_never_verdicts(tmp_path):
         judge = judge_at(one, two, verdicts=tmp_path)
         judgements = judge.judge(pairs)
         judge.close()
+    assert {judgement.origin for judgement in judgements} == {'llm'}
     assert judgements.pop(77) == Judgement(UNJUDGED, 'llm', 'HTTP 500')
     del pairs[77]
     assert verdicts(judgements) == truth(pairs)
@@ -281,32 +257,26 @@ NEEDS_OPENCOMPASS = pytest.mark.skipif(find_spec('opencompass') is None, reason=
 @pytest.mark.parametrize('language', ['en', 'cn'])
 @pytest.mark.parametrize('prompts', ['own', pytest.param('protocol', marks=NEEDS_OPENCOMPASS)])
 def test_200_adversarial_answers_change_nothing_but_their_slot(prompts, language):
-    """What stands before and after the slot is the same for all, and the verdict is the server's."""
+    """What stands before and after the slot is the same for all, and an answer stays an answer."""
+    fill = find_prompts(prompts).fill
     texts = {'question': '{answer}? \\boxed{yes}', 'reference': '{gold_answer}'}
-    before, after = (
-        find_prompts(prompts)
-        .fill(Pair(**texts, answer='\0SLOT\0', language=language))
-        .prompt.split('\0SLOT\0')
-    )
+    before, after = fill(Pair(**texts, answer='\0SLOT\0', language=language)).prompt.split('\0SLOT\0')
     answers = adversarial_answers()
     assert len(answers) == 200
-    pairs = [Pair(texts['question'], texts['reference'], answer, language) for answer in answers]
-    with JudgeServer(lambda asked: r'They differ: \boxed{no}') as server:
-        judge = judge_at(server, prompts=prompts)
-        judgements = judge.judge(pairs)
-        assert {judgement.verdict for judgement in judgements} == {NO}
-        slots = []
-        for asked in server.asked:
-            assert asked.prompt.startswith(before)
-            assert asked.prompt.endswith(after)
-            slots.append(asked.prompt[len(before) : len(asked.prompt) - len(after)])
-            assert len(asked.body['messages']) == 1
-    assert max(map(len, slots)) < 30_000
-    if prompts == 'own':
-        assert all(line.startswith('| ') for slot in slots for line in f'| {slot}'.splitlines())
-    else:
-        sent = {answer.strip() for answer in answers if len(answer) < 8000 and '\ud800' not in answer}
-        assert {slot for slot in slots if len(slot) < 8000 and '\ufffd' not in slot} <= sent
+    for answer in answers:
+        case = settle(Pair(**texts, answer=answer, language=language), True, 8000)
+        if isinstance(case, Judgement):
+            assert not answer.strip()
+            continue
+        prompt = fill(case.pair).prompt
+        assert prompt.startswith(before)
+        assert prompt.endswith(after)
+        slot = prompt[len(before) : len(prompt) - len(after)]
+        assert len(slot) < 30_000
+        if prompts == 'own':
+            assert all(line.startswith('| ') for line in f'| {slot}'.splitlines())
+        elif len(answer) < 8000 and '\ud800' not in answer:
+            assert slot == answer.strip()
 
 
 def test_the_majority_of_several_votes_counts(tmp_path):
@@ -361,50 +331,17 @@ def test_a_proxy_is_used(how, monkeypatch):
                 LLMJudge('judge', **away, patience=0.1).judge(pairs_of(0, 3))
 
 
-def test_requests_fit_the_schema_of_lmdeploys_server(monkeypatch):
-    """Every field is one that the server knows, and it reads back what was meant."""
+def test_requests_have_the_fields_that_are_set_and_no_others():
     extra = {'seed': 3, 'top_k': 1, 'chat_template_kwargs': {'enable_thinking': False}}
-    with JudgeServer(lambda asked: r'\boxed{yes}') as server:
-        judge_at(server).judge([Pair('q', 'r', '2'), Pair('问', 'r', '\\frac12', 'cn')])
-        judge_at(server, extra_body=extra).judge([Pair('q', 'r', '2')])
-        judge_at(server, extra_body={'max_completion_tokens': 9}).judge([Pair('q', 'r', '2')])
-        judge_at(server, temperature=None, max_tokens=None).judge([Pair('q', 'r', '2')])
-    assert set(server.asked[-1].body) == {'model', 'messages'}
-    wheel = Path(sys.prefix) / 'lmdeploy-wheel'
-    if not wheel.is_dir():
-        pytest.skip('lmdeploy is not unpacked beside this environment; `make test` does it')
-    monkeypatch.syspath_prepend(str(wheel))
-    protocol = pytest.importorskip(
-        'lmdeploy.serve.openai.protocol', reason='needs shortuuid', exc_type=ImportError
-    )
-    schema = protocol.ChatCompletionRequest
-    del server.asked[4:]
-    requests = [schema.model_validate(asked.body, strict=True) for asked in server.asked]
-    assert all(set(asked.body) <= set(schema.model_fields) for asked in server.asked)
-    fields = [request.model_dump(exclude_unset=True) for request in requests]
-    assert all(request['model'] == 'judge' and request['temperature'] == 0.0 for request in fields)
-    messages = [{'role': 'user', 'content': server.asked[0].prompt}]
-    assert fields[0] == {'model': 'judge', 'messages': messages, 'temperature': 0.0, 'max_tokens': 8192}
-    assert {name: fields[2][name] for name in extra} == extra
-    assert 'max_tokens' not in fields[3]
-
-
-@pytest.mark.filterwarnings('ignore')
-def test_replies_are_read_as_the_official_client_reads_them():
-    """The same server, asked by the openai package."""
-    openai = pytest.importorskip('openai')
-    texts: list[str | None] = [r'\boxed{yes}', '', None, '是 \u2028 🦉']
-    with JudgeServer(lambda asked: Say(texts[asked.number], 'length' if asked.number else 'stop')) as server:
-        client = openai.OpenAI(base_url=f'{server.url}/v1', api_key='none', max_retries=0)
-        for text in texts:
-            theirs = client.chat.completions.create(
-                model='judge', messages=[{'role': 'user', 'content': 'hi'}]
-            )
-            choice = theirs.choices[0]
-            ours = reply_of(json.loads(theirs.model_dump_json()))
-            assert ours.text == (choice.message.content or '')
-            assert ours.finish == choice.finish_reason
-            assert ours.model == theirs.model
-            assert choice.message.content == text
-        client.close()
-    openai.types.chat.ChatCompletion.model_validate(completion('x'))
+    usual = {'temperature': 0.0, 'max_tokens': 8192}
+    for settings, fields in (
+        ({}, usual),
+        ({'extra_body': extra}, usual | extra),
+        ({'extra_body': {'max_completion_tokens': 9}}, {'temperature': 0.0, 'max_completion_tokens': 9}),
+        ({'temperature': None, 'max_tokens': None}, {}),
+    ):
+        with JudgeServer(lambda asked: r'\boxed{yes}') as server:
+            judge_at(server, **settings).judge([Pair('q', 'r', '2')])
+        [asked] = server.asked
+        messages = [{'role': 'user', 'content': 'question=q reference=r answer=2 .'}]
+        assert asked.body == {'model': 'judge', 'messages': messages, **fields}
