@@ -135,10 +135,10 @@ def test_a_model_fails_without_the_key_that_its_server_quotes(monkeypatch, caplo
 @pytest.mark.filterwarnings('ignore')
 def test_an_evaluator_that_cannot_be_built_is_shown_without_its_keys():
     """Evaluators of OpenCompass take keys in their configs, at any depth."""
-    wrapped = import_plugin('.wrapped')
+    evaluator = import_plugin('.evaluator')
     judge = {'openai_api_key': JUDGE_KEY, 'path': 'm'}
     with pytest.raises(InputError, match='cannot be built') as caught:
-        wrapped.WrappedEvaluator({'type': 'AccEvaluator', 'judge_cfg': judge, 'key': MODEL_KEY})
+        evaluator.WrappedEvaluator({'type': 'AccEvaluator', 'judge_cfg': judge, 'key': MODEL_KEY})
     assert 'marked' not in str(caught.value)
 
 
