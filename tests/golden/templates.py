@@ -6,6 +6,12 @@ EVERY_BENCHMARK = (
     'olymmath-en-hard', 'olymmath-zh-easy', 'olymmath-zh-hard', 'olymmath-easy', 'olymmath-hard',
 )  # fmt: skip
 
+_PLAIN = """
+llm_infos = ['org/model']
+temperatures = [1.0]
+max_out_lens = [8192]
+"""
+
 TEMPLATES = {
     'axes': """
 llm_infos = [dict(path='org/Model-1.5b', tp=2, batch_size=8)]
@@ -47,55 +53,31 @@ temperatures = [0.3, 1.0]
 max_out_lens = [8192]
 exclude = [dict(model='*first', temperature=0.3, n=48), dict(model='ORG/FOURTH', random_seed=2)]
 """,
-    'benchmarks': f"""
-llm_infos = ['org/model']
-temperatures = [1.0]
-max_out_lens = [8192]
-benchmarks = {[*EVERY_BENCHMARK[1:]]}
+    'benchmarks': f"""{_PLAIN}benchmarks = {[*EVERY_BENCHMARK[1:]]}
 dataset_path = {{'math500-l5': '/data/math500', 'aime2024': '/data/aime'}}
 exclude = [dict(benchmark='olymmath*easy', temperature=0.0)]
 """,
-    'livemathbench': """
-llm_infos = ['org/model']
-temperatures = [1.0]
-max_out_lens = [8192]
-dataset_path = '/data/LiveMathBench'
+    'livemathbench': f"""{_PLAIN}dataset_path = '/data/LiveMathBench'
 version = ['202412', '202505']
 dataset_splits = ['CNMO', 'AMC']
 dataset_languages = ['en']
 cot = False
 """,
-    'revision': """
-llm_infos = ['org/model']
-temperatures = [1.0]
-max_out_lens = [8192]
-dataset_revision = 'v1.0'
+    'revision': f"""{_PLAIN}dataset_revision = 'v1.0'
 thresholds = [0.5, 1.0]
 unjudged_tolerance = 0.05
 most_failed = 0.1
 """,
-    'judged by an LLM': """
-llm_infos = ['org/model']
-temperatures = [1.0]
-max_out_lens = [8192]
-eval_urls = ['http://node1:8000/v1', 'http://node2:8000/v1']
+    'judged by an LLM': f"""{_PLAIN}eval_urls = ['http://node1:8000/v1', 'http://node2:8000/v1']
 eval_model_name = 'Qwen/Qwen2.5-72B-Instruct'
 """,
-    'judged by both': """
-llm_infos = ['org/model']
-temperatures = [1.0]
-max_out_lens = [8192]
-judge = dict(
+    'judged by both': f"""{_PLAIN}judge = dict(
     type='cascade',
     first=dict(type='rule', without=['unit-missing']),
     second=dict(type='llm', model='judge', urls=['http://node1:8000/v1'], api_key_env='JUDGE_KEY'),
 )
 """,
-    'parts': """
-llm_infos = ['org/model']
-temperatures = [1.0]
-max_out_lens = [8192]
-summarizer = dict(type='gpassk_opencompass.GPassKSummarizer')
+    'parts': f"""{_PLAIN}summarizer = dict(type='gpassk_opencompass.GPassKSummarizer')
 infer = dict(runner=dict(type='opencompass.runners.LocalRunner', max_num_workers=8))
 eval = dict(runner=dict(type='opencompass.runners.LocalRunner', max_num_workers=4))
 """,
