@@ -184,7 +184,7 @@ def test_defect_11_arguments_that_mean_nothing_give_numbers(tmp_path):
     assert own.compute_g_pass_at_k(3, 3, 5, 1.0) == 0.0
     assert own.compute_mg_pass_at_k(4, 4, 1) == 0.0
     assert own.compute_g_pass_at_k(50, 25, 25, 0.28) < g_pass_at_k(50, 25, 25, 0.28)
-    with pytest.raises(ValueError, match='k must be from 1 to n = 3'):
+    with pytest.raises(ValueError, match='k must be a whole number from 1 to n = 3'):
         pass_at_k(3, 0, 5)
     with pytest.raises(AssertionError, match='less than or equal to `n`'):
         data_set(tmp_path, 'x', n=1)

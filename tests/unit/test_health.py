@@ -214,19 +214,12 @@ def known(path, **health):
     return path
 
 
-@pytest.fixture
-def results(tmp_path):
-    """Two runs of 24 questions with 10 samples: one was cut off, the other one is sound, but of copies."""
-    told = {'hedged': 0, 'output_tokens': 24_000, 'distinct': 9.5, 'copies': 24}
-    ill = write_result(tmp_path / 'outputs', ILL, [0] * 23 + [5], n=10)
-    well = write_result(tmp_path / 'outputs', WELL, THIRDS, n=10)
-    known(ill, **told, truncated=212, unanswered=235)
-    return [ill, known(well, **told, truncated=12, unanswered=2, warnings=[COPIES])]
-
-
-def test_the_words_stand_in_every_output(results, tmp_path, capsys):
+def test_the_words_stand_in_every_output(tmp_path, capsys):
     """Beside the score, a word that is at no other one; copies in a sentence; a greedy run has a note."""
     outputs, report = tmp_path / 'outputs', tmp_path / 'report'
+    ill = known(write_result(outputs, ILL, [0] * 23 + [5], n=10), truncated=212, unanswered=235, copies=24)
+    well = write_result(outputs, WELL, THIRDS, n=10)
+    known(well, truncated=12, unanswered=2, copies=24, warnings=[COPIES])
     known(write_result(outputs, 'm2_t0_l100', [1] * 12 + [0] * 12, n=1), truncated=6, unanswered=0)
     assert main(['report', str(outputs), '-o', str(report), '--only', 'tables']) == 0
     printed, written = capsys.readouterr().out, (report / 'leaderboard.md').read_text()
@@ -243,21 +236,17 @@ def test_the_words_stand_in_every_output(results, tmp_path, capsys):
     assert own == {(f'check: {MARK}', '212', '235', '24')}
     [latex] = (report / 'tables').glob('MATH500-L5.tex')
     assert r'88.3 \% cut off' in latex.read_text()
-    ill, well = map(str, results)
     for command, said in ((['compare', well, ill], f'MATH500-L5: new: {COPIES}'), (['score', well], COPIES)):
-        assert main(command) == 0
+        assert main(list(map(str, command))) == 0
         assert said in capsys.readouterr().out
 
 
 def copies_of(responses):
     """What speaks against these responses, a list a question, being independent."""
     n = len(responses[0])
-    columns = {
-        'uid': [f'q{q}' for q in range(len(responses)) for _ in range(n)],
-        'replica': [*range(n)] * len(responses),
-        'reference': ['1'] * n * len(responses),
-        'response': [text for each in responses for text in each],
-    }
+    columns = {'uid': [f'q{q}' for q in range(len(responses)) for _ in range(n)]}
+    columns |= {'replica': [*range(n)] * len(responses), 'reference': ['1'] * n * len(responses)}
+    columns |= {'response': [text for each in responses for text in each]}
     return score(Samples(columns), FunctionJudge(lambda pair: False), k=1).health.remarks('copies')
 
 

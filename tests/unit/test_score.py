@@ -272,8 +272,8 @@ def test_all_bad_rows_are_listed_and_nothing_is_written(tmp_path, capsys):
     ('content', 'options', 'message'),
     [
         ('{"n": 4, "c": 1}', ['--k', '8'], 'k = 8: expected whole numbers from 1 to n = 4'),
-        ('{"n": 4, "c": 1}', ['--k', '0'], 'k must be from 1'),
-        ('{"n": 4, "c": 1}', ['--threshold', '1.5'], 'a threshold must be from 0 to 1'),
+        ('{"n": 4, "c": 1}', ['--k', '0'], 'k must be a whole number from 1'),
+        ('{"n": 4, "c": 1}', ['--threshold', '1.5'], 'a threshold must be a number from 0 to 1'),
         ('{"correct": [1, 0]}', ['--field', 'uid=a', 'uid=b'], 'a name is there twice; give each once'),
         ('{"n": 4, "c": 1}', ['--judge', 'rule'], 'leave out --judge'),
         ('{"n": 4, "c": 1}', ['-o', 'x.txt'], 'ends in .json'),

@@ -68,18 +68,7 @@ def test_a_question_counts_up_to_its_own_number_of_samples(verdicts, k, data):
     )
 
 
-@pytest.mark.parametrize('name', ['accuracy', 'G-Pass@2_1.0', 'G-Pass@8_1.0', 'mG-Pass@8'])
-def test_the_rerun_error_is_that_of_the_counts(name):
-    c = np.random.default_rng(1).integers(0, 9, size=50)
-    metric, reach = partial(value_table, Metric.parse(name)), 100 * REACH
-    alike = rows_of(result([8] * 50, c.tolist(), [2, 8]))[TOTAL, name]['rerun']
-    assert alike == pytest.approx(reach * rerun_error(c, 8, metric))
-    both = rows_of(result([8] * 50 + [16] * 50, [*c.tolist(), *(2 * c).tolist()], [2, 8]))[TOTAL, name]
-    parts = 50 * rerun_error(c, 8, metric), 50 * rerun_error(2 * c, 16, metric)
-    assert both['rerun'] == pytest.approx(reach * math.hypot(*parts) / 100)
-
-
-def test_intervals_are_clustered_by_problem_in_every_group():
+def test_intervals_are_clustered_by_problem_and_reruns_by_n_in_every_group():
     c = np.random.default_rng(2).integers(0, 9, size=120)
     problems = [f'p{place // 2}' for place in range(120)]
     groups = ['S_en' if place % 2 else 'S_cn' for place in range(120)]
@@ -90,6 +79,12 @@ def test_intervals_are_clustered_by_problem_in_every_group():
         assert (row['low'], row['high']) == pytest.approx([100 * float(end) for end in expected.at()])
         assert expected.problems == 60
     assert rows['S_en', 'G-Pass@4_0.5']['questions'] == 60
+    both = rows_of(result([8] * 120 + [16] * 120, [*c.tolist(), *(2 * c).tolist()], [4]))[
+        TOTAL, 'G-Pass@4_0.5'
+    ]
+    metric = partial(value_table, Metric.parse('G-Pass@4_0.5'))
+    parts = 120 * rerun_error(c, 8, metric), 120 * rerun_error(2 * c, 16, metric)
+    assert both['rerun'] == pytest.approx(100 * REACH * math.hypot(*parts) / 240)
 
 
 def test_unjudged_samples_are_wrong_with_bounds():

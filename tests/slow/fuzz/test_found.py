@@ -7,33 +7,11 @@ import json
 import old_work_dir as old
 import pytest
 from fuzzing import within
-from judge_server import read_verdict
 from result_files import ABBR, THIRDS, entry_of, write_result
 
-from gpassk_opencompass.answers import final_answer
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.judges import Verdict
 from gpassk_opencompass.sweep.folder import manifest_text, read_manifest
-from gpassk_opencompass.sweep.names import DatasetName, model_and_settings
-from gpassk_opencompass.text import Table, latex, markdown
-
-
-def test_a_long_s_is_an_s_in_a_verdict():
-    """Regular expressions without regard to case take ſ for s; lower() does not."""
-    assert read_verdict('\\boxed{ye\u017f}') is Verdict.CORRECT
-
-
-def test_an_answer_of_a_control_character_is_none():
-    assert final_answer('the answer is \x85').text == ''
-
-
-def test_a_number_of_thousands_of_digits_is_no_name():
-    for text in (f'm_t0_l{5000 * "9"}', f'm_rs{5000 * "9"}_l8'):
-        assert model_and_settings(text)[1].keys() <= {'max_out_len'}
-    with pytest.raises(InputError):
-        DatasetName.parse(f'MATH500-L5-k{4000 * "9"}-r{4000 * "9"}')
-
 
 ENTRY = json.loads(manifest_text([entry_of(ABBR.format(1))]))
 
@@ -51,25 +29,6 @@ def test_a_manifest_with_values_of_other_kinds_is_refused(tmp_path, wrong):
     with pytest.raises(InputError, match='is not an entry of a manifest'):
         read_manifest(tmp_path)
     assert main(['report', str(tmp_path), '-o', str(tmp_path / 'r'), '--only', 'tables']) == 2
-
-
-def test_a_model_called_like_a_line_of_tabulate_keeps_its_row():
-    """\\x01 at the beginning is its sign for a line between rows."""
-    table = Table('t', ['model', 'x\n'], [['\x01', '1'], ['m', '2']])
-    assert latex(table).count(' & ') == latex(table).count('&') == 3
-    assert [line.count('|') for line in markdown(table).splitlines()[:4]] == [3] * 4
-
-
-def test_a_message_that_quotes_a_file_steers_no_terminal(tmp_path, capsys):
-    """Names of models, benchmarks and sources stand in errors and tables."""
-    path = tmp_path / 'p.json'
-    path.write_text(
-        json.dumps({'reference': '1', 'answer': '1', 'label': True, 'source': '\x1b[2J', 'language': '\x9b'})
-    )
-    assert main(['judge', 'agreement', str(path)]) in (0, 1)
-    printed = ''.join(capsys.readouterr())
-    assert '\\x1b[2J' in printed
-    assert not set(printed) & {'\x1b', '\x9b'}
 
 
 @pytest.mark.parametrize('field', ['n', 'k', 'version', 'type'])

@@ -89,14 +89,6 @@ def test_the_example_calls_what_is_there(script, tmp_path):
     assert read_options(report[1], report[2:-1])
 
 
-@pytest.mark.parametrize('program', ['lmdeploy', 'vllm'])
-def test_the_judge_is_served_as_the_page_about_judges_says(program, tmp_path):
-    """Whose lines are parsed by lmdeploy's own parser in another test."""
-    [[called, *arguments, _]] = calls_of('judge.sh', tmp_path, program)
-    judging = (DOCS / 'judging.md').read_text(encoding='utf-8')
-    assert ' '.join([called, *arguments]) in judging.splitlines()
-
-
 @pytest.mark.parametrize('name', ['settings.yaml', 'eval_cfg.yaml'])
 def test_lines_that_wait_for_a_judge_are_settings_too(name, tmp_path):
     text = (EXAMPLES / name).read_text(encoding='utf-8')

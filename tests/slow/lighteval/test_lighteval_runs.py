@@ -200,17 +200,11 @@ def test_one_file_runs_questions_in_both_languages_before_an_llm_judge(tmp_path)
 
 
 def test_all_that_is_wrong_with_the_file_is_told_before_anything_is_loaded(tmp_path):
-    """Unknown and missing keys, wrong types; half a judge, and a k above n."""
+    """Unknown and missing keys, wrong types; else half a judge."""
     done = script(tmp_path, n='x', temperature=None, top_p=2.0, tempreature=1, dataset_splits='CNMO')
     told = done.stderr[done.stderr.index('cfg.yaml:') :]
-    for line in (
-        "n = 'x': Input should be a valid integer",
-        'temperature: Field required',
-        'top_p = 2.0: Input should be less than or equal to 1',
-        "dataset_splits = 'CNMO': Input should be a valid list",
-        "tempreature: no such setting, did you mean 'temperature'?",
-    ):
-        assert line in told
+    assert "tempreature: no such setting, did you mean 'temperature'?" in told
+    for wrong in ("n = 'x'", 'temperature: Field required', 'top_p = 2.0', "dataset_splits = 'CNMO'"):
+        assert wrong in told
     assert done.returncode == 1
     assert 'needs eval_urls and eval_model' in script(tmp_path, eval_model='judge').stderr
-    assert 'k must be from 1 to n = 4, got 8' in script(tmp_path, n=4).stderr

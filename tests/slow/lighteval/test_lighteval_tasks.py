@@ -160,7 +160,7 @@ def test_all_that_is_wrong_with_a_file_is_told_at_once(tmp_path):
 @pytest.mark.parametrize(
     ('given', 'message'),
     [
-        ({'n': 4, 'k': [8]}, 'k must be from 1 to n = 4, got 8'),
+        ({'n': 4, 'k': [8]}, 'k must be a whole number from 1 to n = 4, got 8'),
         ({'k': '4 x'}, "k.1 = 'x'"),
         ({'k': [4, 4]}, 'k and each threshold once'),
         (
