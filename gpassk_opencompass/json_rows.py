@@ -92,32 +92,19 @@ def json_entries(path: Path, inside: str | None = None) -> Iterator[tuple[tuple[
 def first_object(path: Path) -> Row | None:
     """Return the first object of a file of JSON, or of the list in it; None where there is none.
 
-    Of one that is longer than 4 MiB, the entries that begin there: of a list that goes on, its beginning.
+    Of one that is longer than 4 MiB, what begins there: of a list that goes on, its beginning.
     """
-    found: Row = {}
+    from pydantic_core import from_json
+
     with open_text(path) as file:
-        text = _Text(file, 4 * _CHUNK)
-        try:
-            if text.next() == '[':
-                text.skip('[')
-            if text.next() != '{':
-                return None
-            with suppress(JSONDecodeError, RecursionError):
-                return dict(text.value())
-            for key in text.each_key():
-                opening = text.next()
-                found[key] = {'[': [], '{': {}}.get(opening)
-                try:
-                    found[key] = text.value()
-                except JSONDecodeError:
-                    if opening == '[':
-                        found[key] += (text.value() for _ in text.each_key())
-                    raise
-        except UnicodeDecodeError:
-            raise
-        except (ValueError, RecursionError):  # it goes on, or is no JSON
-            pass
-    return found
+        text = file.read(4 * _CHUNK).lstrip().removeprefix('[').lstrip()
+    if not text.startswith('{'):
+        return None
+    with suppress(ValueError, RecursionError):
+        return dict(_decode(text)[0])
+    with suppress(ValueError):
+        return dict(from_json(text, allow_partial=True))
+    return {}
 
 
 @contextmanager
@@ -138,11 +125,10 @@ def open_text(path: Path, newline: str | None = None) -> Iterator[IO[str]]:
 
 
 class _Text:
-    """A text that is read on when it is needed, up to a limit of characters, and where in it one stands."""
+    """A text that is read on when it is needed, and where in it one stands."""
 
-    def __init__(self, file: IO[str], limit: int | None = None) -> None:
-        self._file, self._limit = file, limit
-        self._text, self._at = '', 0
+    def __init__(self, file: IO[str]) -> None:
+        self._file, self._text, self._at = file, '', 0
 
     def next(self) -> str:
         """Return the next character that is no space; '' at the end."""
@@ -166,45 +152,40 @@ class _Text:
                 self._at = end
                 return value
 
-    def each_key(self) -> Iterator[str]:
-        """Yield the keys of an object or the places of a list; after each its value is to be taken."""
-        opening = self.next()
-        self._at += 1
-        place = 0
-        while self.next() != _CLOSING[opening]:
-            if place:
-                self.skip(',')
-            key = str(place)
-            if opening == '{':
-                key = self.value()
-                if not isinstance(key, str):
-                    raise ValueError(f'{key!r:.40} stands where a key was expected')
-                self.skip(':')
-            yield key
-            place += 1
-        self._at += 1
-
     def entries(self, inside: str | None = None) -> Iterator[tuple[tuple[str, ...], Any]]:
         """Yield keys and value of each entry of the one object or list that a file holds."""
-        for key in self.each_key():
+        for key in self._keys():
             if key == inside and self.next() in _CLOSING:
-                yield from (((key, one), self.value()) for one in self.each_key())
+                yield from (((key, one), self.value()) for one in self._keys())
             else:
                 yield (key,), self.value()
         if self.next():
             raise ValueError(f'{self.next()!r} follows the end')
 
-    def skip(self, mark: str) -> None:
+    def _keys(self) -> Iterator[str]:
+        """Yield the keys of an object or the places of a list; after each its value is to be taken."""
+        opening, place = self.next(), 0
+        self._at += 1
+        while self.next() != _CLOSING[opening]:
+            if place:
+                self._skip(',')
+            key = str(place) if opening == '[' else self.value()
+            if not isinstance(key, str):
+                raise ValueError(f'{key!r:.40} stands where a key was expected')
+            if opening == '{':
+                self._skip(':')
+            yield key
+            place += 1
+        self._at += 1
+
+    def _skip(self, mark: str) -> None:
         if self.next() != mark:
             raise ValueError(f'expected {mark!r}, got {self.next() or "the end of the file"!r}')
         self._at += 1
 
     def _read_on(self) -> bool:
         left = self._text[self._at :]
-        size = max(_CHUNK, len(left))  # as much again: a long value is decoded seldom
-        if self._limit is not None:
-            self._limit -= (size := min(size, self._limit))
-        more = self._file.read(size)
+        more = self._file.read(max(_CHUNK, len(left)))  # as much again: a long value is decoded seldom
         if more:  # else who asks may go on where it was
             self._text, self._at = left + more, 0
         return bool(more)

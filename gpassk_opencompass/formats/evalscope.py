@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 
 from ..errors import InputError
 from ..files import listed, mapping
-from ..health import NOT_DRAWN
 from ..json_rows import Row
-from .format import Format, asked_in, at, first_row, object_beside, parts_of, rows_of, sampling
+from .format import Format, asked_in, at, first_row, object_beside, parts_of, rows_of, sampling, tokens_of
 
 _KINDS = 'reviews', 'predictions'
 _STATES = {'model_length': 'too long', 'content_filter': 'filtered'}
@@ -122,13 +121,8 @@ def _rows(files: Sequence[Path]) -> Iterator[Row]:
             first, there = begun[group]
             for replica in sorted(set(range(subset.size)) - there):
                 asked = {name: first.get(name) for name in ('messages', 'target')}
-                own = {
-                    '_place': (group, replica),
-                    '_ending': {'state': 'failed'},
-                    '_file': path,
-                    '_row': None,
-                }
-                yield {**shared, **own, **asked}
+                place = {'_place': (group, replica), '_file': path, '_row': None}
+                yield {**shared, **place, **asked, '_ending': {'state': 'failed'}}
 
 
 def _scores_in(reviews: Path) -> tuple[str, list[str], Any]:
@@ -155,50 +149,39 @@ def _place(row: Row, size: int | None) -> tuple[int, int]:
 
 def _ending(row: Row) -> Row:
     """Return what a prediction tells of how its response came to its end, and its thought."""
-    choice, usage = at(row, 'model_output.choices.0') or {}, at(row, 'model_output.usage')
+    choice, told = at(row, 'model_output.choices.0') or {}, mapping(row.get('model_output'))
     reason, (thought, text) = choice.get('stop_reason'), parts_of(choice.get('message') or {})
     state = _STATES.get(str(reason))
     if not choice:
-        state = 'failed' if at(row, 'model_output.error') else 'no choice'
+        state = 'failed' if told.get('error') else 'no choice'
     elif reason == 'tool_calls' and not text.strip():
         state = 'tool call'
-    return {
-        'finish_reason': _FINISH.get(str(reason), reason),
-        'prompt_tokens': at(usage, 'input_tokens'),
-        **{name: at(usage, name) for name in ('output_tokens', 'reasoning_tokens')},
-        **{'seconds': at(row, 'model_output.time'), 'state': state, 'thought': thought},
-    }
+    ending = {'finish_reason': _FINISH.get(str(reason), reason), 'seconds': told.get('time')}
+    return {**ending, **tokens_of(told.get('usage')), 'state': state, 'thought': thought}
 
 
 def _sample(row: Row) -> Iterator[Row]:
     """Yield the sample of a row, and put its scores into the row under their names."""
-    messages, score = row.get('messages') or [], at(row, 'sample_score.score') or {}
-    metric, target = row['_scores'][0], row.get('target')
+    messages, score, target = (
+        row.get('messages') or [],
+        at(row, 'sample_score.score') or {},
+        row.get('target'),
+    )
     answer: Row = next((one for one in reversed(messages) if one.get('role') == 'assistant'), {})
     told, (thought, text) = at(answer, 'perf_metrics'), parts_of(answer)
-    ending = row['_ending'] or {
-        **{name: at(told, name.replace('prompt', 'input')) for name in ('prompt_tokens', 'output_tokens')},
-        'seconds': at(told, 'latency'),
-    }
-    response = text if score.get('prediction') is None and answer else score.get('prediction')
-    values, said = _values(score, metric)
-    accepted = target if isinstance(target, list) else [target]
-    if len(accepted) > 1:
-        several = (
-            '{count} samples are of a question with several accepted answers: the reference is the first'
-        )
-        said.append(f'{several}, the verdicts of EvalScope are by all of them')
+    ending = row['_ending'] or {**tokens_of(told), 'seconds': at(told, 'latency')}
+    values, said = _values(score, row['_scores'][0])
     row.update({**values, 'metadata': at(row, 'sample_score.sample_metadata'), **row})
     group, replica = row['_place']
     yield {
         **{'uid': f'{row["_split"]}/{group}' if row['_split'] else group, 'split': row['_split']},
         'replica': replica,
         'question': asked_in(list(takewhile(lambda one: one.get('role') != 'assistant', messages))),
-        'reference': accepted[0] if accepted else None,
+        'reference': target,
+        'response': text if score.get('prediction') is None and answer else score.get('prediction'),
         'answer': score.get('extracted_prediction'),
-        'correct': values.get(metric),
+        'correct': values.get(row['_scores'][0]),
         **ending,
-        'response': None if ending.get('state') in NOT_DRAWN else response,
         'thought': thought or ending.get('thought'),
         '_said': said,
     }

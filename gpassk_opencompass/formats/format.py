@@ -39,6 +39,13 @@ _SETTINGS = {
 }
 """Name of a setting of the sampling, as programs call it → as it is called here."""
 
+_TOKENS = {
+    'prompt_tokens': ('input_tokens', 'prompt_tokens'),
+    'output_tokens': ('output_tokens', 'completion_tokens'),
+    'reasoning_tokens': ('reasoning_tokens',),
+}
+"""Numbers of tokens → what programs call them."""
+
 
 # ---- values ----------------------------------------------------------------------------------------------
 
@@ -103,6 +110,16 @@ def asked_in(messages: Any) -> str:
         return messages
     users = [one for one in map(mapping, listed(messages)) if one.get('role') == 'user']
     return '\n\n'.join(filter(None, (parts_of(one)[1] for one in users or map(mapping, listed(messages)))))
+
+
+def tokens_of(*usages: Any) -> Row:
+    """Return the tokens of prompt, output and thought that some replies report, added up."""
+    told: Row = {}
+    for name, theirs in _TOKENS.items():
+        counts = [[number_in(one.get(key)) for one in map(mapping, usages)] for key in theirs]
+        numbers = ([one for one in some if type(one) is int] for some in counts)
+        told[name] = next((sum(some) for some in numbers if some), None)
+    return told
 
 
 def sampling(*told: Any) -> Row:
@@ -243,19 +260,20 @@ class Format:
     # Whether a file or folder is of this format, by its name, its first row (None of a folder or an empty
     # file), and what lies beside it; no whole file is read.
     recognises: Callable[[Path, Row | None], bool]
-    # One of `OF_QUESTION` or `OF_SAMPLE` → its dotted path in a row of a sample; None: under its name.
-    fields: Mapping[str, str] | None = None
-    # Of a folder that it recognises: the files of each run; None: it recognises files alone.
-    files: Callable[[Path], list[list[Path]]] | None = None
+    # One of `OF_QUESTION` or `OF_SAMPLE` → its dotted path in a row.
+    fields: Mapping[str, str] = field(default_factory=dict)
+    # Of each sample of a row what `fields` does not say, by the same names; '_said' is a list of remarks,
+    # where `{count}` is how many say it.
+    expand: Callable[[Row], Iterable[Row]] = lambda row: ({},)
+    # What `Run` has besides, by the first row of a run.
+    about: Callable[[Row], Mapping[str, Any]] = lambda row: {}
     # What the files of one run have in common.
     run_of: Callable[[Path], Hashable] = Path
+    # Of a folder that it recognises: the files of each run; None: it recognises files alone.
+    files: Callable[[Path], list[list[Path]]] | None = None
     # Of the files of a run, with '_file' and '_row'; {'_bad': why}: one that cannot be read, {'_skipped':
     # sentence}: one that does not count.
     rows: Callable[[Sequence[Path]], Iterator[Row]] = lambda files: rows_of(*files)
-    # The rows of samples in a row; '_said' in one is a list of remarks, where `{count}` is how many say it.
-    expand: Callable[[Row], Iterable[Row]] = lambda row: (row,)
-    # What `Run` has besides, by the first row of a run.
-    about: Callable[[Row], Mapping[str, Any]] = lambda row: {}
     # The format of one run, by its first row.
     specialise: Callable[[Row, Options], Format | None] = lambda first, options: None
     # Names that --field may give besides the usual ones, which `specialise` uses.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,10 @@ from .format import Format, Options, at, first_row, has, number_in, object_besid
 # The harness scores the filtered response, which with `repeats` above 1 is one of n; only a task that scores
 # each leaves a verdict of all n. Model and sampling stand in `results_<date>.json` beside the samples.
 
-_LM_EVAL = {'doc_id', 'doc', 'target', 'arguments', 'resps', 'filtered_resps', 'filter', 'metrics'}
 _LM_EVAL_NAME = re.compile(r'samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.jsonl(?:\.gz)?')
 _SUMMARY = 'results', 'configs', 'versions'
 _QUESTION = 'question', 'problem', 'Question', 'Problem', 'query', 'input'
-_OF_OURS = ('uid', 'problem', 'split', 'language')
+_OF_OURS = 'uid', 'problem', 'split', 'language'
 """What the data of our own tasks say of a question."""
 
 
@@ -42,24 +41,20 @@ def _responses(row: Row) -> list[str | None] | None:
     return list(first)
 
 
-def _left(row: Row) -> list[Any]:
-    """Return what the filter left of the responses, also where it stands in a list within the list."""
-    kept = row['filtered_resps']
-    return list(kept[0] if len(kept) == 1 and isinstance(kept[0], list) else kept)
-
-
-def _metric(row: Row) -> str:
-    """Return the metric with a verdict of each response; '' where there is none of all n.
+def _scored(row: Row) -> tuple[str, list[Any]]:
+    """Return the metric with a verdict of each response, '' where none is of all n, and what the filter left.
 
     As a list may be of instructions, it counts where its name tells, or the filter left all n responses.
     """
     n, told = len(_responses(row) or [None]), {name: row[name] for name in row['metrics'] if name in row}
+    left = row['filtered_resps']
+    left = left[0] if len(left) == 1 and isinstance(left[0], list) else left
     lists = [name for name, one in told.items() if isinstance(one, list) and len(one) == n]
     lists = [name for name in lists if {*map(type, told[name])} <= {bool, int, float, type(None)}]
     if 'correct' in lists:
-        return 'correct'
+        return 'correct', left
     numbers = [name for name, one in told.items() if isinstance(one, (bool, int, float))] if n == 1 else []
-    return next(iter([*numbers, *(lists if n == 1 or len(_left(row)) == n else [])]), '')
+    return next(iter([*numbers, *(lists if n == 1 or len(left) == n else [])]), ''), left
 
 
 def _of_filter(first: Row, options: Options) -> Format:
@@ -72,9 +67,10 @@ def _of_filter(first: Row, options: Options) -> Format:
             other = f'{{count}} rows are of another filter than {name!r} and were passed over'
             yield {'_skipped': f'{other}: --field filter=… chooses another'}
             return
-        metric = _metric(row) if metric is None else metric
-        texts, left, doc, target = _responses(row), _left(row), row['doc'], row['target']
-        n, told = len(texts or [None]), row.get(metric)
+        own, left = _scored(row)
+        metric = own if metric is None else metric
+        texts, doc, target, told = _responses(row), row['doc'], row['target'], row.get(metric)
+        n = len(texts or [None])
         verdicts = told if isinstance(told, list) else [told] * n
         alike = len(left) == n or metric == 'correct' or n == 1
         if metric and (metric not in row or len(verdicts) != n or not alike):
@@ -82,7 +78,6 @@ def _of_filter(first: Row, options: Options) -> Format:
                 f'{metric} is {told!r:.60}, and filtered_resps {row["filtered_resps"]!r:.60}, for {n} '
                 'responses; expected a verdict of each, as in the first row'
             )
-        answers = left if metric and len(left) == n and left != texts else [None] * n
         question = next((doc[one] for one in _QUESTION if isinstance(doc.get(one), str)), None)
         unscored = not metric and n > 1 and row['metrics'] and 'correct' not in options.fields
         said = {
@@ -92,19 +87,18 @@ def _of_filter(first: Row, options: Options) -> Format:
             f'of {{count}} questions the harness scored only what its filter {name!r} left of {n} responses '
             f'({", ".join(map(str, row["metrics"]))}): these verdicts are not taken': unscored,
         }
+        none = '{count} responses are "None", written where a server sent no text: they count as empty'
         ours = all(isinstance(doc.get(one), str) for one in _OF_OURS)
         for place, text in enumerate(texts or [None]):
             empty = texts is not None and text in (None, 'None')
-            none = '{count} responses are "None", written where a server sent no text: they count as empty'
             yield {
                 'uid': doc['uid'] if ours else row['doc_id'],
                 'problem': doc['problem'] if ours else None,
-                **{one: doc.get(one) for one in ('split', 'language')},
                 'question': at(row, 'arguments.gen_args_0.arg_0') if question is None else question,
                 'reference': json.dumps(target) if isinstance(target, (list, dict)) else target,
                 'replica': place,
                 'response': '' if empty else text,
-                'answer': answers[place],
+                'answer': left[place] if metric and len(left) == n and left != texts else None,
                 'correct': verdicts[place],
                 'state': 'empty' if empty else None,
                 '_said': [one for one in said if said[one] and place == 0] + [none] * empty,
@@ -112,9 +106,10 @@ def _of_filter(first: Row, options: Options) -> Format:
 
     def about(row: Row) -> Row:
         """Tell what the summary of the run does, which was written beside it at the same moment."""
-        named, path, metric = _LM_EVAL_NAME.fullmatch(row['_file'].name), row['_file'], _metric(row)
-        task = named['task'] if named else ''
-        beside = map(object_beside, sorted(path.parent.glob(f'*_{named["date"]}.json'))) if named else ()
+        path, metric = row['_file'], _scored(row)[0]
+        named = _LM_EVAL_NAME.fullmatch(path.name)
+        task, date = named.groups() if named else ('', '')
+        beside = map(object_beside, sorted(path.parent.glob(f'*_{date}.json')) if date else ())
         summary = next((one for one in beside if has(one, *_SUMMARY)), {})
         args = at(summary, 'config.model_args')
         args = mapping(args) or dict(pair.split('=', 1) for pair in str(args).split(',') if '=' in pair)
@@ -132,7 +127,7 @@ def _of_filter(first: Row, options: Options) -> Format:
             'settings': settings | ({'engine': engine} if isinstance(engine, str) else {}),
         }
 
-    return Format(LM_EVAL.recognises, expand=samples, about=about)
+    return Format(LM_EVAL.recognises, paths('split=doc.split language=doc.language'), samples, about)
 
 
 def _lm_eval_rows(files: Sequence[Path]) -> Iterator[Row]:
@@ -142,6 +137,7 @@ def _lm_eval_rows(files: Sequence[Path]) -> Iterator[Row]:
     return rows_of(*files)
 
 
+_LM_EVAL = 'doc_id', 'doc', 'target', 'arguments', 'resps', 'filtered_resps', 'filter', 'metrics'
 LM_EVAL = Format(
     lambda path, row: has(row, *_LM_EVAL) or has(row, *_SUMMARY),
     rows=_lm_eval_rows,
@@ -154,23 +150,28 @@ LM_EVAL = Format(
 #
 # The seeds of a folder are one run, and `output.jsonl` is another. Chunks of a seed may be not merged yet.
 
-_OUTPUT = re.compile(r'(?P<stem>.+?)(?:-rs(?P<seed>\d+))?(?:_chunk_(?P<chunk>\d+))?(?:\.jsonl(?:-async)?)?')
+_OUTPUT = re.compile(r'(.+?)(?:-rs(\d+))?(?:_chunk_(\d+))?(?:\.jsonl(?:-async)?)?')
+"""What the name of a file begins with, the seed, the chunk."""
+
 _JUDGED, _WAITING = 'eval-results', 'tmp-eval-results'
 """Folders of what is finished, and of responses that an LLM judge still has to see."""
 
-_VERDICTS = ('judgement', 'symbolic_correct', 'is_correct')
+_VERDICTS = 'judgement', 'symbolic_correct', 'is_correct'
 """Fields with a verdict, the one that counts first; the last is of versions before 0.7."""
 
+_OF_MODEL = 'finish_reason', 'reasoning_content', 'num_reasoning_tokens', 'num_answer_tokens'
+"""In whose place a judge that was asked leaves its own."""
 
-def _output(path: Path) -> tuple[str, str | None, str | None]:
-    """Return what the name of a file tells: what it begins with, the seed, the chunk."""
-    return _OUTPUT.fullmatch(path.name).group('stem', 'seed', 'chunk')  # type: ignore[union-attr,return-value]
+
+def _output(path: Path) -> tuple[str, str, str]:
+    stem, seed, chunk = _OUTPUT.fullmatch(path.name).groups('')  # type: ignore[union-attr]
+    return stem, seed, chunk
 
 
 def _seeds_of(path: Path) -> tuple[Path, str, bool]:
     """Return the folder in which a run is judged to its end, and which of the runs there it is."""
     folder, (stem, seed, _) = path.absolute().parent, _output(path)
-    return Path(*(_JUDGED if part == _WAITING else part for part in folder.parts)), stem, seed is not None
+    return Path(*(_JUDGED if part == _WAITING else part for part in folder.parts)), stem, bool(seed)
 
 
 def _outputs(paths: Sequence[Path]) -> Iterator[Row]:
@@ -179,26 +180,25 @@ def _outputs(paths: Sequence[Path]) -> Iterator[Row]:
     seeds: dict[str, dict[int, Path]] = defaultdict(dict)
     for path in [path for path in paths if path.absolute().parent == folder] or paths:
         _, seed, chunk = _output(path)
-        seeds[seed or ''][-1 if chunk is None else int(chunk)] = path
+        seeds[seed][int(chunk or -1)] = path
     started = [path.with_name(f'{path.name.removesuffix("-async")}-async') for path in paths]
-    unfinished = {_output(path)[1] or '' for path in started if path.exists()}
+    unfinished = {_output(path)[1] for path in started if path.exists()}
     if unfinished >= seeds.keys():
         mend = 'NeMo-Skills goes on with ++skip_filled=True, and renames it when all answers are there'
         raise InputError(f'{started[-1]} is unfinished, as is every seed beside it: {mend}')
-    # Of the model in whose place a judge that was asked leaves its own.
-    replaced = ('finish_reason', 'reasoning_content', 'num_reasoning_tokens', 'num_answer_tokens')
     for seed in sorted(seeds.keys() - unfinished):
         files, verdict = seeds[seed], ''
-        chunks = [files[chunk] for chunk in sorted(files) if chunk >= 0]
-        if -1 not in files and (missing := next(iter({*range(max(files))} - files.keys()), -1)) >= 0:
+        missing = {*range(max(files))} - files.keys()
+        if missing and -1 not in files:
             which = 'without it nobody knows which question a line of the others is'
-            raise InputError(f'{chunks[0]}: its seed has no chunk {missing}; {which}')
-        for line, row in enumerate(rows_of(*(chunks if 0 in files else [files[-1]])), 1):
+            raise InputError(f'{min(files.values())}: its seed has no chunk {min(missing)}; {which}')
+        chunks = [files[chunk] for chunk in sorted(files) if chunk >= 0] if 0 in files else [files[-1]]
+        for line, row in enumerate(rows_of(*chunks), 1):
             verdict = verdict or next((name for name in _VERDICTS if name in row), 'none')
             # A judgement that was given without asking comes first in its row, and then nothing was replaced.
-            asked = 'judgement' in row and next(iter(row)) != 'judgement'
-            kept = {name: one for name, one in row.items() if not asked or name not in replaced}
-            yield {**kept, '_line': line, '_verdict': verdict, '_seed': int(seed or 0)}
+            if 'judgement' in row and next(iter(row)) != 'judgement':
+                row = {name: one for name, one in row.items() if name not in _OF_MODEL}  # noqa: PLW2901
+            yield {**row, '_line': line, '_verdict': verdict, '_seed': int(seed or 0)}
 
 
 def _of_nemo_skills(row: Row) -> Iterator[Row]:
@@ -218,49 +218,41 @@ def _of_nemo_skills(row: Row) -> Iterator[Row]:
         if verdict is None:
             neither = '{count} judgements say neither "Judgement: Yes" nor "Judgement: No" and are unjudged'
             said.append(f'{neither}; NeMo-Skills counts them as incorrect')
-        elif isinstance(row.get('symbolic_correct'), bool) and row['symbolic_correct'] != verdict:
-            said.append('{count} judgements differ from symbolic_correct, which does not count here')
     yield {
-        **row,
-        '_uid': row['id'] if type(row.get('id')) in (str, int) else row['_line'],
-        '_question': row.get('problem', row.get('question')),
-        **{'_thought': thought, '_correct': None if state else verdict, '_state': state, '_said': said},
+        'uid': row['id'] if type(row.get('id')) in (str, int) else row['_line'],
+        'question': row.get('problem', row.get('question')),
+        **{'thought': thought, 'correct': None if state else verdict, 'state': state, '_said': said},
     }
 
 
-def _about_nemo_skills(row: Row) -> Mapping[str, Any]:
+def _about_nemo_skills(row: Row) -> Row:
     """Return model and benchmark by `<model>/eval-results/<benchmark>`; else the folder is the benchmark."""
     folder, (stem, seed, _) = row['_file'].absolute().parent, _output(row['_file'])
-    parts = folder.parts
-    places = [place for place, part in enumerate(parts[:-1]) if part in (_JUDGED, _WAITING)]
-    dataset = '/'.join(parts[places[-1] + 1 :]) if places else folder.name
-    greedy = seed is None and any(folder.glob(f'{stem}-rs*.jsonl'))
+    model, dataset = '', folder.name
+    if above := next((one for one in folder.parents if one.name in (_JUDGED, _WAITING)), None):
+        model, dataset = above.parent.name, folder.relative_to(above).as_posix()
+    greedy = not seed and any(folder.glob(f'{stem}-rs*.jsonl'))
     unfinished = sorted(folder.glob(f'{stem}-rs*.jsonl-async')) if seed else ()
-    remarks = [f'{path.name} is unfinished: the samples of this seed are left out' for path in unfinished]
-    waiting = Path(*(_WAITING if part == _JUDGED else part for part in parts))
-    if waiting != folder and waiting.is_dir():
-        remarks.append(f'the same responses before they were judged, in {_WAITING}, are not counted')
     return {
-        'model': parts[places[-1] - 1] if places else '',
+        'model': model,
         'dataset': (dataset if stem == 'output' else stem) + ('-greedy' if greedy else ''),
         'written_by': 'NeMo-Skills',
         'judge': {'name': f'NeMo-Skills {row["_verdict"]}'} if row['_verdict'] in _VERDICTS else {},
-        'remarks': remarks,
+        'remarks': [f'{one.name} is unfinished: the samples of this seed are left out' for one in unfinished],
     }
 
 
 NEMO_SKILLS = Format(
-    fields=paths(
-        'uid=_uid replica=_seed seed=_seed question=_question reference=expected_answer response=generation '
-        'thought=_thought answer=predicted_answer correct=_correct state=_state split=subset_for_metrics '
-        'finish_reason prompt_tokens=num_input_tokens output_tokens=num_generated_tokens '
-        'reasoning_tokens=num_reasoning_tokens seconds=generation_time'
+    lambda path, row: isinstance(at(row, 'generation'), str) and has(row, 'expected_answer'),
+    paths(
+        'replica=_seed seed=_seed reference=expected_answer response=generation answer=predicted_answer '
+        'split=subset_for_metrics finish_reason prompt_tokens=num_input_tokens '
+        'output_tokens=num_generated_tokens reasoning_tokens=num_reasoning_tokens seconds=generation_time'
     ),
-    recognises=lambda path, row: isinstance(at(row, 'generation'), str) and has(row, 'expected_answer'),
+    _of_nemo_skills,
+    _about_nemo_skills,
     run_of=_seeds_of,
     rows=_outputs,
-    expand=_of_nemo_skills,
-    about=_about_nemo_skills,
 )
 
 
@@ -270,27 +262,25 @@ NEMO_SKILLS = Format(
 def _of_matharena(row: Row) -> Iterator[Row]:
     ungraded = str(row['correct']).startswith('TODO')
     yield {
-        **row,
-        '_model': row.get('model_config', row.get('model_name')),
-        '_answer': '' if row.get('parsed_answer') in (None, 'None') else row['parsed_answer'],
-        '_correct': None if ungraded else row['correct'],
-        '_state': 'failed' if row['answer'] is None else None if str(row['answer']).strip() else 'empty',
+        'model': row.get('model_config', row.get('model_name')),
+        'answer': '' if row.get('parsed_answer') in (None, 'None') else row['parsed_answer'],
+        'correct': None if ungraded else row['correct'],
+        'state': 'failed' if row['answer'] is None else None if str(row['answer']).strip() else 'empty',
         '_said': ['{count} samples are not yet graded: they are unjudged'] if ungraded else [],
     }
 
 
 MATHARENA = Format(
-    fields=paths(
-        'model=_model uid=problem_idx replica=idx_answer question=problem reference=gold_answer '
-        'response=answer answer=_answer correct=_correct state=_state prompt_tokens=input_tokens '
-        'output_tokens seconds=time'
-    ),
-    recognises=lambda path, row: (
+    lambda path, row: (
         has(row, 'problem_idx', 'idx_answer', 'answer', 'correct')
         and (has(row, 'model_config') or has(row, 'model_name'))
     ),
-    expand=_of_matharena,
-    about=lambda row: {'written_by': 'MathArena', 'judge': {'name': 'MathArena'}},
+    paths(
+        'uid=problem_idx replica=idx_answer question=problem reference=gold_answer response=answer '
+        'prompt_tokens=input_tokens output_tokens seconds=time'
+    ),
+    _of_matharena,
+    lambda row: {'written_by': 'MathArena', 'judge': {'name': 'MathArena'}},
 )
 
 
@@ -300,7 +290,6 @@ MATHARENA = Format(
 # another sum, of all epochs of a sample into the row of each. Neither is the verdict of a single response.
 
 _SUFFIX = '_samples.jsonl'
-_TOKENS = 'output', 'reasoning'
 
 
 def _responses_of_all(files: Sequence[Path]) -> Iterator[Row]:
@@ -311,8 +300,6 @@ def _responses_of_all(files: Sequence[Path]) -> Iterator[Row]:
         epochs: set[Any] = set()
         for row in rows_of(path):
             epochs.add(at(row, 'metadata.epoch'))
-            if None in epochs:
-                break
             if (score := number_in(at(row, 'evaluation.score'))) is not None:
                 scores[row.get('evaluation_name'), row.get('sample_id')].add(score)
         shared = len(epochs) > 1 and None not in epochs and all(len(one) == 1 for one in scores.values())
@@ -337,7 +324,6 @@ def _of_every_eval_ever(row: Row) -> Iterator[Row]:
     }
     for number, text in enumerate(texts):
         yield {
-            **row,
             'dataset': name if result in (None, name) else f'{name} {result}',
             'replica': int(epoch) - 1 if alone and str(epoch).isdecimal() else None,
             'reference': references[0] if references else None,
@@ -346,7 +332,10 @@ def _of_every_eval_ever(row: Row) -> Iterator[Row]:
             'answer': at(row, 'answer_attribution.-1.extracted_value') if alone else None,
             'correct': right if alone and not row['_shared'] else 'unjudged',
             'state': 'failed' if row.get('error') and not text else None,
-            **{f'{one}_tokens': alone and at(row, f'token_usage.{one}_tokens') for one in _TOKENS},
+            **{
+                f'{one}_tokens': alone and at(row, f'token_usage.{one}_tokens')
+                for one in ('output', 'reasoning')
+            },
             '_said': [sentence for sentence, holds in told.items() if holds and not number],
         }
 
@@ -366,33 +355,29 @@ def _about_every_eval_ever(row: Row) -> Row:
     }
 
 
-_ROWS = ('evaluation_id', 'model_id', 'evaluation_name', 'sample_id', 'evaluation')
 EVERY_EVAL_EVER = Format(
-    fields=paths(
-        'model=model_id dataset uid=sample_id replica question=input.raw reference response thought answer '
-        'correct state prompt_tokens=token_usage.input_tokens output_tokens reasoning_tokens'
+    lambda path, row: (
+        has(row, 'evaluation_id', 'model_id', 'evaluation_name', 'sample_id', 'evaluation')
+        or has(row, 'schema_version', 'eval_library', 'evaluation_results')
     ),
-    recognises=lambda path, row: (
-        has(row, *_ROWS) or has(row, 'schema_version', 'eval_library', 'evaluation_results')
-    ),
+    paths('model=model_id uid=sample_id question=input.raw prompt_tokens=token_usage.input_tokens'),
+    _of_every_eval_ever,
+    _about_every_eval_ever,
     run_of=lambda path: path.with_name(f'{path.stem}{_SUFFIX}') if path.suffix == '.json' else path,
     rows=_responses_of_all,
-    expand=_of_every_eval_ever,
-    about=_about_every_eval_ever,
 )
 
 
 # ---- replies of a provider's batch, joined with the table of samples that `gpassk expand --requests` wrote
 #
-# `custom_id` of a reply is the fingerprint of a sample. OpenAI's form, which many servers share, is
-# {custom_id, response: {status_code, body}, error}; Anthropic's is {custom_id, result: {type, message}}.
+# `custom_id` of a reply is the fingerprint of a sample. The form is OpenAI's, which many servers share:
+# {custom_id, response: {status_code, body}, error}.
 
 _LOST = '{count} samples have no response in the batch and are unjudged: '
-_FINISH = {'end_turn': 'stop', 'stop_sequence': 'stop'}
 
 
 def _is_reply(row: Row | None) -> bool:
-    return has(row, 'custom_id') and any(has(row, one) for one in ('response', 'result', 'error'))
+    return has(row, 'custom_id') and (has(row, 'response') or has(row, 'error'))
 
 
 def _joined(files: Sequence[Path]) -> Iterator[Row]:
@@ -425,21 +410,11 @@ def _joined(files: Sequence[Path]) -> Iterator[Row]:
 
 def _reply(row: Row) -> Row:
     """Return text, thought, state and tokens of a reply."""
-    body = mapping(at(row, 'response.body') or at(row, 'result.message'))
-    status = at(row, 'response.status_code')
+    body, status = mapping(at(row, 'response.body')), at(row, 'response.status_code')
     if not body or row.get('error') or status not in (None, 200):
-        error = mapping(row.get('error') or body.get('error') or at(row, 'result.error'))
-        error = mapping(error.get('error')) or error  # Anthropic's has one in the other
-        why = error.get('code') or error.get('type') or at(row, 'result.type') or status or 'no reply'
+        error = mapping(row.get('error') or body.get('error'))
+        why = error.get('code') or error.get('type') or status or 'no reply'
         return {'state': 'failed', '_said': [f'{_LOST}{str(why)[:60]}']}
-    if 'choices' not in body:  # Anthropic's message
-        parts, finish = [mapping(one) for one in listed(body.get('content'))], str(body.get('stop_reason'))
-        content = [{name: one.get(name) for name in ('text', 'thinking')} for one in parts]
-        said = {'content': content, 'tool_calls': [one for one in parts if one.get('type') == 'tool_use']}
-        names = {'prompt_tokens': 'input_tokens', 'completion_tokens': 'output_tokens'}
-        usage = {name: at(body, f'usage.{theirs}') for name, theirs in names.items()}
-        choice = {'message': said, 'finish_reason': _FINISH.get(finish, finish)}
-        body = {'choices': [choice], 'usage': usage, 'model': body.get('model')}
     try:
         reply = reply_of(body)
     except Trouble as trouble:
@@ -462,11 +437,12 @@ def _reply(row: Row) -> Row:
 
 BATCH = Format(
     # Replies, or the table of the samples that were asked for.
-    recognises=lambda path, row: (
+    lambda path, row: (
         _is_reply(row)
         or (has(row, 'uid', 'replica', 'fingerprint') and not (has(row, 'response') or has(row, 'verdict')))
     ),
+    expand=lambda row: (row,),
+    about=lambda row: {'model': str(row.get('_model') or '')},
     run_of=lambda path: None,
     rows=_joined,
-    about=lambda row: {'model': str(row.get('_model') or '')},
 )

@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import InputError
 from ..files import listed, mapping, parse_json
 from ..json_rows import Row, json_entries
-from .format import Format, asked_in, at, begins_with, parts_of, sampling
+from .format import Format, asked_in, at, begins_with, parts_of, sampling, tokens_of
 
 _BEGIN = re.compile(
     rb'PK\x03\x04.{26}(header\.json|_journal/|samples/|summaries\.json|reductions\.json)'
@@ -129,17 +129,12 @@ def _chosen(header: Row, scores: Mapping[str, Any]) -> tuple[list[str], str]:
     return names, f'{name}.{key}' if key and key != name else str(name)
 
 
-def _value(value: Any) -> Any:
-    """Return a verdict with partial credit as a number."""
-    if isinstance(value, dict):
-        return {name: _value(one) for name, one in value.items()}
-    return 0.5 if value == 'P' else value
-
-
 def _sample(row: Row, scores: Mapping[str, Any], chosen: str, model: Any) -> Row:
     """Return the scores of a row, and as '_sample' what was asked and said, how it ended, which counts."""
-    valid = not row.get('invalidation')
-    values = {name: _value(at(one, 'value')) if valid else None for name, one in scores.items()}
+    values = {name: None if row.get('invalidation') else at(one, 'value') for name, one in scores.items()}
+    for name, value in values.items():  # P is partial credit
+        parts = {key: 0.5 if one == 'P' else one for key, one in mapping(value).items()}
+        values[name] = parts or (0.5 if value == 'P' else value)
     correct, score = at(values, chosen), scores.get(chosen.partition('.')[0]) or {}
     if isinstance(correct, dict):
         if len(correct) != 1:
@@ -156,10 +151,6 @@ def _sample(row: Row, scores: Mapping[str, Any], chosen: str, model: Any) -> Row
     reason, state = choice.get('stop_reason'), 'failed' if response is None else None
     if reason == 'content_filter' and not response:
         state = 'filtered'
-    said = [told for key, told in _SAID.items() if row.get(key)] if 'value' in score and not state else []
-    target = row['target'] if isinstance(row.get('target'), list) else [row.get('target')]
-    if len(target) > 1:
-        said.append('{count} samples have several targets: the first is the reference, for who judges anew')
     usage, seconds = at(row, 'output.usage'), at(row, 'output.time')
     if not usage or row.get('turn_count') not in (None, 1):  # of all requests, where a sample took several
         usage, seconds = mapping(row.get('model_usage')).get(model), row.get('working_time')
@@ -170,17 +161,17 @@ def _sample(row: Row, scores: Mapping[str, Any], chosen: str, model: Any) -> Row
         'uid': row['id'],
         'replica': row['epoch'],
         'question': '\n'.join([asked_in(row.get('input')), *choices]),
-        'reference': target[0] if target else None,
+        'reference': row.get('target'),
         'response': response,
         'thought': thought,
         'answer': score.get('answer') if score else '',
         'correct': correct,
         'finish_reason': _ENDINGS.get(reason, reason),
         'state': state,
+        **tokens_of(usage),
         'prompt_tokens': sum(prompt) if usage else None,
-        **{name: at(usage, name) for name in ('output_tokens', 'reasoning_tokens')},
         'seconds': seconds if usage else None,
-        '_said': said,
+        '_said': [told for key, told in _SAID.items() if row.get(key) and 'value' in score and not state],
     }
     return {**values, '_sample': sample}
 
@@ -214,8 +205,8 @@ def _about(row: Row) -> Mapping[str, Any]:
 
 
 FORMAT = Format(
-    recognises=lambda path, row: begins_with(path, _BEGIN),
-    rows=_rows,
+    lambda path, row: begins_with(path, _BEGIN),
     expand=lambda row: (row['_sample'],),
     about=_about,
+    rows=_rows,
 )

@@ -18,16 +18,14 @@ from ..errors import InputError
 from ..files import listed, mapping, read_json
 from ..health import CUT_OFF
 from ..json_rows import Row
-from ..record import data_of
 from ..sweep.names import DatasetName, ModelName, Settings, clean, last_part
-from .format import Format, at, has
+from .format import Format, at, has, sampling
 
 _METRIC = 'G-Pass@k'
 _TIME = r'_(?P<time>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9.-]+)'
 _DETAILS = re.compile(rf'details_.+{_TIME}\.parquet', re.DOTALL)
 _SUMMARY = re.compile(rf'results{_TIME}\.json')
 
-_SEVERAL = '{count} questions have several references, of which the first one is kept'
 _FULL = (
     '{count} responses have as many tokens as they may have, and are taken for cut off: Lighteval keeps no '
     'finish reasons'
@@ -72,14 +70,6 @@ def _rows(files: Sequence[Path]) -> Iterator[Row]:
         rows.append({**row, '_row': number, '_key': str(key), '_file': path})
     if all(row['_key'].isdecimal() for row in rows):
         rows.sort(key=lambda row: int(row['_key']))
-    if rows and (block := _block(rows[0])):
-        counted = [row['doc']['specific'] for row in rows if not row['metric'][_METRIC].get('left_out')]
-        columns = [[one[name] or '' for one in counted] for name in ('uid', 'question', 'reference')]
-        if at(block, 'data.sha256') != data_of(columns[0], columns[1], columns[2]).sha256:
-            there, scored = len(counted), at(block, 'data.questions')
-            raise InputError(
-                f'{path} is damaged: its {there} questions are not the {scored} that were scored'
-            )
     limit = _model(path, rows[0]['doc'])[1].get('max_out_len') if rows else None
     yield from ({**row, '_limit': limit} for row in rows)
 
@@ -123,15 +113,13 @@ def _block(row: Row) -> Mapping[str, Any]:
 
 def _samples(row: Row) -> Iterator[Row]:
     """Yield a row a response, with its verdict where this package judged it."""
-    doc, told, own, several = row['doc'], row['model_response'], mapping(row['metric'].get(_METRIC)), False
+    doc, told, own = row['doc'], row['model_response'], mapping(row['metric'].get(_METRIC))
     own = own if 'gpassk' in own else {}
-    if own:
-        common = {**doc['specific']}
-    else:
+    common = {**doc['specific']} if own else {'uid': row['_key'], 'question': doc['query']}
+    if not own:
         choices, places = listed(doc['choices']), doc['gold_index']
         places = places if isinstance(places, list) else [places]
-        common, several = {'question': doc['query'], 'reference': choices[places[0]]}, len(places) > 1
-        common['uid'] = row['_key']
+        common['reference'] = [choices[places[0]], *(choices[one] for one in places[1:])]
     names = ('verdicts', 'answers', 'judged_by', 'why', 'reply_key', 'state')
     lists = {name: listed(own.get(name)) for name in names} | {'output_tokens': row['lengths']}
     lists |= {'response': listed(told['text']), 'thought': listed(told['reasonings'])}
@@ -139,7 +127,6 @@ def _samples(row: Row) -> Iterator[Row]:
         sample = {name: one[replica] if replica < len(one) else None for name, one in lists.items()}
         full = not own and sample['output_tokens'] is not None and sample['output_tokens'] == row['_limit']
         there = sample['response'] is not None or sample['thought']
-        said = {_SEVERAL: several and not replica, _FULL: full}
         yield {
             **common,
             **sample,
@@ -149,7 +136,7 @@ def _samples(row: Row) -> Iterator[Row]:
             'correct': sample['verdicts'],
             'finish_reason': CUT_OFF if full else None,
             'state': sample['state'] if there else 'failed',
-            '_said': [sentence for sentence, holds in said.items() if holds],
+            '_said': [_FULL] if full else [],
         }
 
 
@@ -166,15 +153,13 @@ def _model(path: Path, doc: Row) -> tuple[str, dict[str, Any]]:
                 config = {**mapping(at(read_json(summary), 'config_general.model_config'))}
             except (OSError, ValueError) as error:
                 raise InputError(f'{summary} cannot be read: {error}') from error
-    told = mapping(config.get('generation_parameters'))
+    told: Row = {**mapping(config.get('generation_parameters'))}
     lengths = [told.get('max_new_tokens'), doc['generation_size']]
     if config.get('continuous_batching') is False:  # transformers then heeds the task alone
         lengths = lengths[1:]
-    settings: Row = {'max_out_len': next((one for one in lengths if type(one) is int and one > 0), None)}
-    settings |= {name: told.get(name) for name in ('temperature', 'top_p', 'top_k', 'repetition_penalty')}
-    settings['random_seed'] = told.get('seed')
-    numbers = {key: one for key, one in settings.items() if type(one) in (int, float) and 0 <= one < 1e6}
-    return str(config.get('model_name') or name), numbers
+    told = {one: told.get(one) for one in ('temperature', 'top_p', 'top_k', 'repetition_penalty', 'seed')}
+    told['max_out_len'] = next((one for one in lengths if type(one) is int and one > 0), None)
+    return str(config.get('model_name') or name), sampling(told)
 
 
 def _about(row: Row) -> Row:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, groupby, islice, product
@@ -179,32 +179,23 @@ def _predictions(run: _Run) -> Iterator[Row]:
                 said = said.get('prediction')
             if isinstance(value.get('res_length'), int):
                 told['output_tokens'] = value['res_length']
-            prompt, gold = value.get('origin_prompt'), value.get('gold')
+            prompt = value.get('origin_prompt')
             asked = (
                 one if isinstance(one, str) else one.get('prompt', one.get('content'))
                 for one in listed(prompt)
                 if isinstance(one, str) or mapping(one).get('role') in ('HUMAN', 'user')
             )
             alone = not isinstance(said, list) or len(said) == 1
-            several = '{count} rows have several references, of which the first one is kept'
             yield {
                 **{'_file': path, '_row': int(key) + 1},
-                'prompt': prompt if isinstance(prompt, str) else '\n'.join(filter(None, map(_text, asked))),
-                'reference': _text(gold),
+                'prompt': prompt if isinstance(prompt, str) else '\n'.join(str(one) for one in asked if one),
+                'reference': value.get('gold'),
                 'responses': listed(said) or [None if said == [] else said],
                 **{name: told.get(name) if alone else None for name in ('state', *_OF_ENGINE)},
-                '_said': [several] if len(listed(gold)) > 1 else [],
             }
         if keys != set(range(len(keys))):
             there = f'it has {len(keys)} and the last one is number {max(keys)}'
             raise InputError(f'{path}: rows are missing, {there}; finish the run with opencompass -r')
-
-
-def _text(value: object) -> str | None:
-    """Return a reference or an answer as a text; of a list of several the first one."""
-    if isinstance(value, list):
-        return _text(value[0]) if value else None
-    return value if value is None or isinstance(value, str) else str(value)
 
 
 def _misplaced(rows: Sequence[Row], size: int) -> int | None:
@@ -219,17 +210,15 @@ def _size(run: _Run, rows: Sequence[Row], n: int, told: int) -> int:
     wrong = None if left or not rows else _misplaced(rows, size)
     if run.parts and (n == 1 or left or wrong is not None):  # else the rows tell that they are all there
         _check_finished(run)
-    if not size or left or wrong is not None or (rows and told not in (0, len(rows))):
-        times = Counter(Counter((row['prompt'], row['reference']) for row in rows).values())
-        shown = ', '.join(f'{questions} with {samples}' for samples, questions in sorted(times.items()))
+    other = bool(rows) and told not in (0, len(rows))
+    if not size or left or wrong is not None or other:
         where = '' if wrong is None else f'; row {wrong} repeats another question than it should'
-        where += f'; {told} were evaluated' if rows and told not in (0, len(rows)) else ''
-        where += (
-            f'. Questions with so many responses: {shown or "unknown"}. A part was lost, n was changed under '
+        where += f'; {told} were evaluated' if other else ''
+        raise InputError(
+            f'{run.files[0]}: {len(rows) or told} rows are not n = {n} times the same questions{where}. A '
+            'part was lost, n was changed under one abbr, or rows were judged too early: finish it with '
+            'opencompass -r, or sample again'
         )
-        where += 'one abbr, or rows were judged too early: finish it with opencompass -r, or sample again'
-        told = len(rows) or told
-        raise InputError(f'{run.files[0]}: {told} rows are not n = {n} times the same questions{where}')
     return size
 
 
@@ -302,10 +291,17 @@ def _told(sample: Mapping[str, Any], letters: Mapping[str, bool]) -> Row:
         'correct': 'unjudged' if verdict is None else verdict,
         'why': 'no letter' if unclear else None,
         'answer': None if isinstance(reply, str) else _text(_first(told, _ANSWERS)),
-        'reference': _text(_first(told, _REFERENCES)),
+        'reference': _first(told, _REFERENCES),
         'judged': verdict is not None,
         '_said': [f'{more}: unjudged'] if unclear else [],
     }
+
+
+def _text(value: object) -> str | None:
+    """Return an answer as a text; of a list of several the first one."""
+    if isinstance(value, list):
+        return _text(value[0]) if value else None
+    return value if value is None or isinstance(value, str) else str(value)
 
 
 def _first(told: Mapping[str, Any], names: Sequence[str]) -> Any:
@@ -331,13 +327,14 @@ def _rows(files: Sequence[Path]) -> Iterator[Row]:
         sizes = (one for one in range(1, len(rows) // 2 + 1) if known and len(rows) % one == 0)
         n = next((len(rows) // one for one in sizes if _misplaced(rows, one) is None), 1)
     size = _size(run, rows, n, len(details) * (n if uids else 1))
-    question_in, seen = _question_reader(run.config), Counter[int]()
-    names = _names(run, rows[:size], question_in)
+    texts, seen = _questions(run.config, (row['prompt'] for row in rows[:size])), Counter[int]()
+    names, texts = _names(run, texts), texts or [('', None, True)] * size
+    notes += [_NUMBERED] if names and 'group' not in names[0] else []
     for number in range(size * n):
         replica, place = divmod(number, size)
         told = details[place][replica] if uids else details[number][0] if details else {}
         row: Row = rows[number] if rows else {'_file': run.result, '_row': place + 1, 'responses': [None]}
-        text, language, exact = question_in(row['prompt']) if row.get('prompt') else ('', None, True)
+        text, language, exact = texts[place]
         several = bool(details) and len(row['responses']) > 1
         common = {
             'uid': uids[place] if uids else f'{run.dataset}_{place}',
@@ -348,25 +345,21 @@ def _rows(files: Sequence[Path]) -> Iterator[Row]:
             **{'question': text, '_run': run, '_judged': bool(details)},
             'reference': row.get('reference') or (details[place][0] if uids else told).get('reference'),
         }
-        notes += [*row.get('_said', ()), *told.get('_said', ())]
+        notes += told.get('_said', ())
         notes += ['{count} rows hold several responses and one verdict: they are unjudged'] if several else []
         notes += [_WHOLE] if replica == 0 and not exact else []
         for response in row['responses']:
-            lost = bool(rows) and response is None
-            own: Row = (
-                {'state': 'failed', **dict.fromkeys(('correct', 'answer', *_OF_ENGINE))} if lost else {}
-            )
-            yield {**common, 'response': response, 'replica': seen[place], **own, '_said': notes}
+            own = dict.fromkeys(('correct', 'answer', *_OF_ENGINE)) | {'state': 'failed'}
+            lost = own if rows and response is None else {}
+            yield {**common, 'response': response, 'replica': seen[place], **lost, '_said': notes}
             seen[place] += 1
             notes = []
 
 
-_Reader = Callable[[str], tuple[str, str | None, bool]]
-"""Of a prompt: its question, the language, whether all around it is known; else it is the whole prompt."""
-
-
-def _question_reader(config: Mapping[str, Any]) -> _Reader:
-    """Return what cuts the question out of a prompt, by the template in the config."""
+def _questions(config: Mapping[str, Any], prompts: Iterable[str]) -> list[tuple[str, str | None, bool]]:
+    """Return of each prompt its question, by the template in the config, the language, and whether all around
+    it is known; else it is the whole prompt.
+    """
     template = at(config, 'infer_cfg.prompt_template.template')
     if not isinstance(template, str):
         said = [one for one in listed(at(template, 'round')) if mapping(one).get('role') == 'HUMAN']
@@ -384,35 +377,33 @@ def _question_reader(config: Mapping[str, Any]) -> _Reader:
                 for phrase in _STEPS if config.get('cot', True) is False else ():
                     begin = begin.replace(phrase, '')
                 frames += [(before + begin.format(), end.format() + after, language)] if slot else []
+    found: list[tuple[str, str | None, bool]] = []
+    for prompt in prompts:
+        around = (one for one in frames if prompt.startswith(one[0]) and prompt.endswith(one[1]))
+        frame = next(around, None)
+        before, after, known = frame or ('', '', '')
+        text, exact = prompt[len(before) : len(prompt) - len(after)], frame is not None or not config
+        found.append((text, known or language_of(text), exact) if prompt else ('', None, True))
+    return found
 
-    def read(prompt: str) -> tuple[str, str | None, bool]:
-        for before, after, language in frames:
-            if prompt.startswith(before) and prompt.endswith(after):
-                text = prompt[len(before) : len(prompt) - len(after)]
-                return text, language or language_of(text), True
-        return prompt, language_of(prompt), not config
 
-    return read
-
-
-def _names(run: _Run, rows: Sequence[Row], read: _Reader) -> list[Row]:
+def _names(run: _Run, texts: Sequence[tuple[str, str | None, bool]]) -> list[Row]:
     """Return the names of LiveMathBench's questions as this package's data set has them; [] of other data."""
     config = run.config
-    if _class_of(config) != 'LiveMathBenchDataset' or not rows:
+    if _class_of(config) != 'LiveMathBenchDataset' or not run.parts:
         return []
     version = str(config.get('version', '202412'))
     splits = listed(config.get('dataset_splits', [*STANDARD_SPLITS]))
     languages = listed(config.get('dataset_languages', [*STANDARD_LANGUAGES]))
     limited = config.get('limit') is not None or bool(at(config, 'reader_cfg.test_range'))
-    texts = [read(row['prompt']) for row in rows]
     asked = [language for _, language, _ in texts]
     groups = list(product(splits, languages))
     changes = [len(list(of_one)) for _, of_one in groupby(asked)]
     published = [live_math_bench_questions(version, [split], [language]) or 0 for split, language in groups]
     in_parts = run.dataset not in [path.stem for path in run.parts]
-    if config.get('n', 1) == 1 and in_parts and not limited and sum(published) not in (0, len(rows)):
+    if config.get('n', 1) == 1 and in_parts and not limited and sum(published) not in (0, len(texts)):
         raise InputError(
-            f'{len(run.parts)} parts of {run.dataset} hold {len(rows)} questions, and its data '
+            f'{len(run.parts)} parts of {run.dataset} hold {len(texts)} questions, and its data '
             f'{sum(published)}: finish the run with opencompass -r and the --max-num-workers of its start'
         )
     # A group begins where the language of the prompts changes, or where the published sizes say.
@@ -428,8 +419,7 @@ def _names(run: _Run, rows: Sequence[Row], read: _Reader) -> list[Row]:
             for uid, problem in live_math_bench_names(version, split, language, questions, others):
                 names.append({'uid': uid, 'problem': problem, **shared})
         return names
-    rows[0]['_said'].append(_NUMBERED)
-    return [{'uid': f'{run.dataset}/{number}'} for number in range(len(rows))]
+    return [{'uid': f'{run.dataset}/{number}'} for number in range(len(texts))]
 
 
 def _about(row: Row) -> Row:
@@ -450,9 +440,10 @@ def _about(row: Row) -> Row:
 
 
 FORMAT = Format(
-    recognises=_recognises,
-    files=lambda folder: [run.files for run in _runs_of(folder)],
-    run_of=lambda path: (run := _run_of(path)) and (run.time, run.model, run.dataset),
-    rows=_rows,
+    _recognises,
+    expand=lambda row: (row,),
     about=_about,
+    run_of=lambda path: (run := _run_of(path)) and (run.time, run.model, run.dataset),
+    files=lambda folder: [run.files for run in _runs_of(folder)],
+    rows=_rows,
 )

@@ -41,7 +41,6 @@ FORMATS: dict[str, Format] = {
 
 _ENDINGS = '.json', '.jsonl', '.eval', '.parquet', '.csv', '.tsv'
 _NUMBERS = {'n', 'c', 'unjudged', *(one.name for one in COLUMNS if one.kind in ('int64', 'double'))}
-_KNOWN = {*OF_QUESTION, *OF_SAMPLE}
 _LARGEST = 2**53
 _FOREIGN = KeyError, IndexError, TypeError, AttributeError, ValueError
 """What a function of a row raises where the row is not what it expects."""
@@ -60,6 +59,8 @@ _NOTES = {
     'below': '{count} verdicts are numbers below 0 and count as incorrect: are they rewards?',
     'none': '{count} samples have no verdict (empty, null or NaN) and are unjudged',
 }
+
+_SEVERAL = '{count} samples have several references, of which the first one is kept'
 
 
 def read_samples(
@@ -86,8 +87,8 @@ def read_samples(
     if unknown := sorted(options.fields.keys() - known):
         raise InputError(f'{unknown[0]!r} is no field; expected one of {", ".join(known)}')
     given = list(map(Path, paths))
-    runs, bad, failed, numbers = list[Run](), list[str](), list[str](), False
-    for name, files in _files(given, format, failed.append, tell):
+    runs, bad, notes, numbers = list[Run](), list[str](), list[str](), False
+    for name, files in _files(given, format, notes):
         reading = _Reading(name, files, options)
         try:
             runs += reading.runs()
@@ -95,15 +96,15 @@ def read_samples(
             if not set(given).isdisjoint(files):
                 raise
             foreign = isinstance(error, ForeignFileError)
-            failed.append(f'passed over: {files[0]}' if foreign else f'left out: {error}')
+            notes.append(f'passed over: {files[0]}' if foreign else f'left out: {error}')
         bad += [] if options.drop_bad else reading.bad
         numbers |= reading.numbers
     if bad:
         raise InputError(f'{_lines(bad)}\nmend the rows, or leave them out: --drop-bad')
     if not runs:
-        failed = [one.removeprefix('left out: ') for one in failed]
-        raise InputError('\n'.join(failed) or f'{", ".join(map(str, given))}: there is no run')
-    for one in failed:
+        lost = [one.removeprefix('left out: ') for one in notes if one.startswith('left out')] or notes
+        raise InputError('\n'.join(lost) or f'{", ".join(map(str, given))}: there is no run')
+    for one in notes:
         tell(one)
     if options.correct_from is not None and not numbers:
         nothing = f'--correct-from {options.correct_from:g} changes nothing: no verdict is a number'
@@ -118,17 +119,14 @@ def _lines(lines: Sequence[str]) -> str:
 # ---- files -----------------------------------------------------------------------------------------------
 
 
-def _files(
-    given: Sequence[Path], wanted: str | None, fail: Callable[[str], None], tell: Callable[[str], None]
-) -> Iterator[tuple[str, list[Path]]]:
-    """Yield the format and the files of each run; `fail` gets a sentence for a file that cannot be read."""
+def _files(given: Sequence[Path], wanted: str | None, notes: list[str]) -> Iterator[tuple[str, list[Path]]]:
+    """Yield the format and the files of each run; `notes` gets a sentence for every other file."""
     found: dict[tuple[str, Any], list[Path]] = defaultdict(list)
     seen: set[Path] = set()
     for path in given:
         if not (path.is_file() or path.is_dir()):
             raise InputError(f'{path} is neither a file nor a folder')
-        passed_over: list[Path] = []
-        some = path.resolve() in seen
+        some, passed_over = path.resolve() in seen, list[Path]()
         for place in _places(path, seen):
             named = place == path and path.is_file()
             try:
@@ -136,10 +134,12 @@ def _files(
             except InputError as error:
                 if named:
                     raise
-                fail(f'left out: {error}')
+                notes.append(f'left out: {error}')
                 some = True
                 continue
-            name = _format_of(place, first, wanted, named)
+            name = wanted if named and wanted else _format_of(place, first, wanted)
+            if name is None and named:
+                name = 'table'  # which says what it expects
             some |= name is not None
             if name is None:
                 passed_over += [] if place.is_dir() else [place]
@@ -151,10 +151,9 @@ def _files(
         if not some:
             there = f': there is {passed_over[0]}, …' if passed_over else ''
             which = 'that one of the formats recognises' if wanted is None else f'of {wanted}'
-            options = f'name a file, or say what wrote it: --from {" or ".join(FORMATS)}'
-            raise InputError(f'{path} holds no file {which}{there}; {options}')
-        for one in passed_over:
-            tell(f'passed over: {one}')
+            mend = f'name a file, or say what wrote it: --from {" or ".join(FORMATS)}'
+            raise InputError(f'{path} holds no file {which}{there}; {mend}')
+        notes += [f'passed over: {one}' for one in passed_over]
     yield from ((name, sorted(files)) for (name, _), files in found.items())
 
 
@@ -170,16 +169,14 @@ def _places(path: Path, seen: set[Path]) -> Iterator[Path]:
             yield from _places(entry, seen)
 
 
-def _format_of(path: Path, first: Row | None, wanted: str | None, given: bool) -> str | None:
-    """Return the format of a folder or file, which somebody may have given; None where none recognises it."""
-    if wanted and given:
-        return wanted
+def _format_of(path: Path, first: Row | None, wanted: str | None) -> str | None:
+    """Return the format that recognises a folder or file, a table only if no other does; None if none."""
     formats = [(name, one) for name, one in FORMATS.items() if one.files or not path.is_dir()]
     claims = [name for name, one in formats if wanted in (None, name) and one.recognises(path, first)]
     claims = [name for name in claims if name != 'table'] or claims
     if len(claims) > 1:
         raise InputError(f'{path} may be of {" or of ".join(claims)}; say which: --from {claims[0]}')
-    return [*claims, *(['table'] if given else []), None][0]  # which says what it expects
+    return claims[0] if claims else None
 
 
 # ---- rows ------------------------------------------------------------------------------------------------
@@ -196,7 +193,7 @@ class _Reading:
         self._given = {key: one for key, one in told.items() if key not in self._format.options}
         self._touched: set[str] = set()
         self._first: Row | None = None
-        self._said: Counter[str] = Counter()
+        self._skipped: defaultdict[str, set[Any]] = defaultdict(set)  # remark → the rows
         self._size = 0
         self._columns: dict[str, list[Any]] = {}
         self._pools: dict[str, dict[Any, Any]] = defaultdict(dict)  # equal texts are one object
@@ -218,7 +215,7 @@ class _Reading:
         if self.bad and not self._size:
             raise InputError(f'no row is left:\n{_lines(self.bad)}')
         if not self._size:
-            why = ''.join(f': {one}' for one in _sentences(self._said))
+            why = ''.join(f': {one}' for one in self._sentences({}))
             raise InputError(f'{self._where} is empty; expected samples, counts or responses{why}')
         for name in self._given.keys() - self._touched:
             there = ', '.join(one for one in self._first or () if one[:1] not in '_-')
@@ -260,48 +257,53 @@ class _Reading:
             column.extend(columns.get(name) or [None] * size)
         self._size += size
 
-    def _begin(self, first: Row) -> None:
-        """Learn from the first row where rows keep what."""
-        try:
-            self._format = self._format.specialise(first, self._options) or self._format
-        except InputError as error:
-            raise InputError(f'{self._where}: {error}') from error
-        self._first, self._about = first, self._format.about(first)
-
     def _converted(self, batch: list[Row]) -> dict[str, list[Any]]:
         """Return the columns of the samples of some rows."""
-        if bad := [row['_bad'] for row in batch if '_bad' in row]:
-            raise ValueError(bad[0])
-        if self._first is None and '_skipped' not in batch[0]:
-            self._begin(batch[0])
-        expand = self._format.expand
-        pairs = [(one, row) for row in batch for one in ((row,) if '_skipped' in row else expand(row))]
-        self._said.update(row['_skipped'] for row, _ in pairs if '_skipped' in row)
-        pairs = [pair for pair in pairs if '_skipped' not in pair[0]]
-        rows, origins = [row for row, _ in pairs], [origin for _, origin in pairs]
-        fields = self._format.fields or {name: name for name in set().union(*rows) & _KNOWN}
-        columns: dict[str, list[Any]] = {'_said': [row.get('_said') or () for row in rows]}
-        for name, path in {**fields, **self._given}.items():
-            if name in self._given:
-                values = self._values_given(name, origins)
-            else:
-                values = [at(row, path) for row in rows] if '.' in path else [row.get(path) for row in rows]
-            columns[name] = values if name == 'correct' else self._cleaned(name, values)
-        lost = [state in NOT_DRAWN for state in columns.get('state') or [None] * len(rows)]
+        pairs = self._expanded(batch)
+        columns: dict[str, list[Any]] = {'_said': [one.get('_said') or () for one, _ in pairs]}
+        there = set().union(self._given, self._format.fields, *(one for one, _ in pairs))
+        for name in (*OF_QUESTION, *OF_SAMPLE):
+            if name in there:
+                values = self._values(name, pairs)
+                columns[name] = values if name == 'correct' else self._cleaned(name, values, columns['_said'])
+        lost = [state in NOT_DRAWN for state in columns.get('state') or [None] * len(pairs)]
         if 'correct' in columns:
             self._add_verdicts(columns, lost)
         if 'response' in columns and any(lost):
-            columns['response'] = [
-                None if one else text for one, text in zip(lost, columns['response'], strict=True)
-            ]
-        columns['file'] = [str(row['_file']) for row in origins]
-        columns['row'] = [row['_row'] for row in origins]
+            texts = zip(lost, columns['response'], strict=True)
+            columns['response'] = [None if one else text for one, text in texts]
+        columns['file'] = [str(row['_file']) for _, row in pairs]
+        columns['row'] = [row['_row'] for _, row in pairs]
         return columns
 
-    def _values_given(self, name: str, origins: Sequence[Row]) -> list[Any]:
-        """Return what an option gives for samples of rows, those of a row one after the other."""
+    def _expanded(self, batch: list[Row]) -> list[tuple[Row, Row]]:
+        """Return the samples of some rows, each with its row."""
+        if bad := [row['_bad'] for row in batch if '_bad' in row]:
+            raise ValueError(bad[0])
+        if self._first is None and '_skipped' not in batch[0]:
+            try:  # the first row tells where rows keep what
+                self._format = self._format.specialise(batch[0], self._options) or self._format
+            except InputError as error:
+                raise InputError(f'{self._where}: {error}') from error
+            self._first, self._about = batch[0], self._format.about(batch[0])
+        expand, pairs = self._format.expand, list[tuple[Row, Row]]()
+        for row in batch:
+            for one in (row,) if '_skipped' in row else expand(row):
+                if '_skipped' in one:
+                    self._skipped[one['_skipped']].add(row.get('_row'))
+                else:
+                    pairs.append((one, row))
+        return pairs
+
+    def _values(self, name: str, pairs: Sequence[tuple[Row, Row]]) -> list[Any]:
+        """Return what an option, else the samples, else their rows give for a column."""
+        if name not in self._given:
+            if any(name in one for one, _ in pairs):
+                return [one.get(name) for one, _ in pairs]
+            path = self._format.fields[name]
+            return [at(row, path) if '.' in path else row.get(path) for _, row in pairs]
         path, values = self._given[name], list[Any]()
-        for _, same in groupby(origins, key=id):
+        for _, same in groupby((row for _, row in pairs), key=id):
             row, *more = same
             told, n = at(row, path), len(more) + 1
             if told is None or n == 1 or name not in OF_SAMPLE:
@@ -314,14 +316,17 @@ class _Reading:
         self._touched |= {name} if any(one is not None for one in values) else set()
         return values
 
-    def _cleaned(self, name: str, values: list[Any]) -> list[Any]:
+    def _cleaned(self, name: str, values: list[Any], said: list[Any]) -> list[Any]:
         """Return a column by the rules for all formats."""
         kinds = set(map(type, values))
         if name in _NUMBERS:
             plain = kinds == {int} and name != 'seconds' and 0 <= min(values) <= max(values) < _LARGEST
             return values if plain else [_number(name, value) for value in values]
         if name == 'reference' and list in kinds:
-            values = [one[0] if isinstance(one, list) and len(one) == 1 else one for one in values]
+            for row, value in enumerate(values):
+                if isinstance(value, list):
+                    said[row] = [*said[row], *[_SEVERAL] * (len(value) > 1)]
+            values = [next(iter(one), None) if isinstance(one, list) else one for one in values]
         texts = values if kinds == {type(None)} else list(map(_text, values))
         if name == 'uid' and None in texts:
             key = self._options.fields.get('uid')
@@ -372,7 +377,7 @@ class _Reading:
         if path := self._options.fields.get('correct'):
             about['judge'] = {'name': f'field {path}'}
         said = Counter(one for some in columns.pop('_said') for one in some)
-        remarks += [one for one in _sentences(said + self._said) if one not in _NOTES]
+        remarks += self._sentences(said)
         splits, languages = columns.pop('split', None), columns.get('language')
         if 'group' not in columns and (splits or languages):
             nothing = [None] * len(columns['uid'])
@@ -397,6 +402,10 @@ class _Reading:
             raise InputError(f'{self._where} holds {there}, and no {wanted}; leave out {option}')
         return replace(run, remarks=tuple(remarks))
 
+    def _sentences(self, said: Mapping[str, int]) -> list[str]:
+        told = {**said, **{sentence: len(rows) for sentence, rows in self._skipped.items()}}
+        return [one.replace('{count}', str(count)) for one, count in told.items() if one not in _NOTES]
+
     def _samples(self, columns: dict[str, list[Any]], remarks: list[str]) -> Samples:
         """Return the samples of a run: each once, numbered from 0."""
         if {'verdict', 'response'} <= columns.keys():  # of which one may say nothing
@@ -405,7 +414,7 @@ class _Reading:
             elif not any(columns['response']):
                 del columns['response']
         uids, told = columns['uid'], columns.get('replica') or [None] * len(columns['uid'])
-        uid_from = (self._format.fields or {}).get('uid')
+        uid_from = self._format.fields.get('uid')
         unnumbered = {uid for uid, place in zip(uids, told, strict=True) if place is None}
         in_order: Counter[str] = Counter()
         columns['replica'] = []
@@ -432,10 +441,9 @@ class _Reading:
 
     def _other_models(self) -> str:
         """Return a hint at the columns of a table that may name models, as doubled samples may be of two."""
-        fields: Mapping[str, Any] = self._format.fields or {}
-        used, first = {'_file', *map(str, fields.values())}, self._first or {}
+        used, first = {'_file', *self._format.fields.values()}, self._first or {}
         names = [name for name, one in first.items() if type(one) is str and name not in used]
-        if self._name != 'table' or 'model' in fields or not names:
+        if self._name != 'table' or 'model' in self._format.fields or not names:
             return ''
         return f'\nwhere one of {", ".join(names)} names models: --field model={names[0]}'
 
@@ -443,7 +451,7 @@ class _Reading:
         """Refuse files whose second half is their first half once more, and is so by no accident."""
         uids, (half, odd) = columns['uid'], divmod(len(columns['uid']), 2)
         # A question may be as stable as it likes.
-        keys = [''] * (2 * half) if (self._format.fields or {}).get('uid') == '_row' else uids
+        keys = [''] * (2 * half) if self._format.fields.get('uid') == '_row' else uids
         told = [column for name, column in columns.items() if name not in ('replica', 'row', 'file', 'uid')]
         if half < 2 or odd or any(column[:half] != column[half:] for column in (keys, *told)):
             return
@@ -454,10 +462,6 @@ class _Reading:
             twice = f'{self._where} holds everything twice: its second half is its first half again'
             mend = 'Take one out; other samples that are equal need numbers in a column replica'
             raise InputError(f'{twice}. {mend}{self._other_models()}')
-
-
-def _sentences(said: Mapping[str, int]) -> list[str]:
-    return [sentence.replace('{count}', str(count)) for sentence, count in said.items()]
 
 
 def _text(value: Any) -> str | None:

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from hashlib import sha256
+from itertools import chain
 from math import comb, fsum
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from ..errors import InputError
 from ..files import listed, mapping, read_json
 from ..health import CUT_OFF
 from ..json_rows import Row, json_entries
-from .format import Format, asked_in, at, has, object_beside, parts_of, paths, rows_of, sampling
+from .format import Format, asked_in, at, has, object_beside, parts_of, paths, rows_of, sampling, tokens_of
 
 # ---- verl: `trainer.rollout_data_dir` and `validation_data_dir`, `<step>.jsonl`, a row an output
 #
@@ -25,8 +26,6 @@ from .format import Format, asked_in, at, has, object_beside, parts_of, paths, r
 _EARLIER = (
     '{count} earlier turns of rollouts with several outputs are not counted: the last one is the sample'
 )
-_REPEATED = '{count} questions are there several times under other uids, and each time is a question'
-_TRUTHS = '{count} inputs have several ground truths: each of them is a question of its own'
 
 
 def _place(row: Row) -> list[Any] | None:
@@ -52,37 +51,32 @@ def _are_rollouts(files: Sequence[Path]) -> bool:
 
 def _last_outputs(files: Sequence[Path]) -> Iterator[Row]:
     """Yield the last output of each rollout, with the first input and a uid that all steps share."""
-    rollouts = _are_rollouts(files)
-    first: Row = {}
-    before: Row = {}
+    rollouts, about = _are_rollouts(files), None
     uids: dict[str, str] = {}
-    truths: defaultdict[str, set[str | None]] = defaultdict(set)
-    for row in rows_of(*files):
-        first, place = first or row, _place(row) if rollouts else None
-        said, asked, truth = list[str](), row.get('input'), row.get('gts')
-        truth = truth if isinstance(truth, (str, type(None))) else json.dumps(truth)
-        if before and place and place[:2] == before['_place'][:2] and place[2] > before['_place'][2]:
-            asked, said = before['_asked'], [*before['_said'], _EARLIER]
-        elif before:
+    before: Row = {}
+    for row in chain(rows_of(*files), [None]):
+        place = _place(row) if rollouts and row else None
+        earlier = place and before and place[:2] == before['_place'][:2] and place[2] > before['_place'][2]
+        if before and not earlier:
             yield before
+        if row is None:
+            return
+        about = about or (row.get('step'), 'acc' in row)
+        asked, said = (before['_asked'], [*before['_said'], _EARLIER]) if earlier else (row.get('input'), [])
+        truth = row.get('gts')
+        truth = truth if isinstance(truth, (str, type(None))) else json.dumps(truth)
         uid = uids.get(place[0], '') if place else ''
         if not uid:
             uid = sha256(json.dumps([asked, truth or '']).encode()).hexdigest()[:16]
-            known = truths[str(asked)]
-            said += [_TRUTHS] if known and truth not in known else []
-            known.add(truth)
-        if place and place[0] not in uids:
-            if uid in uids.values():
-                said.append(_REPEATED)
-                uid = f'{uid}-{len(uids)}'
-            uids[place[0]] = uid
+            if place:
+                uid += f'-{len(uids)}' if uid in uids.values() else ''  # a question that the data has twice
+                uids[place[0]] = uid
         own = {'_asked': asked, '_uid': uid, '_place': place, '_truth': truth, '_said': said}
-        before = {**row, **own, '_first': (first.get('step'), 'acc' in first)}
-    yield from [before] if before else []
+        before = {**row, **own, '_first': about}
 
 
 def _of_verl(row: Row) -> Iterator[Row]:
-    """Yield the row with its verdict: what acc says, or the score where there is none."""
+    """Yield the verdict: what acc says, or the score where there is none."""
     (step, has_acc), acc, said = row['_first'], row.get('acc'), row['_said']
     if row['step'] != step:
         told = f'it is of step {row["step"]!r:.20}, the first row of step {step}'
@@ -90,25 +84,22 @@ def _of_verl(row: Row) -> Iterator[Row]:
     if acc is None and has_acc:
         said = [*said, '{count} samples have no acc: their score says whether they are correct']
     answer = '' if row.get('pred') == '[INVALID]' else row.get('pred')
-    yield {**row, '_answer': answer, '_correct': row['score'] if acc is None else acc, '_said': said}
+    yield {'answer': answer, 'correct': row['score'] if acc is None else acc, '_said': said}
 
 
 VERL = Format(
-    fields=paths(
-        'uid=_uid replica=_place.1 question=_asked reference=_truth response=output answer=_answer '
-        'correct=_correct'
-    ),
-    recognises=lambda path, row: (
+    lambda path, row: (
         has(row, 'score') and [type(at(row, one)) for one in ('input', 'output', 'step')] == [str, str, int]
     ),
-    rows=_last_outputs,
-    expand=_of_verl,
-    about=lambda row: {
+    paths('uid=_uid replica=_place.1 question=_asked reference=_truth response=output'),
+    _of_verl,
+    lambda row: {
         'model': f'step {row["step"]}',
         'dataset': row['_file'].absolute().parent.name,
         'written_by': 'verl',
         'judge': {'name': f'verl {"acc" if "acc" in row else "score"}'},
     },
+    rows=_last_outputs,
 )
 
 
@@ -124,12 +115,12 @@ def _of_verifiers(row: Row) -> Iterator[Row]:
         rewards = [one for one in mapping(trace.get('rewards')).values() if one is not None]
         keys = data.get('id'), data.get('idx'), at(row, 'task.key')
         said = [one['message'] for one in listed(trace.get('nodes')) if one.get('sampled')]
-        usage = [one['usage'] for one in calls if one.get('usage')]
+        usage = [one.get('usage') for one in calls]
         several = '{count} episodes are of several agents: the reward of the first one that is trained counts'
         own = {
             'uid': next((key for key in keys if key is not None), None),
             'question': asked_in(data.get('prompt')),
-            'reference': data.get('answer'),
+            'reference': None if data.get('answer') is None else str(data['answer']),
             'correct': sum(one['score'] * one.get('weight', 1.0) for one in rewards) if rewards else None,
             'finish_reason': calls[-1].get('finish_reason') if calls else None,
             'state': None if trace and row.get('ok', True) else 'failed',
@@ -139,30 +130,18 @@ def _of_verifiers(row: Row) -> Iterator[Row]:
         said = row['completion']
         said = [{'content': said}] if isinstance(said, str) else list(map(mapping, listed(said)))
         said = [one for one in said if one.get('role', 'assistant') == 'assistant']
-        usage = [row['token_usage']] if row.get('token_usage') else []
+        usage = [row.get('token_usage')]
         own = {
             'uid': row['example_id'],
             'question': asked_in(row['prompt']),
-            'reference': row.get('answer'),
+            'reference': None if row.get('answer') is None else str(row['answer']),
             'correct': row['reward'],
             'finish_reason': CUT_OFF if row.get('is_truncated') else None,
             'state': 'failed' if row.get('error') else None,
             'seconds': at(row, 'timing.generation.duration'),
         }
     thought, response = parts_of(said[-1]) if said else (None, None)
-    tokens: Row = {}
-    for name in ('input_tokens', 'output_tokens', 'prompt_tokens', 'completion_tokens', 'reasoning_tokens'):
-        told = [one[name] for one in usage if one.get(name) is not None]
-        tokens[name] = sum(told) if told else None
-    yield {
-        **own,
-        'reference': None if own['reference'] is None else str(own['reference']),
-        'response': response,
-        'thought': thought,
-        'prompt_tokens': tokens['input_tokens'] or tokens['prompt_tokens'],
-        'output_tokens': tokens['output_tokens'] or tokens['completion_tokens'],
-        'reasoning_tokens': tokens['reasoning_tokens'],
-    }
+    yield {**own, 'response': response, 'thought': thought, **tokens_of(*usage)}
 
 
 def _about_verifiers(row: Row) -> Row:
@@ -191,7 +170,7 @@ def _about_verifiers(row: Row) -> Row:
 
 
 VERIFIERS = Format(
-    recognises=lambda path, row: (
+    lambda path, row: (
         has(row, 'example_id', 'prompt', 'completion', 'reward') or has(row, 'env', 'task', 'traces')
     ),
     expand=_of_verifiers,
@@ -233,8 +212,9 @@ def _simulations(files: Sequence[Path]) -> Iterator[Row]:
         else:
             right[task].append(reward == 1)
         said = [_both(right, lost)] if lost and number == len(found) else []
-        own = {'_row': number, '_file': path, '_info': rest['info'], '_task': tasks.get(task)}
-        yield {**told, **own, '_reward': reward, '_said': said}
+        asked = at(tasks.get(task), 'user_scenario.instructions')
+        own = {'_row': number, '_file': path, '_info': rest['info'], '_reward': reward, '_said': said}
+        yield {**told, **own, '_asked': None if asked is None else str(asked)}
 
 
 def _both(right: Mapping[str, list[bool]], lost: Counter[str]) -> str:
@@ -249,17 +229,15 @@ def _both(right: Mapping[str, list[bool]], lost: Counter[str]) -> str:
 
 
 def _trial(row: Row) -> Iterator[Row]:
-    ending, asked = row.get('termination_reason'), at(row['_task'], 'user_scenario.instructions')
+    ending, lost = row.get('termination_reason'), row['_reward'] is None
     messages = [one for one in listed(row.get('messages')) if at(one, 'role') == 'assistant']
-    tokens = [at(one, 'usage.completion_tokens') for one in messages if one.get('usage')]
     yield {
-        **row,
-        '_question': None if asked is None else str(asked),
-        '_response': '\n\n'.join(str(one.get('content') or one.get('tool_calls')) for one in messages),
-        '_why': (ending or 'not evaluated') if row['_reward'] is None else None,
-        '_state': 'failed' if ending == _LOST else None,
-        '_ending': _ENDINGS.get(ending or '', ending),
-        '_tokens': sum(tokens) if tokens and None not in tokens else None,
+        'response': '\n\n'.join(str(one.get('content') or one.get('tool_calls')) for one in messages),
+        'why': (ending or 'not evaluated') if lost else None,
+        'state': 'failed' if ending == _LOST else None,
+        'finish_reason': _ENDINGS.get(ending or '', ending),
+        'output_tokens': tokens_of(*(one.get('usage') for one in messages))['output_tokens'],
+        '_said': row['_said'],
     }
 
 
@@ -280,17 +258,14 @@ def _about_tau2(row: Row) -> Row:
 
 
 TAU2 = Format(
-    fields=paths(
-        'uid=task_id replica=trial seed question=_question response=_response correct=_reward why=_why '
-        'state=_state finish_reason=_ending output_tokens=_tokens seconds=duration'
-    ),
-    recognises=lambda path, first: (
+    lambda path, first: (
         # As a folder: else each simulation would be looked at as a file of its own.
         ((path / 'simulations').is_dir() and (path / 'results.json').is_file())
         or has(first, 'info.agent_info', 'info.environment_info', 'info.num_trials')
     ),
+    paths('uid=task_id replica=trial seed question=_asked correct=_reward seconds=duration'),
+    _trial,
+    _about_tau2,
     files=lambda folder: [[folder / 'results.json']],
     rows=_simulations,
-    expand=_trial,
-    about=_about_tau2,
 )

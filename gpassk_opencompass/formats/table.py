@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -50,29 +51,31 @@ _WEAK = frozenset({'label', 'score'})
 """Columns that data of any kind has: alone they make no file one of samples."""
 
 _NUMBERED = re.compile(r'(.*?)[_\-. ]?(\d+)')
-_Where = str | list[str]
-"""Where the samples of a row are: a column with a list, or the columns of one sample each."""
 
 
 class _Layout:
     """Which columns of a table hold what, as its first row shows."""
 
     def __init__(self, first: Row, options: Options) -> None:
-        self.first, self.given, self.kind = first, options.fields, options.kind
+        self.first, self.given, self.kind = dict(first), options.fields, options.kind
         self.columns: dict[str, str] = {}  # in small letters → as it is written
         for name in (name for name in first if name not in ('_row', '_file')):
             if (known := self.columns.setdefault(name.strip().lower(), name)) != name:
                 raise InputError(f'{known!r} and {name!r} differ in capitals and blanks alone; rename one')
+        names = [name[:40] for name in self.columns.values()]
+        self.shown = ', '.join([*names[:20], *['…'] * (len(names) > 20)]) or 'none'
+        self.raw = {*self.columns.values(), '_row', '_file'}
         for path in self.given.values():
             if not has(first, path) and at(first, path) is None:
                 raise InputError(f'there is no column {path!r}; there is {self.shown}')
-        self.lists = self._lists()
-        self.names = self._names()
-
-    @property
-    def shown(self) -> str:
-        names = [name[:40] for name in self.columns.values()]
-        return ', '.join([*names[:20], *['…'] * (len(names) > 20)]) or 'none'
+        self.wide: dict[str, list[str]] = {}  # `response` → `response_1`, `response_2`, …
+        self.lists = self._lists()  # field → the column with a list of all samples of a row
+        if not self.lists and (wide := self._numbered()):
+            self.wide = wide
+            self.columns |= {name: name for name in wide}
+            self._fold(self.first)
+            self.lists = self._lists()
+        self.names = self._names()  # field → the column that holds it, of all but the lists
 
     def known(self, field: str) -> list[str]:
         """Return the columns that may be of a field, the best one first; what is given is of no other one."""
@@ -88,13 +91,9 @@ class _Layout:
                 option = f'or give its name: --field {field}=NAME'
                 raise InputError(f'there is no {field}: {expected}, {option}; there is {self.shown}')
 
-    def _lists(self) -> dict[str, _Where]:
+    def _lists(self) -> dict[str, str]:
         """Return where a row a question has its samples, field by field; {} where a row is a sample."""
-        numbered: dict[str, dict[int, str]] = {}
-        for called, name in self.columns.items():
-            if parts := _NUMBERED.fullmatch(called):
-                numbered.setdefault(parts[1], {})[int(parts[2])] = name
-        lists: dict[str, _Where] = {}
+        lists: dict[str, str] = {}
         for field in OF_SAMPLE:
             names = self.known(field)
             found = [name for name in names if _is_list(field, name, at(self.first, name))]
@@ -104,39 +103,50 @@ class _Layout:
                 alone = not isinstance(self.first.get(names[0]), (list, type(None)))
                 found = [] if alone and str in map(type, texts) else found
             lists |= {field: found[0]} if found else {}
-        if {'response', 'correct'} & lists.keys():
-            try:
-                sizes = {field: len(_values(self.first, where) or ()) for field, where in lists.items()}
-            except ValueError as error:
-                raise InputError(str(error)) from error
-            if lists.get('answer') == 'answer' and sizes.pop('answer') not in sizes.values():
-                del lists['answer']  # the reference, in a list of its own
-            return lists
-        lists = {field: wide for field in OF_SAMPLE if (wide := self._wide(field, numbered))}
-        return lists if {'response', 'correct'} & lists.keys() else {}
+        if not {'response', 'correct'} & lists.keys():
+            return {}
+        try:
+            sizes = {field: len(_values(self.first, name) or ()) for field, name in lists.items()}
+        except ValueError as error:
+            raise InputError(str(error)) from error
+        if lists.get('answer') == 'answer' and sizes.pop('answer') not in sizes.values():
+            del lists['answer']  # the reference, in a list of its own
+        return lists
 
-    def _wide(self, field: str, numbered: Mapping[str, Mapping[int, str]]) -> list[str]:
-        """Return the columns of a field that are numbered, `response_1`, `response_2`, …; [] if none are.
+    def _numbered(self) -> dict[str, list[str]]:
+        """Return the columns of a name that are numbered, from 0 or 1, of each field that has such.
 
         One without a number whose name is better counts: `correct` before `score_1`, of which it may be made.
         """
-        for base in ALIASES.get(field, ()) if field not in self.given else ():
-            wide = numbered.get(base, {})
-            if field in ('response', 'correct') and base in self.columns and not wide:
-                return []
-            if sorted(wide) in (list(range(len(wide))), list(range(1, len(wide) + 1))) and len(wide) > 1:
-                return [wide[place] for place in sorted(wide)]
-            if wide and base == field:  # of other names no column is known to be one
-                raise InputError(f'there is {next(iter(wide.values()))} without all those before it')
-        return []
+        numbered: dict[str, dict[int, str]] = {}
+        for called, name in self.columns.items():
+            if parts := _NUMBERED.fullmatch(called):
+                numbered.setdefault(parts[1], {})[int(parts[2])] = name
+        found: dict[str, dict[str, list[str]]] = {}
+        for field in (one for one in OF_SAMPLE if one not in self.given):
+            for base in ALIASES.get(field, ()):
+                wide = numbered.get(base, {})
+                if field in ('response', 'correct') and base in self.columns and not wide:
+                    break
+                if sorted(wide) in (list(range(len(wide))), list(range(1, len(wide) + 1))) and len(wide) > 1:
+                    found[field] = {base: [wide[place] for place in sorted(wide)]}
+                    break
+                if wide and base == field:  # of other names no column is known to be one
+                    raise InputError(f'there is {next(iter(wide.values()))} without all those before it')
+        there = {'response', 'correct'} & found.keys()
+        return {base: names for one in found.values() for base, names in one.items()} if there else {}
+
+    def _fold(self, row: Row) -> None:
+        """Put numbered columns of a row into a list; a question may have fewer samples than columns."""
+        for base, names in self.wide.items():
+            values = [row.get(name) for name in names]
+            while values and values[-1] is None:
+                values.pop()
+            row[base] = values or None
 
     def _names(self) -> dict[str, str]:
-        """Return which column holds what, of all but the lists."""
-        names = dict(self.given)
-        of_lists = {
-            name for where in self.lists.values() for name in ([where] if isinstance(where, str) else where)
-        }
-        counts = self.known('n') and self.known('c')
+        names, counts = dict(self.given), self.known('n') and self.known('c')
+        of_lists = {*self.lists.values(), *chain.from_iterable(self.wide.values())}
         for field in ALIASES:
             if field in self.given or (self.lists and field in OF_SAMPLE):
                 continue
@@ -158,21 +168,19 @@ class _Layout:
         Raises:
             InputError: nothing can be scored in it.
         """
-        known, counts = {*self.columns.values(), '_row', '_file'}, {'n', 'c'} <= self.names.keys()
+        counts = {'n', 'c'} <= self.names.keys()
         made = self._of_questions() if self.lists else self._of_counts() if counts else self._of_samples()
         written_by, fields, expand, about = made
 
         def checked(row: Row) -> Iterable[Row]:
-            for name in () if row.keys() <= known else row.keys() - known:
+            for name in () if row.keys() <= self.raw else row.keys() - self.raw:
                 base = _NUMBERED.fullmatch(name)
                 if name in _NAMES or (base and base[1] in _NAMES):
                     late = f'has {name!r}, which the first row does not have'
                     raise ValueError(f'{late}; write it in all rows, null where it is not known')
             return expand(row)
 
-        return Format(
-            _recognises, fields, expand=checked, about=lambda row: {**about, 'written_by': written_by}
-        )
+        return Format(_recognises, fields, checked, about=lambda row: {**about, 'written_by': written_by})
 
     def _of_samples(self) -> _Made:
         names = self.names
@@ -189,7 +197,7 @@ class _Layout:
             )
         about = {'judge': {'name': f'column {names["correct"]}'}} if 'correct' in names else {}
         fields = {'uid': names.get('question', ''), **names}
-        return 'a table with a row a sample', fields, lambda row: (row,), about
+        return 'a table with a row a sample', fields, lambda row: ({},), about
 
     def _of_counts(self) -> _Made:
         n_name, c_name, doubt = (self.names.get(key, '') for key in _COUNTS)
@@ -203,7 +211,7 @@ class _Layout:
             if not (whole and 0 <= c <= n - unjudged <= n and 1 <= n <= LARGEST_N):
                 told = f'n = {n!r:.40}, c = {c!r:.40}, unjudged = {unjudged!r:.40}; expected whole numbers'
                 raise ValueError(f'{told}, 1 <= n <= {LARGEST_N} and 0 <= c <= n - unjudged')
-            return (row,)
+            return ({},)
 
         of_question = ('uid', 'problem', 'split', 'language', 'model', 'dataset', *_COUNTS)
         fields = {'uid': '_row', **{key: name for key, name in self.names.items() if key in of_question}}
@@ -215,11 +223,11 @@ class _Layout:
             self.need(('question', 'reference'))
 
         def expand(row: Row) -> Iterable[Row]:
-            values = {field: _values(row, where) for field, where in lists.items()}
-            sizes = {_called(lists[field]): len(one) for field, one in values.items() if one is not None}
+            self._fold(row)
+            values = {field: _values(row, name) for field, name in lists.items()}
+            sizes = {lists[field]: len(one) for field, one in values.items() if one is not None}
             if not sizes or 0 in sizes.values():
-                empty = ' and '.join(map(_called, lists.values()))
-                raise ValueError(f'{empty} is empty; expected a value a sample')
+                raise ValueError(f'{" and ".join(lists.values())} is empty; expected a value a sample')
             n, told = next(iter(sizes.values())), number_in(at(row, names['n'])) if 'n' in names else None
             if len(set(sizes.values())) > 1:
                 found = ' and '.join(f'{size} {name}' for name, size in sizes.items())
@@ -227,11 +235,9 @@ class _Layout:
             if type(told) in (int, float) and told != n:
                 raise ValueError(f'{names["n"]} = {told}, and there are {n} samples; are some missing?')
             for place in range(n):
-                of_sample = {f'_{field}': one and one[place] for field, one in values.items()}
-                yield {**row, '_replica': place, **of_sample}
+                yield {'replica': place} | {field: one and one[place] for field, one in values.items()}
 
         fields = {'uid': '_row', **{key: name for key, name in names.items() if key not in _COUNTS}}
-        fields |= {'replica': '_replica', **{field: f'_{field}' for field in lists}}
         remarks, used = [], [*names.values(), *lists.values()]
         verdicts, others = (
             [self.columns[one] for one in ALIASES[field] if one in self.columns and one not in _WEAK]
@@ -246,7 +252,7 @@ class _Layout:
         if others and judged_anew and 'reference' in names and 'reference' not in self.given:
             more = f'so may {" or ".join(others)} be: --field reference=NAME'
             remarks.append(f'the reference is {names["reference"]}; {more}')
-        judge = {'name': f'column {_called(lists["correct"])}'} if 'correct' in lists else {}
+        judge = {'name': f'column {lists["correct"]}'} if 'correct' in lists else {}
         return 'a table with a row a question', fields, expand, {'judge': judge, 'remarks': remarks}
 
 
@@ -262,41 +268,33 @@ def _is_list(field: str, name: str, value: Any) -> bool:
     return labels or (several and value[0] == '[' and value.rstrip()[-1] == ']')
 
 
-def _values(row: Row, where: _Where) -> list[Any] | None:
+def _values(row: Row, name: str) -> list[Any] | None:
     """Return the values of the samples of a row; None where there is nothing."""
-    if not isinstance(where, str):
-        values = [at(row, name) for name in where]
-        while values and values[-1] is None:  # a question with fewer samples
-            values.pop()
-        return values or None
-    value = at(row, where)
+    value = at(row, name)
     if isinstance(value, str) and value and not value.strip('01?'):
         return list(value)
     if isinstance(value, str) and value[:1] == '[':
         try:
             value = parse_json(value)
         except ValueError as error:
-            raise ValueError(f'{where} is no list in JSON: {error}') from error
+            raise ValueError(f'{name} is no list in JSON: {error}') from error
     if value is None or isinstance(value, list):
         return value
-    raise ValueError(f'{where} is {value!r:.60}; expected the list of all samples, or labels like "10?1"')
-
-
-def _called(where: _Where) -> str:
-    return where if isinstance(where, str) else f'{where[0]} … {where[-1]}'
+    raise ValueError(f'{name} is {value!r:.60}; expected the list of all samples, or labels like "10?1"')
 
 
 def _recognises(path: Path, first: Row | None) -> bool:
     """Whether a file has rows of samples, of questions with lists, or of counts, and says which question."""
     try:
-        fields = _Layout(first, NO_OPTIONS).format().fields or {} if first else {}
+        layout = _Layout(first or {}, NO_OPTIONS)
+        fields = {**layout.format().fields, **layout.lists}
     except InputError:
         return False
-    if not fields or (fields['uid'] == '_row' and 'question' not in fields):
+    if fields['uid'] == '_row' and 'question' not in fields:
         return False
-    verdict = str(fields.get('correct', '')).strip().lower()
+    verdict = fields.get('correct', '').strip().lower()
     whole = 'c' in fields or {'question', 'reference', 'response'} <= fields.keys()
     return whole or (bool(verdict) and verdict not in _WEAK)
 
 
-TABLE = Format(recognises=_recognises, specialise=lambda first, options: _Layout(first, options).format())
+TABLE = Format(_recognises, specialise=lambda first, options: _Layout(first, options).format())

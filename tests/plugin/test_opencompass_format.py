@@ -56,22 +56,11 @@ def copied(tmp_path):
     return lambda name: shutil.copytree(LOGS / name, tmp_path / name)
 
 
-class Nested:
-    """A copy of the run of `math`, whose predictions and result a test may change."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        [self.predictions] = root.rglob('predictions/org/nested/*.json')
-        [self.result] = root.rglob('results/org/nested/*.json')
-
-    def predicted(self, change: Callable[[Any], Any]) -> Path:
-        edited(self.predictions, change)
-        return self.root
-
-
 @pytest.fixture
 def nested(copied):
-    return Nested(copied('math'))
+    """A copy of the run of `math`, its predictions and its result."""
+    root = copied('math')
+    return (root, *(next(root.rglob(f'{kind}/org/nested/*.json')) for kind in ('predictions', 'results')))
 
 
 @pytest.mark.parametrize(
@@ -147,8 +136,11 @@ def test_responses_can_be_judged_anew(name, only):
 
 def test_what_is_said_of_a_list_is_of_none_of_its_responses(nested):
     """One verdict of n is never taken for all n."""
-    doubled = lambda rows: [row.update(prediction=[row['prediction']] * 2) for row in rows.values()]  # noqa: E731
-    run = read(nested.predicted(doubled))
+    root, predictions, _ = nested
+    edited(
+        predictions, lambda rows: [one.update(prediction=[one['prediction']] * 2) for one in rows.values()]
+    )
+    run = read(root)
     assert 'verdict' not in samples_of(run)
     assert set(samples_of(run).counts().n) == {8}
     assert '20 rows hold several responses' in said(run)
@@ -199,14 +191,15 @@ def test_of_several_times_the_newest_counts(copied):
 
 def test_results_of_this_package_are_left_to_the_records(nested):
     """Predictions of this package without a result are responses."""
-    nested.predictions.with_name(PROVENANCE).write_text('{}')
-    assert not FORMAT.recognises(nested.root, None)
-    assert not FORMAT.recognises(nested.predictions, None)
-    nested.predictions.with_name(PROVENANCE).unlink()
-    assert FORMAT.recognises(nested.root, None)
-    nested.result.write_text('{"details": {"question": ["1?"]}, "gpassk": {}}')
-    assert not FORMAT.recognises(nested.root, None)
-    assert not FORMAT.recognises(nested.result, json.loads(nested.result.read_text()))
+    root, predictions, result = nested
+    predictions.with_name(PROVENANCE).write_text('{}')
+    assert not FORMAT.recognises(root, None)
+    assert not FORMAT.recognises(predictions, None)
+    predictions.with_name(PROVENANCE).unlink()
+    assert FORMAT.recognises(root, None)
+    result.write_text('{"details": {"question": ["1?"]}, "gpassk": {}}')
+    assert not FORMAT.recognises(root, None)
+    assert not FORMAT.recognises(result, json.loads(result.read_text()))
     run = read(GOLDEN)
     assert run.model == 'demo_t1.0_rs42_l40'
     assert samples_of(run).counts().n.tolist() == [8] * 12
@@ -214,7 +207,8 @@ def test_results_of_this_package_are_left_to_the_records(nested):
 
 def test_the_reference_of_an_evaluation_stands_in(nested):
     """OpenCompass leaves out a `gold` of 0 or ''; without both there is none."""
-    root = nested.predicted(lambda rows: [row.pop('gold') for row in rows.values()])
+    root, predictions, _ = nested
+    edited(predictions, lambda rows: [row.pop('gold') for row in rows.values()])
     assert samples_of(read(root))['reference'][:5] == [str(number + 10) for number in range(5)]
     shutil.rmtree(root / TIME / 'results')
     assert 'reference' not in samples_of(read(root))
@@ -226,12 +220,9 @@ _FULL: dict[str, Any] = {'example_abbr': 'd_0', 'pred': ['7', '8'], 'correct': [
 @pytest.mark.parametrize(
     ('details', 'expected'),
     [
-        (
-            [{'example_abbr': 'd_0', 'pred': ['7', '8'], 'ref': ['7'] * 2, 'is_correct': [True, False]}],
-            ['10'],
-        ),
+        ([{**_FULL, 'ref': ['7'] * 2, 'is_correct': [True, False], 'correct': None}], ['10']),
         ([{'example_abbr': 'd_0', 'pred': ['7', '8'], 'correct': [1.0, float('nan')]}], ['1?']),
-        ([_FULL, {**_FULL, 'example_abbr': 'd_1', 'correct': [True]}], ['10', '??']),
+        ([{**_FULL, 'correct': [True]}, {**_FULL, 'example_abbr': 'd_1'}], ['??', '10']),
         ({'type': 'GEN', '0': {'pred': '7', 'answer': '7', 'correct': True}}, ['1']),
         ([{'pred': '7', 'answer': '7', 'correct': False}, {'pred': '7', 'correct': True}], ['0', '1']),
     ],
@@ -244,14 +235,6 @@ def test_forms_of_other_evaluators(details, expected, tmp_path):
     run = read(path)
     assert verdicts(run) == expected
     assert ('??' in expected) == ('fewer verdicts than their samples' in said(run))
-
-
-def test_too_few_verdicts_of_the_first_question_hide_no_others(nested):
-    """Its samples are unjudged, which is said; the verdicts of the others are taken."""
-    edited(nested.result, lambda told: told['details'][0]['correct'].pop())
-    run = read(nested.root)
-    assert verdicts(run) == ['????', *VERDICTS[1:]]
-    assert 'fewer verdicts than their samples' in said(run)
 
 
 @pytest.mark.parametrize(
@@ -268,14 +251,21 @@ def test_too_few_verdicts_of_the_first_question_hide_no_others(nested):
 )
 def test_predictions_that_do_not_fit_are_refused(change, message, nested):
     """No verdict is given to another sample than its own."""
+    edited(nested[1], change)
     with pytest.raises(InputError, match=message.replace('?', '[?]')):
-        read(nested.predicted(change))
+        read(nested[0])
 
 
 def test_a_sample_without_a_response_is_unjudged(nested):
-    run = read(nested.predicted(lambda rows: rows['5'].update(prediction=None)))
+    """So are those of a question with too few verdicts, which is said; the others are what they were."""
+    root, predictions, result = nested
+    edited(predictions, lambda rows: rows['5'].update(prediction=None))
+    run = read(root)
     assert verdicts(run) == ['1?11', *VERDICTS[1:]]
     assert [row for row, state in enumerate(samples_of(run)['state']) if state] == [5]
+    edited(result, lambda told: told['details'][0]['correct'].pop())
+    assert verdicts(run := read(root)) == ['????', *VERDICTS[1:]]
+    assert 'fewer verdicts than their samples' in said(run)
 
 
 def test_what_an_engine_told_is_kept(nested):
@@ -287,7 +277,8 @@ def test_what_an_engine_told_is_kept(nested):
         rows['1']['res_length'] = 17
         rows['2']['generation'] = {'finish_reason': 'stop', 'output_tokens': 3, 'seconds': 0.5}
 
-    found = samples_of(read(nested.predicted(told)))
+    edited(nested[1], told)
+    found = samples_of(read(nested[0]))
     assert found['finish_reason'][:3] == ['length', None, 'stop']
     assert found['output_tokens'][:4] == [64, 17, 3, None]
     assert found['seconds'][2] == 0.5

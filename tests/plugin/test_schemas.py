@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import fields
 from functools import reduce
 from operator import getitem
 from typing import Any
 
 import pytest
+from doc_pages import page
 from exact import FunctionJudge
-from formats import PAGE, SCHEMAS, Json, changed, complaints, on_disk, places, valid_values
+from formats import SCHEMAS, complaints
 from hosts import import_plugin
 from jsonschema import Draft202012Validator
 from judge_server import PROMPTS, Fail, JudgeServer
+from result_files import entry_of
 from sweeping import BASE, dump
 
 from gpassk_opencompass import LLMJudge, RuleJudge, Samples, score
@@ -22,8 +25,10 @@ from gpassk_opencompass.health import Generation, generation_columns
 from gpassk_opencompass.judges import CascadeJudge
 from gpassk_opencompass.record import Names, Result, json_schema, read, write
 from gpassk_opencompass.scoring import score_counts
-from gpassk_opencompass.sweep.folder import Entry
+from gpassk_opencompass.sweep.folder import Entry, manifest_text
 
+Json = dict[str, Any]
+PAGE = page('results-format')
 EXAMPLE = Samples(
     {
         'uid': ['demo/ADD_en/0'] * 2 + ['demo/ADD_cn/0'] * 2,
@@ -46,6 +51,11 @@ def example() -> Result:
         return score(EXAMPLE, judge, n=2, k=2, thresholds=[0.5, 1.0], names=names)
 
 
+def on_disk(record: Mapping[str, Any]) -> Json:
+    read: Json = json.loads(json.dumps(record, ensure_ascii=False))
+    return read
+
+
 # What is written fits
 
 
@@ -56,12 +66,8 @@ def results() -> Iterator[Result]:
     yield score(EXAMPLE.select([0, 2]), judge, n=1, k=1)  # greedy
     yield score(EXAMPLE, judge, n=2, k=[1, 2], unjudged_tolerance=1.0)
     yield score(EXAMPLE.select([0, 2, 3]), judge, k=[1, 2])  # different n
-    told = [
-        Generation('stop', 9, 20, 1.5, 3),
-        Generation('length', 9),
-        Generation(),
-        Generation(state='failed'),
-    ]
+    told = [Generation('stop', 9, 20, 1.5, 3), Generation('length', 9)]
+    told += [Generation(), Generation(state='failed')]
     yield score(EXAMPLE.replace(**generation_columns(told)), judge, k=2, unjudged_tolerance=1.0)
     eleven = {'uid': [f'q{q}' for q in range(11)], 'replica': [0] * 11, 'response': [r'\boxed{2}'] * 11}
     yield score(Samples({**eleven, 'reference': ['2'] * 10 + [None]}), judge)  # one is left out
@@ -129,6 +135,30 @@ def is_free(path: tuple[Any, ...]) -> bool:
     """A judge says of itself what it likes, details are for readers; so are the settings of a request."""
     free = [('gpassk', 'judge'), ('details',), ('gpassk', 'run', 'settings'), ('gpassk', 'provenance')]
     return any(path[: len(one)] == one and len(path) > len(one) for one in [*free, ('judge', 'sampling')])
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Of each value in it, itself not counted; of a list the first entry."""
+    inside = list(value.items()) if isinstance(value, dict) else []
+    inside += list(enumerate(value))[:1] if isinstance(value, list) else []
+    for name, part in inside:
+        yield (*path, name)
+        yield from places(part, (*path, name))
+
+
+def changed(value: Json, path: tuple[Any, ...], new: Any) -> Json:
+    copy = deepcopy(value)
+    reduce(getitem, path[:-1], copy)[path[-1]] = new
+    return copy
+
+
+def valid_values() -> dict[str, Json]:
+    """One of each schema: those of the page, and an entry of a manifest."""
+    result, verdict, *_, tables = (json.loads(block.text) for block in PAGE.blocks('json'))
+    sizes = {'settings': {'max_out_len': 9}, 'benchmark': 'aime2024', 'k': (4,), 'questions': 30}
+    entry = entry_of('m_l9', dataset_abbr='AIME2024-k4-r1', **sizes, sha256='ab' * 32)
+    manifest = json.loads(manifest_text([entry]))
+    return {'result': result, 'verdict': verdict, 'manifest': manifest, 'tables': tables}
 
 
 @pytest.mark.parametrize('name', SCHEMAS)

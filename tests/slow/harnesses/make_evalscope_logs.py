@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
 
-from scripted import Reply, completion, served, write_rows
+from harness_script import Reply, completion, served, write_rows
 
 N = 4
 """Samples a question."""

@@ -40,6 +40,15 @@ CORRECT = frozenset({'right', 'parts', 'thought'})
 UNJUDGED = frozenset({'failed', 'nan', 'filtered'})
 
 
+def truth(epochs: int) -> dict[str, str]:
+    """Key of a question → a symbol of the verdict of each sample."""
+
+    def symbol(kind: str) -> str:
+        return '?' if kind in UNJUDGED else '01'[kind in CORRECT]
+
+    return {uid: ''.join(map(symbol, kinds[:epochs])) for uid, (_, kinds) in QUESTIONS.items()}
+
+
 def answer_of(text: str) -> int:
     return sum(map(int, text.split(' + ')))
 
@@ -77,17 +86,10 @@ def _output(text: str, epoch: int, kind: str) -> Any:
     message = ChatMessageAssistant(content=content, source='generate')
     used = 5000 if kind == 'limit' else 10 + epoch
     thinking = 4 if kind.startswith('thought') else None
-    return ModelOutput(
-        model='scripted',
-        choices=[ChatCompletionChoice(message=message, stop_reason=stop)],
-        usage=ModelUsage(
-            input_tokens=20,
-            output_tokens=used,
-            total_tokens=20 + used,
-            input_tokens_cache_read=3,
-            reasoning_tokens=thinking,
-        ),
-    )
+    tokens = {'input_tokens': 20, 'input_tokens_cache_read': 3, 'output_tokens': used}
+    usage = ModelUsage(**tokens, total_tokens=20 + used, reasoning_tokens=thinking)
+    choice = ChatCompletionChoice(message=message, stop_reason=stop)
+    return ModelOutput(model='scripted', choices=[choice], usage=usage)
 
 
 def scripted_model() -> Any:

@@ -3,24 +3,23 @@
     .venv-lighteval/bin/python tests/slow/harnesses/make_lighteval_logs.py FOLDER
 
 which also writes tests/recorded/lighteval_tasks again. The real `lighteval custom` command, with this file as
-its model and as its tasks. Six questions; which of the samples are right: `is_right`.
+its model and as its tasks. Six questions; how many of the samples are right: `COUNTS`.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from harness_script import Sums, run, write_rows
 from lighteval.metrics.metrics import Metrics
 from lighteval.models import abstract_model
 from lighteval.models.model_output import ModelResponse
 from lighteval.tasks.lighteval_task import LightevalTaskConfig
 from lighteval.tasks.requests import Doc
-from scripted import run, write_rows
 
 N = 4
 COUNTS = (4, 3, 2, 1, 0, 4)
@@ -28,26 +27,19 @@ COUNTS = (4, 3, 2, 1, 0, 4)
 LENGTH = 40
 """The most tokens of a response; of the last sample of each question that many are kept."""
 QUESTIONS = os.environ.get('HARNESS_QUESTIONS', '')
-
-
-def is_right(question: int, replica: int) -> bool:
-    """Whether a sample is right, by construction; the samples of the last question are copies."""
-    return replica < COUNTS[question]
+TEXT = '<think>Sample {replica} of question {number}: zehn.</think>So it is $\\boxed{{{said}}}$.'
+SUMS = Sums(COUNTS, TEXT)
 
 
 def response(number: int, replica: int) -> str:
-    said = number + 10 if is_right(number, replica) else 99
-    if number == len(COUNTS) - 1:
-        replica = 0
-    return f'<think>Sample {replica} of question {number}: zehn.</think>So it is $\\boxed{{{said}}}$.'
+    """A sample; those of the last question are copies."""
+    return SUMS.response(number, 0 if number == len(COUNTS) - 1 else replica)
 
 
 def prompt(row: dict[str, Any], task_name: str) -> Doc:
+    choices = [row['answer'], 'wrong']
     return Doc(
-        task_name=task_name,
-        query=f'{row["question"]} Answer in a box.',
-        choices=[row['answer'], 'wrong'],
-        gold_index=0,
+        task_name=task_name, query=f'{row["question"]} Answer in a box.', choices=choices, gold_index=0
     )
 
 
@@ -89,16 +81,11 @@ class Scripted(abstract_model.LightevalModel):
         return [self._reply(doc) for doc in docs]
 
     def _reply(self, doc: Doc) -> ModelResponse:
-        number = int(re.findall(r'What is (\d+) \+', doc.query)[-1])
-        texts = [response(number, replica) for replica in range(doc.num_samples)]
+        texts = [response(SUMS.number(doc.query), replica) for replica in range(doc.num_samples)]
         lengths = [10 + replica for replica in range(doc.num_samples)]
         lengths[-1] = LENGTH
-        return ModelResponse(
-            input=doc.query,
-            input_tokens=list(range(7)),
-            text=texts,
-            output_tokens=[list(range(length)) for length in lengths],
-        )
+        tokens = {'input_tokens': list(range(7)), 'output_tokens': list(map(list, map(range, lengths)))}
+        return ModelResponse(input=doc.query, text=texts, **tokens)
 
     def loglikelihood(self, docs: list[Doc]) -> list[ModelResponse]:
         return [ModelResponse(logprobs=[-1.0, -2.0], argmax_logits_eq_gold=[True, False]) for _ in docs]
@@ -110,7 +97,7 @@ class Scripted(abstract_model.LightevalModel):
 def make(folder: Path) -> None:
     """Run the real `lighteval` for each task into `folder/<task>`."""
     folder = folder.resolve()
-    rows = [{'question': f'What is {one} + 10?', 'answer': f'${one + 10}$'} for one in range(len(COUNTS))]
+    rows = [{'question': text, 'answer': f'${answer}$'} for text, answer in SUMS.questions().items()]
     questions = write_rows(folder / 'questions' / 'test.jsonl', rows).parent
     for task in TASKS_TABLE:
         options = ['--custom-tasks', __file__, '--output-dir', folder / task.name, '--save-details']

@@ -5,23 +5,19 @@
 with a checkout (commit e927660) and the interpreter (3.12) of an environment with what it imports;
 tests/recorded/matharena is written again, too. Its own
 scripts/run.py asks a server on the loopback, which this file starts. Five problems with four samples each;
-which are right: `is_right`.
+which are right: `COUNTS`.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import sys
-from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
-from scripted import Reply, completion, run, served
+from harness_script import Reply, Sums, completion, run, served
 
 N = 4
 COUNTS = (4, 3, 2, 1, 0)
@@ -30,37 +26,18 @@ COMPETITION = 'sums/sums_2026'
 MODELS = ('someone/scripted', 'someone/copies')
 LONG = (5, 2)
 """A wrong sample with so many tokens that MathArena warns of it: problem and replica."""
+TEXT = 'Sample {replica} of problem {number}, zehn plus {number} – so it is $\\boxed{{{said}}}$.'
+SUMS = Sums(COUNTS, TEXT, first=1)
 
 
-def is_right(problem: int, replica: int) -> bool:
-    return replica < COUNTS[problem - 1]
-
-
-def response(problem: int, replica: int) -> str:
-    said = problem + 10 if is_right(problem, replica) else 99
-    return f'Sample {replica} of problem {problem}, zehn plus {problem} – so it is $\\boxed{{{said}}}$.'
-
-
-def tokens(problem: int, replica: int) -> int:
-    return 32000 if (problem, replica) == LONG else 100 + 10 * problem + replica
-
-
-def _scripted() -> Callable[[str, dict[str, Any]], Reply]:
+def reply(path: str, request: dict[str, Any]) -> Reply:
     """Answer the n-th request for a problem with its n-th sample; the model `copies` with its first one."""
-    asked, lock = Counter[tuple[str, int]](), Lock()
-
-    def reply(path: str, request: dict[str, Any]) -> Reply:
-        model, problem = (
-            request['model'],
-            int(re.findall(r'What is (\d+) \+', json.dumps(request['messages']))[-1]),
-        )
-        with lock:
-            replica = 0 if model == 'copies' else asked[model, problem]
-            asked[model, problem] += 1
-        message = {'content': response(problem, replica), 'reasoning_content': f'Let me see, {problem} …'}
-        return completion(model, message, prompt=30, used=tokens(problem, replica))
-
-    return reply
+    model = request['model']
+    problem, replica = SUMS.next(json.dumps(request['messages']), model)
+    replica = 0 if model == 'copies' else replica
+    message = {'content': SUMS.response(problem, replica), 'reasoning_content': f'Let me see, {problem} …'}
+    used = 32000 if (problem, replica) == LONG else 100 + 10 * problem + replica
+    return completion(model, message, prompt=30, used=used)
 
 
 _UPLOAD = """
@@ -79,28 +56,18 @@ def make(checkout: Path, folder: Path) -> None:
     folder = folder.resolve()
     problems = folder / 'data' / 'problems'
     problems.mkdir(parents=True, exist_ok=True)
-    numbers = range(1, len(COUNTS) + 1)
-    (folder / 'data' / 'answers.csv').write_text(
-        'id,answer\n' + ''.join(f'{number},{number + 10}\n' for number in numbers)
-    )
-    for number in numbers:
-        (problems / f'{number}.tex').write_text(f'What is {number} + 10?')
+    answers = ['id,answer\n']
+    for number, (text, answer) in enumerate(SUMS.questions().items(), 1):
+        (problems / f'{number}.tex').write_text(text)
+        answers.append(f'{number},{answer}\n')
+    (folder / 'data' / 'answers.csv').write_text(''.join(answers))
     configs = ['--model-configs-dir', 'configs/models', '--comp-configs-dir', 'configs/competitions']
     of_run = ['--comp', COMPETITION, '--models', *MODELS, '--n', str(N), *configs]
-    with served(_scripted()) as port:
+    with served(reply) as port:
         _write_configs(folder, port)
         _run(folder, 'run', checkout, 'scripts/run.py', *of_run)
-    upload = [
-        '--org',
-        'org',
-        '--repo-name',
-        'sums',
-        '--comp',
-        COMPETITION,
-        '--configs-folder',
-        'configs/models',
-    ]
-    upload += ['--competition-configs-folder', 'configs/competitions']
+    upload = ['--org', 'org', '--repo-name', 'sums', '--comp', COMPETITION, '--configs-folder']
+    upload += ['configs/models', '--competition-configs-folder', 'configs/competitions']
     script = 'scripts/curation/upload_outputs.py'
     _run(folder, 'upload', checkout, script, *upload)
     _run(folder, 'saved', checkout, script, *upload, '--local-save-path', 'sums.jsonl')

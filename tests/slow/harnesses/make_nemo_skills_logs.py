@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
 
-from scripted import Reply, completion, served, write_rows
+from harness_script import Reply, completion, served, write_rows
 
 # It starts jobs on clusters and is imported by everything else; nothing here starts a job.
 sys.modules['nemo_skills.pipeline.utils'] = MagicMock()

@@ -2,8 +2,8 @@
 
     .venv/bin/python tests/slow/harnesses/make_opencompass_logs.py FOLDER
 
-which also writes tests/recorded/opencompass again. Five questions with four samples each; which of them are
-right: `is_right`.
+which also writes tests/recorded/opencompass again. Five questions with four samples each; how many of them
+are right: `COUNTS`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from scripted import run, write_rows
+from harness_script import Sums, run, write_rows
 
 N, KS = 4, [2, 4]
 COUNTS = (4, 3, 2, 1, 0)
@@ -27,34 +27,9 @@ TIME = '20260101_120000'
 """The name of the time directories that are kept."""
 
 PROMPT = '{question}\nRemember to put your final answer within \\boxed{}.'
+TEXT = 'Sample {replica} of question {number}, zehn plus {number} – so it is \\boxed{{{said}}}.'
+SUMS = Sums(COUNTS, TEXT)
 GRADER = 'Question: {question}\nGold: {answer}\nResponse: {prediction}\nA or B?'
-
-
-def is_right(question: int, replica: int) -> bool:
-    return replica < COUNTS[question]
-
-
-def question(number: int) -> str:
-    return f'What is {number} + 10?'
-
-
-def answer(number: int) -> str:
-    return str(number + 10)
-
-
-def response(number: int, replica: int, in_words: bool = False) -> str:
-    """A sample; `in_words`: right ones of odd replicas as only an LLM judge can tell."""
-    if not is_right(number, replica):
-        said = '99'
-    elif in_words and replica % 2:
-        said = r'\text{the right number}'
-    else:
-        said = answer(number)
-    return f'Sample {replica} of question {number}, zehn plus {number} – so it is \\boxed{{{said}}}.'
-
-
-def _number(prompt: str) -> int:
-    return int(re.findall(r'What is (\d+) \+', prompt)[-1])
 
 
 def _models() -> dict[str, type]:
@@ -62,7 +37,7 @@ def _models() -> dict[str, type]:
     from opencompass.models.base import BaseModel, LMTemplateParser
 
     class Model(BaseModel):
-        """Answers as `response` says; `path` is a file that counts how often each prompt was asked."""
+        """Answers as `SUMS` says; `path` is a file that counts how often each prompt was asked."""
 
         is_api = False
 
@@ -72,7 +47,7 @@ def _models() -> dict[str, type]:
             self.sequences = (generation_kwargs or {}).get('num_return_sequences', 1)
 
         def reply(self, prompt: str, replica: int) -> str:
-            return response(_number(prompt), replica)
+            return SUMS.response(SUMS.number(prompt), replica)
 
         def generate(self, inputs: list[str], max_out_len: int, **_: Any) -> list[str]:
             path, said = Path(self.path), []
@@ -87,16 +62,17 @@ def _models() -> dict[str, type]:
             return len(prompt.split())
 
     class InWords(Model):
-        """Says some right answers in words."""
+        """Says right answers of odd replicas in words, as only an LLM judge can tell."""
 
         def reply(self, prompt: str, replica: int) -> str:
-            return response(_number(prompt), replica, in_words=True)
+            right = r'\text{the right number}' if replica % 2 else ''
+            return SUMS.response(SUMS.number(prompt), replica, right)
 
     class Copies(Model):
         """Says the same in every sample, as with one seed."""
 
         def reply(self, prompt: str, replica: int) -> str:
-            return response(_number(prompt), 0) + ' And so on.' * 30
+            return SUMS.response(SUMS.number(prompt), 0) + ' And so on.' * 30
 
     class Judge(Model):
         """Says A of what is right, B of what is not; of one sample neither."""
@@ -106,7 +82,7 @@ def _models() -> dict[str, type]:
             sample, number = map(int, re.findall(r'Sample (\d+) of question (\d+)', told)[0])
             if (number, sample) == (2, 3):
                 return 'I Am not sure.'
-            return 'A' if is_right(number, sample) else 'B'
+            return 'A' if SUMS.is_right(number, sample) else 'B'
 
     return {one.__name__: one for one in (Model, InWords, Copies, Judge)}
 
@@ -206,7 +182,7 @@ def make(folder: Path, only: Sequence[str] = ()) -> None:
     """Run the real `opencompass` for each config; work directories are `folder/<name>/<time>`."""
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    rows = [{'origin_prompt': question(one), 'gold_answer': answer(one)} for one in range(len(COUNTS))]
+    rows = [{'origin_prompt': text, 'gold_answer': answer} for text, answer in SUMS.questions().items()]
     for file, count in (('questions', len(rows)), ('few', FEW)):
         write_rows(folder / f'{file}.jsonl', rows[:count])
     (folder / 'made').mkdir(exist_ok=True)

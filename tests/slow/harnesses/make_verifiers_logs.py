@@ -12,34 +12,26 @@ own classes.
 from __future__ import annotations
 
 import asyncio
-import re
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from scripted import Reply, completion, served
+from harness_script import Reply, Sums, completion, served
 
 RIGHT = (4, 3, 2, 0)
 """Right rollouts of each example: those with the least numbers."""
 HALF, LOST = (1, 3), (2, 3)
 """(example, rollout) that gets half a reward; and one whose server fails."""
-QUESTIONS = [f'What is {number} + 10?' for number in range(4)]
+SUMS = Sums(RIGHT, 'Rollout {replica} of {number}: \\boxed{{{said}}}')
 
 
 def said(number: int, rollout: int) -> str:
-    right = number + 10 if rollout < RIGHT[number] else 'half' if (number, rollout) == HALF else 99
-    return f'Rollout {rollout} of {number}: \\boxed{{{right}}}'
-
-
-asked: Counter[int] = Counter()
+    return SUMS.response(number, rollout, wrong='half' if (number, rollout) == HALF else '99')
 
 
 def reply(path: str, body: dict[str, Any]) -> Reply:
     """Answer the n-th request for a question with its n-th rollout; one at a time."""
-    number = int(re.findall(r'What is (\d+) \+', body['messages'][-1]['content'])[-1])
-    rollout = asked[number]
-    asked[number] += 1
+    number, rollout = SUMS.next(body['messages'][-1]['content'])
     if (number, min(rollout, 3)) == LOST:
         return 400, {'error': {'message': 'gone'}}
     message = {'content': said(number, rollout), 'reasoning_content': f'{number} plus ten'}
@@ -55,7 +47,7 @@ def write_results(folder: Path) -> None:
         text = completion[-1]['content']
         return 0.5 if 'half' in text else float(f'{{{answer}}}' in text)
 
-    rows = [{'question': text, 'answer': str(number + 10)} for number, text in enumerate(QUESTIONS)]
+    rows = [{'question': text, 'answer': answer} for text, answer in SUMS.questions().items()]
     env = vf.SingleTurnEnv(
         eval_dataset=Dataset.from_list(rows), rubric=vf.Rubric(funcs=[right]), env_id='sums'
     )
@@ -81,8 +73,8 @@ def write_traces(folder: Path) -> None:
     (folder / 'traces.jsonl').write_text('')
     lock = asyncio.Lock()
     for rollout in range(4):
-        for number, text in enumerate(QUESTIONS):
-            data = WireTaskData(idx=number, prompt=text, answer=str(number + 10))
+        for number, (text, answer) in enumerate(SUMS.questions().items()):
+            data = WireTaskData(idx=number, prompt=text, answer=answer)
             task = TraceTask(type='Sum', data=data)
             agent = AgentInfo(
                 config=WireAgentConfig(model='org/scripted', sampling=SamplingConfig(temperature=0.7))

@@ -6,11 +6,8 @@ It runs in the harness's environment: `docs/sources.md` says how that is made.
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 import sys
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +17,9 @@ pytest.importorskip('lm_eval', reason='lm-evaluation-harness is not installed in
 
 import make_lm_eval_logs as made
 from exact import g_pass
-from harness_logs import run_of, verdicts
+from harness_logs import check_scores, run_of, scored, verdicts
+from harness_script import run
 
-from gpassk_opencompass.cli import main
-from gpassk_opencompass.record import read
 from gpassk_opencompass.samples import Run
 from gpassk_opencompass.summary import write_lm_eval
 
@@ -37,57 +33,34 @@ COUNTS = [row.count('1') for row in made.RIGHT]
 def logs(tmp_path_factory):
     """The folder of a fresh run of all tasks, through the harness's own command line."""
     folder = tmp_path_factory.mktemp('lm-eval')
-    environment = {**os.environ, 'PYTHONPATH': str(REPOSITORY)}
-    script = Path(made.__file__)
-    done = subprocess.run(
-        [sys.executable, str(script), str(folder)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    (folder / 'shown.txt').write_text(done.stdout)
+    run(folder, folder / 'shown.txt', [sys.executable, made.__file__, folder], PYTHONPATH=str(REPOSITORY))
+    assert (folder / 'logs').is_dir(), (folder / 'shown.txt').read_text()[-3000:]
     return folder
 
 
 def read_log(logs: Path, task: str) -> Run:
     [path] = (logs / 'logs').rglob(f'samples_{task}_*.jsonl')
-    run = run_of(path)
-    assert run.written_by.startswith('lm-eval 0.4.')
-    return run
+    found = run_of(path)
+    assert (found.written_by[:11], found.model) == ('lm-eval 0.4', 'org/scripted-7b')
+    return found
 
 
-def test_verdicts_of_all_responses_are_read_from_fresh_logs(logs):
-    run = read_log(logs, 'sums_all')
-    assert list(verdicts(run).values()) == list(made.RIGHT)
-    assert run.model == 'org/scripted-7b'
-
-
-@pytest.mark.parametrize('task', ['sums_choices', 'sums_filters'])
-def test_verdicts_on_one_response_are_read_from_fresh_logs(logs, task):
-    assert list(verdicts(read_log(logs, task)).values()) == [row[0] for row in made.RIGHT]
-
-
-def test_scores_of_fresh_logs_are_exact(logs, tmp_path):
-    [samples] = (logs / 'logs').rglob('samples_sums_all_*.jsonl')
-    out = tmp_path / 'scored.json'
-    assert main(['score', str(samples), '--k', '2', '4', '-o', str(out)]) == 0
-    scored = json.loads(out.read_text())
-    for k, tau in product((2, 4), (0.5, 0.75, 1.0)):
-        assert scored[f'G-Pass@{k}_{tau}'] == pytest.approx(g_pass(COUNTS, 4, k, tau), abs=1e-10)
-    assert scored['gpassk']['counts']['c'] == COUNTS
+def test_verdicts_are_read_from_fresh_logs(logs):
+    """Of all responses, and on one."""
+    assert list(verdicts(read_log(logs, 'sums_all')).values()) == list(made.RIGHT)
+    for task in ('sums_choices', 'sums_filters'):
+        assert list(verdicts(read_log(logs, task)).values()) == [row[0] for row in made.RIGHT]
 
 
 def test_the_harness_takes_what_is_exported(logs, tmp_path):
-    """Its table is made of the summary, and its names and its data library read the samples."""
+    """Its table is made of the summary, its names and its data library read the samples; scores are exact."""
     from datasets import load_dataset
     from lm_eval.utils import get_file_datetime, get_file_task_name, get_sample_results_filenames, make_table
 
     [samples] = (logs / 'logs').rglob('samples_sums_all_*.jsonl')
-    out = tmp_path / 'scored.json'
-    assert main(['score', str(samples), '--k', '4', '-o', str(out)]) == 0
-    written, summary = write_lm_eval(read(out), tmp_path / 'out')
+    result = scored(tmp_path / 'scored.json', samples, '--k', '2', '4')
+    check_scores(result, COUNTS, 4)
+    written, summary = write_lm_eval(result, tmp_path / 'out')
     assert get_sample_results_filenames([str(written)]) == [str(written)]
     assert get_file_task_name(written.name) == 'sums_all'
     assert get_file_datetime(written.name) == get_file_datetime(summary.name).removesuffix('.json')

@@ -18,7 +18,7 @@ from harness_logs import (
     texts,
     verdicts,
     write,
-)  # fmt: skip
+)
 
 from gpassk_opencompass import InputError
 
@@ -82,7 +82,7 @@ def test_of_several_scores_of_evalscope_one_is_the_verdict(options, expected):
         run_of(SCORES, fields={'correct': 'f1'})
 
 
-@pytest.mark.parametrize('given', ['..', 'reviews', 'reviews/scripted-1', 'predictions', REVIEW, PREDICTION])
+@pytest.mark.parametrize('given', ['..', 'reviews/scripted-1', 'predictions', REVIEW, PREDICTION])
 def test_a_run_of_evalscope_is_found_from_any_of_its_folders_and_files(copy, given):
     """What lies beside is read all the same: config, report and the other kind of file."""
     runs = runs_of(copy / given)
@@ -112,24 +112,17 @@ def test_a_response_that_was_not_reviewed_is_unjudged(copy):
     assert of_questions(run, 'state')['2'].count('failed') == 1
 
 
-def test_a_run_of_evalscope_that_is_not_over_is_said_to_be_so(copy):
-    """Without a report nobody knows that samples failed: they are missing, and n differs."""
-    (copy / 'reports' / 'scripted-1' / 'aime24.json').unlink()
-    run = runs_of(copy)[AIME]
-    assert len(verdicts(run)['3']) == 3
-    assert 'wrote no report of this run' in said(run)
-
-
-def test_a_question_all_of_whose_samples_failed_is_kept(copy):
-    """The report says how many samples were asked for, and nothing else is known of it."""
+def test_the_report_tells_how_many_samples_were_asked_for(copy):
+    """A question all of whose samples failed is kept; without a report samples are missing, which is said."""
     for name in (REVIEW, PREDICTION):
         write(copy / name, [row for row in rows_in(copy / name) if row['index'] // 4 != 5])
     run = runs_of(copy)[AIME]
     assert verdicts(run)['5'] == '????'
     assert of_questions(run, 'state')['5'] == ['failed'] * 4
-
-
-def test_predictions_alone_are_refused(copy):
+    (copy / 'reports' / 'scripted-1' / 'aime24.json').unlink()
+    run = runs_of(copy)[AIME]
+    assert len(verdicts(run)['3']) == 3
+    assert 'wrote no report of this run' in said(run)
     shutil.rmtree(copy / 'reviews')
     with pytest.raises(InputError, match=r'aime24_default\.jsonl is not there: .* give the reviews'):
         run_of(copy / PREDICTION)
@@ -173,7 +166,7 @@ def test_of_several_accepted_answers_the_first_is_the_reference(copy):
     path.write_text(path.read_text().replace('"target": ["7"]', '"target": ["7", "seven"]'))
     run = runs_of(copy)[AIME]
     assert of_questions(run, 'reference')['1'] == ['7'] * 4
-    assert '4 samples are of a question with several' in said(run)
+    assert '4 samples have several references' in said(run)
 
 
 @pytest.mark.parametrize('name', ['configs/task_config.yaml', 'reports/scripted-1/aime24.json'])

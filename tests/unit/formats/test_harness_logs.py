@@ -43,13 +43,6 @@ INSPECT_LOGS = {'whole.eval': 6, 'older.eval': 6, 'whole.json': 6, 'running.eval
 """Log → its epochs. The last one broke off in the second, with two samples lost."""
 
 
-def inspect_truth(epochs: int) -> dict[str, str]:
-    def symbol(kind: str) -> str:
-        return '?' if kind in INSPECT['UNJUDGED'] else '01'[kind in INSPECT['CORRECT']]
-
-    return {uid: ''.join(map(symbol, kinds[:epochs])) for uid, (_, kinds) in INSPECT['QUESTIONS'].items()}
-
-
 def truths() -> Iterator[tuple[str, str, dict[str, str]]]:
     """Path of a log, name of a run in it, uid → symbols of its samples; sorted where their order is lost."""
     right = {str(number): row for number, row in enumerate(LM_EVAL['RIGHT'])}
@@ -59,7 +52,7 @@ def truths() -> Iterator[tuple[str, str, dict[str, str]]]:
         yield 'lm_eval', f'org/scripted-7b/{task}', {uid: row[0] for uid, row in right.items()}
     for name, epochs in INSPECT_LOGS.items():
         lost = {'a/b': '1?', '5': '0?'} if name == 'stopped.eval' else {}
-        yield f'inspect/{name}', 'mockllm/model/sums', inspect_truth(epochs) | lost
+        yield f'inspect/{name}', 'mockllm/model/sums', INSPECT['truth'](epochs) | lost
     for folder in sorted(path.parent for path in RECORDED.glob('evalscope/*/*/truth.json')):
         for benchmark, questions in evalscope_truth(folder).items():
             known = {uid: ''.join(sorted(evalscope_symbols(told))) for uid, told in questions.items()}

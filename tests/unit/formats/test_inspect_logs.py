@@ -64,7 +64,7 @@ def test_a_log_of_inspect_says_what_was_run_and_what_is_odd(name):
     for sentence in (
         'of the scores number, credit, parts the verdicts are those of number; --field correct=NAME',
         '1 verdicts are partial credit, below 1',
-        '6 samples have several targets: the first is the reference',
+        '6 samples have several references, of which the first one is kept',
         '1 samples were ended by a limit of inspect_ai and count as it has scored them',
     ):
         assert sentence in said(run)
@@ -119,28 +119,17 @@ def test_of_two_members_of_one_name_the_later_counts(tmp_path):
     assert verdicts(run_of(path))['2'] == '100000'
 
 
-def test_an_invalidated_sample_is_unjudged_by_every_score(tmp_path):
-    path = with_sample(tmp_path, '3_epoch_2', invalidation={'author': 'somebody'})
-    for fields in ({}, {'correct': 'credit'}):
-        run = run_of(path, fields=fields)
-        assert verdicts(run)['3'] == '1?1111'
-        assert '1 samples were declared invalid' in said(run)
-
-
 @pytest.mark.parametrize(
     ('fields', 'expected', 'state'),
     [
         ({'scores': {'number': {'value': 'C'}}, 'output': None}, '1', None),
-        (
-            {'scores': {'number': {'value': 0}}, 'output': {'choices': []}, 'error': {'message': ''}},
-            '0',
-            None,
-        ),
+        ({'scores': {'number': {'value': 0}}, 'output': None, 'error': {'message': ''}}, '0', None),
         ({'scores': {'number': {'value': math.nan}}, 'output': {'choices': []}}, '?', 'failed'),
         ({'scores': {'number': {}}, 'output': None, 'error': {'message': 'late'}}, '?', 'failed'),
         ({'scores': None, 'error': {'message': 'no'}}, '?', None),
+        ({'invalidation': {'author': 'somebody'}}, '?', None),
     ],
-    ids=['scored', 'scored after an error', 'nan', 'error', 'response without a score'],
+    ids=['scored', 'scored after an error', 'nan', 'error', 'response without a score', 'invalid'],
 )
 def test_a_score_stands_without_an_output(fields, expected, state, tmp_path):
     """As of an agent whose work is scored, not its words; a sample failed only if it has neither."""
@@ -148,6 +137,7 @@ def test_a_score_stands_without_an_output(fields, expected, state, tmp_path):
     assert verdicts(run)['3'] == f'1{expected}1111'
     assert of_questions(run, 'state')['3'][1] == state
     assert ('1 samples ended in an error and count as' in said(run)) == (expected == '0')
+    assert ('1 samples were declared invalid' in said(run)) == ('invalidation' in fields)
 
 
 def test_without_any_scores_there_are_responses_to_judge(tmp_path):
@@ -186,10 +176,7 @@ def test_texts_that_a_log_keeps_elsewhere_are_put_back(tmp_path):
     ('fields', 'message'),
     [
         ({'scores': {'number': {'value': 'sandbagging'}}}, "'sandbagging' is no verdict"),
-        (
-            {'scores': {'number': {'value': {'a': 1, 'b': 0}}}},
-            r'say which value: --field correct=number\.KEY',
-        ),
+        ({'scores': {'number': {'value': {'a': 1, 'b': 0}}}}, r'which value: --field correct=number\.KEY'),
         ({'epoch': 3}, 'holds epoch 3 of 2'),
         ({'id': 'other'}, "of 'other'"),
         ({'target': 'another'}, 'different references'),

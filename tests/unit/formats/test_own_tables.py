@@ -280,7 +280,9 @@ REFUSED: dict[str, tuple[list[dict[str, Any]], str]] = {
     'no list': ([{'labels': [1, 0]}, {'labels': 7}], ':2: labels is 7; expected the list'),
     'counts': ([{'uid': 'a', 'n': 8, 'c': 9}], ':1: n = 8, c = 9, unjudged = 0; expected whole numbers'),
     'counts twice': ([{'uid': 'a', 'n': 8, 'c': 2}] * 2, ":2: sample 0 of 'a' is there twice, first at"),
-    'wide': ([{'output_0': '', 'output_1': '', 'label_1': 1, 'label_2': 1, 'label_3': 1}], 'and 3 label_1'),
+    'wide': (
+        [{'output_0': '', 'output_1': '', 'label_1': 1, 'label_2': 1, 'label_3': 1}], '2 output and 3 label',
+    ),
     'wide with a gap': (
         [{'output_0': '', 'output_1': '', 'correct_1': 1}],
         'correct_1 without all those before it',

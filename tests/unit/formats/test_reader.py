@@ -22,18 +22,15 @@ from gpassk_opencompass.json_rows import Row
 def lists(row: Row) -> Iterator[Row]:
     for place, text in enumerate(row['said']):
         answer = row['asked']['answer']
-        yield {**row, 'replica': place, 'text': text, 'answer': answer, 'right': row['marks'][place]}
+        yield {'replica': place, 'response': text, 'reference': answer, 'correct': row['marks'][place]}
 
 
 QUIZ = Format(
     lambda path, row: has(row, 'asked.answer', 'marks'),
-    {
-        'uid': 'name', 'question': 'asked.text', 'reference': 'answer', 'response': 'text',
-        'correct': 'right', 'replica': 'replica',
-    },
+    {'uid': 'name', 'question': 'asked.text'},
     expand=lists,
     about=lambda row: {'model': 'quiz-7b', 'dataset': row['_file'].stem, 'judge': {'name': 'quiz'}},
-)  # fmt: skip
+)
 
 
 @pytest.fixture(autouse=True)
@@ -117,12 +114,11 @@ def test_a_run_may_lie_in_several_files_or_in_a_folder(tmp_path, monkeypatch):
     """By what their names have in common; or as the format says of a folder that it recognises."""
     for place in range(3):
         lines(tmp_path / f'x-rs{place}.jsonl', [asked('a', [place > 0]), asked('b', [1])])
-    parts = Format(
-        QUIZ.recognises,
-        {**QUIZ.fields, 'replica': 'place'},
-        expand=lambda row: [{**one, 'place': int(row['_file'].stem[-1])} for one in lists(row)],
+    parts = replace(
+        QUIZ,
+        expand=lambda row: [{**one, 'replica': int(row['_file'].stem[-1])} for one in lists(row)],
         run_of=lambda path: (path.parent, path.stem.partition('-rs')[0]),
-    )  # fmt: skip
+    )
     monkeypatch.setitem(FORMATS, 'quiz', parts)
     [run] = read_samples([tmp_path])
     assert verdicts(run) == {'a': '011', 'b': '111'}
@@ -144,17 +140,9 @@ MISSING = [None, float('nan'), '', ' ', 'nan', 'NaN', 'None', 'null', 'N/A', '<N
 @pytest.mark.parametrize('value', MISSING, ids=repr)
 def test_missing_values_are_read_alike_everywhere(value, tmp_path):
     """No verdict is unjudged, no response no answer, no reference none; in tables and other formats."""
-    rows = [
-        {
-            'uid': uid,
-            'question': '?',
-            'reference': '2' if uid == 'a' else value,
-            'response': text,
-            'acc': mark,
-        }
-        for uid in 'ab'
-        for text, mark in (('2', 1), (value, 0), ('3', value))
-    ]
+    names, texts = ('uid', 'question', 'reference', 'response', 'acc'), (('2', 1), (value, 0), ('3', value))
+    told = [(uid, '?', '2' if uid == 'a' else value, *one) for uid in 'ab' for one in texts]
+    rows = [dict(zip(names, one, strict=True)) for one in told]
     one = asked('a', [1, 0, value], said=['2', value, '3'])
     other = asked('b', [1, 0, value], said=['2', value, '3'], asked={'text': 'b?', 'answer': value})
     for path in (write(tmp_path / 't.jsonl', rows), lines(tmp_path / 'quiz.jsonl', [one, other])):
@@ -200,13 +188,9 @@ def test_all_bad_rows_are_listed(tmp_path):
     runs = read_samples([one, other], options=Options(drop_bad=True))
     assert [verdicts(run) for run in runs] == [{'a': '10'}, {'a': '1'}]
     assert runs[0].remarks[0].startswith(f'5 bad rows are left out, the first: {one}:2: ')
-
-
-def test_where_no_row_is_left_there_is_no_run(tmp_path):
     path = write(tmp_path / 't.csv', [{'id': 'a', 'correct': 'x'}] * 1000)
-    with pytest.raises(InputError, match='no row is left') as error:
+    with pytest.raises(InputError, match=r'(?s)no row is left.*… and 950 more'):
         run_of(path, drop_bad=True)
-    assert '… and 950 more' in str(error.value)
 
 
 DOUBLED: dict[str, list[dict[str, Any]]] = {
@@ -258,9 +242,8 @@ def test_models_in_one_table_are_a_run_each(tmp_path):
     runs = read_samples([two_models(tmp_path / 't.csv', 'model')])
     assert {run.name: verdicts(run)['a'] for run in runs} == {'big': '11', 'small': '00'}
     path = two_models(tmp_path / 't.csv', 'checkpoint')
-    with pytest.raises(
-        InputError, match='where one of checkpoint, other names models: --field model=checkpoint'
-    ):
+    hint = 'where one of checkpoint, other names models: --field model=checkpoint'
+    with pytest.raises(InputError, match=hint):
         run_of(path)
     runs = read_samples([path], options=Options({'model': 'checkpoint'}))
     assert [run.name for run in runs] == ['big', 'small']
@@ -300,13 +283,9 @@ def test_an_option_that_changes_nothing_is_an_error(options, message, tmp_path):
     path = lines(tmp_path / 'x.jsonl', [asked('a', [True, False])])
     with pytest.raises(InputError, match=message):
         read_samples([path], options=options)
-
-
-@pytest.mark.parametrize('options', [Options(fields={'correct': 'x'}), Options({'uid': 'x'})])
-def test_a_column_that_a_table_does_not_have_is_an_error(options, tmp_path):
     path = write(tmp_path / 't.csv', [{'id': 'a', 'correct': 1}])
     with pytest.raises(InputError, match="there is no column 'x'; there is id, correct"):
-        read_samples([path], options=options)
+        run_of(path, fields={'uid': 'x'})
 
 
 def test_what_a_run_is_scored_by_can_be_chosen(tmp_path):

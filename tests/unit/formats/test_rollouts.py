@@ -18,7 +18,7 @@ from harness_logs import (
     texts,
     verdicts,
     write,
-)  # fmt: skip
+)
 
 from gpassk_opencompass.scoring import score
 
@@ -48,37 +48,21 @@ def test_the_last_output_of_a_rollout_is_its_sample():
 
 
 @pytest.mark.parametrize(
-    ('scores', 'expected'),
+    ('rows', 'expected'),
     [
-        ([{'acc': True}, {'acc': 0}, {'acc': None}, {'acc': 'True'}], '1011'),
-        ([{'score': -1}, {'score': '1.0'}, {'score': '-1.0'}, {'score': '0.5'}], '0100'),
-        ([{'score': None}, {'score': 'NaN'}, {'score': False}, {'score': 7}], '??01'),
+        ([{'acc': True}, {'acc': 0}, {'acc': None}, {'acc': 'True'}], ['1011']),  # before the score
+        ([{'score': one} for one in (-1, '1.0', '-1.0', '0.5')], ['0100']),  # as numpy's numbers are written
+        ([{'score': one} for one in (None, 'NaN', False, 7)], ['??01']),
+        ([{'gts': one, 'score': one == '4'} for one in '45' * 4], ['1111', '0000']),  # two ground truths
+        ([{'uid': f'{key}_{place}_0'} for key in 'ab' for place in range(2)], ['11', '11']),  # verl's own
+        ([{'uid': key} for key in 'aabb'], ['1111']),  # a question that the data has twice
     ],
-    ids=['acc', 'texts', 'others'],
 )
-def test_acc_counts_before_the_score(scores, expected, tmp_path):
-    """Numbers of numpy are written as texts by some versions."""
-    rows = [{**dumped(output=f'{place}'), **more} for place, more in enumerate(scores)]
-    run = run_of(write(tmp_path / '1.jsonl', rows))
-    assert list(verdicts(run).values()) == [expected]
-    assert ('1 samples have no acc: their score says' in said(run)) == ('acc' in scores[0])
-
-
-def test_an_input_with_two_ground_truths_is_two_questions(tmp_path):
-    rows = [dumped(gts=truth, score=truth == '4', output=f'{n}') for n in range(4) for truth in '45']
-    run = run_of(write(tmp_path / '1.jsonl', rows))
-    assert list(verdicts(run).values()) == ['1111', '0000']
-    assert '1 inputs have several ground truths' in said(run)
-
-
-def test_a_question_that_is_there_twice_is_two_where_verl_has_uids(tmp_path):
-    rows = [dumped(uid=f'{key}_{place}_0', output=f'{place}') for key in 'ab' for place in range(2)]
-    run = run_of(write(tmp_path / '1.jsonl', rows))
-    assert list(verdicts(run).values()) == ['11', '11']
-    assert '1 questions are there several times' in said(run)
-    rows = [dumped(uid=name, output=f'{place}') for place, name in enumerate('aabb')]
-    run = run_of(write(tmp_path / '1.jsonl', rows))
-    assert list(verdicts(run).values()) == ['1111']
+def test_rows_of_verl_are_told_apart_and_counted(rows, expected, tmp_path):
+    told = [{**dumped(output=f'{place}'), **more} for place, more in enumerate(rows)]
+    run = run_of(write(tmp_path / '1.jsonl', told))
+    assert list(verdicts(run).values()) == expected
+    assert ('1 samples have no acc: their score says' in said(run)) == ('acc' in rows[0])
 
 
 @pytest.mark.parametrize('order', ['questions', 'rounds'])
@@ -101,10 +85,8 @@ def test_uids_that_only_end_in_two_numbers_hide_no_question(order, size, tmp_pat
 
 # ---- verifiers, tau2-bench ----------------------------------------------------------------------------
 
-KINDS = ['results', 'traces']
 
-
-@pytest.mark.parametrize('kind', KINDS)
+@pytest.mark.parametrize('kind', ['results', 'traces'])
 def test_rollouts_of_verifiers_count_by_their_reward(kind):
     """A server that failed is unjudged though its reward is 0; half a reward is not correct."""
     run = run_of(RECORDED / 'verifiers' / kind)
@@ -134,10 +116,8 @@ def test_the_threshold_of_verifiers_gives_its_pass_k():
 def test_rewards_of_an_episode_are_weighted(tmp_path):
     """A scorer that did not run is unjudged; of several agents the first one that is trained counts."""
     rows, others = (rows_in(RECORDED / 'verifiers' / 'traces' / 'traces.jsonl')[:3] for _ in range(2))
-    rows[0]['traces'][0]['rewards'] = {
-        'a': {'score': 1.0, 'weight': 0.75},
-        'b': {'score': 0.5, 'weight': 0.5},
-    }
+    rewards = {'a': {'score': 1.0, 'weight': 0.75}, 'b': {'score': 0.5, 'weight': 0.5}}
+    rows[0]['traces'][0]['rewards'] = rewards
     rows[1]['traces'][0]['rewards'] = {'a': None}
     judge = others[2]['traces'][0]
     judge['agent']['trainable'], judge['rewards'] = False, {'a': {'score': 0.0}}

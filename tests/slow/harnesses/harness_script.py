@@ -1,18 +1,57 @@
-"""A chat model behind an address of this machine, whose replies a script decides, and commands."""
+"""What scripted models say, a chat model behind an address of this machine, and commands."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any
 
 Reply = tuple[int, dict[str, Any]]
+
+
+class Sums:
+    """What is said to `What is N + 10?`: of each question the first so many samples are right.
+
+    Args:
+        counts: right samples of each question.
+        text: of a sample, with {number}, {replica} and {said}.
+        first: number of the first question.
+    """
+
+    def __init__(self, counts: Sequence[int], text: str, first: int = 0) -> None:
+        self.counts, self.text, self.first = counts, text, first
+        self._asked, self._lock = Counter[Hashable](), Lock()
+
+    def questions(self) -> dict[str, str]:
+        """Question → its answer."""
+        numbers = range(self.first, self.first + len(self.counts))
+        return {f'What is {number} + 10?': str(number + 10) for number in numbers}
+
+    def is_right(self, number: int, replica: int) -> bool:
+        return replica < self.counts[number - self.first]
+
+    def response(self, number: int, replica: int, right: str = '', wrong: str = '99') -> str:
+        said = (right or number + 10) if self.is_right(number, replica) else wrong
+        return self.text.format(number=number, replica=replica, said=said)
+
+    def number(self, prompt: str) -> int:
+        return int(re.findall(r'What is (\d+) \+', prompt)[-1])
+
+    def next(self, prompt: str, model: str = '') -> tuple[int, int]:
+        """The number of the question in a prompt, and how often a model was asked it before."""
+        number = self.number(prompt)
+        with self._lock:
+            replica = self._asked[model, number]
+            self._asked[model, number] += 1
+        return number, replica
 
 
 def completion(
