@@ -175,18 +175,6 @@ def test_one_run_a_side_decides_only_where_nothing_but_the_model_differs(here, c
     assert any('so only the samples differ' in one for one in rows(capsys, 1, *line)[1])
 
 
-def test_all_rows_must_pass_and_metrics_can_be_asked_for(here, capsys):
-    line = ('worse', 'old', '--margin', 2, '--questions', 'new')
-    found, _ = rows(capsys, 1, *line, '--benchmark', 'live', '--metric', 'accuracy', 'mG-Pass@8')
-    assert [row['metric'] for row in found] == ['accuracy', 'mG-Pass@8']
-    shutil.copytree('old', 'mixed')
-    [path], [bad] = (list(Path(folder).rglob('LiveMath*.json')) for folder in ('mixed', 'worse'))
-    shutil.copy(bad, path)
-    edit('mixed', lambda block: block['run'].update(model=NAME.format('mixed')))
-    found, _ = rows(capsys, 1, 'mixed', 'old', '--margin', 6, '--questions', 'new')
-    assert [row['outcome'] for row in found] == ['worse', 'equivalent']
-
-
 def test_a_pull_request_gets_a_comment(here, capsys):
     name = '<b>&"\']]>|\x1b[2J`x`'
     edit('worse', lambda block: block['run'].update(model=name))

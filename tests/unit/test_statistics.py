@@ -335,3 +335,12 @@ def test_a_plan_gives_the_half_width_it_says():
         low, high = mean_interval(values, np.repeat(np.arange(found.questions // size), size)).at()
         assert np.median(high - low) / 2 == pytest.approx(0.05, rel=0.05)
         assert found.samples == 32 * found.questions
+
+
+def test_a_plan_lets_two_equal_runs_pass_as_often_as_it_says():
+    """Four times in five, of other questions and samples of the kind of the pilot."""
+    rng = np.random.default_rng(29)
+    [found] = plan(rng.binomial(16, rng.beta(0.4, 0.4, 2000)), 16, metric('accuracy'), [16], margin=0.04)
+    chances = rng.beta(0.4, 0.4, (2000, found.questions))
+    first, second = (table_of('accuracy', 16)[rng.binomial(16, chances)] for _ in 'ab')
+    assert 0.77 <= (decide(difference(first, second), 0.04) == 'equivalent').mean() <= 0.87
