@@ -46,14 +46,14 @@ def sections(boards: Sequence[frame.Board], data: DataFrame) -> list[Section]:
 def leaderboard(board: frame.Board, data: DataFrame, scores: frame.Scores) -> Table:
     """Return a row a run, best first: Greedy, G-Pass@k at each threshold, mG-Pass@k, rank, n and health.
 
-    For programs: the rows of the frame.
+    For programs: the rows of the frame that are of all questions.
     """
     shown = [frame.GREEDY, *map(str, board.metrics)]
     notes = [HOW_TO_READ.format(level=100 * board.level, k=board.k)]
     table = Table(board.title, ['model', *shown, 'rank', 'n', 'health'], notes=notes)
     table.data = [
         {name: int(one) if name in frame.WHOLE and not isnan(one) else one for name, one in row.items()}
-        for row in data[data.benchmark == board.title].to_dict('records')
+        for row in data[(data.benchmark == board.title) & (data.group == '')].to_dict('records')
     ]
     for entry, (best, worst) in zip(board.entries, board.pairs.ranks.tolist(), strict=True):
         cells = [(own := scores.get((board.title, entry.name, '', name))) and str(own) for name in shown]
