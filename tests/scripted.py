@@ -22,7 +22,9 @@ class ScriptedModel(BaseModel):
         right: replicas that answer right; None answers by the parity of the sample's number.
         numbered: answer 'number <row> of all' instead, a different one for every sample.
         texts: answer these instead, one after the other and again from the first.
+        gate: a file; behind the first batch it waits as long as that exists.
         trace: a file that gets a line for each sample asked.
+        noted: a file that gets a line with path and GPUs, once a task.
     """
 
     is_api = False
@@ -34,15 +36,20 @@ class ScriptedModel(BaseModel):
         numbered: bool = False,
         texts: list[str] | None = None,
         delay: float = 0.0,
+        gate: str = '',
         trace: str = '',
+        noted: str = '',
         **_: Any,
     ) -> None:
         super().__init__(path=path, tokenizer_only=True)
         self.template_parser = LMTemplateParser()
         self._samples: dict[int, tuple[str, int]] = {}
         self._right, self._numbered, self._texts = right, numbered, texts
-        self._delay, self._trace = delay, trace
+        self._delay, self._gate, self._trace = delay, gate, trace
         self._asked = 0
+        if noted:
+            with Path(noted).open('a') as file:
+                file.write(f'{path} {os.environ.get("CUDA_VISIBLE_DEVICES")}\n')
 
     def seed_of(self, uid: str, replica: int) -> int:
         seed = sample_seed(0, uid, replica)
@@ -53,6 +60,8 @@ class ScriptedModel(BaseModel):
         self, prompts: Sequence[str], seeds: Sequence[int], max_out_len: int, done: Any, **_: Any
     ) -> None:
         time.sleep(self._delay)
+        while self._gate and self._asked and Path(self._gate).exists():
+            time.sleep(0.05)
         samples = [self._samples[seed] for seed in seeds]
         if self._trace:
             with Path(self._trace).open('a') as lines:
@@ -86,26 +95,3 @@ class ScriptedModel(BaseModel):
 def question_number(prompt: str) -> int:
     """The number in 'Question 3?' or 'What is 3 + 4?'."""
     return int(re.findall(r'(?:Question|What is) (\d+)', prompt)[-1])
-
-
-class GatedModel(ScriptedModel):
-    """Answers its first batch; from then on it waits as long as the file `gate` exists."""
-
-    def __init__(self, gate: str, **settings: Any) -> None:
-        super().__init__(**settings)
-        self._gate, self._opened = Path(gate), True
-
-    def sample(self, *given: Any, **settings: Any) -> None:
-        while self._gate.exists() and not self._opened:
-            time.sleep(0.05)
-        self._opened = False
-        super().sample(*given, **settings)
-
-
-class NotingModel(ScriptedModel):
-    """Adds a line with the GPUs that it sees to the file `noted`, once a task."""
-
-    def __init__(self, noted: str, **settings: Any) -> None:
-        super().__init__(**settings)
-        with Path(noted).open('a') as file:
-            file.write(f'{self.path} {os.environ.get("CUDA_VISIBLE_DEVICES")}\n')

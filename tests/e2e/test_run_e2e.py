@@ -65,7 +65,7 @@ def sweep(forks, tmp_path_factory):
     write_bench(root / 'data', {'AMC_en': QUESTIONS})
     (root / 'configs').mkdir()
     (root / 'gate').touch()
-    gated = {'type': 'scripted.GatedModel', 'gate': str(root / 'gate')}
+    gated = {'gate': str(root / 'gate')}
     config_of(root, 'good')
     config_of(root, 'broken', trace=str(root / 'later' / 'trace'))
     config_of(root, 'stopped', trace=str(root / 'trace'), **gated)
@@ -147,7 +147,7 @@ def test_each_process_sees_a_gpu_of_its_own(tmp_path, monkeypatch, workers):
     scripted_gpus.install(tmp_path, monkeypatch, 2)
     write_bench(tmp_path / 'data', {'AMC_en': QUESTIONS})
     (tmp_path / 'configs').mkdir()
-    noting = {'type': 'scripted.NotingModel', 'noted': str(tmp_path / 'noted'), 'run_cfg': {'num_gpus': 1}}
+    noting = {'noted': str(tmp_path / 'noted'), 'run_cfg': {'num_gpus': 1}}
     for name in 'ab'[: 3 - workers]:
         config_of(tmp_path, name, path=name, **noting)
     ids = [scripted_gpus.uuid(number) for number in (1, 0)] if workers == 1 else ['0', '1']
