@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import product
@@ -56,11 +56,13 @@ def dicts_of(config: Config, name: str) -> list[Config]:
     return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
 
 
-def configs_in(time_dir: Path) -> Iterator[Config]:
-    """Yield the configs of each start in a time directory, without those that a kill has cut."""
+def configs_in(time_dir: Path) -> list[Config]:
+    """Return the configs of each start in a time directory, without those that a kill has cut."""
+    found: list[Config] = []
     for path in sorted(time_dir.glob('configs/*.py')):
         with suppress(InputError):
-            yield read_config(path) or {}
+            found.append(read_config(path) or {})
+    return [config for config in found if config.get('models') and config.get('datasets')]
 
 
 def entries_in(time_dir: Path) -> tuple[dict[str, Config], dict[str, Config]]:

@@ -18,7 +18,7 @@ from ..marks import changed, difference, evaluation_settings, plain, settings_of
 from ..processes import described
 from ..record import read, result_of
 from ..text import seconds_of
-from .plan import Config, Planned, Wanted, planned_runs
+from .plan import Config, Planned, Wanted, configs_in, planned_runs
 from .work_dir import (
     HOLDER,
     LOG,
@@ -27,7 +27,6 @@ from .work_dir import (
     count_rows,
     expected_rows,
     holder_of,
-    kept_configs,
     read_starts,
     samples_in,
     time_dirs,
@@ -97,7 +96,7 @@ def discovered_runs(outputs: Path) -> list[tuple[Planned, Path]]:
             [run] = planned_runs(configs)
             if run.name == work_dir.name:
                 return run
-        kept = (config for time_dir in time_dirs(work_dir) for config in kept_configs(time_dir)[-1:])
+        kept = (config for time_dir in time_dirs(work_dir) for config in configs_in(time_dir)[-1:])
         return Planned(work_dir.name, next(kept, {}))
 
     if not outputs.is_dir():
@@ -135,7 +134,7 @@ def examine(run: Planned, work_dir: Path, *, holding: bool = False) -> Finding:
 
 def _in_time_dir(run: Planned, work_dir: Path, time_dir: Path, starts: Sequence[Start]) -> Finding:
     """Return what a time directory says of a run: the worst state of its results, and the files of all."""
-    kept = kept_configs(time_dir)
+    kept = configs_in(time_dir)
     nothing = 'no model or data set with an abbr in its config'
     about = Finding(run.name, State.FAILED, nothing, work_dir, time_dir.name)
     left = (path for kind in ('predictions', 'results') for path in time_dir.glob(f'{kind}/**/*.json*'))

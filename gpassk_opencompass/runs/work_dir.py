@@ -26,7 +26,7 @@ from ..marks import append, read_notes
 from ..predictions import JOURNAL
 from ..processes import described, end_marked
 from ..text import seconds_of, seconds_of_folder, utc_now
-from .plan import Config, Planned, Wanted, configs_in
+from .plan import Planned, Wanted
 
 NOTES = '.gpassk'  # what `gpassk run` notes, in a work directory and above all of them
 STARTS, LOG = f'{NOTES}/starts.jsonl', f'{NOTES}/opencompass.log'  # commands; what the last one said
@@ -178,11 +178,6 @@ def time_dirs(work_dir: Path) -> list[Path]:
     except OSError:
         return []
     return sorted(found, key=begun, reverse=True)
-
-
-def kept_configs(time_dir: Path) -> list[Config]:
-    """Return the configs of each start in a time directory that name a model and a data set."""
-    return [config for config in configs_in(time_dir) if config.get('models') and config.get('datasets')]
 
 
 def samples_in(time_dir: Path, wanted: Wanted) -> dict[str, Path]:
