@@ -261,10 +261,11 @@ class _Reading:
         """Return the columns of the samples of some rows."""
         pairs = self._expanded(batch)
         columns: dict[str, list[Any]] = {'_said': [one.get('_said') or () for one, _ in pairs]}
-        there = set().union(self._given, self._format.fields, *(one for one, _ in pairs))
+        made = set().union(*(one for one, _ in pairs))
+        there = made.union(self._given, self._format.fields)
         for name in (*OF_QUESTION, *OF_SAMPLE):
             if name in there:
-                values = self._values(name, pairs)
+                values = self._values(name, pairs, name in made)
                 columns[name] = values if name == 'correct' else self._cleaned(name, values, columns['_said'])
         lost = [state in NOT_DRAWN for state in columns.get('state') or [None] * len(pairs)]
         if 'correct' in columns:
@@ -295,13 +296,13 @@ class _Reading:
                     pairs.append((one, row))
         return pairs
 
-    def _values(self, name: str, pairs: Sequence[tuple[Row, Row]]) -> list[Any]:
+    def _values(self, name: str, pairs: Sequence[tuple[Row, Row]], made: bool) -> list[Any]:
         """Return what an option, else the samples, else their rows give for a column."""
         if name not in self._given:
-            if any(name in one for one, _ in pairs):
+            if made:
                 return [one.get(name) for one, _ in pairs]
             path = self._format.fields[name]
-            return [at(row, path) if '.' in path else row.get(path) for _, row in pairs]
+            return [at(row, path) for _, row in pairs] if '.' in path else [row.get(path) for _, row in pairs]
         path, values = self._given[name], list[Any]()
         for _, same in groupby((row for _, row in pairs), key=id):
             row, *more = same

@@ -27,6 +27,7 @@ from inspect_ai import eval as run_inspect
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.log import EvalLog, read_eval_log
 from inspect_ai.scorer import Score, accuracy, mean, scorer, stderr
+from inspect_ai.solver import solver
 
 from gpassk_opencompass import InputError
 from gpassk_opencompass.inspect_ai import g_pass_at_k
@@ -72,11 +73,19 @@ def scripted_task(values: Sequence[Sequence[Any]], metrics: Any, reducers: Any =
 
         return score
 
+    @solver
+    def silent() -> Any:
+        async def solve(state: Any, generate: Any) -> Any:
+            return state
+
+        return solve
+
     samples = [
         Sample(id=place + 1, input=f'{place}', target='1', metadata={'problem': place // 2})
         for place in range(len(values))
     ]
-    return Task(dataset=MemoryDataset(samples), scorer=known(), epochs=Epochs(len(values[0]), reducers))
+    dataset = MemoryDataset(samples)
+    return Task(dataset=dataset, solver=silent(), scorer=known(), epochs=Epochs(len(values[0]), reducers))
 
 
 def evaluated(folder: Path, task: Task) -> EvalLog:
