@@ -56,6 +56,8 @@ def letters_of(text: str) -> frozenset[str] | None:
     >>> sorted(letters_of('Option B')), sorted(letters_of('A、B、D')), letters_of('5')
     (['B'], ['A', 'B', 'D'], None)
     """
+    if not re.search('[A-H]', text):  # most have none
+        return None
     text = _bare(text)
     letters = re.findall('[A-H]', text) if _LETTERS.fullmatch(text) else []
     return frozenset(letters) if letters and letters == sorted({*letters}) else None

@@ -75,9 +75,11 @@ def compare_answers(
     equality = Equality(rules, asks_percent, bool(_ROUNDING.search(question)))
     if (choice := equality.choice(reference, answer, options_of(question))) is not None:
         return choice
+    answered = equality.texts(reference, answer)
+    if answered.equal:
+        return answered
     (bare, ours), (said, theirs) = _without_remark(reference), _without_remark(answer)
     restricts = theirs not in {'', ours} and re.search(r'\\mathbb|\\ge', theirs + ours)
-    answered = equality.texts(reference, answer)
     for rule, one, other in (
         ('asked', reference, _wanted(answer, question)),
         ('remark', reference, said),
@@ -93,7 +95,7 @@ def is_read(text: str) -> bool:
     return letters_of(text) is not None or not _is_text(read_answer(text)[0].value)
 
 
-@lru_cache(maxsize=4096)  # every sample of a question is compared with one reference, many say the same
+@lru_cache(maxsize=8192)  # every sample of a question is compared with one reference, many say the same
 def read_answer(text: str) -> tuple[Reading, ...]:
     """Return the readings of a text, whatever it is."""
     try:
@@ -255,7 +257,7 @@ class Equality:
                 return Answered(chosen[0] == letter, 'choice')
             known = letter in options
             return self.texts(reference, options[letter])._replace(kind='choice') if known else None
-        if expected is None and (theirs := chosen_in(answer, options)) and theirs[2]:
+        if expected is None and options and (theirs := chosen_in(answer, options)) and theirs[2]:
             return self.texts(reference, theirs[1])  # 5, and (B) 5
         if not expected or len(expected) != 1:
             return None
@@ -275,7 +277,6 @@ class Equality:
         """Compare any two values."""
         if reference == answer:
             return _EXACTLY
-        inside = replace(self, rules=self.rules - {'list-as-set'})  # {1, 2} is not {{1}, 2}
         match reference, answer:
             case Named(), Named() if _same_name(reference, answer):
                 return self.values(reference.value, answer.value)
@@ -298,10 +299,10 @@ class Equality:
                     pairs = zip(mine, others, strict=True)
                     return _all_of(self.expressions(mine[0] * two, one * others[0]) for one, two in pairs)
                 return self.ordered(ours, theirs)
-            case Several('set' | 'piecewise' as kind, ours), Several(other, theirs) if kind == other:
-                return inside.unordered(ours, theirs)
             case Several(kind, ours), Several(other, theirs) if kind == other != 'union':
-                return inside.ordered(ours, theirs)
+                inside = replace(self, rules=self.rules - {'list-as-set'})  # {1, 2} is not {{1}, 2}
+                compare = inside.unordered if kind in {'set', 'piecewise'} else inside.ordered
+                return compare(ours, theirs)
         mixed = self._mixed(reference, answer, 1)
         mixed = self._mixed(answer, reference, -1) if mixed is None else mixed
         return self._regions(reference, answer) if mixed is None else mixed
@@ -530,6 +531,7 @@ _SIGNS: Mapping[str, Any] = {
 }  # fmt: skip
 _TURNED = {'<': '>', '>': '<', r'\le': r'\ge', r'\ge': r'\le', r'\ne': r'\ne', '=': '='}
 _Region = tuple[str, Any]
+_Of = tuple[str | Expression, _Region]  # what it is of: a variable, '' if none is named, or an expression
 _REAL: list[_Region] = [('>', -INFINITY), ('<', INFINITY)]
 
 
@@ -556,7 +558,7 @@ def _places(ends: Mapping[Expression, Expression], point: int) -> dict[Expressio
     return {end: 2 * order.index(value) + 1 for end, value in values.items()}
 
 
-def _region_of(value: Value) -> tuple[str, _Region] | None:
+def _region_of(value: Value) -> _Of | None:
     """Return the variable ('' if none is named) and the real numbers that a value says it is one of."""
     match value:
         case Named(name, inner):
@@ -580,7 +582,7 @@ def _region_of(value: Value) -> tuple[str, _Region] | None:
     return None
 
 
-def _half_line(one: Expression, sign: str, other: Expression) -> tuple[str, _Region] | None:
+def _half_line(one: Expression, sign: str, other: Expression) -> _Of | None:
     """Read `c·x < b`, with a variable, or anything that stands for one, on one side alone."""
     if sign == '=' or bool(one.variables) is bool(other.variables):
         return None
@@ -589,15 +591,15 @@ def _half_line(one: Expression, sign: str, other: Expression) -> tuple[str, _Reg
     numbers = [number for number in map(rational, factors) if number is not None]
     [name, *rest] = [one.name if isinstance(one, Symbol) else '' for one in factors if rational(one) is None]
     if rest or not name:
-        return repr(left), ('and', [(order, right), *_REAL])
+        return left, ('and', [(order, right), *_REAL])
     factor = math.prod(numbers, start=Fraction(1))
     end = right if factor == 1 else right / Number(factor)
     return name, ('and', [(_TURNED[order] if factor < 0 else order, end), *_REAL])
 
 
-def _region_of_list(items: Sequence[Value], joined_by: str) -> tuple[str, _Region] | None:
+def _region_of_list(items: Sequence[Value], joined_by: str) -> _Of | None:
     """Read inequalities of one variable: taken together, or, where that is everything, at once."""
-    parts: list[tuple[str, _Region]] = []
+    parts: list[_Of] = []
     named = all(isinstance(item, Named) for item in items)
     for item in items:
         match item:

@@ -103,7 +103,7 @@ _SYNONYMS = {
 BRACKETS = {'(': ')', '[': ']', '{': '}', r'\{': r'\}'}
 BRACKETS |= {rf'\l{name}': rf'\r{name}' for name in ('angle', 'floor', 'ceil')}
 OPENING = frozenset({*BRACKETS, r'\begin'})
-_CLOSING = frozenset({*BRACKETS.values(), r'\end'})
+CLOSING = frozenset({*BRACKETS.values(), r'\end'})
 _LEADING = frozenset(
     '共 共有 一共 总共 一共有 约 大约 约为 约是 大约是 约等于 为 是 答 答案 等于 有 得 即 故 所以 因此 '
     r'答案是 答案为 解 解得 about approximately approx roughly therefore thus so hence \approx = : . , ~ '
@@ -118,11 +118,13 @@ def tokens_of(answer: str) -> list[Token]:
     >>> [(token.kind, token) for token in tokens_of(r'$\left[ 5\text{ cm} \right)$')]
     [('mark', '['), ('number', '5'), ('words', 'cm'), ('mark', ')')]
     """
-    answer = _OTHER_TYPE.sub(lambda one: unicodedata.normalize('NFKC', one[0]), _DECORATION.sub(' ', answer))
-    answer = _PRICE.sub(r'\1\\$\2', answer)
-    if _INCHES.fullmatch(answer):
+    answer = _DECORATION.sub(' ', answer)
+    if not answer.isascii():
+        answer = _OTHER_TYPE.sub(lambda one: unicodedata.normalize('NFKC', one[0]), answer)
+        answer = _SUBSCRIPTS.sub(lambda run: f'_{{{"".join(str(ord(c) - 0x2080) for c in run[0])}}}', answer)
+    text = _PRICE.sub(r'\1\\$\2', answer)
+    if _INCHES.fullmatch(text):
         raise Unread('"')
-    text = _SUBSCRIPTS.sub(lambda run: f'_{{{"".join(str(ord(c) - 0x2080) for c in run[0])}}}', answer)
     if r'\begin' not in text:  # escaped once too often
         text = _ESCAPED.sub(r'\\', text)
     text = join_thousands(ascii_latex(text.translate(_CHARACTERS)))
@@ -174,7 +176,7 @@ def _tokens_in(text: str) -> Iterator[Token]:  # noqa: C901
             kind = 'mark'
         elif kind == 'command' and not name.startswith('\\'):
             kind = 'letters'
-        depth += (name in OPENING) - (name in _CLOSING)
+        depth += (name in OPENING) - (name in CLOSING)
         if name in _DROPPED or kind == 'space':
             spaced |= name == '$' or kind == 'space'
             after_size = name in SIZES or (after_size and kind == 'space')
@@ -187,12 +189,14 @@ def _tokens_in(text: str) -> Iterator[Token]:  # noqa: C901
 
 def split(tokens: Tokens, marks: Iterable[str]) -> tuple[list[list[Token]], list[str]]:
     """Return the parts of `tokens` between `marks` outside all brackets, and the marks between them."""
+    if frozenset(marks).isdisjoint(tokens):
+        return [[*tokens]], []
     parts: list[list[Token]] = [[]]
     between: list[str] = []
     depth = 0
     for token in tokens:
-        depth += (token in OPENING) - (token in _CLOSING)
-        if depth == 0 and token in marks and token not in _CLOSING:
+        depth += (token in OPENING) - (token in CLOSING)
+        if depth == 0 and token in marks and token not in CLOSING:
             between.append(token)
             parts.append([])
         else:
@@ -204,7 +208,7 @@ def closing(tokens: Tokens, start: int = 0) -> int:
     """Return the place of the bracket that closes the one at `start`; raise Unread if there is none."""
     depth = 0
     for place in range(start, len(tokens)):
-        depth += (tokens[place] in OPENING) - (tokens[place] in _CLOSING)
+        depth += (tokens[place] in OPENING) - (tokens[place] in CLOSING)
         if depth == 0:
             return place
     raise Unread('a bracket is not closed')
@@ -226,14 +230,7 @@ _OF_SEVERAL = frozenset({'gcd', 'lcm', 'max', 'min'})
 FUNCTIONS = _OF_SEVERAL | frozenset(
     'sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh ln log lg exp abs'.split()
 )
-_OTHER_NAMES = {
-    'asin': 'arcsin',
-    'acos': 'arccos',
-    'atan': 'arctan',
-    'tg': 'tan',
-    'ctg': 'cot',
-    'arctg': 'arctan',
-}
+_OTHER_NAMES = dict(asin='arcsin', acos='arccos', atan='arctan', tg='tan', ctg='cot', arctg='arctan')
 _NAMES = sorted(FUNCTIONS | {'sqrt', 'pi'}, key=len, reverse=True)
 _GREEK = frozenset(
     'alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi rho sigma tau phi chi psi omega pi '
@@ -255,11 +252,12 @@ _DEEPEST = 60
 def expression_of(tokens: Tokens) -> Expression:
     """Return the expression that `tokens` write out; raise Unread where something is left over or unknown."""
     expression = _Reader(tokens, 0).all()
-    level = [expression] if len(tokens) > _DEEPEST else []
-    for _ in range(_DEEPEST):
-        level = [child for parent in level for child in parent.arguments]
-    if level:  # what walks through it would not come back
-        raise Unread('nested too deep')
+    if len(tokens) > _DEEPEST:  # what walks through what is nested deeper would not come back
+        level = [expression]
+        for _ in range(_DEEPEST):
+            level = [child for parent in level for child in parent.arguments]
+        if level:
+            raise Unread('nested too deep')
     return expression
 
 
@@ -395,15 +393,15 @@ class _Reader:
     def number(self, token: Token) -> Expression:
         r"""Read a number, and the fraction of a mixed one: `2\frac{1}{4}`, `2 1/4`."""
         whole, point, decimals = token.partition('.')
-        value = Fraction(int((whole or '0') + decimals), 10 ** len(decimals))
         if self.peek() == '_':
             raise Unread('a number with an index')
         if point:
-            return Number(value, len(decimals))
-        match [self.peek(place) for place in range(7)]:
+            return Number(Fraction(int((whole or '0') + decimals), 10 ** len(decimals)), len(decimals))
+        value = int(whole)
+        match self.tokens[self.place : self.place + 6]:
             case [above, '/', below, *_] if self.peek().spaced and above.isdigit() and below.isdigit():
                 width = 3
-            case [r'\frac', '{', above, '}', '{', below, _] if above.isdigit() and below.isdigit():
+            case [r'\frac', '{', above, '}', '{', below] if above.isdigit() and below.isdigit():
                 width = 7
             case [r'\frac', both, *_] if both.isdigit() and len(both) == 2:
                 above, below, width = Token('number', both[0]), Token('number', both[1]), 2

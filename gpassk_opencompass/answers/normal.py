@@ -110,6 +110,8 @@ def normal_form(answer: str) -> str:  # noqa: C901
 
 def ascii_latex(text: str) -> str:
     """Return a text with mathematical and full-width characters as ASCII or commands."""
+    if text.isascii():
+        return text
     return _SUPERSCRIPT.sub(lambda run: f'^{{{run[0].translate(_PLAIN)}}}', text).translate(_TABLE)
 
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from random import Random
 from typing import Any
 
@@ -18,7 +18,6 @@ from typing import Any
 class Expression:
     """A number, a symbol, or a function of expressions, made by Python's operators."""
 
-    __slots__ = ()
     arguments: tuple[Expression, ...] = ()
 
     def __add__(self, other: Expression) -> Expression:
@@ -39,13 +38,25 @@ class Expression:
                 return Number(Fraction(one, two))
         return self * other**MINUS_ONE
 
-    @property
+    @cached_property
+    def symbols(self) -> frozenset[str]:
+        """The names of its symbols, of constants too."""
+        own = {self.name} if isinstance(self, Symbol) else ()
+        return frozenset(own).union(*(part.symbols for part in self.arguments))
+
+    @cached_property
     def variables(self) -> frozenset[str]:
         """The names of its symbols; pi, e, i and infinity are none."""
-        return _symbols(self) - _CONSTANTS
+        return self.symbols - _CONSTANTS
+
+    @cached_property
+    def bars(self) -> frozenset[str]:
+        """The variables that stand in absolute values."""
+        own = self.variables if getattr(self, 'name', '') == 'abs' else ()
+        return frozenset(own).union(*(part.bars for part in self.arguments))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Number(Expression):
     """An exact number; `digits` are those after the decimal point as written, None for no decimal."""
 
@@ -53,14 +64,14 @@ class Number(Expression):
     digits: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Symbol(Expression):
     """A variable or constant, by its name as written: `x`, `S_max`, `pi`, `e`, `i`, `oo`."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Call(Expression):
     """A function of its arguments: `+`, `*`, `^`, `sin`, `f`; differences, quotients, roots are of these."""
 
@@ -76,20 +87,6 @@ DEGREE = Symbol('pi') * Number(Fraction(1, 180))
 def joined(name: str, parts: Sequence[Expression]) -> Expression:
     """Return the sum (`+`) or the product (`*`) of parts; of one, that one."""
     return parts[0] if len(parts) == 1 else Call(name, tuple(parts))
-
-
-@lru_cache(maxsize=8192)
-def _symbols(expression: Expression) -> frozenset[str]:
-    """Return the names of its symbols, of constants too."""
-    own = {expression.name} if isinstance(expression, Symbol) else ()
-    return frozenset(own).union(*map(_symbols, expression.arguments))
-
-
-@lru_cache(maxsize=8192)
-def _bars(expression: Expression) -> frozenset[str]:
-    """Return the variables that stand in absolute values."""
-    own = expression.variables if getattr(expression, 'name', '') == 'abs' else ()
-    return frozenset(own).union(*map(_bars, expression.arguments))
 
 
 def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
@@ -131,7 +128,7 @@ def equal(one: Expression, other: Expression) -> bool:
         if not _are_close(left, right):
             return False
         apart = one + -other
-        if abs(left) > _LARGE and _at(apart, place, 'i' in _symbols(apart)) != 0:
+        if abs(left) > _LARGE and _at(apart, place, 'i' in apart.symbols) != 0:
             return False  # the digits behind the first 60 differ
         agreed += 1
     return agreed >= (_LEAST_POINTS if one.variables or other.variables else 1)
@@ -150,15 +147,17 @@ def ratio(one: Expression, other: Expression) -> float | None:
 
 def value_of(expression: Expression, place: int = 0) -> Any:
     """Return the value of an expression at a point, an `mpf` of 60 digits; None if it is not real."""
-    return None if 'i' in _symbols(expression) else _at(expression, place)
+    return None if 'i' in expression.symbols else _at(expression, place)
 
 
-def rational(expression: Expression) -> Fraction | None:
+def rational(expression: Expression) -> Fraction | int | None:
     """Return the exact value of what is made of whole numbers by +, ×, and whole powers; else None."""
     if isinstance(expression, Number):
-        return Fraction(expression.value)
+        return expression.value
+    if expression.symbols:
+        return None
     exact: list[Any] = [*map(rational, expression.arguments)]
-    if None in exact:
+    if any(part is None for part in exact):
         return None
     value: Fraction | int
     match getattr(expression, 'name', ''), exact:
@@ -166,18 +165,18 @@ def rational(expression: Expression) -> Fraction | None:
             value = sum(exact)
         case '*', [_, *_]:
             value = math.prod(exact)
-        case '^', [base, Fraction(denominator=1) as exponent] if base or exponent > 0:
+        case '^', [base, exponent] if exponent.denominator == 1 and (base or exponent > 0):
             if _bits(base) * abs(exponent) > _LARGEST_RATIONAL:
                 return None
-            value = base**exponent.numerator
+            value = Fraction(base) ** exponent.numerator
         case 'factorial' | 'binom' as name, _:
             if any(part.denominator > 1 or not 0 <= part <= _LARGEST_COUNTED for part in exact):
                 return None
             counts = [part.numerator for part in exact]
-            return Fraction(math.comb(*counts) if name == 'binom' else math.factorial(*counts))
+            return math.comb(*counts) if name == 'binom' else math.factorial(*counts)
         case _:
             return None
-    return Fraction(value) if _bits(value) <= _LARGEST_RATIONAL else None
+    return value if _bits(value) <= _LARGEST_RATIONAL else None
 
 
 def _bits(value: Fraction | int) -> int:
@@ -190,7 +189,7 @@ def _are_close(left: Any, right: Any) -> bool:
 
 def _values_along(one: Expression, other: Expression) -> Iterator[tuple[int, Any, Any]]:
     """Yield the points (one where there is no variable) at which both have a value, and these values."""
-    complexes, bars = 'i' in _symbols(one) | _symbols(other), (_bars(one), _bars(other))
+    complexes, bars = 'i' in one.symbols | other.symbols, (one.bars, other.bars)
     # Where one alone has bars, `other` must have a value where `one` does: ln x is not ln|x|. Nor is ln|x|
     # ln x, but several variables in bars, as in 2 ln|x| + ln|y|, are those of an exercise: positive.
     strict, alike = bool(bars[0]) is not bool(bars[1]), len(bars[0] | bars[1]) == 1
@@ -231,20 +230,22 @@ def _at(expression: Expression, place: int, complexes: bool = False) -> Any:
 
 
 @lru_cache(maxsize=4096)
-def _coordinate(name: str, place: int) -> str:
+def _coordinate(mp: Any, name: str, place: int) -> Any:
     """Return what a symbol is worth at a point: digits that no short expression has by chance."""
     chance, whole = Random(f'{name} {place}'), name.partition('_')[0] in _WHOLE
-    return str(chance.randint(2, 9)) if whole else f'{chance.uniform(*_RANGES[place]):.15f}'
+    return mp.mpf(chance.randint(2, 9) if whole else f'{chance.uniform(*_RANGES[place]):.15f}')
 
 
 def _value(expression: Expression, mp: Any, place: int, complexes: bool) -> Any:
     """Return the value in a context at a point; not a number if none is real (complex) and small enough."""
     match expression:
         case Number(value):
-            return mp.mpf(value.numerator) / value.denominator
+            above = mp.mpf(value.numerator)
+            return above if value.denominator == 1 else above / value.denominator
+        case Symbol('pi' | 'e' | 'i' | 'oo' as name):
+            return +{'pi': mp.pi, 'e': mp.e, 'i': mp.j if complexes else mp.nan, 'oo': mp.inf}[name]
         case Symbol(name):
-            constants = {'pi': mp.pi, 'e': mp.e, 'i': mp.j if complexes else mp.nan, 'oo': mp.inf}
-            return +constants[name] if name in constants else mp.mpf(_coordinate(name, place))
+            return _coordinate(mp, name, place)
     name = getattr(expression, 'name', '')
     values = [_value(each, mp, place, complexes) for each in expression.arguments]
     match name:
@@ -266,13 +267,15 @@ def _value(expression: Expression, mp: Any, place: int, complexes: bool) -> Any:
 def _power(mp: Any, base: Any, exponent: Any, written: Expression, complexes: bool) -> Any:
     if base == 0:
         return mp.mpf(0) if mp.re(exponent) > 0 else mp.nan
+    share = rational(written)
+    if isinstance(share, int) and abs(share) <= 64:
+        return base**share
     if abs(exponent) > 64 and abs(exponent) * (abs(mp.mag(base)) + 1) > _LARGEST_EXPONENT:
         return mp.nan
     if mp.isint(exponent):
         return base ** int(mp.re(exponent))
     if complexes or base > 0:
         return mp.power(base, exponent)
-    share = rational(written)
     if share is None or share.denominator % 2 == 0:
         return mp.nan
     sign = -1 if share.numerator % 2 else 1  # of a negative base: 1/3 keeps the sign, 2/3 does not

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from . import values as of
 from .formula import (
     BRACKETS,
+    CLOSING,
     FUNCTIONS,
     OPENING,
     Token,
@@ -29,6 +30,7 @@ from .values import DEGREES, PERCENT, REALS, Amount, Named, Relation, Several, V
 
 _PERCENT = frozenset({'%', 'percent', 'percentage', 'pct'})
 _CURRENCIES = frozenset({'dollars', '¥', '€', '£', '¢'})
+_SIGNS = _CURRENCIES - {'dollars'}
 _MINUS, _ROOT = ('mark', '-'), ('command', r'\sqrt')
 _ROOTS = {'根号': [_ROOT], '根号下': [_ROOT], '负根号': [_MINUS, _ROOT], '负': [_MINUS]}
 _NUMERAL = re.compile(
@@ -42,7 +44,7 @@ def read_amount(tokens: Tokens) -> Amount:
     if tokens and tokens[-1] in _PERCENT:
         return Amount(expression_of(tokens[:-1]), PERCENT)
     for place, token in enumerate(tokens):  # an amount and its unit; the amount is as short as it can be
-        depth += (token in OPENING) - (token in BRACKETS.values())
+        depth += (token in OPENING) - (token in CLOSING)
         unit = of.unit_of(tokens[place:]) if place and not depth and _may_be_unit(tokens, place) else None
         if unit == DEGREES and r'\circ' in tokens[:place]:
             break  # 90° - 45° is a sum of angles
@@ -65,7 +67,7 @@ def _in_figures(tokens: Tokens) -> list[Token]:
     """Write numerals as figures, `根号` as a root, a currency last, `5 million` and `5万` as products."""
     figures: list[Token] = []
     words = [token.lower() for token in tokens[:4] if token != '-']
-    for count in (3, 2, 1):
+    for count in (3, 2, 1) if words and words[0].isalpha() else ():
         if (value := of.english_number(words[:count])) is not None:
             figures, tokens = tokens_of(f'({value})'), tokens[count + ('-' in tokens[1:2]) :]
             break
@@ -111,7 +113,7 @@ def _may_be_unit(tokens: Tokens, place: int) -> bool:
         return not any(before.lstrip('\\') in FUNCTIONS for before in tokens[:place])
     if token.kind == 'letters' and not token.spaced:
         return len(token) > 1 and _is_unit(token)
-    return token.kind in {'letters', 'words', 'chinese'} or token in _CURRENCIES - {'dollars'}
+    return token.kind in {'letters', 'words', 'chinese'} or token in _SIGNS
 
 
 class Reading(NamedTuple):
@@ -122,7 +124,9 @@ class Reading(NamedTuple):
 
 
 RELATIONS = frozenset({'=', '<', '>', r'\le', r'\ge', r'\ne'})
+_RELATING = RELATIONS | {r'\in', r'\approx', r'\equiv'}
 _FOLLOWS = frozenset({r'\Rightarrow', r'\therefore'})
+_CHAINING = _FOLLOWS | {'=', r'\equiv', r'\approx'}
 _JOINTS = {
     **dict.fromkeys((',', ';', '，', '；'), ','),
     **dict.fromkeys(('or', 'Or', '或', '或者'), 'or'),
@@ -176,7 +180,7 @@ def read(answer: str) -> tuple[Reading, ...]:
         value = _value(tokens)
     except Unread:
         return (Reading(_text(tokens)),)
-    _, marks = split(tokens, _FOLLOWS | {'=', r'\equiv', r'\approx'})
+    _, marks = split(tokens, _CHAINING)
     chained = isinstance(value, Named | Amount) and len(marks) > isinstance(value, Named)
     readings = [Reading(value, 'chain' if chained else '')]
     if marks[-1:] == [r'\approx']:  # 2/3 ≈ 0.67 says both
@@ -400,7 +404,7 @@ def _ratio_or_domain(tokens: Tokens) -> Value | None:
 
 def _related(tokens: Tokens) -> Value | None:  # noqa: C901
     """Read an equation, inequality, membership, or a value with its name."""
-    parts, marks = split(tokens, RELATIONS | {r'\in', r'\approx', r'\equiv'})
+    parts, marks = split(tokens, _RELATING)
     if not marks:
         return None
     if marks == [r'\in']:
@@ -432,7 +436,7 @@ def _related(tokens: Tokens) -> Value | None:  # noqa: C901
     return Relation(tuple(map(expression_of, parts)), tuple(marks))
 
 
-def _equation(parts: list[list[Token]], modulus: Fraction | None = None) -> Value:
+def _equation(parts: list[list[Token]], modulus: Fraction | int | None = None) -> Value:
     """Read `x = 5`, `x = 1 + 1 = 2` and `1 + 1 = 2`: the last member counts, if what is computed is true."""
     left, value = parts[0], _value(parts[-1])
     members = [*map(_item, parts[1:-1]), value]
@@ -505,7 +509,7 @@ def _variables(value: Value) -> frozenset[str]:
     return value.expression.variables if isinstance(value, Amount) else frozenset()
 
 
-def _comes_to(said: Value, value: Value, modulus: Fraction | None = None) -> bool:
+def _comes_to(said: Value, value: Value, modulus: Fraction | int | None = None) -> bool:
     """Return whether one member of a chain is worth the next, or what that is rounded to."""
     if not (isinstance(said, Amount) and isinstance(value, Amount)):
         return said == value

@@ -131,7 +131,8 @@ class RuleJudge(Judge):
         if len(text) > self._settings.max_length:
             return True
         depths = accumulate(map(_DEPTH.get, text, repeat(0)), lambda depth, step: max(0, depth + step))
-        return max(depths, default=0) > self._settings.max_nesting
+        deepest = self._settings.max_nesting
+        return sum(map(text.count, '([{')) > deepest and max(depths) > deepest
 
 
 @lru_cache(maxsize=8192)  # a question has one reference and few different answers
