@@ -1,6 +1,7 @@
-"""Figures of each board as SVG and PNG: legible in grey, to colour-blind readers, the same at every run.
+"""Four figures of each board as SVG and PNG: legible in grey, to colour-blind readers, the same at every run.
 
     thresholds   G-Pass@k_τ over τ, a line a k, a panel a run
+    samples      how far mG-Pass@k can be off over the number of samples, for new and for the same questions
     sensitivity  the metrics over a setting of the sampling, a panel a model
     questions    the share of right answers, run × question
 
@@ -16,7 +17,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,10 +26,10 @@ from pandas import DataFrame
 
 from ..errors import MissingExtraError
 from ..files import write_file
-from ..metrics import Kind, Metric
-from ..statistics import mean_interval
+from ..metrics import Kind, Metric, value_table
+from ..statistics import REACH, mean_interval, rerun_error, value_variance
 from ..text import progress
-from .frame import GREEDY, SETTINGS, Board, Entry, Scores, scores_of
+from .frame import GREEDY, SETTINGS, Board, Entry, Floats, Scores, scores_of
 from .tables import file_name
 
 if TYPE_CHECKING:
@@ -102,6 +103,8 @@ def write_figures(boards: Sequence[Board], data: DataFrame, folder: Path, dpi: i
 def drawings(board: Board, data: DataFrame) -> Iterator[Drawing]:
     """Draw the figures of a board, one at a time; within `house_style`."""
     yield thresholds(board)
+    if any(entry.result.n > board.k for entry in board.entries):
+        yield samples(board)
     scores = scores_of(data[(data.benchmark == board.title) & (data.group == '')])
     for setting in ('temperature', 'top_p', 'top_k', 'repetition_penalty'):
         if found := series(board, setting):
@@ -133,6 +136,51 @@ def thresholds(board: Board) -> Drawing:
     _finish(figure, panels, 'τ', 'G-Pass@k_τ, percent', notes)
     caption = f'Lines that fall as τ grows to 1, a panel for each of {len(entries)} runs, a line for each k.'
     return Drawing('thresholds', title, caption, figure)
+
+
+def samples(board: Board) -> Drawing:
+    """Draw the half-widths of both intervals of mG-Pass@k with m samples a question, a line a run."""
+    metric = board.ranked_by
+    able = [entry for entry in board.entries if entry.result.n > board.k]
+    entries = best_of_each(able, MOST_PANELS)
+    title = f'How far {metric} can be off, over the samples a question'
+    figure, panels = _sheet(2, title, board, share_y=False)
+    own = {entry.result.n for entry in entries}
+    sizes = sorted(own | {round(size) for size in np.geomspace(board.k, 4 * max(own), 24)})
+    for entry, look in zip(entries, LOOKS, strict=False):
+        halves, place = half_widths(entry, metric, sizes, board.level), sizes.index(entry.result.n)
+        for axes, half in zip(panels, halves, strict=True):
+            axes.plot(sizes, half, **look, markevery=4, label=drawable(entry.name, 40))
+            ring = {'marker': 'o', 'markersize': 8, 'markerfacecolor': 'none', 'color': look['color']}
+            axes.plot(sizes[place], half[place], **ring)
+    ticks = [size for size in (board.k * 2**i for i in range(20)) if size <= 4 * max(own)]
+    headings = 'for new questions of the same kind', 'for the same questions again'
+    for axes, heading in zip(panels, headings, strict=True):
+        axes.set_title(heading)
+        axes.set_xscale('log', base=2)
+        axes.set_xticks(ticks, list(map(str, ticks)))
+        axes.set_ylim(bottom=0)
+    note = 'Ring: the samples that the run has; beyond it the lines say what more samples would bring.'
+    _finish(figure, panels, 'samples a question', '± points', [note, *_chosen(entries, able)])
+    caption = f'Lines that fall as samples are added: how many points {metric} can be off.'
+    return Drawing('samples', title, caption, figure)
+
+
+def half_widths(entry: Entry, metric: Metric, sizes: Sequence[int], level: float) -> tuple[Floats, Floats]:
+    """Return the half-widths in points for new and for the same questions, with m samples a question each.
+
+    With m the variance of a question's value is that of X ~ Binomial(m, (c + ½)/(n + 1)) right answers.
+    """
+    n, c = entry.result.n, entry.result.table.c
+    found = mean_interval(entry.result.values(metric), entry.result.counts.problem, metric.top)
+    again = float(rerun_error(c, n, partial(value_table, metric)))
+    chances = (np.arange(n + 1) + 0.5) / (n + 1)
+    variances = [value_variance(value_table(metric, m), chances) for m in (n, *sizes)]
+    own, *parts = np.array(variances) @ np.bincount(c, minlength=n + 1) / len(c) ** 2
+    new = np.sqrt(np.maximum(float(found.error) ** 2 + np.array(parts) - own, 0))
+    low, high = found._replace(bounds=(-np.inf, np.inf)).at(level)
+    half = float(high - low) / 2 / float(found.error)
+    return 100 * half * new, 100 * REACH * again * np.sqrt(np.array(parts) / own if own else parts)
 
 
 def series(board: Board, setting: str) -> list[list[Entry]]:
@@ -216,7 +264,7 @@ def best_of_each(entries: Sequence[Entry], most: int) -> list[Entry]:
 
 
 def _sheet(
-    count: int, title: str, board: Board, size: tuple[float, float] | None = None
+    count: int, title: str, board: Board, share_y: bool = True, size: tuple[float, float] | None = None
 ) -> tuple[Figure, list[Axes]]:
     """Return a figure with title and panels in rows."""
     from matplotlib.figure import Figure
@@ -227,7 +275,7 @@ def _sheet(
     width, height = {1: (6.2, 3.6), 2: (3.9, 3.0)}.get(columns, (2.9, 2.4))
     size = size or (columns * width + 0.4, rows * height + 1.1)
     figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.09, h_pad=0.06))
-    grid = figure.subplots(rows, columns, squeeze=False, sharey=True).ravel().tolist()
+    grid = figure.subplots(rows, columns, squeeze=False, sharey=share_y).ravel().tolist()
     for axes in grid[count:]:
         axes.remove()
     figure.suptitle(f'{title}\n{drawable(board.title, 80)}: {board.size}.', x=0.01, ha='left', size=9.5)
@@ -235,13 +283,14 @@ def _sheet(
 
 
 def _finish(figure: Figure, panels: Sequence[Axes], x: str, y: str, notes: Sequence[str]) -> None:
-    """Show 0 to 100 percent, the labels of the axes, one legend for all panels, and notes at the foot."""
+    """Show percents as 0 to 100, the labels of the axes, one legend for all panels, and notes below."""
     wide = float(figure.get_size_inches()[0])
     text = '\n'.join(textwrap.wrap(' '.join(notes), int(wide * 17), break_on_hyphens=False))
     handles: Mapping[str, Any] = {}
     for axes in panels:
-        axes.set_ylim(-3, 103)  # with room for the markers at the ends
-        axes.set_yticks(range(0, 101, 25))
+        if y.endswith('percent'):
+            axes.set_ylim(-3, 103)  # with room for the markers at the ends
+            axes.set_yticks(range(0, 101, 25))
         axes.set_xlabel(x)
         place = axes.get_subplotspec()
         axes.set_ylabel(y if place and place.is_first_col() else '')

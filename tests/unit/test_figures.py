@@ -21,6 +21,7 @@ from gpassk_opencompass.report.figures import (
     PALETTE,
     best_of_each,
     drawings,
+    half_widths,
     house_style,
     series,
     write_figures,
@@ -111,6 +112,20 @@ def test_a_line_over_thresholds_is_the_share_of_draws():
             assert lines[f'k = {k}'].get_ydata() == pytest.approx(shares)
 
 
+def test_half_widths_over_n_are_those_of_the_tables_and_fall():
+    """At the n of the run they are the numbers of the frame; a rerun error falls as 1/√m far out."""
+    board = board_of(made_sweep(['a'], (0.7,), (1.0,), questions=100, seed=4))
+    [entry] = board.entries
+    new, same = half_widths(entry, board.ranked_by, [16, 48, 192, 768], board.level)
+    row = frame([board]).query('group == "" and metric == "mG-Pass@16"').iloc[0]
+    assert (row.low, row.high) == pytest.approx(
+        ((row.low + row.high) / 2 - new[1], (row.low + row.high) / 2 + new[1])
+    )
+    assert same[1] == pytest.approx(1.959964 * row.rerun)
+    assert new[0] > new[1] > new[2] > new[3]
+    assert same[2] / same[3] == pytest.approx(2, rel=0.05)
+
+
 def test_sensitivity_keeps_the_other_settings_fixed():
     """A series for each model and top_p, its values in order, its points those of the table."""
     board = board_of(made_sweep(['a', 'b'], (0.7, 0.3, 1.0), (0.8, 1.0), questions=40))
@@ -186,7 +201,7 @@ def test_files_are_what_they_say_and_the_same_every_time(tmp_path):
         write_figures([board], data, tmp_path / 'b', dpi=40)
         assert mpl.rcParams['font.size'] == 30
     files = sorted(path.relative_to(tmp_path / 'a') for path in (tmp_path / 'a').rglob('*.*'))
-    names = ('questions', 'sensitivity-temperature', 'thresholds')
+    names = ('questions', 'samples', 'sensitivity-temperature', 'thresholds')
     assert [file.stem for file in files[::2]] == [f'LiveMathBench-vmade-{name}' for name in names]
     assert len(files) == 2 * len(names) == 2 * len(first[board.title])
     for file in files:

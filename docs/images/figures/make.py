@@ -16,7 +16,7 @@ sys.path.insert(0, str(HERE.parents[2] / 'tests'))
 
 from made_results import board_of, made_sweep  # noqa: E402
 
-SHOWN = ('thresholds', 'sensitivity-temperature', 'questions')
+SHOWN = ('thresholds', 'samples', 'sensitivity-temperature', 'questions')
 
 
 def main() -> None:

@@ -12,7 +12,6 @@ import json
 import math
 import os
 import re
-import shutil
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -97,7 +96,7 @@ def write_page(
         if why := lost.get(id(entry)):
             lines.append(f'{entry.name} on {board.title}: no responses: {why}')
     if removed := _remove_stale(folder / RESPONSES, set(places.values())):
-        lines.append(f'removed the responses of {removed} runs of an earlier report from {folder}')
+        lines.append(f'removed {removed:,} files with responses of an earlier report from {folder}')
     return lines
 
 
@@ -270,13 +269,15 @@ def _questions(result: Result, stores_of: Stores) -> Iterator[tuple[str, dict[st
 
 
 def _remove_stale(folder: Path, written: set[str]) -> int:
-    """Remove the folders of responses that no page loads any more; no link is followed."""
-    stale = [
-        one for one in folder.glob('*') if re.fullmatch('[0-9a-f]{12}', one.name) and not one.is_symlink()
-    ]
-    stale = [one for one in stale if one.name not in written]
-    for place in stale:
-        shutil.rmtree(place, ignore_errors=True)  # another report may do so too
-    with suppress(OSError):  # it is not there, or has something in it
+    """Remove responses that no page loads any more; files of another name stay, and no link is followed."""
+    removed = 0
+    for place in folder.glob('*'):
+        if re.fullmatch('[0-9a-f]{12}', place.name) and place.name not in written and not place.is_symlink():
+            for path in [*place.glob('[0-9]*.js'), *place.glob('.writing-*')]:
+                path.unlink()
+                removed += 1
+            with suppress(OSError):  # there is something else in it
+                place.rmdir()
+    with suppress(OSError):
         folder.rmdir()
-    return len(stale)
+    return removed
