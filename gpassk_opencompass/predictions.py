@@ -209,8 +209,9 @@ class Rows:
         whole = self.predictions.with_name(f'{self.dataset}.json')
         paths = [*_files(whole, JOURNAL), *_files(whole, '.json')]
         rows = (row for path in paths for row in self._rows_in(path))
-        pairs = self.pair(row for row in rows if row.marks.get('dataset') == self.dataset)
-        self._places = {self.samples[at].task: row.without('prediction') for at, row in pairs.items()}
+        # Without the responses, which may be more than the memory holds.
+        own = (row.without('prediction') for row in rows if row.marks.get('dataset') == self.dataset)
+        self._places = {self.samples[at].task: row.without('sample') for at, row in self.pair(own).items()}
         missing = {one.task: one for one in self.samples if one.task not in self._places}
         mark = digest_of(self.settings)[:16]
         folders = [one for one in elsewhere if mark in self.notes_of(one).settings] if missing else []

@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from loguru import logger
-from pydantic import AfterValidator, Field, PositiveInt, field_validator, model_validator
+from pydantic import AfterValidator, Field, PositiveInt, StringConstraints, field_validator, model_validator
 from tqdm import tqdm
 
 from .. import servers
@@ -61,7 +61,7 @@ class UnfitJudge(InputError):
 class LLMSettings(servers.ClientSettings):
     """What an LLM judge is set to; see also `servers.ClientSettings`. Nothing is opened, no key is needed."""
 
-    model: str = Field(pattern=r'\S')
+    model: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
     """The name under which the servers serve the judge."""
     urls: Annotated[Any, AfterValidator(endpoints)]
     """Of one server or several: http://host:port, with or without /v1 behind it."""
@@ -618,6 +618,7 @@ def ping(
 ) -> list[ServerHealth]:
     """Ask each server the canaries, as `LLMJudge` of these settings would; nothing is stored."""
     settings = {'attempts': 2, 'patience': 4.0, 'total_time': 10.0, 'timeout': timeout, **more}
+    settings['canaries'] = True  # also of a judge that does not ask them in a run
     judge = LLMJudge(model, urls, clock=clock, **settings)
     given = judge._settings
 

@@ -1,14 +1,19 @@
-"""A small disk that is full; this user has to be allowed to mount it."""
+"""A small disk that is full, or that can only be read; this user has to be allowed to mount it."""
 
 from __future__ import annotations
 
 import os
 import re
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from judge_server import JudgeServer, fair, judge_at, pairs_of
 from sweep_run import expansion_and_report
+
+from gpassk_opencompass import IncompleteError, InputError
+from gpassk_opencompass.judges.verdicts import VerdictStore
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group('faults')]
 
@@ -53,6 +58,40 @@ def test_a_run_on_a_full_disk_goes_on_when_there_is_room(run, disk, times, chanc
         run.complete(name, out=disk)
         run.check(name, deaths=int(disturbed), out=disk)
         subprocess.run(['rm', '-r', disk / name], check=True)
+
+
+@pytest.fixture
+def judging(disk):
+    """Judge pairs with a store on the disk; what is right, and how many requests that took."""
+
+    def judge(count):
+        with (
+            JudgeServer(lambda asked: fair(asked.prompt)) as server,
+            closing(judge_at(server, verdicts=disk / 'store')) as one,
+        ):
+            said = [judgement.verdict.value == 'correct' for judgement in one.judge(pairs_of(0, count))]
+        return said, len(server.asked)
+
+    return judge
+
+
+def test_a_judge_on_a_full_disk_asks_for_the_rest_when_there_is_room(disk, judging):
+    ballast = leave(disk, BLOCK)
+    with pytest.raises(IncompleteError, match=f'cannot write verdicts to {disk}/store/.*: No space left'):
+        judging(40)
+    kept = len(VerdictStore(disk / 'store'))
+    ballast.unlink()
+    assert kept > 0
+    assert judging(40) == ([True, False] * 20, 40 - kept)
+
+
+def test_a_store_that_can_only_be_read_is_read(disk, judging):
+    """What is stored is known; what cannot be kept is an error."""
+    judging(20)
+    subprocess.run(['mount', '-o', 'remount,ro', str(disk)], check=True)
+    assert judging(20) == ([True, False] * 10, 0)
+    with pytest.raises(InputError, match=f'cannot write verdicts to {disk}/store: .*name another folder'):
+        judging(21)
 
 
 @pytest.mark.parametrize('command', ['dump_configs', 'report'])
