@@ -106,12 +106,6 @@ def test_a_damaged_note_is_as_good_as_none(tmp_path, note, damage):
     assert found(tmp_path) == without
 
 
-def test_the_total_is_known_from_the_cache_of_opencompass(tmp_path):
-    made(tmp_path, **FIRST)
-    write(tmp_path / 'out/run/.gpassk/cwd/.cache/dataset_size.json', {'d-run': 32})
-    assert found(tmp_path).detail == '16 of 32 predictions'
-
-
 @pytest.mark.parametrize(('kind', 'same'), [('mine.Judge', False), ('llm', True)])
 def test_what_a_users_own_judge_takes_may_choose_something(tmp_path, kind, same):
     kept, now = (
@@ -178,22 +172,6 @@ def test_of_a_directory_with_other_configs_no_result_counts(tmp_path, kept):
     assert (found(tmp_path).state, found(tmp_path).resumable) == (State.STALE, False)
 
 
-@pytest.mark.parametrize('kept', ['', 'models = ['])
-def test_a_first_run_that_a_full_disk_ended_has_failed(tmp_path, kept):
-    """Before its config was written: nothing is stale, as there is nothing; it starts anew."""
-    place = made(tmp_path, config=kept)
-    write(tmp_path / 'out/run/.gpassk/opencompass.log', traceback_of('OSError: [Errno 28] No space left'))
-    started(tmp_path, 1)
-    finding = found(tmp_path)
-    assert (finding.state, finding.resumable) == (State.FAILED, False)
-    assert finding.detail == 'OSError: [Errno 28] No space left'
-    started(tmp_path, -9)
-    killed = 'killed by signal 9 (SIGKILL) before anything was sampled'
-    assert (found(tmp_path).state, found(tmp_path).detail) == (State.MISSING, killed)
-    write(place / 'predictions' / 'm-run' / 'd-run.rows.jsonl', '{}\n')
-    assert found(tmp_path).state is State.STALE
-
-
 def test_the_newest_complete_result_wins(tmp_path):
     """Whatever was begun after it; if nothing is complete, what can go on is before what cannot."""
     result = made(tmp_path, OLD, **JUDGED) / 'results' / f'{PART}.json'
@@ -253,13 +231,6 @@ def test_a_log_reaches_programs_and_steers_no_terminal(tmp_path, capsys):
     [entry] = json.loads(capsys.readouterr().out)['tables'][0]['rows']
     assert (code, entry['run'], entry['state'], entry['time']) == (1, 'run', 'failed', NEW)
     assert entry['logs'][0]['lines'][-1] == 'ValueError: \x1b[2J'
-
-
-@pytest.mark.parametrize('folder', ['nothing', 'empty'])
-def test_a_folder_without_runs_is_refused(tmp_path, folder, capsys):
-    (tmp_path / 'empty').mkdir()
-    assert main(['check', str(tmp_path / folder)]) == 2
-    assert 'work director' in capsys.readouterr().err
 
 
 COPIES = 'all n = 4 responses are one text for 8 of 8 questions: the samples are copies'

@@ -10,7 +10,6 @@ import pytest
 from damaged_records import good_record
 from fake_opencompass import config_text, write
 from result_files import ABBR, HALVES, THIRDS, block, entry_of, write_result
-from stored_run import write_run
 
 from gpassk_opencompass import InputError
 from gpassk_opencompass import record as records
@@ -75,18 +74,6 @@ def test_a_result_of_an_earlier_config_is_left_out_and_named(tmp_path, seed, k):
         assert re.search(r'random_seed = 42, and now has 43|judged with k = ', line)
 
 
-def test_results_lie_behind_links_and_slashes_and_beside_what_evaluators_leave(tmp_path):
-    path = write_result(tmp_path / 'theirs', f'org/{MODEL}', THIRDS)
-    left = path.with_suffix('') / 'judged.json'
-    left.parent.mkdir()
-    left.write_text('{"0": {"prediction": "A"}}')
-    (tmp_path / 'ours' / 'results').mkdir(parents=True)
-    (tmp_path / 'ours' / 'results' / 'org').symlink_to(path.parent.parent)
-    for folder in ('theirs', 'ours'):
-        found = collect([tmp_path / folder])
-        assert ([result.path for result in found.results], found.passed_over) == ([path.resolve()], [])
-
-
 def test_a_damaged_newer_result_does_not_hide_a_complete_one(tmp_path):
     old = write_result(tmp_path, MODEL, THIRDS, time='20260101_000000')
     new = write_result(tmp_path, MODEL, THIRDS, time='20260102_000000')
@@ -132,14 +119,6 @@ def test_what_is_missing_is_refused(tmp_path):
 
 # Manifests of sweeps
 
-NAME = 'Qwen2.5-7B_t0.3_l100'
-
-
-def entry(path, **more):
-    """A line of a manifest."""
-    settings = {'temperature': 0.3, 'max_out_len': 100}
-    return entry_of(NAME, model='Qwen2.5-7B', path=path, settings=settings, **more)
-
 
 def saved(folder, *entries):
     folder.mkdir(parents=True)
@@ -158,22 +137,6 @@ def test_a_manifest_tells_what_a_name_does_not(tmp_path):
     for one in (result, *collect([outputs]).results):
         assert (one.model, one.model_path) == ('the-long-name', 'org/name')
         assert one.sampling == {'temperature': 0.7, 'max_out_len': 100}
-
-
-def test_of_several_manifests_what_holds_now_counts_and_a_contradiction_tells_nothing(tmp_path):
-    """A stale config keeps what was said at its time; of two models of one name it might be either."""
-    write_result(tmp_path / 'one', NAME, THIRDS)
-    now = entry('Qwen/Qwen2.5-7B', questions=30)
-    saved(tmp_path / 'one' / 'configs', now, entry('Qwen/Qwen2.5-7B', stale=True))
-    [result] = collect([tmp_path / 'one']).results
-    assert result._manifest is not None
-    assert result._manifest.questions == 30
-    write_result(tmp_path / 'two', NAME, THIRDS)
-    saved(tmp_path / 'two' / 'a', entry('a/x'))
-    saved(tmp_path / 'two' / 'b', entry('b/y'))
-    [result] = collect([tmp_path / 'two']).results
-    assert result._manifest is None
-    assert (result.model, result.run.model) == ('Qwen2.5-7B', NAME)
 
 
 # Logs of other programs
@@ -308,12 +271,3 @@ def test_every_command_refuses_a_damage_with_the_same_line(tmp_path, damage, com
     said = capsys.readouterr()
     assert str(caught.value) in said.out + said.err
     assert path.read_bytes() == before
-
-
-@pytest.mark.parametrize('command', COMMANDS)
-def test_no_command_refuses_a_sound_result(tmp_path, command, capsys):
-    path = write_run(tmp_path / 'out' / 'run').result
-    write_run(tmp_path / 'out' / 'other', verdicts=['01'])  # so that there is something to compare
-    main(COMMANDS[command](path))
-    said = capsys.readouterr()
-    assert f'{path} ' not in said.out + said.err

@@ -95,13 +95,6 @@ def refusal(capsys: pytest.CaptureFixture[str], text: str) -> list[str]:
     return [line.strip() for line in lines]
 
 
-def test_data_that_are_there_cost_no_word(hub, capsys):
-    write_bench(Path('data'), AMC)
-    assert expand(f"{SPLIT}dataset_path = 'data'\n") == 0
-    assert capsys.readouterr() == ('1 config in configs: 1 written, 0 unchanged\n', '')
-    assert hub.asked == []
-
-
 @pytest.mark.parametrize(
     ('lines', 'said'),
     [
@@ -156,17 +149,6 @@ def test_a_gated_data_set_says_what_to_do_and_shows_no_token(hub, capsys, monkey
     assert 'hf_other' not in line
 
 
-def test_a_gated_data_set_that_is_in_the_cache_is_there(hub, capsys, monkeypatch):
-    """`datasets` takes it from there without asking; a part of it is not enough."""
-    hub.gated = True
-    monkeypatch.setattr('datasets.config.HF_DATASETS_CACHE', Path('hf', 'datasets'))
-    for language in ('cn', 'en'):
-        assert len(refusal(capsys, SPLIT)) == 1
-        name = f'opencompass___live_math_bench/v202412_AMC_{language}/0.0.0/{40 * "a"}'
-        Path('hf', 'datasets', name).mkdir(parents=True)
-    assert expand(SPLIT) == 0
-
-
 def test_what_the_hub_does_not_have_is_a_line(hub, capsys):
     (line,) = refusal(capsys, "dataset_path = 'data/nothing'\n")
     assert f'data/nothing is no folder in {Path.cwd()}, so it is taken for a data set of the hub' in line
@@ -188,20 +170,6 @@ def test_without_a_network_it_is_said_that_nothing_was_checked(hub, monkeypatch,
     (line,) = said.err.splitlines()
     assert line.startswith('data not checked: LiveMathBench-v202412, MATH500-L5, OlymMATH-en-hard: ')
     assert 'cannot be reached' in line
-    assert hub.asked == []
-
-
-def test_data_that_opencompass_downloads_are_its_own_matter(hub, capsys, monkeypatch):
-    assert expand("benchmarks = 'aime2024'\n") == 0
-    assert capsys.readouterr().err == (
-        'data not checked: AIME2024: a data set of OpenCompass, which finds or downloads it when it is first '
-        'needed\n'
-    )
-    Path('cache', 'data').mkdir(parents=True)
-    Path('cache', 'data', 'aime.jsonl').touch()
-    monkeypatch.setenv('COMPASS_DATA_CACHE', 'cache')
-    assert expand("benchmarks = 'aime2024'\n") == 0
-    assert capsys.readouterr().err == ''
     assert hub.asked == []
 
 

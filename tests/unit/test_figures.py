@@ -1,6 +1,6 @@
 """Figures: the numbers behind lines, what a reader can tell apart, their files, and names of any kind."""
 
-from itertools import combinations, pairwise
+from itertools import combinations
 from xml.etree import ElementTree
 
 import numpy as np
@@ -17,8 +17,6 @@ from matplotlib.text import Text
 
 from gpassk_opencompass.report import figures
 from gpassk_opencompass.report.figures import (
-    LOOKS,
-    PALETTE,
     best_of_each,
     drawings,
     half_widths,
@@ -32,34 +30,6 @@ pytestmark = pytest.mark.slow
 COUNTS = (0, 1, 3, 4, 6, 8, 8, 2, 5, 7)
 ODD_NAMES = ('cost_$5_or_$6', 'a&b<c>"d"', '数学-模型_t', 'x^{2}\\alpha', 'no\nbreak\x00', 'عربى')
 LONG = 'organisation-of-models-with-a-name-of-ninety-characters-for-mathematics-instruct-step-{}'
-
-BLIND = {
-    'no red': '0.152286 1.052583 -0.204868 0.114503 0.786281 0.099216 -0.003882 -0.048116 1.051998',
-    'no green': '0.367322 0.860646 -0.227968 0.280085 0.672501 0.047413 -0.011820 0.042940 0.968881',
-    'no blue': '1.255528 -0.076749 -0.178779 -0.078411 0.930809 0.147602 0.004733 0.691367 0.303900',
-    'all': '1 0 0 0 1 0 0 0 1',
-}
-"""What linear red, green and blue are to each kind of reader: Machado, Oliveira and Fernandes 2009."""
-
-TO_XYZ = (
-    (0.4124564, 0.3575761, 0.1804375),
-    (0.2126729, 0.7151522, 0.0721750),
-    (0.0193339, 0.1191920, 0.9503041),
-)
-WHITE = (0.95047, 1.0, 1.08883)
-
-
-def linear(colour):
-    """Red, green and blue light of `#rrggbb`, as IEC 61966-2-1 has it."""
-    parts = np.array([int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)])
-    return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
-
-
-def lab(light):
-    """CIE L*a*b* under D65."""
-    share = np.asarray(TO_XYZ) @ light / WHITE
-    root = np.where(share > 216 / 24389, np.cbrt(share), (24389 / 27 * share + 16) / 116)
-    return np.array([116 * root[1] - 16, 500 * (root[0] - root[1]), 200 * (root[1] - root[2])])
 
 
 def drawn(board):
@@ -79,22 +49,6 @@ def large_board():
     """Twelve models with long and Chinese names at two temperatures, each with its greedy run."""
     models = [f'通义千问-{number}' if number % 3 else LONG.format(number) for number in range(12)]
     return board_of(made_sweep(models, (0.3, 0.7), (0.8,), questions=60, seed=4))
-
-
-def test_every_series_stands_out_from_white_and_differs_in_grey():
-    lights = [float(np.asarray(TO_XYZ)[1] @ linear(colour)) for colour in PALETTE]
-    assert min(1.05 / (light + 0.05) for light in lights) >= 3  # the contrast ratio of WCAG 2
-    lightness = sorted(lab(linear(colour))[0] for colour in PALETTE)
-    assert min(after - before for before, after in pairwise(lightness)) > 3
-    assert len(PALETTE) == len({one['marker'] for one in LOOKS}) == len({one['linestyle'] for one in LOOKS})
-
-
-@pytest.mark.parametrize('eyes', list(BLIND))
-def test_series_are_told_apart_by_every_reader(eyes):
-    """Any two are 12 apart in L*a*b*, five times what is just noticed; also without one kind of cones."""
-    cones = np.array(BLIND[eyes].split(), float).reshape(3, 3)
-    seen = [lab(np.clip(cones @ linear(one), 0, 1)) for one in PALETTE]
-    assert min(float(np.linalg.norm(one - other)) for one, other in combinations(seen, 2)) > 12
 
 
 def test_a_line_over_thresholds_is_the_share_of_draws():
@@ -139,10 +93,6 @@ def test_sensitivity_keeps_the_other_settings_fixed():
     wanted = [100 * run.result.values(Metric.parse('mG-Pass@16')).mean() for run in found[0]]
     assert lines['mG-Pass@16'].get_ydata() == pytest.approx(wanted)
     assert 'greedy run, accuracy' in lines
-
-
-def test_nothing_to_show_is_left_out():
-    assert list(drawn(board_of([made_result('m_t0.3_l64', COUNTS, 8, [8])]))) == ['thresholds', 'questions']
 
 
 def test_the_map_has_the_hardest_question_first():

@@ -61,13 +61,6 @@ def test_a_name_is_shown_as_it_is_and_does_nothing():
         assert '://' not in table
 
 
-@pytest.mark.parametrize(
-    'name', ['Qwen2.5-7B_t1.0_rs42_l8192', 'org/model', 'm [v2]', 'G-Pass@16_0.5', '58.33 [38.3, 76.0]']
-)
-def test_usual_names_and_scores_need_no_escapes(name):
-    assert markdown_line(name) == name
-
-
 @pytest.fixture(scope='module')
 def report(tmp_path_factory):
     """A report of results that call themselves so, by the real commands."""
@@ -108,13 +101,3 @@ def test_no_file_of_a_report_can_steer_a_terminal(report):
     with (report / 'scores.csv').open(encoding='utf-8', newline='') as file:
         rows = list(csv.DictReader(file))
     assert escaped(UNSEEN) in {row['run'] for row in rows}
-
-
-def test_other_csv_files_have_no_raw_escapes(tmp_path):
-    counts = tmp_path / 'counts.jsonl'
-    rows = [{'n': 2, 'c': 1, 'split': split} for split in (UNSEEN, 'B')]
-    counts.write_text(''.join(json.dumps(row) + '\n' for row in rows))
-    assert main(['score', str(counts), '--k', '2', '-o', str(tmp_path / 'table.csv')]) == 0
-    text = (tmp_path / 'table.csv').read_text(encoding='utf-8')
-    assert text == escaped(text, keep='\n')
-    assert escaped(UNSEEN) in text

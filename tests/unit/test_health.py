@@ -5,7 +5,6 @@ import json
 from fractions import Fraction
 from itertools import cycle
 
-import old_work_dir as old
 import pytest
 from exact import FunctionJudge
 from hypothesis import given
@@ -16,7 +15,6 @@ from gpassk_opencompass import IncompleteError, Samples, score
 from gpassk_opencompass.answers import FinalAnswer
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.health import NOT_DRAWN, STATES, Generation, Health, generation_columns, health_of
-from gpassk_opencompass.record import read
 
 # What an engine says of a sample
 
@@ -165,26 +163,6 @@ def test_a_thought_is_kept_apart(text, finish, answer, state, cut):
     assert (result.health.states, result.health.truncated) == ({state: 1} if state else {}, int(cut))
     assert (samples['response'][3], result.health.reasoning_tokens) == (text, 13)
     assert not any('think' in pair.tail.lower() for pair in asked)
-
-
-def test_states_come_through_every_command(tmp_path, capsys):
-    told = [Generation(state='failed'), Generation('stop', 5, 6, 1.0, 2, 'refusal')]
-    told += [Generation('stop', 5, 6, 1.0, 2)] * 30
-    rows = [{**row, 'generation': one.as_json()} for row, one in zip(old.rows(), told, strict=True)]
-    rows[0]['prediction'], rows[2]['prediction'] = '', f'<think>abcd</think>{rows[2]["prediction"]}'
-    root, first, again = old.write(tmp_path / 'old', rows), tmp_path / 'a.gpassk.json', tmp_path / 'b.json'
-    assert main(['score', str(root), '--from', 'opencompass', *old.EXACT, '-o', str(first)]) == 0
-    assert 'no usual response 6.2 %' in capsys.readouterr().out
-    assert main(['score', str(first), '-o', str(again), '--k', '3']) == 0
-    printed = capsys.readouterr().out
-    assert '1 of 32 samples were not drawn: no reply after all attempts' in printed
-    assert '1 of 32 samples are refusals' in printed
-    for result in map(read, (first, again)):
-        health, samples = result.health, result.samples()
-        assert health.unjudged_reasons == {'failed': 1}
-        assert (health.states, health.reasoning_tokens) == ({'failed': 1, 'refusal': 1}, 62)
-        assert [one for one in samples['state'] if one] == ['failed', 'refusal']
-        assert [one[:13] for one in samples['response'] if 'think' in (one or '')] == ['<think>abcd</']
 
 
 # What a reader is told

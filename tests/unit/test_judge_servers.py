@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from judge_server import (
     Fail,
     JudgeServer,
     Say,
-    SkippingClock,
     fair,
     judge_at,
     pairs_of,
@@ -111,26 +109,6 @@ def test_a_judge_may_keep_silent_on_an_injected_answer(refusal):
     assert (judge.statistics()['canaries'], judge.statistics()['canaries_right']) == (10, 4)
 
 
-def test_a_server_that_comes_back_is_asked_again():
-    """It was gone for a while: who is back may be another one."""
-    clock = SkippingClock()
-    gone_at: list[float] = []
-
-    def behave(asked: Asked) -> Act:
-        if asked.number < 20:
-            return good(asked)
-        gone_at.append(clock.now())
-        return Fail(503) if clock.now() < gone_at[0] + 30 else YES
-
-    with JudgeServer(behave, fit=False) as server:
-        with pytest.raises(UnfitJudge, match='says correct, twice'):
-            judge_at(server, concurrency=4, clock=clock).judge(pairs_of(0, RUN))
-        later = zip(server.asked[20:], gone_at, strict=True)
-        back = [canary_in(asked.prompt) for asked, now in later if now >= gone_at[0] + 30]
-    assert {0, 1} <= set(back)
-    assert None not in back
-
-
 def test_canaries_can_be_switched_off():
     """The judge is another one then, and its record says so; each server is still asked what it serves."""
     with JudgeServer(lambda asked: YES, fit=False) as server:
@@ -209,17 +187,6 @@ def test_another_model_under_the_same_name_is_asked_anew(first, second, tmp_path
         assert said == WRONG
         assert (judge.statistics()['stored'], judge.statistics()['asked']) == (10, 0)
     assert len({line.key for line in VerdictStore(tmp_path).lines()}) == 20
-
-
-@pytest.mark.parametrize('words', [{'created': 1, 'id': 'x', 'system_fingerprint': 'fp_44709d6fcb'}, {}])
-def test_what_changes_without_another_model_changes_no_key(words, tmp_path):
-    """The time of the reply, `created` in the list of models, the fingerprints of hosted APIs."""
-    with served(Model(), {'created': 1}) as server:
-        assert judged(tmp_path, server)[0] == CORRECT
-    with served(Model(False, **words), {'created': int(time.time()), 'permission': [{'id': 'p'}]}) as server:
-        said, judge = judged(tmp_path, server)
-    assert said == CORRECT
-    assert judge.statistics()['asked'] == 0
 
 
 @pytest.mark.parametrize(

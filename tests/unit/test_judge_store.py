@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import zlib
 from pathlib import Path
@@ -150,24 +149,3 @@ def test_a_failed_write_does_not_spoil_the_next_line(tmp_path, monkeypatch):
     store.close()
     again = VerdictStore(tmp_path)
     assert (again.get(key(0)), again.get(key(1)), again.damaged) == (None, YES, 1)
-
-
-def _write_many(folder: Path, start: int) -> None:
-    store = VerdictStore(folder)
-    for number in range(start, start + 300):
-        store.put(key(number), YES, ABOUT)
-    os._exit(0)  # no flush, no close
-
-
-@pytest.mark.slow
-def test_writers_at_once_lose_nothing(tmp_path):
-    """Four processes on one folder, their ranges overlapping, none of them saying goodbye."""
-    context = multiprocessing.get_context('spawn')
-    writers = [context.Process(target=_write_many, args=(tmp_path, 200 * place)) for place in range(4)]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join(60)
-    store = VerdictStore(tmp_path)
-    assert (len(store), store.damaged) == (900, 0)
-    assert len(list(tmp_path.iterdir())) == 4

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-import random
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable
@@ -145,31 +144,6 @@ def test_how_long_to_wait_is_said_in_several_ways(name, value, seconds):
     assert retry_after({name: value}, NOW) == seconds
 
 
-def test_a_busy_server_is_given_less_at_once():
-    """A server that takes four requests at a time and refuses the rest: all are answered in the end."""
-    busy = 0
-
-    class Slow(Say):
-        async def respond(self, request: Any) -> Any:
-            nonlocal busy
-            try:
-                return await super().respond(request)
-            finally:
-                busy -= 1
-
-    def behave(asked: Asked) -> Act:
-        nonlocal busy
-        if busy >= 4:
-            return Fail(429)
-        busy += 1
-        return Slow('fine', delay=0.002)
-
-    with JudgeServer(behave) as server:
-        done = run(server, count=200, concurrency=64, patience=1e6, total_time=1e6)
-    assert len(done.replies) == 200
-    assert done.counts['requests'] < 800
-
-
 @pytest.mark.parametrize('status', [401, 403, 404, 302])
 def test_a_wrong_setting_stops_at_once(status):
     message = {'error': {'message': 'The model `m` does not exist; key sk-secret'}}
@@ -209,68 +183,11 @@ def test_requests_go_to_the_least_loaded_server():
     assert 4 <= len(slow.asked) <= 20
 
 
-def test_no_server_gets_more_at_once_than_allowed():
-    most, busy = [0, 0], [0, 0]
-
-    def counting(place: int) -> Callable[[Asked], Act]:
-        class Counted(Say):
-            async def respond(self, request: Any) -> Any:
-                busy[place] += 1
-                most[place] = max(most[place], busy[place])
-                try:
-                    return await super().respond(request)
-                finally:
-                    busy[place] -= 1
-
-        return lambda asked: Counted('fine', delay=0.02)
-
-    with JudgeServer(counting(0)) as one, JudgeServer(counting(1)) as two:
-        run(one, two, count=100, concurrency=8)
-    assert max(most) <= 8
-
-
-def test_the_rate_is_kept():
-    with JudgeServer(lambda asked: 'fine') as server:
-        done = run(server, count=50, rate=10.0)
-    assert len(done.replies) == 50
-    assert 4.9 - 1e-6 <= done.clock.now() < 5.2
-
-
 def test_a_dead_server_is_set_aside_while_another_works():
     with dead_url() as dead, JudgeServer(lambda asked: 'fine') as server:
         done = Asking([dead, server.url], 500, concurrency=8).go()
     assert len(done.replies) == 500
     assert done.counts['failures'] <= 30 + done.clock.now() / 15
-
-
-def test_a_server_that_comes_back_works_again():
-    with JudgeServer(lambda asked: 'fine') as steady:
-
-        def behave(asked: Asked) -> Act:
-            # Dies after 10 requests and is back when the other one has answered 100 more.
-            return Reset() if asked.number >= 10 and len(steady.asked) < 100 else 'back'
-
-        with JudgeServer(behave) as failing:
-            done = run(steady, failing, count=2000, concurrency=4, attempts=100)
-    assert len(done.replies) == 2000
-    assert sum(text == 'back' for text in done.replies.values()) > 100
-
-
-def test_a_server_may_start_after_the_run():
-    starts: list[float] = []
-
-    class Starting(SkippingClock):
-        async def sleep(self, seconds: float) -> None:
-            if self.now() > 20.0 and not starts:
-                starts.append(self.now())
-                await asyncio.to_thread(server.start)
-            await super().sleep(seconds)
-
-    with JudgeServer(lambda asked: 'fine') as server:
-        server.stop()
-        done = run(server, count=20, clock=Starting())
-    assert len(done.replies) == 20
-    assert len(starts) == 1
 
 
 def test_a_run_without_any_server_ends_in_time():
@@ -282,20 +199,6 @@ def test_a_run_without_any_server_ends_in_time():
     assert 60.0 < all_dead.clock.now() <= 120.0 + 30.0
     assert all(url in str(caught.value) for url in (one, other))
     assert not all_dead.reasons
-
-
-def test_a_slow_reply_is_waited_for_beyond_the_patience():
-    """The server cannot be reached for a second request, but still works on the first."""
-
-    def behave(asked: Asked) -> Act:
-        if asked.prompt == '0':
-            return late(lambda: len(server.asked) >= 5)
-        return Fail(503) if asked.number < 4 else 'fine'
-
-    with JudgeServer(behave) as server:
-        done = run(server, count=2, patience=1e-6)
-    assert len(server.asked) == 5
-    assert done.replies == {0: 'fine', 1: 'fine'}
 
 
 def test_a_server_that_only_fails_ends_in_time_too():
@@ -311,20 +214,6 @@ def test_a_server_that_only_fails_ends_in_time_too():
         with pytest.raises(IncompleteError, match='due in 3600 s, last: HTTP 429'):
             stopped.go()
     assert stopped.clock.now() < 60.0
-
-
-def test_a_third_of_all_requests_failing_loses_nothing():
-    """In every way at random, on two servers: each request has its own reply in the end."""
-    chance = random.Random(7)
-    ways = [act for act in FAILURES.values() if not isinstance(act, Hang)]
-
-    def behave(asked: Asked) -> Act:
-        return chance.choice(ways) if chance.random() < 0.3 else f'reply to {asked.prompt}'
-
-    with JudgeServer(behave) as one, JudgeServer(behave) as two:
-        done = run(one, two, count=1000)
-    assert done.replies == {number: f'reply to {number}' for number in range(1000)}
-    assert not done.reasons
 
 
 def test_an_error_of_the_caller_ends_the_run():

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from result_files import ABBR, THIRDS, rename, write_result, write_three
+from result_files import ABBR, THIRDS, write_result, write_three
 from sweeping import BASE, dump, load
 
 from gpassk_opencompass.benchmarks import limited
 from gpassk_opencompass.collect import collect
-from gpassk_opencompass.record import read
 from gpassk_opencompass.report.frame import boards, full_runs
 from gpassk_opencompass.sweep.folder import read_manifest
 
@@ -35,19 +33,9 @@ def test_a_limit_takes_of_each_group_in_turn(groups, limit):
     assert limited(groups, limit) == sorted(dealt)
 
 
-@pytest.mark.parametrize('given_in', ['command', 'override', 'template'])
-def test_a_trial_says_so_everywhere(tmp_path, given_in):
+def test_a_trial_says_so_everywhere(tmp_path):
     """In file names, abbreviations, data sets and the manifest, which has as many questions."""
-    text, options = HEAD, ['--limit', '10', '--n', '4']
-    if given_in == 'override':
-        text, options = (
-            text.replace('k_lists = [[4, 8, 16]]', ''),
-            ['--override', 'limit=10', '--override', 'n=4'],
-        )
-    if given_in == 'template':
-        text = text.replace('k_lists = [[4, 8, 16]]', 'limit = 10').replace('replications = 3', 'n = 4')
-        options = []
-    assert dump(tmp_path, text, *options) == 0
+    assert dump(tmp_path, HEAD, '--limit', '10', '--n', '4') == 0
     folder = tmp_path / 'configs'
     assert names(folder) == ['LiveMathBench-v202412-limit10-k1-r1', 'LiveMathBench-v202412-limit10-k4-r1']
     (path,) = folder.glob('*k4-r1*')
@@ -57,30 +45,6 @@ def test_a_trial_says_so_everywhere(tmp_path, given_in):
     greedy, sampled = read_manifest(folder)
     assert (greedy.questions, greedy.limit, greedy.n) == (10, 10, 1)
     assert (sampled.questions, sampled.limit, sampled.n, sampled.dataset_abbr) == (10, 10, 4, found['abbr'])
-
-
-def test_a_limit_bounds_the_estimate_of_a_benchmark_of_unknown_size(tmp_path, capsys):
-    text = BASE + "version = '1'\ndataset_splits = 'mine'\ndataset_languages = 'en'\n"
-    assert dump(tmp_path, text, '--limit', '7', '--dry-run') == 0
-    assert ' 7 |' in capsys.readouterr().out.splitlines()[2]
-    assert dump(tmp_path, text, '--limit', '7') == 0
-    (entry,) = read_manifest(tmp_path / 'configs')
-    assert (entry.questions, entry.limit) == (None, 7)
-
-
-@pytest.mark.parametrize(
-    ('n', 'name', 'said'),
-    [
-        ('8', 'LiveMathBench-v202412-k4_8-r1', 'k = 16 left out, above n = 8'),
-        ('3', 'LiveMathBench-v202412-k3-r1', 'k = 4, 8, 16 left out, above n = 3, k = 3 in its place'),
-    ],
-)
-def test_k_above_n_are_left_out(tmp_path, capsys, n, name, said):
-    """And said; runs that become the same are one. A template with both lines is refused, as ever."""
-    text = BASE.replace('replications = 3', 'replications = [1, 2, 3]')
-    assert dump(tmp_path, text, '--n', n) == 0
-    assert said in capsys.readouterr().err
-    assert names(tmp_path / 'configs') == [name]
 
 
 def test_a_look_leaves_the_whole_sweep_what_it_is(tmp_path):
@@ -107,9 +71,3 @@ def test_trials_stand_in_no_leaderboard_beside_whole_runs(tmp_path):
     assert full_runs(trial) == (trial, [])
     [board] = boards(trial)[0]
     assert (board.title, board.notes) == ('MATH500-L5-limit24', ['A trial on 24 questions.'])
-
-
-def test_the_name_of_any_data_set_tells_a_trial(tmp_path):
-    path = write_result(tmp_path, ABBR.format(1), THIRDS)
-    rename(path, dataset='gsm8k-limit24')
-    assert boards([read(path)])[0][0].notes == ['A trial on 24 questions.']

@@ -112,19 +112,6 @@ def test_failures_are_never_verdicts(tmp_path):
     assert len(VerdictStore(tmp_path)) == 499
 
 
-def test_unjudged_pairs_are_asked_again_and_nothing_else(tmp_path):
-    pairs = pairs_of(0, 20)
-    with JudgeServer(lambda asked: fair(asked.prompt) if asked.number % 2 else 'hm') as server:
-        first = judge_at(server, verdicts=tmp_path, concurrency=1)
-        unjudged = verdicts(first.judge(pairs)).count(UNJUDGED)
-        first.close()
-    with JudgeServer(lambda asked: fair(asked.prompt)) as server:
-        second = judge_at(server, verdicts=tmp_path)
-        assert verdicts(second.judge(pairs)) == truth(pairs)
-        second.close()
-    assert len(server.asked) == unjudged
-
-
 @pytest.mark.parametrize(
     'change',
     [
@@ -219,16 +206,6 @@ def test_an_interrupt_stops_at_once_and_keeps_the_verdicts(tmp_path):
         judge.close()
     assert len(VerdictStore(tmp_path)) == 10
     assert 'judge' not in [thread.name for thread in threading.enumerate()]
-
-
-def test_progress_goes_to_stderr(capfd):
-    with JudgeServer(lambda asked: fair(asked.prompt)) as server:
-        judge = judge_at(server, progress=True)
-        judge.judge(pairs_of(0, 3))
-        judge.judge(pairs_of(1, 6))
-    out, err = capfd.readouterr()
-    assert not out
-    assert all(part in err for part in ('3/3', '4/4', '2 hits', 'answer/s'))
 
 
 def adversarial_answers() -> list[str]:

@@ -42,18 +42,6 @@ def test_the_error_of_a_recorded_log(log, error):
     assert ours.startswith('gpassk_opencompass.errors.IncompleteError: no judge server answers (http://')
 
 
-BAR, COUNT, CUT = '  0%|          | 0/8 [00:00<?, ?it/s]', '12it [00:03,  3.92it/s]', ' 50%|##'
-
-
-@pytest.mark.parametrize('log', ['infer_no_file.out', 'eval_no_predictions.out'])
-@pytest.mark.parametrize('bar', [BAR, f'{BAR}\n', COUNT, f'{CUT}\n'])
-def test_bars_change_nothing(log, bar, tmp_path):
-    """A bar of another thread stands before the traceback, on its line or on one of its own, and after it."""
-    text, head, path = (LOGS / log).read_text(), 'Traceback (most', tmp_path / 'x.out'
-    path.write_text(f'{text.replace(head, f"{bar}{head}")}\r{bar}\r{bar}\n')
-    assert error_in(last_lines(path)) == error_in(last_lines(LOGS / log))
-
-
 ENGINE = '(EngineCore pid=4711) '
 VLLM = 'ERROR 11-22 08:41:14 [core.py:708] '
 
@@ -80,12 +68,6 @@ def test_the_cause_in_a_process_of_the_engine_is_named():
     assert error_in([*colours, *outer]) == expected
 
 
-@pytest.mark.parametrize('who', ['[rank0]: ', '3: '])
-def test_who_printed_it_does_not_matter(who):
-    lines = 'Traceback (most recent call last):', '  File "a.py", line 1, in <module>', 'ValueError: [1] bad'
-    assert error_in([f'{who}{line}' for line in lines]) == 'ValueError: [1] bad'
-
-
 def test_a_bare_exception_has_the_code_that_raised_it():
     head = ['Traceback (most recent call last):', '  File "a.py", line 1, in <module>', '    assert ready, x']
     assert error_in([*head, 'AssertionError']) == 'AssertionError at: assert ready, x'
@@ -110,10 +92,3 @@ def test_a_bare_exception_has_the_code_that_raised_it():
 def test_without_a_traceback_the_last_thing_said(lines, said):
     """How it died, else an error that was logged, else the last line that is none of a bar."""
     assert last_said(lines) == said
-
-
-def test_a_killed_task_ends_in_no_bar():
-    assert last_said(last_lines(LOGS / 'infer_killed.out')).startswith(
-        "{'do_sample': True, 'temperature': 1.0"
-    )
-    assert last_said(last_lines(LOGS / 'command.log')).startswith('no result at /outputs/broken/')

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import random
 import time
-import tracemalloc
-from itertools import pairwise
 
 import pytest
 
 from gpassk_opencompass import Pair, RuleJudge, Verdict
-from gpassk_opencompass.answers import final_answer, normal_form
 
 HOSTILE = [
     '9**9**9**9', '9^{9^{9^{9}}}', '10000!', '10000000000!', r'\binom{1000000000}{500000000}', '7' * 1999,
@@ -48,52 +44,3 @@ def test_a_hostile_answer_takes_a_tenth_of_a_second_at_most(place):
     assert said[0].verdict is said[2].verdict is Verdict.INCORRECT
     assert said[1].verdict is not Verdict.CORRECT
     assert best < 0.1 * len(pairs)
-
-
-@pytest.mark.slow
-def test_hostile_answers_take_no_memory():
-    tracemalloc.start()
-    with RuleJudge() as judge:
-        judge.judge([Pair('?', '5', answer) for answer in HOSTILE])
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 50e6
-
-
-LONG = [
-    'Let us see. ', 'answer: ', r'\boxed{', '}', r'\boxed{1} ', r'\boxed{1} or ', '<think>', '</think>', '1,',
-    '答案是', 'the answer is ', '$', '{', '\n', 'Answer: 5. ', '#### 5\n', 'Wait, it is 5. ', 'x<',
-    '<|im_end|>',
-]  # fmt: skip
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize('unit', LONG)
-def test_responses_of_3_mb_take_linear_time(unit):
-    """A tenth of it takes about a tenth of the time, and all of it seconds at most."""
-    times = []
-    for size in (300_000, 3_000_000):
-        text = unit * (size // len(unit))
-        started = time.process_time()
-        normal_form(final_answer(text).text)
-        times.append(time.process_time() - started)
-    assert times[1] < 25 * times[0] + 1
-    assert times[1] < 20
-
-
-PARTS = [
-    '1', '2', '0.5', 'x', 'n', 'A', 'B', '+', '-', '*', '/', '^', '=', '<', r'\le', '!', '%', '(', ')',
-    '[', ']', '{', '}', r'\{', r'\}', ',', ';', '|', r'\frac', r'\sqrt', r'\pi', r'\infty', r'\cup', r'\in',
-    r'\mathbb{R}', r'\pm', r'\text{ or }', r'\text{ cm}', r'\Rightarrow', r'\equiv', r'\pmod', ' ', '_', 'or',
-    '个', '万', '三', 'sin', r'\binom', r'\begin{cases}', r'\end{cases}', r'\\', '&', ':', '.', "'", '°',
-    r'\setminus', '$', 'yes', 'for all',
-]  # fmt: skip
-
-
-def test_random_pairs_raise_nothing():
-    chance = random.Random(7)
-    with RuleJudge() as judge:
-        for _ in range(30):
-            texts = [''.join(chance.choices(PARTS, k=chance.randint(1, 12))) for _ in range(40)]
-            pairs = [Pair('?', one, other) for one, other in pairwise(texts)]
-            assert len(judge.judge(pairs)) == len(pairs)
