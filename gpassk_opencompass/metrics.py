@@ -80,7 +80,7 @@ class Metric:
         """Read a key; an InputError says what is none."""
         if text == Kind.ACCURACY.value:
             return ACCURACY
-        if not (found := _KEY.fullmatch(text)):
+        if not (found := _KEY.fullmatch(text)) or (found[1] == 'G-Pass') != (found[3] is not None):
             raise InputError(f'{text!r} is no metric: expected accuracy, pass@4, G-Pass@16_0.5 or mG-Pass@16')
         kind = next(kind for kind in Kind if kind.value.startswith(f'{found[1]}@'))
         try:

@@ -268,7 +268,8 @@ def tables_as_json(command: str) -> Iterator[None]:
 
 def markdown(table: Table) -> str:
     """Return a table and its notes; what would end a cell, or be HTML, a link or emphasis, is escaped."""
-    cells = [list(map(markdown_line, row)) for row in [table.columns, *table.texts()]]
+    rows = [table.columns, *table.texts()]
+    cells = [[markdown_line(cell).replace('|', r'\|') for cell in row] for row in rows]
     notes = [f'{markdown_line(note)}  ' for note in table.notes]
     return '\n'.join([*_aligned(cells, table.sides()), *([''] if notes else []), *notes])
 
@@ -329,7 +330,7 @@ def read_csv_cell(text: str) -> str:
 _EDGE = r'(?<![^\W_])_|_(?![^\W_])'
 """An underscore that is not within a word."""
 _MARKUP = re.compile(
-    rf"""[<|*`~]
+    rf"""[<*`~]
     | &(?=\#|\w+;)                         # what would be read as another character
     | \\(?=[!-/:-@\[-`{{-~]|$)             # what would take the meaning of the next character away
     | {_EDGE}                              # emphasis
@@ -344,7 +345,7 @@ _PLAIN = {'<': '&lt;', '&': '&amp;', '~': '&#126;', '/': '&#47;'}
 
 
 def markdown_line(text: str) -> str:
-    """Return a text for a line or a cell of its own in which Markdown finds nothing but the text.
+    """Return a text for a line of its own in which Markdown finds nothing but the text.
 
     No HTML, image, link (nor a bare address), code or emphasis; underscores within a word stay as they are.
     """

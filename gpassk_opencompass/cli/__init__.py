@@ -7,6 +7,7 @@ the exit code: 0 done, 1 something is incomplete or worse, 2 refused or not deci
 from __future__ import annotations
 
 import errno
+import signal
 import sys
 from argparse import Action, ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
 from collections.abc import Callable, Sequence
@@ -15,6 +16,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from traceback import print_exc
+from types import FrameType
 from typing import Any, NoReturn
 
 from .. import __version__
@@ -46,6 +48,14 @@ BARRED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand and return the exit code; errors are one message on stderr."""
     name, *words = [*(sys.argv[1:] if argv is None else argv)] or ['--help']
+    interrupts: list[int] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+        interrupts.append(number)
+        raise KeyboardInterrupt
+
+    if argv is None and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, interrupt)
     # With a margin the codes 1 and 2 are answers; of all that keeps a comparison from one the code is 3.
     answers = name == 'compare' and any(word.startswith('--margin') for word in words)
     try:
@@ -54,6 +64,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as end:  # of the parser; 0 after --help
         raise SystemExit(end.code and NO_ANSWER if answers else end.code) from None
     except Exception:
+        if interrupts:  # compiled code of a library made another error of Ctrl-C
+            warn(f'gpassk {name}: stopped')
+            return INTERRUPTED
         if not answers:
             raise
         print_exc()  # the interpreter would end with 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,12 +31,18 @@ def add_arguments(parser: ArgumentParser) -> None:
     add('--level', type=float, default=0.95, help='of confidence (default: 0.95)')
     taus = 'thresholds τ of the columns of G-Pass@k, from 0 to 1 (default: 0.5 0.75 1)'
     add_several(parser, '--threshold', taus, type=float, metavar='TAU')
-    add_several(parser, '--only', 'write only these: tables, figures, page', choices=PARTS, metavar='PART')
+    add_several(parser, '--only', 'write only these: tables, figures, page', type=_part, metavar='PART')
     add('--responses', action='store_true', help='also each response, in a folder beside the page')
     add('--from', dest='source', metavar='FORMAT', help='of the logs (default: as they themselves tell)')
     add_several(parser, '--configs', "more folders with a sweep's manifest", type=path, metavar='FOLDER')
     add('--strict', action='store_true', help='exit with 1 if a file or result was left out')
     add_json(parser)
+
+
+def _part(text: str) -> str:  # no `choices`: a file behind the parts is told from them by this error
+    if text not in PARTS:
+        raise ArgumentTypeError(f'{text!r}: expected {", ".join(PARTS)}')
+    return text
 
 
 def run(

@@ -65,9 +65,13 @@ _STYLE = {
 
 _WITH_CHINESE = (
     *('Noto Sans CJK SC', 'Noto Sans SC', 'Source Han Sans SC', 'WenQuanYi Micro Hei', 'WenQuanYi Zen Hei'),
-    *('Droid Sans Fallback', 'Microsoft YaHei', 'PingFang SC', 'Hiragino Sans GB', 'Arial Unicode MS'),
+    *('Noto Sans CJK JP', 'Droid Sans Fallback', 'Microsoft YaHei', 'SimHei', 'PingFang SC'),
+    *('Hiragino Sans GB', 'Arial Unicode MS'),
 )
-"""The first that is installed serves for what DejaVu Sans, which comes with matplotlib, lacks."""
+"""The first that is installed serves for what DejaVu Sans, which comes with matplotlib, lacks.
+
+Of a file with several fonts matplotlib sees the first: of Debian's fonts-noto-cjk the one called JP.
+"""
 
 Figures = dict[str, list[tuple[str, str]]]
 """Title of a board → caption and SVG of each of its figures."""

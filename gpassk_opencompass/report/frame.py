@@ -282,7 +282,8 @@ def greedy_of(result: Result, greedy: Sequence[Result]) -> Result | None:
     for place, one in enumerate(greedy):
         paths, own = {result.model_path, one.model_path}, one.sampling.get('max_out_len')
         two_owners = len(paths) == 2 and all(map(ON_HUB.fullmatch, paths))
-        alike = paths == {result.model_path} != {''} or (result.model == one.model and not two_owners)
+        same_path = len(paths) == 1 and result.model_path != ''
+        alike = same_path or (result.model == one.model and not two_owners)
         if one.run.host == result.run.host and alike:
             found.append((len(paths) == 1, own == length, own or 0, -place))
     return greedy[-max(found)[3]] if found else None

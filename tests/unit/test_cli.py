@@ -175,6 +175,26 @@ def test_work_is_done_to_its_end_whoever_reads_of_it(tmp_path, buffered):
     assert (tmp_path / 'report' / 'leaderboard.md').is_file()
 
 
+def test_ctrl_c_that_a_library_made_another_error_of_ends_it_so_too():
+    """Compiled code may raise what it likes where a callback of its was stopped."""
+    code = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from gpassk_opencompass.cli import init, main
+
+def run(**options):
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+    except KeyboardInterrupt:
+        raise RuntimeError('cannot cast') from None
+
+init.run, sys.argv = run, ['gpassk', 'init']
+sys.exit(main())
+"""
+    done = subprocess.run([sys.executable, '-c', code], check=False, capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, done.stderr) == (130, 'gpassk init: stopped\n')
+
+
 def test_ctrl_c_ends_it_with_one_line():
     process: list[subprocess.Popen[str]] = []
 
