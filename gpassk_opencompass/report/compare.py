@@ -196,10 +196,9 @@ def _sides(
         for config, members in runs.items():
             twins = [sides[place]] if place < 2 else [side for side in sides if side.config == config]
             if len(twins) != 1:
-                either = 'either run' if twins else 'neither run'
-                raise InputError(
-                    f'{path} may have a rerun of {either}; give NEW OLD and reruns of one of them'
-                )
+                what = 'may have a rerun of either run' if twins else 'has a run that is a rerun of neither'
+                advice = 'give NEW OLD and reruns of one of the two, and other old runs in a call each'
+                raise InputError(f'{path} {what}; {advice}')
             twins[0].config = config
             for one in members:
                 twins[0].results.setdefault(one.benchmark, []).append(_rejudged(one) if judge else one)
