@@ -118,7 +118,7 @@ def test_the_home_directory_is_written_out(engine, monkeypatch):
         ({'do_sample': True, 'seed': 42}, 'same random numbers'),
         ({'do_sample': True, 'num_return_sequences': 4}, 'one request'),
         ({'do_sample': True, 'max_new_tokens': 4}, 'max_out_len'),
-        ({'do_sample': False, 'temperature': 0.5}, 'without do_sample=True the engine is greedy'),
+        ({'do_sample': False, 'temperature': 0.5}, 'without do_sample the engine is greedy'),
     ],
 )
 def test_transformers_is_told_nothing_in_vain(settings, message):

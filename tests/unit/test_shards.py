@@ -176,7 +176,7 @@ def test_another_report_replaces_what_has_changed(tmp_path):
     write_report(tmp_path)
     assert files_in(place) == before
     rewritten(runs['two'], response='another')
-    assert 'removed the responses of 1 runs of an earlier report' in write_report(tmp_path)[-1]
+    assert 'removed 12 files with responses of an earlier report' in write_report(tmp_path)[-1]
     after = files_in(place)
     kept = {name for name in after if before.get(name) == after[name]}
     assert (len(after), len(kept), len({name.partition('/')[0] for name in kept})) == (2 * 12, 12, 1)
@@ -187,13 +187,14 @@ def test_responses_of_an_earlier_report_are_removed(tmp_path):
     write_report(tmp_path)
     place = tmp_path / 'report' / 'responses'
     [folder] = place.iterdir()
+    (folder / 'mine.txt').write_text('mine', encoding='utf-8')
     elsewhere = tmp_path / 'elsewhere'
     shutil.copytree(folder, elsewhere)
     (place / '0123456789ab').symlink_to(elsewhere)
     [line] = write_report(tmp_path, responses=False)
-    assert line.startswith('removed the responses of 1 runs of an earlier report')
-    assert [path.name for path in place.iterdir()] == ['0123456789ab']
-    assert len(list(elsewhere.iterdir())) == 12
+    assert line.startswith('removed 12 files with responses of an earlier report')
+    assert [path.name for path in folder.iterdir()] == ['mine.txt']
+    assert len(list(elsewhere.iterdir())) == 13
 
 
 @pytest.mark.parametrize('damage', ['no column', 'a file that is gone', 'a file that was cut'])
@@ -209,7 +210,7 @@ def test_a_run_without_responses_is_told_and_the_report_goes_on(damage, tmp_path
         samples.write_bytes(samples.read_bytes()[:-20])
     line, removed = write_report(tmp_path)
     assert re.match(f'.* on LiveMathBench-vdemo: no responses: {run.result} has no responses', line)
-    assert removed.startswith('removed the responses of 1 runs')
+    assert removed.startswith('removed 12 files')
     assert not (tmp_path / 'report' / 'responses').exists()
     [board] = content_of(tmp_path / 'report' / 'index.html')['boards']
     assert 'has no responses' in board['entries'][0]['lost']
