@@ -233,6 +233,13 @@ def test_a_log_reaches_programs_and_steers_no_terminal(tmp_path, capsys):
     assert entry['logs'][0]['lines'][-1] == 'ValueError: \x1b[2J'
 
 
+@pytest.mark.parametrize('folder', ['nothing', 'empty'])
+def test_a_folder_without_runs_is_refused(tmp_path, folder, capsys):
+    (tmp_path / 'empty').mkdir()
+    assert main(['check', str(tmp_path / folder)]) == 2
+    assert 'work director' in capsys.readouterr().err
+
+
 COPIES = 'all n = 4 responses are one text for 8 of 8 questions: the samples are copies'
 DIFFERENT = {'distinct': 4.0, 'copies': 0}
 

@@ -193,20 +193,6 @@ def test_a_folder_with_results_of_ours_gives_those_and_the_details_of_lighteval(
     assert found.passed_over == [f'{rows} is passed over']
 
 
-@pytest.mark.parametrize('content', ['{"accuracy"', '{"error": "it failed"}'])
-def test_a_failed_evaluation_keeps_no_other_log_from_it(content, tmp_path, capsys):
-    shutil.copytree(RECORDED / 'opencompass' / 'rules', tmp_path, dirs_exist_ok=True)
-    [path] = tmp_path.glob('*/results/scripted/*.json')
-    path.write_text(content)
-    found = collect([tmp_path])
-    assert 'copies' in {one.run.model for one in found.results}
-    assert any(str(path) in line for line in found.passed_over)
-    assert main(['score', str(tmp_path)]) == 2
-    said = capsys.readouterr()
-    assert 'copies/aime-rule: responses with verdicts' in said.out
-    assert str(path) in said.err
-
-
 def test_what_cannot_be_read_or_scored_is_left_out_with_its_reason(tmp_path):
     good = logged(tmp_path / 'good.jsonl')
     torn = tmp_path / 'torn.jsonl'

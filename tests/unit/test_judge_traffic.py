@@ -183,11 +183,31 @@ def test_requests_go_to_the_least_loaded_server():
     assert 4 <= len(slow.asked) <= 20
 
 
+def test_the_rate_is_kept():
+    with JudgeServer(lambda asked: 'fine') as server:
+        done = run(server, count=50, rate=10.0)
+    assert len(done.replies) == 50
+    assert 4.9 - 1e-6 <= done.clock.now() < 5.2
+
+
 def test_a_dead_server_is_set_aside_while_another_works():
     with dead_url() as dead, JudgeServer(lambda asked: 'fine') as server:
         done = Asking([dead, server.url], 500, concurrency=8).go()
     assert len(done.replies) == 500
     assert done.counts['failures'] <= 30 + done.clock.now() / 15
+
+
+def test_a_server_that_comes_back_works_again():
+    with JudgeServer(lambda asked: 'fine') as steady:
+
+        def behave(asked: Asked) -> Act:
+            # Dies after 10 requests and is back when the other one has answered 100 more.
+            return Reset() if asked.number >= 10 and len(steady.asked) < 100 else 'back'
+
+        with JudgeServer(behave) as failing:
+            done = run(steady, failing, count=2000, concurrency=4, attempts=100)
+    assert len(done.replies) == 2000
+    assert sum(text == 'back' for text in done.replies.values()) > 100
 
 
 def test_a_run_without_any_server_ends_in_time():
