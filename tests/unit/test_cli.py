@@ -76,7 +76,6 @@ def test_a_slip_is_told_in_one_line(arguments, name, said, capsys):
         ('judge ping', '--url', 'url', ['http://a', 'http://b']),
         ('score x', '--k', 'k', [2, 4]),
         ('score x', '--field', 'field', [('a', 'b'), ('c', 'd')]),
-        ('report x', '--configs', 'configs', [Path('a'), Path('b')]),
     ],
 )
 def test_an_option_given_twice_has_both_values(command, option, name, values):

@@ -314,6 +314,7 @@ def test_raw_logs_of_two_programs_are_a_gate_in_one_command(tmp_path, capsys):
     ('change', 'message'),
     [
         (('q5', 'What is 5 + 5?', '11'), "question 'q5' has the reference '10' in one and '11' in the other"),
+        (('q5', 'What is 5 + 6?', '10'), "question 'q5' asks 'What is 5 + 5?' in one and 'What is 5 + 6?'"),
         (('q99', 'What is new?', '1'), "of 40 and 40 questions 1 are in new alone, first 'q5' ('What"),
     ],
 )
