@@ -57,7 +57,7 @@ class _InProcess(Seeded):
         settings = dict(kwargs.get(self.settings_in) or {})
         refuse(self.settings_in, settings, {**OF_SAMPLE, **self.ruled})
         if settings.get(self.switch, self.usual) is False:
-            reason = f'without {self.switch} the engine is greedy and ignores it'
+            reason = f'without {self.switch} the engine is greedy and ignores it; set that, or remove this'
             sampling = ('temperature', 'top_p', 'top_k', 'min_p')
             refuse(self.settings_in, settings, dict.fromkeys(sampling, reason))
         for name, value in (('mode', 'mid'), ('drop_middle', True)):
