@@ -48,7 +48,8 @@ def run(*, outputs: Path, configs: Sequence[Path], follow: bool) -> int:
         complete = all(finding.state is State.COMPLETE for finding in findings)
         if complete or not follow:
             break
-        if said != (said := summary(findings)):
+        before, said = said, summary(findings)
+        if said != before:
             say(said, flush=True)
         try:
             time.sleep(EVERY)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from hosts import import_plugin
 
 from gpassk_opencompass import IncompleteError, InputError
 from gpassk_opencompass.health import Generation
+from gpassk_opencompass.predictions import Rows, Sample
 
 plugin = import_plugin()
 
@@ -114,3 +116,17 @@ def test_other_examples_half_way_are_refused(tmp_path):
     few_shot_run(tmp_path, ['What is 7?', '7 is what?'], batches=2)
     rows = json.loads((tmp_path / 'bench.json').read_text()).values()
     assert ['7 is what?' in row['origin_prompt'] for row in rows] == [True] * 4
+
+
+def test_a_run_that_goes_on_holds_places_and_no_responses(tmp_path):
+    """Those of a whole run may be more than the memory; here they are 20 MB."""
+    samples = [Sample(f'q{number}', 0, number, '', '', '') for number in range(400)]
+    before, after = (Rows(tmp_path / 'bench.json', 'bench', samples, {}) for _ in range(2))
+    for one in samples:
+        before.add(before.row(one, '', 'x' * 50_000, Generation()))
+    tracemalloc.start()
+    assert after.find() == []
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    after.close()
+    assert most < 4_000_000
