@@ -267,7 +267,7 @@ def _plain_leaf(value: Any, where: str) -> Any:
         raise TemplateError(f'{where} has a half of a character, which no file can hold: give it in UTF-8')
     if isinstance(value, (type, FunctionType)) and '<' not in f'{value.__module__}{value.__qualname__}':
         return f'{value.__module__}.{value.__qualname__}'
-    kind = value if isinstance(value, float) else f'a {type(value).__name__}'
+    kind = value if isinstance(value, float) else f'of type {type(value).__name__}'
     raise TemplateError(
         f'{where} is {kind}, which cannot be written into a config; allowed are finite numbers of up to 40 '
         'digits, strings, True, False, None, lists, dicts, and classes or functions that can be imported'

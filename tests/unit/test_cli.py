@@ -174,6 +174,11 @@ def test_work_is_done_to_its_end_whoever_reads_of_it(tmp_path, buffered):
     assert (tmp_path / 'report' / 'leaderboard.md').is_file()
 
 
+def test_a_file_behind_the_parts_of_a_report_is_a_file(tmp_path):
+    options = read_options('report', ['--only', 'tables', 'page', str(tmp_path)])
+    assert (options['only'], options['paths']) == (['tables', 'page'], [tmp_path])
+
+
 def test_ctrl_c_that_a_library_made_another_error_of_ends_it_so_too():
     """Compiled code may raise what it likes where a callback of its was stopped."""
     code = """

@@ -59,6 +59,8 @@ def test_a_name_is_shown_as_it_is_and_does_nothing():
         heading, _, cell, _, item, _ = [text.strip() for text in shown.texts]
         assert [heading, cell, item] == [name] * 3
         assert '://' not in table
+    signature = 'G-Pass@k|n:16|k:4_8_16|judge:rule'  # is copied from the file
+    assert markdown_line(signature) == signature
 
 
 @pytest.fixture(scope='module')
