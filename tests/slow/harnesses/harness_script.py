@@ -6,12 +6,11 @@ import json
 import os
 import re
 import subprocess
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Thread
 from typing import Any
 
 Reply = tuple[int, dict[str, Any]]
@@ -23,42 +22,29 @@ class Sums:
     Args:
         counts: right samples of each question.
         text: of a sample, with {number}, {replica} and {said}.
-        first: number of the first question.
     """
 
-    def __init__(self, counts: Sequence[int], text: str, first: int = 0) -> None:
-        self.counts, self.text, self.first = counts, text, first
-        self._asked, self._lock = Counter[Hashable](), Lock()
+    def __init__(self, counts: Sequence[int], text: str) -> None:
+        self.counts, self.text = counts, text
 
     def questions(self) -> dict[str, str]:
         """Question → its answer."""
-        numbers = range(self.first, self.first + len(self.counts))
-        return {f'What is {number} + 10?': str(number + 10) for number in numbers}
+        return {f'What is {number} + 10?': str(number + 10) for number in range(len(self.counts))}
 
     def is_right(self, number: int, replica: int) -> bool:
-        return replica < self.counts[number - self.first]
+        return replica < self.counts[number]
 
-    def response(self, number: int, replica: int, right: str = '', wrong: str = '99') -> str:
-        said = (right or number + 10) if self.is_right(number, replica) else wrong
+    def response(self, number: int, replica: int, right: str = '') -> str:
+        said = (right or number + 10) if self.is_right(number, replica) else '99'
         return self.text.format(number=number, replica=replica, said=said)
 
     def number(self, prompt: str) -> int:
         return int(re.findall(r'What is (\d+) \+', prompt)[-1])
 
-    def next(self, prompt: str, model: str = '') -> tuple[int, int]:
-        """The number of the question in a prompt, and how often a model was asked it before."""
-        number = self.number(prompt)
-        with self._lock:
-            replica = self._asked[model, number]
-            self._asked[model, number] += 1
-        return number, replica
 
-
-def completion(
-    model: str, message: dict[str, Any], reason: str = 'stop', prompt: int = 9, used: int = 20
-) -> Reply:
+def completion(model: str, message: dict[str, Any], reason: str = 'stop') -> Reply:
     choice = {'index': 0, 'message': {'role': 'assistant', **message}, 'finish_reason': reason}
-    usage = {'prompt_tokens': prompt, 'completion_tokens': used, 'total_tokens': prompt + used}
+    usage = {'prompt_tokens': 9, 'completion_tokens': 20, 'total_tokens': 29}
     about = {'id': 'scripted', 'object': 'chat.completion', 'created': 0, 'model': model}
     return 200, {**about, 'choices': [choice], 'usage': usage}
 
@@ -72,9 +58,6 @@ def served(reply: Callable[[str, dict[str, Any]], Reply]) -> Iterator[int]:
 
         def log_message(self, *_: object) -> None:
             pass
-
-        def do_PUT(self) -> None:
-            self._send(200, {})
 
         def do_POST(self) -> None:
             self._send(*reply(self.path, json.loads(self.rfile.read(int(self.headers['Content-Length'])))))

@@ -1,16 +1,10 @@
-"""Have EvalScope evaluate a scripted model of which is known what it gets right, and keep what it writes.
-
-    python make_evalscope_logs.py FOLDER [SUITE ...]
-
-It runs in EvalScope's environment, and makes a work directory a suite, with `truth.json` in it.
-"""
+"""EvalScope evaluates a scripted model whose truth is known: `make_evalscope_logs.py FOLDER`."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import shutil
 import sys
 from collections import Counter
 from pathlib import Path
@@ -26,9 +20,8 @@ N = 4
 class Question(NamedTuple):
     """A question, and the n replies to it in the order of its requests, a letter each.
 
-    1: right. 0: wrong. t: right, the thought kept apart. h: wrong by one, which earns half of the credit.
-    c: cut off, and so wrong. l: the server says that the prompt is too long. f: the server refuses.
-    x: right, but the judge's own reply is no verdict.
+    1: right. 0: wrong. t: right, the thought kept apart. c: cut off, and so wrong.
+    l: the server says that the prompt is too long. f: the server refuses.
     """
 
     subset: str
@@ -59,15 +52,7 @@ MATH = [
     Question('Level 2', 12, 2, '1110'),
     Question('Level 2', 13, 3, '0011'),
 ]
-JUDGED = [Question('default', 21, 1, '1x00')]
-SCORES = [Question('default', 31, 1, '11h1'), Question('default', 32, 2, '0h10')]
-
-SUITES: dict[str, dict[str, list[Question]]] = {
-    'sums': {'aime24': AIME, 'math_500': MATH},
-    'judged': {'aime25': JUDGED},
-    'scores': {'two_scores': SCORES},
-}
-"""Suite → benchmark → its questions."""
+BENCHMARKS = {'aime24': AIME, 'math_500': MATH}
 
 
 class Script:
@@ -80,8 +65,6 @@ class Script:
 
     def reply(self, path: str, request: dict[str, Any]) -> Reply:
         prompt = request['messages'][-1]['content']
-        if request['model'] == 'judge':
-            return completion('judge', {'content': self._verdict(prompt)})
         asked = re.search(r'What is (\d+) \+ (\d+)\?', prompt)
         assert asked, prompt
         question = self._questions[int(asked[1]), int(asked[2])]
@@ -92,22 +75,13 @@ class Script:
         if letter in 'lf':
             code = 'context_length_exceeded' if letter == 'l' else 'refused_by_the_script'
             return 400, {'error': {'message': f'no reply to sample {number}: 17', 'code': code}}
-        total = question.a + question.b + {'0': 2, 'h': 1}.get(letter, 0)
+        total = question.a + question.b + 2 * (letter == '0')
         message = {'content': f'Sample {number}: \\boxed{{{total}}}'}
         if letter == 't':
             message['reasoning_content'] = f'I add {question.a} and {question.b}.'
         if letter == 'c':
             message['content'] = f'Sample {number}: first I'
         return completion(request['model'], message, 'length' if letter == 'c' else 'stop')
-
-    def _verdict(self, prompt: str) -> str:
-        first, second = re.findall(r'Expression [12]: (.*)', prompt)[-2:]
-        said = re.search(r'Sample (\d+): \\boxed\{(\d+)\}', first)
-        assert said, prompt
-        for question in self._questions.values():
-            if question.answer == second.strip() and question.replies[int(said[1])] == 'x':
-                return 'Hard to say.'
-        return json.dumps({'verdict': 'Yes' if said[2] == second.strip() else 'No'})
 
 
 def _write_data(folder: Path, benchmark: str, questions: list[Question]) -> Path:
@@ -121,63 +95,24 @@ def _write_data(folder: Path, benchmark: str, questions: list[Question]) -> Path
     return write_rows(folder / benchmark / 'test.jsonl', rows).parent
 
 
-def _register_two_scores() -> None:
-    """Register a benchmark with the scores `credit`, its main one, and `acc`."""
-    from evalscope.api.benchmark import BenchmarkMeta, DefaultDataAdapter
-    from evalscope.api.dataset import Sample
-    from evalscope.api.metric import Score
-    from evalscope.api.registry import register_benchmark
-
-    @register_benchmark(
-        BenchmarkMeta(
-            name='two_scores', pretty_name='Two scores', description='Sums.', dataset_id='two_scores',
-            metric_list=['acc'], primary_metric='accuracy', eval_split='test', prompt_template='{question}',
-        )
-    )  # fmt: skip
-    class TwoScores(DefaultDataAdapter):
-        def record_to_sample(self, record: dict[str, Any]) -> Sample:
-            return Sample(
-                input=record['problem'], target=record['answer'], metadata={'answer': record['answer']}
-            )
-
-        def match_score(
-            self, original_prediction: str, filtered_prediction: str, reference: str, task_state: Any
-        ) -> Score:
-            [said] = re.findall(r'boxed{(\d+)}', original_prediction)
-            off = abs(int(said) - int(reference))
-            score = Score(extracted_prediction=said, prediction=original_prediction)
-            score.value = {'acc': float(off == 0), 'credit': max(0.0, 1 - off / 2)}
-            score.main_score_name = 'credit'
-            return score
-
-
-def make(folder: Path, suite: str) -> None:
-    """Run a suite in an empty folder, which becomes the work directory."""
+def make(folder: Path) -> None:
+    """Evaluate in an empty folder, which becomes the work directory."""
     from evalscope import TaskConfig, run_task
 
-    if suite == 'scores':
-        _register_two_scores()
-    benchmarks = SUITES[suite]
     folder.mkdir(parents=True)
     os.chdir(folder)
-    data = {name: str(_write_data(Path('data'), name, questions)) for name, questions in benchmarks.items()}
+    data = {name: str(_write_data(Path('data'), name, questions)) for name, questions in BENCHMARKS.items()}
     arguments = {
         name: dict(local_path=path, dataset_id=path, eval_split='test', prompt_template='{question}')
         for name, path in data.items()
     }
-    with served(Script([one for questions in benchmarks.values() for one in questions]).reply) as port:
-        url = f'http://127.0.0.1:{port}/v1'
-        judge: dict[str, Any] = {}
-        if suite == 'judged':
-            model = {'model_id': 'judge', 'api_url': url, 'api_key': 'EMPTY'}
-            judge = {'judge': {'strategy': 'llm', 'models': [model]}}
+    with served(Script([*AIME, *MATH]).reply) as port:
         config = {
-            'model': 'scripted-1', 'api_url': url, 'api_key': 'EMPTY', 'eval_type': 'openai_api',
-            'datasets': list(benchmarks), 'dataset_args': arguments, 'dataset_dir': 'data', 'repeats': N,
-            'ignore_errors': True, 'eval_batch_size': 3, 'work_dir': '.', 'no_timestamp': True,
-            'collect_perf': suite == 'sums',
+            'model': 'scripted-1', 'api_url': f'http://127.0.0.1:{port}/v1', 'api_key': 'EMPTY',
+            'eval_type': 'openai_api', 'datasets': list(BENCHMARKS), 'dataset_args': arguments,
+            'dataset_dir': 'data', 'repeats': N, 'ignore_errors': True, 'eval_batch_size': 3, 'work_dir': '.',
+            'no_timestamp': True, 'collect_perf': True,
             'generation_config': {'temperature': 0.7, 'top_p': 0.95, 'max_tokens': 64, 'retries': 1},
-            **judge,
         }  # fmt: skip
         run_task(TaskConfig(**config))
     truth = {
@@ -185,23 +120,10 @@ def make(folder: Path, suite: str) -> None:
             {'subset': one.subset, 'question': one.text, 'reference': one.answer, 'replies': one.replies}
             for one in questions
         ]
-        for name, questions in benchmarks.items()
+        for name, questions in BENCHMARKS.items()
     }
     Path('truth.json').write_text(json.dumps(truth, indent=1))
 
 
-def _scrub(folder: Path) -> None:
-    """Keep what a reader looks at, without the port of the server."""
-    for name in ('data', 'logs'):
-        shutil.rmtree(folder / name, ignore_errors=True)
-    for path in folder.rglob('report.html'):
-        path.unlink()
-    for path in folder.rglob('*.yaml'):
-        path.write_text(re.sub(r'http://127\.0\.0\.1:\d+', 'http://127.0.0.1:8000', path.read_text()))
-
-
 if __name__ == '__main__':
-    root = Path(sys.argv[1]).resolve()
-    for name in sys.argv[2:] or SUITES:
-        make(root / name, name)
-        _scrub(root / name)
+    make(Path(sys.argv[1]).resolve())

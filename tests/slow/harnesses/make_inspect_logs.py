@@ -1,19 +1,9 @@
-"""Makes logs of inspect_ai with a scripted model: which response is right is known of each.
-
-    python make_inspect_logs.py FOLDER
-
-writes `whole.eval` and `whole.json` (the same task), `running.eval` (copied while it was being written) and
-`stopped.eval` (ended by an error). `QUESTIONS` is the truth; nothing in it depends on inspect_ai, so that
-tests can import it where inspect_ai is not installed.
-"""
+"""Logs that inspect_ai writes of a scripted model, of which `QUESTIONS` tells what is right."""
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
-import sys
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -101,25 +91,7 @@ def scripted_model() -> Any:
         kinds = {question: kinds for question, kinds in QUESTIONS.values()}
         return _output(text, config.seed, kinds[text][config.seed - 1])
 
-    try:
-        return get_model('mockllm/model', custom_outputs=respond, memoize=False)
-    except ValueError:  # before it took functions
-        return get_model('mockllm/model', custom_outputs=_InOrder(), memoize=False)
-
-
-class _InOrder:
-    """The outputs in the order in which one worker asks for them."""
-
-    def __init__(self) -> None:
-        self._places = iter([(key, epoch) for epoch in range(1, EPOCHS + 1) for key in QUESTIONS])
-
-    def __iter__(self) -> _InOrder:
-        return self
-
-    def __next__(self) -> Any:
-        key, epoch = next(self._places)
-        text, kinds = QUESTIONS[key]
-        return _output(text, epoch, kinds[epoch - 1])
+    return get_model('mockllm/model', custom_outputs=respond, memoize=False)
 
 
 def _kind(state: Any) -> str:
@@ -215,40 +187,3 @@ def make(folder: Path) -> None:
     _run(sums(), folder, log_format='json').rename(folder / 'whole.json')
     _run(sums(), folder, fail_on_error=True).rename(folder / 'stopped.eval')
     shutil.rmtree(made)
-
-
-def scrub(path: Path) -> None:
-    """Take tracebacks, which name folders of this machine, out of a log; of all but one also the events.
-
-    The members of a zip keep their order and their compression.
-    """
-    emptied: dict[str, Any] = {'traceback': '', 'traceback_ansi': '', 'revision': None}
-    if path.name != 'whole.eval':
-        emptied |= {'events': [], 'messages': [], 'events_data': None}
-    if path.suffix == '.json':
-        path.write_text(json.dumps(_scrubbed(json.loads(path.read_text()), emptied), indent=2))
-        return
-    import zipfile_zstd  # noqa: F401  zipfile learns method 93 from it
-
-    kept = path.with_suffix('.kept')
-    with zipfile.ZipFile(path) as old, zipfile.ZipFile(kept, 'w') as new:
-        for member in old.infolist():
-            told = json.dumps(_scrubbed(json.loads(old.read(member)), emptied), separators=(',', ':'))
-            new.writestr(member, told, compress_type=member.compress_type)
-    kept.replace(path)
-
-
-def _scrubbed(told: Any, emptied: dict[str, Any]) -> Any:
-    if isinstance(told, list):
-        return [_scrubbed(one, emptied) for one in told]
-    if isinstance(told, dict):
-        return {name: emptied.get(name, _scrubbed(value, emptied)) for name, value in told.items()}
-    return told
-
-
-if __name__ == '__main__':
-    target = Path(sys.argv[1])
-    make(target)
-    if '--scrub' in sys.argv:
-        for log in sorted(target.iterdir()):
-            scrub(log)

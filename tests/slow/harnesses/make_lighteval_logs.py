@@ -1,9 +1,7 @@
-"""Logs that Lighteval 0.13 itself writes of tasks that are not of this package, of a model with known truth.
+"""Logs that Lighteval itself writes of a task that is not of this package, of a model with known truth.
 
-    .venv-lighteval/bin/python tests/slow/harnesses/make_lighteval_logs.py FOLDER
-
-which also writes tests/recorded/lighteval_tasks again. The real `lighteval custom` command, with this file as
-its model and as its tasks. Six questions; how many of the samples are right: `COUNTS`.
+The real `lighteval custom` command, with this file as its model and as its tasks. Six questions; how many of
+the samples are right: `COUNTS`.
 """
 
 from __future__ import annotations
@@ -53,8 +51,6 @@ def _task(name: str, metric: Any) -> LightevalTaskConfig:
 
 TASKS_TABLE = [
     _task('sums', Metrics.avg_at_n_math(sample_params={'n': N})),
-    _task('once', Metrics.exact_match),
-    _task('choices', Metrics.loglikelihood_acc),
 ]
 
 
@@ -88,7 +84,7 @@ class Scripted(abstract_model.LightevalModel):
         return ModelResponse(input=doc.query, text=texts, **tokens)
 
     def loglikelihood(self, docs: list[Doc]) -> list[ModelResponse]:
-        return [ModelResponse(logprobs=[-1.0, -2.0], argmax_logits_eq_gold=[True, False]) for _ in docs]
+        raise NotImplementedError
 
     def loglikelihood_rolling(self, docs: list[Doc]) -> list[ModelResponse]:
         raise NotImplementedError
@@ -104,21 +100,3 @@ def make(folder: Path) -> None:
         command = [Path(sys.executable).with_name('lighteval'), 'custom', 'someone/scripted', __file__]
         command += [f'{task.name}|0', *options]
         run(folder, folder / f'{task.name}.out', command, HARNESS_QUESTIONS=str(questions))
-
-
-def keep(folder: Path, target: Path) -> None:
-    """Copy what the tests read, without the paths of this machine."""
-    for path in sorted(folder.glob('*/*/someone/**/*.*')):
-        place = target / path.relative_to(folder)
-        if path.is_file():
-            place.parent.mkdir(parents=True, exist_ok=True)
-            content = path.read_bytes()
-            if path.suffix == '.json':
-                content = content.replace(str(folder).encode(), b'logs')
-                content = content.replace(str(Path(__file__).parents[3]).encode() + b'/', b'')
-            place.write_bytes(content)
-
-
-if __name__ == '__main__':
-    make(Path(sys.argv[1]))
-    keep(Path(sys.argv[1]).resolve(), Path(__file__).parents[2] / 'recorded' / 'lighteval_tasks')

@@ -1,9 +1,8 @@
-"""Makes logs with the real lm-evaluation-harness and a scripted model: `make_lm_eval_logs.py OUT [TASK…]`.
+"""Logs of the real lm-evaluation-harness and a scripted model: `make_lm_eval_logs.py OUT`.
 
-It runs in the harness's environment, without a network, and through the harness's own command line. Of each
+It runs in the harness's environment, without a network, through the harness's own command line. Of each
 question it is known which of its n responses are right (`RIGHT`), so what is read from the logs can be
-counted. With `--scrub` what is of this machine alone is taken out: so the logs in tests/recorded were made,
-and those of sums_class and gpassk_questions by a task that wrote a verdict of each response, like sums_all.
+counted.
 """
 
 from __future__ import annotations
@@ -28,12 +27,6 @@ CUT_OFF = (4, 2)
 """Question and response that breaks off before there is an answer."""
 
 _YAML = {
-    'sums_first': """
-        generation_kwargs: {until: [], do_sample: true, temperature: 0.8, max_gen_toks: 64}
-        repeats: 4
-        metric_list:
-          - {metric: exact_match, aggregation: mean, higher_is_better: true}
-    """,
     'sums_filters': """
         generation_kwargs: {until: [], do_sample: false}
         metric_list:
@@ -199,24 +192,10 @@ def run(tasks: Sequence[str], out: Path) -> None:
     cli_evaluate()
 
 
-def scrub(folder: Path) -> None:
-    """Take out of logs what is of this machine alone: its description, and the folder they were made in."""
-    for file in folder.rglob('*.json*'):
-        text = file.read_text(encoding='utf-8').replace(str(Path.cwd()), '/made')
-        if file.suffix == '.json':
-            told = json.loads(text)
-            for name in ('pretty_env_info', 'git_hash', 'upper_git_hash'):
-                told.pop(name, None)
-            text = json.dumps(told, indent=2, ensure_ascii=False)
-        file.write_text(text, encoding='utf-8')
-
-
 if __name__ == '__main__':
     out = Path(sys.argv[1]).resolve()
     out.mkdir(parents=True, exist_ok=True)
     os.chdir(out)
     os.environ |= {'HF_HUB_OFFLINE': '1', 'HF_DATASETS_OFFLINE': '1', 'HF_HOME': str(out / 'hf')}
     write_tasks(Path('tasks'))
-    run([name for name in sys.argv[2:] if name in _YAML] or list(_YAML), Path('logs'))
-    if '--scrub' in sys.argv:
-        scrub(out / 'logs')
+    run(list(_YAML), Path('logs'))

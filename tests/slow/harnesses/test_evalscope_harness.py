@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings('ignore')]
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp('evalscope')
     maker = Path(__file__).with_name('make_evalscope_logs.py')
-    run(folder, folder / 'shown.txt', [sys.executable, maker, folder, 'sums'])
+    run(folder, folder / 'shown.txt', [sys.executable, maker, folder / 'sums'])
     assert (folder / 'sums' / 'truth.json').exists(), (folder / 'shown.txt').read_text()[-3000:]
     return folder / 'sums'
 
