@@ -9,8 +9,7 @@ from exact import FunctionJudge
 from loguru import logger
 
 from gpassk_opencompass import InputError, Judgement, Pair, Verdict
-from gpassk_opencompass.judges import CascadeJudge, build_judge, judge_config, with_verdicts
-from gpassk_opencompass.judges.llm import LLMJudge
+from gpassk_opencompass.judges import CascadeJudge, build_judge, judge_config
 
 
 @pytest.mark.parametrize('judge', ['rule', 'llm', 'Qwen', ['rule'], 5])
@@ -20,26 +19,6 @@ def test_a_judge_that_is_no_dict_is_refused(judge):
             refuse(judge)
     with pytest.raises(InputError, match=r"judge=dict\(type='rule'\)"):
         judge_config('m', 'http://x', 'rule')
-
-
-@pytest.mark.parametrize(
-    ('llm', 'cascade'),
-    [
-        ('llm', 'cascade'), (LLMJudge, CascadeJudge),
-        ('gpassk_opencompass.LLMJudge', 'gpassk_opencompass.CascadeJudge'),
-        ('gpassk_opencompass.judges.llm.LLMJudge', 'cascade'),
-    ],
-)  # fmt: skip
-def test_verdicts_are_kept_however_a_judge_is_named(llm, cascade):
-    """By its name, its class or a path of it; a store of its own stays, and other judges have none."""
-    kept = {'type': llm, 'verdicts': 'kept'}
-    assert with_verdicts({'type': llm}, 'kept') == kept
-    assert with_verdicts({'type': llm, 'verdicts': 'mine'}, 'kept') == {'type': llm, 'verdicts': 'mine'}
-    both = {'type': cascade, 'first': {'type': 'rule'}, 'second': {'type': llm}}
-    assert with_verdicts(both, 'kept') == {**both, 'second': kept}
-    for other in ('rule', FunctionJudge, 'exact.FunctionJudge', 'no.such.Judge'):
-        config = {'type': other, 'second': {'type': llm}}
-        assert with_verdicts(config, 'kept') == config
 
 
 def test_all_that_is_wrong_is_said_at_once():
