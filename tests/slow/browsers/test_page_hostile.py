@@ -13,25 +13,17 @@ BIDI_SHOWN = 'a⟨U+202E⟩⟨U+2066⟩b⟨U+2069⟩ ⟨U+0000⟩⟨U+0007⟩⟨
 MEGABYTE = 1_000_000
 DEEP = {
     'braces': '$' + '{' * 900 + 'x' + '}' * 900 + '$',
-    'fractions': '$' + r'\frac{1}{1+' * 50 + 'x' + '}' * 50 + '$',
     'roots without braces': '$' + r'\sqrt' * 380 + 'x$',
-    'left and right': '$' + r'\left(' * 180 + 'x' + r'\right)' * 180 + '$',
-    'powers': '$' + 'x^{' * 59 + 'y' + '}' * 59 + '$',
     'expansions': r'$\def\a{\b\b}\def\b{\c\c}\def\c{\d\d}\def\d{\e\e}\def\e{xxxx}' + r'\a' * 200 + '$',
     'endless': r'$\def\a{\a\a}\a$',
-    'arrays': '$' + r'\begin{matrix}' * 40 + 'x' + r'\end{matrix}' * 40 + '$',
 }
 ELSEWHERE = {
     'rule': r'$\rule{900em}{900em}$',
-    'raised': r'$\raisebox{-90em}{gone}$ $\raisebox{90em}{gone}$',
     'moved': r'$\hspace{-900em}gone$ $\kern-900em gone$ $\llap{' + 'w' * 500 + '}$',
-    'colour box': r'$\colorbox{red}{\rule{90em}{90em}}$',
     'stacked': 'z' + '\u0301' * 5000,
     'names': r'$\begin{align}x\label{main}\end{align}$ $\begin{equation}y\label{app}\end{equation}$',
     'links': r'$\href{javascript:window.harmed=3}{x}$ $\url{https://example.org}$ $\ref{main}$',
     'attributes': r'$\id{main}{x}$ $\class{live}{x}$ $\style{position:fixed;inset:0}{x}$ $\data{a=b}{x}$',
-    'image': r'$\includegraphics{https://example.org/x.png}$',
-    'side': r'$\sideset{_1^2}{_3^4}\sum$ $\prescript{14}{2}{C}$ $\pmb{x}$',
 }
 
 
@@ -92,22 +84,11 @@ def test_controls_and_directions_are_made_visible(made, page):
     assert '\u202e' not in page.script('return document.body.innerText')
 
 
-def test_right_to_left_text_keeps_to_its_own_place(made, page):
-    put(made, page, 'שלום 12 + 3', answer='שלום')
-    code = """const of = (selector) => getComputedStyle(document.querySelector(selector));
-        const [slice, final, rich] = ['.side .slice', '.final', '.final .rich'].map(of);
-        return [slice.unicodeBidi, slice.direction, final.direction, rich.unicodeBidi !== 'normal']"""
-    assert page.script(code) == ['isolate', 'rtl', 'ltr', True]
-
-
 @pytest.mark.parametrize(
     ('text', 'formulas'),
     [
         pytest.param('w' * MEGABYTE, 0, id='one word'),
         pytest.param('so we see that it is so\n' * (MEGABYTE // 24), 0, id='lines'),
-        pytest.param(r'\[' * (MEGABYTE // 2), 0, id='openings'),
-        pytest.param('e\u0301' * (MEGABYTE // 2), 0, id='accents'),
-        pytest.param('$x$' * (MEGABYTE // 3), 10_000, id='letters'),
         pytest.param(r'Then $x_{1} = \frac{1}{2}$. ' * 40_000, 1_070, id='formulas'),
     ],
 )

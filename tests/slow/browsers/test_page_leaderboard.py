@@ -115,21 +115,6 @@ def test_a_sentence_a_benchmark_says_no_more_than_the_ranks(view):
             assert set(named) == {board.entries[0].name, *first}
 
 
-def test_marks_and_tokens_stand_beside_the_scores(view):
-    """What a reader must not miss; tokens of all benchmarks where all were counted."""
-    view.page.show(view.path)
-    for row in view.rows('overview'):
-        of_run = [(b, e) for b in view.boards for e in b.entries if e.name == row['run']]
-        tokens = [entry.result.health.output_tokens for _, entry in of_run]
-        if None in tokens:
-            assert row['tokens'] == '–'
-        else:
-            scale = {'K': 1e3, 'M': 1e6, 'B': 1e9}[row['tokens'][-1]]
-            assert float(row['tokens'][:-1]) * scale == pytest.approx(sum(filter(None, tokens)), rel=0.006)
-        for board, entry in of_run:
-            assert ('cut off' in row[f'on {board.title}']) == bool(entry.result.health.truncated)
-
-
 def test_the_table_of_a_benchmark_has_every_score_of_the_frame(view):
     board = view.boards[0]
     view.page.show(view.path, board=board.title)
@@ -193,41 +178,3 @@ def test_filters_leave_the_runs_that_have_it_all(view):
     assert {row['temperature'] for row in view.rows('overview')} == chosen
     page.show(view.path, board=STANDARD, words='nobody')
     assert 'No run is left' in page.find('.scroll').text
-
-
-def test_a_table_is_one_stop_for_tab_and_arrows_go_on(view):
-    from selenium.webdriver.common.keys import Keys
-
-    page = view.page
-    page.show(view.path)
-    page.find('#filter').click()
-    first, second = (row['run'] for row in view.rows('overview')[:2])
-    stops = 0
-    while page.press(Keys.TAB).get_attribute('title') != first:
-        stops += 1
-    assert stops <= 3
-    assert page.press(Keys.ARROW_DOWN).get_attribute('title') == second
-    assert STANDARD in str(page.press(Keys.ARROW_RIGHT).get_attribute('aria-label'))
-    assert page.press(Keys.HOME).get_attribute('title') == second
-    assert page.press(Keys.ARROW_UP).get_attribute('title') == first
-    assert page.press(Keys.ARROW_UP).text.startswith('Model')
-    page.press(Keys.ENTER)
-    assert page.find('th[data-column=model]').get_attribute('aria-sort') == 'ascending'
-    page.press(Keys.TAB)
-    assert not page.script('return document.activeElement.closest(".scroll") !== null')
-
-
-def test_figures_of_the_report_stand_below_the_table(page, tmp_path):
-    svg = (
-        '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30"><rect width="40" height="30"/></svg>'
-    )
-    title = 'AIME2024'
-    _, path = write_made_page(tmp_path, made_results(2, {title: (8, 16)}), figures={title: [('Over τ', svg)]})
-    page.show(path)
-    picture = page.wait_for('figure img')
-    page.script('arguments[0].scrollIntoView()', picture)
-    page.until(
-        'const one = document.querySelector("figure img"); return one.complete && one.naturalWidth === 40'
-    )
-    assert picture.get_attribute('alt') == page.find('figcaption').text == 'Over τ'
-    assert page.complaints() == []

@@ -97,24 +97,6 @@ def test_marking_dims_all_others_and_says_how_many(run, button, right):
     run.button(button).click()
 
 
-def test_the_map_is_a_stop_a_group_with_arrow_keys_and_enter_opens(run):
-    from selenium.webdriver.common.keys import Keys
-
-    maps = run.all('.map')
-    assert [len(one.find_elements('css selector', '[tabindex="0"]')) for one in maps] == [1, 1]
-    run.script('arguments[0].querySelector("[tabindex=\\"0\\"]").focus()', maps[0])
-    run.press(Keys.END)
-    run.press(Keys.HOME)
-    run.press(Keys.ARROW_RIGHT)
-    active = run.press(Keys.ARROW_RIGHT)
-    words = f'{uid_of(4)}: 2 of 10 right, far from its other language'
-    assert active.get_attribute('aria-label') == run.find('.line').text == words
-    run.press(Keys.ENTER)
-    assert run.wait_for('#question-title').text == f'Question {uid_of(4)}'
-    run.driver.back()
-    run.wait_for('.map .mark')
-
-
 def test_marks_are_told_apart_by_shapes_and_in_grey(run):
     """No mark is a colour alone, and each step is lighter or darker than the one before, in both schemes."""
     code = """return [...document.querySelectorAll('.map .mark')].map((e) => [e.ariaLabel.split(':')[0],

@@ -114,19 +114,3 @@ def said(server: LlamaServer, prompt: str, **more: float) -> str:
 def test_a_run_without_freedom_is_greedy(forks, server, tmp_path, line):
     rows = run(forks, server, tmp_path / 'run', line, QUESTIONS[:1])
     assert set(texts_of(rows)) == {said(server, rows[0]['origin_prompt'][0]['prompt'])}
-
-
-def test_the_penalty_has_another_name_there(server):
-    """The field of vLLM and lmdeploy is ignored without a word: a template has to say llama.cpp's own."""
-    plain, vllms, own = (
-        said(server, 'Repeat the word tree many times.', **more)
-        for more in ({}, {'repetition_penalty': 3.0}, {'repeat_penalty': 3.0})
-    )
-    assert plain == vllms != own
-
-
-def test_what_a_template_leaves_out_is_the_servers_to_choose(server):
-    """Without a word llama.cpp cuts the tail of the distribution three times; vLLM does not."""
-    chosen = server.ask('props')['default_generation_settings']['params']
-    assert (chosen['top_k'], round(chosen['top_p'], 3), round(chosen['min_p'], 3)) == (40, 0.95, 0.05)
-    assert chosen['samplers'].index('temperature') > chosen['samplers'].index('top_p')

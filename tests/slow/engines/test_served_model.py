@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-import urllib.error
-import urllib.request
-from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -63,17 +59,6 @@ def work_dir(forks, address, tmp_path_factory):
     return folder / 'out'
 
 
-def ask(address: str, question: str, **more: Any) -> dict[str, Any]:
-    """A reply of at most 24 tokens."""
-    body = {'model': 'demo', 'messages': [{'role': 'user', 'content': question}], 'max_tokens': 24, **more}
-    request = urllib.request.Request(
-        f'{address}/v1/chat/completions', json.dumps(body).encode(), {'Content-Type': 'application/json'}
-    )
-    with urllib.request.urlopen(request, timeout=120) as reply:
-        found: dict[str, Any] = json.load(reply)
-    return found
-
-
 def test_a_served_model_is_measured(work_dir):
     """Template, config, OpenAISDK, server, result: samples that differ, verdicts and right metrics."""
     [result] = results_of(work_dir)
@@ -101,19 +86,3 @@ def test_a_served_model_is_measured(work_dir):
     assert health['truncated_by'] == 'engine'
     assert health['distinct'] > 2
     assert health['warnings'] == []
-
-
-def test_seeds_hold_for_one_request_at_a_time(address):
-    """The server seeds one generator for all requests: drawn at once, samples differ but are not repeated."""
-
-    def sample(seed):
-        sampled = {'generation_config': '{"do_sample": true}', 'temperature': 1.0}
-        text: str = ask(address, 'What is 7 + 5?', seed=seed, **sampled)['choices'][0]['message']['content']
-        return text
-
-    alone, again = (list(map(sample, range(24))) for _ in range(2))
-    with ThreadPoolExecutor(8) as pool:
-        at_once = list(pool.map(sample, range(24)))
-    assert alone == again
-    assert at_once != alone
-    assert min(len(set(alone)), len(set(at_once))) > 6

@@ -105,18 +105,3 @@ def test_damaged_predictions_are_never_scored(tmp_path, times, chance, tried):
             path.unlink()
         for file, content in zip(files, sound, strict=True):
             file.write_bytes(content)
-
-
-def test_a_cut_result_is_named_and_not_taken_for_one(run):
-    """OpenCompass would skip it for ever: its table says what to do, and `gpassk run` does it."""
-    config = run.write('run')
-    run.complete('run')
-    [result] = run.root.glob('out/run/*/results/*/*.json')
-    result.write_bytes(result.read_bytes()[:2000])
-    line = (config, '-w', run.root / 'out/run', '-r', result.parents[2].name)
-    by_hand = run.forks.start('opencompass', *line, folder=run.root)
-    by_hand.wait()
-    assert f'no result at {result}: {result} cannot be read: ' in by_hand.said
-    assert 'OpenCompass would keep it: move it away, and use -r' in by_hand.said
-    run.complete('run')
-    run.check('run', deaths=0)

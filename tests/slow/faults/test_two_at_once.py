@@ -6,7 +6,6 @@ import time
 
 import pytest
 from dying import Fault
-from sweep_run import contents, expansion_and_report
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group('faults')]
 
@@ -52,16 +51,3 @@ def test_two_commands_of_opencompass_in_one_time_directory(run, times, chance, t
         assert all('another task is at work on it' in copy.said for copy in stopped)
         run.complete(name)
         run.check(name, deaths=3, workers=2)
-
-
-def test_two_expansions_or_reports_at_once(forks, tmp_path, times, chance):
-    for line in expansion_and_report(tmp_path).values():
-        assert forks.start(*line, tmp_path / f'{line[0]}-alone', folder=tmp_path).wait() == 0
-        for number in range(times):
-            folder = tmp_path / f'{line[0]}{number}'
-            copies = []
-            for _ in range(2):
-                copies.append(forks.start(*line, folder, folder=tmp_path))
-                time.sleep(chance.uniform(0, 0.05))
-            assert [copy.wait() for copy in copies] == [0, 0]
-            assert contents(folder) == contents(tmp_path / f'{line[0]}-alone')

@@ -32,7 +32,6 @@ with warnings.catch_warnings():
         VARIABLE,
         TaskSettings,
         checked,
-        read_settings,
     )
 
 DOCS = EXAMPLES.parents[1] / 'docs'
@@ -87,21 +86,6 @@ def test_the_example_calls_what_is_there(script, tmp_path):
     check_lighteval(evaluation[1:-1])
     assert Path(evaluation[-1]) == EXAMPLES / 'settings.yaml'
     assert read_options(report[1], report[2:-1])
-
-
-@pytest.mark.parametrize('name', ['settings.yaml', 'eval_cfg.yaml'])
-def test_lines_that_wait_for_a_judge_are_settings_too(name, tmp_path):
-    text = (EXAMPLES / name).read_text(encoding='utf-8')
-    with_judge = yaml.safe_load(re.sub(r'^# (?=\w+: )', '', text.replace('judge: rule', ''), flags=re.M))
-    if name == 'settings.yaml':
-        assert read_settings(str(EXAMPLES / name)).judge == {'type': 'rule'}
-        assert checked(TaskSettings, with_judge, name).judge['type'] == 'llm'
-    else:
-        judge = {'type': 'llm', 'model': with_judge['eval_model'], 'urls': with_judge['eval_urls']}
-        assert TaskSettings(judge=judge).judge['model'] == 'Qwen2.5-72B-Instruct'
-    lines = (EXAMPLES / 'judge.sh').read_text(encoding='utf-8')
-    [ping] = re.findall(r'^# gpassk judge (.*)$', lines, re.M)
-    assert read_options('judge', shlex.split(ping))['model'] == 'Qwen2.5-72B-Instruct'
 
 
 def page_commands() -> list[list[str]]:

@@ -197,14 +197,3 @@ def test_one_file_runs_questions_in_both_languages_before_an_llm_judge(tmp_path)
     assert read.samples is not None
     assert (len(read.samples), read.ks, read.judge['model']) == (2 * 2 * 8, (1, 2), 'judge')
     assert {'ADD_cn', 'ADD_en'} == set(read.samples['group'])
-
-
-def test_all_that_is_wrong_with_the_file_is_told_before_anything_is_loaded(tmp_path):
-    """Unknown and missing keys, wrong types; else half a judge."""
-    done = script(tmp_path, n='x', temperature=None, top_p=2.0, tempreature=1, dataset_splits='CNMO')
-    told = done.stderr[done.stderr.index('cfg.yaml:') :]
-    assert "tempreature: no such setting, did you mean 'temperature'?" in told
-    for wrong in ("n = 'x'", 'temperature: Field required', 'top_p = 2.0', "dataset_splits = 'CNMO'"):
-        assert wrong in told
-    assert done.returncode == 1
-    assert 'needs eval_urls and eval_model' in script(tmp_path, eval_model='judge').stderr
