@@ -21,10 +21,8 @@ class ScriptedModel(BaseModel):
     Args:
         right: replicas that answer right; None answers by the parity of the sample's number.
         numbered: answer 'number <row> of all' instead, a different one for every sample.
-        texts: answer these instead, one after the other and again from the first.
         gate: a file; behind the first batch it waits as long as that exists.
         trace: a file that gets a line for each sample asked.
-        noted: a file that gets a line with path and GPUs, once a task.
     """
 
     is_api = False
@@ -34,22 +32,17 @@ class ScriptedModel(BaseModel):
         path: str = '',
         right: list[int] | None = None,
         numbered: bool = False,
-        texts: list[str] | None = None,
         delay: float = 0.0,
         gate: str = '',
         trace: str = '',
-        noted: str = '',
         **_: Any,
     ) -> None:
         super().__init__(path=path, tokenizer_only=True)
         self.template_parser = LMTemplateParser()
         self._samples: dict[int, tuple[str, int]] = {}
-        self._right, self._numbered, self._texts = right, numbered, texts
+        self._right, self._numbered = right, numbered
         self._delay, self._gate, self._trace = delay, gate, trace
         self._asked = 0
-        if noted:
-            with Path(noted).open('a') as file:
-                file.write(f'{path} {os.environ.get("CUDA_VISIBLE_DEVICES")}\n')
 
     def seed_of(self, uid: str, replica: int) -> int:
         seed = sample_seed(0, uid, replica)
@@ -70,17 +63,7 @@ class ScriptedModel(BaseModel):
             done(number, self._answer(prompt, replica), Generation(), '')
             self._asked += 1
 
-    def generate(self, inputs: list[str], max_out_len: int, **_: Any) -> list[str]:
-        """Answer OpenCompass's own inferencer, which tells of no replica."""
-        answers = []
-        for prompt in inputs:
-            answers.append(self._answer(prompt, 0))
-            self._asked += 1
-        return answers
-
     def _answer(self, prompt: str, replica: int) -> str:
-        if self._texts:
-            return self._texts[self._asked % len(self._texts)]
         if self._numbered:
             return f'So it is \\boxed{{number {self._asked} of all}}.'
         right = (

@@ -14,7 +14,6 @@ from hosts import (
     import_plugin,
     numbers,
     results_of,
-    run_opencompass,
     scripted,
     wait_until,
     write_bench,
@@ -22,27 +21,12 @@ from hosts import (
 )
 from judge_server import Act, Asked, Hang, JudgeServer
 
-from gpassk_opencompass.cli import main
 from gpassk_opencompass.demo import MODEL
-from gpassk_opencompass.record import read
 
 import_plugin()
 pytestmark = pytest.mark.e2e
 
-QUESTIONS = [(f'What is {i}+7-{i}?', '$7$') for i in range(8)]
-
 NAME = 'Qwen2.5-0.5B_t1.0_rs42_l24'
-
-
-def test_only_the_first_replica_is_right(tmp_path):
-    """Three questions × four replicas, only replica 0 right: G-Pass@4_1.0 = 0 and G-Pass@4_0.0 = 100."""
-    root = write_bench(tmp_path / 'data', {'AMC_en': QUESTIONS[:3]})
-    config = write_config(tmp_path / 'run.py', scripted(right=[0]), dataset_config(root, k=4, n=4))
-    done = run_opencompass(config, tmp_path / 'out')
-    [result] = results_of(tmp_path / 'out')
-    assert (result['G-Pass@4_1.0'], result['G-Pass@4_0.0'], result['accuracy']) == (0.0, 100.0, 25.0)
-    assert result['gpassk']['counts']['c'] == [1, 1, 1]
-    assert 'G-Pass@4_1.0' in done.stdout
 
 
 def test_kill_and_resume_gives_the_same_samples(forks, tmp_path):
@@ -77,36 +61,10 @@ def test_kill_and_resume_gives_the_same_samples(forks, tmp_path):
     assert numbers(resumed) == numbers(whole)
     texts = [answer for question in whole['details']['answers'] for answer in question]
     assert len(set(texts)) > 8, 'replicas of one question must differ'
-    check_samples_of_shards(killed)
     for kind in ('predictions', 'results'):  # the model's name with its points is that of every folder
         assert {path.name for path in killed.glob(f'*/{kind}/*')} == {NAME}
     [summary] = killed.glob('*/summary/gpassk_*.md')
     assert '| Qwen2.5-0.5B' in summary.read_text()
-
-
-def check_samples_of_shards(out: Path) -> None:
-    """A question has samples in both shards: text, tokens and reason in the record are those of its rows."""
-    shards = sorted(out.glob('*/predictions/*/bench_*.json'))
-    rows = [row for shard in shards for row in json.loads(shard.read_text()).values()]
-    rows = [row for question in range(8) for row in rows[question::8]]  # row = replica × questions + question
-    [path] = out.glob('*/results/*/*.json')
-    result = read(path)
-    samples, health, told = result.samples(), result.health, [row['generation'] for row in rows]
-    assert samples is not None
-    tokens = [one['output_tokens'] for one in told]
-    assert len(set(tokens)) > 2
-    columns = {'output_tokens': tokens, 'finish_reason': [one['finish_reason'] for one in told]}
-    columns |= {
-        'seed': [row['sample']['seed'] for row in rows],
-        'response': [row['prediction'] for row in rows],
-    }
-    columns |= {'fingerprint': [row['sample']['task'] for row in rows]}
-    assert {name: samples[name] for name in columns} == columns
-    places = zip(samples['file'], samples['row'], strict=True)
-    assert [json.loads((path.parent / file).read_text())[str(row - 1)] for file, row in places] == rows
-    assert (health.output_tokens, health.seconds) == (sum(tokens), None)
-    assert health.prompt_tokens == sum(one['prompt_tokens'] for one in told)
-    assert health.truncated == columns['finish_reason'].count('length')
 
 
 def test_a_mixed_leaderboard_in_shards_stands_in_one_table(forks, tmp_path):
@@ -160,27 +118,6 @@ def test_a_mixed_leaderboard_in_shards_stands_in_one_table(forks, tmp_path):
         assert float(row['other']) == pytest.approx(100 * share[name], abs=0.01)
     for name in ('live', 'aime', 'own'):
         assert re.search(rf'\b{name}\b', next((tmp_path / 'out').glob('*/summary/gpassk_*.md')).read_text())
-
-
-TEXTS = ['It is \\boxed{7}. \ud800', '\\boxed{\udc00}', 'A\u2028B\x85C: \\boxed{7}', '二 \\boxed{8}']
-"""Two halves of characters, what `str.splitlines` splits at, and what is to stay as it is."""
-
-
-def test_half_a_character_in_a_response_is_kept_and_scored(forks, tmp_path):
-    """Engines read it from JSON; predictions keep it, the result shows it, the run is complete."""
-    root = write_bench(tmp_path / 'data', {'AMC_en': QUESTIONS[:4]})
-    config = write_config(tmp_path / 'run.py', scripted(texts=TEXTS), dataset_config(root, k=[2, 4], n=4))
-    forks.opencompass(config, tmp_path / 'out')
-    [predictions] = (tmp_path / 'out').glob('*/predictions/*/bench.json')
-    text = predictions.read_text(encoding='utf-8')
-    assert text.isascii()  # so that no reader breaks a line within a row
-    found = json.loads(text)
-    assert [found[str(row)]['prediction'] for row in range(16)] == TEXTS * 4
-    [result] = results_of(tmp_path / 'out')
-    assert result['accuracy'] == 50.0
-    given = {answer for question in result['details']['answers'] for answer in question}
-    assert given == {'7', r'\udc00', '8'}
-    assert main(['report', str(tmp_path / 'out'), '-o', str(tmp_path / 'report')]) == 0
 
 
 def test_all_judges_dead_is_an_error_in_time_and_a_resume_asks_for_the_rest(forks, tmp_path):

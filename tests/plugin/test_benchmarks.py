@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
-from importlib import import_module
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hosts import READER, SHARED, import_plugin
+from hosts import READER, import_plugin
 from sweeping import configs_of
 
 import gpassk_opencompass.configs
@@ -22,7 +20,6 @@ from gpassk_opencompass.sweep.names import DatasetName
 pytestmark = pytest.mark.slow
 
 CONFIGS = Path(gpassk_opencompass.configs.__path__[0])
-DATA = SHARED / 'data'
 PAGE = Path(__file__).resolve().parents[2] / 'docs' / 'data.md'
 
 SIZES = {
@@ -89,19 +86,6 @@ def test_each_benchmark_has_its_questions_n_times(benchmark, folder):
     assert set(rows.column_names) == set(columns.split())
 
 
-@pytest.mark.parametrize('benchmark', SIZES)
-def test_each_benchmark_builds_from_the_real_data(benchmark):
-    folder = DATA / {'math500': 'math500', 'olymmath': 'olymmath'}.get(benchmark.partition('-')[0], 'aime')
-    if not folder.is_dir():
-        pytest.skip(f'no real data here: {folder} is missing')
-    rows = build(benchmark, folder)
-    assert len(rows) == SIZES[benchmark]
-    assert len(set(rows['uid'])) == len(set(rows['question'])) == len(rows)
-    assert all(answer.strip() for answer in rows['answer'])
-    assert not any(re.search(r'\\boxed\s*{\s*}', question) for question in rows['question'])
-    assert all(prompt.count(r'\boxed{}') == 1 for prompt in rows['prompt'])
-
-
 def test_a_question_has_one_uid_in_each_benchmark(folder):
     """So its samples have the same seeds; different questions have different ones."""
     rows = {name: dataset_rows({'benchmark': name, 'path': str(folder)}) for name in SIZES}
@@ -138,10 +122,7 @@ def test_math500_l5_is_the_questions_of_level_5_and_no_question_has_an_instructi
     ('change', 'message'),
     [
         ({'answer': 1000}, r"line 4: 'answer' is 1000; expected a whole number from 0 to 999"),
-        ({'answer': -1}, 'line 4: .*whole number'),
-        ({'answer': 2.5}, 'line 4: .*whole number'),
         ({'answer': True}, 'line 4: .*whole number'),
-        ({'answer': None}, 'line 4: .*whole number'),
         ({'question': ' '}, "line 4: 'question' must be a text"),
         ({'question': 'What is 1 in 2024?'}, r'line 4: the same question as in .*line 2'),
         ({'unique_id': 'x'}, r'line 5: the same unique_id as in .*line 4'),
@@ -176,8 +157,6 @@ def test_where_questions_may_lie(folder, monkeypatch):
             'data/missing.jsonl',
             r'missing\.jsonl does not exist; .* holds .*aime2024\.jsonl',
         ),
-        ('aime2024', 'no-such-thing', r'no data at path=.*aime2024\.jsonl, such a file if there is but one'),
-        ('aime2024', folder.parent, r'aime2024\.jsonl does not exist; its folder holds no \.jsonl'),
         ('aime2023', folder, "benchmark = 'aime2023': expected one of"),
     ):
         with pytest.raises(InputError, match=said):
@@ -254,27 +233,6 @@ def test_an_importable_config_is_what_a_template_gives(benchmark):
     name = benchmark.replace('-', '_')
     (dataset,) = read_config(CONFIGS / 'datasets' / f'gpassk_{name}.py')[f'{name}_datasets']
     assert dataset.to_dict() == expected
-
-
-def by_name(monkeypatch: pytest.MonkeyPatch, *names: str) -> list[Any]:
-    """What `opencompass --datasets NAMES --config-dir …` would run."""
-    import_plugin()
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')
-        command, run = import_module('opencompass.cli.main'), import_module('opencompass.utils.run')
-    line = ['opencompass', '--datasets', *names, '--config-dir', str(CONFIGS), '--hf-path', 'model']
-    monkeypatch.setattr('sys.argv', line)
-    datasets: list[Any] = run.get_config_from_arg(command.parse_args())['datasets']
-    return datasets
-
-
-def test_configs_are_found_by_name_on_the_command_line(monkeypatch):
-    """None is hidden by one of OpenCompass's own, and a collection brings each of its data sets once."""
-    names = [f'gpassk_{name.replace("-", "_")}' for name in BENCHMARKS]
-    labels = [DatasetName.parse(one['abbr']).label for one in by_name(monkeypatch, *names)]
-    read = datasets_of(benchmarks=list(BENCHMARKS))
-    assert labels == [DatasetName.parse(one['abbr']).label for one in read]
-    assert len(by_name(monkeypatch, 'gpassk_paper')) == 5
 
 
 def test_the_page_on_data_holds(tmp_path):

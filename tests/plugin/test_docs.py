@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import doctest
 import io
-import json
 import re
 from contextlib import redirect_stderr
 from importlib import import_module
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doc_pages import ROOT, Block, pages, site_pages
+from doc_pages import ROOT, Block, pages
 
 import gpassk_opencompass
 from gpassk_opencompass.cli import COMMANDS, parser_for, read_options
@@ -166,28 +165,3 @@ def test_examples_print_what_they_show(page):
     )
     assert outcome.attempted > 0
     assert outcome.failed == 0
-
-
-def test_json_is_json():
-    """A value, or one a line."""
-    for block in blocks('json'):
-        whole = block.text.lstrip().startswith('{\n')
-        assert [json.loads(text) for text in ([block.text] if whole else block.text.splitlines())], block
-
-
-@pytest.mark.e2e
-@pytest.mark.xdist_group('site')
-def test_the_site_fetches_nothing_from_elsewhere(site):
-    """No font, script, style or picture of another server, so that it can be read from disk."""
-    for path in site_pages(site):
-        html = path.read_text(encoding='utf-8')
-        fetched = re.findall(r'<(?:script|img|iframe|source)\b[^>]*?\ssrc="?([^"\s>]+)', html)
-        fetched += re.findall(r'<link\b[^>]*rel="?(?:stylesheet|icon|preload)"?[^>]*?href="?([^"\s>]+)', html)
-        fetched += re.findall(r'<link\b[^>]*?href="?([^"\s>]+)"?[^>]*rel="?(?:stylesheet|icon|preload)', html)
-        assert len(fetched) > 2
-        for address in fetched:
-            assert (path.parent / address.partition('#')[0]).is_file(), f'{path.name} fetches {address}'
-    for style in site.rglob('*.css'):
-        assert not re.search(r'(@import|url\()\s*["\']?(https?:)?//', style.read_text(encoding='utf-8')), (
-            style
-        )

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from hosts import import_plugin, write_bench
 from judge_server import completion
-from sweeping import BASE
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.formats import read_samples
@@ -54,12 +53,3 @@ def test_a_sample_is_a_request_whose_reply_finds_it(tmp_path, monkeypatch, capsy
     Path('replies.jsonl').write_text('\n'.join(map(json.dumps, replies)))
     runs = read_samples([Path('replies.jsonl'), Path('batch.samples.jsonl')])
     assert sorted(len(run.samples or ()) for run in runs) == [2, 4]
-
-
-def test_only_providers_take_batches(tmp_path, capsys):
-    """Another engine is refused, and no file of requests is written."""
-    (tmp_path / 'template.py').write_text(BASE)
-    words = ['expand', str(tmp_path / 'template.py'), '--no-data-check', '-o', str(tmp_path / 'configs')]
-    assert main([*words, '--requests', str(tmp_path / 'batch.jsonl')]) == 2
-    assert "is not of engine 'openai'" in capsys.readouterr().err
-    assert not (tmp_path / 'batch.jsonl').exists()

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from datasets import Dataset, DatasetDict
 from engine_fakes import QUESTIONS, REPLICAS, SAMPLING, config_of, recorded, rows_in, tasks_of
 from hosts import import_plugin
 
-from gpassk_opencompass import IncompleteError, InputError
+from gpassk_opencompass import IncompleteError
 from gpassk_opencompass.health import Generation
 from gpassk_opencompass.predictions import Rows, Sample
 
@@ -67,55 +65,6 @@ def test_what_was_drawn_before_counts_and_another_share_goes_on(tmp_path):
     with pytest.raises(IncompleteError, match='9 no usual response'):
         sample(tmp_path, ['failed'] * 4)
     assert sample(tmp_path, ['thought only'] * 4, most=1.0) == 4
-
-
-@pytest.mark.parametrize('share', [-0.1, 1.5, True, 'most', None])
-def test_what_is_no_share_is_refused(share):
-    with pytest.raises(InputError, match='most_failed'):
-        plugin.SeededGenInferencer(None, 16, most_failed=share)
-
-
-class Stops(Exception):
-    """The end of a task in the middle of its work."""
-
-
-def few_shot_run(folder: Path, shots: Sequence[str], batches: int) -> None:
-    """Sample four rows behind two examples, a row a batch; stop after so many batches."""
-    from opencompass.openicl import DatasetReader, PromptTemplate
-    from opencompass.openicl.icl_retriever import FixKRetriever
-    from scripted import ScriptedModel
-
-    class Model(ScriptedModel):
-        def sample(self, *given, **more):
-            if self._asked == batches:
-                raise Stops
-            super().sample(*given, **more)
-
-    test = {'question': ['What is 1?', 'What is 2?'] * 2, 'answer': ['1', '2'] * 2}
-    test |= {'uid': ['a', 'b'] * 2, 'replica': [0, 0, 1, 1]}
-    train = {'question': shots, 'answer': ['7'] * 2}
-    rows = DatasetDict(train=Dataset.from_dict(train), test=Dataset.from_dict(test))
-    reader = DatasetReader(rows, input_columns=['question'], output_column='answer')
-    data = type('Data', (), {'reader': reader, **reader.dataset})
-    inferencer = plugin.SeededGenInferencer(Model(), max_out_len=8, batch_size=1)
-    inferencer.inference(
-        FixKRetriever(data, fix_id_list=[0, 1]),
-        ice_template=PromptTemplate('{question} {answer}'),
-        prompt_template=PromptTemplate('</E>{question}', ice_token='</E>'),
-        output_json_filepath=str(folder),
-        output_json_filename='bench.json',
-    )
-
-
-def test_other_examples_half_way_are_refused(tmp_path):
-    """Else one half of the samples would be drawn behind these, and the other behind those."""
-    with pytest.raises(Stops):
-        few_shot_run(tmp_path, ['What is 7?', '7 is what?'], batches=2)
-    with pytest.raises(IncompleteError, match='another prompt'):
-        few_shot_run(tmp_path, ['What is 7?', 'Or 7?'], batches=2)
-    few_shot_run(tmp_path, ['What is 7?', '7 is what?'], batches=2)
-    rows = json.loads((tmp_path / 'bench.json').read_text()).values()
-    assert ['7 is what?' in row['origin_prompt'] for row in rows] == [True] * 4
 
 
 def test_a_run_that_goes_on_holds_places_and_no_responses(tmp_path):

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
 from dataclasses import fields
-from functools import reduce
-from operator import getitem
 from typing import Any
 
 import pytest
@@ -131,27 +128,6 @@ def test_the_schema_in_the_package_is_made_from_the_classes():
     assert json_schema() == SCHEMAS['result']
 
 
-def is_free(path: tuple[Any, ...]) -> bool:
-    """A judge says of itself what it likes, details are for readers; so are the settings of a request."""
-    free = [('gpassk', 'judge'), ('details',), ('gpassk', 'run', 'settings'), ('gpassk', 'provenance')]
-    return any(path[: len(one)] == one and len(path) > len(one) for one in [*free, ('judge', 'sampling')])
-
-
-def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Of each value in it, itself not counted; of a list the first entry."""
-    inside = list(value.items()) if isinstance(value, dict) else []
-    inside += list(enumerate(value))[:1] if isinstance(value, list) else []
-    for name, part in inside:
-        yield (*path, name)
-        yield from places(part, (*path, name))
-
-
-def changed(value: Json, path: tuple[Any, ...], new: Any) -> Json:
-    copy = deepcopy(value)
-    reduce(getitem, path[:-1], copy)[path[-1]] = new
-    return copy
-
-
 def valid_values() -> dict[str, Json]:
     """One of each schema: those of the page, and an entry of a manifest."""
     result, verdict, *_, tables = (json.loads(block.text) for block in PAGE.blocks('json'))
@@ -162,22 +138,13 @@ def valid_values() -> dict[str, Json]:
 
 
 @pytest.mark.parametrize('name', SCHEMAS)
-def test_no_value_may_be_missing_or_of_another_type(name):
-    """An object in the place of a text, a list in that of a number, and so on, wherever it stands."""
+def test_no_field_may_be_missing(name):
+    """Of a value that fits."""
     valid, schema = valid_values()[name], SCHEMAS[name]
     Draft202012Validator.check_schema(schema)
     assert complaints(name, valid) == []
     for field in schema['required']:
         assert complaints(name, {key: part for key, part in valid.items() if key != field}), field
-    for field in schema.get('$defs', {}).get('Result', {}).get('required', ()):
-        kept = {key: value for key, value in valid['gpassk'].items() if key != field}
-        assert complaints(name, {**valid, 'gpassk': kept}), field
-    checked = [path for path in places(valid) if not is_free(path)]
-    for path in checked:
-        value = reduce(getitem, path, valid)
-        wrong: Any = [None] if isinstance(value, dict) else {'x': []}
-        assert complaints(name, changed(valid, path, wrong), strict=False), path
-    assert len(checked) > 10
 
 
 # The page

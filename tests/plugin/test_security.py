@@ -13,15 +13,13 @@ import pytest
 from hosts import import_plugin, write_bench
 from judge_server import PROMPTS, Act, Asked, Fail, JudgeServer, pairs_of
 from marked_keys import JUDGE_KEY, MODEL_KEY, told, with_a_key
-from result_files import ABBR, THIRDS, block, write_result
+from result_files import THIRDS, block
 from sweeping import dump
 
 from gpassk_opencompass import GPassKError, InputError, Pair
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.demo import MODEL
-from gpassk_opencompass.judges import Verdict
 from gpassk_opencompass.judges.llm import LLMJudge
-from gpassk_opencompass.judges.verdicts import VerdictStore
 from gpassk_opencompass.sweep.names import ModelName, Settings, clean
 
 pytestmark = pytest.mark.slow
@@ -263,72 +261,3 @@ def test_no_name_of_a_run_leads_elsewhere(tmp_path, name):
     code = dump(tmp_path, text + 'max_out_lens = [100]\nk_lists = [[4]]\nreplications = 1\n')
     assert code in (0, 2)
     assert {path for path in tree(tmp_path) - before if not path.startswith('configs')} == set()
-
-
-def test_a_linked_result_is_read_once_and_never_written(tmp_path):
-    """A link that leads to itself, or to a file that is no result, stops nothing."""
-    path = write_result(tmp_path / 'work', ABBR.format(1), THIRDS)
-    secret = tmp_path / 'secret'
-    secret.write_text('root:secret')
-    (path.parent / 'again-k2-r2.json').symlink_to(path)
-    (path.parent / 'secret-k2-r2.json').symlink_to(secret)
-    (path.parent / 'loop-k2-r2.json').symlink_to('loop-k2-r2.json')
-    (path.parent / 'up').symlink_to(tmp_path)
-    out = tmp_path / 'report'
-    assert main(['report', str(tmp_path / 'work'), '-o', str(out), '--only', 'tables']) == 0
-    assert 'root:' not in ''.join(file.read_text() for file in files_below(out))
-    assert secret.read_text() == 'root:secret'
-
-
-def test_links_in_an_old_run_lead_no_result_out_of_its_folder(tmp_path, capsys):
-    """Nothing of what they lead to is changed, and nothing but predictions is shown."""
-    work, out = tmp_path / 'old', tmp_path / 'new'
-    elsewhere = old.write(tmp_path / 'elsewhere', old.rows()) / old.TIME
-    secret = old.put(tmp_path / 'secret' / f'{old.NAME}.json', 'root:secret')
-    old.put(tmp_path / 'secret' / 'c.py', 'password = "root:secret"\n')
-    old.write(work, old.rows())
-    for time, links in {
-        '20250105_120001': {'predictions': elsewhere / 'predictions', 'configs': elsewhere / 'configs'},
-        '20250105_120002': {'predictions/m': secret.parent, 'configs': elsewhere / 'configs'},
-        '20250105_120003': {f'predictions/m/{old.NAME}.json': secret, 'configs': elsewhere / 'configs'},
-        '20250105_120004': {'predictions': elsewhere / 'predictions', 'configs': secret.parent},
-        '20250105_120005': {'predictions': Path('predictions'), 'results': tmp_path, 'verdicts': tmp_path},
-    }.items():
-        for name, target in links.items():
-            (work / time / name).parent.mkdir(parents=True, exist_ok=True)
-            (work / time / name).symlink_to(target)
-    (work / '20250105_120006').symlink_to(elsewhere)
-    (work / 'up').symlink_to(tmp_path)
-    before = {path: (tmp_path / path).lstat().st_mtime_ns for path in tree(tmp_path)}
-    files = old.contents(tmp_path)
-    for place in sorted(work.iterdir()):
-        assert main(['score', str(place), '-o', str(out / place.name), *old.EXACT]) in (0, 2)
-    assert {path for path in tree(tmp_path) - set(before) if not path.startswith('new')} == set()
-    assert {path: (tmp_path / path).lstat().st_mtime_ns for path in before} == before
-    assert {path: content for path, content in old.contents(tmp_path).items() if path in files} == files
-    assert (out / old.TIME / f'm@{old.NAME}.gpassk.json').is_file()
-    assert not [path for path in out.rglob('*') if path.is_symlink()]
-    said = ''.join(capsys.readouterr())
-    assert b'root:' not in said.encode() + b''.join(path.read_bytes() for path in files_below(out))
-
-
-@pytest.mark.parametrize('host', ESCAPES)
-def test_the_file_of_a_verdict_store_lies_in_it(tmp_path, monkeypatch, host):
-    monkeypatch.setattr('socket.gethostname', lambda: host)
-    store = VerdictStore(tmp_path / 'store')
-    store.put('0' * 32, Verdict.CORRECT, {'question': '../../x'})
-    store.close()
-    [folder, file] = sorted(tree(tmp_path))
-    assert (folder, Path(file).parent) == ('store', Path('store'))
-
-
-@pytest.mark.parametrize('model', ['C:\\x', '..x', '...', '~', 'a/b', '-rf'])
-def test_an_old_run_stays_in_the_folder_of_the_new_results(tmp_path, model):
-    """Names of folders, abbreviations and splits are those of an old work directory, perhaps another's."""
-    data = old.dataset(dataset_splits=['../../x', 'CNMO'], version='../../../v')
-    work = old.write(tmp_path / 'old', old.rows(), data, {'abbr': model})
-    before = tree(tmp_path)
-    code, out = old.score(work)
-    assert code in (0, 1, 2)
-    assert all(path == 'new' or path.startswith('new/') for path in tree(tmp_path) - before)
-    assert all(path.resolve().is_relative_to(out) for path in files_below(out))

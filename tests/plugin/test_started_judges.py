@@ -68,10 +68,3 @@ def test_checkpoints_of_one_name_share_no_verdicts(bench):
     assert bench.asked('hub-a/judge') == 8
     assert bench.asked('hub-b/judge') == 8
     assert bench.asked('hub-a/judge') == 0
-
-
-def test_what_changes_how_the_server_computes_is_another_judge(bench):
-    """On its command line; where and how fast it runs does not."""
-    assert bench.asked(bench.checkpoint) == 8
-    assert bench.asked(bench.checkpoint, timeout=59.0, arguments='--max-num-seqs 9') == 0
-    assert bench.asked(bench.checkpoint, arguments='--dtype half') == 8

@@ -8,12 +8,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import pytest
 from exact import FunctionJudge
 from hosts import dataset_config, import_plugin
 
-from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.record import Names, Result, read, write
+from gpassk_opencompass.record import Names, Result, write
 from gpassk_opencompass.samples import Samples
 from gpassk_opencompass.scoring import score
 
@@ -58,13 +56,6 @@ def test_the_table_is_printed_and_written(tmp_path, capsys):
     assert 'AMC_en' in (folder / 'gpassk_now.breakdown.csv').read_text()
 
 
-def test_cut_off_responses_and_unjudged_samples_stand_below_the_table(tmp_path):
-    result = made([r'\boxed{1}', r'\boxed{3}', r'hence \boxed{2'], a3=None, a=False)
-    text = (summarize(tmp_path, result) / 'gpassk_now.md').read_text()
-    assert '1 of 3 responses look cut off' in text
-    assert '1 samples unjudged: accuracy from 33.33 to 66.67' in text
-
-
 def test_a_model_that_changed_since_the_result_is_shown_only_where_that_is_accepted(tmp_path):
     """What the evaluation accepted stands below the table; else the result is missing, with the setting."""
     result, model = made(), {'abbr': 'model', 'path': 'b'}
@@ -97,17 +88,3 @@ def test_a_missing_result_is_named(tmp_path):
     assert 'MISSING' in text
     assert 'gone/bench.json' in text
     assert not list(summarize(tmp_path / 'none', None).glob('gpassk*'))
-
-
-@pytest.mark.parametrize('damage', ['null', '{"gpassk": {}}', '[' * 100_000])
-def test_a_damaged_result_does_not_keep_the_others_from_their_table(tmp_path, damage):
-    """It is named like one that is missing, whatever of it can be read."""
-    other = tmp_path / 'results' / 'other' / 'bench.json'
-    other.parent.mkdir(parents=True)
-    other.write_text(damage)
-    text = (summarize(tmp_path, made(), 'other') / 'gpassk_now.md').read_text()
-    assert re.search(r'\| model\b.*\| +50\.00 ', text)
-    with pytest.raises(InputError) as caught:
-        read(other)
-    line = ' '.join(str(caught.value).split())
-    assert f'MISSING {other}: {line}; OpenCompass would keep it' in ' '.join(text.split())

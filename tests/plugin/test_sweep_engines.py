@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hosts import import_plugin
 from sweeping import configs_of as expand
 
-from gpassk_opencompass import InputError, TemplateError
-from gpassk_opencompass.demo import MODEL
+from gpassk_opencompass import TemplateError
 from gpassk_opencompass.serving import PRESETS, Served, read_serve
 
 REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
@@ -19,7 +17,6 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({'engine_config': {'tp': 2}}, 'write tp in llm_infos'),
         ({'temperatures': [2.5]}, 'at most 2'),
         ({'llm_infos': [{'path': 'a/m', 'tp': 0}]}, 'at least one GPU'),
-        ({'llm_infos': ['~no.such.user/m']}, '~no.such.user/m: there is no such home directory'),
         ({'model_kwargs': {}}, "model_kwargs is for engine 'vllm' or 'huggingface'"),
     ],
     'pytorch': [
@@ -30,20 +27,14 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({'model_kwargs': {'tensor_parallel_size': 2}}, 'write tp in llm_infos'),
         ({'model_kwargs': {'max_model_len': 9}, 'max_seq_len': 99}, 'give one of them'),
         ({'temperatures': [0.001]}, 'vLLM would make it 0.01'),
-        ({'temperatures': [2.5]}, 'at most 2'),
-        ({'llm_infos': [{'path': 'a/m', 'tp': 0}]}, 'at least one GPU'),
         ({'random_seeds': None}, 'random_seeds is None'),
         ({'model_kwargs': {'pipeline_parallel_size': '2'}}, 'has pipeline_parallel_size = '),
-        ({'engine_config': {}}, "engine_config is for engine 'turbomind' or 'pytorch'"),
     ],
     'huggingface': [({'chat_template_kwargs': {}}, "is for engine 'vllm'")],
     'openai': [
-        ({'llm_infos': ['o3-mini']}, "'o3' in its path"),
         ({'llm_infos': ['o3-mini'], 'openai_api_base': 'https://eu.api.openai.com/v1'}, "'o3' in its path"),
         ({'openai_api_base': 'node1:8000/v1'}, 'expected http://'),
-        ({'openai_api_base': ['http://a/v1', 3]}, 'expected at least one address'),
         ({'key': 'MY_OWN_KEY'}, "key_env='MY_API_KEY'"),
-        ({'key': 'EMPTY', 'key_env': 'MY_KEY'}, 'give one of them'),
         ({'key_env': 'a-key-itself'}, 'name of another environment variable'),
         ({'extra_body': {'seed': 1}}, 'copies of each other'),
         ({'extra_body': {'top_p': 0.5}}, 'write them as axes'),
@@ -53,26 +44,16 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
     ],
     'lmdeploy_server': [
         ({'api_addr': ''}, 'api_addr is missing'),  # the class would ask 0.0.0.0
-        ({'api_addr': 'node1:23333'}, 'expected http://'),
-        ({'extra_body': {'random_seed': 1}}, 'copies of each other'),
         ({'extra_body': {'session_id': 1}}, 'set for each request'),
-        ({'openai_api_base': 'http://node1'}, "is for engine 'openai'"),
-        ({'temperatures': [2.5]}, 'at most 2'),
     ],
     'serve': [
         ({'server': 'vlm'}, "server = 'vlm': expected vllm, sglang, lmdeploy, llama.cpp"),
         ({'server': None}, 'which server'),
         ({'serve': {'command': 'x {prot}'}}, '{prot}; what may stand in braces'),
         ({'serve': {'env': {'VLLM_API_KEY': 'abc'}}}, 'VLLM_API_KEY would stand in files: export it'),
-        ({'serve': {'env': {'HF_TOKEN': 'abcdefgh'}}}, 'looks like a literal API key'),
         ({'serve': {'env': {'X': 'sk-aB3dE5gH7jK9'}}}, 'looks like a literal API key'),
         ({'server': 'lmdeploy', 'pp': 2}, 'pp is 2, and the command line of the server has no {pp}'),
-        ({'extra_body': {'seed': 1}}, 'a fixed seed'),
-        ({'extra_body': {'top_p': 1}}, 'write them as axes'),
         ({'max_seq_len': 4096}, 'max_seq_len does nothing without tokenizer_path'),
-        ({'openai_api_base': 'http://x'}, "is for engine 'openai'"),
-        ({'temperatures': [2.5]}, 'at most 2'),
-        ({'key_env': 'sk-123'}, 'name of another environment variable'),
     ],
 }
 """Engine → lines of a template, and what the message has to say."""
@@ -108,23 +89,6 @@ def test_the_home_directory_is_written_out(engine, monkeypatch):
     assert model['path'] == ('/home/me/models/m' if loads else '~/models/m')
     assert model['abbr'].startswith('m_t1.0')
     assert model.get('tokenizer_path') == ('/home/me/t' if tokenizer else None)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings('ignore')
-@pytest.mark.parametrize(
-    ('settings', 'message'),
-    [
-        ({'do_sample': True, 'seed': 42}, 'same random numbers'),
-        ({'do_sample': True, 'num_return_sequences': 4}, 'one request'),
-        ({'do_sample': True, 'max_new_tokens': 4}, 'max_out_len'),
-        ({'do_sample': False, 'temperature': 0.5}, 'without do_sample the engine is greedy'),
-    ],
-)
-def test_transformers_is_told_nothing_in_vain(settings, message):
-    plugin = import_plugin()
-    with pytest.raises(InputError, match=message):
-        plugin.SeededHuggingFace(MODEL, generation_kwargs=settings)
 
 
 @pytest.mark.filterwarnings('ignore')
