@@ -235,6 +235,11 @@ def test_an_importable_config_is_what_a_template_gives(benchmark):
     assert dataset.to_dict() == expected
 
 
+def test_the_papers_collection_has_each_of_its_five_benchmarks():
+    datasets = read_config(CONFIGS / 'dataset_collections' / 'gpassk_paper.py').datasets
+    assert len({dataset.abbr for dataset in datasets}) == len(datasets) == 5
+
+
 def test_the_page_on_data_holds(tmp_path):
     text = PAGE.read_text(encoding='utf-8')
     sources = {questions.source for questions in BENCHMARKS.values() if isinstance(questions, QuestionSet)}

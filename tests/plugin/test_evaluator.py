@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ from hosts import READER, import_plugin, write_bench
 from judge_server import JudgeServer
 
 from gpassk_opencompass import IncompleteError, InputError
-from gpassk_opencompass.record import read
 from gpassk_opencompass.samples import Samples
 
 plugin = import_plugin()
@@ -90,28 +88,3 @@ def test_a_row_a_sample_lies_beside_the_result(tmp_path, settings):
     assert samples['replica'] == [0, 1] * 4
     assert samples['response'] == [predictions[at + 4 * r] for at in range(4) for r in range(2)]
     assert samples.counts().c.tolist() == record['gpassk']['counts']['c']
-
-
-def test_an_evaluation_leaves_its_pair_before_opencompass_writes_the_json_once_more(tmp_path):
-    """A kill meanwhile loses nothing; earlier samples go, and scores stay where none can be kept."""
-    rows, folder = build_rows(tmp_path), tmp_path / 'work' / 'results' / 'model'
-    names = []
-    for text in ('one', 'two'):
-        result = evaluate(rows, [text] * 8, out=folder / 'bench')
-        names.append(result['gpassk']['sample_file']['name'])
-        assert {path.name for path in folder.iterdir()} == {'bench.json', names[-1]}
-        assert json.loads((folder / 'bench.json').read_text()) == result
-        assert read(folder / 'bench.json').samples()['response'] == [text] * 8
-    (folder / names[0]).mkdir()  # in the place of the file
-    last = evaluate(rows, ['one'] * 8, out=folder / 'bench')
-    assert (last['accuracy'], 'sample_file' in last['gpassk']) == (0.0, False)
-
-
-def test_rows_of_another_data_set_are_grouped_by_what_opencompass_gives(tmp_path):
-    """subdivision and idx name a question, the order of its rows the replica."""
-    rows = build_rows(tmp_path).remove_columns(['uid', 'replica', 'problem', 'split', 'language'])
-    predictions = [*right_answers(rows)[:4], *['\\boxed{0}'] * 4]
-    result = evaluate(rows, predictions)
-    assert result['gpassk']['counts']['uid'] == [f'bench/{i}' for i in range(4)]
-    assert result['gpassk']['counts']['c'] == [1, 1, 1, 1]
-    assert 'all_en/accuracy' in result

@@ -291,16 +291,6 @@ def test_the_question_is_cut_out_of_its_prompt(form, tmp_path):
     assert ('the question cannot be cut out of 8 prompts' in said(run)) == (form == 'foreign')
 
 
-def test_published_sizes_tell_the_groups(tmp_path):
-    """The English half of LiveMathBench: 18, 44, 46 and 11 questions."""
-    asks = [old.Ask('', 'en', f'Question {number}?', '1') for number in range(119)]
-    splits = ['CNMO', 'CCEE', 'AMC', 'WLPMC']
-    data = old.dataset(dataset_languages=['en'], dataset_splits=splits, n=1, k=1)
-    run = read(old.write(tmp_path / 'old', old.rows(asks, [['\\boxed{1}']] * 119), data))
-    groups = samples_of(run)['group']
-    assert [groups.count(f'{split}_en') for split in splits] == [18, 44, 46, 11]
-
-
 def test_a_lost_part_is_an_error(tmp_path):
     """In the middle by its number, at the end by rows, log, or (n = 1) the size; or it is empty."""
     root = old.write(tmp_path / 'old', old.rows(), parts=[8, 8, 16])

@@ -48,19 +48,6 @@ def test_a_missing_extra_is_one_line_with_the_pip_command():
     assert 'pip install "gpassk_opencompass[opencompass]"' in ' '.join(run_python(code))
 
 
-def test_plugin_classes_are_registered_beside_opencompass_own():
-    plugin = import_plugin()
-    from opencompass import datasets, registry
-
-    assert registry.ICL_EVALUATORS.get('GPassKEvaluator') is plugin.GPassKEvaluator
-    assert registry.ICL_INFERENCERS.get('SeededGenInferencer') is plugin.SeededGenInferencer
-    assert registry.MODELS.get('SeededHuggingFace') is plugin.SeededHuggingFace
-    assert registry.MODELS.get('SeededTurboMind') is plugin.SeededTurboMind
-    assert registry.LOAD_DATASET.get('GPassKBenchmarkDataset') is plugin.BenchmarkDataset
-    assert registry.LOAD_DATASET.get('GPassKLiveMathBenchDataset') is plugin.LiveMathBenchDataset
-    assert registry.LOAD_DATASET.get('LiveMathBenchDataset') is datasets.LiveMathBenchDataset
-
-
 TABLE = """
 errors:
 files:

@@ -78,19 +78,6 @@ def test_a_template_asks_no_engine_for_what_it_would_not_do(engine, changed, mes
     assert message in str(raised.value)
 
 
-@pytest.mark.parametrize('engine', REFUSED)
-def test_the_home_directory_is_written_out(engine, monkeypatch):
-    """No engine knows `~`; the name that a server knows its model by is left as it is."""
-    monkeypatch.setenv('HOME', '/home/me')
-    tokenizer = {'tokenizer_path': '~/t'} if engine == 'openai' else {}
-    (config,) = expand(lines(engine, llm_infos=['~/models/m'], greedy=False, **tokenizer)).values()
-    model = config['models'][0]
-    loads = engine not in {'openai', 'lmdeploy_server'}
-    assert model['path'] == ('/home/me/models/m' if loads else '~/models/m')
-    assert model['abbr'].startswith('m_t1.0')
-    assert model.get('tokenizer_path') == ('/home/me/t' if tokenizer else None)
-
-
 @pytest.mark.filterwarnings('ignore')
 def test_the_real_lmdeploy_understands_its_command_line(lmdeploy_parser):
     program, *words = Served(read_serve({}, 'lmdeploy'), '/m/x', 'x', 2).words(1234)
