@@ -301,7 +301,11 @@ def test_the_models_own_stop_words_stay_and_unknown_fields_are_errors(sent):
         (vllm, {'temperature': 1.0, 'stop': ['###']}, 'stop_words'),
         (vllm, {'top_p': 0.8}, 'without temperature the engine is greedy'),
         (transformers, {'generation_kwargs': {'do_sample': True, 'seed': 42}}, 'same random numbers'),
-        (transformers, {'generation_kwargs': {'temperature': 0.5}}, 'without do_sample the engine'),
+        (
+            transformers,
+            {'generation_kwargs': {'do_sample': False, 'top_k': 5}},
+            'without do_sample the engine',
+        ),
         (vllm, {'path': '/no/such/model', 'temperature': 1.0}, 'there is no such file or folder here'),
         (turbomind, {'do_sample': True, 'max_new_tokens': 4}, 'max_out_len'),
         (turbomind, {'do_sample': True, 'top_pp': 0.5}, r"\['top_pp'\].*GenerationConfig does not know"),

@@ -59,6 +59,7 @@ def echo(asked: Asked) -> Act:
 TOO_LONG = "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens."
 ACTS: dict[str, tuple[Act, str, str | None]] = {
     'null': (Say(None), '', 'empty'),
+    'aborted': (Say('par', 'abort'), '', 'aborted'),
     'fewer choices': (Say(None, more={'choices': []}), '', 'no choice'),
     'too long': (Fail(400, {'error': {'message': TOO_LONG}}), '', 'too long'),
     'a filter before it': (Fail(400, {'error': {'message': 'content management policy'}}), '', 'filtered'),
