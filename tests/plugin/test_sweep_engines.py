@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 from sweeping import configs_of as expand
 
 from gpassk_opencompass import TemplateError
-from gpassk_opencompass.serving import PRESETS, Served, read_serve
 
 REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
     'turbomind': [
@@ -20,7 +17,6 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({'model_kwargs': {}}, "model_kwargs is for engine 'vllm' or 'huggingface'"),
     ],
     'pytorch': [
-        ({'engine_config': {'tp': 2}}, 'write tp in llm_infos'),
         ({'max_seq_len': 8}, 'leaves no room'),
     ],
     'vllm': [
@@ -76,15 +72,3 @@ def test_a_template_asks_no_engine_for_what_it_would_not_do(engine, changed, mes
     with pytest.raises(TemplateError) as raised:
         expand(lines(engine, **changed))
     assert message in str(raised.value)
-
-
-@pytest.mark.filterwarnings('ignore')
-def test_the_real_lmdeploy_understands_its_command_line(lmdeploy_parser):
-    program, *words = Served(read_serve({}, 'lmdeploy'), '/m/x', 'x', 2).words(1234)
-    parsed = lmdeploy_parser.parse_args(words)
-    assert program == 'lmdeploy'
-    assert (parsed.model_path, parsed.model_name, parsed.tp) == ('/m/x', 'x', 2)
-    assert (parsed.server_name, parsed.server_port) == ('127.0.0.1', 1234)
-    wheel = Path(sys.prefix) / 'lmdeploy-wheel'
-    routes = (wheel / 'lmdeploy' / 'serve' / 'openai' / 'endpoints' / 'management.py').read_text()
-    assert f"'{PRESETS['lmdeploy'].ready}'" in routes
