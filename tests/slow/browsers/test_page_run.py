@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 from made_pages import counted, rows_of, uid_of, write_made_page
 
-from gpassk_opencompass.report.frame import judge_line
-
 pytestmark = pytest.mark.e2e
 
 N, QUESTIONS = 10, 60
@@ -140,28 +138,3 @@ def test_another_run_stands_beside_it_question_by_question(run, made):
     run.find('#questions tbody th a').click()
     run.wait_for('.sides.two')
     assert len(run.all('.run .strip')) == 3  # two runs, and the greedy one of the first
-
-
-def test_two_judges_of_a_run_stand_beside_each_other(page, tmp_path):
-    """From two tables of one benchmark, whatever the order of the questions: where their verdicts differ."""
-    lenient = [min(N, c + (i % 3 == 0)) for i, c in enumerate(C)]
-    results = [counted('m', C), counted('m', lenient, judge='other', backwards=True)]
-    boards, path = write_made_page(tmp_path, results)
-    page.show(
-        path,
-        board=boards[0].title,
-        run=boards[0].entries[0].name,
-        **{'with': boards[1].entries[0].name},
-        withBoard=boards[1].title,
-        question=uid_of(12),
-    )
-    page.until("return document.querySelector('article')?.textContent.includes('The verdicts differ')")
-    told = page.find('article').text
-    judges = [judge_line(board.entries[0].result) for board in boards]
-    first = C if judges[0] == 'rule' else lenient
-    assert f'{first[12]} of {N} right' in told
-    assert 'The verdicts differ on 1 of 10 samples: 0.' in told
-    page.show(path, board=boards[0].title, run=boards[0].entries[0].name)
-    options = [one.text for one in page.all('#beside option')]
-    assert options == ['no other run', f'{boards[1].entries[0].name} · judge: {judges[1]}']
-    assert page.complaints() == []

@@ -162,22 +162,6 @@ def test_the_metric_agrees_with_what_inspect_has_of_its_own(tmp_path):
         assert ours[f'{name}_stderr'] == pytest.approx(theirs['stderr'], rel=1e-9)
 
 
-def test_credit_and_interval_are_as_one_chooses(tmp_path):
-    """Partial credit counts from where one says; one of several values has a metric of its own."""
-    options = {'k': 4, 'value': 0.5, 'level': 0.95}
-    found = results(evaluated(tmp_path / 'credit', scripted_task(VALUES, [g_pass_at_k(**options)])))
-    low, value, high = (found[f'G-Pass@4_0.5{end}'] for end in ('_lower', '', '_upper'))
-    assert value == pytest.approx(mean_of([(6, 4), (6, 2), *COUNTS[2:]], 4, 2), rel=1e-12)
-    assert low < value < high
-    rows = [row for row in VALUES if 'P' not in row]
-    values = [[{'sum': float(value == 'C'), 'work': 1.0} for value in row] for row in rows]
-    log = evaluated(tmp_path, scripted_task(values, {'sum': [g_pass_at_k(k=4)], 'work': [mean()]}))
-    assert log.results is not None
-    metrics = [each for one in log.results.scores if one.name == 'sum' for each in one.metrics.values()]
-    of_sum = {each.name: each.value for each in metrics}['G-Pass@4_0.5']
-    assert of_sum == pytest.approx(mean_of([(6, 4), (6, 6), (6, 0), (6, 3), (6, 3)], 4, 2), rel=1e-12)
-
-
 def test_questions_with_too_few_epochs_are_left_out_and_counted(tmp_path):
     """Never a silent 0: with too few everywhere there is no value. What cannot be meant is refused."""
     for wrong in ({'k': 0}, {'thresholds': 1.5}, {'level': 95}):
@@ -189,18 +173,6 @@ def test_questions_with_too_few_epochs_are_left_out_and_counted(tmp_path):
     assert found['left_out@8'] == 6.0
     assert found['G-Pass@6_0.5'] == pytest.approx(mean_of([one for one in COUNTS if one[0] == 6], 6, 3))
     assert math.isnan(found['G-Pass@8_0.5'])
-
-
-@pytest.mark.parametrize(
-    ('values', 'more', 'said'),
-    [([['C', 'I']] * 4, {}, 'not one value'), (['C'] * 4, {'cluster': 'source'}, "has no 'source'")],
-    ids=['list', 'cluster'],
-)
-def test_scores_that_make_no_sense_are_named(values, more, said, tmp_path):
-    """The log ends in an error that says what to do; its samples are kept."""
-    log = evaluated(tmp_path, scripted_task([values], [g_pass_at_k(k=4, **more)]))
-    assert log.status == 'error'
-    assert said in str(log.error and log.error.message)
 
 
 @pytest.fixture(scope='module')

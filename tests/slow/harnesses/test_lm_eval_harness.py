@@ -9,7 +9,6 @@ import json
 import re
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -72,19 +71,3 @@ def test_the_harness_takes_what_is_exported(logs, tmp_path):
     assert [row['correct'] for row in rows] == [row['correct'] for row in told]
     boxes = [[[''.join(re.findall(r'boxed{(\w+)}', text)) for text in row['resps'][0]]] for row in told]
     assert [row['filtered_resps'] for row in rows] == boxes
-
-
-def test_a_server_gets_one_seed_for_all_responses_unless_it_is_taken_away():
-    """As the page on sources says: with the harness's own seed a server draws one text n times."""
-    pytest.importorskip('tenacity', reason="the harness's API models need lm_eval[api]")
-    from lm_eval.models.openai_completions import LocalChatCompletion
-
-    model = LocalChatCompletion(base_url='http://127.0.0.1:9/v1', pretrained='m', tokenizer_backend=None)
-    asked = [{'role': 'user', 'content': '1 + 1?'}]
-
-    def payload(**more: Any) -> dict[str, Any]:
-        told = {'until': [], 'do_sample': True, 'temperature': 1.0, **more}
-        return dict(model._create_payload(asked, generate=True, gen_kwargs=told, seed=model._seed, eos=None))
-
-    assert payload()['seed'] == payload()['seed'] == 1234
-    assert payload(seed=None)['seed'] is None
