@@ -226,7 +226,7 @@ def health_of(
         costs = [value for value, there, _ in column if there]
         if costs and None not in costs:  # of each that was drawn; one that was broken off adds what is known
             costs += [value or 0 for value, there, state in column if not there and state not in _NEVER_BEGUN]
-            known[name] = round(fsum(costs), 3) if name == 'seconds' else sum(costs)
+            known[name] = round(fsum(costs), 3) if name == 'seconds' else int(sum(costs))
     health = Health(
         samples=len(samples),
         unjudged=len(unjudged),

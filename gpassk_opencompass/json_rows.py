@@ -20,6 +20,7 @@ Row = dict[str, Any]
 _CHUNK = 1 << 20
 _SPACE = re.compile(r'[ \t\n\r]*')
 _AFTER_NUMBER = frozenset(' \t\n\r,]}')
+_SURROGATE = re.compile(r'\\u[dD][89a-fA-F]..')
 _CLOSING = {'{': '}', '[': ']'}
 _decode = JSONDecoder().raw_decode
 
@@ -100,10 +101,12 @@ def first_object(path: Path) -> Row | None:
         text = file.read(4 * _CHUNK).lstrip().removeprefix('[').lstrip()
     if not text.startswith('{'):
         return None
-    with suppress(ValueError, RecursionError):
+    try:
         return dict(_decode(text)[0])
-    with suppress(ValueError):
-        return dict(from_json(text, allow_partial=True))
+    except (ValueError, RecursionError) as error:  # it goes on, or is no JSON from some place on
+        text = text[: getattr(error, 'pos', None)]
+    with suppress(ValueError):  # a half of a surrogate is one
+        return dict(from_json(_SURROGATE.sub('', text), allow_partial=True))
     return {}
 
 

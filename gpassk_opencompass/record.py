@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -133,16 +134,18 @@ class Result(Part):
             if (column := getattr(counts, name)) is not None and len(column) != size:
                 raise ValueError(f'gpassk.counts.{name} has {len(column)} entries; expected {size}')
         table = self.table
-        questions = Counter([*counts.uid, *(uid for uids in self.left_out.values() for uid in uids)])
+        (uid, times), *_ = Counter([*counts.uid, *chain(*self.left_out.values())]).most_common(1)
+        row = int((table.c + table.doubt - table.n).argmax())
+        right, n = int(table.c[row] + table.doubt[row]), int(table.n[row])
         for name, told, expected in (
             ('n', self.n, int(table.n.max())),
-            ('k', self.ks, sorted({k for k in self.ks if k <= self.n})),
+            ('k', self.ks, sorted({min(k, self.n) for k in self.ks})),
             ('data.questions', self.data.questions, size),
             ('health.samples', health.samples, int(table.n.sum())),
             ('health.unjudged', health.unjudged, sum(counts.unjudged)),
             ('health.undecided', health.undecided, sum(counts.undecided or [health.undecided])),
-            ('counts with more in c and in doubt than n', int((table.c + table.doubt > table.n).sum()), 0),
-            ('counts and left_out: the same question', questions.most_common(1)[0][1], 1),
+            (f'counts: c and in doubt of {counts.uid[row]!r:.60}', right, min(right, n)),
+            (f'counts and left_out: the number of {uid!r:.60}', times, 1),
         ):
             if told != expected:
                 raise ValueError(f'gpassk.{name} is {told}; expected {expected}')

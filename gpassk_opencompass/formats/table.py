@@ -57,7 +57,7 @@ class _Layout:
     """Which columns of a table hold what, as its first row shows."""
 
     def __init__(self, first: Row, options: Options) -> None:
-        self.first, self.given, self.kind = dict(first), options.fields, options.kind
+        self.first, self.given, self.kind = first, options.fields, options.kind
         self.columns: dict[str, str] = {}  # in small letters → as it is written
         for name in (name for name in first if name not in ('_row', '_file')):
             if (known := self.columns.setdefault(name.strip().lower(), name)) != name:
@@ -68,13 +68,10 @@ class _Layout:
         for path in self.given.values():
             if not has(first, path) and at(first, path) is None:
                 raise InputError(f'there is no column {path!r}; there is {self.shown}')
-        self.wide: dict[str, list[str]] = {}  # `response` → `response_1`, `response_2`, …
         self.lists = self._lists()  # field → the column with a list of all samples of a row
-        if not self.lists and (wide := self._numbered()):
-            self.wide = wide
-            self.columns |= {name: name for name in wide}
-            self._fold(self.first)
-            self.lists = self._lists()
+        wide = {} if self.lists else self._numbered()
+        self.wide = {f'{names[0]} … {names[-1]}': names for names in wide.values()}
+        self.lists |= zip(wide, self.wide, strict=True)
         self.names = self._names()  # field → the column that holds it, of all but the lists
 
     def known(self, field: str) -> list[str]:
@@ -114,7 +111,7 @@ class _Layout:
         return lists
 
     def _numbered(self) -> dict[str, list[str]]:
-        """Return the columns of a name that are numbered, from 0 or 1, of each field that has such.
+        """Return field → the columns of a name that are numbered, from 0 or 1.
 
         One without a number whose name is better counts: `correct` before `score_1`, of which it may be made.
         """
@@ -122,27 +119,28 @@ class _Layout:
         for called, name in self.columns.items():
             if parts := _NUMBERED.fullmatch(called):
                 numbered.setdefault(parts[1], {})[int(parts[2])] = name
-        found: dict[str, dict[str, list[str]]] = {}
+        found: dict[str, list[str]] = {}
         for field in (one for one in OF_SAMPLE if one not in self.given):
             for base in ALIASES.get(field, ()):
                 wide = numbered.get(base, {})
                 if field in ('response', 'correct') and base in self.columns and not wide:
                     break
                 if sorted(wide) in (list(range(len(wide))), list(range(1, len(wide) + 1))) and len(wide) > 1:
-                    found[field] = {base: [wide[place] for place in sorted(wide)]}
+                    found[field] = [wide[place] for place in sorted(wide)]
                     break
                 if wide and base == field:  # of other names no column is known to be one
                     raise InputError(f'there is {next(iter(wide.values()))} without all those before it')
-        there = {'response', 'correct'} & found.keys()
-        return {base: names for one in found.values() for base, names in one.items()} if there else {}
+        return found if {'response', 'correct'} & found.keys() else {}
 
-    def _fold(self, row: Row) -> None:
-        """Put numbered columns of a row into a list; a question may have fewer samples than columns."""
-        for base, names in self.wide.items():
+    def _with_lists(self, row: Row) -> Row:
+        """Return a row with its numbered columns as lists; a question may have fewer samples than columns."""
+        row = dict(row)
+        for label, names in self.wide.items():
             values = [row.get(name) for name in names]
             while values and values[-1] is None:
                 values.pop()
-            row[base] = values or None
+            row[label] = values or None
+        return row
 
     def _names(self) -> dict[str, str]:
         names, counts = dict(self.given), self.known('n') and self.known('c')
@@ -223,7 +221,7 @@ class _Layout:
             self.need(('question', 'reference'))
 
         def expand(row: Row) -> Iterable[Row]:
-            self._fold(row)
+            row = self._with_lists(row) if self.wide else row
             values = {field: _values(row, name) for field, name in lists.items()}
             sizes = {lists[field]: len(one) for field, one in values.items() if one is not None}
             if not sizes or 0 in sizes.values():

@@ -153,6 +153,10 @@ READ = {
     'wide': case(
         [{'id': 'a', 'correct_1': 1, 'correct_2': 0}, {'id': 'b', 'correct_1': 1}], {'a': '10', 'b': '1'},
     ),
+    'wide, a reference beside': case(
+        [{'question': 'q', 'answer': '2', 'response_1': '2', 'response_2': 'x', 'answer_1': '2', 'answer_2': '3'}],
+        {'1': '--'}, reference=['2', '2'], answer=['2', '3'],
+    ),
     'JSON': case([{'id': 'a', 'correct': '[1, 0]'}], {'a': '10'}),
     'numbers': case([{'id': 'a', 'score': '10'}, {'id': 'a', 'score': '0'}], {'a': '10'}),
     # parts of a verdict are no samples: the response and its verdict have better names
@@ -281,11 +285,15 @@ REFUSED: dict[str, tuple[list[dict[str, Any]], str]] = {
     'counts': ([{'uid': 'a', 'n': 8, 'c': 9}], ':1: n = 8, c = 9, unjudged = 0; expected whole numbers'),
     'counts twice': ([{'uid': 'a', 'n': 8, 'c': 2}] * 2, ":2: sample 0 of 'a' is there twice, first at"),
     'wide': (
-        [{'output_0': '', 'output_1': '', 'label_1': 1, 'label_2': 1, 'label_3': 1}], '2 output and 3 label',
+        [{'output_0': '', 'output_1': '', 'label_1': 1, 'label_2': 1, 'label_3': 1}],
+        '2 output_0 … output_1 and 3 label_1 … label_3',
     ),
     'wide with a gap': (
         [{'output_0': '', 'output_1': '', 'correct_1': 1}],
         'correct_1 without all those before it',
+    ),
+    'wide, one verdict': (  # rows without fault are not named
+        [{'correct_1': 1, 'correct_2': 1}, {'correct_1': 'x', 'correct_2': 1}], "t.jsonl:2: 'x' is no verdict",
     ),
     'two columns of one name': ([], 'two columns have one name'),
     'capitals': ([{'uid': 'a', 'UID': 'b', 'correct': 1}], "'uid' and 'UID' differ in capitals"),
