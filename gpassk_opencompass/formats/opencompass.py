@@ -189,7 +189,7 @@ def _predictions(run: _Run) -> Iterator[Row]:
             yield {
                 **{'_file': path, '_row': int(key) + 1},
                 'prompt': prompt if isinstance(prompt, str) else '\n'.join(str(one) for one in asked if one),
-                'reference': value.get('gold'),
+                'reference': _reference(value.get('gold')),
                 'responses': listed(said) or [None if said == [] else said],
                 **{name: told.get(name) if alone else None for name in ('state', *_OF_ENGINE)},
             }
@@ -291,10 +291,15 @@ def _told(sample: Mapping[str, Any], letters: Mapping[str, bool]) -> Row:
         'correct': 'unjudged' if verdict is None else verdict,
         'why': 'no letter' if unclear else None,
         'answer': None if isinstance(reply, str) else _text(_first(told, _ANSWERS)),
-        'reference': _first(told, _REFERENCES),
+        'reference': _reference(_first(told, _REFERENCES)),
         'judged': verdict is not None,
         '_said': [f'{more}: unjudged'] if unclear else [],
     }
+
+
+def _reference(value: object) -> list[str | None] | str | None:
+    """Return a reference, which some data sets keep as an object or in lists of lists, as text or texts."""
+    return list(map(_text, value)) if isinstance(value, list) else _text(value)
 
 
 def _text(value: object) -> str | None:

@@ -154,7 +154,7 @@ READ = {
         [{'id': 'a', 'correct_1': 1, 'correct_2': 0}, {'id': 'b', 'correct_1': 1}], {'a': '10', 'b': '1'},
     ),
     'wide, a reference beside': case(
-        [{'question': 'q', 'answer': '2', 'response_1': '2', 'response_2': 'x', 'answer_1': '2', 'answer_2': '3'}],
+        [QUESTION | {'response_1': '2', 'response_2': 'x'} | {'answer_1': '2', 'answer_2': '3'}],
         {'1': '--'}, reference=['2', '2'], answer=['2', '3'],
     ),
     'JSON': case([{'id': 'a', 'correct': '[1, 0]'}], {'a': '10'}),
@@ -293,7 +293,8 @@ REFUSED: dict[str, tuple[list[dict[str, Any]], str]] = {
         'correct_1 without all those before it',
     ),
     'wide, one verdict': (  # rows without fault are not named
-        [{'correct_1': 1, 'correct_2': 1}, {'correct_1': 'x', 'correct_2': 1}], "t.jsonl:2: 'x' is no verdict",
+        [{'correct_1': 1, 'correct_2': 1}, {'correct_1': 'x', 'correct_2': 1}],
+        "t.jsonl:2: 'x' is no verdict",
     ),
     'two columns of one name': ([], 'two columns have one name'),
     'capitals': ([{'uid': 'a', 'UID': 'b', 'correct': 1}], "'uid' and 'UID' differ in capitals"),
