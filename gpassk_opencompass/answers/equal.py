@@ -117,7 +117,7 @@ _ROUNDING = re.compile(
 _ASKS = re.compile(r'(?i:find|compute|determine|evaluate|calculate|what\s(?:is|are)|the\svalue\sof)|求|计算')
 _UNKNOWN = re.compile(  # all that the question asks for
     r'(?:(?i:\b(?:find|determine|compute|evaluate|calculate|solve\sfor|value\sof|what\sis))\s+(?i:the\svalue\sof\s+)?|求\s*)'
-    r'(?:\$([^$]{1,60})\$|\\\(([^$]{1,60})\\\)|(?![a-zA-Z]{2})(\S{1,30}?))\s*(?:的值)?\s*[.?。]?\s*\Z'
+    r'(?:\$([^$]{1,60})\$|\\\(([^$]{1,60})\\\)|(?![a-zA-Z]{2})(\S{1,30}?))\s*(?:的值\s*)?(?:[.?。]\s*)?\Z'
 )
 _SENTENCE = re.compile(r'[.?!。？！](?:\s|$)')
 _MATH_IN = re.compile(r'\$([^$]{1,200})\$|\\\((.{1,200}?)\\\)')
