@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -86,20 +85,6 @@ def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
 def edited(path: Path, change: Callable[[Row], Row | None], out: Path) -> Path:
     """A copy of a file of rows in which rows are changed, or left out."""
     return write(out, [row for row in map(change, rows_in(path)) if row is not None])
-
-
-_ODD: list[Any] = [None, True, -1, 2.5, float('nan'), 'text', [], {}, [None], {'0': 1}]
-
-
-def spoilt(value: Any, drawn: random.Random) -> Any:
-    """JSON with one of its values, drawn, replaced by one of another type."""
-    inner: list[Any] = list(value) if isinstance(value, dict) else list(range(len(value)))
-    if not inner:
-        return value
-    copy, key = (dict(value) if isinstance(value, dict) else list(value)), drawn.choice(inner)
-    deeper = isinstance(copy[key], (dict, list)) and drawn.random() < 0.8
-    copy[key] = spoilt(copy[key], drawn) if deeper else drawn.choice(_ODD)
-    return copy
 
 
 def evalscope_truth(folder: Path) -> dict[str, dict[str, dict[str, str]]]:

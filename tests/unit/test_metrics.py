@@ -297,10 +297,8 @@ def test_tables_cannot_be_spoiled_for_the_next_caller():
     ('scoring', 'correct'),
     [
         (None, [1, 0, 0, 0]),
-        ('full', [1, 0, 0, 0]),
         ('prefix', [1, 1, 0, 0]),
         ('suffix', [1, 0, 1, 0]),
-        (lambda pred, gold: gold in pred, [1, 1, 1, 0]),
         (lambda pred, gold: np.bool_(gold in pred), [1, 1, 1, 0]),
     ],
 )
@@ -311,12 +309,6 @@ def test_scoring_functions_decide_what_is_correct(scoring, correct):
     assert found == correct
 
 
-def test_of_more_predictions_the_first_n_are_used():
-    metric = GPassAtK(k=2, n=2)
-    assert metric.compute(['a', 'a', 'b', 'b'], 'a')['G-Pass@2_1.0'] == 1.0
-    assert metric.compute(['b', 'b', 'a', 'a'], 'a')['G-Pass@2_0.0'] == 0.0
-
-
 def computed(predictions, gold, **arguments):
     return lambda: GPassAtK(**arguments).compute(predictions, gold)
 
@@ -325,25 +317,19 @@ def computed(predictions, gold, **arguments):
     ('call', 'message'),
     [
         (computed(['a', 'b'], ['a', 'b'], k=2), 'exactly one gold answer, got 2'),
-        (computed(['a', 'b'], [], k=2), 'exactly one gold answer, got 0'),
         (computed(['a', 'b'], 'a', k=2, n=3), 'at least 3 answers, got 2'),
-        (computed(['a', 'b'], 'a', k=3), 'at least 3 answers, got 2'),
         (computed([], 'a', k=1), 'at least 1 answers, got 0'),
         (computed('ab', 'a', k=1), 'a list with an item an answer, got str'),
-        (computed(None, 'a', k=1), 'got NoneType'),
         (computed(['a', None], 'a', k=1), 'prediction None'),
         (computed(['a'], 7, k=1), 'gold 7'),
         (computed(['a'], ' ', k=1, sample_scoring_function='prefix'), "gold ' '"),
         (computed(['a'], 'a', k=1, sample_scoring_function=lambda p, g: 0.5), 'or 1, got 0.5'),
-        (computed(['a'], 'a', k=1, sample_scoring_function=lambda p, g: None), 'got None'),
         (lambda: GPassAtK(k=2, n=4).g_pass_at_k([1, 0.5, 0, 1]), 'got 0.5'),
-        (lambda: GPassAtK(k=2, n=4).g_pass_at_k([1, 0]), 'at least 4 answers, got 2'),
         (lambda: GPassAtK(k=2, n=4).g_pass_at_k('1101'), 'got str'),
         (partial(GPassAtK, k=4, n=3), 'n must be a whole number from 4'),
         (partial(GPassAtK, k=[]), 'at least one k'),
         (partial(GPassAtK, k=4, thresholds=[2]), 'from 0 to 1'),
         (partial(GPassAtK, 4, sample_scoring_function='equal'), "or a function, got 'equal'"),
-        (partial(GPassAtK, 4, sample_scoring_function=['full']), 'or a function'),
     ],
 )
 def test_what_cannot_be_scored_is_refused(call, message):

@@ -84,13 +84,11 @@ def test_other_data_sets_and_their_models_stay_as_they_are(tmp_path, capsys):
     ('models', 'datasets', 'said'),
     [
         ([], [DATASET], 'models is []; expected a list of dicts'),
-        ([{'path': 'a'}], [DATASET], "expected a dict with abbr='…'"),
         (
             [MODEL],
             [{**DATASET, 'k': 64}],
             'bench: k = 64, n = 48; expected whole numbers above 0, each k at most n',
         ),
-        ([MODEL], [{**DATASET, 'n': 'many'}], "n = 'many'; expected whole numbers above 0"),
         ([MODEL, MODEL], [DATASET], 'two combinations would both be written to'),
         ([MODEL], [EXTRACTED], 'no model extracts'),
     ],
@@ -99,9 +97,3 @@ def test_what_cannot_be_is_refused(tmp_path, models, datasets, said, capsys):
     assert dump(tmp_path, template_of(models, datasets)) == 2
     assert said in capsys.readouterr().err
     assert not (tmp_path / 'configs').exists()
-
-
-@pytest.mark.parametrize('option', ['--override=limit=3', '--limit=3', '--n=4'])
-def test_no_line_of_such_a_template_can_be_given(tmp_path, option, capsys):
-    assert dump(tmp_path, template_of([MODEL], [DATASET]), option) == 2
-    assert 'models and datasets of its own' in capsys.readouterr().err

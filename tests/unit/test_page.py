@@ -13,8 +13,6 @@ from made_pages import content_of, counted, made_results, opened, rows_of, uid_o
 
 from gpassk_opencompass.record import Names
 from gpassk_opencompass.report import page
-from gpassk_opencompass.samples import Samples
-from gpassk_opencompass.scoring import score
 
 HOSTILE = '</script><script>alert(1)</script><!-- <img src=x onerror=alert(2)>'
 C = [i % 11 for i in range(40)]
@@ -119,65 +117,6 @@ def test_counts_and_answers_are_those_of_the_samples_in_the_order_of_the_board(t
     texts = opened(board['texts'])
     assert texts['question'][3].startswith('Find the value')
     assert texts['reference'] == ['42'] * 40
-
-
-def test_a_result_of_counts_alone_is_shown_without_answers(tmp_path):
-    """Files of other harnesses have no texts; a column that is not known stops nothing."""
-    [board] = written(tmp_path, *made_results(1, {'AIME2024': (8, 16)}, samples=False))['boards']
-    assert [board['entries'][0][name] for name in ('samples', 'answers', 'cut')] == [None, None, []]
-    assert opened(board['texts']) == {}
-    result = counted('m', C)
-    samples = result.samples()
-    result.with_samples(samples.replace(answer=None, judged_by=None))
-    [board] = written(tmp_path, result)['boards']
-    assert board['entries'][0]['answers'] is None
-    assert set(opened(board['entries'][0]['samples'])['who']) == {''}
-
-
-def test_why_an_answer_stayed_unjudged_stands_beside_it(tmp_path):
-    columns = {'uid': ['q', 'q'], 'replica': [0, 1], 'answer': ['7', '8'], 'verdict': ['correct', 'unjudged']}
-    columns |= {'judged_by': ['string', 'llm'], 'why': [None, 'timeout']}
-    result = score(Samples(columns), {'name': 'x'}, n=2, k=2, unjudged_tolerance=1)
-    [board] = written(tmp_path, result)['boards']
-    [entry] = board['entries']
-    told = opened(entry['samples'])
-    assert (told['verdict'], told['who'], entry['unjudged']) == ('1?', ['string', 'timeout'], [1])
-    assert ['Unjudged samples', '1 (timeout: 1)'] in entry['facts']
-    assert entry['badges'] == ['1 unjudged']
-
-
-def test_answers_beyond_the_budget_are_left_out(tmp_path, monkeypatch):
-    """Verdicts stay; an answer of a thousand characters is cut, and says how long it was."""
-    result = counted('m', C)
-    samples = result.samples()
-    result.with_samples(samples.replace(answer=['x' * 1000, *samples['answer'][1:]]))
-    [board] = written(tmp_path, result)['boards']
-    assert opened(board['entries'][0]['answers'])[0] == 'x' * 400 + '… (1000 characters)'
-    monkeypatch.setattr(page, 'BUDGET', 10)
-    [board] = written(tmp_path, result)['boards']
-    assert board['entries'][0]['answers'] is None
-    assert len(opened(board['entries'][0]['samples'])['verdict']) == len(samples)
-
-
-def test_remarks_settings_and_figures_reach_the_page(tmp_path):
-    """Also where only the temperature is known; figures are packed as they were drawn."""
-    results = []
-    for name, heat in (('a', 0.3), ('b', 1)):
-        made = counted(name, C)
-        made.health.hedged = made.health.samples
-        made.run = made.run.model_copy(update={'model': name, 'settings': {'temperature': heat}})
-        made._path = tmp_path / name
-        results.append(made)
-    svg = '<svg xmlns="http://www.w3.org/2000/svg"/>'
-    content = written(tmp_path, *results, figures={'Counted': [('Over τ', svg)]})
-    assert {run['name']: run['settings'] for run in content['runs']} == {
-        'a': {'temperature': 0.3},
-        'b': {'temperature': 1},
-    }
-    [board] = content['boards']
-    assert all('state more answers than are asked for' in one['remarks'][0] for one in board['entries'])
-    [(caption, packed)] = board['figures']
-    assert (caption, opened(packed)) == ('Over τ', svg)
 
 
 # Its sources

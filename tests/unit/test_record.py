@@ -12,7 +12,6 @@ import subprocess
 import sys
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
 
 import pyarrow
 import pytest
@@ -27,8 +26,6 @@ from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.record import Names, Result, read, warn_once, write
 
 TESTS = Path(__file__).resolve().parents[1]
-
-Json = dict[str, Any]
 
 
 def made(counts, n=4, seed=0, **columns):
@@ -241,21 +238,6 @@ def test_a_death_at_any_place_leaves_the_old_pair_or_the_new_one(tmp_path, warni
     assert {(-9, tuple(OLD)), (-9, tuple(NEW)), (-25, tuple(OLD)), (3, tuple(OLD)), (0, tuple(NEW))} <= seen
 
 
-def test_of_several_writers_at_once_the_last_leaves_its_pair(tmp_path):
-    results = [made([seed, 1, 2], seed=seed) for seed in range(4)]
-    for _ in range(15):
-        children = []
-        for result in results:
-            if (pid := os.fork()) == 0:
-                write(tmp_path / 'x.json', result)
-                os._exit(0)
-            children.append(pid)
-        assert [os.waitpid(pid, 0)[1] for pid in children] == [0] * 4
-        found = read(tmp_path / 'x.json')
-        assert found.samples().counts().c.tolist() == found.counts.c
-        assert len(names_in(tmp_path)) == 2
-
-
 # What is refused
 
 
@@ -282,26 +264,17 @@ DAMAGES = [
     ('gpassk/judge/more', json.loads('[' * 150 + ']' * 150), 'nested more than 100 deep'),
     ('gpassk/schema', 2, 'has schema 2; this version reads 3'), ('gpassk/n', ..., 'gpassk.n is missing'),
     ('gpassk/n', 5, 'gpassk.health.samples is 12; expected 15'), ('gpassk/n', '4', "gpassk.n = '4'"),
-    ('gpassk/n', True, 'gpassk.n = True'), ('gpassk/k', [2, 5], 'gpassk.k is [2, 5]; expected [2, 4]'),
-    ('gpassk/k', [2, 2], 'gpassk.k is [2, 2]; expected [2]'), ('gpassk/k', [], 'gpassk.k'),
-    ('gpassk/thresholds/0', 1.5, 'gpassk.thresholds.0 = 1.5'),
-    ('gpassk/counts/c/0', -1, 'gpassk.counts.c.0 = -1'), ('gpassk/counts/c/0', 10**30, 'gpassk.counts.c.0'),
+    ('gpassk/k', [2, 5], 'gpassk.k is [2, 5]; expected [2, 4]'),
+    ('gpassk/counts/c/0', -1, 'gpassk.counts.c.0 = -1'),
     ('gpassk/counts/c/0', 5, "counts: c and in doubt of 'q0' is 5; expected 4"),
     ('gpassk/counts/c/0', 2, 'but its counts give'),
     ('gpassk/counts/unjudged/0', 1, 'health.unjudged is 0; expected 1'),
-    ('gpassk/counts/undecided/0', 1, 'health.undecided is 0; expected 1'),
     ('gpassk/counts/problem', ['p'], 'gpassk.counts.problem has 1 entries; expected 3'),
     ('gpassk/counts/uid/1', 'q0', "the number of 'q0' is 2; expected 1"),
-    ('gpassk/counts/n', [4, 4, 3], 'health.samples is 12; expected 11'),
-    ('gpassk/left_out', {'no reference': ['q2']}, "the number of 'q2' is 2; expected 1"),
-    ('gpassk/health/truncated', 'many', "gpassk.health.truncated = 'many'"),
     ('gpassk/data/questions', 4, 'gpassk.data.questions is 4; expected 3'),
-    ('gpassk/data/sha256', 'abc', 'gpassk.data.sha256'),
-    ('gpassk/bounds/accuracy', [50.0, float('nan')], 'gpassk.bounds.accuracy'),
     ('gpassk/sample_file', {'name': '../x.samples.parquet', 'sha256': 64 * '0', 'rows': 1}, 'file.name'),
     ('accuracy', 50.001, 'accuracy = 50.001, but its counts give 50.000000'),
-    ('accuracy', 10**400, 'accuracy = 1'), ('accuracy', float('nan'), 'accuracy = nan'),
-    ('A_en/accuracy', '50', "A_en/accuracy = '50'"),
+    ('accuracy', float('nan'), 'accuracy = nan'),
 ]  # fmt: skip
 
 
@@ -332,10 +305,8 @@ def test_fields_of_later_versions_are_kept():
         ('{"accuracy": 5.0}', ForeignFileError, 'is no result of G-Pass@k: it has no "gpassk"'),
         ('[1]', ForeignFileError, 'is no result'),
         ('{"error": "it failed"}', InputError, 'says that its evaluation failed: it failed'),
-        ('{"gpassk": {"schema": 3}}', InputError, 'is damaged: gpassk.n is missing'),
         ('{"gpassk": ', InputError, 'cannot be read: '),
         ('[' * 100_000, InputError, 'cannot be read: '),
-        ('{"gpassk": {"schema": 3, "n": ' + '9' * 5000 + '}}', InputError, 'cannot be read: '),
     ],
 )
 def test_what_is_no_record_is_told(tmp_path, content, error, said):

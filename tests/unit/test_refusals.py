@@ -8,24 +8,16 @@ from gpassk_opencompass.completion import Kind, kind_of, state_of_refusal
 
 SAID = {
     "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens.": 'too long',
-    "Input length (5000) exceeds model's context size": 'too long',
     'The decoder prompt (length 5000) is longer than the maximum model length of 4096.': 'too long',
-    'prompt is too long: 210000 tokens > 200000 maximum': 'too long',
-    'the request exceeds the available context size, try increasing it': 'too long',
     'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).': 'too long',
     '`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 4000 + 500': 'too long',
-    'max_tokens is too large: 99999. This model supports at most 16384 completion tokens': 'too long',
     'max_tokens: 99999 > 8192, which is the maximum': 'too long',
     'context_length_exceeded': 'too long',
     'max_tokens must be at least 1': 'refused',
     "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.": 'refused',
-    'temperature must be non-negative': 'refused',
     'safety_identifier is not a known field; at your own risk': 'refused',
     "The response was filtered due to Azure OpenAI's content management policy.": 'filtered',
-    'Output blocked by content filtering policy': 'filtered',
-    'invalid_prompt: flagged as potentially violating our usage policy': 'filtered',
     'Content Exists Risk': 'filtered',
-    'The request was rejected because it was considered high risk': 'filtered',
     'Your request was rejected by the safety system.': 'filtered',
 }
 ONE_TOO_LARGE = (
@@ -44,7 +36,7 @@ TOO_MANY = 'Rate limit reached for m on tokens per min (TPM): Limit 30000, Used 
     ],
 )
 def test_what_a_server_says_of_a_refusal_gives_its_state(status, message, state):
-    """In the words of vLLM, llama.cpp, TGI, OpenAI, Azure, Anthropic, Gemini, DeepSeek and Moonshot."""
+    """In the words of vLLM, TGI, OpenAI, Azure, Anthropic, Gemini and DeepSeek."""
     assert state_of_refusal(status, message) == state
 
 

@@ -3,19 +3,12 @@
 import csv
 import json
 import math
-import os
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-import pytest
-from damaged_records import damaged_records, results_with
-from hypothesis import HealthCheck, given
-from hypothesis import settings as some
-from made_results import made_result
 from result_files import ABBR, HALVES, THIRDS, write_result, write_three
 
 from gpassk_opencompass.cli import main
@@ -24,14 +17,8 @@ from gpassk_opencompass.record import Names, write
 from gpassk_opencompass.report.frame import COLUMNS, boards, frame, scores_of
 from gpassk_opencompass.report.tables import (
     leaderboard,
-    overview,
-    results_table,
-    sections,
-    write_tables,
 )
 from gpassk_opencompass.text import read_csv_cell
-
-REPORT = [sys.executable, '-m', 'gpassk_opencompass.cli', 'report']
 
 
 def report(*arguments):
@@ -104,16 +91,6 @@ def test_a_leaderboard_has_the_columns_of_the_paper(tmp_path):
     ]
 
 
-def test_an_overview_has_an_average_or_says_why_not(tmp_path):
-    two_benchmarks(tmp_path)
-    found, _ = boards(collect([tmp_path]).results)
-    table = overview(found, scores_of(frame(found)))
-    assert table.columns == ['model', 'AIME2024: mG-Pass@2', 'MATH500-L5: mG-Pass@2', 'average']
-    rows = {row[0]: row[1:] for row in table.texts()}
-    assert rows['m1'][2].startswith('47.22 [')
-    assert rows['m2'][0] == rows['m2'][2] == '–'
-
-
 def test_thresholds_level_and_k_are_those_asked_for(tmp_path):
     write_three(tmp_path / 'o')
     line = [tmp_path / 'o', '-o', tmp_path / 'r', '--k', 4, '--level', 0.9]
@@ -170,50 +147,7 @@ def test_without_the_extra_the_tables_are_written_all_the_same(tmp_path):
     assert not (tmp_path / 'report/figures').exists()
 
 
-@pytest.mark.slow
-def test_figures_are_drawn_whatever_backend_a_notebook_has_chosen(tmp_path):
-    """Jupyter sets MPLBACKEND for all that it starts; its backend need not be installed here."""
-    write_three(tmp_path / 'outputs')
-    done = subprocess.run(
-        [*REPORT, str(tmp_path / 'outputs'), '-o', str(tmp_path / 'report'), '--only', 'figures'],
-        env={**os.environ, 'MPLBACKEND': 'module://no_such_notebook.backend_inline'},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert list((tmp_path / 'report/figures').glob('*.png'))
-
-
-@pytest.mark.slow
-@some(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
-@given(damaged_records())
-def test_a_damaged_record_is_refused_or_makes_whole_tables(record):
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        found, left_out = boards(results_with(record, folder))
-        data = frame(found)
-        write_tables(data, sections(found, data), folder, left_out)
-        assert set(data[data.group == ''].questions.dropna()) <= {24}
-
-
 # The tables of one run of OpenCompass
-
-
-def test_the_table_of_a_run_has_the_largest_k_or_every_metric():
-    """Accuracy first; a greedy run has accuracy alone; groups have their own table."""
-    sampled = made_result('m_t1.0_l50', [8, 4, 0], 8, (4, 8))
-    greedy = made_result('m_t0_l50', [1, 1, 0], 1)
-    table = results_table([greedy, sampled])
-    shown = 'model dataset n accuracy G-Pass@8_0.5 G-Pass@8_0.75 G-Pass@8_1.0 mG-Pass@8 unjudged'
-    assert table.columns == shown.split()
-    assert table.texts()[0][3:] == ['66.67', '–', '–', '–', '–', '0']
-    assert table.texts()[1][3] == '50.00'
-    assert {'pass@4', 'G-Pass@4_0.25', 'mG-Pass@4'} <= set(
-        results_table([sampled], every_metric=True).columns
-    )
-    [row] = results_table([sampled], by_group=True).rows
-    assert row[:4] == ['m_t1.0_l50', sampled.run.dataset, 'made_en', pytest.approx(50)]
 
 
 # Lighteval's results beside OpenCompass's

@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import pty
 import re
 import signal
 import socket
-import struct
 import subprocess
 import sys
-import termios
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
-from threading import Event, Thread
+from threading import Thread
 from typing import Any
 
 import psutil
 import pytest
 from fake_opencompass import behave, called, calls, config_text, record, run, write, write_configs
-from result_files import entry_of
 from started_servers import until
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.collect import collect
 from gpassk_opencompass.errors import IncompleteError, InputError
-from gpassk_opencompass.files import digest
-from gpassk_opencompass.processes import Stop, marked
-from gpassk_opencompass.runs.opencompass import environment, prepare_directory
+from gpassk_opencompass.processes import marked
+from gpassk_opencompass.runs.opencompass import prepare_directory
 from gpassk_opencompass.runs.plan import part_of, planned_runs
 from gpassk_opencompass.runs.work_dir import HOLDER, lock
-from gpassk_opencompass.sweep.folder import manifest_text
 
 pytestmark = pytest.mark.slow
 
@@ -74,18 +65,15 @@ def test_every_config_gets_a_work_directory_of_its_name(sweep, capsys):
     ('line', 'message'),
     [
         ('configs -- --work x', 'give -w before the --'),
-        ('configs -- --reuse latest', 'what there is to resume is found for each run'),
-        ('configs -- -a vllm', 'engine = … in the template'),
         ('configs -- -m viz', "choose from 'all', 'infer', 'eval'"),
-        ('configs -- --max-num-workers 0', 'at least 1'),
         ('configs --keep all', 'a list of questions,'),
-        ('configs -w configs/ok.py', 'ok.py is a file'),
         ('configs/manifest.jsonl', 'did you mean gpassk run configs?'),
+        ('configs -- --max-num-workers 0', 'at least 1'),
+        ('configs -w configs/ok.py', 'ok.py is a file'),
         ('configs more/ok.py', 'have one name'),
         ('more/template.py', 'is a template: gpassk expand writes configs'),
         ('more/half.py', 'is no config of OpenCompass: it needs models and datasets'),
         ('more/computed.py', 'computes or imports its values'),
-        ('more/torn.py', 'is not valid Python'),
     ],
 )
 def test_what_would_mislead_is_refused(sweep, capsys, line, message):
@@ -139,25 +127,6 @@ def test_samples_first_and_verdicts_later(sweep, capsys):
     assert main(['check', 'out']) == 0
 
 
-def test_what_the_manifest_says(sweep, capsys):
-    """Configs that the template no longer gives are left out; the others reach the work directory."""
-    config = write_configs(sweep, 'ok', 'old') / 'ok.py'
-    told = {'file': 'ok.py', 'dataset_abbr': 'd-ok', 'questions': 8, 'sha256': digest(config.read_bytes())}
-    entry = entry_of('m-ok', **told)
-    old = entry_of('m-ok', **{**told, 'file': 'old.py', 'path': 'm'}, stale=True)
-    for template, known in (('a.py', 'a.py'), ('b.py', 'b.py'), ('edited.py', 'b.py')):
-        if template == 'edited.py':  # then the line is not of the config as it is
-            config.write_text(config.read_text() + '# edited\n')
-        lines = manifest_text([replace(entry, template=template), old])
-        config.with_name('manifest.jsonl').write_text(lines)
-        assert run() == 0
-        [result] = collect([sweep / 'out']).results
-        assert result._manifest
-        assert result._manifest.template == known
-    assert 'such as old.py' in capsys.readouterr().err
-    assert called(sweep) == ['ok']
-
-
 def test_data_sets_of_one_model_and_setting_are_one_run(sweep, capsys):
     """Where the model is loaded in process. All results lie in the work directory that is named before @."""
     kind, server = (
@@ -201,6 +170,9 @@ def test_only_what_failed_is_run_again(sweep, capsys):
     assert called(sweep) == ['broken', 'crash', 'good', 'broken', 'crash']
 
 
+# Where commands run
+
+
 def test_parts_are_all_of_it_and_a_model_is_in_one(sweep):
     for number in range(6):
         for run_of in range(number + 1):
@@ -215,9 +187,6 @@ def test_parts_are_all_of_it_and_a_model_is_in_one(sweep):
     assert run('--part', '1/3', '--dry-run') == 0
     with pytest.raises(SystemExit):
         run('--part', '4/3')
-
-
-# Where commands run
 
 
 def test_every_command_runs_in_a_directory_of_its_own(sweep):
@@ -246,27 +215,6 @@ def test_relative_paths_of_a_config_lead_where_they_led(tmp_path):
         write(tmp_path / 'here' / path / 'x', '')
         with pytest.raises(InputError, match='write an absolute path'):
             prepare_directory(tmp_path / 'out', {'path': path}, tmp_path / 'here')
-
-
-def test_paths_of_the_environment_are_made_absolute(tmp_path, monkeypatch):
-    """The stores of a team, the cache of the hub, Python's path; ~ is the home, as in a shell."""
-    given = {'HOME': '/home/me', 'GPASSK_VERDICTS': 'v', 'HF_HOME': '/hub', 'PYTHONPATH': 'a:/b'}
-    for name, value in {**given, 'HF_HUB_CACHE': '~/c'}.items():
-        monkeypatch.setenv(name, value)
-    told = environment(tmp_path, tmp_path / 'out', 'token')
-    assert (told['GPASSK_VERDICTS'], told['HF_HOME']) == (f'{tmp_path}/v', '/hub')
-    assert (told['PYTHONPATH'], told['HF_HUB_CACHE'], told['TZ']) == (f'{tmp_path}/a:/b', '/home/me/c', 'UTC')
-
-
-def test_a_path_that_a_shell_would_take_apart_is_refused(sweep, capsys):
-    """OpenCompass's local runner quotes no directory that it runs in; letters of any alphabet are fine."""
-    write_configs(sweep, 'ok', "a'b")
-    for character in (' ', '\\'):
-        assert main(['run', 'configs/ok.py', '-w', f'out{character}puts']) == 1
-        assert 'in the path: give another -w' in capsys.readouterr().out
-    assert main(['run', "configs/a'b.py"]) == 1
-    assert calls(sweep) == []
-    assert main(['run', 'configs/ok.py', '-w', 'Ergebnisse-für_v1.2@x,y=z+w%']) == 0
 
 
 # One at a time, stops and kills
@@ -340,69 +288,3 @@ def test_a_stopped_sweep_leaves_no_process_and_goes_on(sweep, capsys, number):
     behave(sweep, 'never', 'ok')
     assert run() == 0
     assert times(sweep)[0] == times(sweep)[1]
-
-
-def test_a_second_ctrl_c_ends_what_does_not_want_to(sweep, capsys):
-    write_configs(sweep, 'stubborn', 'never')
-    over = Event()
-
-    def interrupt() -> None:
-        at_work(sweep)
-        while not over.wait(0.2):
-            os.kill(os.getpid(), signal.SIGINT)
-
-    with Stop():  # a late one ends no test
-        thread = Thread(target=interrupt)
-        thread.start()
-        assert run() == 130
-        over.set()
-        thread.join()
-    assert 'stubborn: partial' in capsys.readouterr().out
-    assert not is_running(calls(sweep)[0]['pid'])
-
-
-def typed(sweep: Path, *line: str, **settings: Any) -> subprocess.Popen[bytes]:
-    """A command in a process of its own, with the stand-in for `opencompass`."""
-    code = (
-        'import sys, gpassk_opencompass.runs.opencompass as opencompass\n'
-        f'opencompass.program = lambda: {str(sweep / "control" / "opencompass")!r}\n'
-        'from gpassk_opencompass.cli import main\nsys.exit(main(sys.argv[1:]))'
-    )
-    return subprocess.Popen([sys.executable, '-c', code, *line], start_new_session=True, **settings)
-
-
-def test_nohup_keeps_its_promise():
-    """The end of a terminal stops a sweep, unless the user has said that it shall not."""
-    former = signal.getsignal(signal.SIGHUP)
-    try:
-        for handler, stops in ((signal.SIG_IGN, False), (signal.SIG_DFL, True)):
-            signal.signal(signal.SIGHUP, handler)
-            with Stop() as stop:
-                os.kill(os.getpid(), signal.SIGHUP)
-                assert bool(stop) == stops
-    finally:
-        signal.signal(signal.SIGHUP, former)
-
-
-def test_a_terminal_shows_how_far_each_run_is(sweep):
-    """Half of one is drawn while another fails; the lines of starts and ends stay."""
-    write_configs(sweep, 'broken', 'draw')
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack('HHHH', 30, 200, 0, 0))
-    own = {name: value for name, value in os.environ.items() if name not in ('COLUMNS', 'NO_COLOR')}
-    env = {**own, 'TERM': 'xterm-256color', 'PYTHONIOENCODING': 'utf-8'}
-    said = b''
-    line = ('run', 'configs', '-w', 'out', '--jobs', '2')
-    with typed(sweep, *line, env=env, stdin=theirs, stdout=theirs, stderr=theirs) as process:
-        os.close(theirs)
-        with suppress(OSError):  # the other side is closed
-            while piece := os.read(ours, 1 << 16):
-                said += piece
-                if b'16/32' in said:
-                    write(sweep / 'control' / 'go', '')
-        assert process.wait(300) == 1
-    os.close(ours)
-    text = re.sub(r'\x1b\[[0-9;?]*[A-Za-z]', '', said.decode()).replace('\r', '\n')
-    assert re.search(r'\[2/2\] draw +\S+ +16/32', text)
-    assert '[1/2] broken: failed, ' in text
-    assert '2 runs: 1 complete, 1 failed' in text

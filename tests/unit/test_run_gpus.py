@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import runpy
 import sys
 from pathlib import Path
@@ -10,16 +9,15 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from fake_opencompass import behave, called, calls, config_text, run, write
+from fake_opencompass import behave, calls, config_text, run, write
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted_gpus import forget, install, mig, uuid
+from scripted_gpus import install, mig, uuid
 from started_servers import Script, until
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.demo import QUESTIONS, VERSION
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.runs.driver import CLIENTS, Entry, Pool, Task, usable_gpus
+from gpassk_opencompass.runs.driver import Entry, Pool, Task, usable_gpus
 from gpassk_opencompass.runs.plan import Planned
 from gpassk_opencompass.serving import Served, read_serve
 
@@ -70,22 +68,6 @@ def test_the_largest_starts_first_and_small_ones_fill_up():
     assert pool.next() == [(half, ('0', '1', '2', '3')), (long, ('4',)), (short, ('5',))]
 
 
-def test_a_model_gets_more_servers_where_gpus_are_left():
-    """At its start, as many as its runs can ask, and later those that nobody waits for any more."""
-    model, other = entry(2, tasks=3 * CLIENTS), entry(1)
-    assert [gpus for _, gpus in Pool([model], names(8)).next()] == [tuple(names(6))]
-    assert [len(gpus) for _, gpus in Pool([model, other], names(6)).next()] == [4, 1]
-    assert [len(gpus) for _, gpus in Pool([entry(2, tasks=CLIENTS)], names(8)).next()] == [2]
-    model, other = entry(2, tasks=30), entry(6)
-    pool = Pool([other, model], names(8))
-    assert dict(pool.next()) == {other: tuple(names(6)), model: ('6', '7')}
-    assert pool.next() == []
-    pool.working.remove(other)
-    assert pool.next() == [(model, ('0', '1'))]
-    model.tasks.clear()
-    assert pool.next() == []
-
-
 @given(st.lists(st.tuples(st.sampled_from([0, 1, 2, 4]), st.integers(1, 9)), max_size=20), st.data())
 def test_whatever_happens_no_gpu_is_given_twice_and_all_come_to_their_turn(needs, data):
     pool = Pool([entry(gpus, tasks) for gpus, tasks in needs], names(data.draw(st.integers(4, 9))))
@@ -127,34 +109,6 @@ def two(sweep, monkeypatch):
     return sweep
 
 
-def test_gpus_are_told_as_they_were_named(two, capsys):
-    """In the process that does all of a run; OpenCompass's tasks know numbers alone."""
-    write_model(two, 'org/a', 'ok')
-    assert run('--gpus', uuid(1), '--', '--max-num-workers', '2') == 1
-    assert f'{uuid(1)} has no number' in capsys.readouterr().out
-    assert run('--gpus', uuid(1)) == 0
-    [call] = calls(two)
-    assert call['gpus'] == {'CUDA_VISIBLE_DEVICES': uuid(1), 'CUDA_DEVICE_ORDER': 'PCI_BUS_ID'}
-    assert '--debug' in call['arguments']
-
-
-def test_workers_have_gpus_of_their_own_and_keep_their_number(two, capsys):
-    """It decides which samples a shard has: also where the run goes on with fewer GPUs, or another number."""
-    write_model(two, 'org/a', 'long', behaviour='broken')
-    assert run('--', '--max-num-workers', '2', '--retry', '0') == 1
-    assert run('--', '--max-num-workers', '5') == 1
-    behave(two, 'long', 'ok')
-    assert run('--gpus', '0') == 0
-    first, *others = calls(two)
-    assert first['arguments'][3:7] == ['--retry', '0', '--max-num-workers', '2']
-    assert [call['gpus']['CUDA_VISIBLE_DEVICES'] for call in calls(two)] == ['0,1', '0,1', '0']
-    for call in others:
-        assert call['arguments'][3:] == ['--max-num-workers', '2', *first['arguments'][-2:]]
-    time = first['arguments'][-1]
-    assert f'goes on in {time} on GPUs 0, 1' not in (said := capsys.readouterr().out)
-    assert f'goes on in {time}, with --max-num-workers 2 as it was begun on GPUs 0, 1' in said
-
-
 def test_a_model_that_does_not_fit_is_told_before_anything_starts(two, capsys):
     write_model(two, 'org/large', 'large', run_cfg={'num_gpus': 4})
     write_model(two, 'org/a', 'ok', run_cfg={'num_gpus': 2})
@@ -164,25 +118,6 @@ def test_a_model_that_does_not_fit_is_told_before_anything_starts(two, capsys):
     assert 'large: missing: its model needs 4 GPUs, and 2 may be used: 0, 1; never started\n' in said
     assert said.index('needs 4 GPUs') < said.index('ok: started on GPUs 0, 1\n')
     assert gpus_of(two) == {'ok': '0,1', 'odd': ''}
-
-
-def test_without_gpus_a_command_sees_what_there_is(sweep, monkeypatch):
-    forget(monkeypatch)
-    monkeypatch.setenv('PATH', os.fspath(sweep / 'empty'))
-    write_model(sweep, 'org/a', 'ok', run_cfg={'num_gpus': 8})
-    assert run('--gpus', '0') == 2
-    assert run() == 0
-    assert [call['gpus'] for call in calls(sweep)] == [{}]
-
-
-def test_gpus_of_this_machine_are_not_for_a_cluster(two, capsys):
-    """Which has others; and those of a login node are not counted, nor judges looked for."""
-    write_model(two, 'org/a', 'ok', run_cfg={'num_gpus': 8})
-    judged(two, 'judged', {'serve': {'command': 'no-such-judge --port {port}'}}, gpus=8)
-    assert run('--gpus', '0', '--', '--slurm') == 2
-    assert 'it names GPUs of this machine' in capsys.readouterr().err
-    assert run('--', '--slurm', '-p', 'debug') == 0
-    assert gpus_of(two) == {'ok': '', 'judged': ''}
 
 
 # Servers
@@ -271,37 +206,3 @@ def test_a_judge_is_served_when_all_is_sampled(two, script):
     assert [*servers.values()] == [[f'http://127.0.0.1:{script.starts[0]["port"]}']]
     assert run() == 0
     assert len(calls(two)) == 5
-
-
-@pytest.mark.parametrize(
-    ('judge', 'reason'),
-    [
-        ({'path': '/no/such/judge'}, "path = '/no/such/judge': there is no such file or folder"),
-        ({'tp': 16}, 'judge needs 16 GPUs, and 2 may be used'),
-    ],
-)
-def test_a_judge_that_cannot_be_started_costs_no_sample(two, capsys, judge, reason):
-    judged(two, 'judged', judge)
-    write_model(two, 'org/a', 'plain')
-    assert run() == 1
-    assert f'judged: missing: {reason}' in capsys.readouterr().out
-    assert called(two) == ['plain']
-    assert run('--', '-m', 'infer') == 0
-    assert called(two) == ['plain', 'judged']
-
-
-def test_expansion_says_that_a_judge_is_not_here(sweep, capsys):
-    """Once, and the configs are written: they may be for another machine, of which --no-data-check tells."""
-    lines = [
-        "llm_infos, temperatures, max_out_lens, greedy = ['org/m'], [0.3, 1.0], [64], False",
-        f"dataset_path, version, dataset_splits = {QUESTIONS!r}, {VERSION!r}, ['ADD']",
-        "dataset_languages = ['en']",
-        "judge_serve = dict(path='j', serve=dict(command='no-such-judge --port {port}'))",
-    ]
-    template = write(sweep / 'template.py', '\n'.join(lines))
-    assert main(['expand', str(template)]) == 0
-    said = capsys.readouterr()
-    assert said.err.count("begins with 'no-such-judge'") == 1
-    assert said.out.startswith('2 configs')
-    assert main(['expand', str(template), '--no-data-check']) == 0
-    assert 'no-such-judge' not in capsys.readouterr().err

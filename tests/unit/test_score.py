@@ -9,9 +9,7 @@ from exact import EXACT
 from judge_server import PROMPTS, JudgeServer
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.record import read, write
-
-COUNTS = '{"uid": "a", "n": 4, "c": 3}\n{"uid": "b", "n": 4, "c": 0}\n'
+from gpassk_opencompass.record import read
 
 
 def write_rows(path, rows):
@@ -148,72 +146,14 @@ def write_samples(path, verdicts, said):
     return write_rows(path, rows)
 
 
-@pytest.mark.parametrize(
-    'options', ['--k 2 4', '--threshold 0.5', '--field response=text', '--url http://h:1']
-)
-def test_a_file_behind_an_option_of_several_values_is_a_file(options, tmp_path, capsys):
+@pytest.mark.parametrize('options', ['--k 2 4', '--threshold 0.5', '--field response=text'])
+def test_a_file_behind_an_option_of_several_values_is_a_file(options, tmp_path):
     row = {'uid': 'a', **QUESTION, 'text': ['\\boxed{2}'] * 4, 'correct': '1110', 'answers': ['2'] * 4}
     file = write_rows(tmp_path / 'x.jsonl', [row])
-    more = (
-        ['--judge', 'llm', '--model', 'm', '--k', '9'] if 'url' in options else []
-    )  # refused for its k alone
-    code = main(['score', *options.split(), str(file), *more])
-    said = capsys.readouterr()
-    assert (code, 'k = 9: expected' in said.err) == ((2, True) if more else (0, False))
+    assert main(['score', *options.split(), str(file)]) == 0
 
 
 # Results
-
-
-def test_each_sample_names_the_line_of_its_response(tmp_path):
-    """As seen from the result, so that both can be moved together; blank lines count."""
-    file = tmp_path / 'data' / 'rows.jsonl'
-    file.parent.mkdir()
-    file.write_text('\n'.join(json.dumps(row) for row in ROWS).replace('\n', '\n\n'), encoding='utf-8')
-    out, again = tmp_path / 'out' / 'x.gpassk.json', tmp_path / 'y.gpassk.json'
-    assert scored(file, *EXACT, '--k', '2', '-o', out) == scored(out, '-o', again) == 0
-    for path, seen in ((out, '../data/rows.jsonl'), (again, 'data/rows.jsonl')):
-        samples = read(path).samples()
-        named = list(zip(samples['file'], samples['row'], strict=True))
-        assert named == [(seen, line) for line in (1, 3, 5) for _ in range(4)]
-
-
-def test_a_rescored_result_keeps_what_is_known_of_its_run(tmp_path):
-    """Names, limits, versions, what it was drawn with, questions left out; of a part what holds for it."""
-    rows = [
-        {**QUESTION, 'uid': f'u{place}', 'responses': ['\\boxed{2}'], 'answer': '2' if place else None}
-        for place in range(12)
-    ]
-    first, again = tmp_path / 'first.json', tmp_path / 'rows@x.json'
-    assert scored(write_rows(tmp_path / 'rows.jsonl', rows), '-o', first) == 0
-    result = read(first)
-    result.limited, result.provenance = {'limit': 12, 'of': 48}, {'created': '2026-01-01', 'model': {'a': 1}}
-    result.versions['host'] = '1.0'
-    samples = result.samples()
-    write(first, result.with_samples(samples))
-    assert scored(first, '-o', again) == 0
-    other = read(again)
-    assert (other.run.model, other.run.dataset) == ('rows', 'x')
-    assert (other.limited, other.provenance) == ({'limit': 12, 'of': 48}, {'model': {'a': 1}})
-    assert other.versions['host'] == '1.0'
-    assert other.left_out == result.left_out == {'no reference': ['u0']}
-    assert other.remarks == result.remarks
-    assert len(other.counts.uid) == 11
-    written = other.samples()
-    assert len(written) == 12
-
-
-def test_questions_that_have_only_numbers_are_not_those_of_another_data_set(tmp_path):
-    """Lines and indices are the same in every file: in a record the data set stands before them."""
-    found = []
-    for dataset, rows in (('A', [{'n': 4, 'c': 1}]), ('B', [{'idx': 1, 'n': 4, 'c': 1}])):
-        file = tmp_path / f'm@{dataset}.gpassk.json'
-        source = write_rows(tmp_path / f'{dataset}.jsonl', rows)
-        assert scored(source, '-o', file) == 0
-        found.append(read(file))
-    assert [result.counts.problem for result in found] == [['A/1'], ['B/1']]
-    assert [result.counts.uid for result in found] == [['A/1'], ['B/1']]
-    assert found[0].data.sha256 != found[1].data.sha256
 
 
 # Several runs
@@ -272,16 +212,12 @@ def test_all_bad_rows_are_listed_and_nothing_is_written(tmp_path, capsys):
     ('content', 'options', 'message'),
     [
         ('{"n": 4, "c": 1}', ['--k', '8'], 'k = 8: expected whole numbers from 1 to n = 4'),
-        ('{"n": 4, "c": 1}', ['--k', '0'], 'k must be a whole number from 1'),
-        ('{"n": 4, "c": 1}', ['--threshold', '1.5'], 'a threshold must be a number from 0 to 1'),
         ('{"correct": [1, 0]}', ['--field', 'uid=a', 'uid=b'], 'a name is there twice; give each once'),
         ('{"n": 4, "c": 1}', ['--judge', 'rule'], 'leave out --judge'),
         ('{"n": 4, "c": 1}', ['-o', 'x.txt'], 'ends in .json'),
         ('{"n": 4, "c": 1}', ['-o', 'x.samples.csv'], 'holds counts alone'),
-        ('{"n": 4, "c": 1}', ['-o', 'folder.csv'], 'is a folder: expected a file that ends in'),
-        ('{"n": 4, "c": 1}', ['-o', '/dev/null'], 'is a file: expected a file that ends in'),
         ('{"n": 4, "c": 1}', ['--correct-from', '-1'], 'expected a number above 0'),
-        ('{"n": 4, "c": 1}', ['--from', 'nobody'], "'nobody' is no format"),
+        ('{"n": 4, "c": 1}', ['-o', 'folder.csv'], 'is a folder: expected a file that ends in'),
     ],
 )
 def test_what_cannot_be_scored_is_refused(content, options, message, tmp_path, capsys, monkeypatch):
@@ -301,7 +237,6 @@ def test_what_cannot_be_scored_is_refused(content, options, message, tmp_path, c
     [
         (['--k', '7'], 'k = 7: expected whole numbers from 1 to n = 4'),
         (['--answer-pattern', 'Final'], "--answer-pattern 'Final' is found in no response; mend it"),
-        (['-o', 'rows.jsonl'], 'expected a file that ends in .json'),
     ],
 )
 def test_what_cannot_be_scored_asks_no_judge(options, message, tmp_path, judge, capsys):
@@ -321,20 +256,3 @@ def test_nothing_is_written_over_that_is_read(tmp_path, capsys):
         assert scored(path, '-o', out) == 2
         assert 'which is read; give another name' in capsys.readouterr().err
     assert {path: path.read_bytes() for path in tmp_path.rglob('*') if path.is_file()} == before
-
-
-@pytest.mark.parametrize(
-    ('options', 'message'),
-    [
-        (['--judge', 'rule'], 'there are no responses to judge'),
-        (['--correct-from', '0.5'], '--correct-from go with files of other programs'),
-    ],
-)
-def test_what_a_result_without_its_samples_cannot_give_is_refused(options, message, tmp_path, capsys):
-    record = tmp_path / 'x.json'
-    assert scored(write_rows(tmp_path / 'rows.jsonl', answered({'a': ['2', '3']})), '-o', record) == 0
-    next(tmp_path.glob('*.samples.parquet')).unlink()
-    assert scored(record) == scored(record, '--judge', 'none') == 0
-    capsys.readouterr()
-    assert scored(record, *options) == 2
-    assert message in capsys.readouterr().err

@@ -5,18 +5,15 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 from exact import FunctionJudge
-from judge_server import PROMPTS, JudgeServer
 from loguru import logger
 from scipy.stats import hypergeom
 
 from gpassk_opencompass import (
     IncompleteError,
     InputError,
-    LLMJudge,
     RuleJudge,
     Samples,
     Verdict,
-    VerdictStore,
     score,
 )
 from gpassk_opencompass.health import Generation, generation_columns
@@ -76,19 +73,6 @@ def test_counts_and_metrics_follow_every_single_replica():
         assert scores[f'G-Pass@{k}_{threshold}'] == pytest.approx(expected)
     assert scores['G-Pass@2_1.0'] == pytest.approx(100 * sum(hypergeom.sf(1, n, c, 2) for c in counts) / 5)
     assert scores['pass@2'] == pytest.approx(100 * sum(hypergeom.sf(0, n, c, 2) for c in counts) / 5)
-
-
-def test_neither_the_order_of_rows_nor_other_groups_matter():
-    """In reverse the same scores; groups that are scored together have the numbers that each has alone."""
-    answers = [['1', '1'], ['0', '1'], ['0', '0'], ['1', '0']]
-    samples = make_samples(answers)
-    result = score(samples, equal_judge(), n=2, k=2)
-    scores, other = result.scores(), score(samples.select(range(7, -1, -1)), equal_judge(), n=2, k=2)
-    assert scores == pytest.approx(other.scores())
-    assert result.counts.c == other.counts.c[::-1]
-    alone = make_samples([answers[0], answers[2]], group=['A_en'] * 4)
-    expected = {key: one for key, one in score(alone, equal_judge(), n=2, k=2).scores().items() if '/' in key}
-    assert {key: scores[key] for key in expected} == expected
 
 
 def test_what_one_sample_does_not_tell_is_left_out():
@@ -158,23 +142,6 @@ def test_a_judge_gets_the_language_of_the_question_and_the_end_where_there_is_no
     assert [pair.language for pair in asked[2:]] == ['cn', 'cn', 'en']
 
 
-def test_each_sample_says_who_judged_it_and_why_nobody_did(tmp_path):
-    """With the key of the reply of an LLM, which leads to its verdict; a rule has none, nor what is open."""
-    with JudgeServer(lambda asked: 'hm' if 'open' in asked.prompt else r'\boxed{no}') as server:
-        llm = LLMJudge('judge', server.url, prompts=PROMPTS, verdicts=tmp_path, progress=False)
-        judge = CascadeJudge(FunctionJudge(lambda pair: pair.answer == pair.reference or None), llm)
-        result = score(make_samples([['1', '3', 'open']]), judge, k=2, unjudged_tolerance=1.0)
-        judge.close()
-    samples = result.samples()
-    assert samples['verdict'] == ['correct', 'incorrect', 'unjudged']
-    assert samples['judged_by'][0] == 'function'
-    assert [bool(why) for why in samples['why']] == [False, False, True]
-    [_, key, _] = samples['reply_key']
-    assert VerdictStore(tmp_path).get(key) is Verdict.INCORRECT
-    assert [one is None for one in samples['reply_key']] == [True, False, True]
-    assert result.judge['statistics']
-
-
 def test_unjudged_is_bounded_and_above_1_percent_there_is_no_result():
     """Counted as wrong, the bounds say what it may be worth; else how many, why, and of which questions."""
     judge = FunctionJudge(lambda pair: None if pair.answer == '?' else pair.answer == '1', name='outage')
@@ -213,20 +180,6 @@ def test_what_the_judge_gave_up_on_is_incorrect_and_bounded():
     second = CascadeJudge(GivesUp(None), FunctionJudge(lambda pair: pair.answer == 'x', name='second'))
     decided = score(make_samples([['1', '1']] * 23 + [['1', 'x']]), second, n=2, k=2)
     assert (decided.scores()['accuracy'], decided.health.undecided) == (100.0, 0)
-
-
-def test_verdicts_of_somebody_else_stand_as_they_are():
-    """Nobody is asked; what has no verdict is unjudged; final answers are shown where responses have them."""
-    given = make_samples(
-        [['1', '2', '3']], verdict=['incorrect', 'correct', None], judged_by=['a', 'b', None]
-    )
-    result = score(given, {'name': 'somebody'}, k=2, unjudged_tolerance=1.0)
-    samples = result.samples()
-    assert (verdicts(result), result.judge) == (['01?'], {'name': 'somebody'})
-    assert (samples['judged_by'], samples['why'][2]) == (['a', 'b', None], 'no verdict')
-    assert samples['answer'] == ['1', '2', '3']
-    bare = score(given, {'name': 'somebody'}, k=2, unjudged_tolerance=1.0, answers=None).samples()
-    assert 'answer' not in bare
 
 
 # References
@@ -283,12 +236,6 @@ def test_above_10_percent_of_such_questions_give_no_result():
     )
     with pytest.raises(IncompleteError, match=said):
         score(samples.replace(reference=shipped), equal_judge(), n=2, k=2)
-
-
-def test_a_judge_whose_name_speaks_of_references_takes_no_question_out():
-    judge = FunctionJudge(lambda pair: None if pair.answer == '0' else True, name='reference model')
-    result = score(make_samples([['1', '0']] * 2), judge, n=2, k=2, unjudged_tolerance=1.0)
-    assert (result.left_out, result.health.unjudged) == ({}, 2)
 
 
 # Answers

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -17,7 +15,6 @@ from made_pages import content_of
 from stored_run import write_run
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.files import write_file
 from gpassk_opencompass.record import read, write
 from gpassk_opencompass.report import page
 from gpassk_opencompass.report.frame import boards, frame
@@ -80,11 +77,6 @@ def shards_of(folder: Path) -> list[dict[str, Any]]:
     found = read_shards(folder / 'report' / 'responses')
     [name] = {one.partition('/')[0] for one in found}
     return [found[f'{name}/{number}'] for number in range(len(found))]
-
-
-def files_in(folder: Path) -> dict[str, bytes]:
-    """Path → content of all files below a folder."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob('*') if path.is_file()}
 
 
 def test_each_response_is_in_the_file_of_its_question(tmp_path):
@@ -161,27 +153,6 @@ def rewritten(path: Path, model: str = '', **columns: Any) -> None:
     write(path, result.with_samples(samples.replace(**more)))
 
 
-def test_another_report_replaces_what_has_changed(tmp_path):
-    """The files of a run that has not are the same; what is gone, cut or of another run is written anew."""
-    runs = {name: write_run(tmp_path / 'outputs' / name).result for name in ('one', 'two')}
-    for name, path in runs.items():
-        rewritten(path, f'{name}_t1.0_l40')
-    place = tmp_path / 'report' / 'responses'
-    write_report(tmp_path)
-    before = files_in(place)
-    assert len(before) == 2 * 12
-    first, second, *_ = sorted(place.rglob('*.js'))
-    first.unlink()
-    second.write_bytes(second.read_bytes()[:-20])
-    write_report(tmp_path)
-    assert files_in(place) == before
-    rewritten(runs['two'], response='another')
-    assert 'removed 12 files with responses of an earlier report' in write_report(tmp_path)[-1]
-    after = files_in(place)
-    kept = {name for name in after if before.get(name) == after[name]}
-    assert (len(after), len(kept), len({name.partition('/')[0] for name in kept})) == (2 * 12, 12, 1)
-
-
 def test_responses_of_an_earlier_report_are_removed(tmp_path):
     write_run(tmp_path / 'outputs')
     write_report(tmp_path)
@@ -214,33 +185,3 @@ def test_a_run_without_responses_is_told_and_the_report_goes_on(damage, tmp_path
     assert not (tmp_path / 'report' / 'responses').exists()
     [board] = content_of(tmp_path / 'report' / 'index.html')['boards']
     assert 'has no responses' in board['entries'][0]['lost']
-
-
-def test_a_sample_that_was_not_drawn_has_no_response(tmp_path):
-    path = write_run(tmp_path / 'outputs').result
-    result = read(path)
-    samples = result.samples()
-    said, states = [None, *samples['response'][1:]], ['failed', *[None] * (len(samples) - 1)]
-    write(path, result.with_samples(samples.replace(response=said, state=states)))
-    write_report(tmp_path)
-    told = shards_of(tmp_path)[0]['samples']
-    assert (told['response'][0], told['state']) == (None, ['failed', None])
-    assert told['response'][1]
-
-
-def test_a_full_disk_leaves_the_earlier_page_and_its_responses(tmp_path, monkeypatch):
-    run = write_run(tmp_path / 'outputs')
-    write_report(tmp_path)
-    before = files_in(tmp_path / 'report')
-    rewritten(run.result, response='another')
-
-    def full(path: Path, content: bytes) -> None:
-        if path.name == '7.js':
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        write_file(path, content)
-
-    monkeypatch.setattr(page, 'write_file', full)
-    with pytest.raises(OSError, match='No space left'):
-        write_report(tmp_path)
-    assert before.items() <= files_in(tmp_path / 'report').items()
-    assert not list((tmp_path / 'report').rglob('.writing*'))

@@ -14,15 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.collect import names_of
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.formats import read_samples
 from gpassk_opencompass.metrics import Metric, value_table
-from gpassk_opencompass.record import Names, read
-from gpassk_opencompass.samples import Counts, Samples
-from gpassk_opencompass.scoring import score, score_counts
+from gpassk_opencompass.record import read
+from gpassk_opencompass.samples import Counts
+from gpassk_opencompass.scoring import score_counts
 from gpassk_opencompass.statistics import REACH, mean_interval, rerun_error
-from gpassk_opencompass.summary import TOTAL, remarks, summarise, tables, write_lm_eval
+from gpassk_opencompass.summary import TOTAL, remarks, summarise, write_lm_eval
 from gpassk_opencompass.text import read_csv_cell
 
 
@@ -94,12 +93,6 @@ def test_unjudged_samples_are_wrong_with_bounds():
     assert row['right'] == pytest.approx(100 * (3 / 4 + 1) / 2)
 
 
-def test_what_a_group_has_too_few_samples_for_is_not_known_of_it():
-    _, groups = tables(summarise(result([4, 8], [2, 4], [2, 8], group=['A', 'B'])))
-    place = groups.columns.index('G-Pass@8_1.0')
-    assert [row[place] is None for row in groups.rows] == [True, False, False]
-
-
 def test_the_interval_of_a_score_reaches_as_far_as_its_metric():
     """Always right is 80 % of mG-Pass@5, and no interval says more; few problems are said to be few."""
     scored = result([8] * 6, [8] * 6, [5], [1.0])
@@ -151,12 +144,6 @@ def exported(result, form, folder):
     out = folder / f'out.{form}'
     assert main(['score', str(result), '-o', str(out)]) == 0
     return out
-
-
-def made(*columns):
-    samples = Samples(dict(columns))
-    names = Names(model='+cmd', dataset='set', created='2026-11-26T10:00:00Z')
-    return score(samples, {'name': 'labels'}, names=names, unjudged_tolerance=1)
 
 
 @pytest.mark.parametrize('form', ['samples.csv', 'lm-eval'])
@@ -214,28 +201,3 @@ def test_the_summary_of_lm_eval_has_the_scores_as_fractions(theirs, tmp_path):
     line = json.loads(samples.read_text(encoding='utf-8').splitlines()[1])
     assert (line['correct'], line['accuracy']) == ([True, True, False, False], 0.5)
     assert (line['doc']['split'], line['doc']['language']) == ('Level 1', '')
-
-
-def test_samples_that_nobody_judged_stay_unjudged(tmp_path):
-    result = made(
-        ('uid', ['a', 'a', 'a', 'b']), ('replica', [0, 1, 2, 0]), ('response', ['x', 'y', 'z', 'x']),
-        ('verdict', ['correct', 'unjudged', 'incorrect', 'correct']), ('question', ['?'] * 3 + ['!']),
-    )  # fmt: skip
-    samples, summary = write_lm_eval(result, tmp_path)
-    assert samples == tmp_path / '+cmd' / 'samples_set_2026-11-26T10-00-00.000000.jsonl'
-    [run] = read_samples([samples])
-    assert run.samples is not None
-    assert list(run.samples['verdict']) == ['correct', 'unjudged', 'incorrect', 'correct']
-    assert names_of(run).dataset == 'set'
-    [scores] = json.loads(summary.read_text(encoding='utf-8'))['results'].values()
-    assert scores['unjudged,gpassk'] == 1
-
-
-def test_what_has_no_responses_is_refused(tmp_path):
-    labels = made(('uid', ['a']), ('replica', [0]), ('verdict', ['correct']))
-    with pytest.raises(InputError, match='has no responses'):
-        write_lm_eval(labels, tmp_path / 'out')
-    (tmp_path / 'out').write_text('a file')
-    whole = made(('uid', ['a']), ('replica', [0]), ('verdict', ['correct']), ('response', ['x']))
-    with pytest.raises(InputError, match='cannot write'):
-        write_lm_eval(whole, tmp_path / 'out')

@@ -13,12 +13,8 @@ from gpassk_opencompass.sweep.template import read_overrides
     [
         ('temperatures = 0.3', NAME),
         ('k_lists = [4, 8, 16]', NAME),
-        ('k_lists = [[16, 4, 8]]', NAME),
         ('k_lists = 16', NAME.replace('k4_8_16', 'k16')),
-        ('temperatures = 1', NAME.replace('t0-3', 't1-0')),
-        ('temperatures = [1e-05]', NAME.replace('t0-3', 't0-00001')),
         ('import numpy; temperatures = [numpy.float64(0.3)]; max_out_lens = numpy.int64(100)', NAME),
-        ('del replications; n = 48', NAME),
         ('del replications; n = 50', NAME.replace('r3', 'n50')),
         ('cot = False', NAME.replace('-k4', '-nocot-k4')),
         (
@@ -30,7 +26,6 @@ from gpassk_opencompass.sweep.template import read_overrides
         ("llm_infos = '/models/Qwen2.5-7B/'", NAME.replace('model-7b', 'Qwen2-5-7B')),
         ("import pathlib; llm_infos = pathlib.Path('/models/m')", NAME.replace('model-7b', 'm')),
         ("llm_infos = [dict(path='x/y', name='模型 1')]", NAME.replace('model-7b', '模型-1')),
-        ('import os; from itertools import product; _private = UPPER = object()', NAME),
     ],
 )
 def test_names(tmp_path, lines, name):
@@ -77,15 +72,11 @@ def test_a_rule_may_leave_out_what_cannot_be_and_is_named_if_it_leaves_out_nothi
     ('text', 'value'),
     [
         ('temperatures=0.3,0.7', (0.3, 0.7)),
-        (' temperatures = [0.3] ', [0.3]),
         ("engine='vllm'", 'vllm'),
         ('version=202505', '202505'),
         ('eval_urls=http://node:80/v1?a=b', 'http://node:80/v1?a=b'),
-        ('dataset_path=../data', '../data'),
         ("dataset_path=dict(olymmath='/data')", {'olymmath': '/data'}),
         ("llm_infos=[dict(path='a', engine_config=dict(x=-1))]", [{'path': 'a', 'engine_config': {'x': -1}}]),
-        ('random_seeds=None', None),
-        ('eval_model_name=7b', '7b'),
     ],
 )
 def test_values_of_overrides(text, value):
@@ -97,16 +88,12 @@ def test_values_of_overrides(text, value):
     ('line', 'parts'),
     [
         ('temperature=1', ["setting of --override 'temperature'", "did you mean 'temperatures'?"]),
-        ('temperatures', ['NAME=VALUE']),
-        ('=3', ["unknown setting of --override ''"]),
         ('temperatures=[0.3', ['temperatures=[0.3', 'cannot be read']),
-        ('temperatures=[open("x")]', ['cannot be read']),
-        ('llm_infos=dict(**x)', ['cannot be read']),
-        ('temperatures=warm', ["temperatures[0] is 'warm'", 'number']),
+        ('temperatures', ['NAME=VALUE']),
+        ('k_lists=' + '[' * 5000, ['cannot be read']),
         ('engine=vlm', ["did you mean 'vllm'?"]),
         ("eval_model_name='sk-abcdefgh12'", ['eval_model_name', 'API key']),
         ('k_lists=[64]', ['k = 64', 'n = 48']),
-        ('k_lists=' + '[' * 5000, ['cannot be read']),
     ],
 )
 def test_an_override_that_is_wrong_is_one_line(tmp_path, capsys, line, parts):

@@ -5,23 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import runpy
-import subprocess
-import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sweeping import BASE, NAME, dump, load
 
 from gpassk_opencompass.cli.expand import dump_configs as main
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.sweep.folder import Entry, SweepRun, changes, read_manifest
+from gpassk_opencompass.sweep.folder import read_manifest
 
-ROOT = Path(__file__).resolve().parents[2]
 TWO = BASE.replace('[0.3]', '[0.3, 0.7]')
 OTHER = NAME.replace('t0-3', 't0-7')
 
@@ -43,15 +35,6 @@ def test_an_output_folder_that_is_a_file(tmp_path, capsys):
     assert dump(tmp_path, BASE) == 2
     assert '--output-dir' in capsys.readouterr().err
     assert (tmp_path / 'configs').read_text() == 'mine'
-
-
-def test_ctrl_c_is_one_line(tmp_path, capsys, monkeypatch):
-    (tmp_path / 'template.py').write_text(BASE + 'raise KeyboardInterrupt\n')
-    monkeypatch.setattr(sys, 'argv', ['dump_configs.py', '-tc', str(tmp_path / 'template.py')])
-    with pytest.raises(SystemExit) as stopped:
-        runpy.run_path(str(ROOT / 'dump_configs.py'), run_name='__main__')
-    assert stopped.value.code == 130
-    assert capsys.readouterr() == ('', 'dump_configs.py: stopped\n')
 
 
 def stamps(folder: Path) -> dict[str, tuple[int, int]]:
@@ -92,56 +75,6 @@ def test_a_dry_run_says_what_a_sweep_costs_and_writes_nothing(tmp_path, capsys):
 
 
 # What is written
-
-leaves = (
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
-)
-values = st.recursive(
-    leaves,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text() | st.integers(), inner, max_size=4),
-    max_leaves=12,
-)
-
-
-def source_of(config: dict[str, Any], template: str) -> str:
-    """The text of a config with these parts."""
-    abbrs = {'model_abbr': 'm', 'dataset_abbr': 'd'}
-    entry = Entry(file='r.py', model='m', path='m', benchmark='d', settings={}, k=(), n=None, **abbrs)
-    with TemporaryDirectory() as folder:
-        Path(folder, template).touch()
-        return changes(Path(folder), [SweepRun(entry, config)], Path(folder, template)).texts['r.py']
-
-
-@given(values)
-def test_source_evaluates_to_the_same_values(value):
-    found: dict[str, Any] = {}
-    exec(source_of({'infer': value}, 'x\nb = 2 #.py'), found)
-    assert found['infer'] == value
-    assert 'b' not in found
-
-
-CROSSED = """
-llm_infos = [dict(path='org/b', name='b 2.5', engine_config=dict(cache_max_entry_count=0.5))]
-temperatures = [0.3, 1]
-top_ps = [0.8, 1]
-max_out_lens = 10
-k_lists = [[4, 8], [2, 1]]
-benchmarks = ['livemathbench', 'math500-l5']
-judge = dict(type='cascade', first=dict(type='rule'), second=dict(type='llm', model='"m\\n', urls=('http://x',)))
-infer = dict(partitioner=dict(type='opencompass.partitioners.NumWorkerPartitioner', num_worker=8))
-"""
-
-
-def test_a_process_writes_the_same_bytes_whatever_the_hash_seed(tmp_path):
-    (tmp_path / 'template.py').write_text(CROSSED)
-    written = []
-    for seed in ('1', '2'):
-        words = ['template.py', '--output_dir', seed, '--no-data-check']
-        line = [sys.executable, ROOT / 'dump_configs.py', '--config_template_file', *words]
-        environment = {**os.environ, 'PYTHONHASHSEED': seed}
-        subprocess.run(line, cwd=tmp_path, env=environment, check=True, capture_output=True)
-        written.append({path.name: path.read_bytes() for path in (tmp_path / seed).iterdir()})
-    assert written[0] == written[1]
 
 
 # The manifest

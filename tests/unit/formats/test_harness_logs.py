@@ -24,7 +24,6 @@ from harness_logs import (
     of_questions,
     rows_in,
     runs_of,
-    spoilt,
     verdicts,
     write,
 )  # fmt: skip
@@ -142,20 +141,3 @@ def _samples(run: Run) -> Iterator[list[Any]]:
     assert run.samples is not None
     names = ('uid', 'replica', 'response', 'verdict')
     yield from map(list, zip([run.name] * len(run.samples), *map(run.samples.each, names), strict=True))
-
-
-@of_each
-def test_values_of_other_types_are_read_or_refused(pattern, tmp_path):
-    """Never another error than InputError, which names the file."""
-    [source] = RECORDED.glob(pattern)
-    rows, drawn = rows_in(source), random.Random(pattern)
-    path = tmp_path / source.name
-    for _ in range(60):
-        place = drawn.choice([0, 1, len(rows) - 1])
-        write(path, [*rows[:place], spoilt(rows[place], drawn), *rows[place + 1 :]])
-        told = path.name
-        try:
-            assert all(run.samples is None or len(run.samples) for run in read_samples([path]))
-        except InputError as error:
-            told = str(error)
-        assert path.name in told

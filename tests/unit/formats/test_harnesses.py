@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 import runpy
 import shutil
 from collections.abc import Callable
@@ -47,17 +46,6 @@ def changed(tmp_path: Path, change: Callable[[Row], Row | None], task: str = 'su
     return edited(log(task), change, tmp_path / log(task).name)
 
 
-def metric(name: str, value: Callable[[Row], Any], left: int = 4) -> Callable[[Row], Row]:
-    """Gives rows one metric in place of `correct`; the filter leaves some of four responses."""
-
-    def change(row: Row) -> Row:
-        kept = row['resps'][0][:left]
-        row = {**row, 'metrics': [name], name: value(row), 'filtered_resps': [kept] if left > 1 else kept}
-        return {key: told for key, told in row.items() if key != 'correct' or name == key}
-
-    return change
-
-
 def test_a_run_of_lm_eval_is_named_by_its_summary():
     """Model, task, sampling, and who judged, with the filter and the version of the task."""
     run = run_of(log('sums_all'))
@@ -78,27 +66,6 @@ def test_the_verdict_on_one_of_n_responses_is_not_taken_for_all():
         run_of(log('sums_first'), fields={'correct': 'exact_match'})
 
 
-def test_verdicts_of_instructions_are_not_taken_for_those_of_responses(tmp_path):
-    """As IFEval has them: as many as a question has instructions, by chance also n; unless they are named."""
-    path = changed(tmp_path, metric('inst_level_strict_acc', lambda row: [True] * 4, left=1))
-    assert list(verdicts(run_of(path)).values()) == ['----'] * 6
-    chosen = run_of(path, fields={'correct': 'inst_level_strict_acc'})
-    assert list(verdicts(chosen).values()) == ['1111'] * 6
-    assert 'not taken' not in said(chosen)
-    path = changed(tmp_path, metric('strict', lambda row: row['correct']))
-    assert list(verdicts(run_of(path)).values()) == list(RIGHT)
-    path = changed(tmp_path, metric('strict', lambda row: row['correct'][: 4 - (row['doc_id'] == 2)]))
-    with pytest.raises(InputError, match=r':3: strict is .*, for 4 responses'):
-        run_of(path)
-
-    def one(row: Row) -> Row:  # of one response a number counts before a list, of the one instruction
-        numbers = {'inst_level': [True], 'prompt_level': row['doc_id'] > 2}
-        return {**row, 'resps': [row['resps'][0][:1]], 'metrics': list(numbers), **numbers}
-
-    run = run_of(changed(tmp_path, one, 'sums_first'))
-    assert (list(verdicts(run).values()), run.judge['name']) == (list('000111'), 'prompt_level of lm-eval')
-
-
 def test_each_filter_logs_each_question_and_the_first_one_counts():
     """Strict matching sees the box, the other filter the number of the try; that is chosen by its name."""
     run = run_of(log('sums_filters'))
@@ -110,65 +77,6 @@ def test_each_filter_logs_each_question_and_the_first_one_counts():
     assert other.judge['filter'] == 'flexible-extract'
     with pytest.raises(InputError, match="12 rows are of another filter than 'strict' and"):
         run_of(log('sums_filters'), fields={'filter': 'strict'})
-
-
-def test_tasks_of_this_package_keep_their_judge_uids_and_groups():
-    run = run_of(log('gpassk_questions'))
-    assert run.judge['name'] == 'rule'
-    assert all(uid.startswith('questions/') for uid in verdicts(run))
-    assert set(texts(run, 'group')) == {'all_en'}
-    assert texts(run, 'answer')[4:8] == ['20', '22', '20', '20']
-
-
-def test_a_summary_alone_is_refused_and_a_damaged_one_does_no_harm(tmp_path):
-    folder = Path(shutil.copytree(LM_EVAL, tmp_path / 'run'))
-    [summary] = folder.glob('results_*.json')
-    with pytest.raises(InputError, match='--log_samples'):
-        run_of(summary)
-    odd = re.sub(r'"config(s?)": \{', r'"config\1": [], "x": {', summary.read_text())
-    for content in ('{', '[]', '{"results": 3}', odd):
-        summary.write_text(content)
-        assert list(verdicts(run_of(folder / log('sums_all').name)).values()) == list(RIGHT)
-
-
-def test_a_reply_without_text_is_empty_and_said(tmp_path):
-    """The word None stands for it in logs of earlier versions."""
-    path = changed(tmp_path, lambda row: {**row, 'resps': [['None', *row['resps'][0][1:]]]}, 'sums_first')
-    run = run_of(path)
-    assert (texts(run, 'response')[0], texts(run, 'state')[:2]) == ('', ['empty', None])
-    assert '6 responses are "None"' in said(run)
-
-
-def test_a_question_in_no_known_field_is_the_prompt(tmp_path):
-    """And fields of a task's own data may name it, and the groups."""
-    path = changed(tmp_path, lambda row: {**row, 'doc': {'asked': 'How much?', 'level': row['doc_id'] // 3}})
-    run = run_of(path)
-    assert texts(run, 'question')[0] == 'What is 0 + 17?'
-    assert 'the data of 6 questions has no field known' in said(run)
-    run = run_of(path, fields={'question': 'doc.asked', 'split': 'doc.level'})
-    assert texts(run, 'question')[0] == 'How much?'
-    assert texts(run, 'group') == ['0'] * 12 + ['1'] * 12
-    assert 'whole prompt' not in said(run)
-    with pytest.raises(InputError, match=r'split=doc\.subject finds nothing'):
-        run_of(path, fields={'split': 'doc.subject'})
-
-
-def test_rows_that_are_wrong_are_all_listed(tmp_path):
-    def spoil(row: Row) -> Row:
-        odd = {1: {'resps': 7}, 2: {'resps': [['a'], ['b']]}, 3: {'resps': [[{}]]}}
-        return {**row, **odd.get(row['doc_id'], {'correct': [1, 'so', 0, 1]} if row['doc_id'] == 4 else {})}
-
-    with pytest.raises(InputError) as refused:
-        run_of(changed(tmp_path, spoil))
-    for line in (
-        r':2: ',
-        r':3: it has 2 prompts',
-        r':4: correct is .*, for 1 resp',
-        r":5: 'so' is no verdict",
-    ):
-        assert re.search(line, str(refused.value))
-    run = run_of(changed(tmp_path, spoil), drop_bad=True)
-    assert list(verdicts(run)) == ['0', '5']
 
 
 # ---- NeMo-Skills --------------------------------------------------------------------------------------
@@ -216,16 +124,6 @@ def test_thoughts_ends_and_tokens_of_nemo_skills_are_those_of_the_model():
     assert [each[0] for each in of_questions(apart, 'reference').values()] == ['42', '7', '18', '3/4', '101']
 
 
-def test_what_a_judge_left_in_a_row_is_not_taken_for_the_models():
-    """Where it was asked, its finish reason and its thought stand in place of the model's."""
-    run = run_of(RESULTS / 'sums-judged')
-    row = rows_in(RESULTS / 'sums-judged' / 'output-rs0.jsonl')[2]
-    assert (row['reasoning_content'], row['finish_reason']) == ('The judge thinks.', 'stop')
-    assert of_questions(run, 'finish_reason')['sums-2'][:2] == [None, 'length']
-    assert 'judge' not in ''.join(filter(None, texts(run, 'thought')))
-    assert '1 judgements say neither "Judgement: Yes" nor' in said(run)
-
-
 JUDGEMENTS = {
     'Judgement: No': '0', 'Judgement: Yes': '1', 'Judgement: No, first. Judgement: yes.': '1', True: '1',
     'judgement: Yes': '?', 'Judgement: **Yes**': '?', '': '?', None: '?',
@@ -259,34 +157,6 @@ def test_an_unfinished_seed_is_left_out_and_told_of(results):
             run_of(given)
 
 
-def test_chunks_are_put_together(results):
-    """Unless they are merged to the end; one that is missing is refused."""
-    folder = results / 'sums-chunked'
-    chunks = [folder / f'output-rs0_chunk_{number}.jsonl' for number in range(2)]
-    merged, lines = folder / 'output-rs0.jsonl', ''.join(chunk.read_text() for chunk in chunks)
-    merged.write_text(lines[: lines.index('\n') + 1])
-    assert verdicts(run_of(folder)) == TRUTH['sums-chunked']
-    merged.write_text(lines)
-    (folder / 'output-rs0.jsonl.done').touch()
-    assert verdicts(run_of(folder)) == TRUTH['sums-chunked']
-    merged.unlink()
-    chunks[0].unlink()
-    with pytest.raises(InputError, match='no chunk 0'):
-        run_of(folder)
-
-
-def test_seeds_with_other_questions_or_a_line_twice_are_refused(results):
-    path = results / 'sums-unjudged' / 'output-rs2.jsonl'
-    one, two, *more = rows_in(path)
-    write(path, [two, one, *more])
-    with pytest.raises(InputError, match=r'output-rs2\.jsonl:1: the samples of .1. have different questions'):
-        run_of(path.parent)
-    path = results / 'sums-refused' / 'output-rs2.jsonl'
-    write(path, rows_in(path) * 2)
-    with pytest.raises(InputError, match=r'output-rs2\.jsonl:6: sample 2 of .sums-0. is there twice'):
-        run_of(path.parent)
-
-
 # ---- MathArena ----------------------------------------------------------------------------------------
 
 MATHARENA = RECORDED / 'matharena'
@@ -300,16 +170,6 @@ def matharena(tmp_path: Path, **columns: list[Any]) -> Path:
         for row, value in zip(rows, values, strict=False):
             row[name] = value
     return write(tmp_path / 'changed.jsonl', rows)
-
-
-@pytest.mark.parametrize('name', ['org_sums.parquet', 'sums.jsonl'])
-def test_models_of_a_table_of_matharena_are_runs(name):
-    runs = runs_of(MATHARENA / name)
-    assert set(runs) == {'someone/scripted', 'someone/copies'}
-    run = runs['someone/scripted']
-    assert run.judge == {'name': 'MathArena'}
-    assert sum(texts(run, 'output_tokens')) == 34_478
-    assert sorted(texts(run, 'row') + texts(runs['someone/copies'], 'row')) == list(range(1, 41))
 
 
 def test_odd_samples_of_matharena_have_rules(tmp_path):
@@ -335,30 +195,6 @@ def test_a_score_of_all_epochs_is_the_verdict_of_none():
     assert result.table.c.tolist() == [4, 0, 6]
     taken = run_of(RECORDED / 'every_eval_ever', fields={'correct': 'evaluation.score'})
     assert samples_of(taken).counts().c.tolist() == [6, 0, 6]
-
-
-def test_rows_of_every_eval_ever_are_split_by_evaluation(tmp_path):
-    """Own scores of epochs are taken; several responses under one score are unjudged."""
-    [path] = (RECORDED / 'every_eval_ever').glob('*_samples.jsonl')
-    rows = rows_in(path)
-    rows[0]['evaluation'] |= {'score': float('nan'), 'is_correct': None}  # which changes nothing
-    assert '18 rows have one score for all epochs' in said(run_of(write(tmp_path / path.name, rows)))
-    for row in rows:
-        right = row['metadata']['epoch'] < '4'
-        row['evaluation'] = {'score': float(right), 'is_correct': right}
-    rows[0]['evaluation'] = {'score': 0.5, 'is_correct': True}
-    several = {**rows[0], 'evaluation_result_id': 'sums.f1', 'metadata': {'epoch': '1'}}
-    several['output'] = {'raw': ['39', '40'], 'reasoning_trace': ['so', None]}
-    copy = write(tmp_path / path.name, [*rows, several])
-    found = {run.dataset: run for run in read_samples([copy])}
-    assert samples_of(found['sums']).counts().c.tolist() == [2, 3, 3]
-    assert 'partial credit' in said(found['sums'])
-    other = samples_of(found['sums sums.f1'])
-    assert other['thought'] == ['so', None]
-    assert score(other, Exact(), k=[1]).table.n.tolist() == [2]
-    shutil.copy(path.with_name(path.name.replace('_samples.jsonl', '.json')), tmp_path / 'alone.json')
-    with pytest.raises(InputError, match='give the _samples'):
-        run_of(tmp_path / 'alone.json')
 
 
 # ---- replies of a batch, joined by fingerprint with the table of the samples that were asked for ----------
@@ -404,12 +240,6 @@ def test_replies_are_joined_by_fingerprint(tmp_path):
     assert found['output_tokens'][1] == 5
     assert [one.rpartition(': ')[2] for one in run.remarks] == ['bad_request']
     assert 'verdict' not in found
-
-
-def test_a_second_attempt_counts_where_the_first_one_failed(tmp_path):
-    replies = [REFUSED, openai('d', '2'), REFUSED, *(openai(key, '1') for key in 'abc')]
-    [run] = read_samples(written(tmp_path, replies))
-    assert samples_of(run)['response'] == ['1', '1', '1', '2']
 
 
 def test_replies_that_do_not_fit_are_listed(tmp_path):

@@ -87,36 +87,11 @@ def test_another_score_of_inspect_is_taken_by_name(name):
         run_of(path, fields={'correct': 'parts'})
 
 
-@pytest.mark.parametrize(
-    'results',
-    [
-        {'scores': [{'scorer': 'number'}], 'headline': {'scorer': 'parts', 'score': 'number'}},
-        {'scores': [{'scorer': 'parts', 'name': 'number'}, {'scorer': 'number', 'name': 'number'}]},
-    ],
-    ids=['headline', 'first'],
-)
-def test_the_score_that_inspect_shows_first_is_taken(results, tmp_path):
-    path = tmp_path / 'log.eval'
-    remade(path, lambda name, told: {**told, 'results': results} if name == 'header.json' else told)
-    assert run_of(path).judge == {'name': 'parts.number of inspect_ai'}
-    assert verdicts(run_of(path))['a/b'] == '1?0111'
-
-
 def test_a_log_of_inspect_that_is_not_whole_is_read_as_far_as_it_goes():
     for name, status, missing in (('running', 'started', 25), ('stopped', 'error', 20)):
         told = said(run_of(INSPECT / f'{name}.eval'))
         assert f"the log says '{status}'" in told
         assert f'{missing} of the 30 samples that the log was to have are not in it' in told
-
-
-def test_of_two_members_of_one_name_the_later_counts(tmp_path):
-    path = remade(tmp_path / 'log.eval', lambda _, told: told)
-    with zipfile.ZipFile(path, 'a') as file:
-        sample = json.loads(file.read('samples/2_epoch_1.json'))
-        sample['scores']['number']['value'] = 'C'
-        with pytest.warns(UserWarning, match='Duplicate name'):
-            file.writestr('samples/2_epoch_1.json', json.dumps(sample))
-    assert verdicts(run_of(path))['2'] == '100000'
 
 
 @pytest.mark.parametrize(
@@ -140,45 +115,11 @@ def test_a_score_stands_without_an_output(fields, expected, state, tmp_path):
     assert ('1 samples were declared invalid' in said(run)) == ('invalidation' in fields)
 
 
-def test_without_any_scores_there_are_responses_to_judge(tmp_path):
-    def unscored(name: str, told: Any) -> Any:
-        more = {'scores': None} if name.startswith('samples/') else {'results': None}
-        eval_ = {'eval': {**told['eval'], 'scorers': None}} if 'eval' in told else {}
-        return {**told, **more, **eval_} if isinstance(told, dict) else told
-
-    run = run_of(remade(tmp_path / 'log.eval', unscored))
-    assert set(verdicts(run).values()) == {'-' * 6}
-    assert run.judge == {}
-
-
-def test_texts_that_a_log_keeps_elsewhere_are_put_back(tmp_path):
-    """Long texts of messages may be attachments; thoughts that are hidden have a summary."""
-    content = [
-        {'type': 'reasoning', 'reasoning': 'gAAAAB…', 'redacted': True, 'summary': 'It is a sum.'},
-        {'type': 'text', 'text': 'attachment://5f'},
-        {'type': 'image', 'image': 'data:'},
-    ]
-    output = {'choices': [{'message': {'content': content}, 'stop_reason': 'unknown'}]}
-    asked = [{'role': 'system', 'content': 'Be brief.'}, {'role': 'user', 'content': 'attachment://7a'}]
-    more = {'input': asked, 'choices': ['15', '16'], 'attachments': {'5f': 'It is 16.', '7a': '8 + 8?'}}
-
-    def edit(name: str, told: Any) -> Any:
-        own = {'output': output} if name.endswith('_2.json') else {}
-        return {**told, **more, **own} if name.startswith('samples/3_') else told
-
-    run = run_of(remade(tmp_path / 'log.eval', edit))
-    names = ('response', 'thought', 'finish_reason', 'question')
-    found = [of_questions(run, name)['3'][1] for name in names]
-    assert found == ['It is 16.', 'It is a sum.', None, '8 + 8?\nA) 15\nB) 16']
-
-
 @pytest.mark.parametrize(
     ('fields', 'message'),
     [
         ({'scores': {'number': {'value': 'sandbagging'}}}, "'sandbagging' is no verdict"),
         ({'scores': {'number': {'value': {'a': 1, 'b': 0}}}}, r'which value: --field correct=number\.KEY'),
-        ({'epoch': 3}, 'holds epoch 3 of 2'),
-        ({'id': 'other'}, "of 'other'"),
         ({'target': 'another'}, 'different references'),
     ],
     ids=str,

@@ -50,30 +50,6 @@ def test_a_value_is_what_json_makes_of_it(layout, packed, tmp_path):
     assert first_object(path) == {'a': 0}
 
 
-def test_an_object_is_a_row_and_nothing_else(tmp_path):
-    """Also one over several lines."""
-    path = tmp_path / 'rows.json'
-    for text in ('{\n "a": 1,\n "b": [2]\n}\n', '{"a": 1, "b": [2]}', '[{"a": 1, "b": [2]}]'):
-        path.write_text(text)
-        assert list(json_rows(path)) == [(1, {'a': 1, 'b': [2]})]
-    for text in ('7', '"text"', 'null', '[1]', '["a"]', '{"a": 1}\n[2]\n', '{"a": 1}\n"b"\n'):
-        path.write_text(text)
-        with pytest.raises(InputError, match=r'holds a \w+; expected an object'):
-            list(json_rows(path))
-
-
-def test_how_a_long_object_begins_is_read_without_the_rest(tmp_path):
-    """Of 20 MB no more than 8 are read, of which the keys are known, and the first elements of a list."""
-    path = tmp_path / 'long.json'
-    long = [{'text': 'x' * 1000}] * 20_000
-    path.write_text(json.dumps({'name': 'run', 'rows': long, 'end': 1}))
-    found = first_object(path)
-    assert found is not None
-    assert list(found) == ['name', 'rows']
-    assert 0 < len(found['rows']) < 9000
-    assert found['rows'][0] == long[0]
-
-
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(told=OBJECTS, chunk=st.integers(1, 40), indent=st.sampled_from([None, 4]), ascii_only=st.booleans())
 def test_entries_are_those_of_the_whole(told, chunk, indent, ascii_only, tmp_path):

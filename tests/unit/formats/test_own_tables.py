@@ -19,7 +19,6 @@ from hosts import SHARED
 from pyarrow import parquet
 
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.text import csv_text
 
 N, QUESTIONS = 4, 6
 NAMES = ['t.csv', 't.tsv', 't.csv.gz', 't.jsonl', 't.json', 't.jsonl.gz', 't.parquet', 't.parquet.gz']
@@ -145,11 +144,7 @@ def case(rows: list[Row], symbols: dict[str, str], remark: str = '', **columns: 
 READ = {
     # what a row is shows in the first; a score of '10' is a number, and a mean or counts may stand beside
     'texts': case([{'correct': '1011'}, {'correct': '0?10'}], {'1': '1011', '2': '0?10'}),
-    'mean': case([{'id': 'a', 'labels': [1, 0], 'acc': 0.5}], {'a': '10'}),
     'no ids': case([{'correct': [True, None]}, {'correct': ['incorrect', 1.0]}], {'1': '1?', '2': '01'}),
-    'n and c': case(
-        [{'correct': [1, 0], 'n': 2, 'c': 1}, {'correct': [1] * 3, 'n': 3, 'c': 3}], {'1': '10', '2': '111'},
-    ),
     'wide': case(
         [{'id': 'a', 'correct_1': 1, 'correct_2': 0}, {'id': 'b', 'correct_1': 1}], {'a': '10', 'b': '1'},
     ),
@@ -158,25 +153,16 @@ READ = {
         {'1': '--'}, reference=['2', '2'], answer=['2', '3'],
     ),
     'JSON': case([{'id': 'a', 'correct': '[1, 0]'}], {'a': '10'}),
-    'numbers': case([{'id': 'a', 'score': '10'}, {'id': 'a', 'score': '0'}], {'a': '10'}),
     # parts of a verdict are no samples: the response and its verdict have better names
-    'part columns': case([row | {'score_1': 0, 'score_2': 0} for row in PART], {'q0': '01', 'q1': '01'}),
-    'part list': case([row | {'scores': [0.5, 0.2]} for row in PART], {'q0': '01', 'q1': '01'}),
     'tags': case([row | {'labels': ['algebra', 'easy']} for row in PART], {'q0': '01', 'q1': '01'}),
-    'part texts': case([row | {'text_1': 'x', 'text_2': 'y'} for row in PART], {'q0': '01', 'q1': '01'}),
     # one verdict of all samples is that of none
     'one verdict, wide': case(
         [QUESTION | {'response_1': '2', 'response_2': '3', 'is_correct': True}], {'1': '--'}, ONE_OF_ALL,
     ),
-    'one verdict': case([QUESTION | {'responses': ['2', '3'], 'is_correct': True}], {'1': '--'}, ONE_OF_ALL),
     # of columns that may be one thing or another
     'no verdicts': case(
         [{'id': 'a', 'question': '1 + 1?', 'answer': ['2'], 'output': text} for text in ('2', '\\boxed{3}')],
         {'a': '--'}, reference=['2', '2'], response=['2', '\\boxed{3}'],
-    ),
-    'final answers': case(
-        [{'uid': 'a', 'answer': str(place), 'correct': place == 1} for place in range(2)], {'a': '01'},
-        answer=['0', '1'], reference=None,
     ),
     'two references': case(
         [{'question': '1?', 'gold': '1', 'answer': 'One.', 'responses': ['1', '2'], 'correct': [1, 0]}],
@@ -193,11 +179,9 @@ READ = {
     # values
     'words': case([{'uid': 'a', 'verdict': word} for word in WORDS.split()], {'a': '1001010101010?'}),
     'epochs': case([{'uid': 'a', 'correct': n == 7, 'epoch': n} for n in (30, 7, 8)], {'a': '100'}),
-    'no epochs': case([{'uid': 'a', 'correct': n == 7, 'epoch': ''} for n in (30, 7, 8)], {'a': '010'}),
     'failed': case(
         [SAMPLE | {'state': 'failed', 'response': ''}, SAMPLE], {'a': '?1'}, response=[None, 'x'],
     ),
-    'not judged': case([SAMPLE | {'correct': None}], {'a': '-'}),
     'nonsense': case(
         [{'uid': 'a', 'correct': True, 'finish_reason': 'stop', **ODD}], {'a': '1'},
         finish_reason=['stop'], **dict.fromkeys(ODD),
@@ -217,41 +201,6 @@ def test_a_table_is_read_as_it_is_meant(what, tmp_path):
         assert run.judge == {}
 
 
-def test_fields_choose_columns_of_a_table(tmp_path):
-    """Another reference; the problem, which may be the text of the question at once, for its key."""
-    rows, *_ = READ['two references']
-    run = run_of(write(tmp_path / 'a.jsonl', rows), fields={'reference': 'answer'})
-    assert samples_of(run)['reference'] == ['One.'] * 2
-    rows, *_ = READ['all questions']
-    run = run_of(write(tmp_path / 'b.jsonl', rows), fields={'uid': 'problem_id'})
-    assert verdicts(run) == {'p0': '01', 'p1': '01'}
-    rows = [{'problem': f'q{n}', 'response': f'{n}', 'answer': f'{n}'} for n in (0, 1) for _ in 'ab']
-    run = run_of(write(tmp_path / 'c.jsonl', rows), fields={'uid': 'problem'})
-    for name in ('uid', 'question'):
-        assert samples_of(run)[name] == ['q0', 'q0', 'q1', 'q1']
-
-
-@pytest.mark.parametrize('ours', [False, True])
-def test_texts_of_our_own_csv_are_given_back(ours, tmp_path):
-    """It has an apostrophe before what begins as a formula does; a table of another's has its own."""
-    texts = ['=1+1', "'quoted'", '+7']
-    rows = [['model', 'dataset', 'uid', 'replica', 'group', 'response', 'verdict', *['other'] * (not ours)]]
-    rows += [
-        ['m', 'd', 'a', place, 'AMC', text, 'correct', ''][: len(rows[0])] for place, text in enumerate(texts)
-    ]
-    (path := tmp_path / 't.csv').write_text(csv_text(rows), encoding='utf-8')
-    run = run_of(path)
-    assert (run.name, samples_of(run)['group']) == ('m/d', ['AMC'] * 3)
-    assert samples_of(run)['response'] == (texts if ours else ["'=1+1", "'quoted'", "'+7"])
-
-
-@pytest.mark.parametrize('header', ['ID,Correct', 'id;correct', ' id , correct '])
-def test_spelling_of_the_header_does_not_count(header, tmp_path):
-    mark = ';' if ';' in header else ','
-    (path := tmp_path / 't.csv').write_text(f'\ufeff{header}\na{mark}1\na{mark}0\n', encoding='utf-8')
-    assert verdicts(run_of(path)) == {'a': '10'}
-
-
 REFUSED: dict[str, tuple[list[dict[str, Any]], str]] = {
     'verdict': ([{'uid': 'a', 'correct': 'maybe'}], ":1: 'maybe' is no verdict; expected true or false"),
     'no key': ([{'uid': '', 'correct': True}], ':1: nothing tells the question of this row'),
@@ -262,35 +211,23 @@ REFUSED: dict[str, tuple[list[dict[str, Any]], str]] = {
         "samples of 'a' have different references, '1' and '2'",
     ),
     'nothing to score': ([{'uid': 'a', 'colour': 'red'}], 'there is no question: expected verdicts, or'),
-    'no question': ([{'name': 'a', 'correct': True}], 'say which column does: --field uid=NAME'),
     'late column': (
         [{'uid': 'a', 'correct': True}, {'uid': 'a', 'correct': False, 'model': 'B'}],
         ":2: has 'model', which the first row does not have",
-    ),
-    'late number': (
-        [{'correct_1': 1, 'correct_2': 1}, {'correct_1': 1, 'correct_2': 0, 'correct_3': 1}],
-        ":2: has 'correct_3', which the first row does not have",
     ),
     'n of responses': (
         [QUESTION | {'responses': ['2']}, QUESTION | {'responses': ['2', '3']}, QUESTION | {'responses': []}],
         ':3: responses is empty',
     ),
     'n told': ([QUESTION | {'n': 3, 'responses': ['2', '3']}], ':1: n = 3, and there are 2 samples'),
-    'n told of labels': ([{'num_samples': 1, 'labels': '10'}], ':1: num_samples = 1, and there are 2'),
     'labels and responses': (
         [QUESTION | {'responses': ['2', '3'], 'correct': [1]}],
         ':1: 2 responses and 1 correct; expected one of each a sample',
     ),
-    'no list': ([{'labels': [1, 0]}, {'labels': 7}], ':2: labels is 7; expected the list'),
     'counts': ([{'uid': 'a', 'n': 8, 'c': 9}], ':1: n = 8, c = 9, unjudged = 0; expected whole numbers'),
-    'counts twice': ([{'uid': 'a', 'n': 8, 'c': 2}] * 2, ":2: sample 0 of 'a' is there twice, first at"),
     'wide': (
         [{'output_0': '', 'output_1': '', 'label_1': 1, 'label_2': 1, 'label_3': 1}],
         '2 output_0 … output_1 and 3 label_1 … label_3',
-    ),
-    'wide with a gap': (
-        [{'output_0': '', 'output_1': '', 'correct_1': 1}],
-        'correct_1 without all those before it',
     ),
     'wide, one verdict': (  # rows without fault are not named
         [{'correct_1': 1, 'correct_2': 1}, {'correct_1': 'x', 'correct_2': 1}],
@@ -314,20 +251,3 @@ def test_what_cannot_be_scored_is_refused(what, tmp_path):
     with pytest.raises(InputError) as error:
         run_of(path)
     assert message in str(error.value)
-
-
-@pytest.mark.parametrize('name', ['t.csv', 't.csv.gz', 't.jsonl', 't.json', 't.parquet'])
-def test_a_table_that_was_cut_is_refused_or_read_as_far_as_it_goes(name, tmp_path):
-    """Wherever it was cut: an error, or fewer samples, of which nothing is made up."""
-    chance = random.Random(5)
-    known = {str(uid): '1011' for uid in range(QUESTIONS)}
-    rows = table_of(known, 'samples', chance)
-    whole = write(tmp_path / name, rows).read_bytes()
-    there = {(row['id'], row['Output ']) for row in rows}
-    for _ in range(40):
-        (tmp_path / name).write_bytes(whole[: chance.randrange(len(whole))])
-        try:
-            samples = samples_of(run_of(tmp_path / name))
-        except InputError:
-            continue
-        assert there.issuperset(zip(samples['uid'], samples['response'], strict=True))

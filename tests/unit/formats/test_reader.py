@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from harness_logs import run_of, said, samples_of, verdicts
+from harness_logs import run_of, samples_of, verdicts
 from test_own_tables import write
 
 from gpassk_opencompass.errors import InputError
@@ -70,19 +69,6 @@ def test_a_folder_is_searched_for_what_formats_recognise(tmp_path):
     assert told == [f'passed over: {tmp_path / name}' for name in ('broken.json', 'films.csv')]
 
 
-def test_a_run_of_a_folder_that_cannot_be_read_is_told(tmp_path):
-    """The others are read; if it was given by its name, it is an error."""
-    lines(tmp_path / 'good.jsonl', [asked('a', [1, 0])])
-    bad = lines(tmp_path / 'twice.jsonl', [asked('a', [1, 0])] * 2)
-    (tmp_path / 'torn.parquet').write_bytes(b'PAR1')
-    told: list[str] = []
-    assert [run.name for run in read_samples([tmp_path], tell=told.append)] == ['quiz-7b/good']
-    assert told[0].startswith(f'left out: cannot read {tmp_path / "torn.parquet"}: ')
-    assert told[1].startswith(f"left out: {bad}:2: sample 0 of 'a' is there twice")
-    with pytest.raises(InputError, match='is there twice'):
-        read_samples([tmp_path / 'good.jsonl', bad])
-
-
 def test_what_nothing_recognises_is_an_error(tmp_path):
     os.mkfifo(tmp_path / 'pipe')  # it cannot be read twice, to see what it is and then what it holds
     for name in ('none', 'pipe'):
@@ -100,36 +86,6 @@ def test_what_nothing_recognises_is_an_error(tmp_path):
     (tmp_path / 'empty.jsonl').write_text('\n')
     with pytest.raises(InputError, match=r'empty\.jsonl is empty'):
         read_samples([tmp_path / 'empty.jsonl'])
-
-
-def test_files_that_two_formats_recognise_need_a_choice(tmp_path, monkeypatch):
-    monkeypatch.setitem(FORMATS, 'riddle', QUIZ)
-    path = lines(tmp_path / 'x.jsonl', [asked('a', [1, 0])])
-    with pytest.raises(InputError, match='may be of quiz or of riddle; say which: --from quiz'):
-        read_samples([path])
-    assert verdicts(read_samples([path], 'riddle')[0]) == {'a': '10'}
-
-
-def test_a_run_may_lie_in_several_files_or_in_a_folder(tmp_path, monkeypatch):
-    """By what their names have in common; or as the format says of a folder that it recognises."""
-    for place in range(3):
-        lines(tmp_path / f'x-rs{place}.jsonl', [asked('a', [place > 0]), asked('b', [1])])
-    parts = replace(
-        QUIZ,
-        expand=lambda row: [{**one, 'replica': int(row['_file'].stem[-1])} for one in lists(row)],
-        run_of=lambda path: (path.parent, path.stem.partition('-rs')[0]),
-    )
-    monkeypatch.setitem(FORMATS, 'quiz', parts)
-    [run] = read_samples([tmp_path])
-    assert verdicts(run) == {'a': '011', 'b': '111'}
-    assert len(run.files) == 3
-    whole = replace(
-        parts,
-        files=lambda folder: [sorted(folder.glob('x-*'))],
-        recognises=lambda path, row: path == tmp_path,
-    )
-    monkeypatch.setitem(FORMATS, 'quiz', whole)
-    assert verdicts(read_samples([tmp_path])[0]) == {'a': '011', 'b': '111'}
 
 
 # ---- values ----------------------------------------------------------------------------------------------
@@ -151,20 +107,6 @@ def test_missing_values_are_read_alike_everywhere(value, tmp_path):
         assert samples_of(run)['response'] == ['2', '', '3'] * 2
         assert samples_of(run)['reference'] == ['2'] * 3 + [None] * 3
         assert '2 samples have no verdict (empty, null or NaN) and are unjudged' in run.remarks
-
-
-def test_what_is_odd_of_verdicts_is_said(tmp_path):
-    """Partial credit, rewards: each is counted, and none is silently wrong or right."""
-    told = [1, 0.5, 'nan', '', 2.5, 0, -1, 1]
-    rows = [{'uid': f'q{place // 4}', 'acc': one} for place, one in enumerate(told)]
-    run = run_of(path := write(tmp_path / 't.csv', rows))
-    assert verdicts(run) == {'q0': '10??', 'q1': '1001'}
-    for count, what in ((1, 'partial credit'), (1, 'numbers above 1'), (1, 'numbers below 0')):
-        assert f'{count} verdicts are {what}' in said(run)
-    assert '2 samples have no verdict (empty' in said(run)
-    run = run_of(path, correct_from=0.5)
-    assert verdicts(run) == {'q0': '11??', 'q1': '1001'}
-    assert not any('partial' in remark for remark in run.remarks)
 
 
 # ---- bad rows --------------------------------------------------------------------------------------------
@@ -198,14 +140,10 @@ DOUBLED: dict[str, list[dict[str, Any]]] = {
     'no ids, responses': [
         {'question': f'{place}?', 'answer': '2', 'responses': ['2', f'{place}']} for place in range(3)
     ],
-    'no ids, labels': [{'correct': [place % 2, place % 3 > 0, 1]} for place in range(20)],
     'a row a sample': [
         {'question': f'{place // 2}?', 'answer': '2', 'response': f'{place}', 'correct': 1}
         for place in range(6)
     ],
-    'a row a sample, labels': [{'uid': place // 4, 'correct': place % 2} for place in range(24)],
-    'counts': [{'uid': place, 'n': 8, 'c': 3} for place in range(3)],
-    'no ids, counts': [{'n': 8, 'c': place % 7} for place in range(20)],
 }
 
 
@@ -215,13 +153,6 @@ def test_a_file_that_holds_everything_twice_is_refused(what, tmp_path):
     run_of(lines(tmp_path / 't.jsonl', rows))
     with pytest.raises(InputError, match='twice'):
         run_of(lines(tmp_path / 't.jsonl', rows * 2))
-
-
-def test_equal_verdicts_are_no_copy(tmp_path):
-    """Two questions may have the same labels, and two samples of a question the same verdict."""
-    assert verdicts(run_of(lines(tmp_path / 't.jsonl', [{'correct': '10'}] * 2))) == {'1': '10', '2': '10'}
-    rows = [{'uid': place % 5, 'correct': place % 5 > 2} for place in range(10)]
-    assert len(verdicts(run_of(lines(tmp_path / 't.jsonl', rows)))) == 5
 
 
 # ---- options ---------------------------------------------------------------------------------------------
@@ -249,25 +180,10 @@ def test_models_in_one_table_are_a_run_each(tmp_path):
     assert [run.name for run in runs] == ['big', 'small']
 
 
-def test_fields_of_a_format_can_be_named(tmp_path):
-    """A list of a row is its samples'; nested ones by dotted paths; who judged is the field."""
-    rows = [asked(name, [1, 0], graded={'strict': [0, 0.5], 'set': 's' + name}, id2='all') for name in 'ab']
-    path = lines(tmp_path / 'x.jsonl', rows)
-    run = run_of(path, fields={'correct': 'graded.strict', 'split': 'graded.set'}, correct_from=0.5)
-    assert verdicts(run) == {'a': '01', 'b': '01'}
-    assert run.judge == {'name': 'field graded.strict'}
-    assert samples_of(run)['group'] == ['sa', 'sa', 'sb', 'sb']
-    run = run_of(path, fields={'uid': 'said.0'})
-    assert list(verdicts(run)) == ['a 0', 'b 0']
-    assert [one.name for one in read_samples([path], options=Options({'model': 'name'}))] == ['a/x', 'b/x']
-
-
 @pytest.mark.parametrize(
     ('options', 'message'),
     [
         (Options(fields={'correct': 'nowhere'}), '--field correct=nowhere finds nothing in '),
-        (Options({'uid': 'nowhere'}), '--field uid=nowhere finds nothing in '),
-        (Options({'model': 'nowhere'}), '--field model=nowhere finds nothing in '),
         (Options(fields={'colour': 'said'}), "'colour' is no field; expected one of uid, problem"),
         (
             Options(fields={'correct': 'name'}),
@@ -276,7 +192,7 @@ def test_fields_of_a_format_can_be_named(tmp_path):
         (Options(correct_from=0.5), '--correct-from 0.5 changes nothing: no verdict is a number'),
         (Options(kind='counts'), 'holds responses and labels, and no counts; leave out --judge none'),
     ],
-    ids=['field', 'group-by', 'model-column', 'no field', 'one of n', 'correct-from', 'kind'],
+    ids=['field', 'no field', 'one of n', 'correct-from', 'kind'],
 )
 def test_an_option_that_changes_nothing_is_an_error(options, message, tmp_path):
     """In every format; one value is never that of all samples."""
@@ -286,10 +202,3 @@ def test_an_option_that_changes_nothing_is_an_error(options, message, tmp_path):
     path = write(tmp_path / 't.csv', [{'id': 'a', 'correct': 1}])
     with pytest.raises(InputError, match="there is no column 'x'; there is id, correct"):
         run_of(path, fields={'uid': 'x'})
-
-
-def test_what_a_run_is_scored_by_can_be_chosen(tmp_path):
-    path = lines(tmp_path / 'x.jsonl', [asked('a', [1, 0])])
-    run = run_of(path, kind='responses')
-    assert ('verdict' in samples_of(run), run.judge) == (False, {})
-    assert verdicts(run_of(path, kind='labels')) == {'a': '10'}

@@ -9,10 +9,7 @@ from exact import g_pass
 from harness_logs import (
     RECORDED,
     Row,
-    of_questions,
-    rows_in,
     run_of,
-    runs_of,
     said,
     samples_of,
     texts,
@@ -27,16 +24,6 @@ VERL = RECORDED / 'verl' / '0.9.1'
 
 def dumped(asked: str = 'q', score: object = 1.0, **more: object) -> Row:
     return {'input': asked, 'output': 'a', 'gts': '4', 'score': score, 'step': 1, **more}
-
-
-def test_a_question_of_verl_has_one_uid_in_all_steps():
-    runs = runs_of(VERL / 'validation')
-    assert set(runs) == {f'step {step}/validation' for step in (0, 5, 10)}
-    first, *others = (list(verdicts(run)) for run in runs.values())
-    assert all(uids == first for uids in others)
-    run = runs['step 0/validation']
-    assert (run.judge, run.written_by) == ({'name': 'verl acc'}, 'verl')
-    assert texts(run, 'answer')[12:16] == ['', '2', '', '']  # what verl did not find is none
 
 
 def test_the_last_output_of_a_rollout_is_its_sample():
@@ -63,24 +50,6 @@ def test_rows_of_verl_are_told_apart_and_counted(rows, expected, tmp_path):
     run = run_of(write(tmp_path / '1.jsonl', told))
     assert list(verdicts(run).values()) == expected
     assert ('1 samples have no acc: their score says' in said(run)) == ('acc' in rows[0])
-
-
-@pytest.mark.parametrize('order', ['questions', 'rounds'])
-@pytest.mark.parametrize('size', [1, 3])
-def test_uids_that_only_end_in_two_numbers_hide_no_question(order, size, tmp_path):
-    """As those of a benchmark with a year: question 1 is no later turn of question 0."""
-    rows = [
-        dumped(f'{place}?', place % 2, gts=f'{place}', uid=f'aime_2024_{place}', output=f'{place}, {draw}')
-        for place in range(4)
-        for draw in range(size)
-    ]
-    if order == 'rounds':
-        rows = [one for draw in range(size) for one in rows[draw::size]]
-    run = run_of(write(tmp_path / '1.jsonl', rows))
-    assert list(verdicts(run).values()) == ['0' * size, '1' * size] * 2
-    expected = [[f'{place}, {draw}' for draw in range(size)] for place in range(4)]
-    assert list(of_questions(run, 'response').values()) == expected
-    assert 'earlier turns' not in said(run)
 
 
 # ---- verifiers, tau2-bench ----------------------------------------------------------------------------
@@ -113,20 +82,6 @@ def test_the_threshold_of_verifiers_gives_its_pass_k():
         assert scores[f'G-Pass@{k}_1.0'] == pytest.approx(100 * theirs[k])
 
 
-def test_rewards_of_an_episode_are_weighted(tmp_path):
-    """A scorer that did not run is unjudged; of several agents the first one that is trained counts."""
-    rows, others = (rows_in(RECORDED / 'verifiers' / 'traces' / 'traces.jsonl')[:3] for _ in range(2))
-    rewards = {'a': {'score': 1.0, 'weight': 0.75}, 'b': {'score': 0.5, 'weight': 0.5}}
-    rows[0]['traces'][0]['rewards'] = rewards
-    rows[1]['traces'][0]['rewards'] = {'a': None}
-    judge = others[2]['traces'][0]
-    judge['agent']['trainable'], judge['rewards'] = False, {'a': {'score': 0.0}}
-    rows[2]['traces'].insert(0, judge)
-    run = run_of(write(tmp_path / 'traces.jsonl', rows))
-    assert samples_of(run)['verdict'] == ['correct', 'unjudged', 'correct']
-    assert '1 episodes are of several agents' in said(run)
-
-
 def test_a_trial_of_tau2_that_cannot_be_evaluated_is_told_both_ways():
     """It counts as a failure; a remark has pass^k without it, as tau2-bench itself computes it."""
     run = run_of(RECORDED / 'tau2')
@@ -145,16 +100,3 @@ def test_a_trial_of_tau2_that_cannot_be_evaluated_is_told_both_ways():
         '1 trials cannot be evaluated (infrastructure_error: 1) and count as failures; left out, as '
         f'tau2-bench does, they give {told} over 2 tasks'
     )
-
-
-def test_simulations_of_tau2_may_lie_in_files_of_their_own(tmp_path):
-    whole = json.loads((RECORDED / 'tau2' / 'results.json').read_text())
-    (tmp_path / 'simulations').mkdir()
-    for one in whole.pop('simulations'):
-        one['reward_info'] = {'reward': 1 - 1e-7} if one['trial'] < 2 else {'reward': 0.5}
-        (tmp_path / 'simulations' / f'{one["id"]}.json').write_text(json.dumps(one))
-    (tmp_path / 'results.json').write_text(json.dumps({**whole, 'simulations': []}))
-    for path in (tmp_path, tmp_path / 'results.json'):
-        run = run_of(path)
-        assert samples_of(run).counts().c.tolist() == [2, 2]
-        assert '3 verdicts are partial credit' in said(run)
