@@ -42,7 +42,6 @@ TIERS = {
     'browsers': (
         'gpassk_opencompass/report/page/*',
         'mkdocs.yml',
-        'tests/browser.py',
         'tests/slow/browsers/*',
         'tests/made_pages.py',
     ),

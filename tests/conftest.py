@@ -9,15 +9,10 @@ import sys
 from argparse import ArgumentParser
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import loguru  # noqa: F401  # logs to the stderr of its import, which shall not be that of one test
 import pytest
 from hypothesis import HealthCheck, settings
-
-if TYPE_CHECKING:
-    pass
-
 
 # How long an example takes depends on the machine and its other work; the examples are the same each time.
 SLOW = [HealthCheck.too_slow]
@@ -39,17 +34,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope='session', autouse=True)
-def _wide():
-    """Tables have a line a row, as nothing is wrapped; the tests of their width say otherwise."""
+def _same_everywhere():
+    """Tables have a line a row; no test asks the hub of data sets, or the verdicts of who runs it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv('COLUMNS', '1000')
-        yield
-
-
-@pytest.fixture(scope='session', autouse=True)
-def _no_hub():
-    """No test asks the hub of data sets, also where there is a network, or the verdicts of who runs it."""
-    with pytest.MonkeyPatch.context() as patch:
         patch.delenv('GPASSK_VERDICTS', raising=False)
         patch.setenv('HF_HUB_OFFLINE', '1')
         yield
@@ -57,7 +45,6 @@ def _no_hub():
 
 @pytest.fixture(scope='session')
 def forks():
-    """One process for all tests: its imports take most of the time."""
     from forks import Forks
     from sweeping import NOT_INSTALLED
 
@@ -65,15 +52,6 @@ def forks():
         pytest.skip(NOT_INSTALLED)
     with Forks() as started:
         yield started
-
-
-@pytest.fixture(scope='module')
-def page():
-    """A real browser with an empty page."""
-    from browser import browser
-
-    with browser() as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -67,7 +67,6 @@ PLACES = [place for place in places(good_record()) if place]
 
 @st.composite
 def damaged_records(draw: st.DrawFn) -> dict[str, Any]:
-    """A good record with a part or two replaced or missing."""
     record = good_record()
     for place in draw(st.lists(st.sampled_from(PLACES), min_size=1, max_size=2)):
         holder: Any = record

@@ -61,11 +61,9 @@ class Page:
 
     @cached_property
     def prose(self) -> str:
-        """Without the code blocks."""
         return _BLOCK.sub('', self.text)
 
     def blocks(self, language: str) -> list[Block]:
-        """The code blocks of one language."""
         return [
             Block(
                 str(self),
@@ -79,12 +77,10 @@ class Page:
 
     @cached_property
     def links(self) -> list[str]:
-        """Targets of links and pictures."""
         return re.findall(r'!?\[[^\]]*\]\(([^)\s]+)\)', re.sub(r'`[^`\n]+`', '', self.prose))
 
     @cached_property
     def names(self) -> list[str]:
-        """What stands between backticks."""
         return [' '.join(name.split()) for name in re.findall(r'`([^`]+)`', self.prose)]
 
     def rows(self, first: str) -> list[list[str]]:
@@ -100,7 +96,6 @@ def pages() -> list[Page]:
 
 
 def page(name: str) -> Page:
-    """A page in docs/."""
     return Page(DOCS / f'{name}.md')
 
 

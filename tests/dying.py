@@ -50,7 +50,6 @@ def random_death(
 
 
 def arm(fault: Fault) -> Counter | None:
-    """Let it happen to this process, not to those that it starts."""
     if fault.size is not None:
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL if fault.deadly else signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (fault.size, resource.RLIM_INFINITY))

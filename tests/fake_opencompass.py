@@ -48,18 +48,15 @@ def behave(folder: Path, name: str, behaviour: str) -> None:
 
 
 def calls(folder: Path) -> list[dict[str, Any]]:
-    """How it was called so far: config name, arguments, directory."""
     path = folder / 'control' / 'calls'
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def called(folder: Path) -> list[str]:
-    """For which configs."""
     return [call['name'] for call in calls(folder)]
 
 
 def run(*options: str) -> int:
-    """`gpassk run` of the configs here."""
     from gpassk_opencompass.cli import main
 
     return main(['run', 'configs', '-w', 'out', *options])
@@ -68,14 +65,12 @@ def run(*options: str) -> int:
 def config_text(
     name: str = 'run', *, n: int = 4, k: list[int] | None = None, judge: str = '', **model: Any
 ) -> str:
-    """A config of one model and one data set."""
     evaluator = {'type': 'gpassk_opencompass.GPassKEvaluator', 'model_name': judge}
     dataset = {'abbr': f'd-{name}', 'n': n, 'k': k or [2, 4], 'eval_cfg': {'evaluator': evaluator}}
     return f'models = [{ {"abbr": f"m-{name}", "path": "org/m", **model}!r}]\ndatasets = [{dataset!r}]\n'
 
 
 def write_configs(folder: Path, *names: str) -> Path:
-    """A folder of configs."""
     configs = folder / 'configs'
     configs.mkdir(exist_ok=True)
     for name in names:
@@ -118,12 +113,10 @@ def predictions(count: int) -> dict[str, Any]:
 
 
 def traceback_of(error: str) -> str:
-    """The end of a log."""
     return f'working\r 50%|##\nTraceback (most recent call last):\n  File "x.py", line 1, in y\n{error}\n'
 
 
 def main() -> None:
-    """What the program does."""
     parser = ArgumentParser()
     parser.add_argument('config', type=Path)
     for name, kind in (('-w', Path), ('-r', str), ('-m', str), ('--max-num-workers', int)):

@@ -53,7 +53,6 @@ class Copy:
         return code
 
     def kill(self) -> int:
-        """kill -9 of the command and of all else in its session."""
         while (code := self.poll()) is None:
             with suppress(ProcessLookupError):
                 os.killpg(self.pid, signal.SIGKILL)
@@ -159,7 +158,6 @@ def _gpassk(arguments: Sequence[str]) -> int:
 
 
 def _dump_configs(arguments: Sequence[str]) -> int:
-    """The command `dump_configs.py`."""
     from gpassk_opencompass.cli.expand import dump_configs as main
 
     return main(arguments)

@@ -83,7 +83,6 @@ def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
 
 
 def edited(path: Path, change: Callable[[Row], Row | None], out: Path) -> Path:
-    """A copy of a file of rows in which rows are changed, or left out."""
     return write(out, [row for row in map(change, rows_in(path)) if row is not None])
 
 

@@ -44,24 +44,17 @@ def write_bench(root: Path, files: dict[str, Sequence[tuple[str, str]]], version
 
 
 def dataset_config(path: Path, **settings: Any) -> dict[str, Any]:
-    return {
-        'type': 'gpassk_opencompass.LiveMathBenchDataset',
-        'abbr': 'bench',
-        'path': str(path),
-        'dataset_splits': ['AMC'],
-        'dataset_languages': ['en'],
-        'reader_cfg': READER,
-        'infer_cfg': {
-            'prompt_template': {
-                'type': 'opencompass.openicl.icl_prompt_template.PromptTemplate',
-                'template': {'round': [{'role': 'HUMAN', 'prompt': '{prompt}'}]},
-            },
-            'retriever': {'type': 'opencompass.openicl.icl_retriever.ZeroRetriever'},
-            'inferencer': {'type': 'gpassk_opencompass.SeededGenInferencer', 'max_out_len': 64},
-        },
-        'eval_cfg': {'evaluator': {'type': 'gpassk_opencompass.GPassKEvaluator'}},
-        **settings,
+    openicl, template = 'opencompass.openicl', {'round': [{'role': 'HUMAN', 'prompt': '{prompt}'}]}
+    infer = {
+        'prompt_template': {'type': f'{openicl}.icl_prompt_template.PromptTemplate', 'template': template},
+        'retriever': {'type': f'{openicl}.icl_retriever.ZeroRetriever'},
+        'inferencer': {'type': 'gpassk_opencompass.SeededGenInferencer', 'max_out_len': 64},
     }
+    return {
+        'type': 'gpassk_opencompass.LiveMathBenchDataset', 'abbr': 'bench', 'path': str(path),
+        'dataset_splits': ['AMC'], 'dataset_languages': ['en'], 'reader_cfg': READER, 'infer_cfg': infer,
+        'eval_cfg': {'evaluator': {'type': 'gpassk_opencompass.GPassKEvaluator'}}, **settings,
+    }  # fmt: skip
 
 
 def scripted(**settings: Any) -> dict[str, Any]:
@@ -125,7 +118,6 @@ def results_of(work_dir: Path) -> list[dict[str, Any]]:
 
 
 def numbers(result: dict[str, Any]) -> dict[str, Any]:
-    """Everything that must be the same when a run is repeated."""
     block = {key: value for key, value in result['gpassk'].items() if key != 'judge'}
     block.pop('sample_file', None)  # which names the files of the predictions, shard by shard
     for part in ('provenance', 'run'):

@@ -189,7 +189,6 @@ def _hold_port(place: socket.socket) -> int:
 
 @contextmanager
 def dead_url() -> Iterator[str]:
-    """An address where nobody listens, as long as the context lasts."""
     with socket.socket() as place:
         yield f'http://127.0.0.1:{_hold_port(place)}'
 
@@ -237,7 +236,6 @@ def right_verdict(prompt: str) -> str | None:
 
 
 def completion(text: str | None, finish_reason: str | None = 'stop') -> dict[str, Any]:
-    """A chat completion as servers send it."""
     message = {'role': 'assistant', 'content': text}
     choice = {'index': 0, 'message': message, 'logprobs': None, 'finish_reason': finish_reason}
     usage = {'prompt_tokens': 1, 'completion_tokens': 1, 'total_tokens': 2}
@@ -270,6 +268,5 @@ def pairs_of(first: int, count: int) -> list[Pair]:
 
 
 def judge_at(*servers: JudgeServer, **settings: Any) -> LLMJudge:
-    """A judge that asks these servers, and waits for nothing."""
     settings = {'prompts': PROMPTS, 'progress': False, 'clock': SkippingClock(), **settings}
     return LLMJudge('judge', [server.url for server in servers], **settings)

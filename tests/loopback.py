@@ -16,7 +16,6 @@ LOG_TAIL = 3000
 
 
 def free_port() -> int:
-    """Return a port of the loopback that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(('127.0.0.1', 0))
         port: int = probe.getsockname()[1]
@@ -24,7 +23,6 @@ def free_port() -> int:
 
 
 def is_healthy(address: str) -> bool:
-    """Whether a server answers at `/health`."""
     try:
         with DIRECT.open(f'{address}/health', timeout=5) as reply:
             return bool(reply.status == 200)
@@ -42,7 +40,6 @@ def wait_until_healthy(process: subprocess.Popen[Any], url: str, log: Path, dead
 
 
 def did_not_come_up(log: Path) -> AssertionError:
-    """Return the error that shows the end of a server's log."""
     return AssertionError(f'the server did not come up: …{log.read_text(errors="replace")[-LOG_TAIL:]}')
 
 

@@ -104,13 +104,11 @@ def counted(
     names = list(uids or map(uid_of, range(size)))
     order = list(range(size))[:: -1 if backwards else 1]
     missing, short = list(unjudged or [0] * size), list(cut or [0] * size)
-    counts: dict[str, list[Any]] = {
-        'uid': [names[i] for i in order],
-        'problem': [f'{dataset} p{i // 2}' for i in order],
+    counts = {
+        'uid': [names[i] for i in order], 'problem': [f'{dataset} p{i // 2}' for i in order],
         'group': [names[i].rpartition('/')[0] for i in order],
-        'c': [int(c[i]) for i in order],
-        'unjudged': [missing[i] for i in order],
-    }
+        'c': [int(c[i]) for i in order], 'unjudged': [missing[i] for i in order],
+    }  # fmt: skip
     rows: list[tuple[Any, ...]] = []
     for i in order:
         question = f'Find the value of $x_{{{i}}}$ with $\\frac{{x^2}}{{{i + 1}}} = 42$.'
@@ -151,18 +149,15 @@ def write_made_page(folder: Path, results: Iterable[Result], **more: Any) -> tup
 
 
 def rows_of(tables: Sequence[Board]) -> list[Any]:
-    """The rows of the frame of boards."""
     return list(frame(tables).itertuples())
 
 
 def content_of(path: Path) -> Any:
-    """What Python gave a page."""
     [text] = re.findall(r'id="content">(.*?)</script>', path.read_text(encoding='utf-8'), re.DOTALL)
     return json.loads(text)
 
 
 def opened(packed: str) -> Any:
-    """What was packed."""
     return json.loads(zlib.decompress(base64.b64decode(packed)))
 
 

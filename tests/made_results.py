@@ -28,7 +28,6 @@ def result_of(
     columns: Mapping[str, Sequence[Any]] | None = None,
     path: Path | None = None,
 ) -> Result:
-    """A result of OpenCompass with these counts, and with these columns of samples, as read from a file."""
     c = np.array(counts['c'])
     uid, unjudged = counts['uid'], np.array(counts.get('unjudged', 0 * c))
     told = Counts(uid, counts.get('problem', uid), counts['group'], np.full(len(c), n), c, unjudged)
@@ -41,7 +40,6 @@ def result_of(
 def made_result(
     name: str, c: Sequence[int], n: int, k: Sequence[int] = KS, problems: Sequence[str] | None = None
 ) -> Result:
-    """A result with these counts; `name` is the model abbreviation, any text."""
     uids = [f'q{number}' for number in range(len(c))]
     counts = {'uid': uids, 'problem': problems or uids, 'group': ['made_en'] * len(c), 'c': list(map(int, c))}
     dataset = 'LiveMathBench-vmade-k1-r1' if n == 1 else str(DatasetName('LiveMathBench-vmade', tuple(k), n))
@@ -75,6 +73,5 @@ def made_sweep(
 
 
 def board_of(results: Sequence[Result]) -> Board:
-    """The one board of these results."""
     [board] = boards(results)[0]
     return board

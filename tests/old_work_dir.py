@@ -46,7 +46,6 @@ COUNTS = [2, 2, 3, 1, 2, 4, 0, 2]
 
 
 def files(asks: Sequence[Ask] = ASKS) -> dict[str, list[tuple[str, str]]]:
-    """The data set's files, for `hosts.write_bench`."""
     found: dict[str, list[tuple[str, str]]] = {}
     for ask in asks:
         found.setdefault(f'{ask.split}_{ask.language}', []).append((ask.question, ask.answer))
@@ -54,7 +53,6 @@ def files(asks: Sequence[Ask] = ASKS) -> dict[str, list[tuple[str, str]]]:
 
 
 def prompt(ask: Ask) -> str:
-    """As the built-in data set makes it."""
     text: str = protocol_constants()['PROMPT_EN' if ask.language == 'en' else 'PROMPT_CN']
     return text.format(question=ask.question)
 
@@ -70,7 +68,6 @@ def responses(asks: Sequence[Ask] = ASKS, counts: Sequence[int] = COUNTS, n: int
 
 
 def rows(asks: Sequence[Ask] = ASKS, given: Sequence[Sequence[Any]] | None = None) -> list[dict[str, Any]]:
-    """The rows of a prediction file, replica by replica."""
     given = responses(asks) if given is None else given
     return [
         {'origin_prompt': prompt(ask), 'prediction': texts[replica], 'gold': ask.answer}
@@ -80,23 +77,14 @@ def rows(asks: Sequence[Ask] = ASKS, given: Sequence[Sequence[Any]] | None = Non
 
 
 def dataset(**changes: Any) -> dict[str, Any]:
-    """The data set's entry in a config."""
     evaluator = {'type': f'{BUILT_IN}Evaluator', 'model_name': 'judge', 'url': ['http://node1:23333/v1/']}
     return {
-        'type': f'{BUILT_IN}Dataset',
-        'abbr': NAME,
-        'path': 'opencompass/LiveMathBench',
-        'version': '202412',
-        'dataset_splits': ['AMC', 'CNMO'],
-        'dataset_languages': ['cn', 'en'],
-        'cot': True,
-        'k': [2, 4],
-        'n': 4,
-        'reader_cfg': {'input_columns': ['prompt'], 'output_column': 'answer'},
+        'type': f'{BUILT_IN}Dataset', 'abbr': NAME, 'path': 'opencompass/LiveMathBench', 'version': '202412',
+        'dataset_splits': ['AMC', 'CNMO'], 'dataset_languages': ['cn', 'en'], 'cot': True, 'k': [2, 4],
+        'n': 4, 'reader_cfg': {'input_columns': ['prompt'], 'output_column': 'answer'},
         'infer_cfg': {'prompt_template': {'template': {'round': [{'role': 'HUMAN', 'prompt': '{prompt}'}]}}},
-        'eval_cfg': {'evaluator': evaluator},
-        **changes,
-    }
+        'eval_cfg': {'evaluator': evaluator}, **changes,
+    }  # fmt: skip
 
 
 def write(
@@ -121,14 +109,12 @@ def write(
 
 
 def put(path: Path, text: str) -> Path:
-    """A file with its folders."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding='utf-8')
     return path
 
 
 def put_result(root: Path, verdicts: Sequence[int], n: int = 4) -> Path:
-    """A result as the built-in evaluator writes it, with the verdict on the first sample for all."""
     details = [
         {'example_abbr': f'{NAME}_{place}', 'correct': [one] * n} for place, one in enumerate(verdicts)
     ]
@@ -139,7 +125,6 @@ def put_result(root: Path, verdicts: Sequence[int], n: int = 4) -> Path:
 
 
 def put_replies(root: Path, replies: Sequence[str]) -> Path:
-    """The judge's replies as the built-in evaluator keeps them."""
     prompt = protocol_constants()['JUDGE_PROMPT_CN'].format(question='?', gold_answer='1', answer='1')
     entries = {
         str(place): {'prompt': prompt, 'response': one, 'postprocess_response': int('{yes}' in one)}
@@ -149,12 +134,10 @@ def put_replies(root: Path, replies: Sequence[str]) -> Path:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob('*') if path.is_file()}
 
 
 def score(work_dir: Path, *options: str) -> tuple[int, Path]:
-    """The exit code of `gpassk score` with a judge, and the folder of the new results."""
     out = work_dir.parent / 'new'
     return main(['score', str(work_dir), '-o', str(out), *EXACT, *options]), out
 

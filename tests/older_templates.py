@@ -33,7 +33,6 @@ API_ROLES = {
 def turbomind_model(
     path: str, tp: int, batch_size: int, *, length: int, top_p: float = 0.8, top_k: int = 50, **gen: Any
 ) -> Part:
-    """A model of nono1.py or o1.py."""
     sampling = {'temperature': 1.0, 'top_p': top_p, 'top_k': top_k, 'repetition_penalty': 1.0} | gen
     temperature = sampling['temperature']
     label = f'_t{temperature}_p{top_p}_k{top_k}_rp{sampling["repetition_penalty"]}_rs42_l{length}'
@@ -47,7 +46,6 @@ def turbomind_model(
 
 
 def api_model(label: str, path: str, *, query_per_second: int = 8, **more: Any) -> Part:
-    """A model of close.py."""
     return {
         'abbr': f'{label}_t1.0_l8192', 'type': 'opencompass.models.OpenAISDK', 'path': path,
         'key': 'YOU_API_KEY', 'meta_template': API_ROLES, 'query_per_second': query_per_second,
@@ -88,12 +86,10 @@ class Era:
 
     @property
     def text(self) -> str:
-        """The template as Python."""
         return template_of(self.models, [self.dataset])
 
 
 def template_of(models: list[Part], datasets: list[Part], more: str = '') -> str:
-    """A template as Python."""
     written = (f'{name} = {pformat(parts)}\n' for name, parts in (('models', models), ('datasets', datasets)))
     return ''.join(written) + more
 

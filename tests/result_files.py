@@ -36,23 +36,18 @@ def block(
     """`gpassk` of a record; the questions take turns in the groups."""
     uids = [f'u{number}' for number in range(len(c))]
     return {
-        'schema': 3,
-        'run': {'host': 'opencompass', **(run or {})},
-        'n': n,
-        'k': list(k) if n > 1 else [1],
+        'schema': 3, 'run': {'host': 'opencompass', **(run or {})}, 'n': n, 'k': list(k) if n > 1 else [1],
         'thresholds': [0.5, 0.75, 1.0],
         'data': {'questions': len(c), 'sha256': hashlib.sha256(data.encode()).hexdigest()},
         'counts': {
-            'uid': uids,
-            'problem': list(problems or uids),
+            'uid': uids, 'problem': list(problems or uids), 'c': list(c),
             'group': [groups[number % len(groups)] for number in range(len(c))],
-            'c': list(c),
             'unjudged': list(unjudged or [0] * len(c)),
         },
         'health': {'samples': n * len(c), 'unjudged': sum(unjudged or [])},
         'judge': {'name': judge, 'statistics': {'pairs': len(c)}},
         'signature': f'G-Pass@k|n:{n}|judge:{judge}',
-    }
+    }  # fmt: skip
 
 
 def write_result(
@@ -82,14 +77,12 @@ def write_three(outputs: Path) -> None:
 
 
 def entry_of(model_abbr: str, **more: Any) -> Entry:
-    """A line of a manifest."""
     known = {'file': 'a.py', 'template': 't.py', 'model': 'm', 'path': 'org/m', 'dataset_abbr': 'd'}
     sizes = {'benchmark': 'b', 'k': (2,), 'n': 4, 'questions': 24, 'settings': {'temperature': 1.0}}
     return Entry(**{**known, **sizes, 'model_abbr': model_abbr, 'sha256': 'h', **more})
 
 
 def rename(path: Path, **names: str) -> None:
-    """Give a result other names of its run: model, dataset."""
     result = read(path)
     result.run = result.run.model_copy(update=names)
     samples = result.samples()

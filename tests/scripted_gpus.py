@@ -11,12 +11,10 @@ import pytest
 
 
 def uuid(number: int) -> str:
-    """Of the GPU of that number."""
     return f'GPU-{number:08x}-aaaa-bbbb-cccc-{number:012x}'
 
 
 def mig(number: int, part: int) -> str:
-    """Of the MIG device of that number on a GPU."""
     return f'MIG-{number:04x}{part:04x}-dddd-eeee-ffff-{part:012x}'
 
 

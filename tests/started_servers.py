@@ -29,21 +29,17 @@ class Script:
 
     @property
     def command(self) -> str:
-        """Its command line, with placeholders."""
         words = (sys.executable, str(PROGRAM), str(self.folder))
         return f'{shlex.join(words)} --port {{port}} --name {{name}}'
 
     def serve(self, **more: Any) -> dict[str, Any]:
-        """How it is started, as a template says it."""
         return {'command': self.command, 'ready': '/health', 'timeout': PATIENCE, **more}
 
     def set(self, name: str, text: str = 'x') -> None:
-        """Have it do otherwise."""
         (self.folder / name).write_text(text)
 
     @property
     def starts(self) -> list[dict[str, Any]]:
-        """Of each life its process, its port and its GPUs."""
         return _lines(self.folder / 'starts')
 
     @property
@@ -58,7 +54,6 @@ class Script:
         return [pid for pid, line in running if str(self.folder) in ' '.join(line) and pid != os.getpid()]
 
     def kill(self) -> None:
-        """kill -9 of its present life, if it has one."""
         with suppress(ProcessLookupError):
             os.kill(self.starts[-1]['pid'], signal.SIGKILL)
 

@@ -27,7 +27,6 @@ Configs = dict[str, dict[str, Any]]
 
 
 def dump(folder: Path, text: str, *options: str) -> int:
-    """Expand a template given as text into folder/configs, as on the command line; its data need not be."""
     template = folder / 'template.py'
     template.write_text(text, encoding='utf-8')
     where = ['--output-dir', str(folder / 'configs'), '--no-data-check']
@@ -35,23 +34,19 @@ def dump(folder: Path, text: str, *options: str) -> int:
 
 
 def expanded(folder: Path, text: str) -> Configs:
-    """File name → config of a template given as text."""
     assert dump(folder, text) == 0
     return {path.name: load(path) for path in (folder / 'configs').glob('*.py')}
 
 
 def configs_of(variables: dict[str, Any]) -> dict[str, Any]:
-    """File name → config of the variables of a template."""
     return dict(expand_variables(variables).configs)
 
 
 def load(path: Path) -> dict[str, Any]:
-    """The variables of a config file, run as plain Python."""
     return {name: value for name, value in runpy.run_path(str(path)).items() if name[0] != '_'}
 
 
 def dataset_of(configs: Configs) -> dict[str, Any]:
-    """The data set of the only config."""
     (config,) = configs.values()
     (dataset,) = config['datasets']
     assert isinstance(dataset, dict)

@@ -34,15 +34,12 @@ class Page:
         return self.driver.execute_script(code, *values)
 
     def find(self, selector: str) -> Any:
-        """The first element."""
         return self.driver.find_element('css selector', selector)
 
     def all(self, selector: str) -> list[Any]:
-        """All elements."""
         return list(self.driver.find_elements('css selector', selector))
 
     def button(self, text: str, within: str = 'body') -> Any:
-        """The button or link-like button with this text."""
         return self.driver.find_element(
             'xpath', f'//{within}//button[starts-with(normalize-space(), "{text}")]'
         )
@@ -64,12 +61,10 @@ class Page:
         self.driver.execute_cdp_cmd('Emulation.setEmulatedMedia', {'features': features})
 
     def press(self, *keys: str) -> Any:
-        """Press keys where the focus is; return what has it then."""
         self.driver.switch_to.active_element.send_keys(*keys)
         return self.driver.switch_to.active_element
 
     def until(self, code: str, seconds: float = 60) -> Any:
-        """Wait until a script returns something true, and return it."""
         end = time.monotonic() + seconds
         while not (value := self.script(code)):
             assert time.monotonic() < end, f'{code} did not become true'
@@ -77,7 +72,6 @@ class Page:
         return value
 
     def choose(self, selector: str, text: str) -> None:
-        """Choose an option by its text."""
         from selenium.webdriver.support.select import Select
 
         Select(self.find(selector)).select_by_visible_text(text)
@@ -89,7 +83,6 @@ class Page:
         return WebDriverWait(self.driver, seconds, 0.05).until(lambda _: self.find(selector))
 
     def complaints(self) -> list[str]:
-        """What the console holds."""
         return [entry['message'] for entry in self.driver.get_log('browser')]
 
     def requests(self) -> list[str]:
@@ -122,8 +115,6 @@ def browser() -> Iterator[Page]:
 
 @contextmanager
 def static_host(folder: Path) -> Iterator[str]:
-    """Serve the files of a folder as any static host does."""
-
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
             """Say nothing."""

@@ -19,14 +19,14 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
-from hosts import import_plugin, write_bench
+from hosts import TESTS, import_plugin, write_bench
 from judge_server import JudgeServer, Say
 from sweeping import configs_of as expand
 
 from gpassk_opencompass.demo import MODEL
 
 LMDEPLOY = Path(sys.prefix) / 'lmdeploy-wheel'
-VLLM = json.loads((Path(__file__).parent / 'recorded' / 'vllm.json').read_text())
+VLLM = json.loads((TESTS / 'recorded' / 'vllm.json').read_text())
 """Of each recorded version: the fields of `SamplingParams` and of the server's `ChatCompletionRequest`."""
 
 QUESTIONS = [('What is 7 + 5?', '12'), ('What is 8 + 6?', '14'), ('What is 9 + 4?', '13')]
@@ -99,7 +99,6 @@ def _lmdeploy(patch: pytest.MonkeyPatch, record: Record) -> Iterator[dict[str, A
 
 
 def lmdeploy_reply(seed: int) -> Any:
-    """A `Response` of lmdeploy's own class."""
     told = facts_of(seed)
     counts = {'generate_token_len': told['output_tokens'], 'input_token_len': told['prompt_tokens']}
     made = {'text': f'seed {seed}', 'finish_reason': told['finish_reason'], **counts}
@@ -198,7 +197,6 @@ class Outcome(NamedTuple):
 
 
 def config_of(engine: str, folder: Path, options: dict[str, Any], sampling: dict[str, Any]) -> dict[str, Any]:
-    """The only config of a template for this engine, on three questions."""
     data = write_bench(folder / 'data', {'AMC_en': QUESTIONS})
     rows = {'dataset_path': str(data), 'dataset_splits': ['AMC'], 'dataset_languages': ['en']}
     [config] = expand({'engine': engine, **options, **sampling, **rows}).values()
@@ -244,6 +242,5 @@ def tasks_of(config: dict[str, Any], work: Path, shards: int = 1) -> list[Any]:
 
 
 def rows_in(work: Path) -> list[dict[str, Any]]:
-    """The rows of all finished shards, in their order."""
     shards = [json.loads(file.read_text('utf-8')) for file in sorted(work.glob('predictions/*/*.json'))]
     return [shard[str(at)] for shard in shards for at in range(len(shard))]
