@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
 from result_files import THIRDS, block
 
-from gpassk_opencompass import InputError
-from gpassk_opencompass.record import Result, data_of, read
+from gpassk_opencompass.record import data_of
 
 Step = str | int
 
@@ -80,14 +77,3 @@ def damaged_records(draw: st.DrawFn) -> dict[str, Any]:
         except (LookupError, TypeError):
             continue  # the first damage took away the place of the second
     return record
-
-
-def results_with(record: dict[str, Any], folder: Path) -> list[Result]:
-    """What can be read of the record, beside a sound one."""
-    results = []
-    for name, content in (('sound', good_record()), ('damaged', record)):
-        path = folder / f'{name}.gpassk.json'
-        path.write_text(json.dumps(content), encoding='utf-8')
-        with contextlib.suppress(*([InputError] if name == 'damaged' else [])):
-            results.append(read(path))
-    return results

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import runpy
-import signal
 import subprocess
 import sys
 import time
@@ -29,7 +28,7 @@ def install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Put it in the place of `opencompass`; a config named like a behaviour behaves so.
 
     Behaviours: ok, broken (a task fails, exit code 0), crash (before anything, exit code 1), hang (with half
-    of the predictions; stubborn: it will not end), draw (half of its samples before the file `go` is there),
+    of the predictions), draw (half of its samples before the file `go` is there),
     meet (waits for another one), killed (a task leaves no traceback, exit code 0; killed-late: but the table
     does).
     """
@@ -162,9 +161,7 @@ def _samples(place: Path, behaviour: str, folder: Path, model: str, dataset: dic
         print('OpenCompass - ERROR - task failed with code 137')
         if behaviour == 'killed-late':
             print(traceback_of('KeyError: no results'))
-    elif behaviour in ('hang', 'stubborn'):
-        if behaviour == 'stubborn':
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    elif behaviour == 'hang':
         write(predicted / f'{abbr}.rows.jsonl', half)
         child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])
         write(folder / 'hanging', str(child.pid))
