@@ -1,6 +1,6 @@
 """Logs that real versions of other programs wrote of scripted models: of each sample the verdict is known.
 
-The makers of the logs are in tests/slow/harnesses. Two oracles: the script of each log, and an exact
+tests/recorded/README.md says which versions. Two oracles: the script of each log, and an exact
 computation of G-Pass@k from it; tests/golden has the counts that the first readers of these logs gave.
 """
 
